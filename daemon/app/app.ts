@@ -1,0 +1,31 @@
+/** What every use case is given: the program's parts, put together in `main.ts`. */
+import type { Config } from '../config/config.ts';
+import type { Log } from '../log.ts';
+import type { RateBook } from '../rates/book.ts';
+import type { Store } from '../store/store.ts';
+import type { Chains } from './chains.ts';
+import type { Directory } from './directory.ts';
+import type { KeyRing } from './keys.ts';
+
+export type App = {
+  readonly store: Store;
+  readonly config: Config;
+  readonly rates: RateBook;
+  readonly chains: Chains;
+  readonly directory: Directory;
+  readonly keys: KeyRing;
+  readonly log: Log;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Where payers reach the service, without a slash at the end. Known once the port is. */
+  publicUrl: string;
+  /** Called after the commit that gave a worker something to do. */
+  readonly wake: { webhooks: () => void; pool: () => void; chain: (key: string) => void };
+};
+
+export const MS_PER_HOUR = 3_600_000;
+
+/** How long late money still counts, in milliseconds. */
+export function graceMs(app: App): number {
+  return app.config.payments.graceHours * MS_PER_HOUR;
+}

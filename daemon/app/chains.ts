@@ -1,0 +1,64 @@
+/**
+ * The chains that run now, and what is known of each in memory: its tip and how fresh its source is. What must survive
+ * a restart is in the store; after one, nothing counts as synced until it was.
+ */
+import type { ChainAdapter } from '../chains/adapter.ts';
+import type { ChainId, Network } from '../domain/assets.ts';
+import { type ChainKey, chainKey } from '../domain/chain.ts';
+import { Unavailable } from '../domain/errors.ts';
+
+/** A chain whose last complete sync began longer ago than this takes no new payments. */
+export const SYNC_AGE_MAX_MS = 60_000;
+const RETRY_AFTER_SECONDS = 30;
+
+export class ChainRuntime {
+  readonly adapter: ChainAdapter;
+  readonly key: ChainKey;
+  /** When the last sync began that reached the tip with the mempool complete; 0 before the first. */
+  syncedAt = 0;
+  tipHeight: number | null = null;
+
+  constructor(adapter: ChainAdapter) {
+    this.adapter = adapter;
+    this.key = chainKey(adapter.network, adapter.chain);
+  }
+
+  /** Why no new payment should be taken on this chain, in a payer's words, or null. */
+  withheld(now: number): string | null {
+    const { lagging } = this.adapter.health();
+    const stale = this.syncedAt === 0 || now - this.syncedAt > SYNC_AGE_MAX_MS;
+    if (!lagging && !stale) return null;
+    return `${this.adapter.chain} payments are not available at the moment: the connection to its network is behind`;
+  }
+
+  /** Confirmations of a block at `height`; 0 for none. */
+  confirmations(height: number | null): number {
+    return height === null || this.tipHeight === null ? 0 : Math.max(0, this.tipHeight - height + 1);
+  }
+}
+
+export class Chains {
+  readonly #byKey = new Map<ChainKey, ChainRuntime>();
+
+  add(adapter: ChainAdapter): ChainRuntime {
+    const runtime = new ChainRuntime(adapter);
+    this.#byKey.set(runtime.key, runtime);
+    return runtime;
+  }
+
+  find(key: string): ChainRuntime | undefined {
+    return this.#byKey.get(key as ChainKey);
+  }
+
+  all(): ChainRuntime[] {
+    return [...this.#byKey.values()];
+  }
+
+  /** The chain that takes a new payment now. Throws `Unavailable` when it is not configured, down or behind. */
+  open(network: Network, chain: ChainId, now: number): ChainRuntime {
+    const runtime = this.find(chainKey(network, chain));
+    const why = runtime ? runtime.withheld(now) : `${chain} is not connected to its network`;
+    if (why !== null || !runtime) throw new Unavailable(why ?? '', RETRY_AFTER_SECONDS);
+    return runtime;
+  }
+}

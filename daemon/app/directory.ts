@@ -1,0 +1,98 @@
+/**
+ * The businesses, their assets and accounts, in memory: few, read by every request, changed rarely. It is read anew from
+ * the store after every commit that touches one of them.
+ */
+import { ASSETS, type Asset, type AssetId, assetOf, type Network } from '../domain/assets.ts';
+import { type AccountKey, type ChainKey, chainKey } from '../domain/chain.ts';
+import { assert } from '../domain/errors.ts';
+import { type AccountRow, allAccounts, allBusinessAssets, allBusinesses } from '../store/queries/businesses.ts';
+import type { Reader } from '../store/store.ts';
+
+export const BUSINESSES_MAX = 100;
+
+export type Account = { id: number; businessId: number; chainKey: ChainKey; key: AccountKey; birthday: number | null };
+
+export type Business = {
+  id: number;
+  uuid: string;
+  name: string;
+  network: Network;
+  timeZone: string;
+  accountNo: number;
+  createdAt: number;
+  /** In the order of the asset table. */
+  enabled: readonly Asset[];
+};
+
+export class Directory {
+  #businesses = new Map<number, Business>();
+  #accounts = new Map<string, Account>();
+
+  /** Reads everything anew. */
+  load(reader: Reader): void {
+    const enabled = new Map<number, Set<string>>();
+    for (const row of reader.all(allBusinessAssets, {})) {
+      if (!row.enabled) continue;
+      const assets = enabled.get(row.business_id) ?? new Set();
+      enabled.set(row.business_id, assets.add(row.asset));
+    }
+    const businesses = new Map<number, Business>();
+    for (const row of reader.all(allBusinesses, {})) {
+      businesses.set(row.id, {
+        id: row.id,
+        uuid: row.uuid,
+        name: row.name,
+        network: row.network as Network,
+        timeZone: row.time_zone,
+        accountNo: row.account_no,
+        createdAt: row.created_at,
+        enabled: ASSETS.filter((asset) => enabled.get(row.id)?.has(asset.symbol)),
+      });
+    }
+    this.#businesses = businesses;
+    this.#accounts = new Map(
+      reader.all(allAccounts, {}).map((row) => [`${row.business_id} ${row.chain_key}`, fromRow(row)]),
+    );
+  }
+
+  businesses(): Business[] {
+    return [...this.#businesses.values()];
+  }
+
+  business(id: number): Business {
+    const business = this.#businesses.get(id);
+    assert(business, `no business ${id}`);
+    return business;
+  }
+
+  accounts(): Account[] {
+    return [...this.#accounts.values()];
+  }
+
+  /** The account that takes an asset's payments for a business; undefined while its chain has none. */
+  account(business: Business, asset: AssetId): Account | undefined {
+    return this.#accounts.get(`${business.id} ${chainKey(business.network, assetOf(asset).chain)}`);
+  }
+
+  /** The id of the business that an account belongs to. */
+  businessOfAccount(accountId: number): number {
+    const account = this.accounts().find(({ id }) => id === accountId);
+    assert(account, `no account ${accountId}`);
+    return account.businessId;
+  }
+
+  /** Whether a business takes this symbol. */
+  takes(business: Business, asset: AssetId): boolean {
+    return business.enabled.some((enabled) => enabled.symbol === asset);
+  }
+}
+
+function fromRow(row: AccountRow): Account {
+  return {
+    id: row.id,
+    businessId: row.business_id,
+    chainKey: row.chain_key as ChainKey,
+    key: JSON.parse(row.key) as AccountKey,
+    birthday: row.birthday,
+  };
+}

@@ -1,0 +1,42 @@
+/** Identifiers from the system's randomness. Random bytes are drawn in pages, since a draw costs the same at any size. */
+import { createHash, randomFillSync } from 'node:crypto';
+
+const PAGE_BYTES = 8_192;
+const page = Buffer.alloc(PAGE_BYTES);
+let used = PAGE_BYTES;
+
+/** The next `count` random bytes; valid until the next call. */
+function draw(count: number): Buffer {
+  if (used + count > PAGE_BYTES) {
+    randomFillSync(page);
+    used = 0;
+  }
+  used += count;
+  return page.subarray(used - count, used);
+}
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const UNBIASED_BELOW = 256 - (256 % ALPHABET.length);
+
+/** `length` random characters of [A-Za-z0-9]: 5.95 bits each. */
+export function randomText(length: number): string {
+  let text = '';
+  while (text.length < length) {
+    for (const byte of draw(length)) {
+      if (byte < UNBIASED_BELOW && text.length < length) text += ALPHABET[byte % ALPHABET.length];
+    }
+  }
+  return text;
+}
+
+const SLUG_CHARACTERS = 12;
+
+/** An invoice's public name: 71 bits. */
+export function newSlug(): string {
+  return randomText(SLUG_CHARACTERS);
+}
+
+/** What is stored of a key of 128 random bits or more: no slow hash is needed where guessing is out of reach. */
+export function keyHash(key: string): Buffer {
+  return createHash('sha256').update(key, 'utf8').digest();
+}

@@ -1,0 +1,97 @@
+/** Adding a business with the key, and the client ID, that it begins with: all of it or nothing. */
+import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
+import { type AccountKey, chainKey } from '../../domain/chain.ts';
+import { assert, Rejected } from '../../domain/errors.ts';
+import { allClients, type ClientRow } from '../../store/queries/businesses.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import { addBusiness, type NewBusiness } from '../businesses.ts';
+import type { Business } from '../directory.ts';
+import { addApiKey, addClient, changeClient, type Scope } from '../keys.ts';
+
+export type NewClient = { name: string; origins: readonly string[]; hosts: readonly string[] | undefined };
+
+export type AddedBusiness = { id: number; keyId: number; key: string; clientId: number | null };
+
+/**
+ * Adds a business, its first key and, if wanted, a client ID, in one transaction. Throws `Rejected`, also for account
+ * keys from which no address can be derived (`business.accounts`).
+ */
+export async function openBusiness(
+  app: App,
+  wanted: NewBusiness,
+  key: { name: string; scopes: readonly Scope[] },
+  client: NewClient | null,
+): Promise<AddedBusiness> {
+  await checkAccounts(app, wanted.network, wanted.accounts);
+  return app.store.write((tx) => {
+    const id = addBusiness(app, wanted, tx);
+    const added = addApiKey(app, tx, id, wanted.network === 'mainnet', key.name, key.scopes);
+    const clientId = client && openClient(app, tx, { id, network: wanted.network }, client);
+    return { id, keyId: added.id, key: added.key, clientId };
+  });
+}
+
+/** A key that is no point on its curve would stop address derivation later, when nobody is looking. */
+async function checkAccounts(
+  app: App,
+  network: Network,
+  accounts: Partial<Record<ChainId, AccountKey>>,
+): Promise<void> {
+  for (const chain of CHAINS) {
+    const key = accounts[chain];
+    const runtime = app.chains.find(chainKey(network, chain));
+    if (!key || !runtime) continue;
+    try {
+      await runtime.adapter.deriveTarget(key, 0, 0);
+    } catch (error) {
+      const rejected = new Rejected('business.accounts', `The ${chain} account's key is not valid`, 'accounts');
+      rejected.cause = error;
+      throw rejected;
+    }
+  }
+}
+
+/** Makes a client ID. Only the sandbox's may be without an origin: there any is taken. Throws `Rejected`. */
+export function openClient(app: App, tx: Tx, business: Pick<Business, 'id' | 'network'>, client: NewClient): number {
+  needOrigins(business.network, client.origins);
+  // an origin that is none is refused by addClient
+  const hosts =
+    client.hosts?.map(checkHost) ??
+    client.origins.filter((text) => URL.canParse(text)).map((text) => new URL(text).hostname);
+  return addClient(app, tx, business.id, client.name, [...new Set(client.origins)], [...new Set(hosts)]).id;
+}
+
+/** Changes the origins or the hosts of a client ID; what is undefined stays. Throws `Rejected`. */
+export function reviseClient(
+  app: App,
+  tx: Tx,
+  row: ClientRow,
+  change: { origins: readonly string[] | undefined; hosts: readonly string[] | undefined },
+): ClientRow {
+  const origins = change.origins ?? (JSON.parse(row.origins) as string[]);
+  const hosts = change.hosts?.map(checkHost) ?? (JSON.parse(row.url_hosts) as string[]);
+  needOrigins(app.directory.business(row.business_id).network, origins);
+  changeClient(tx, row, [...new Set(origins)], [...new Set(hosts)]);
+  return clientOf(tx, row.id);
+}
+
+/** The client ID of a number that is known to exist. */
+export function clientOf(reader: Reader, id: number): ClientRow {
+  const row = reader.all(allClients, {}).find((client) => client.id === id);
+  assert(row, `no client ${id}`);
+  return row;
+}
+
+function needOrigins(network: Network, origins: readonly string[]): void {
+  if (origins.length > 0 || network === 'sandbox') return;
+  throw new Rejected('client.origin', 'Give at least one origin, such as https://shop.example', 'origins');
+}
+
+/** A host as it stands in URLs: lower case, without a port. */
+function checkHost(text: string): string {
+  const host = text.toLowerCase();
+  const url = URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`) : null;
+  if (url?.hostname === host) return host;
+  throw new Rejected('client.host', `${text} is no host: write it like shop.example`, 'hosts');
+}

@@ -1,0 +1,51 @@
+/** How an operator names things: by what a list shows of them. */
+import { Rejected } from '../../domain/errors.ts';
+import { type ApiKeyRow, allApiKeys, allClients, type ClientRow } from '../../store/queries/businesses.ts';
+import { type InvoiceRow, invoiceBySlug, invoiceByUuid } from '../../store/queries/invoices.ts';
+import type { Reader } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import type { Business } from '../directory.ts';
+
+/**
+ * A business by its number, its UUID, or its name (case does not count). Throws `Rejected`: `business.not_found`,
+ * `business.ambiguous` when several have that name.
+ */
+export function findBusiness(app: App, ref: string): Business {
+  const all = app.directory.businesses();
+  const exact = all.find(({ id, uuid }) => String(id) === ref || uuid === ref.toLowerCase());
+  if (exact) return exact;
+  const wanted = ref.trim().toLowerCase();
+  const named = all.filter(({ name }) => name.toLowerCase() === wanted);
+  if (named.length > 1) {
+    const numbers = named.map(({ id }) => id).join(', ');
+    throw new Rejected(
+      'business.ambiguous',
+      `Several businesses are called ${ref}: use a number (${numbers})`,
+      'business',
+    );
+  }
+  const [only] = named;
+  if (!only) throw new Rejected('business.not_found', `There is no business ${ref}`, 'business');
+  return only;
+}
+
+/** A client ID by its number or by itself. Throws `Rejected('client.not_found')`. */
+export function findClient(reader: Reader, ref: string): ClientRow {
+  const row = reader.all(allClients, {}).find(({ id, public_id }) => String(id) === ref || public_id === ref);
+  if (!row) throw new Rejected('client.not_found', `There is no client ID ${ref}`, 'client');
+  return row;
+}
+
+/** A key by its number, for what is known to exist. */
+export function keyOf(reader: Reader, id: number): ApiKeyRow {
+  const row = reader.all(allApiKeys, {}).find((key) => key.id === id);
+  if (!row) throw new Rejected('key.not_found', `There is no key ${id}`, 'id');
+  return row;
+}
+
+/** An invoice by its slug or UUID, a deleted one too. Throws `Rejected('invoice.not_found')`. */
+export function findAnyInvoice(reader: Reader, ref: string): InvoiceRow {
+  const row = reader.get(invoiceBySlug, { slug: ref }) ?? reader.get(invoiceByUuid, { uuid: ref.toLowerCase() });
+  if (!row) throw new Rejected('invoice.not_found', 'Invoice not found', 'invoice');
+  return row;
+}

@@ -1,0 +1,88 @@
+/** The operator's view of invoices: pages of them, and everything that is known of one. */
+import type { Decision } from '../../domain/payment.ts';
+import type { CreditRow } from '../../store/queries/credits.ts';
+import { type WebhookAttemptRow, type WebhookRow, webhookOf } from '../../store/queries/effects.ts';
+import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
+import { invoicesBetween, newestAttemptsOf, newestCreditsOf, newestInvoice } from '../../store/queries/operator.ts';
+import type { Reader } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import type { Business } from '../directory.ts';
+import { decideInvoice, findInvoice } from '../invoices.ts';
+import { type InvoiceView, view } from '../views.ts';
+import { findAnyInvoice } from './find.ts';
+
+/** What one call looks at at the most: a filter that matches little must not read a million invoices. */
+export const INVOICES_SCANNED_MAX = 10_000;
+/** Between two slices other requests are served. */
+const INVOICES_PER_SLICE = 2_000;
+const CREDITS_SHOWN_MAX = 100;
+const ATTEMPTS_SHOWN_MAX = 20;
+
+export type InvoiceFilter = {
+  business: Business | null;
+  status: string | null;
+  limit: number;
+  /** Only invoices with a lower number. */
+  before: number | null;
+};
+
+export type InvoiceLine = { invoice: InvoiceRow; payment: PaymentRow | undefined };
+
+/** The newest invoices that match, deleted ones aside, and where the next page begins: null when there is none. */
+export async function listInvoices(
+  app: App,
+  filter: InvoiceFilter,
+): Promise<{ lines: InvoiceLine[]; next: number | null }> {
+  const { store } = app;
+  let below = Math.min(filter.before ?? Number.MAX_SAFE_INTEGER, (store.get(newestInvoice, {})?.id ?? 0) + 1);
+  const last = Math.max(1, below - INVOICES_SCANNED_MAX);
+  const rows: InvoiceRow[] = [];
+  while (below > last && rows.length < filter.limit) {
+    const from = Math.max(last, below - INVOICES_PER_SLICE);
+    const slice = store.all(invoicesBetween, {
+      from,
+      below,
+      business_id: filter.business?.id ?? null,
+      status: filter.status,
+      limit: filter.limit - rows.length,
+    });
+    rows.push(...slice);
+    // a full page may leave matching rows of this slice behind: they begin the next one
+    below = rows.length === filter.limit ? (rows.at(-1)?.id ?? from) : from;
+    await new Promise(setImmediate);
+  }
+  const lines = rows.map((invoice) => ({ invoice, payment: store.get(paymentOf, { invoice_id: invoice.id }) }));
+  return { lines, next: below > 1 ? below : null };
+}
+
+export type WebhookView = { webhook: WebhookRow; attempts: WebhookAttemptRow[] };
+
+/** A notification with its newest attempts, oldest first. */
+export function webhookView(reader: Reader, webhook: WebhookRow): WebhookView {
+  const attempts = reader.all(newestAttemptsOf, { webhook_id: webhook.id, limit: ATTEMPTS_SHOWN_MAX });
+  return { webhook, attempts: attempts.reverse() };
+}
+
+export type InvoiceDetails = InvoiceView & { credits: CreditRow[]; webhook: WebhookView | null };
+
+/** Everything about an invoice, a deleted one too. Makes no fresh quote. Throws `Rejected('invoice.not_found')`. */
+export function showInvoice(app: App, ref: string): InvoiceDetails {
+  const { store } = app;
+  const invoice = findAnyInvoice(store, ref);
+  const payment = store.get(paymentOf, { invoice_id: invoice.id });
+  const webhook = store.get(webhookOf, { invoice_id: invoice.id });
+  const credits = payment
+    ? store.all(newestCreditsOf, { target_id: payment.target_id, limit: CREDITS_SHOWN_MAX }).reverse()
+    : [];
+  return {
+    ...view(app, app.directory.business(invoice.business_id), invoice, payment),
+    credits,
+    webhook: webhook ? webhookView(store, webhook) : null,
+  };
+}
+
+/** Cancels an invoice or marks it paid. Throws `Rejected`: `invoice.not_found`, `invoice.not_unpaid`. */
+export async function decide(app: App, ref: string, decision: Decision): Promise<InvoiceDetails> {
+  await app.store.write((tx) => decideInvoice(app, findInvoice(tx, ref), decision, tx));
+  return showInvoice(app, ref);
+}

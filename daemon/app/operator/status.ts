@@ -1,0 +1,62 @@
+/** How the service is: its chains, its rates, and the addresses that it has ready. */
+import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
+import type { BlockId } from '../../domain/chain.ts';
+import { openAlertCount } from '../../store/queries/operator.ts';
+import type { App } from '../app.ts';
+import { ready } from '../pool.ts';
+
+export type ChainStatus = {
+  network: Network;
+  chain: ChainId;
+  source: string;
+  tip: BlockId | null;
+  tipAgeMs: number | null;
+  /** 0 before the first complete sync. */
+  syncedAt: number;
+  lagging: boolean;
+  error: string | null;
+  withheld: string | null;
+};
+
+export function chainStatuses(app: App): ChainStatus[] {
+  return app.chains.all().map((chain) => {
+    const health = chain.adapter.health();
+    return {
+      network: chain.adapter.network,
+      chain: chain.adapter.chain,
+      ...health,
+      syncedAt: chain.syncedAt,
+      withheld: chain.withheld(app.now()),
+    };
+  });
+}
+
+export type RateStatus = { network: Network; asset: AssetId; usd: { scaled: bigint; at: number } | null };
+
+/** The dollar rate of everything that a business takes. */
+export function rateStatuses(app: App): RateStatus[] {
+  const found = new Map<string, RateStatus>();
+  for (const { network, enabled } of app.directory.businesses()) {
+    for (const { symbol: asset } of enabled) {
+      found.set(`${network} ${asset}`, { network, asset, usd: app.rates.rate(network, asset, 'USD', app.now()) });
+    }
+  }
+  return [...found.values()];
+}
+
+/** How many addresses each account of a connected chain has ready. */
+export function poolStatuses(app: App): { businessId: number; chainKey: string; ready: number; wanted: number }[] {
+  return app.directory
+    .accounts()
+    .filter(({ chainKey }) => app.chains.find(chainKey) !== undefined)
+    .map((account) => ({
+      businessId: account.businessId,
+      chainKey: account.chainKey,
+      ready: ready(app, account),
+      wanted: app.config.payments.addressPool,
+    }));
+}
+
+export function openAlertsCount(app: App): number {
+  return app.store.get(openAlertCount, {})?.open ?? 0;
+}

@@ -1,0 +1,96 @@
+/**
+ * Addresses derived ahead: a payment takes the next one inside its transaction, and each has been watched since it was
+ * derived, before anybody could be given it.
+ */
+
+import type { Branch, Target } from '../domain/chain.ts';
+import { assert } from '../domain/errors.ts';
+import { accountById, poolSize, setNextIndex } from '../store/queries/businesses.ts';
+import { insertTarget } from '../store/queries/credits.ts';
+import type { Tx } from '../store/store.ts';
+import type { App } from './app.ts';
+import type { Account } from './directory.ts';
+
+const POOL_TRIES_MAX = 5;
+/** Derived between two turns of the event loop, so that requests are answered in between. */
+const DERIVED_PER_SLICE = 20;
+/** What a payment that finds the pool empty waits for. */
+const DERIVED_URGENTLY = 40;
+
+/** Thrown inside a transaction when no address is ready: `withAddress` derives more and tries again. */
+export class PoolEmpty extends Error {
+  readonly account: Account;
+  constructor(account: Account) {
+    super('no address is ready');
+    this.name = 'PoolEmpty';
+    this.account = account;
+  }
+}
+
+/** A write that may take an address: run again after deriving some when there was none. */
+export async function withAddress<T>(app: App, work: (tx: Tx) => T): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await app.store.write(work);
+    } catch (error) {
+      if (!(error instanceof PoolEmpty) || attempt >= POOL_TRIES_MAX) throw error;
+      await derive(app, error.account, DERIVED_URGENTLY);
+    }
+  }
+}
+
+/**
+ * Derives the next `count` receiving addresses of an account. Several callers may overlap: the index moves by
+ * compare-and-set, and who comes second begins anew from where it is. Returns how many were added.
+ */
+export async function derive(app: App, account: Account, count: number): Promise<number> {
+  const chain = app.chains.find(account.chainKey);
+  if (!chain) return 0;
+  let added = 0;
+  while (added < count) {
+    const from = nextIndex(app, account);
+    const targets: Target[] = [];
+    const size = Math.min(DERIVED_PER_SLICE, count - added);
+    for (let i = 0; i < size; i++) targets.push(await chain.adapter.deriveTarget(account.key, 0, from + i));
+    added += await store(app, account, 0, from, targets);
+    await new Promise(setImmediate);
+  }
+  return added;
+}
+
+function nextIndex(app: App, account: Account): number {
+  const row = app.store.get(accountById, { id: account.id });
+  assert(row, `account ${account.id} exists`);
+  return row.next_index;
+}
+
+function store(app: App, account: Account, branch: Branch, from: number, targets: Target[]): Promise<number> {
+  return app.store.write((tx) => {
+    if (tx.get(accountById, { id: account.id })?.next_index !== from) return 0;
+    targets.forEach(({ script, address }, i) => {
+      tx.run(insertTarget, {
+        account_id: account.id,
+        chain_key: account.chainKey,
+        branch,
+        idx: from + i,
+        script,
+        address,
+        invoice_id: null,
+      });
+    });
+    tx.run(setNextIndex, { id: account.id, next_index: from + targets.length });
+    return targets.length;
+  });
+}
+
+/** How many addresses an account has ready. */
+export function ready(app: App, account: Account): number {
+  return app.store.get(poolSize, { account_id: account.id })?.ready ?? 0;
+}
+
+/** Fills an account's pool up to `size`, until told to stop. */
+export async function fillPool(app: App, account: Account, size: number, stopped: () => boolean): Promise<void> {
+  for (let missing = size - ready(app, account); missing > 0 && !stopped(); missing -= DERIVED_PER_SLICE) {
+    await derive(app, account, Math.min(missing, DERIVED_PER_SLICE));
+  }
+}

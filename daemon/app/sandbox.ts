@@ -1,0 +1,77 @@
+/** The sandbox's controls for a business: what a payer, a miner or bad luck would do to its invoices. */
+import type { Sandbox } from '../chains/sandbox/sandbox.ts';
+import { type Asset, type AssetId, assetOf, type ChainId, findAsset } from '../domain/assets.ts';
+import { Rejected } from '../domain/errors.ts';
+import { formatUnits, parseDecimal } from '../domain/money.ts';
+import { paymentOf } from '../store/queries/invoices.ts';
+import type { App } from './app.ts';
+import type { Business } from './directory.ts';
+import { findInvoiceOf } from './invoices.ts';
+import { view } from './views.ts';
+
+export class SandboxControls {
+  readonly #app: App;
+  readonly #sandbox: Sandbox;
+
+  constructor(app: App, sandbox: Sandbox) {
+    this.#app = app;
+    this.#sandbox = sandbox;
+  }
+
+  /** Pays an invoice's address: `amount` in crypto, by default what remains. Throws `Rejected`. */
+  async pay(business: Business, invoiceName: string, amount?: string): Promise<{ txid: string; amount: string }> {
+    const { address, asset, units } = this.#toPay(business, invoiceName, amount);
+    const { txid } = await this.#sandbox.pay(asset.chain, { address, asset: asset.symbol, units });
+    return { txid, amount: formatUnits(units, asset) };
+  }
+
+  /** Mines blocks on the chain that carries a crypto. */
+  mine(business: Business, symbol: string, blocks: number): Promise<{ height: number }> {
+    return this.#sandbox.mine(this.#chainOf(business, symbol), blocks);
+  }
+
+  reorg(business: Business, symbol: string, depth: number, drop: boolean): Promise<{ height: number }> {
+    return this.#sandbox.reorg(this.#chainOf(business, symbol), depth, drop);
+  }
+
+  outage(business: Business, symbol: string, down: boolean): Promise<void> {
+    return this.#sandbox.outage(this.#chainOf(business, symbol), down);
+  }
+
+  /** Replaces an unconfirmed payment, on whichever chain it is, by one to somebody else. */
+  async doubleSpend(business: Business, txid: string): Promise<{ txid: string }> {
+    const chains = new Set(business.enabled.map((asset) => asset.chain));
+    let refusal: Rejected | null = null;
+    for (const chain of chains) {
+      try {
+        return await this.#sandbox.doubleSpend(chain, txid);
+      } catch (error) {
+        if (!(error instanceof Rejected)) throw error;
+        if (refusal === null || error.code !== 'sandbox.unknown_tx') refusal = error;
+      }
+    }
+    throw refusal ?? new Rejected('sandbox.unknown_tx', 'There is no such transaction', 'tx_id');
+  }
+
+  #chainOf(business: Business, symbol: string): ChainId {
+    const asset = findAsset(symbol);
+    if (asset && this.#app.directory.takes(business, asset.symbol)) return asset.chain;
+    throw new Rejected('validation', 'The selected crypto is invalid.', 'crypto');
+  }
+
+  #toPay(business: Business, name: string, amount?: string): { address: string; asset: Asset; units: bigint } {
+    const { store } = this.#app;
+    const invoice = findInvoiceOf(store, business, name);
+    const row = store.get(paymentOf, { invoice_id: invoice.id });
+    if (!row) throw new Rejected('sandbox.no_payment', 'No payment was requested for this invoice yet');
+    const asset = assetOf(row.asset as AssetId);
+    const { payment } = view(this.#app, business, invoice, row);
+    const units = amount === undefined ? payment!.remaining : parseDecimal(amount, asset.decimals);
+    if (units === null) {
+      const text = `The amount must be a decimal with at most ${asset.decimals} digits after the point.`;
+      throw new Rejected('validation', text, 'amount');
+    }
+    if (units === 0n) throw new Rejected('validation', 'There is nothing left to pay: give an amount.', 'amount');
+    return { address: row.address, asset, units };
+  }
+}

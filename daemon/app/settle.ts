@@ -1,0 +1,159 @@
+/**
+ * Brings an invoice's stored state in line with its facts: loads both, asks `domain/payment.ts`, writes what changed and
+ * queues what follows. Everything happens inside the caller's transaction, together with the facts themselves.
+ */
+import { assert } from '../domain/errors.ts';
+import {
+  amountNeeded,
+  type Claim,
+  type CreditFact,
+  type Decision,
+  type InvoiceStatus,
+  type PaymentStatus,
+  type Settlement,
+  settle,
+} from '../domain/payment.ts';
+import { type CreditRow, creditsOfTarget, insertInboxItem, setClaim } from '../store/queries/credits.ts';
+import { insertAlert } from '../store/queries/effects.ts';
+import {
+  type InvoiceRow,
+  invoiceById,
+  type PaymentRow,
+  paymentOf,
+  setInvoiceStatus,
+  updatePayment,
+} from '../store/queries/invoices.ts';
+import type { Reader, Tx } from '../store/store.ts';
+import { type App, graceMs } from './app.ts';
+import { queueWebhook } from './webhooks.ts';
+
+/** Bits of `payment.flags`. */
+export const FLAG = { underpaid: 1, overpaid: 2, late: 4, undone: 8, markedPaid: 16 } as const;
+
+/** The credits that can pay: present, of the asked asset, not locked. */
+function payingCredits(reader: Reader, payment: PaymentRow): CreditRow[] {
+  return reader
+    .all(creditsOfTarget, { target_id: payment.target_id })
+    .filter((row) => row.gone === 0 && row.locked === 0 && row.asset === payment.asset);
+}
+
+function factOf(row: CreditRow): CreditFact {
+  return {
+    id: row.id,
+    units: BigInt(row.units),
+    value: row.value === null ? null : BigInt(row.value),
+    firstSeenAt: row.first_seen_at,
+    confirmed: row.confirmed === 1,
+    claim: row.claim as Claim,
+  };
+}
+
+/** The credits that a payment shows: those that count for its invoice. */
+export function shownCredits(reader: Reader, payment: PaymentRow): CreditRow[] {
+  return payingCredits(reader, payment).filter((row) => row.claim === null || row.claim === 'invoice');
+}
+
+/** Whether money for a payment has been seen that is not confirmed yet. */
+export function hasFundsUnderWay(reader: Reader, payment: PaymentRow): boolean {
+  return payingCredits(reader, payment).some((row) => row.confirmed === 0);
+}
+
+/** Whether what was seen for a payment is enough to pay its invoice. */
+export function isEnough(invoice: InvoiceRow, payment: PaymentRow): boolean {
+  const terms = { amount: BigInt(invoice.amount), tolerance: BigInt(invoice.tolerance) };
+  return BigInt(payment.seen_value) >= amountNeeded(terms);
+}
+
+export type SettleOptions = {
+  decision?: Decision;
+  /** The time of the sync whose facts are being applied; by default of the last that was. */
+  syncedAt?: number;
+};
+
+/** Settles the invoice by its facts, and by the operator's decision where there is one. */
+export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: SettleOptions = {}): void {
+  const { decision = null } = options;
+  const invoice = tx.get(invoiceById, { id: invoiceId });
+  const payment = tx.get(paymentOf, { invoice_id: invoiceId });
+  assert(invoice && payment, `invoice ${invoiceId} has a payment to settle`);
+  const credits = payingCredits(tx, payment);
+  const marked = decision === 'mark-paid' || (payment.flags & FLAG.markedPaid) !== 0;
+  const result = settle(
+    {
+      invoice: invoice.status as InvoiceStatus,
+      payment: payment.status as PaymentStatus,
+      undone: (payment.flags & FLAG.undone) !== 0,
+      markedPaid: marked,
+      amount: BigInt(invoice.amount),
+      tolerance: BigInt(invoice.tolerance),
+      deadlineAt: payment.deadline_at,
+    },
+    { graceMs: graceMs(app) },
+    credits.map(factOf),
+    options.syncedAt ?? app.chains.find(payment.chain_key)?.syncedAt ?? 0,
+    decision,
+  );
+  writePayment(app, tx, payment, result, marked);
+  if (result.invoice !== invoice.status) {
+    tx.run(setInvoiceStatus, { id: invoice.id, status: result.invoice, updated_at: app.now() });
+  }
+  for (const effect of result.effects) {
+    if (effect.kind === 'paid') queueWebhook(app, tx, invoice);
+    else if (effect.kind === 'undone') alertUndone(app, tx, invoice);
+    else claimCredit(app, tx, invoice, credits.find((row) => row.id === effect.credit)!, effect.claim);
+  }
+}
+
+function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement, marked: boolean): void {
+  const flags =
+    (result.underpaid ? FLAG.underpaid : 0) |
+    (result.overpaid ? FLAG.overpaid : 0) |
+    (result.late ? FLAG.late : 0) |
+    (result.undone ? FLAG.undone : 0) |
+    (marked ? FLAG.markedPaid : 0);
+  const next = {
+    status: result.payment,
+    check_at: result.checkAt,
+    received: result.received.toString(),
+    confirmed: result.confirmed.toString(),
+    seen_value: result.seenValue.toString(),
+    confirmed_value: result.confirmedValue.toString(),
+    flags,
+  };
+  const changed = (Object.keys(next) as (keyof typeof next)[]).some((name) => next[name] !== payment[name]);
+  if (changed) tx.run(updatePayment, { invoice_id: payment.invoice_id, ...next, updated_at: app.now() });
+}
+
+function claimCredit(app: App, tx: Tx, invoice: InvoiceRow, credit: CreditRow, claim: Exclude<Claim, null>): void {
+  tx.run(setClaim, { id: credit.id, claim });
+  if (claim === 'invoice') return;
+  fileInInbox(app, tx, invoice.business_id, credit, invoice.deleted_at === null ? claim : 'deleted');
+}
+
+/** Puts a deposit that no invoice claims before the operator. */
+export function fileInInbox(
+  app: App,
+  tx: Tx,
+  businessId: number,
+  credit: Pick<CreditRow, 'id' | 'invoice_id'>,
+  reason: string,
+): void {
+  tx.run(insertInboxItem, {
+    credit_id: credit.id,
+    business_id: businessId,
+    invoice_id: credit.invoice_id,
+    reason,
+    state: 'open',
+    created_at: app.now(),
+  });
+}
+
+function alertUndone(app: App, tx: Tx, invoice: InvoiceRow): void {
+  tx.run(insertAlert, {
+    kind: 'invoice.undone',
+    subject: invoice.slug,
+    message: `A chain reorganisation undid the payment of invoice ${invoice.slug}, which was already paid`,
+    created_at: app.now(),
+  });
+  app.log.error({ invoice: invoice.slug }, 'a reorganisation undid a paid invoice');
+}

@@ -1,0 +1,69 @@
+/**
+ * The one notification of an invoice: queued in the transaction that pays it, sent at most once by itself. The attempt
+ * is on the disk before the first byte leaves, so a crash in between leaves it unsent rather than sent twice.
+ */
+import { Rejected } from '../domain/errors.ts';
+import {
+  finishWebhookAttempt,
+  insertWebhook,
+  insertWebhookAttempt,
+  stepWebhook,
+  type WebhookRow,
+  waitingWebhooks,
+  webhookById,
+} from '../store/queries/effects.ts';
+import { type InvoiceRow, invoiceById } from '../store/queries/invoices.ts';
+import type { Tx } from '../store/store.ts';
+import type { App } from './app.ts';
+
+export type WebhookAttempt = {
+  attemptId: number;
+  url: string;
+  /** Whether the invoice came from the merchant API: only then may it reach an allow-listed private address. */
+  fromMerchant: boolean;
+};
+
+/** Queues the notification of a paid invoice that asked for one. */
+export function queueWebhook(app: App, tx: Tx, invoice: InvoiceRow): void {
+  if (invoice.webhook_url === null || invoice.deleted_at !== null) return;
+  tx.run(insertWebhook, { invoice_id: invoice.id, url: invoice.webhook_url, created_at: app.now() });
+  tx.afterCommit(app.wake.webhooks);
+}
+
+/** Takes up to `limit` waiting notifications and records an attempt at each: from here on they count as sent. */
+export function takeWebhooks(app: App, tx: Tx, limit: number): WebhookAttempt[] {
+  const taken: WebhookAttempt[] = [];
+  for (const row of tx.all(waitingWebhooks, { limit })) {
+    if (tx.run(stepWebhook, { id: row.id, from: 'waiting', to: 'attempted' }).changes !== 1) continue;
+    taken.push(beginAttempt(app, tx, row, false));
+  }
+  return taken;
+}
+
+/** An operator's resend. Throws `Rejected('webhook.not_found')`. */
+export function retakeWebhook(app: App, tx: Tx, id: number): WebhookAttempt {
+  const row = tx.get(webhookById, { id });
+  if (!row) throw new Rejected('webhook.not_found', 'Webhook not found');
+  if (row.state === 'waiting') tx.run(stepWebhook, { id, from: 'waiting', to: 'attempted' });
+  return beginAttempt(app, tx, row, true);
+}
+
+function beginAttempt(app: App, tx: Tx, row: WebhookRow, byOperator: boolean): WebhookAttempt {
+  const { id } = tx.run(insertWebhookAttempt, {
+    webhook_id: row.id,
+    by_operator: byOperator ? 1 : 0,
+    started_at: app.now(),
+  });
+  const invoice = tx.get(invoiceById, { id: row.invoice_id });
+  return { attemptId: id, url: row.url, fromMerchant: invoice?.origin === 'merchant' };
+}
+
+/** Records how an attempt ended: the status that came back, or why none did. */
+export function recordAttempt(
+  app: App,
+  tx: Tx,
+  attemptId: number,
+  outcome: { status: number | null; error: string | null },
+): void {
+  tx.run(finishWebhookAttempt, { id: attemptId, finished_at: app.now(), ...outcome });
+}

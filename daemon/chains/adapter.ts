@@ -1,0 +1,53 @@
+/**
+ * The one interface between the program and a chain. An adapter reports what is true now; it keeps no state that a
+ * restart would miss, decides nothing about payments, and reaches the store only through the lookups it is given.
+ */
+import type { AccountKey, BlockId, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../domain/chain.ts';
+import type { ChainId, Network } from '../domain/assets.ts';
+
+/** Lookups in the store's indexed tables: their cost does not grow with the number of rows. */
+export interface WatchList {
+  /** The id of the target that has this script, or undefined. Synchronous: called for every output of a block. */
+  targetOf(script: Uint8Array): number | undefined;
+  /** Whether a coin of ours has this outpoint ("txid:n"). Synchronous: called for every input of a block. */
+  isOurCoin(outpoint: string): boolean;
+}
+
+export interface ChainAdapter {
+  readonly network: Network;
+  readonly chain: ChainId;
+
+  /** The target of an index, from public keys alone. Throws on an index above 2^31 - 1. */
+  deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target>;
+
+  /** Whether money can be sent to this text on this network. Case, checksum and network count. */
+  isValidAddress(text: string): boolean;
+
+  /**
+   * A checkpoint to begin from: the tip, or the last block before `birthday` (milliseconds since 1970).
+   * Throws `Unavailable` when the source does not answer, `Rejected` when the source cannot serve that far back.
+   */
+  begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint>;
+
+  /**
+   * What changed since the last of `since`. A long way is gone in bounded steps: an update that does not reach the
+   * tip yet says `mempool: 'unknown'` and the caller calls again. Null when the source is behind the checkpoint
+   * without contradicting it (lagging): no news. Throws `Unavailable` when the source does not answer.
+   */
+  sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null>;
+
+  /** Registers what is called when something may have changed. Hints carry no data and may be spurious. */
+  onHint(wake: () => void): void;
+
+  health(): SourceHealth;
+
+  /** Ends timers and connections. No call may follow. */
+  close(): Promise<void>;
+}
+
+/** The tip of a checkpoint. */
+export function tipOf(checkpoint: Checkpoint): BlockId {
+  const tip = checkpoint.at(-1);
+  if (!tip) throw new Error('assertion failed: a checkpoint is never empty');
+  return tip;
+}

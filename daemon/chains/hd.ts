@@ -1,0 +1,55 @@
+/**
+ * Public child derivation (BIP-32 CKDpub): every address of an account from its public half alone.
+ *
+ * Invariant: an index gives one key for ever. A child that BIP-32 calls invalid (chance 2^-127) throws and is never
+ * replaced by its neighbour.
+ */
+import { createHmac } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { pointAddScalar } from 'tiny-secp256k1';
+import type { AccountKey, Branch } from '../domain/chain.ts';
+import { assert } from '../domain/errors.ts';
+
+/** A BIP-32 node without its private key: a compressed point (33 bytes) and a chain code (32 bytes). */
+export type PublicNode = { publicKey: Uint8Array; chainCode: Uint8Array };
+
+/** The largest index that derives without the private key; above it lie the hardened ones. */
+export const INDEX_MAX = 2 ** 31 - 1;
+
+/** A branch node costs one derivation, as much as an address; a business uses two for each chain. */
+const BRANCH_NODES_MAX = 512;
+const branchNodes = new LRUCache<string, PublicNode>({ max: BRANCH_NODES_MAX });
+
+/** The child of a public node (BIP-32 CKDpub). Throws on a hardened index and on an invalid child. */
+export function deriveChild(parent: PublicNode, index: number): PublicNode {
+  assert(Number.isInteger(index) && index >= 0 && index <= INDEX_MAX, 'a public child has an index from 0 to 2^31 - 1');
+  const data = Buffer.allocUnsafe(37);
+  data.set(parent.publicKey, 0);
+  data.writeUInt32BE(index, 33);
+  const digest = createHmac('sha512', parent.chainCode).update(data).digest();
+  // Throws when the tweak is not below the curve's order; null is the point at infinity.
+  const publicKey = pointAddScalar(parent.publicKey, digest.subarray(0, 32), true);
+  assert(publicKey, `child ${index} is invalid (BIP-32)`);
+  return { publicKey, chainCode: digest.subarray(32) };
+}
+
+/**
+ * The compressed public key (33 bytes) at account/branch/index. Throws on a key that is no secp256k1 account, on an
+ * index above 2^31 - 1, and on an invalid child.
+ */
+export function childPublicKey(account: AccountKey, branch: Branch, index: number): Uint8Array {
+  assert(account.kind === 'secp256k1', 'a secp256k1 account derives public keys');
+  const key = `${account.publicKey}${account.chainCode}${branch}`;
+  let node = branchNodes.get(key);
+  if (!node) {
+    node = deriveChild(accountNode(account.publicKey, account.chainCode), branch);
+    branchNodes.set(key, node);
+  }
+  return deriveChild(node, index).publicKey;
+}
+
+function accountNode(publicKeyHex: string, chainCodeHex: string): PublicNode {
+  const node = { publicKey: Buffer.from(publicKeyHex, 'hex'), chainCode: Buffer.from(chainCodeHex, 'hex') };
+  assert(node.publicKey.length === 33 && node.chainCode.length === 32, 'an account is a BIP-32 node in hex');
+  return node;
+}

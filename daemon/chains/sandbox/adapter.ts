@@ -1,0 +1,98 @@
+/** A simulated chain behind the interface of the real ones: what it reports comes out of the database it is kept in. */
+import type { ChainId } from '../../domain/assets.ts';
+import type { AccountKey, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../../domain/chain.ts';
+import { Unavailable } from '../../domain/errors.ts';
+import type { SandboxStore } from '../../domain/sandbox-port.ts';
+import type { ChainAdapter, WatchList } from '../adapter.ts';
+import { scriptAt, targetAt } from './addresses.ts';
+import { ensureChain, tipOfChain } from './ledger.ts';
+import { checkpointAt, updateSince } from './scan.ts';
+
+const DOWN_RETRY_SECONDS = 5;
+
+/** What a source that was switched off answers. */
+export const sourceDown = (): Unavailable =>
+  new Unavailable('The sandbox was told not to answer for this chain', DOWN_RETRY_SECONDS);
+
+export class SandboxAdapter implements ChainAdapter {
+  readonly network = 'sandbox';
+  readonly chain: ChainId;
+  readonly #store: SandboxStore;
+  readonly #watch: WatchList;
+  readonly #now: () => number;
+  readonly #wakers: Set<() => void>;
+  readonly #own = new Set<() => void>();
+  #behind = false;
+
+  constructor(options: {
+    chain: ChainId;
+    store: SandboxStore;
+    watch: WatchList;
+    now: () => number;
+    /** Whatever is in this set is called after each change of the chain. */
+    wakers: Set<() => void>;
+  }) {
+    this.chain = options.chain;
+    this.#store = options.store;
+    this.#watch = options.watch;
+    this.#now = options.now;
+    this.#wakers = options.wakers;
+  }
+
+  async deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target> {
+    return targetAt(this.chain, account, branch, index);
+  }
+
+  isValidAddress(text: string): boolean {
+    return scriptAt(this.chain, text) !== null;
+  }
+
+  /**
+   * As the interface says; a birthday before all that is kept begins at the first block kept. What was spent more than
+   * a thousand blocks deep is not found again.
+   */
+  async begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
+    await this.#answering(signal);
+    const tip = tipOfChain(this.#store, this.chain);
+    if (birthday === null) return checkpointAt(this.#store, this.chain, tip.height);
+    const before =
+      this.#store.blockBefore(this.chain, birthday) ?? this.#store.blocksAbove(this.chain, -1, 1)[0] ?? tip;
+    return checkpointAt(this.#store, this.chain, before.height);
+  }
+
+  async sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
+    await this.#answering(signal);
+    const update = updateSince(this.#store, this.chain, since, this.#watch);
+    this.#behind = update === null;
+    return update;
+  }
+
+  onHint(wake: () => void): void {
+    this.#wakers.add(wake);
+    this.#own.add(wake);
+  }
+
+  health(): SourceHealth {
+    const tip = this.#store.tip(this.chain);
+    return {
+      source: 'sandbox',
+      tip: tip ? { height: tip.height, hash: tip.hash } : null,
+      tipAgeMs: tip ? Math.max(0, this.#now() - tip.time) : null,
+      lagging: this.#behind,
+      error: this.#store.chain(this.chain)?.down ? sourceDown().message : null,
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const wake of this.#own) this.#wakers.delete(wake);
+    this.#own.clear();
+  }
+
+  /** Makes the chain on its first use. Throws `Unavailable` while its source is down. */
+  async #answering(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    let row = this.#store.chain(this.chain);
+    row ??= await this.#store.write((tx) => ensureChain(tx, this.chain, this.#now()));
+    if (row.down) throw sourceDown();
+  }
+}

@@ -1,0 +1,232 @@
+/**
+ * The sandbox: a network whose chains live in this process and its database. It is the merchant's test mode and the
+ * fast chain of every test.
+ *
+ * Invariant: a control or a block is one transaction of the database and is answered after its commit, so whoever was
+ * told of it finds it again after a power cut. Only then are those woken who wait for news.
+ */
+import { type AssetId, assetOf, type ChainId } from '../../domain/assets.ts';
+import { assert, Rejected } from '../../domain/errors.ts';
+import { PREMINED, type SandboxStore, type SandboxWriter } from '../../domain/sandbox-port.ts';
+import type { ChainAdapter, WatchList } from '../adapter.ts';
+import { SandboxAdapter, sourceDown } from './adapter.ts';
+import { isUtxo, scriptAt, unitsMax } from './addresses.ts';
+import {
+  ensureChain,
+  evict,
+  type IsOurs,
+  mineBlock,
+  needRoom,
+  REORG_BLOCKS_MAX,
+  reorganise,
+  roomForBlocks,
+  tipOfChain,
+} from './ledger.ts';
+import { loadPayer, premine, type Recipient } from './payer.ts';
+
+const MINE_BLOCKS_MAX = 100;
+const RECIPIENTS_MAX = 100;
+
+export type Payment = { address: string; asset: AssetId; units: bigint };
+
+export interface Sandbox {
+  /** The adapter of one simulated chain; each call makes another one. */
+  adapter(chain: ChainId): ChainAdapter;
+  /** A transaction that pays `units` of an asset to the address, and to as many more as are given, enters the mempool.
+   * `Rejected`: `sandbox.asset`, `.address`, `.amount`, `.full`. */
+  pay(chain: ChainId, payment: Payment, ...more: Payment[]): Promise<{ txid: string }>;
+  /** Mines 1 to 100 blocks, each with the oldest 2,000 of the mempool. `Rejected`: `sandbox.blocks`, `.full`. */
+  mine(chain: ChainId, blocks: number): Promise<{ height: number }>;
+  /** Replaces the last 1 to 100 blocks by `depth + 1` empty ones; their transactions return to the mempool, or vanish
+   * with `drop`. `Rejected`: `sandbox.depth`, `.full`. */
+  reorg(chain: ChainId, depth: number, drop: boolean): Promise<{ height: number }>;
+  /** Replaces a payment in the mempool by one of the same coin that pays somebody else; what descends from it goes too.
+   * `Rejected`: `sandbox.unknown_tx`, `.already_mined`, `.not_the_payers`. */
+  doubleSpend(chain: ChainId, txid: string): Promise<{ txid: string }>;
+  /** The chain's source stops or starts answering, across restarts too; the chain itself goes on. */
+  outage(chain: ChainId, down: boolean): Promise<void>;
+  /** Takes a real signed transaction of BTC, LTC or BCH; one known already is a success. Throws `Unavailable` while the
+   * source is down and `Rejected('broadcast.…')` when a node would refuse it: see `accept.ts`. */
+  broadcast(chain: ChainId, raw: Uint8Array): Promise<{ txid: string }>;
+  /** Starts the block timer. */
+  start(): void;
+  /** Stops the block timer and waits for the block under way. */
+  close(): Promise<void>;
+}
+
+export type SandboxOptions = {
+  store: SandboxStore;
+  chains: readonly ChainId[];
+  watch: (chain: ChainId) => WatchList;
+  /** Milliseconds since 1970. */
+  now: () => number;
+  /** Seconds between the blocks that come by themselves; 0: none do. */
+  blockSeconds: number;
+  /** Told of a block that could not be mined; the next one is tried all the same. */
+  log?: (message: string, error: unknown) => void;
+};
+
+export function createSandbox(options: SandboxOptions): Sandbox {
+  return new SimulatedChains(options);
+}
+
+class SimulatedChains implements Sandbox {
+  readonly #options: SandboxOptions;
+  readonly #wakers = new Map<ChainId, Set<() => void>>();
+  #timer: NodeJS.Timeout | null = null;
+  #ticking: Promise<void> | null = null;
+
+  constructor(options: SandboxOptions) {
+    this.#options = options;
+    for (const chain of options.chains) this.#wakers.set(chain, new Set());
+  }
+
+  adapter(chain: ChainId): ChainAdapter {
+    const { store, watch, now } = this.#options;
+    return new SandboxAdapter({ chain, store, watch: watch(chain), now, wakers: this.#wakersOf(chain) });
+  }
+
+  async pay(chain: ChainId, payment: Payment, ...more: Payment[]): Promise<{ txid: string }> {
+    const { asset } = payment;
+    if (assetOf(asset).chain !== chain || more.some((other) => other.asset !== asset)) {
+      throw new Rejected('sandbox.asset', `${asset} is not on the chain ${chain}`, 'crypto');
+    }
+    assert(more.length < RECIPIENTS_MAX, `a payment has at most ${RECIPIENTS_MAX} recipients`);
+    const to = [payment, ...more].map((each) => recipientOf(chain, each));
+    const units = to.reduce((sum, each) => sum + each.units, 0n);
+    const payer = await loadPayer(chain);
+    const txid = await this.#change(chain, (tx, now) => {
+      needRoom(tx, chain);
+      const coin = premine(tx, chain, { script: payer.script, asset, units: units + payer.fee });
+      return payer.send(tx, coin, to, now);
+    });
+    return { txid };
+  }
+
+  async mine(chain: ChainId, blocks: number): Promise<{ height: number }> {
+    needCount(blocks, MINE_BLOCKS_MAX, 'blocks');
+    const height = await this.#change(chain, (tx, now) => {
+      if (roomForBlocks(tx, chain) < blocks) {
+        throw new Rejected('sandbox.full', 'Too many blocks were mined since the source went down', 'blocks');
+      }
+      for (let i = 0; i < blocks; i++) mineBlock(tx, chain, now, this.#isOurs(chain));
+      return tipOfChain(tx, chain).height;
+    });
+    return { height };
+  }
+
+  async reorg(chain: ChainId, depth: number, drop: boolean): Promise<{ height: number }> {
+    needCount(depth, REORG_BLOCKS_MAX, 'depth');
+    const { height } = await this.#change(chain, (tx, now) => reorganise(tx, chain, { depth, drop, now }));
+    return { height };
+  }
+
+  async doubleSpend(chain: ChainId, txid: string): Promise<{ txid: string }> {
+    const payer = await loadPayer(chain);
+    const replacement = await this.#change(chain, (tx, now) => {
+      const paid = tx.transaction(chain, txid);
+      if (!paid) throw new Rejected('sandbox.unknown_tx', 'There is no such transaction', 'tx_id');
+      if (paid.height !== null) throw new Rejected('sandbox.already_mined', 'It is in a block: reorganise', 'tx_id');
+      const coin = tx.spentBy(paid.id).find(({ transactionId }) => transactionId === PREMINED);
+      if (!coin) {
+        throw new Rejected('sandbox.not_the_payers', 'Only what the payer sent can be double-spent', 'tx_id');
+      }
+      const units = tx.outputsOf(paid.id).reduce((sum, output) => sum + output.units, 0n);
+      evict(tx, chain, paid.id);
+      tx.addOutput(chain, { ...coin, spentBy: null });
+      // The fee rises, as a replacement's must, unless there is nothing to take it from.
+      const left = units > payer.fee ? units - payer.fee : units;
+      return payer.send(tx, coin, [{ ...payer.stranger, units: left }], now);
+    });
+    return { txid: replacement };
+  }
+
+  async outage(chain: ChainId, down: boolean): Promise<void> {
+    await this.#change(chain, (tx) => tx.setDown(chain, down));
+  }
+
+  async broadcast(chain: ChainId, raw: Uint8Array): Promise<{ txid: string }> {
+    if (!isUtxo(chain)) {
+      throw new Rejected('broadcast.unsupported', `The sandbox's ${chain} takes no real transactions`);
+    }
+    const [{ accept }, { decode }] = await Promise.all([import('./accept.ts'), import('./signed.ts')]);
+    if (this.#options.store.chain(chain)?.down) throw sourceDown();
+    const signed = decode(chain, raw);
+    await this.#change(chain, (tx, now) => accept(tx, chain, signed, now));
+    return { txid: signed.txid };
+  }
+
+  start(): void {
+    const { blockSeconds } = this.#options;
+    if (blockSeconds <= 0 || this.#timer) return;
+    this.#timer = setInterval(() => {
+      this.#ticking ??= this.#tick().finally(() => {
+        this.#ticking = null;
+      });
+    }, blockSeconds * 1_000);
+    this.#timer.unref();
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer) clearInterval(this.#timer);
+    this.#timer = null;
+    await this.#ticking;
+  }
+
+  /** A block on every chain, in one transaction. */
+  async #tick(): Promise<void> {
+    const { store, chains, now, log } = this.#options;
+    try {
+      await store.write((tx) => {
+        for (const chain of chains) {
+          ensureChain(tx, chain, now());
+          if (roomForBlocks(tx, chain) > 0) mineBlock(tx, chain, now(), this.#isOurs(chain));
+        }
+      });
+      for (const chain of chains) this.#wake(chain);
+    } catch (error) {
+      log?.('The sandbox could not mine a block', error);
+    }
+  }
+
+  async #change<T>(chain: ChainId, work: (tx: SandboxWriter, now: number) => T): Promise<T> {
+    this.#wakersOf(chain);
+    const result = await this.#options.store.write((tx) => {
+      const now = this.#options.now();
+      ensureChain(tx, chain, now);
+      return work(tx, now);
+    });
+    this.#wake(chain);
+    return result;
+  }
+
+  #wake(chain: ChainId): void {
+    for (const wake of this.#wakersOf(chain)) wake();
+  }
+
+  #wakersOf(chain: ChainId): Set<() => void> {
+    const wakers = this.#wakers.get(chain);
+    assert(wakers, `the sandbox simulates ${chain}`);
+    return wakers;
+  }
+
+  #isOurs(chain: ChainId): IsOurs {
+    const watch = this.#options.watch(chain);
+    return (script) => watch.targetOf(script) !== undefined;
+  }
+}
+
+function recipientOf(chain: ChainId, { address, asset, units }: Payment): Recipient {
+  const script = scriptAt(chain, address);
+  if (!script) throw new Rejected('sandbox.address', `This is no address of the sandbox's ${chain}`, 'address');
+  if (units <= 0n || units > unitsMax(asset)) {
+    throw new Rejected('sandbox.amount', `The amount must be above 0 and at most ${unitsMax(asset)} units`, 'amount');
+  }
+  return { script, address, units };
+}
+
+function needCount(count: number, max: number, field: string): void {
+  if (!Number.isInteger(count) || count < 1 || count > max) {
+    throw new Rejected(`sandbox.${field}`, `The ${field} must be a whole number from 1 to ${max}`, field);
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * What a simulated chain's source answers: the facts since a checkpoint, found the way a real node's adapter finds them.
+ *
+ * Invariant: each answer is of one moment (all reads happen in one turn of the event loop), and a long way is gone in
+ * steps of a limited size.
+ */
+import type { ChainId } from '../../domain/assets.ts';
+import {
+  type BlockId,
+  CHECKPOINT_BLOCKS_MAX,
+  type ChainUpdate,
+  type Checkpoint,
+  type Credit,
+  INPUTS_KEPT_MAX,
+  type SpendSeen,
+} from '../../domain/chain.ts';
+import { Unavailable } from '../../domain/errors.ts';
+import type { SandboxBlock, SandboxReader } from '../../domain/sandbox-port.ts';
+import { tipOf, type WatchList } from '../adapter.ts';
+import { tipOfChain } from './ledger.ts';
+
+export const STEP_BLOCKS_MAX = 100;
+/** A step ends after the block that passes this. */
+const STEP_TXS_MAX = 2_000;
+const FOREIGN_RETRY_SECONDS = 60;
+
+type Found = { credits: Credit[]; spends: SpendSeen[] };
+
+/** The last blocks up to a height, without gaps. */
+export function checkpointAt(rows: SandboxReader, chain: ChainId, height: number): Checkpoint {
+  const blocks = rows.blocksUpTo(chain, height, CHECKPOINT_BLOCKS_MAX);
+  const top = blocks.at(-1)?.height ?? 0;
+  // Deep down only the blocks are left that hold something.
+  return blocks
+    .filter((block, i) => top - block.height === blocks.length - 1 - i)
+    .map(({ height: at, hash }) => ({ height: at, hash }));
+}
+
+/**
+ * The update against a checkpoint, or null when the chain is lower without contradicting it. Throws `Unavailable` when
+ * the two have no block in common.
+ */
+export function updateSince(
+  rows: SandboxReader,
+  chain: ChainId,
+  since: Checkpoint,
+  watch: WatchList,
+): ChainUpdate | null {
+  const tip = tipOfChain(rows, chain);
+  const { base, orphaned } = forkFrom(rows, chain, since);
+  if (orphaned.length > 0 && orphaned.every(({ height }) => height > tip.height)) return null;
+
+  const found: Found = { credits: [], spends: [] };
+  const ours = new Set<string>();
+  let reached = base;
+  let read = 0;
+  for (const block of rows.blocksAbove(chain, base, STEP_BLOCKS_MAX)) {
+    read += collect(rows, chain, block, { watch, found, ours });
+    reached = block.height;
+    if (read > STEP_TXS_MAX) break;
+  }
+  const isAtTip = reached === tip.height;
+  if (isAtTip) collect(rows, chain, null, { watch, found, ours });
+  return {
+    since: tipOf(since),
+    checkpoint: checkpointAt(rows, chain, reached),
+    orphaned,
+    targets: 'all',
+    mempool: isAtTip ? 'complete' : 'unknown',
+    ...found,
+  };
+}
+
+/** The height up to which a checkpoint still holds, and its blocks above, ascending. */
+function forkFrom(rows: SandboxReader, chain: ChainId, since: Checkpoint): { base: number; orphaned: BlockId[] } {
+  const pruned = rows.chain(chain)?.pruned ?? -1;
+  const orphaned: BlockId[] = [];
+  for (const block of since.toReversed()) {
+    const hash = rows.blockAt(chain, block.height)?.hash;
+    // A pruned block was buried far deeper than any reorganisation goes.
+    if (hash === block.hash || (hash === undefined && block.height <= pruned)) return { base: block.height, orphaned };
+    orphaned.unshift(block);
+  }
+  // Reorganisations are shallower than a checkpoint: these are the blocks of another database.
+  throw new Unavailable('The sandbox shares none of the blocks known here', FOREIGN_RETRY_SECONDS);
+}
+
+/** Reads a block, or the mempool (null), for what is ours; returns how many transactions it has. */
+function collect(
+  rows: SandboxReader,
+  chain: ChainId,
+  block: SandboxBlock | null,
+  into: { watch: WatchList; found: Found; ours: Set<string> },
+): number {
+  const { watch, found, ours } = into;
+  const contents = rows.contents(chain, block?.height ?? null);
+  const at = block && { height: block.height, hash: block.hash };
+  for (const { transaction, outputs } of contents) {
+    const { txid, inputs } = transaction;
+    for (const outpoint of inputs) {
+      // A coin of this very answer is not in the store yet.
+      if (ours.has(outpoint) || watch.isOurCoin(outpoint)) found.spends.push({ outpoint, txid, block: at });
+    }
+    for (const { outpoint, script, asset, units } of outputs) {
+      const targetId = watch.targetOf(script);
+      if (targetId === undefined) continue;
+      ours.add(outpoint);
+      found.credits.push({
+        id: outpoint,
+        txid,
+        targetId,
+        amount: { asset, units },
+        block: at,
+        ...(block && { blockTime: block.time }),
+        inputs: inputs.slice(0, INPUTS_KEPT_MAX),
+        replaceable: block === null,
+      });
+    }
+  }
+  return contents.length;
+}

@@ -1,0 +1,96 @@
+/**
+ * Addresses of BTC, LTC and BCH: ours from public keys, and others' decoded into the script that pays them.
+ *
+ * Invariant: a text has a script only when it is a standard destination of exactly this chain and network. What a coin
+ * would be lost on is refused: another chain's or network's form, a legacy BCH address (it reads as BTC's), an LTC
+ * `3…` (likewise), an MWEB address, and witness versions that nobody can be protected by yet (2 to 16).
+ */
+import { createHash, hash } from 'node:crypto';
+import { bech32, bech32m, createBase58check } from '@scure/base';
+import type { Network } from '../../domain/assets.ts';
+import type { Target } from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+import { decodeCashAddress, encodeCashAddress } from './cashaddr.ts';
+import { UTXO_PARAMS, type UtxoChain } from './params.ts';
+
+/** The characters of all these formats; the longest has 90 (BIP-173), and nothing longer is looked at. */
+const ADDRESS = /^[0-9A-Za-z:]{1,90}$/;
+
+const base58check = createBase58check((data: Uint8Array) => new Uint8Array(hash('sha256', data, 'buffer')));
+
+const SCRIPTS = {
+  p2pkh: (hash20: Uint8Array) => Uint8Array.of(0x76, 0xa9, 20, ...hash20, 0x88, 0xac),
+  p2sh: (hash20: Uint8Array) => Uint8Array.of(0xa9, 20, ...hash20, 0x87),
+  /** BCH only, by OP_HASH256, since its upgrade of May 2023. */
+  p2sh32: (hash32: Uint8Array) => Uint8Array.of(0xaa, 32, ...hash32, 0x87),
+  witness: (version: number, program: Uint8Array) =>
+    Uint8Array.of(version === 0 ? 0 : 0x50 + version, program.length, ...program),
+};
+
+/**
+ * The target of a compressed public key (33 bytes): P2WPKH (BIP-141) on BTC and LTC, P2PKH as CashAddr, with its
+ * prefix, on BCH.
+ */
+export function targetOf(publicKey: Uint8Array, chain: UtxoChain, network: Network): Target {
+  assert(publicKey.length === 33, 'a public key is compressed');
+  const form = UTXO_PARAMS[chain][network].address;
+  const keyHash = createHash('ripemd160')
+    .update(hash('sha256', publicKey, 'buffer'))
+    .digest();
+  if (form.kind === 'cashaddr') {
+    return { script: SCRIPTS.p2pkh(keyHash), address: encodeCashAddress(form.prefix, { type: 0, hash: keyHash }) };
+  }
+  const address = bech32.encode(form.hrp, [0, ...bech32.toWords(keyHash)]);
+  return { script: SCRIPTS.witness(0, keyHash), address };
+}
+
+/**
+ * The scriptPubKey that an address stands for, or null when it is not a destination on this chain and network.
+ * BTC and LTC: P2PKH, P2SH, P2WPKH, P2WSH (BIP-173) and P2TR (BIP-350). BCH: CashAddr with or without its prefix,
+ * P2PKH, P2SH and P2SH32; the token-aware forms pay the same scripts.
+ */
+export function scriptOf(address: string, chain: UtxoChain, network: Network): Uint8Array | null {
+  if (!ADDRESS.test(address)) return null;
+  const form = UTXO_PARAMS[chain][network].address;
+  if (form.kind === 'cashaddr') return cashScript(form.prefix, address);
+  return witnessScript(form.hrp, address) ?? base58Script(form.p2pkh, form.p2sh, address);
+}
+
+/** Whether coins can be sent to this text: see `scriptOf`. */
+export function isValidAddress(address: string, chain: UtxoChain, network: Network): boolean {
+  return scriptOf(address, chain, network) !== null;
+}
+
+function cashScript(prefix: string, text: string): Uint8Array | null {
+  const address = decodeCashAddress(prefix, text);
+  if (!address || address.type > 3) return null;
+  const isScriptHash = (address.type & 1) === 1;
+  if (address.hash.length === 20) return isScriptHash ? SCRIPTS.p2sh(address.hash) : SCRIPTS.p2pkh(address.hash);
+  return address.hash.length === 32 && isScriptHash ? SCRIPTS.p2sh32(address.hash) : null;
+}
+
+/** Version 0 is written in bech32 and version 1 in bech32m (BIP-350); their lengths are what makes them standard. */
+function witnessScript(hrp: string, text: string): Uint8Array | null {
+  for (const [codec, version, lengths] of [
+    [bech32, 0, [20, 32]],
+    [bech32m, 1, [32]],
+  ] as const) {
+    const decoded = codec.decodeUnsafe(text);
+    if (decoded?.prefix !== hrp || decoded.words[0] !== version) continue;
+    const program = codec.fromWordsUnsafe(decoded.words.slice(1));
+    if (program && (lengths as readonly number[]).includes(program.length)) return SCRIPTS.witness(version, program);
+  }
+  return null;
+}
+
+function base58Script(p2pkh: number, p2sh: number, text: string): Uint8Array | null {
+  let data: Uint8Array;
+  try {
+    data = base58check.decode(text);
+  } catch {
+    return null;
+  }
+  if (data.length !== 21) return null;
+  if (data[0] === p2pkh) return SCRIPTS.p2pkh(data.subarray(1));
+  return data[0] === p2sh ? SCRIPTS.p2sh(data.subarray(1)) : null;
+}

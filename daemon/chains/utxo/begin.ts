@@ -1,0 +1,76 @@
+/**
+ * Where to begin to watch a chain: at its tip, or far enough back that nothing since a wallet's birthday is missed.
+ */
+import type { ChainId, Network } from '../../domain/assets.ts';
+import { CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../domain/chain.ts';
+import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
+import type { CoreNode, NodeState } from './node.ts';
+
+const READ_ATTEMPTS_MAX = 3;
+/** How far ahead of the true time a miner can put a block's. */
+const CLOCK_MARGIN_MS = 2 * 60 * 60 * 1000;
+/** The median time of a block is that of the eleven up to it. */
+const MEDIAN_BLOCKS = 11;
+
+/** The configuration that messages speak of. */
+export const settingOf = (network: Network, chain: ChainId): string => `[networks.${network}.${chain}] core_rpc`;
+
+/** What an operator can do about blocks that a pruning node has deleted. */
+export const prunedAdvice = (setting: string): string =>
+  `Point ${setting} at a node that keeps these blocks, or set prune=0 in the node's configuration and let it ` +
+  'download the chain again (-reindex).';
+
+/**
+ * The checkpoint at the tip, or at a block that lies before `birthday` (milliseconds since 1970) by every clock.
+ * Throws `Rejected` when the node has pruned the blocks that follow it, else `Unavailable`.
+ */
+export async function beginAt(
+  node: CoreNode,
+  birthday: number | null,
+  setting: string,
+  signal: AbortSignal,
+): Promise<Checkpoint> {
+  for (let attempt = 0; attempt < READ_ATTEMPTS_MAX; attempt++) {
+    const state = await node.state(signal);
+    const height = birthday === null ? state.height : await heightBefore(node, birthday, state, signal);
+    if (state.lowestBlock > height + 1) {
+      const message = `The node has deleted the blocks from ${height + 1} to ${state.lowestBlock - 1} (pruned).`;
+      throw new Rejected('chain.pruned', `${message} ${prunedAdvice(setting)}`);
+    }
+    const checkpoint = await blocksUpTo(node, height, signal);
+    // Unchanged before and after: so all of it is of one chain.
+    if (checkpoint && (await node.bestHash(signal)) === state.hash) return checkpoint;
+  }
+  throw new Unavailable(`${setting}: the chain changed while it was read`, 5);
+}
+
+async function blocksUpTo(node: CoreNode, height: number, signal: AbortSignal): Promise<Checkpoint | null> {
+  const count = Math.min(height + 1, CHECKPOINT_BLOCKS_MAX);
+  const heights = Array.from({ length: count }, (_, i) => height - count + 1 + i);
+  const hashes = await node.hashesAt(heights, signal);
+  const checkpoint: Checkpoint = [];
+  for (const [i, hash] of hashes.entries()) {
+    if (hash === null) return null;
+    checkpoint.push({ height: heights[i] as number, hash });
+  }
+  return checkpoint;
+}
+
+/**
+ * A height such that every block mined since `birthday` lies above it. The median time, which never falls, is searched;
+ * it runs behind a block's own time by half its blocks.
+ */
+async function heightBefore(node: CoreNode, birthday: number, state: NodeState, signal: AbortSignal): Promise<number> {
+  let before = 0;
+  let after = state.height + 1;
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    const [hash] = await node.hashesAt([middle], signal);
+    assert(hash !== undefined, 'one hash for one height');
+    // The chain became shorter: what is above its tip counts as later.
+    const isBefore = hash !== null && (await node.blockTime(hash, signal)).medianTimeMs < birthday - CLOCK_MARGIN_MS;
+    if (isBefore) before = middle;
+    else after = middle;
+  }
+  return Math.max(0, before - MEDIAN_BLOCKS);
+}

@@ -1,0 +1,138 @@
+/**
+ * Follows the node's chain from a checkpoint: where the two part, which blocks left, and what the next blocks hold, in
+ * steps of bounded size.
+ *
+ * Invariant: every block that is taken links to the one before it, down to a block of the checkpoint; so a node that
+ * reorganises while it is read can shorten a step but never mix two branches.
+ */
+import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../domain/chain.ts';
+import { assert, Unavailable } from '../../domain/errors.ts';
+import { tipOf } from '../adapter.ts';
+import { type BlockHeader, ParseError, parseHeader } from './block.ts';
+import type { CoreNode, NodeState } from './node.ts';
+import { type Finder, type Found, findInBlock } from './scan.ts';
+
+/** One step reads no more than these; the block that passes the limit of bytes is the last. */
+export const BLOCKS_PER_STEP_MAX = 100;
+export const BYTES_PER_STEP_MAX = 16 * 1024 * 1024;
+
+const ALERT_RETRY_SECONDS = 60;
+
+/** What the operator has to look at: the node answers, but what it says cannot be taken over. */
+export class ChainAlert extends Unavailable {
+  constructor(message: string) {
+    super(`ALERT: ${message}`, ALERT_RETRY_SECONDS);
+    this.name = 'ChainAlert';
+  }
+}
+
+/** The blocks at the end of a checkpoint that follow each other without a gap: below one, a fork could hide. */
+export function contiguousEnd(checkpoint: Checkpoint): Checkpoint {
+  let from = checkpoint.length - 1;
+  while (from > 0 && checkpoint[from - 1]?.height === (checkpoint[from]?.height ?? 0) - 1) from--;
+  return checkpoint.slice(from);
+}
+
+/**
+ * How many of `known` (contiguous) are on the node's chain, or null when the node is behind `known` and contradicts
+ * nothing. Throws `Unavailable` when the chain parted below all of them.
+ */
+export async function commonBlocks(
+  node: CoreNode,
+  known: Checkpoint,
+  state: NodeState,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const tip = tipOf(known);
+  if (state.hash === tip.hash) return known.length;
+  if (tip.height <= state.height && (await node.hashesAt([tip.height], signal))[0] === tip.hash) return known.length;
+  const reachable = known.filter((block) => block.height <= state.height);
+  const hashes = await node.hashesAt(
+    reachable.map((block) => block.height),
+    signal,
+  );
+  const common = reachable.findLastIndex((block, i) => block.hash === hashes[i]) + 1;
+  // A height that the node has no block at: its chain became shorter just now. The next look will tell.
+  if (hashes.includes(null)) return null;
+  if (state.height < tip.height && common === reachable.length) return null;
+  if (common > 0) return common;
+  throw deepReorg(known, state);
+}
+
+function deepReorg(known: Checkpoint, state: NodeState): ChainAlert {
+  const [first, last] = [known[0]?.height, tipOf(known).height];
+  return new ChainAlert(
+    `the node's chain (now ${state.hash} at ${state.height}) shares none of the last ${known.length} blocks known ` +
+      `here (${first} to ${last}): a reorganisation deeper than any that can be undone, or a node of another chain. ` +
+      'Nothing of this chain is updated until the node is back on the known one.',
+  );
+}
+
+export type BlocksRead = {
+  /** The blocks taken, ascending; the first follows the one that reading began from. */
+  blocks: BlockId[];
+  /** The time of the last block taken, milliseconds since 1970. */
+  lastTimeMs: number | null;
+  found: Found;
+};
+
+/** Reads the blocks above `from` up to the node's tip or the end of a step. Throws `PrunedBlock` or `Unavailable`. */
+export async function readBlocks(
+  node: CoreNode,
+  from: BlockId,
+  state: NodeState,
+  finder: Finder,
+  signal: AbortSignal,
+): Promise<BlocksRead> {
+  const read: BlocksRead = { blocks: [], lastTimeMs: null, found: { credits: [], spends: [] } };
+  const count = Math.min(state.height - from.height, BLOCKS_PER_STEP_MAX);
+  if (count <= 0) return read;
+  const heights = Array.from({ length: count }, (_, i) => from.height + 1 + i);
+  const hashes = (await node.hashesAt(heights, signal)).filter((hash) => hash !== null);
+  let bytesRead = 0;
+  let previous = from;
+  let ahead = fetchAhead(node, hashes[0], signal);
+  for (const [i, hash] of hashes.entries()) {
+    const bytes = await ahead;
+    assert(bytes, 'a block was asked for');
+    bytesRead += bytes.length;
+    const isLast = bytesRead >= BYTES_PER_STEP_MAX;
+    ahead = fetchAhead(node, isLast ? undefined : hashes[i + 1], signal);
+    const header = headerOf(bytes, hash);
+    if (header.previous !== previous.hash) break;
+    previous = { height: previous.height + 1, hash };
+    read.lastTimeMs = header.timeSeconds * 1000;
+    await scan(finder, bytes, previous, read);
+    read.blocks.push(previous);
+    if (isLast) break;
+  }
+  return read;
+}
+
+/** Begins to fetch the next block while the one before is read. Its failure counts only if it is waited for. */
+function fetchAhead(node: CoreNode, hash: string | undefined, signal: AbortSignal): Promise<Buffer | null> {
+  const fetched = hash === undefined ? Promise.resolve(null) : node.block(hash, signal);
+  fetched.catch(() => {});
+  return fetched;
+}
+
+function headerOf(bytes: Buffer, hash: string): BlockHeader {
+  const header = parseHeader(bytes);
+  if (header.hash !== hash) throw new Unavailable(`the node sent another block than ${hash}`, 5);
+  return header;
+}
+
+async function scan(finder: Finder, bytes: Buffer, block: BlockId, read: BlocksRead): Promise<void> {
+  try {
+    await findInBlock(finder, bytes, block, read.lastTimeMs ?? 0, read.found);
+  } catch (error) {
+    if (!(error instanceof ParseError)) throw error;
+    // Going on past it could lose payments, so the chain stands still here and says so.
+    throw new ChainAlert(`block ${block.hash} at ${block.height} cannot be read: ${error.message}`);
+  }
+}
+
+/** The checkpoint after `known` was continued by `blocks`. */
+export function extended(known: Checkpoint, blocks: BlockId[]): Checkpoint {
+  return [...known, ...blocks].slice(-CHECKPOINT_BLOCKS_MAX);
+}

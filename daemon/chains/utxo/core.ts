@@ -1,0 +1,243 @@
+/**
+ * The chain source of BTC, LTC and BCH that asks a full node over RPC: Bitcoin Core, Litecoin Core, Bitcoin Cash Node,
+ * pruned ones included. It needs no wallet and no index in the node: blocks are read as they are and searched here.
+ *
+ * Invariant: an update speaks of one chain as the node had it at one time. Where the node changed while it was read, the
+ * update stops short of the change, and the next one tells it.
+ */
+import type { Network } from '../../domain/assets.ts';
+import type { AccountKey, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../../domain/chain.ts';
+import { assert, Unavailable } from '../../domain/errors.ts';
+import { type ChainAdapter, tipOf, type WatchList } from '../adapter.ts';
+import { childPublicKey } from '../hd.ts';
+import { isValidAddress, targetOf } from './address.ts';
+import { beginAt, prunedAdvice, settingOf } from './begin.ts';
+import { ChainAlert, commonBlocks, contiguousEnd, extended, readBlocks } from './blocks.ts';
+import { Mempool, type MempoolLimits } from './mempool.ts';
+import { CoreNode, type NodeState, PrunedBlock } from './node.ts';
+import type { UtxoChain } from './params.ts';
+import { POLL_MS, Poller } from './poller.ts';
+import { Rpc } from './rpc.ts';
+import type { Finder, Found } from './scan.ts';
+import { slices } from './slices.ts';
+
+export type CoreOptions = {
+  chain: UtxoChain;
+  network: Network;
+  /** http(s)://user:password@host:port, the credentials percent-encoded. */
+  url: string;
+  watch: WatchList;
+  /** The node's `.cookie`, when the URL has no credentials. */
+  cookieFile?: string;
+  pollMs?: number;
+  log?: (message: string) => void;
+  mempoolLimits?: Partial<MempoolLimits>;
+};
+
+/** Blocks in hex, and what is around them. BCH has blocks of 32 MB, the others of 4 MB with all that belongs to them. */
+const RESPONSE_BYTES_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 64e6, LTC: 64e6, BCH: 160e6 };
+
+/** A tip older than this is a sign that the node is cut off: a gap that chance makes once in years. */
+const HOUR_MS = 3_600_000;
+const TIP_AGE_MS_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 3 * HOUR_MS, LTC: HOUR_MS, BCH: 4 * HOUR_MS };
+/** Headers that are known without their blocks, before a node counts as behind. */
+const HEADERS_AHEAD_MAX = 3;
+
+/** The adapter of a node. Throws `Rejected` when the URL is none. */
+export function coreAdapter(options: CoreOptions): ChainAdapter {
+  return new CoreAdapter(options);
+}
+
+class CoreAdapter implements ChainAdapter {
+  readonly network: Network;
+  readonly chain: UtxoChain;
+  readonly #watch: WatchList;
+  readonly #setting: string;
+  readonly #rpc: Rpc;
+  readonly #node: CoreNode;
+  readonly #mempool: Mempool;
+  readonly #poller: Poller;
+  #syncing = false;
+  /** The state that the last sync worked on; null when it did not come that far. */
+  #handled: string | null = null;
+  /** The last sync did not reach the tip. */
+  #unfinished = false;
+  /** The node was behind the checkpoint of the last sync. */
+  #behind = false;
+  /** The tips from which the next sync is expected to go on. */
+  #expected: string[] = [];
+  #state: NodeState | null = null;
+  #tipTime: { hash: string; timeMs: number } | null = null;
+  /** Why the node did not answer when it was asked last. */
+  #contactError: string | null = null;
+  /** Why its answers cannot be used although it gives them. */
+  #alert: string | null = null;
+
+  constructor(options: CoreOptions) {
+    const { chain, network, url, watch, cookieFile } = options;
+    this.network = network;
+    this.chain = chain;
+    this.#watch = watch;
+    this.#setting = settingOf(network, chain);
+    this.#rpc = new Rpc({ url, cookieFile, label: this.#setting, responseBytesMax: RESPONSE_BYTES_MAX[chain] });
+    this.#node = new CoreNode(this.#rpc, chain, network, this.#setting);
+    const warn = options.log ?? (() => {});
+    this.#mempool = new Mempool({ node: this.#node, chain, watch, warn, limits: options.mempoolLimits ?? {} });
+    this.#poller = new Poller(options.pollMs ?? POLL_MS, (signal) => this.#hasNews(signal));
+  }
+
+  async deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target> {
+    return targetOf(childPublicKey(account, branch, index), this.chain, this.network);
+  }
+
+  isValidAddress(text: string): boolean {
+    return isValidAddress(text, this.chain, this.network);
+  }
+
+  async begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
+    this.#poller.start();
+    return this.#recording(signal, async () => {
+      const state = await this.#contact(signal);
+      if (this.#isDownloading(state)) {
+        throw new Unavailable(
+          `${this.#setting}: the node is still downloading the chain (${state.height} of ${state.headers} blocks)`,
+          30,
+        );
+      }
+      return beginAt(this.#node, birthday, this.#setting, signal);
+    });
+  }
+
+  async sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
+    assert(!this.#syncing, 'one sync at a time');
+    this.#poller.start();
+    this.#syncing = true;
+    try {
+      return await this.#recording(signal, () => this.#step(since, signal));
+    } finally {
+      this.#syncing = false;
+    }
+  }
+
+  onHint(wake: () => void): void {
+    this.#poller.onNews(wake);
+    this.#poller.start();
+  }
+
+  health(): SourceHealth {
+    const state = this.#state;
+    const known = state !== null && this.#tipTime?.hash === state.hash;
+    const tipAgeMs = known ? Math.max(0, Date.now() - (this.#tipTime?.timeMs ?? 0)) : null;
+    const isPublic = this.network !== 'regtest';
+    const isOld = isPublic && tipAgeMs !== null && tipAgeMs > TIP_AGE_MS_MAX[this.chain];
+    const isVerifying = isPublic && state !== null && state.headers - state.height > HEADERS_AHEAD_MAX;
+    return {
+      source: this.#rpc.source,
+      tip: state && { height: state.height, hash: state.hash },
+      tipAgeMs,
+      lagging: this.#behind || isOld || isVerifying || (state !== null && this.#isDownloading(state)),
+      error: this.#contactError ?? this.#alert,
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#poller.stop();
+    this.#rpc.close();
+  }
+
+  async #step(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
+    this.#handled = null;
+    const state = await this.#contact(signal);
+    this.#handled = markOf(state);
+    const known = contiguousEnd(since);
+    const common = this.#isDownloading(state) ? null : await commonBlocks(this.#node, known, state, signal);
+    this.#behind = common === null;
+    if (common === null) return null;
+    const kept = known.slice(0, common);
+    if (!this.#expected.includes(tipOf(since).hash)) this.#mempool.forget();
+
+    const finder: Finder = { chain: this.chain, watch: this.#watch, fresh: new Set(), pause: slices() };
+    const { blocks, found, lastTimeMs } = await readBlocks(this.#node, tipOf(kept), state, finder, signal);
+    const checkpoint = extended(kept, blocks);
+    const atTip = tipOf(checkpoint).hash === state.hash;
+    if (atTip && lastTimeMs !== null) this.#tipTime = { hash: state.hash, timeMs: lastTimeMs };
+    const view = atTip ? await this.#mempool.look(state, finder.fresh, signal) : null;
+    // A connection that was made in between must have led to the same chain.
+    await this.#node.identify(signal);
+    this.#unfinished = !atTip;
+    this.#expected = [tipOf(since).hash, tipOf(checkpoint).hash];
+    if (view) append(found, view.found);
+    return {
+      since: tipOf(since),
+      checkpoint,
+      orphaned: known.slice(common),
+      targets: 'all',
+      mempool: view?.complete ? 'complete' : 'unknown',
+      ...found,
+    };
+  }
+
+  /** Whether a sync now would have something to do. Throws when the node does not answer. */
+  async #hasNews(signal: AbortSignal): Promise<boolean> {
+    try {
+      const state = await this.#contact(signal);
+      if (this.#tipTime?.hash !== state.hash) {
+        const { timeMs } = await this.#node.blockTime(state.hash, signal);
+        this.#tipTime = { hash: state.hash, timeMs };
+      }
+      if (this.#syncing) return false;
+      if (this.#handled !== markOf(state)) return true;
+      return !this.#behind && this.#alert === null && (this.#unfinished || this.#mempool.worthALook(state));
+    } catch (error) {
+      this.#failed(error, signal);
+      throw error;
+    }
+  }
+
+  async #contact(signal: AbortSignal): Promise<NodeState> {
+    await this.#node.identify(signal);
+    this.#state = await this.#node.state(signal);
+    this.#contactError = null;
+    return this.#state;
+  }
+
+  /** Runs a use of the node, so that `health` tells how it ended. */
+  async #recording<T>(signal: AbortSignal, use: () => Promise<T>): Promise<T> {
+    try {
+      const result = await use();
+      this.#alert = null;
+      return result;
+    } catch (caught) {
+      const error = caught instanceof PrunedBlock ? this.#prunedUnderWay(caught) : caught;
+      if (error instanceof Unavailable && !(error instanceof ChainAlert)) this.#failed(error, signal);
+      else if (!signal.aborted) this.#alert = error instanceof Error ? error.message : String(error);
+      throw error;
+    }
+  }
+
+  /** The node did not answer as it should: when it does again, that is news. */
+  #failed(error: unknown, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    this.#contactError = error instanceof Error ? error.message : String(error);
+    this.#handled = null;
+  }
+
+  #prunedUnderWay(error: PrunedBlock): ChainAlert {
+    return new ChainAlert(`${error.message} in the node and was not read yet. ${prunedAdvice(this.#setting)}`);
+  }
+
+  /** A regtest node says that it downloads until it has a fresh block, but there is nobody to download from. */
+  #isDownloading(state: NodeState): boolean {
+    return state.downloading && this.network !== 'regtest';
+  }
+}
+
+/** What of a node's state calls for a sync whenever it changes. */
+const markOf = (state: NodeState): string => `${state.hash}:${state.downloading}`;
+
+/** Adds the mempool's facts, but for transactions that a block of the same update holds. */
+function append(found: Found, unconfirmed: Found): void {
+  const mined = new Set([...found.credits, ...found.spends].map(({ txid }) => txid));
+  for (const credit of unconfirmed.credits) if (!mined.has(credit.txid)) found.credits.push(credit);
+  for (const spend of unconfirmed.spends) if (!mined.has(spend.txid)) found.spends.push(spend);
+}

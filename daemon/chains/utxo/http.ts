@@ -1,0 +1,95 @@
+/**
+ * One POST over a kept connection, with a limit on its time and on the size of its answer. Failures are Node's own
+ * errors with a `code`; besides the system's there are ETIMEDOUT, TOO_LARGE and ABORTED.
+ */
+import http from 'node:http';
+import https from 'node:https';
+
+export type Answer = { status: number; body: Buffer };
+
+export type PostRequest = {
+  url: URL;
+  agent: http.Agent;
+  headers: Record<string, string>;
+  body: string;
+  timeoutMs: number;
+  responseBytesMax: number;
+  signal: AbortSignal;
+  /** Called when the request went out on a connection that no earlier one had used. */
+  onNewConnection: () => void;
+};
+
+/** The transport of an http(s) URL, and an agent that keeps at most `connectionsMax` connections open. */
+export function keepAliveAgent(url: URL, connectionsMax: number): http.Agent {
+  const options = { keepAlive: true, maxSockets: connectionsMax };
+  return url.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options);
+}
+
+/** The `code` of an error, or words for its absence. Never the message, which may quote an address. */
+export function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : 'unknown reason';
+}
+
+const codedError = (code: string): Error => Object.assign(new Error(code), { code });
+
+/** Sends, and once more if the other side had closed the idle connection just then. For idempotent requests. */
+export async function post(request: PostRequest): Promise<Answer> {
+  const first = await once(request);
+  if (first !== 'stale connection') return first;
+  const second = await once(request);
+  if (second === 'stale connection') throw codedError('ECONNRESET');
+  return second;
+}
+
+function once(options: PostRequest): Promise<Answer | 'stale connection'> {
+  const { url, agent, signal } = options;
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? https : http).request({
+      agent,
+      method: 'POST',
+      // IPv6 hosts stand in brackets in a URL, and without them in a socket's address.
+      hostname: url.hostname.replace(/^\[|\]$/g, ''),
+      port: url.port,
+      path: `${url.pathname}${url.search}`,
+      headers: { ...options.headers, 'content-length': Buffer.byteLength(options.body) },
+    });
+    const deadline = setTimeout(() => request.destroy(codedError('ETIMEDOUT')), options.timeoutMs);
+    const abort = () => request.destroy(codedError('ABORTED'));
+    const settled = () => {
+      clearTimeout(deadline);
+      signal.removeEventListener('abort', abort);
+    };
+    const fail = (error: Error) => {
+      settled();
+      if (request.reusedSocket && codeOf(error) === 'ECONNRESET') resolve('stale connection');
+      else reject(error);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    request.on('socket', () => {
+      if (!request.reusedSocket) options.onNewConnection();
+    });
+    request.on('error', fail);
+    request.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on('data', (chunk: Buffer) => {
+        length += chunk.length;
+        if (length <= options.responseBytesMax) {
+          chunks.push(chunk);
+          return;
+        }
+        // Told here: the end of the answer may already be on its way to its listener.
+        fail(codedError('TOO_LARGE'));
+        request.destroy();
+      });
+      response.on('end', () => {
+        settled();
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks, length) });
+      });
+      // A connection cut in the middle of an answer is told here, and not by the request.
+      response.on('error', fail);
+    });
+    request.end(options.body);
+  });
+}

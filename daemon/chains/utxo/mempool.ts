@@ -1,0 +1,200 @@
+/**
+ * What a node's mempool holds for us, kept up to date at a cost that the node does not feel: the ids are listed only
+ * when something changed, at intervals stretched to ten times what the last listing took; only unknown transactions are
+ * fetched, a bounded number each time; of those that are nobody's a short key is remembered.
+ *
+ * Invariant: a view is called complete only when every transaction of one listing was looked at, that listing was made
+ * at the tip it is reported for, and the tip was still the same after it.
+ */
+import type { Credit } from '../../domain/chain.ts';
+import type { WatchList } from '../adapter.ts';
+import { ParseError, parseTransaction } from './block.ts';
+import type { CoreNode, MempoolEntry, NodeState } from './node.ts';
+import type { UtxoChain } from './params.ts';
+import { type Finder, type Found, findInTransaction } from './scan.ts';
+import { slices } from './slices.ts';
+
+export type MempoolLimits = {
+  /** Transactions remembered, about 32 bytes each. */
+  keysMax: number;
+  /** Transactions waiting to be fetched. */
+  waitingMax: number;
+  fetchedPerLookMax: number;
+  /** Transactions of ours. */
+  matchedMax: number;
+};
+
+const LIMITS: MempoolLimits = { keysMax: 500_000, waitingMax: 20_000, fetchedPerLookMax: 2_000, matchedMax: 50_000 };
+
+/** In one request: with the largest standard transactions (400,000 bytes) it stays within what an answer may have. */
+const FETCH_BATCH = 50;
+/** A listing older than this is made anew even if nothing seems to have changed. */
+const LISTING_AGE_MS_MAX = 10_000;
+const LISTING_COST_FACTOR = 10;
+
+/** `null` when nothing can be said of the mempool at this tip now. */
+export type MempoolView = { complete: boolean; found: Found } | null;
+
+type Listing = { hash: string; mark: string; atMs: number; truncated: boolean };
+
+/** 52 bits of the id. A coincidence (1 in 10^9 for each payment) delays its notice until it is mined, no more. */
+const keyOf = (txid: string): number => Number.parseInt(txid.slice(0, 13), 16);
+
+export class Mempool {
+  readonly #node: CoreNode;
+  readonly #chain: UtxoChain;
+  readonly #watch: WatchList;
+  readonly #limits: MempoolLimits;
+  readonly #warn: (message: string) => void;
+  /** Those that are in the last listing and were looked at. */
+  #seen = new Set<number>();
+  #matched = new Map<string, Found>();
+  /** Those of the last listing that were not looked at yet, in its order: parents before children. */
+  #waiting: string[] = [];
+  #listing: Listing | null = null;
+  #dueAtMs = 0;
+
+  constructor(options: {
+    node: CoreNode;
+    chain: UtxoChain;
+    watch: WatchList;
+    warn: (message: string) => void;
+    limits?: Partial<MempoolLimits>;
+  }) {
+    this.#node = options.node;
+    this.#chain = options.chain;
+    this.#watch = options.watch;
+    this.#warn = options.warn;
+    this.#limits = { ...LIMITS, ...options.limits };
+  }
+
+  /** Whether a look now could tell more than the last one did, given the state of the node. */
+  worthALook(state: NodeState): boolean {
+    if (this.#listing?.hash === state.hash && this.#waiting.length > 0) return true;
+    return !this.#isCurrent(state) && performance.now() >= this.#dueAtMs;
+  }
+
+  /** Forgets everything, for a node or a watch list that may have become another. */
+  forget(): void {
+    this.#seen.clear();
+    this.#matched.clear();
+    this.#waiting = [];
+    this.#listing = null;
+  }
+
+  /**
+   * The unconfirmed credits and spends at the tip `state.hash`. `fresh`: outpoints that were credited by blocks just
+   * now. Throws `Unavailable`.
+   */
+  async look(state: NodeState, fresh: ReadonlySet<string>, signal: AbortSignal): Promise<MempoolView> {
+    const waits = this.#waiting.length > 0 && this.#listing?.hash === state.hash;
+    if (!waits && !this.#isCurrent(state)) {
+      if (performance.now() < this.#dueAtMs) return null;
+      await this.#list(state, signal);
+    }
+    if (this.#waiting.length > 0) await this.#fetch(fresh, signal);
+    if ((await this.#node.bestHash(signal)) !== state.hash) return null;
+    const found: Found = { credits: [], spends: [] };
+    for (const { credits, spends } of this.#matched.values()) {
+      for (const credit of credits) found.credits.push(credit);
+      for (const spend of spends) found.spends.push(spend);
+    }
+    return { complete: state.mempoolLoaded && this.#waiting.length === 0 && !this.#listing?.truncated, found };
+  }
+
+  #isCurrent(state: NodeState): boolean {
+    const listing = this.#listing;
+    if (listing === null || listing.truncated || this.#waiting.length > 0) return false;
+    if (listing.hash !== state.hash || listing.mark !== state.mempoolMark) return false;
+    return performance.now() - listing.atMs < LISTING_AGE_MS_MAX;
+  }
+
+  async #list(state: NodeState, signal: AbortSignal): Promise<void> {
+    const began = performance.now();
+    const seen = new Set<number>();
+    const waiting: string[] = [];
+    let truncated = false;
+    const take = (txid: string): void => {
+      const key = keyOf(txid);
+      if (this.#seen.has(key)) seen.add(key);
+      else if (waiting.length < this.#limits.waitingMax && seen.size + waiting.length < this.#limits.keysMax) {
+        waiting.push(txid);
+      } else truncated = true;
+    };
+    await this.#node.eachMempoolTxid(take, signal);
+    this.#seen = seen;
+    this.#waiting = waiting;
+    for (const txid of this.#matched.keys()) if (!seen.has(keyOf(txid))) this.#matched.delete(txid);
+    const now = performance.now();
+    this.#listing = { hash: state.hash, mark: state.mempoolMark, atMs: began, truncated };
+    this.#dueAtMs = now + (now - began) * LISTING_COST_FACTOR;
+  }
+
+  async #fetch(fresh: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+    const finder: Finder = {
+      chain: this.#chain,
+      watch: this.#watch,
+      fresh: new Set(fresh),
+      pause: slices(),
+    };
+    for (const { credits } of this.#matched.values()) for (const credit of credits) finder.fresh.add(credit.id);
+    for (
+      let fetched = 0;
+      fetched < this.#limits.fetchedPerLookMax && this.#waiting.length > 0;
+      fetched += FETCH_BATCH
+    ) {
+      const txids = this.#waiting.slice(0, FETCH_BATCH);
+      const transactions = await this.#node.transactions(txids, signal);
+      const ours: string[] = [];
+      for (const [i, txid] of txids.entries()) {
+        const bytes = transactions[i];
+        // One that vanished between listing and fetching is none of the mempool's any more.
+        if (bytes && (await this.#examine(finder, txid, bytes))) ours.push(txid);
+      }
+      const entries = await this.#node.mempoolEntries(ours, signal);
+      this.#waiting.splice(0, txids.length);
+      for (const [i, txid] of ours.entries()) this.#judge(txid, entries[i] ?? null);
+    }
+  }
+
+  /** Looks at one transaction, and says whether it is ours. */
+  async #examine(finder: Finder, txid: string, bytes: Buffer): Promise<boolean> {
+    const found: Found = { credits: [], spends: [] };
+    try {
+      await findInTransaction(finder, parseTransaction(bytes, this.#chain), null, found);
+    } catch (error) {
+      if (!(error instanceof ParseError)) throw error;
+      // A form that this program does not know pays none of its addresses; it must not stop the others.
+      this.#warn(`transaction ${txid} of the mempool is left out: ${error.message}`);
+    }
+    const isOurs = found.credits.length > 0 || found.spends.length > 0;
+    if (isOurs && this.#matched.size >= this.#limits.matchedMax) {
+      if (this.#listing) this.#listing.truncated = true;
+      return false;
+    }
+    this.#seen.add(keyOf(txid));
+    if (isOurs) this.#matched.set(txid, found);
+    return isOurs;
+  }
+
+  /** Takes in what the node knows of a transaction of ours: whether it can be replaced, and what spends it. */
+  #judge(txid: string, entry: MempoolEntry | null): void {
+    const found = this.#matched.get(txid);
+    if (!found) return;
+    const replaceable = this.#chain === 'BTC' || entry === null || isReplaceable(this.#chain, entry);
+    found.credits = found.credits.map((credit): Credit => ({ ...credit, replaceable }));
+    // A child that was looked at before its parent's coin was known to be ours is looked at again.
+    for (const child of entry?.spentby ?? []) {
+      if (!this.#matched.has(child) && this.#seen.delete(keyOf(child))) this.#waiting.push(child);
+    }
+  }
+}
+
+/**
+ * Whether a transaction of LTC or BCH may be replaced. Litecoin Core says so (BIP-125, ancestors included). BCH has no
+ * replacement, but an unconfirmed ancestor may be of a kind that others do not relay. On BTC every transaction may be.
+ */
+function isReplaceable(chain: UtxoChain, entry: MempoolEntry): boolean {
+  if (chain === 'BCH') return entry.depends.length > 0;
+  return entry['bip125-replaceable'] !== false;
+}

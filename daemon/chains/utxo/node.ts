@@ -1,0 +1,226 @@
+/**
+ * What the adapter asks of a Bitcoin Core, Litecoin Core or Bitcoin Cash Node, as typed calls. Only what these three
+ * share is asked for, nothing needs an option such as -txindex, and every answer is checked for its shape.
+ *
+ * Invariant: before a connection's answers are used, the node at its other end has shown that it is on the right chain.
+ */
+import { z } from 'zod';
+import type { Network } from '../../domain/assets.ts';
+import { Unavailable } from '../../domain/errors.ts';
+import { targetOf } from './address.ts';
+import { eachTxid, hexResult } from './hex.ts';
+import { UTXO_PARAMS, type UtxoChain } from './params.ts';
+import { BATCH_CALLS_MAX, type Call, type Reply, type Rpc, RpcError } from './rpc.ts';
+import { slices } from './slices.ts';
+
+/** RPC_INVALID_ADDRESS_OR_KEY: no such block or transaction. RPC_INVALID_PARAMETER: no such height. */
+const NOT_FOUND = -5;
+const OUT_OF_RANGE = -8;
+const WRONG_NODE_RETRY_SECONDS = 30;
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+const height = z.int().min(0);
+
+const chainInfo = z.object({
+  blocks: height,
+  headers: height,
+  bestblockhash: hash,
+  initialblockdownload: z.boolean().default(false),
+  pruned: z.boolean().default(false),
+  pruneheight: height.optional(),
+});
+
+const mempoolInfo = z.object({
+  loaded: z.boolean().default(true),
+  size: z.number(),
+  bytes: z.number(),
+  usage: z.number().default(0),
+  total_fee: z.number().default(0),
+});
+
+const header = z.object({ height, time: z.number(), mediantime: z.number() });
+
+const mempoolEntry = z.object({
+  depends: z.array(hash).default([]),
+  spentby: z.array(hash).default([]),
+  'bip125-replaceable': z.boolean().optional(),
+});
+
+export type NodeState = {
+  height: number;
+  hash: string;
+  /** The height up to which it knows headers. */
+  headers: number;
+  /** It says that it is still downloading the chain. */
+  downloading: boolean;
+  /** The lowest block that it still has. */
+  lowestBlock: number;
+  /** False while it reads its mempool back in after a start. */
+  mempoolLoaded: boolean;
+  /** Differs whenever the mempool has changed (bar a coincidence, which a periodic listing makes good). */
+  mempoolMark: string;
+};
+
+export type BlockTime = { height: number; timeMs: number; medianTimeMs: number };
+export type MempoolEntry = z.infer<typeof mempoolEntry>;
+
+/** A block that a pruning node no longer has. */
+export class PrunedBlock extends Error {
+  constructor(hashOfBlock: string) {
+    super(`block ${hashOfBlock} is pruned`);
+    this.name = 'PrunedBlock';
+  }
+}
+
+export class CoreNode {
+  readonly #rpc: Rpc;
+  readonly #chain: UtxoChain;
+  readonly #network: Network;
+  readonly #label: string;
+  #identifiedAtConnection = -1;
+
+  constructor(rpc: Rpc, chain: UtxoChain, network: Network, label: string) {
+    this.#rpc = rpc;
+    this.#chain = chain;
+    this.#network = network;
+    this.#label = label;
+  }
+
+  /**
+   * Makes sure that the node is of this chain and network, anew after every new connection. Its first block tells the
+   * networks apart; BTC and BCH share it, so the node is also asked whether it takes an address of this chain.
+   * Throws `Unavailable`.
+   */
+  async identify(signal: AbortSignal): Promise<void> {
+    if (this.#identifiedAtConnection === this.#rpc.connections) return;
+    const { address } = targetOf(GENERATOR_POINT, this.#chain, this.#network);
+    const [genesis, validity] = await this.#rpc.batch(
+      [
+        ['getblockhash', 0],
+        ['validateaddress', address],
+      ],
+      signal,
+    );
+    const first = this.#read(hash, genesis, 'getblockhash');
+    const { isvalid } = this.#read(z.object({ isvalid: z.boolean() }), validity, 'validateaddress');
+    const expected = UTXO_PARAMS[this.#chain][this.#network].genesis;
+    if (!expected.includes(first)) {
+      throw this.#wrongNode(`its first block is ${first}, expected ${expected.join(' or ')}`);
+    }
+    if (!isvalid) throw this.#wrongNode(`it does not know ${this.#chain} addresses such as ${address}`);
+    this.#identifiedAtConnection = this.#rpc.connections;
+  }
+
+  #wrongNode(detail: string): Unavailable {
+    return new Unavailable(
+      `${this.#label} points at a node of another chain: ${detail}. Set it to a ${this.#network} node of ${this.#chain}.`,
+      WRONG_NODE_RETRY_SECONDS,
+    );
+  }
+
+  /** What the node is at now: one round trip, cheap enough to poll. */
+  async state(signal: AbortSignal): Promise<NodeState> {
+    const [chain, mempool] = await this.#rpc.batch([['getblockchaininfo'], ['getmempoolinfo']], signal);
+    const info = this.#read(chainInfo, chain, 'getblockchaininfo');
+    const { loaded, size, bytes, usage, total_fee } = this.#read(mempoolInfo, mempool, 'getmempoolinfo');
+    return {
+      height: info.blocks,
+      hash: info.bestblockhash,
+      headers: info.headers,
+      downloading: info.initialblockdownload,
+      lowestBlock: info.pruned ? (info.pruneheight ?? 0) : 0,
+      mempoolLoaded: loaded,
+      mempoolMark: `${loaded}:${size}:${bytes}:${usage}:${total_fee}`,
+    };
+  }
+
+  /** The hash of the best block. */
+  async bestHash(signal: AbortSignal): Promise<string> {
+    return this.#parse(hash, await this.#rpc.call(['getbestblockhash'], signal), 'getbestblockhash');
+  }
+
+  /** The hashes at heights (at most BATCH_CALLS_MAX), null above the tip. */
+  async hashesAt(heights: readonly number[], signal: AbortSignal): Promise<(string | null)[]> {
+    const calls = heights.map((at): Call => ['getblockhash', at]);
+    const replies = await this.#rpc.batch(calls, signal);
+    return replies.map((reply) =>
+      'error' in reply && reply.error.code === OUT_OF_RANGE ? null : this.#read(hash, reply, 'getblockhash'),
+    );
+  }
+
+  /** The height and times of a block on any branch. */
+  async blockTime(hashOfBlock: string, signal: AbortSignal): Promise<BlockTime> {
+    const result = await this.#answered(['getblockheader', hashOfBlock], signal);
+    const { height: at, time, mediantime } = this.#parse(header, result, 'getblockheader');
+    return { height: at, timeMs: time * 1000, medianTimeMs: mediantime * 1000 };
+  }
+
+  /** A block's bytes. Throws `PrunedBlock` or `Unavailable`. */
+  async block(hashOfBlock: string, signal: AbortSignal): Promise<Buffer> {
+    try {
+      return await hexResult(await this.#rpc.raw(['getblock', hashOfBlock, 0], signal), slices());
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      if (/pruned/i.test(error.message)) throw new PrunedBlock(hashOfBlock);
+      throw this.#refused('getblock', error);
+    }
+  }
+
+  /** Hands over the id of every transaction in the mempool. */
+  async eachMempoolTxid(take: (txid: string) => void, signal: AbortSignal): Promise<void> {
+    try {
+      await eachTxid(await this.#rpc.raw(['getrawmempool'], signal), slices(), take);
+    } catch (error) {
+      throw error instanceof RpcError ? this.#refused('getrawmempool', error) : error;
+    }
+  }
+
+  /** The bytes of unconfirmed transactions (at most BATCH_CALLS_MAX), null for those that have left the mempool. */
+  async transactions(txids: readonly string[], signal: AbortSignal): Promise<(Buffer | null)[]> {
+    const replies = await this.#ofMempool('getrawtransaction', txids, signal);
+    const hex = z.string().regex(/^(?:[0-9a-f]{2})+$/);
+    return replies.map((reply) => reply && Buffer.from(this.#read(hex, reply, 'getrawtransaction'), 'hex'));
+  }
+
+  /** What the mempool says of transactions (any number), null for those that have left it. */
+  async mempoolEntries(txids: readonly string[], signal: AbortSignal): Promise<(MempoolEntry | null)[]> {
+    const entries: (MempoolEntry | null)[] = [];
+    for (let at = 0; at < txids.length; at += BATCH_CALLS_MAX) {
+      const replies = await this.#ofMempool('getmempoolentry', txids.slice(at, at + BATCH_CALLS_MAX), signal);
+      entries.push(...replies.map((reply) => reply && this.#read(mempoolEntry, reply, 'getmempoolentry')));
+    }
+    return entries;
+  }
+
+  async #ofMempool(method: string, txids: readonly string[], signal: AbortSignal): Promise<(Reply | null)[]> {
+    const calls = txids.map((txid): Call => [method, txid]);
+    const replies = await this.#rpc.batch(calls, signal);
+    return replies.map((reply) => ('error' in reply && reply.error.code === NOT_FOUND ? null : reply));
+  }
+
+  async #answered(call: Call, signal: AbortSignal): Promise<unknown> {
+    try {
+      return await this.#rpc.call(call, signal);
+    } catch (error) {
+      throw error instanceof RpcError ? this.#refused(call[0], error) : error;
+    }
+  }
+
+  #read<T>(shape: z.ZodType<T>, reply: Reply | undefined, method: string): T {
+    if (reply && 'error' in reply) throw this.#refused(method, reply.error);
+    return this.#parse(shape, reply?.result, method);
+  }
+
+  #parse<T>(shape: z.ZodType<T>, value: unknown, method: string): T {
+    const parsed = shape.safeParse(value);
+    if (parsed.success) return parsed.data;
+    throw new Unavailable(`${this.#label}: the node answers ${method} in a form that is not known`, 30);
+  }
+
+  #refused(method: string, error: RpcError): Unavailable {
+    return new Unavailable(`${this.#label}: the node refuses ${method}: ${error.message} (${error.code})`, 5);
+  }
+}
+
+/** The public key of the secret 1: a well-known one, for an address that is nobody's. */
+const GENERATOR_POINT = Buffer.from('0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798', 'hex');

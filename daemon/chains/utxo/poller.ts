@@ -1,0 +1,55 @@
+/**
+ * Asks a node at intervals whether something changed: the source of an adapter's hints. While the node does not answer
+ * the interval grows to POLL_DOWN_MS_MAX, each time a little different, so that many installs do not knock at once.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export const POLL_MS = 500;
+const POLL_DOWN_MS_MAX = 5_000;
+const JITTER = 0.2;
+const DOUBLINGS_MAX = 10;
+
+export class Poller {
+  readonly #ask: (signal: AbortSignal) => Promise<boolean>;
+  readonly #pollMs: number;
+  readonly #wakes: (() => void)[] = [];
+  readonly #stopped = new AbortController();
+  #loop: Promise<void> | null = null;
+
+  /** `ask` says whether there are news; its failures mean that the node is down, and are its own to report. */
+  constructor(pollMs: number, ask: (signal: AbortSignal) => Promise<boolean>) {
+    this.#ask = ask;
+    this.#pollMs = pollMs;
+  }
+
+  onNews(wake: () => void): void {
+    this.#wakes.push(wake);
+  }
+
+  /** Begins to poll, once. */
+  start(): void {
+    if (!this.#stopped.signal.aborted) this.#loop ??= this.#run(this.#stopped.signal);
+  }
+
+  /** Ends polling and waits for the question that is under way. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#loop;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        const news = await this.#ask(signal);
+        failures = 0;
+        if (news && !signal.aborted) for (const wake of this.#wakes) wake();
+      } catch {
+        failures = Math.min(failures + 1, DOUBLINGS_MAX);
+      }
+      const delayMs = Math.min(this.#pollMs * 2 ** failures, Math.max(POLL_DOWN_MS_MAX, this.#pollMs));
+      const jitter = failures === 0 ? 1 : 1 + JITTER * (2 * Math.random() - 1);
+      await sleep(delayMs * jitter, undefined, { signal }).catch(() => {});
+    }
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * JSON-RPC to a node of the Bitcoin family: authentication, batches, limits, and every way in which such nodes say
+ * "no", turned into one of two errors. `RpcError` is the node's answer to one call; `Unavailable` means that no such
+ * answer came.
+ *
+ * Invariant: user name, password and cookie stand in the Authorization header and nowhere else, no error included.
+ */
+import { readFile } from 'node:fs/promises';
+import type http from 'node:http';
+import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
+import { type Answer, codeOf, keepAliveAgent, post } from './http.ts';
+
+export type RpcOptions = {
+  /** http(s)://user:password@host:port[/path], the credentials percent-encoded. */
+  url: string;
+  /** Bitcoin's `.cookie`, which changes with every start of the node; used when the URL has no credentials. */
+  cookieFile?: string | undefined;
+  /** How messages name this setting, such as "[networks.regtest.LTC] core_rpc". */
+  label: string;
+  responseBytesMax: number;
+};
+
+export type Call = readonly [method: string, ...params: readonly (string | number | boolean)[]];
+export type Reply = { result: unknown } | { error: RpcError };
+
+/** The node's own refusal of a call. Codes: Bitcoin Core's `rpc/protocol.h`. */
+export class RpcError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.name = 'RpcError';
+    this.code = code;
+  }
+}
+
+export const BATCH_CALLS_MAX = 200;
+const REQUEST_TIMEOUT_MS = 60_000;
+const CONNECTIONS_MAX = 3;
+const RETRY_SECONDS = 5;
+const NODE_MESSAGE_CHARS_MAX = 300;
+/** Answers below this are looked into for an error, which some nodes send with HTTP 200. */
+const ERROR_BODY_BYTES_MAX = 4096;
+/** RPC_IN_WARMUP: the node runs and reads its files. */
+const STARTING = -28;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A client for one node. */
+export class Rpc {
+  /** Where the node is, without credentials. */
+  readonly source: string;
+  readonly #options: RpcOptions;
+  readonly #url: URL;
+  readonly #agent: http.Agent;
+  #connections = 0;
+  #cookie: string | null = null;
+
+  /** Throws `Rejected` when the URL is none. */
+  constructor(options: RpcOptions) {
+    this.#options = options;
+    this.#url = parseUrl(options);
+    this.#agent = keepAliveAgent(this.#url, CONNECTIONS_MAX);
+    this.source = this.#url.host;
+  }
+
+  /** How many connections were opened so far: after a new one, another node may be at the other end. */
+  get connections(): number {
+    return this.#connections;
+  }
+
+  /** The result of a call. Throws `RpcError` or `Unavailable`. */
+  async call(call: Call, signal: AbortSignal): Promise<unknown> {
+    const answer = await this.#exchange(JSON.stringify(envelope(call, 0)), signal);
+    return resultOf(this.#checked(replyOf(this.#parsed(answer))));
+  }
+
+  /** The whole body of a successful answer, for results too large to parse in one go. Throws as `call` does. */
+  async raw(call: Call, signal: AbortSignal): Promise<Buffer> {
+    const answer = await this.#exchange(JSON.stringify(envelope(call, 0)), signal);
+    if (answer.status !== 200 || answer.body.length <= ERROR_BODY_BYTES_MAX) {
+      resultOf(this.#checked(replyOf(this.#parsed(answer))));
+    }
+    return answer.body;
+  }
+
+  /** The answers in the order of the calls, at most BATCH_CALLS_MAX. Throws `Unavailable`. */
+  async batch(calls: readonly Call[], signal: AbortSignal): Promise<Reply[]> {
+    assert(calls.length <= BATCH_CALLS_MAX, `a batch of ${calls.length} calls`);
+    if (calls.length === 0) return [];
+    const answer = this.#parsed(await this.#exchange(JSON.stringify(calls.map(envelope)), signal));
+    if (!Array.isArray(answer)) {
+      const reply = this.#checked(replyOf(answer));
+      throw this.#unavailable(`the node refuses a batch: ${'error' in reply ? reply.error.message : 'no array'}`);
+    }
+    // The answers of a batch may come in any order.
+    const byId = new Map(answer.map((item: unknown) => [isObject(item) ? item.id : null, item]));
+    return calls.map((_call, id) => this.#checked(replyOf(byId.get(id))));
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #unavailable(what: string): Unavailable {
+    return new Unavailable(`${this.#options.label}: ${what}`, RETRY_SECONDS);
+  }
+
+  async #exchange(body: string, signal: AbortSignal): Promise<Answer> {
+    signal.throwIfAborted();
+    try {
+      const answer = await this.#send(body, await this.#login(false), signal);
+      if (answer.status !== 401 || !this.#usesCookie()) return answer;
+      return await this.#send(body, await this.#login(true), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof Unavailable) throw error;
+      throw this.#unavailable(failureText(codeOf(error), this.source));
+    }
+  }
+
+  #send(body: string, login: string | null, signal: AbortSignal): Promise<Answer> {
+    const headers: Record<string, string> = { 'content-type': 'application/json' };
+    if (login !== null) headers.authorization = `Basic ${Buffer.from(login, 'utf8').toString('base64')}`;
+    return post({
+      url: this.#url,
+      agent: this.#agent,
+      headers,
+      body,
+      timeoutMs: REQUEST_TIMEOUT_MS,
+      responseBytesMax: this.#options.responseBytesMax,
+      signal,
+      onNewConnection: () => {
+        this.#connections++;
+      },
+    });
+  }
+
+  #usesCookie(): boolean {
+    return this.#options.cookieFile !== undefined && this.#url.username === '' && this.#url.password === '';
+  }
+
+  async #login(fresh: boolean): Promise<string | null> {
+    const { username, password } = this.#url;
+    if (username !== '' || password !== '') return `${decoded(username)}:${decoded(password)}`;
+    if (this.#options.cookieFile === undefined) return null;
+    if (this.#cookie !== null && !fresh) return this.#cookie;
+    try {
+      this.#cookie = (await readFile(this.#options.cookieFile, 'utf8')).trim();
+    } catch (error) {
+      this.#cookie = null;
+      throw this.#unavailable(`the cookie file cannot be read (${codeOf(error)}); is the node running?`);
+    }
+    return this.#cookie;
+  }
+
+  /** The parsed body, whatever the HTTP status: Bitcoin sends a call's error with status 500 or 404. */
+  #parsed({ status, body }: Answer): unknown {
+    if (status === 401) throw this.#unavailable('the node refuses the user name or password');
+    if (status === 403) throw this.#unavailable("the node refuses this machine's address: see its option rpcallowip");
+    try {
+      return JSON.parse(body.toString('utf8'));
+    } catch {
+      const busy = status === 503 || body.toString('latin1', 0, 200).includes('Work queue depth');
+      throw this.#unavailable(
+        busy ? 'the node is overloaded' : `no JSON-RPC is spoken at ${this.source} (HTTP ${status})`,
+      );
+    }
+  }
+
+  #checked(reply: Reply | null): Reply {
+    if (reply === null) throw this.#unavailable(`the answer of ${this.source} is no JSON-RPC`);
+    if ('error' in reply && reply.error.code === STARTING) {
+      throw this.#unavailable(`the node is starting (${reply.error.message})`);
+    }
+    return reply;
+  }
+}
+
+// Version 1.0 on purpose: every node of the family answers it alike.
+const envelope = ([method, ...params]: Call, id: number) => ({ jsonrpc: '1.0', id, method, params });
+
+function resultOf(reply: Reply): unknown {
+  if ('error' in reply) throw reply.error;
+  return reply.result;
+}
+
+/** What the node says of one call, from the object that answers it. */
+function replyOf(value: unknown): Reply | null {
+  if (!isObject(value)) return null;
+  const { error, result } = value;
+  if (!isObject(error)) return result === undefined ? null : { result };
+  const code = typeof error.code === 'number' ? error.code : 0;
+  const message = typeof error.message === 'string' ? error.message : 'no reason given';
+  return { error: new RpcError(code, message.slice(0, NODE_MESSAGE_CHARS_MAX)) };
+}
+
+/** Reads the address. The reason stays out of the error: it would quote the address, password included. */
+function parseUrl(options: RpcOptions): URL {
+  const url = URL.canParse(options.url) ? new URL(options.url) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new Rejected('config.core_rpc', `${options.label} must have the form http://user:password@host:port`);
+  }
+  return url;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function failureText(code: string, host: string): string {
+  if (code === 'ECONNREFUSED') return `nothing answers at ${host} (connection refused); is the node running?`;
+  if (code === 'ETIMEDOUT') return `${host} does not answer in time`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host name of ${host} cannot be resolved`;
+  if (code === 'TOO_LARGE') return `an answer of ${host} is larger than any block`;
+  if (code === 'ECONNRESET') return `${host} ended the connection`;
+  return `${host} cannot be reached (${code})`;
+}

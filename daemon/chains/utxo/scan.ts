@@ -1,0 +1,114 @@
+/**
+ * Finds what concerns us in transactions: outputs to watched scripts and inputs that spend coins of ours. Per output
+ * there is one lookup of its script and per input one of its outpoint, both in the store's indexed tables, so that the
+ * cost of a block does not depend on how many addresses are watched.
+ */
+import type { AssetId } from '../../domain/assets.ts';
+import { type BlockId, type Credit, INPUTS_KEPT_MAX, type SpendSeen } from '../../domain/chain.ts';
+import type { WatchList } from '../adapter.ts';
+import { type ParsedInput, type ParsedTransaction, transactionsOf } from './block.ts';
+import type { UtxoChain } from './params.ts';
+import type { Pause } from './slices.ts';
+
+export type Found = { credits: Credit[]; spends: SpendSeen[] };
+
+/** Confirmations before a coinbase may be spent, and a Litecoin peg-out (PEGOUT_MATURITY). */
+const COINBASE_MATURITY = 100;
+const PEG_OUT_MATURITY = 6;
+
+/** Lookups in one transaction between two looks at the clock; there is one look for each transaction besides. */
+const LOOKUPS_PER_LOOK = 32;
+
+export type Finder = {
+  chain: UtxoChain;
+  watch: WatchList;
+  /** Outpoints credited by what was read just now, which the store does not know yet. Credits add to it. */
+  fresh: Set<string>;
+  pause: Pause;
+};
+
+const outpointOf = ({ txid, vout }: ParsedInput): string => `${txid}:${vout}`;
+
+/** The amount's asset: each of these chains carries its native coin alone. */
+const assetOfChain = (chain: UtxoChain): AssetId => chain;
+
+/** Where a transaction was found: in a block with its time (milliseconds since 1970), or in the mempool. */
+export type Place = { block: BlockId; blockTime: number } | null;
+
+/** Adds what one transaction means to us to `found`. */
+export async function findInTransaction(
+  finder: Finder,
+  transaction: ParsedTransaction,
+  place: Place,
+  found: Found,
+): Promise<void> {
+  const { watch, fresh, pause } = finder;
+  const block = place?.block ?? null;
+  let lookups = 0;
+  const due = pause();
+  if (due) await due;
+  if (!transaction.coinbase) {
+    for (const input of transaction.inputs) {
+      const outpoint = outpointOf(input);
+      if (fresh.has(outpoint) || watch.isOurCoin(outpoint)) {
+        found.spends.push({ outpoint, txid: transaction.txid(), block });
+      }
+      const wait = ++lookups % LOOKUPS_PER_LOOK === 0 ? pause() : undefined;
+      if (wait) await wait;
+    }
+  }
+  for (const [n, output] of transaction.outputs.entries()) {
+    const targetId = watch.targetOf(output.script);
+    // An output of nothing is no money.
+    if (targetId !== undefined && output.units > 0n) {
+      const txid = transaction.txid();
+      const credit: Credit = {
+        id: `${txid}:${n}`,
+        txid,
+        targetId,
+        amount: { asset: assetOfChain(finder.chain), units: output.units },
+        block,
+        inputs: transaction.coinbase ? [] : transaction.inputs.slice(0, INPUTS_KEPT_MAX).map(outpointOf),
+      };
+      if (place) credit.blockTime = place.blockTime;
+      if (transaction.coinbase) credit.maturity = COINBASE_MATURITY;
+      else if (transaction.hogEx) credit.maturity = PEG_OUT_MATURITY;
+      if (output.token) credit.locked = true;
+      found.credits.push(credit);
+      fresh.add(credit.id);
+    }
+    const wait = ++lookups % LOOKUPS_PER_LOOK === 0 ? pause() : undefined;
+    if (wait) await wait;
+  }
+}
+
+/** Adds what a block means to us to `found`. Throws `ParseError`. */
+export async function findInBlock(
+  finder: Finder,
+  bytes: Buffer,
+  block: BlockId,
+  blockTime: number,
+  found: Found,
+): Promise<void> {
+  const here: Found = { credits: [], spends: [] };
+  for (const transaction of transactionsOf(bytes, finder.chain)) {
+    await findInTransaction(finder, transaction, { block, blockTime }, here);
+  }
+  // BCH orders a block by transaction id, so that a spend may stand before the coin it spends.
+  if (finder.chain === 'BCH' && here.credits.length > 0) await addEarlierSpends(finder, bytes, block, here);
+  for (const credit of here.credits) found.credits.push(credit);
+  for (const spend of here.spends) found.spends.push(spend);
+}
+
+async function addEarlierSpends(finder: Finder, bytes: Buffer, block: BlockId, found: Found): Promise<void> {
+  const credited = new Set(found.credits.map((credit) => credit.id));
+  for (const spend of found.spends) credited.delete(spend.outpoint);
+  for (const transaction of transactionsOf(bytes, finder.chain)) {
+    for (const input of transaction.inputs) {
+      const outpoint = outpointOf(input);
+      if (credited.has(outpoint)) found.spends.push({ outpoint, txid: transaction.txid(), block });
+    }
+    const wait = finder.pause();
+    if (wait) await wait;
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * Addresses of Monero: the standard address and the subaddresses of an account, from its private view key and public
+ * spend key; and the check of others' addresses.
+ *
+ * An address is a prefix that names network and kind, a public spend key, a public view key (and in an integrated
+ * address a payment id of 8 bytes), four bytes of keccak as a checksum, in Base58 by blocks.
+ *
+ * Invariant: an accepted address belongs to this network and both its keys are points of the curve, canonically
+ * encoded, as monerod itself demands.
+ */
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { base58xmr } from '@scure/base';
+import type { Network } from '../../domain/assets.ts';
+import type { AccountKey, Target } from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+
+type Prefixes = { standard: number; integrated: number; subaddress: number };
+
+const MAINNET: Prefixes = { standard: 18, integrated: 19, subaddress: 42 };
+const STAGENET: Prefixes = { standard: 24, integrated: 25, subaddress: 36 };
+
+/**
+ * From `cryptonote_config.h`. The public test network that is made for users is stagenet (what Monero itself calls
+ * testnet serves its developers). `monerod --regtest` is the FAKECHAIN type, which has mainnet's prefixes.
+ */
+const PREFIXES: Readonly<Record<Network, Prefixes>> = {
+  mainnet: MAINNET,
+  testnet: STAGENET,
+  regtest: MAINNET,
+  sandbox: STAGENET,
+};
+
+const KEY_BYTES = 32;
+const PAYMENT_ID_BYTES = 8;
+const CHECKSUM_BYTES = 4;
+const PLAIN_BYTES = 1 + 2 * KEY_BYTES;
+const INTEGRATED_BYTES = PLAIN_BYTES + PAYMENT_ID_BYTES;
+
+/** The characters of an integrated address, the longest there is. */
+const ADDRESS_CHARS_MAX = 106;
+
+const SUBADDRESS_INDEX_MAX = 2 ** 32 - 1;
+
+/** Hashed with a subaddress's index (MRL-0006, `cryptonote::get_subaddress_secret_key`); its zero byte belongs to it. */
+const SUBADDRESS_DOMAIN = Buffer.from('SubAddr\0', 'ascii');
+
+const { Point } = ed25519;
+
+/** A keccak digest as a scalar: little-endian, modulo the group's order. */
+function scalarOf(bytes: Uint8Array): bigint {
+  return Point.Fn.create(BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`));
+}
+
+/**
+ * The target of subaddress (major, minor); (0, 0) is the standard address. Its script is the prefix byte and the two
+ * public keys, 65 bytes. Throws on a key that is no Monero account and on an index above 2^32 - 1.
+ */
+export function subaddress(account: AccountKey, major: number, minor: number, network: Network): Target {
+  assert(account.kind === 'monero', 'a Monero account derives subaddresses');
+  for (const index of [major, minor]) {
+    assert(Number.isInteger(index) && index >= 0 && index <= SUBADDRESS_INDEX_MAX, 'an index is from 0 to 2^32 - 1');
+  }
+  const viewBytes = Buffer.from(account.privateViewKey, 'hex');
+  const view = scalarOf(viewBytes);
+  const spendPoint = Point.fromHex(account.publicSpendKey);
+  const prefixes = PREFIXES[network];
+  if (major === 0 && minor === 0) return encode(prefixes.standard, spendPoint, Point.BASE.multiply(view));
+
+  const indices = Buffer.alloc(8);
+  indices.writeUInt32LE(major, 0);
+  indices.writeUInt32LE(minor, 4);
+  const offset = scalarOf(keccak_256(Buffer.concat([SUBADDRESS_DOMAIN, viewBytes, indices])));
+  const subaddressPoint = spendPoint.add(Point.BASE.multiply(offset));
+  return encode(prefixes.subaddress, subaddressPoint, subaddressPoint.multiply(view));
+}
+
+type CurvePoint = InstanceType<typeof Point>;
+
+function encode(prefix: number, spend: CurvePoint, view: CurvePoint): Target {
+  const script = Uint8Array.of(prefix, ...spend.toBytes(), ...view.toBytes());
+  return { script, address: base58xmr.encode(Uint8Array.of(...script, ...checksum(script))) };
+}
+
+const checksum = (data: Uint8Array): Uint8Array => keccak_256(data).subarray(0, CHECKSUM_BYTES);
+
+/**
+ * The bytes of an address without its checksum (65, or 73 with a payment id), or null when it is not an address of
+ * this network.
+ */
+export function scriptOf(address: string, network: Network): Uint8Array | null {
+  if (address.length > ADDRESS_CHARS_MAX) return null;
+  let data: Uint8Array;
+  try {
+    data = base58xmr.decode(address);
+  } catch {
+    return null;
+  }
+  const script = data.subarray(0, -CHECKSUM_BYTES);
+  const { standard, integrated, subaddress: sub } = PREFIXES[network];
+  const isKind =
+    script.length === PLAIN_BYTES
+      ? script[0] === standard || script[0] === sub
+      : script.length === INTEGRATED_BYTES && script[0] === integrated;
+  if (!isKind || !Buffer.from(checksum(script)).equals(data.subarray(-CHECKSUM_BYTES))) return null;
+  const keys = [script.subarray(1, 1 + KEY_BYTES), script.subarray(1 + KEY_BYTES, PLAIN_BYTES)];
+  return keys.every(isPoint) ? script : null;
+}
+
+/** Whether money can be sent to this text: see `scriptOf`. */
+export function isValidAddress(address: string, network: Network): boolean {
+  return scriptOf(address, network) !== null;
+}
+
+function isPoint(bytes: Uint8Array): boolean {
+  try {
+    Point.fromBytes(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,259 @@
+/**
+ * The configuration: read once at the start from defaults, the file, the environment and the command line (the later
+ * wins), checked as a whole, then frozen.
+ * Invariant: a start with any wrong, unknown or contradictory key does not happen; all that is wrong is told at once.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parse, TomlError } from 'smol-toml';
+import type { z } from 'zod';
+import { CHAINS, type ChainId, NETWORKS, type Network } from '../domain/assets.ts';
+import { Leaf } from './leaf.ts';
+import { nearest } from './nearest.ts';
+import { CONFIG_FILE } from './paths.ts';
+import { camel, envName, TREE, type ValuesOf } from './schema.ts';
+
+const FILE_BYTES_MAX = 1_048_576;
+const SECRET_BYTES_MAX = 65_536;
+const SHOWN_CHARS_MAX = 80;
+
+export type Origin = 'default' | 'file' | 'env' | 'flag';
+
+/** A key as `countinghouse config` prints it: `shown` holds no secret. */
+export type ConfigRow = { readonly key: string; readonly shown: string; readonly origin: Origin };
+
+/** All values by their keys in camelCase, with the rows to print. Deep-frozen. */
+export type Config = ValuesOf<typeof TREE> & { readonly rows: readonly ConfigRow[] };
+
+/** The settings of one chain of one network. */
+export type ChainConfig = Config['networks'][Network][ChainId];
+
+export type Problem = { key: string; text: string };
+
+/** Every problem that was found; the message is for the operator and holds no secret. */
+export class ConfigError extends Error {
+  readonly problems: readonly Problem[];
+
+  constructor(problems: readonly Problem[]) {
+    const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+    super(`The configuration has ${count}:\n${problems.map(({ key, text }) => `  ${key}: ${text}`).join('\n')}`);
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+export type ConfigInput = {
+  /** The file; without it, the one in the data directory if there is one. */
+  file?: string | undefined;
+  dataDir: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Values of the command line as text, by key ("payments.quote_minutes"). */
+  flags: Readonly<Record<string, string | undefined>>;
+  /** Environment variables of this program's prefix that are no keys, beside COUNTINGHOUSE_DATA_DIR and _CONFIG. */
+  otherEnv?: readonly string[];
+};
+
+type Branch = { readonly [name: string]: Branch | Leaf<unknown> };
+type Given = { value: unknown; origin: Origin; where: string };
+
+/** The type of each leaf's value is lost here on purpose: `ValuesOf` has it, and this walk treats all alike. */
+const ROOT = TREE as unknown as Branch;
+
+function leavesOf(tree: Branch, prefix = ''): [string, Leaf<unknown>][] {
+  return Object.entries(tree).flatMap(([name, node]): [string, Leaf<unknown>][] =>
+    node instanceof Leaf ? [[prefix + name, node]] : leavesOf(node, `${prefix}${name}.`),
+  );
+}
+
+const LEAVES = new Map(leavesOf(ROOT));
+const USABLE = [...LEAVES].filter(([, leaf]) => !leaf.unusable).map(([key]) => key);
+const KEY_BY_ENV = new Map([...LEAVES.keys()].map((key) => [envName(key), key]));
+
+const isTable = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+
+class Reader {
+  readonly given = new Map<string, Given>();
+  readonly problems: Problem[] = [];
+
+  problem(key: string, text: string): void {
+    this.problems.push({ key, text });
+  }
+
+  /** Takes the values of a table of the file; an unknown name is told where it first leaves the tree. */
+  table(table: Record<string, unknown>, tree: Branch, prefix: string, file: string): void {
+    for (const [name, value] of Object.entries(table)) {
+      const key = prefix + name;
+      const node = Object.hasOwn(tree, name) ? tree[name] : undefined;
+      if (node instanceof Leaf) this.given.set(key, { value, origin: 'file', where: `in ${file}` });
+      else if (node && isTable(value)) this.table(value, node, `${key}.`, file);
+      else if (node) this.problem(key, `must be a table, [${key}] (in ${file})`);
+      else
+        this.unknown(
+          key,
+          Object.keys(tree).map((known) => prefix + known),
+          USABLE,
+          `in ${file}`,
+        );
+    }
+  }
+
+  unknown(key: string, siblings: readonly string[], known: readonly string[], where: string): void {
+    const guess = nearest(key, siblings) ?? nearest(key, known);
+    this.problem(key, `there is no such key${guess ? `; did you mean ${guess}?` : ''} (${where})`);
+  }
+
+  environment(env: ConfigInput['env'], other: readonly string[]): void {
+    for (const [name, text] of Object.entries(env)) {
+      if (!name.startsWith('COUNTINGHOUSE_') || other.includes(name) || !text) continue;
+      const key = KEY_BY_ENV.get(name);
+      if (!key) this.unknown(name, [], [...other, ...USABLE.map(envName)], 'in the environment');
+      else this.given.set(key, { value: LEAVES.get(key)?.fromText(text), origin: 'env', where: `from ${name}` });
+    }
+  }
+
+  flags(flags: ConfigInput['flags']): void {
+    for (const [key, text] of Object.entries(flags)) {
+      if (text === undefined) continue;
+      const leaf = LEAVES.get(key);
+      if (!leaf) this.unknown(key, [], USABLE, 'on the command line');
+      else this.given.set(key, { value: leaf.fromText(text), origin: 'flag', where: 'on the command line' });
+    }
+  }
+
+  /**
+   * Puts what a `…_file` key points at where its sibling's value goes. Of the two the one that came later (by default,
+   * file, environment, flag) wins; both from one place contradict each other.
+   */
+  secretFiles(dataDir: string): void {
+    for (const [key, leaf] of LEAVES) {
+      const pointer = this.given.get(`${key}_file`);
+      if (!pointer || typeof pointer.value !== 'string') continue;
+      const direct = this.given.get(key);
+      if (direct?.origin === pointer.origin) this.problem(key, `give either it or ${key}_file (${pointer.where})`);
+      else if (!direct || ORIGIN_RANK[direct.origin] < ORIGIN_RANK[pointer.origin]) {
+        const text = this.readText(`${key}_file`, resolve(dataDir, pointer.value), SECRET_BYTES_MAX, pointer.where);
+        if (text === null) continue;
+        const value = leaf.fromText(Array.isArray(leaf.fallback) ? text.trim().replace(/\s*\n\s*/g, ',') : text.trim());
+        this.given.set(key, { ...pointer, value, where: `in the file of ${key}_file` });
+      }
+    }
+  }
+
+  readText(key: string, path: string, bytesMax: number, where: string): string | null {
+    try {
+      const stat = statSync(path);
+      if (stat.isFile() && stat.size <= bytesMax) return readFileSync(path, 'utf8');
+      this.problem(key, `${path} is ${stat.isFile() ? `larger than ${bytesMax} bytes` : 'no file'} (${where})`);
+    } catch (error) {
+      this.problem(key, `${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'} (${where})`);
+    }
+    return null;
+  }
+
+  /** The checked value of a leaf, or its default when nothing, or something wrong, was given. */
+  value(key: string, leaf: Leaf<unknown>): unknown {
+    const given = this.given.get(key);
+    if (!given) return leaf.fallback;
+    const result = leaf.schema.safeParse(given.value);
+    if (result.success) return result.data;
+    const issue = result.error.issues[0];
+    this.problem(key, `${whatIsWrong(leaf, given.value, issue)}; it takes ${leaf.takes} (${given.where})`);
+    return leaf.fallback;
+  }
+}
+
+const ORIGIN_RANK: Readonly<Record<Origin, number>> = { default: 0, file: 1, env: 2, flag: 3 };
+
+/** The wrong value in words; never repeats one that may be a secret. */
+function whatIsWrong(leaf: Leaf<unknown>, value: unknown, issue: z.core.$ZodIssue | undefined): string {
+  if (issue?.code === 'custom' && issue.message && issue.message !== 'Invalid input') return issue.message;
+  const index = issue?.path[0];
+  const item = Array.isArray(value) && typeof index === 'number' ? value[index] : value;
+  if (leaf.secret) return 'the value given is wrong';
+  const text = JSON.stringify(item, (_, part) => (typeof part === 'bigint' ? `${part}` : part)) ?? String(item);
+  return `${text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text} is wrong`;
+}
+
+/** What no key can tell alone: a node's login is given exactly once. */
+function contradictions(config: Config, reader: Reader): void {
+  for (const network of NETWORKS) {
+    for (const chain of CHAINS) {
+      const { coreRpc, coreRpcCookie } = config.networks[network][chain];
+      const key = `networks.${network}.${chain}.core_rpc`;
+      if (reader.problems.some((problem) => problem.key.startsWith(key))) continue;
+      if (coreRpc === null) {
+        if (coreRpcCookie !== null) reader.problem(`${key}_cookie`, `without ${key} it says nothing`);
+        continue;
+      }
+      const login = Boolean(new URL(coreRpc).password);
+      if (login && coreRpcCookie !== null) reader.problem(key, `give either user:password in it or ${key}_cookie`);
+      if (!login && coreRpcCookie === null) reader.problem(key, `give user:password in it, or ${key}_cookie`);
+    }
+  }
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) deepFreeze(part);
+  }
+  return value;
+}
+
+/** The tree's values in their camelCase places; paths counted from the data directory. */
+function assemble(tree: Branch, prefix: string, values: ReadonlyMap<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(tree).map(([name, node]) => [
+      camel(name),
+      node instanceof Leaf ? values.get(prefix + name) : assemble(node, `${prefix}${name}.`, values),
+    ]),
+  );
+}
+
+function readFile(input: ConfigInput, reader: Reader): void {
+  const path = input.file ?? join(input.dataDir, CONFIG_FILE);
+  if (input.file === undefined && !statSync(path, { throwIfNoEntry: false })) return;
+  const text = reader.readText('--config', path, FILE_BYTES_MAX, 'the configuration file');
+  if (text === null) return;
+  try {
+    reader.table(parse(text), ROOT, '', path);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    // Only the first line: the others quote the file, which may hold passwords.
+    const what = error.message.split('\n')[0]?.replace('Invalid TOML document: ', '') ?? '';
+    reader.problem('--config', `${path} is no TOML at line ${error.line}, column ${error.column}: ${what}`);
+  }
+}
+
+/**
+ * The configuration from defaults, `file` (TOML), `env` and `flags`. An empty environment variable counts as not given;
+ * lists are written there with commas, tiers as "0:1,1000:3". Paths are taken from the data directory.
+ * Throws `ConfigError` with every problem.
+ */
+export function loadConfig(input: ConfigInput): Config {
+  const reader = new Reader();
+  readFile(input, reader);
+  reader.environment(input.env, ['COUNTINGHOUSE_DATA_DIR', 'COUNTINGHOUSE_CONFIG', ...(input.otherEnv ?? [])]);
+  reader.flags(input.flags);
+  reader.secretFiles(input.dataDir);
+  const values = new Map<string, unknown>();
+  const rows: ConfigRow[] = [];
+  for (const [key, leaf] of LEAVES) {
+    const checked = reader.value(key, leaf);
+    const value = leaf.isPath && typeof checked === 'string' ? resolve(input.dataDir, checked) : checked;
+    values.set(key, value);
+    const origin = reader.given.get(key)?.origin ?? 'default';
+    if (!leaf.unusable) rows.push({ key, shown: leaf.show(value), origin });
+  }
+  // The cast is the tree's own promise: every leaf's value is of its schema's type, in its camelCase place.
+  const config = { ...assemble(ROOT, '', values), rows } as unknown as Config;
+  contradictions(config, reader);
+  if (reader.problems.length > 0) throw new ConfigError(reader.problems);
+  return deepFreeze(config);
+}
+
+/** Each key with its value, without secrets, and where it came from: what `countinghouse config` prints. */
+export function redact(config: Config): readonly ConfigRow[] {
+  return config.rows;
+}

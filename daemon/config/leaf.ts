@@ -1,0 +1,283 @@
+/**
+ * The kinds of value that a configuration key can have. A leaf knows the schema of its value, how the value is written
+ * where there is only text (environment, flags), what to tell an operator who got it wrong, and how to show it.
+ * Invariant: a number with a fraction never becomes floating point inside the program.
+ */
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import type { ConfirmationTier } from '../domain/assets.ts';
+import { formatDecimal, parseDecimal } from '../domain/money.ts';
+
+const TEXT_CHARS_MAX = 2_048;
+const LIST_ITEMS_MAX = 64;
+const TIERS_MAX = 8;
+const CONFIRMATIONS_MAX = 100;
+const TIER_USD_MAX = 1_000_000_000;
+/** In 1e-8: a trillion, which no coin and no currency's unit per dollar comes near. */
+const PRICE_SCALED_MAX = 10n ** 20n;
+
+/** A share in parts per million: 1 % is 10,000. */
+export type Percent = { ppm: bigint };
+
+type LeafOptions<T> = {
+  schema: z.ZodType<T>;
+  /** What is right, in words that follow "it takes". */
+  takes: string;
+  fallback: T;
+  fromText?: (text: string) => unknown;
+  show?: (value: T) => string;
+  secret?: boolean;
+  unusable?: boolean;
+  isPath?: boolean;
+};
+
+export class Leaf<T> {
+  readonly schema: z.ZodType<T>;
+  readonly takes: string;
+  readonly fallback: T;
+  /** The value that a configuration file would hold, from how an environment variable or a flag writes it. */
+  readonly fromText: (text: string) => unknown;
+  /** The value for an operator's eyes, without credentials. */
+  readonly show: (value: T) => string;
+  /** True when a wrong value must not be repeated in an error. */
+  readonly secret: boolean;
+  /** True when the key is known only so that an error can say why it does not exist there. */
+  readonly unusable: boolean;
+  /** True when the value is a path, which counts from the data directory. */
+  readonly isPath: boolean;
+
+  constructor(options: LeafOptions<T>) {
+    this.schema = options.schema;
+    this.takes = options.takes;
+    this.fallback = options.fallback;
+    this.fromText = options.fromText ?? ((text) => text);
+    this.show = options.show ?? ((value) => JSON.stringify(value));
+    this.secret = options.secret ?? false;
+    this.unusable = options.unusable ?? false;
+    this.isPath = options.isPath ?? false;
+  }
+}
+
+const listFromText = (text: string): string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+const numberFromText = (text: string): unknown => (/^-?\d{1,15}$/.test(text) ? Number(text) : text);
+
+const text = z.string().min(1).max(TEXT_CHARS_MAX);
+
+/** A whole number with its limits, both included. */
+export function whole(min: number, max: number, fallback: number, unit: string): Leaf<number> {
+  const takes = `a whole number from ${min} to ${max}${unit ? ` (${unit})` : ''}, such as ${fallback}`;
+  return new Leaf({ schema: z.int().min(min).max(max), takes, fallback, fromText: numberFromText });
+}
+
+/** One of some words. */
+export function choice<const W extends string>(words: readonly [W, ...W[]], fallback: W): Leaf<W> {
+  return new Leaf<W>({ schema: z.enum(words) as z.ZodType<W>, takes: `one of ${words.join(', ')}`, fallback });
+}
+
+/** Some of some words, each once. */
+export function choices<const W extends string>(words: readonly [W, ...W[]]): Leaf<readonly W[]> {
+  const schema = z.array(z.enum(words)).refine((list) => new Set(list).size === list.length, 'a name occurs twice');
+  return new Leaf<readonly W[]>({
+    schema: schema as unknown as z.ZodType<readonly W[]>,
+    takes: `a list of ${words.join(', ')}`,
+    fallback: words,
+    fromText: listFromText,
+  });
+}
+
+/** A percentage with at most four digits after the point. `max` is whole. */
+export function percent(max: number, fallback: number): Leaf<Percent> {
+  const schema = z.union([z.string(), z.number()]).transform((value, context): Percent => {
+    // String(0.5) is the shortest decimal that reads back as 0.5: what the operator wrote, so nothing is rounded.
+    const ppm = parseDecimal(String(value), 4);
+    if (ppm !== null && ppm <= BigInt(max) * 10_000n) return { ppm };
+    context.addIssue({ code: 'invalid_value', values: [] });
+    return z.NEVER;
+  });
+  return new Leaf({
+    schema,
+    takes: `a percentage from 0 to ${max} with at most 4 digits after the point, such as ${fallback}`,
+    fallback: { ppm: BigInt(fallback) * 10_000n },
+    show: ({ ppm }) => formatDecimal(ppm, 4),
+  });
+}
+
+/**
+ * A positive decimal with at most 8 digits after the point, without trailing zeros. Only a string: a TOML float has
+ * lost digits before anyone can see them.
+ */
+export function price(what: string, example: string): Leaf<string | null> {
+  const schema = z.unknown().transform((value, context): string => {
+    const scaled = typeof value === 'string' ? parseDecimal(value, 8) : null;
+    if (scaled !== null && scaled > 0n && scaled < PRICE_SCALED_MAX) return formatDecimal(scaled, 8);
+    const unquoted = typeof value === 'number' || typeof value === 'bigint';
+    context.addIssue({ code: 'custom', message: unquoted ? `${value} stands without quotes` : '' });
+    return z.NEVER;
+  });
+  const takes = `${what} in quotes, with at most 8 digits after the point, such as "${example}"`;
+  return new Leaf<string | null>({ schema, takes, fallback: null });
+}
+
+function parseUrl(value: string): URL | null {
+  return URL.canParse(value) ? new URL(value) : null;
+}
+
+const isHttp = (url: URL): boolean => url.protocol === 'http:' || url.protocol === 'https:';
+
+const TAKES_PUBLIC_URL =
+  'an http or https address without credentials, query or fragment, such as "https://pay.shop.com"';
+
+/** The address under which payers reach the service; a slash at its end is dropped. */
+export function publicUrl(): Leaf<string | null> {
+  const schema = text
+    .refine((value) => {
+      const url = parseUrl(value);
+      return url !== null && isHttp(url) && !url.username && !url.password && !/[?#]/.test(value);
+    })
+    .transform((value): string | null => new URL(value).href.replace(/\/+$/, ''));
+  return new Leaf({ schema, takes: TAKES_PUBLIC_URL, fallback: null });
+}
+
+/** The same URL without what may be a credential: user, password, and, if `bare`, path and query (keys stand there). */
+export function hideCredentials(value: string, bare = false): string {
+  const url = parseUrl(value);
+  if (!url) return '***';
+  const login = url.username || url.password ? `${url.username ? '***' : ''}${url.password ? ':***' : ''}@` : '';
+  const rest = url.pathname + url.search + url.hash;
+  const shownRest = rest === '/' || rest === '' ? '' : bare ? '/***' : rest;
+  return `${url.protocol}//${login}${url.host}${shownRest}`;
+}
+
+/** One http(s) URL that may carry a login. */
+export function secretUrl(takes: string): Leaf<string | null> {
+  const schema = text.refine((value) => {
+    const url = parseUrl(value);
+    return url !== null && isHttp(url) && !url.hash;
+  });
+  const show = (value: string | null): string =>
+    value === null ? 'null' : JSON.stringify(hideCredentials(value, true));
+  return new Leaf<string | null>({ schema, takes, fallback: null, show, secret: true });
+}
+
+/** A list of http(s) URLs that may carry logins or keys. */
+export function secretUrls(takes: string): Leaf<readonly string[]> {
+  const url = text.refine((value) => {
+    const parsed = parseUrl(value);
+    return parsed !== null && isHttp(parsed) && !parsed.hash;
+  });
+  return new Leaf<readonly string[]>({
+    schema: z.array(url).max(LIST_ITEMS_MAX),
+    takes,
+    fallback: [],
+    fromText: listFromText,
+    show: (list) => JSON.stringify(list.map((item) => hideCredentials(item, true))),
+    secret: true,
+  });
+}
+
+/** Whether `value` is scheme://host:port and no more. Schemes without colon. */
+function isEndpoint(value: string, schemes: readonly string[]): boolean {
+  const url = parseUrl(value);
+  if (!url || !schemes.includes(url.protocol.slice(0, -1)) || !url.hostname || !Number(url.port)) return false;
+  return value === `${url.protocol}//${url.host}` && !url.username && !url.password;
+}
+
+/** Electrum servers. */
+export function electrumServers(): Leaf<readonly string[]> {
+  return new Leaf<readonly string[]>({
+    schema: z.array(text.refine((value) => isEndpoint(value, ['ssl', 'tcp']))).max(LIST_ITEMS_MAX),
+    takes: 'a list of servers as ssl://host:port or tcp://host:port, such as ["ssl://electrum.example:50002"]',
+    fallback: [],
+    fromText: listFromText,
+  });
+}
+
+/** A SOCKS5 proxy without a login. */
+export function socksProxy(): Leaf<string | null> {
+  const schema = text.refine((value) => isEndpoint(value, ['socks5', 'socks5h']));
+  return new Leaf<string | null>({ schema, takes: 'a proxy such as "socks5://127.0.0.1:9050"', fallback: null });
+}
+
+const HOST_PORT = /^(?<host>\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?):(?<port>\d{1,5})$/i;
+
+/** A list of "host:port", an IPv6 address in brackets; lower case, addresses in the form in which URLs print them. */
+export function hostPorts(): Leaf<readonly string[]> {
+  const item = text
+    .refine((value) => {
+      const port = Number(HOST_PORT.exec(value)?.groups?.port);
+      return port >= 1 && port <= 65_535 && URL.canParse(`http://${value}`);
+    })
+    .transform((value) => `${new URL(`http://${value}`).hostname}:${Number(HOST_PORT.exec(value)?.groups?.port)}`);
+  return new Leaf<readonly string[]>({
+    schema: z.array(item).max(LIST_ITEMS_MAX),
+    takes: 'a list of host:port, such as ["127.0.0.1:3000", "[::1]:3000"]',
+    fallback: [],
+    fromText: listFromText,
+  });
+}
+
+/** A list of addresses and CIDR ranges. */
+export function addressRanges(): Leaf<readonly string[]> {
+  const { IPv4, IPv6 } = ipaddr;
+  const item = text.refine(
+    (value) =>
+      IPv4.isValidFourPartDecimal(value) ||
+      IPv4.isValidCIDRFourPartDecimal(value) ||
+      IPv6.isValid(value) ||
+      IPv6.isValidCIDR(value),
+  );
+  return new Leaf<readonly string[]>({
+    schema: z.array(item).max(LIST_ITEMS_MAX),
+    takes: 'a list of addresses or ranges, such as ["127.0.0.1", "10.0.0.0/8"]',
+    fallback: [],
+    fromText: listFromText,
+  });
+}
+
+/** An address to listen on: of this machine, so an IP address or localhost. */
+export function listenHost(fallback: string): Leaf<string> {
+  const schema = text.refine(
+    (value) => value === 'localhost' || ipaddr.IPv4.isValidFourPartDecimal(value) || ipaddr.IPv6.isValid(value),
+  );
+  return new Leaf({ schema, takes: `an IP address of this machine, such as "${fallback}"`, fallback });
+}
+
+/** A path; a relative one counts from the data directory. */
+export function path(what: string): Leaf<string | null> {
+  return new Leaf<string | null>({ schema: text, takes: `the path of ${what}`, fallback: null, isPath: true });
+}
+
+const WRONG_TIERS = 'the tiers must begin at 0 USD and ascend in both numbers';
+
+/** Confirmation tiers as [[from USD, confirmations], …]; as text "0:1,1000:3". */
+export function tiers(fallback: readonly ConfirmationTier[]): Leaf<readonly ConfirmationTier[]> {
+  const pair = z.tuple([z.int().min(0).max(TIER_USD_MAX), z.int().min(1).max(CONFIRMATIONS_MAX)]);
+  const schema = z
+    .array(pair)
+    .min(1)
+    .max(TIERS_MAX)
+    .refine((rows) => rows.every(([usd, n], i) => (i ? usd > rows[i - 1]![0] && n > rows[i - 1]![1] : usd === 0)), {
+      message: WRONG_TIERS,
+    })
+    .transform((rows): readonly ConfirmationTier[] =>
+      rows.map(([fromUsd, confirmations]) => ({ fromUsd, confirmations })),
+    );
+  return new Leaf({
+    schema,
+    takes: `pairs of [from USD, confirmations from 1 to ${CONFIRMATIONS_MAX}], such as [[0, 1], [1000, 3]]`,
+    fallback,
+    fromText: (value) => listFromText(value).map((item) => item.split(':').map((part) => numberFromText(part.trim()))),
+    show: (rows) => JSON.stringify(rows.map((row) => [row.fromUsd, row.confirmations])),
+  });
+}
+
+/** A key that has no meaning where it stands: any value but `fallback` is answered with the reason. */
+export function unusable<T extends number | string | null | readonly string[]>(why: string, fallback: T): Leaf<T> {
+  const schema = z.custom<T>((value) => value === fallback, { message: why });
+  return new Leaf<T>({ schema, takes: 'no value there', fallback, fromText: numberFromText, unusable: true });
+}

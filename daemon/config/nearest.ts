@@ -1,0 +1,41 @@
+/** Finds the known name that an operator most probably meant by an unknown one. */
+
+const EDITS_MAX = 3;
+
+/** How many single characters must be inserted, removed or replaced to make `a` into `b` (Levenshtein 1966). */
+function edits(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = above[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, above[j]! + 1, row[j - 1]! + 1));
+    }
+    above = row;
+  }
+  return above[b.length]!;
+}
+
+const plain = (name: string): string => name.toLowerCase().replaceAll('-', '_');
+
+/**
+ * The known name nearest to `name`: one that differs in at most EDITS_MAX characters (a third of a short name's), or
+ * else the only one with the same last part, which then stands in the wrong table. Case and - for _ count as nothing.
+ */
+export function nearest(name: string, known: readonly string[]): string | null {
+  const wanted = plain(name);
+  const last = wanted.slice(wanted.lastIndexOf('.') + 1);
+  let best: string | null = null;
+  let fewest = Math.min(EDITS_MAX, Math.ceil(last.length / 3)) + 1;
+  for (const candidate of known) {
+    if (Math.abs(candidate.length - name.length) >= fewest) continue;
+    const distance = edits(wanted, plain(candidate));
+    if (distance < fewest) {
+      fewest = distance;
+      best = candidate;
+    }
+  }
+  if (best !== null) return best;
+  const moved = known.filter((candidate) => plain(candidate).endsWith(`.${last}`));
+  return moved.length === 1 ? moved[0]! : null;
+}

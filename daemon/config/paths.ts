@@ -1,0 +1,26 @@
+/** Where the appliance keeps its data when nobody says otherwise, and what its configuration file is called there. */
+import { posix, win32 } from 'node:path';
+
+export const CONFIG_FILE = 'countinghouse.toml';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The data directory of a user on a platform: XDG's on Linux and the like, the system's own place on macOS and
+ * Windows. COUNTINGHOUSE_DATA_DIR wins. Throws when the user has no home to put it in.
+ */
+export function defaultDataDir(env: Environment, platform: NodeJS.Platform): string {
+  if (env.COUNTINGHOUSE_DATA_DIR) return env.COUNTINGHOUSE_DATA_DIR;
+  const { join, isAbsolute } = platform === 'win32' ? win32 : posix;
+  const home = (platform === 'win32' ? env.USERPROFILE : env.HOME) || '';
+  const need = (base: string | undefined, ...rest: string[]): string => {
+    if (base && isAbsolute(base)) return join(base, ...rest);
+    throw new Error('no home directory is known: give the data directory with COUNTINGHOUSE_DATA_DIR');
+  };
+  if (platform === 'win32') return need(env.LOCALAPPDATA || (home && join(home, 'AppData', 'Local')), 'Countinghouse');
+  if (platform === 'darwin') return need(home, 'Library', 'Application Support', 'Countinghouse');
+  // The XDG base directory specification: a relative value is invalid and to be ignored.
+  const xdg = env.XDG_DATA_HOME;
+  if (xdg && isAbsolute(xdg)) return join(xdg, 'countinghouse');
+  return need(home, '.local', 'share', 'countinghouse');
+}

@@ -1,0 +1,154 @@
+/**
+ * Every configuration key there is, once, as a tree of leaves: the file's tables, the environment's names, the checks,
+ * the defaults, the types and what `countinghouse config` prints all follow from it.
+ * Invariant: the names of the keys, and the environment names made of them, are distinct.
+ */
+import {
+  ASSETS,
+  type AssetId,
+  CHAINS,
+  type ChainId,
+  type ConfirmationTier,
+  NETWORKS,
+  type Network,
+} from '../domain/assets.ts';
+import { FIAT } from '../domain/money.ts';
+import type { Leaf } from './leaf.ts';
+import * as leaf from './leaf.ts';
+
+/** The live price sources that can be chosen by name: of coins, then of fiat currencies. */
+export const RATE_SOURCES = [
+  ...(['kraken', 'coinbase', 'bitstamp', 'coingecko', 'binance', 'bitfinex', 'gemini', 'kucoin'] as const),
+  ...(['coinbase-fiat', 'er-api', 'currency-api', 'frankfurter', 'floatrates'] as const),
+] as const;
+
+const ADDRESS_POOL_MIN = 20;
+const ADDRESS_POOL_MAX = 100_000;
+const ZERO_CONF_USD_MAX = 10_000;
+
+type NodeLeaves = {
+  electrum: Leaf<readonly string[]>;
+  core_rpc: Leaf<string | null>;
+  core_rpc_file: Leaf<string | null>;
+  core_rpc_cookie: Leaf<string | null>;
+  monerod: Leaf<readonly string[]>;
+  monerod_file: Leaf<string | null>;
+  rpc: Leaf<readonly string[]>;
+  rpc_file: Leaf<string | null>;
+};
+type AssetLeaves = { confirmations: Leaf<readonly ConfirmationTier[]> };
+type ChainLeaves = NodeLeaves & AssetLeaves & { zero_conf_usd: Leaf<number> };
+type NetworkLeaves = { [C in ChainId]: ChainLeaves } & { [A in Exclude<AssetId, ChainId>]: AssetLeaves } & {
+  rates: Record<string, Leaf<string | null>>;
+};
+
+const UTXO_CHAINS: readonly ChainId[] = ['BTC', 'BCH', 'LTC'];
+const EVM_CHAINS: readonly ChainId[] = ['ETH', 'BSC'];
+
+const REPLACEABLE: Partial<Record<ChainId, string>> = {
+  BTC: 'every unconfirmed transaction on Bitcoin can be replaced',
+  ETH: 'every unconfirmed transaction on Ethereum can be replaced',
+  BSC: 'every unconfirmed transaction on BSC can be replaced',
+};
+
+/** The keys that connect a chain to its nodes; those of another kind of chain only say so. */
+function nodeLeaves(network: Network, chain: ChainId): NodeLeaves {
+  const why = (family: string): string =>
+    network === 'sandbox'
+      ? 'the sandbox simulates its chains and connects to nothing'
+      : `${chain} is no ${family} chain`;
+  const no = (family: string) => ({
+    one: leaf.unusable<string | null>(why(family), null),
+    list: leaf.unusable<readonly string[]>(why(family), []),
+  });
+  const real = network !== 'sandbox';
+  const bitcoin = real && UTXO_CHAINS.includes(chain);
+  const monero = real && chain === 'XMR';
+  const evm = real && EVM_CHAINS.includes(chain);
+  const utxo = no('Bitcoin-like');
+  return {
+    electrum: bitcoin ? leaf.electrumServers() : utxo.list,
+    core_rpc: bitcoin ? leaf.secretUrl('a URL such as "http://user:password@127.0.0.1:8332"') : utxo.one,
+    core_rpc_file: bitcoin ? leaf.path('a file that holds the URL of core_rpc') : utxo.one,
+    core_rpc_cookie: bitcoin ? leaf.path("the node's .cookie file") : utxo.one,
+    monerod: monero ? leaf.secretUrls('a list of URLs such as ["http://127.0.0.1:18081"]') : no('Monero').list,
+    monerod_file: monero ? leaf.path('a file that holds the URLs of monerod, one a line') : no('Monero').one,
+    rpc: evm ? leaf.secretUrls('a list of URLs such as ["http://127.0.0.1:8545"]') : no('Ethereum-like').list,
+    rpc_file: evm ? leaf.path('a file that holds the URLs of rpc, one a line') : no('Ethereum-like').one,
+  };
+}
+
+/** Manual rates: coins by market or by asset in USD, currencies in units per USD. */
+function rateLeaves(): Record<string, Leaf<string | null>> {
+  const coins = new Set(ASSETS.flatMap((asset) => [asset.priceSymbol, asset.symbol]));
+  const currencies = Object.keys(FIAT).filter((code) => code !== 'USD');
+  return Object.fromEntries([
+    ...[...coins].map((symbol) => [symbol, leaf.price('a price in USD per coin', '80.25')]),
+    ...currencies.map((code) => [code, leaf.price(`${code} per USD`, '1.5')]),
+  ]);
+}
+
+function networkLeaves(network: Network): NetworkLeaves {
+  const tree: Record<string, unknown> = { rates: rateLeaves() };
+  for (const asset of ASSETS)
+    tree[asset.symbol] = { confirmations: leaf.tiers(asset.confirmations.map((tier) => ({ ...tier }))) };
+  for (const chain of CHAINS) {
+    const replaceable = REPLACEABLE[chain];
+    tree[chain] = {
+      ...nodeLeaves(network, chain),
+      confirmations: leaf.unusable(`${chain} is a chain: give its assets' own`, []),
+      ...(tree[chain] ?? {}),
+      zero_conf_usd: replaceable
+        ? leaf.unusable(replaceable, 0)
+        : leaf.whole(0, ZERO_CONF_USD_MAX, 0, 'USD; payments below it count unconfirmed; 0 = none'),
+    };
+  }
+  return tree as NetworkLeaves;
+}
+
+export const TREE = {
+  public_url: leaf.publicUrl(),
+  host: leaf.listenHost('127.0.0.1'),
+  port: leaf.whole(0, 65_535, 8480, '0 = any free one'),
+  trusted_proxies: leaf.addressRanges(),
+  log: {
+    level: leaf.choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    format: leaf.choice(['auto', 'json', 'text'], 'auto'),
+  },
+  payments: {
+    quote_minutes: leaf.whole(0, 1_440, 60, 'minutes; 0 = until the due date'),
+    tolerance_percent: leaf.percent(5, 1),
+    grace_hours: leaf.whole(0, 720, 24, 'hours'),
+    address_pool: leaf.whole(ADDRESS_POOL_MIN, ADDRESS_POOL_MAX, 1_000, 'addresses kept ready'),
+  },
+  webhook: { allow_hosts: leaf.hostPorts(), socks_proxy: leaf.socksProxy() },
+  sandbox: { block_seconds: leaf.whole(0, 3_600, 10, 'seconds; 0 = only when asked') },
+  rates: { sources: leaf.choices(RATE_SOURCES), spread_percent: leaf.percent(20, 0) },
+  operator: { port: leaf.whole(0, 65_535, 0, '0 = any free one'), socket: leaf.path('a unix socket') },
+  networks: Object.fromEntries(NETWORKS.map((network) => [network, networkLeaves(network)])) as Record<
+    Network,
+    NetworkLeaves
+  >,
+};
+
+/** snake_case to camelCase; the symbols of networks and assets, in capitals, stay. */
+type Camel<S> = S extends `${infer A}_${infer B}`
+  ? S extends Uppercase<S>
+    ? S
+    : `${A}${Capitalize<Camel<B> & string>}`
+  : S;
+
+/** The values of a tree of leaves. */
+export type ValuesOf<T> = {
+  readonly [K in keyof T as Camel<K>]: T[K] extends Leaf<infer V> ? V : ValuesOf<T[K]>;
+};
+
+/** The name of a key inside the program. */
+export function camel(name: string): string {
+  return name === name.toUpperCase() ? name : name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The environment variable of a key: `payments.quote_minutes` is COUNTINGHOUSE_PAYMENTS_QUOTE_MINUTES. */
+export function envName(key: string): string {
+  return `COUNTINGHOUSE_${key.replaceAll('.', '_').toUpperCase()}`;
+}

@@ -1,0 +1,38 @@
+/** Parts of the configuration in the forms in which others take them. */
+import { CHAINS, NETWORKS, type Network } from '../domain/assets.ts';
+import type { Config } from './config.ts';
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
+
+function hostPort(url: string): string {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname.toLowerCase()}:${port || DEFAULT_PORTS[protocol]}`;
+}
+
+/**
+ * Every configured node and proxy as "host:port" (IPv6 in brackets, names in lower case), each once: the places that no
+ * notification may ever reach.
+ */
+export function configuredHosts(config: Config): string[] {
+  const urls: string[] = config.webhook.socksProxy ? [config.webhook.socksProxy] : [];
+  for (const network of NETWORKS) {
+    for (const chain of CHAINS) {
+      const { electrum, coreRpc, monerod, rpc } = config.networks[network][chain];
+      urls.push(...electrum, ...(coreRpc ? [coreRpc] : []), ...monerod, ...rpc);
+    }
+  }
+  return [...new Set(urls.map(hostPort))];
+}
+
+/** The manual rates that are given, by network, then by symbol, as plain decimals. */
+export function manualRates(config: Config): Partial<Record<Network, Record<string, string>>> {
+  const given: Partial<Record<Network, Record<string, string>>> = {};
+  for (const network of NETWORKS) {
+    const rows: Record<string, string> = {};
+    for (const [symbol, rate] of Object.entries(config.networks[network].rates)) {
+      if (rate) rows[symbol] = rate;
+    }
+    given[network] = rows;
+  }
+  return given;
+}

@@ -1,0 +1,127 @@
+/**
+ * The operator API's client, for the command line and the desktop shell. It reads the address and the token from the data
+ * directory at each call, so that it finds a daemon that was started anew.
+ *
+ * Invariant: every answer was checked against the contract before a caller sees it.
+ */
+import { readFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { join } from 'node:path';
+import type { Params, Result } from './operator.ts';
+import { ErrorBody, type Method, OPERATOR, OPERATOR_FILE, OPERATOR_PATH, OperatorFile } from './operator.ts';
+
+/** A resend waits for the other side for ten seconds; nothing else takes as long. */
+const TIMEOUT_MS = 30_000;
+const ANSWER_BYTES_MAX = 16 * 1_048_576;
+
+/** The daemon refused. `code` is for programs, `message` for people. */
+export class OperatorError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly field: string | undefined;
+
+  constructor(status: number, { code, message, field }: ErrorBody['error']) {
+    super(message);
+    this.name = 'OperatorError';
+    this.status = status;
+    this.code = code;
+    this.field = field;
+  }
+}
+
+/** No daemon runs on this data directory. */
+export class NoDaemon extends Error {
+  readonly dataDir: string;
+
+  constructor(dataDir: string) {
+    super(`no Countinghouse is running on ${dataDir}`);
+    this.name = 'NoDaemon';
+    this.dataDir = dataDir;
+  }
+}
+
+/** Calls a method. Throws `OperatorError`, `NoDaemon`, or an Error when the answer is none of ours. */
+export type Call = <M extends Method>(method: M, params: Params<M>) => Promise<Result<M>>;
+
+/** A client of the daemon that runs on a data directory. */
+export function operatorClient(dataDir: string): Call {
+  return async <M extends Method>(method: M, params: Params<M>): Promise<Result<M>> => {
+    const { status, body } = await post(await readAddress(dataDir), method, params, dataDir);
+    const json = parseJson(body);
+    if (status !== 200) {
+      const failed = ErrorBody.safeParse(json);
+      if (failed.success) throw new OperatorError(status, failed.data.error);
+      throw new Error(`the daemon answered ${method} with status ${status}`);
+    }
+    const result = OPERATOR[method].result.safeParse(json);
+    if (result.success) return result.data as Result<M>;
+    throw new Error(
+      `the daemon that is running is of another version: restart it (its answer to ${method} is unknown)`,
+    );
+  };
+}
+
+async function readAddress(dataDir: string): Promise<OperatorFile> {
+  let text: string;
+  try {
+    text = await readFile(join(dataDir, OPERATOR_FILE), 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw new NoDaemon(dataDir);
+    throw new Error(`${join(dataDir, OPERATOR_FILE)} cannot be read (${code}): run this as the daemon's user`);
+  }
+  const address = OperatorFile.safeParse(parseJson(text));
+  if (address.success) return address.data;
+  throw new Error(`${join(dataDir, OPERATOR_FILE)} is damaged: restart the daemon`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function post(address: OperatorFile, method: string, params: unknown, dataDir: string) {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
+  const body = JSON.stringify(params);
+  const call = request(
+    new URL(OPERATOR_PATH + method, address.url),
+    {
+      method: 'POST',
+      ...(address.socket === null ? {} : { socketPath: address.socket }),
+      headers: {
+        authorization: `Bearer ${address.token}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      },
+      agent: false,
+      timeout: TIMEOUT_MS,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    },
+    (response) => {
+      readBody(response).then((text) => resolve({ status: response.statusCode ?? 0, body: text }), reject);
+    },
+  );
+  call.once('error', (error: NodeJS.ErrnoException) => {
+    // a daemon that was killed leaves its file behind
+    if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') reject(new NoDaemon(dataDir));
+    else if (error.name === 'AbortError' || error.name === 'TimeoutError')
+      reject(new Error(`the daemon did not answer within ${TIMEOUT_MS / 1000} s`));
+    else reject(new Error(`the daemon did not answer: ${error.code ?? error.message}`));
+  });
+  call.end(body);
+  return promise;
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`the daemon's answer is larger than ${ANSWER_BYTES_MAX} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

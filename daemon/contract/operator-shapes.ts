@@ -1,0 +1,249 @@
+/**
+ * What the operator API sends: amounts of money as plain decimals in whole coins or currency units, instants as ISO
+ * 8601 in UTC, `null` for what does not exist (yet). Nothing here is secret but a new API key.
+ */
+import { z } from 'zod';
+
+export const NETWORK_NAMES = ['mainnet', 'testnet', 'regtest', 'sandbox'] as const;
+export const CHAIN_NAMES = ['BTC', 'BCH', 'LTC', 'XMR', 'ETH', 'BSC'] as const;
+export const SCOPE_NAMES = ['invoices', 'balance', 'withdraw'] as const;
+export const INVOICE_STATUSES = ['unpaid', 'paid', 'canceled'] as const;
+
+const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`));
+
+/** The public half of an account: see `AccountKey` of the domain. */
+export const AccountKeySchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('secp256k1'), publicKey: hex(33), chainCode: hex(32) }),
+  z.strictObject({ kind: z.literal('monero'), privateViewKey: hex(32), publicSpendKey: hex(32) }),
+]);
+
+export const Id = z.int().min(1);
+export const Decimal = z.string().regex(/^-?\d+(\.\d+)?$/);
+export const Instant = z.iso.datetime();
+
+const CryptoAmount = z.object({ crypto: z.string(), amount: Decimal });
+
+export const BusinessShape = z.object({
+  id: Id,
+  uuid: z.uuid(),
+  name: z.string(),
+  network: z.enum(NETWORK_NAMES),
+  time_zone: z.string(),
+  account_no: z.int().min(0),
+  /** The symbols that it takes. */
+  cryptos: z.array(z.string()),
+  /** Those that it could take: it has an account on their chain, and the chain is connected. */
+  possible_cryptos: z.array(z.string()),
+  /** What it can spend of each that it takes. */
+  balances: z.array(CryptoAmount),
+  created_at: Instant,
+});
+
+export const KeyShape = z.object({
+  id: Id,
+  business_id: Id,
+  business: z.string(),
+  name: z.string(),
+  /** The first characters of the key. */
+  hint: z.string(),
+  scopes: z.array(z.enum(SCOPE_NAMES)),
+  created_at: Instant,
+  last_used_at: Instant.nullable(),
+  revoked_at: Instant.nullable(),
+});
+
+/** `key` is shown this once and stored as a hash. */
+export const NewKeyShape = KeyShape.extend({ key: z.string() });
+
+export const ClientShape = z.object({
+  id: Id,
+  client_id: z.string(),
+  business_id: Id,
+  business: z.string(),
+  name: z.string(),
+  origins: z.array(z.string()),
+  /** The hosts that its close, redirect and webhook URLs may name. */
+  hosts: z.array(z.string()),
+  created_at: Instant,
+  revoked_at: Instant.nullable(),
+});
+
+export const InvoiceShape = z.object({
+  /** Its number in the order of creation: what a list continues from. */
+  id: Id,
+  slug: z.string(),
+  uuid: z.uuid(),
+  business_id: Id,
+  business: z.string(),
+  origin: z.string(),
+  amount: Decimal,
+  currency: z.string(),
+  /** What it may be paid in: a symbol or ALL. */
+  crypto: z.string(),
+  status: z.enum(INVOICE_STATUSES),
+  payment: z
+    .object({ crypto: z.string(), status: z.string(), amount: Decimal, received: Decimal, confirmed: Decimal })
+    .nullable(),
+  due_at: Instant,
+  created_at: Instant,
+});
+
+export const AttemptShape = z.object({
+  id: Id,
+  by_operator: z.boolean(),
+  started_at: Instant,
+  finished_at: Instant.nullable(),
+  /** The HTTP status that came back. */
+  status: z.int().nullable(),
+  /** Why none came back. */
+  error: z.string().nullable(),
+});
+
+export const WebhookShape = z.object({
+  id: Id,
+  invoice: z.string(),
+  url: z.string(),
+  /** `waiting`: not sent yet. `attempted`: once by itself, and not again by itself. `skipped`: never. */
+  state: z.string(),
+  created_at: Instant,
+  /** The newest attempts, oldest first. */
+  attempts: z.array(AttemptShape),
+});
+
+/** A deposit to the address of an invoice's payment. */
+export const CreditShape = z.object({
+  id: Id,
+  tx_id: z.string(),
+  outpoint: z.string(),
+  crypto: z.string(),
+  amount: Decimal,
+  /** In the invoice's currency; null while no rate is known for it. */
+  value: Decimal.nullable(),
+  usd_value: Decimal.nullable(),
+  block_height: z.int().nullable(),
+  confirmations: z.int().min(0),
+  required_confirmations: z.int().min(0),
+  confirmed: z.boolean(),
+  /** `invoice`: counts for it. Another word: in the inbox, for that reason. Null: not decided. */
+  claim: z.string().nullable(),
+  /** It was replaced, or dropped from the mempool. */
+  gone: z.boolean(),
+  spent_by: z.string().nullable(),
+  first_seen_at: Instant,
+});
+
+export const PaymentShape = z.object({
+  crypto: z.string(),
+  network: z.string(),
+  address: z.string(),
+  status: z.string(),
+  /** What the current quote asks for, in whole coins. */
+  amount: Decimal,
+  received: Decimal,
+  confirmed: Decimal,
+  remaining: Decimal,
+  /** What was received and what of it is confirmed, in the invoice's currency. */
+  received_value: Decimal,
+  confirmed_value: Decimal,
+  confirmations: z.int().min(0),
+  required_confirmations: z.int().min(0),
+  quote: z.object({
+    /** The invoice's currency per whole coin. */
+    rate: Decimal,
+    issued_at: Instant,
+    ends_at: Instant,
+    ended: z.boolean(),
+  }),
+  deadline_at: Instant,
+  underpaid: z.boolean(),
+  overpaid: z.boolean(),
+  late: z.boolean(),
+  undone: z.boolean(),
+  marked_paid: z.boolean(),
+  created_at: Instant,
+  updated_at: Instant,
+});
+
+export const InvoiceDetailShape = InvoiceShape.omit({ payment: true }).extend({
+  invoice_url: z.string(),
+  /** How much less than its amount is enough. */
+  tolerance: Decimal,
+  close_url: z.string().nullable(),
+  redirect_url: z.string().nullable(),
+  webhook_url: z.string().nullable(),
+  automatic_redirect: z.boolean(),
+  updated_at: Instant,
+  deleted_at: Instant.nullable(),
+  payment: PaymentShape.nullable(),
+  /** The newest, oldest first. */
+  credits: z.array(CreditShape),
+  webhook: WebhookShape.nullable(),
+});
+
+/** A deposit that no unpaid invoice claims. */
+export const InboxShape = z.object({
+  id: Id,
+  business_id: Id,
+  business: z.string(),
+  invoice: z.string().nullable(),
+  reason: z.string(),
+  state: z.string(),
+  chain: z.string(),
+  crypto: z.string(),
+  amount: Decimal,
+  usd_value: Decimal.nullable(),
+  address: z.string(),
+  outpoint: z.string(),
+  block_height: z.int().nullable(),
+  confirmed: z.boolean(),
+  gone: z.boolean(),
+  created_at: Instant,
+});
+
+export const AlertShape = z.object({
+  id: Id,
+  kind: z.string(),
+  subject: z.string(),
+  message: z.string(),
+  created_at: Instant,
+});
+
+export const ChainShape = z.object({
+  network: z.enum(NETWORK_NAMES),
+  chain: z.enum(CHAIN_NAMES),
+  source: z.string(),
+  tip: z.object({ height: z.int(), hash: z.string() }).nullable(),
+  tip_age_seconds: z.int().nullable(),
+  /** When the last complete sync began. */
+  synced_at: Instant.nullable(),
+  lagging: z.boolean(),
+  /** The source's last failure. */
+  error: z.string().nullable(),
+  /** Why payers are not offered this chain. */
+  withheld: z.string().nullable(),
+});
+
+export const StatusShape = z.object({
+  version: z.string(),
+  url: z.string(),
+  data_dir: z.string(),
+  started_at: Instant,
+  uptime_seconds: z.int().min(0),
+  businesses: z.array(z.object({ id: Id, name: z.string(), network: z.string(), cryptos: z.array(z.string()) })),
+  chains: z.array(ChainShape),
+  /** What a coin is worth in US dollars; null when no rate holds. `at`: when that was found. */
+  rates: z.array(
+    z.object({ network: z.string(), crypto: z.string(), usd: Decimal.nullable(), at: Instant.nullable() }),
+  ),
+  /** How many addresses each account has ready to give out, and how many it should have. */
+  pools: z.array(
+    z.object({
+      business_id: Id,
+      business: z.string(),
+      chain: z.string(),
+      ready: z.int().min(0),
+      wanted: z.int().min(0),
+    }),
+  ),
+  open_alerts: z.int().min(0),
+});

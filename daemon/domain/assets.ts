@@ -1,0 +1,91 @@
+/**
+ * The table of assets: what each is called, how finely it divides, which chain carries it, and how many confirmations
+ * its payments need. A new asset is a row here and one in `chains/registry.ts`.
+ */
+import { assert } from './errors.ts';
+
+export const NETWORKS = ['mainnet', 'testnet', 'regtest', 'sandbox'] as const;
+export type Network = (typeof NETWORKS)[number];
+
+/** A chain is named after its native coin, except that BNB lives on BSC. */
+export const CHAINS = ['BTC', 'BCH', 'LTC', 'XMR', 'ETH', 'BSC'] as const;
+export type ChainId = (typeof CHAINS)[number];
+
+export type AssetId = 'BTC' | 'BCH' | 'LTC' | 'XMR' | 'ETH' | 'BNB' | 'USDT_ERC20' | 'USDT_BEP20' | 'XAUT' | 'PAXG';
+
+/** From `fromUsd` whole dollars of a transaction's value to us, that many confirmations are needed. */
+export type ConfirmationTier = { fromUsd: number; confirmations: number };
+
+export type Asset = {
+  /** The stable integer of the contract's cryptocurrency entry. */
+  id: number;
+  symbol: AssetId;
+  name: string;
+  chain: ChainId;
+  /** Digits after the point of the smallest unit on mainnet; a token's are pinned here and checked on connecting. */
+  decimals: number;
+  /** Digits after the point that a quote shows; at most `decimals`. */
+  quoteDecimals: number;
+  /** The market whose price values it. */
+  priceSymbol: string;
+  /** The network in the payer's words. */
+  networkName: string;
+  /** Ascending by `fromUsd`, the first from 0. */
+  confirmations: ConfirmationTier[];
+};
+
+const tiers = (...rows: [fromUsd: number, confirmations: number][]): ConfirmationTier[] =>
+  rows.map(([fromUsd, confirmations]) => ({ fromUsd, confirmations }));
+
+const row = (
+  id: number,
+  symbol: AssetId,
+  name: string,
+  chain: ChainId,
+  [decimals, quoteDecimals]: [number, number],
+  priceSymbol: string,
+  networkName: string,
+  confirmations: ConfirmationTier[],
+): Asset => ({ id, symbol, name, chain, decimals, quoteDecimals, priceSymbol, networkName, confirmations });
+
+const ETHEREUM = tiers([0, 12]);
+const BSC = tiers([0, 15]);
+
+export const ASSETS: readonly Asset[] = [
+  row(1, 'BTC', 'Bitcoin', 'BTC', [8, 8], 'BTC', 'Bitcoin', tiers([0, 1], [1_000, 3], [10_000, 6])),
+  row(2, 'BCH', 'Bitcoin Cash', 'BCH', [8, 8], 'BCH', 'Bitcoin Cash', tiers([0, 1], [1_000, 3], [10_000, 6])),
+  row(3, 'LTC', 'Litecoin', 'LTC', [8, 8], 'LTC', 'Litecoin', tiers([0, 3], [1_000, 6], [10_000, 12])),
+  row(4, 'XMR', 'Monero', 'XMR', [12, 12], 'XMR', 'Monero', tiers([0, 10])),
+  row(5, 'ETH', 'Ethereum', 'ETH', [18, 8], 'ETH', 'Ethereum (ERC-20 network)', ETHEREUM),
+  row(6, 'BNB', 'BNB', 'BSC', [18, 8], 'BNB', 'BNB Smart Chain (BEP-20 network)', BSC),
+  row(7, 'USDT_ERC20', 'Tether USD (ERC20)', 'ETH', [6, 6], 'USDT', 'Ethereum (ERC-20 network)', ETHEREUM),
+  row(8, 'USDT_BEP20', 'Tether USD (BEP20)', 'BSC', [18, 6], 'USDT', 'BNB Smart Chain (BEP-20 network)', BSC),
+  row(9, 'XAUT', 'Tether Gold', 'ETH', [6, 6], 'XAUT', 'Ethereum (ERC-20 network)', ETHEREUM),
+  row(10, 'PAXG', 'PAX Gold', 'ETH', [18, 6], 'PAXG', 'Ethereum (ERC-20 network)', ETHEREUM),
+];
+
+const bySymbol = new Map<string, Asset>(ASSETS.map((asset) => [asset.symbol, asset]));
+
+/** The asset of a symbol as printed (case counts), or undefined. */
+export function findAsset(symbol: string): Asset | undefined {
+  return bySymbol.get(symbol);
+}
+
+/** The asset of an id that is known to exist. */
+export function assetOf(id: AssetId): Asset {
+  const asset = bySymbol.get(id);
+  assert(asset, `no asset ${id}`);
+  return asset;
+}
+
+/** The symbols of the contract's list for a new invoice, without `ALL`. */
+export const INVOICE_SYMBOLS = ['BTC', 'BCH', 'LTC', 'XMR', 'USDT_ERC20', 'USDT_BEP20'] as const;
+
+/** The confirmations that a transaction worth `usd` (1e-8 dollars) needs; the most there are when its worth is unknown. */
+export function confirmationsFor(table: readonly ConfirmationTier[], usd: bigint | null): number {
+  let needed = 0;
+  for (const tier of table) {
+    if (usd === null || usd >= BigInt(tier.fromUsd) * 100_000_000n) needed = Math.max(needed, tier.confirmations);
+  }
+  return needed;
+}

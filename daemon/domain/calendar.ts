@@ -1,0 +1,91 @@
+/** Days in a business's time zone, and instants in the contract's form. */
+import { assert } from './errors.ts';
+
+export type Day = { year: number; month: number; day: number };
+
+const DATE = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/;
+const FORMATTERS_MAX = 64;
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+function formatter(timeZone: string): Intl.DateTimeFormat {
+  let found = formatters.get(timeZone);
+  if (!found) {
+    if (formatters.size >= FORMATTERS_MAX) formatters.clear();
+    found = new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    });
+    formatters.set(timeZone, found);
+  }
+  return found;
+}
+
+/** Whether the runtime knows the IANA time zone. */
+export function isTimeZone(timeZone: string): boolean {
+  try {
+    formatter(timeZone);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A day written MM/DD/YYYY (leading zeros may be left out) that exists in the calendar, or null. */
+export function parseDay(text: string): Day | null {
+  const match = DATE.exec(text);
+  if (!match) return null;
+  const day = { year: Number(match[3]), month: Number(match[1]), day: Number(match[2]) };
+  const lastDay = day.month >= 1 && day.month <= 12 ? daysInMonth(day.year, day.month) : 0;
+  return day.day >= 1 && day.day <= lastDay && day.year >= 1970 ? day : null;
+}
+
+/** The number of days of a month (1–12). */
+export function daysInMonth(year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+  return [4, 6, 9, 11].includes(month) ? 30 : 31;
+}
+
+/** Negative, 0 or positive as `a` is before, on or after `b`. */
+export function compareDays(a: Day, b: Day): number {
+  return a.year - b.year || a.month - b.month || a.day - b.day;
+}
+
+/** The wall clock of a time zone at an instant, as if it were UTC, in milliseconds. */
+function wallClock(at: number, timeZone: string): number {
+  const parts: Record<string, number> = {};
+  for (const { type, value } of formatter(timeZone).formatToParts(at)) parts[type] = Number(value);
+  return Date.UTC(parts.year!, parts.month! - 1, parts.day!, parts.hour!, parts.minute!, parts.second!);
+}
+
+/** The day that an instant (milliseconds since 1970) lies in. */
+export function dayOf(at: number, timeZone: string): Day {
+  const [year, month, day] = toIso(timeZone === 'UTC' ? at : wallClock(at, timeZone))
+    .slice(0, 10)
+    .split('-')
+    .map(Number);
+  assert(year !== undefined && month !== undefined && day !== undefined, 'an instant has a date');
+  return { year, month, day };
+}
+
+/** The last second of a day, 23:59:59 on the wall of that time zone, in milliseconds since 1970. */
+export function endOfDay(day: Day, timeZone: string): number {
+  const wall = Date.UTC(day.year, day.month - 1, day.day, 23, 59, 59);
+  if (timeZone === 'UTC') return wall;
+  // the offset at the guess may differ from the one at the answer when the clocks change in between: correct it twice
+  let at = wall;
+  for (let i = 0; i < 2; i++) at += wall - wallClock(at, timeZone);
+  return at;
+}
+
+/** An instant in the contract's form: ISO 8601, UTC, six digits of a second, `Z`. */
+export function toIso(at: number): string {
+  return `${new Date(at).toISOString().slice(0, -1)}000Z`;
+}

@@ -1,0 +1,57 @@
+/**
+ * The price of an invoice in crypto, fixed for a while. What is owed stays in fiat; a quote says how much crypto that
+ * is until it ends.
+ */
+import type { Asset } from './assets.ts';
+import { assert } from './errors.ts';
+import { cryptoFor } from './money.ts';
+
+export type Quote = {
+  /** 1e-8 fiat per whole coin. */
+  rate: bigint;
+  /** All that the payment amounts to in units: what had arrived when it was made, and what was left to send. */
+  amount: bigint;
+  issuedAt: number;
+  endsAt: number;
+};
+
+export type QuoteTerms = {
+  /** What is owed in all and what of it has been seen, fiat 1e-8. */
+  amount: bigint;
+  seenValue: bigint;
+  /** Units that have arrived. */
+  received: bigint;
+  dueAt: number;
+  graceMs: number;
+  /** How long a rate is fixed; 0: until the invoice is due. */
+  quoteMs: number;
+};
+
+/** A quote for what is left to pay, rounded up at the asset's quoting precision. */
+export function makeQuote(asset: Asset, terms: QuoteTerms, rate: bigint, now: number): Quote {
+  const owed = terms.amount > terms.seenValue ? terms.amount - terms.seenValue : 0n;
+  const amount = terms.received + cryptoFor(owed, asset, rate);
+  const endsAt = terms.quoteMs > 0 ? now + terms.quoteMs : Math.max(terms.dueAt, now + 1);
+  assert(endsAt > now, 'a quote ends after it was made');
+  return {
+    rate,
+    amount,
+    issuedAt: now,
+    endsAt: now >= terms.dueAt && terms.quoteMs === 0 ? now + terms.graceMs : endsAt,
+  };
+}
+
+/**
+ * The later of due date and quote end. A quote made after the due date is a courtesy of the time of grace and moves no
+ * deadline, or a page left open would keep an invoice alive for ever.
+ */
+export function deadlineOf(previous: number | null, dueAt: number, quote: Quote): number {
+  if (previous !== null && quote.issuedAt > dueAt) return previous;
+  return Math.max(previous ?? dueAt, quote.endsAt);
+}
+
+/** The crypto that is left to send inside a quote; 0 once what was seen is enough. */
+export function remainingUnits(quoteAmount: bigint, received: bigint, enough: boolean): bigint {
+  if (enough || received >= quoteAmount) return 0n;
+  return quoteAmount - received;
+}

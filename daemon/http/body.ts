@@ -1,0 +1,46 @@
+/** Reading requests: JSON bodies with their numbers kept exact, and what is said about those that are none. */
+import express, { type NextFunction, type Request, type Response } from 'express';
+
+const BODY_BYTES_MAX = 65_536;
+
+/** A number as it stood in the JSON text: money never becomes a floating-point number on its way in. */
+export class JsonNumber {
+  readonly source: string;
+  constructor(source: string) {
+    this.source = source;
+  }
+}
+
+/** The fields whose numbers are money. */
+const EXACT_FIELD = 'amount';
+
+function reviver(key: string, value: unknown, context?: { source?: string }): unknown {
+  if (key !== EXACT_FIELD || typeof value !== 'number') return value;
+  return new JsonNumber(context?.source ?? String(value));
+}
+
+const parse = express.json({
+  limit: BODY_BYTES_MAX,
+  type: 'application/json',
+  reviver: reviver as (key: string, value: unknown) => unknown,
+});
+
+const hasBody = (request: Request): boolean =>
+  request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+
+function checkBody(request: Request, response: Response, next: NextFunction): void {
+  if (request.body === undefined) {
+    if (hasBody(request)) {
+      response.status(415).json({ message: 'The Content-Type must be application/json' });
+      return;
+    }
+    request.body = {};
+  } else if (typeof request.body !== 'object' || request.body === null || Array.isArray(request.body)) {
+    response.status(400).json({ message: 'The body must be a JSON object' });
+    return;
+  }
+  next();
+}
+
+/** Middleware that leaves a plain object in `request.body`, empty when there was no body. */
+export const jsonBody = [parse, checkBody];

@@ -1,0 +1,88 @@
+/** Errors as the contract spells them. Each endpoint may choose its own shape; this is what the others answer. */
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { Rejected, Unavailable } from '../domain/errors.ts';
+import type { Log } from '../log.ts';
+
+type Shape = { status: number; body: (error: Rejected) => Record<string, unknown> };
+
+const message = (error: Rejected): Record<string, unknown> => ({ message: error.message });
+const onlyError = (error: Rejected): Record<string, unknown> => ({ error: error.message });
+const both = (error: Rejected): Record<string, unknown> => ({ message: error.message, error: error.code });
+
+/** The status and body of each rejection by its code: the rows of the contract's table of errors. */
+const SHAPES: Record<string, Shape> = {
+  validation: {
+    status: 422,
+    body: (error) => ({ message: error.message, errors: { [error.field ?? 'body']: [error.message] } }),
+  },
+  'invoice.not_found': { status: 404, body: onlyError },
+  'invoice.paid': { status: 400, body: onlyError },
+  'invoice.pending': { status: 400, body: onlyError },
+  'invoice.not_unpaid': { status: 400, body: both },
+  'payment.requested': { status: 400, body: both },
+  'payment.crypto_missing': { status: 400, body: message },
+  'rates.unknown': { status: 404, body: onlyError },
+  'idempotency.conflict': { status: 409, body: message },
+  'sandbox.not_found': { status: 404, body: message },
+};
+const OTHERWISE: Shape = { status: 400, body: message };
+
+/** The status and body that a rejection is answered with. */
+export function presentRejected(error: Rejected): { status: number; body: Record<string, unknown> } {
+  const shape = SHAPES[error.code] ?? OTHERWISE;
+  return { status: shape.status, body: shape.body(error) };
+}
+
+/** What body parsing and routing in Express throw: an error with the status to answer with. */
+function statusOf(error: unknown): number | null {
+  const status = (error as { status?: unknown } | null)?.status;
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : null;
+}
+
+const REQUEST_MESSAGES: Record<number, string> = {
+  400: 'The request could not be read: its body is not valid JSON, or its path not valid',
+  413: 'The body is too large: at most 64 KiB are accepted',
+  415: 'The body has an encoding or character set that is not supported',
+};
+
+/** The last handler: turns whatever was thrown into an answer. Only a bug is a 500, and says nothing of itself. */
+export function errorHandler(log: Log) {
+  return (error: unknown, request: Request, response: Response, next: NextFunction): void => {
+    if (response.headersSent) {
+      next(error);
+      return;
+    }
+    if (error instanceof Rejected) {
+      const { status, body } = presentRejected(error);
+      response.status(status).json(body);
+      return;
+    }
+    if (error instanceof Unavailable) {
+      if (error.cause !== undefined) log.error({ error: error.cause, path: request.path }, 'a request was not served');
+      response.status(503).set('Retry-After', String(error.retryAfterSeconds)).json({ message: error.message });
+      return;
+    }
+    const status = statusOf(error);
+    if (status !== null) {
+      response.status(status).json({ message: REQUEST_MESSAGES[status] ?? 'The request is not valid' });
+      return;
+    }
+    log.error({ error, method: request.method, path: request.path }, 'a request failed by a bug');
+    response.status(500).json({ message: 'Internal error' });
+  };
+}
+
+/** The answer to a path that does not exist. */
+export const notFound: RequestHandler = (_request, response) => {
+  response.status(404).json({ message: 'Not found' });
+};
+
+/** The answer to a path that exists, for other methods. */
+export function onlyMethods(...methods: string[]): RequestHandler {
+  return (request, response) => {
+    response
+      .status(405)
+      .set('Allow', methods.join(', '))
+      .json({ message: `${request.method} is not allowed here: use ${methods.join(' or ')}` });
+  };
+}

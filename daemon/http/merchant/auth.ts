@@ -1,0 +1,60 @@
+/** Who calls the merchant API: its key, the scope that the endpoint asks for, and a limit on guesses. */
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { App } from '../../app/app.ts';
+import type { Business } from '../../app/directory.ts';
+import type { Scope } from '../../app/keys.ts';
+import { TokenBuckets } from '../limits.ts';
+
+const GUESSES_PER_MINUTE = 10;
+const ADDRESSES_MAX = 10_000;
+const KEY_CHARACTERS_MAX = 200;
+
+/** What an endpoint adds to the bodies of refusals: `error` on balance, `status` on withdrawals. */
+export type RefusalExtra = Record<string, string>;
+
+/** The business of the key that a request came with; set by `withKey`. */
+export function callerOf(response: Response): Business {
+  return response.locals.business as Business;
+}
+
+/** Makes the middleware that endpoints stand behind. */
+export function authenticator(app: App) {
+  const guesses = new TokenBuckets({
+    perMinute: GUESSES_PER_MINUTE,
+    burst: GUESSES_PER_MINUTE,
+    now: app.now,
+    addressesMax: ADDRESSES_MAX,
+  });
+
+  function refuse(request: Request, response: Response, text: string, extra: RefusalExtra): void {
+    const guess = guesses.take(request.ip ?? '');
+    if (guess.ok) {
+      response.status(401).json({ message: text, ...extra });
+      return;
+    }
+    response.status(429).set('Retry-After', String(guess.retryAfterSeconds));
+    response.json({ message: 'Too many requests without a valid API key', ...extra });
+  }
+
+  /** Middleware that lets through only keys with `scope`. It comes before the body is read: strangers' are not. */
+  return function withKey(scope: Scope, extra: RefusalExtra = {}): RequestHandler {
+    return (request: Request, response: Response, next: NextFunction): void => {
+      const key = request.headers['mb-api-key'];
+      if (typeof key !== 'string' || key === '') {
+        response.status(401).json({ message: 'API key not provided', ...extra });
+        return;
+      }
+      const caller = key.length <= KEY_CHARACTERS_MAX ? app.keys.caller(key) : null;
+      if (!caller) {
+        refuse(request, response, 'Invalid API key', extra);
+        return;
+      }
+      if (!caller.scopes.has(scope)) {
+        response.status(403).json({ message: `This API key does not have the scope "${scope}"`, ...extra });
+        return;
+      }
+      response.locals.business = app.directory.business(caller.businessId);
+      next();
+    };
+  };
+}

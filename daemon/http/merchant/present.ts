@@ -1,0 +1,71 @@
+/** The merchant API's answers, from what the program knows. */
+import type { App } from '../../app/app.ts';
+import type { InvoiceView, PaymentView } from '../../app/views.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import type { InvoiceRow } from '../../store/queries/invoices.ts';
+
+export const fiatText = (scaled: string): string => formatDecimal(BigInt(scaled), FIAT_DECIMALS);
+
+export const invoiceUrl = (app: App, invoice: InvoiceRow): string => `${app.publicUrl}/pay/${invoice.slug}`;
+
+/** The answer of Create invoice. */
+export function presentCreated(app: App, invoice: InvoiceRow) {
+  return {
+    id: invoice.slug,
+    success: true,
+    invoice_url: invoiceUrl(app, invoice),
+    due_date: toIso(invoice.due_at),
+    amount: fiatText(invoice.amount),
+    crypto: invoice.crypto,
+    rates: null,
+    currency: invoice.currency,
+    status: invoice.status,
+  };
+}
+
+/** The contract's payment resource, with what this service adds to it. */
+export function presentPayment(invoice: InvoiceRow, payment: PaymentView) {
+  const { row, asset } = payment;
+  return {
+    invoice_id: invoice.uuid,
+    address: row.address,
+    amount: formatUnits(payment.amount, asset),
+    status: row.status,
+    crypto: row.asset,
+    rates: row.rates,
+    created_at: toIso(row.created_at),
+    updated_at: toIso(row.updated_at),
+    received: formatUnits(payment.received, asset),
+    confirmed: formatUnits(payment.confirmed, asset),
+    remaining: formatUnits(payment.remaining, asset),
+    confirmations: payment.confirmations,
+    required_confirmations: payment.required,
+    quote_expires_at: toIso(row.quote_ends_at),
+    transactions: payment.transactions.map(({ txid, units, confirmations }) => ({
+      tx_id: txid,
+      amount: formatUnits(units, asset),
+      confirmations,
+    })),
+    underpaid: payment.underpaid,
+    overpaid: payment.overpaid,
+    late: payment.late,
+  };
+}
+
+/** The answer of Get invoice. */
+export function presentInvoice(app: App, { invoice, payment }: InvoiceView) {
+  return {
+    id: invoice.slug,
+    invoice_url: invoiceUrl(app, invoice),
+    due_date: toIso(invoice.due_at),
+    amount: fiatText(invoice.amount),
+    currency: invoice.currency,
+    crypto: invoice.crypto,
+    url_slug: invoice.slug,
+    status: invoice.status,
+    rates: payment?.row.rates ?? null,
+    created_at: toIso(invoice.created_at),
+    payment: payment ? presentPayment(invoice, payment) : { status: null },
+  };
+}

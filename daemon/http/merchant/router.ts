@@ -1,0 +1,156 @@
+/** The merchant API but for withdrawals: each route checks its request, calls one use case and presents what it gave. */
+import { type Request, type RequestHandler, type Response, Router } from 'express';
+import type { App } from '../../app/app.ts';
+import { balances } from '../../app/balance.ts';
+import type { Business } from '../../app/directory.ts';
+import { type Answer, once } from '../../app/idempotency.ts';
+import { createInvoice, deleteInvoice, findInvoiceOf } from '../../app/invoices.ts';
+import { requestPayment } from '../../app/payments.ts';
+import { withAddress } from '../../app/pool.ts';
+import { readInvoice, view } from '../../app/views.ts';
+import { assetOf, findAsset } from '../../domain/assets.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { formatUnits } from '../../domain/money.ts';
+import type { Tx } from '../../store/store.ts';
+import { jsonBody } from '../body.ts';
+import { onlyMethods } from '../errors.ts';
+import { exactNumber } from '../json.ts';
+import { authenticator, callerOf } from './auth.ts';
+import { presentCreated, presentInvoice, presentPayment } from './present.ts';
+import { balanceSchema, check, createInvoiceSchema, dueAt, fiatAmount, requestPaymentSchema } from './schemas.ts';
+
+type InvoicePath = { invoice: string };
+
+function send(response: Response, { status, body }: Answer): void {
+  response.status(status).type('application/json').send(body);
+}
+
+function idempotent(business: Business, request: Request) {
+  const key = request.headers['idempotency-key'];
+  return {
+    businessId: business.id,
+    route: `${request.method} ${request.baseUrl}${request.path}`,
+    key: typeof key === 'string' ? key : null,
+    body: request.body,
+  };
+}
+
+export function merchantRouter(app: App): Router {
+  const router = Router();
+  const withKey = authenticator(app);
+  const schemas = new WeakMap<Business, ReturnType<typeof createInvoiceSchema>>();
+  const schemaFor = (business: Business): ReturnType<typeof createInvoiceSchema> => {
+    const known = schemas.get(business) ?? createInvoiceSchema(app, business);
+    schemas.set(business, known);
+    return known;
+  };
+
+  const create: RequestHandler = async (request, response) => {
+    const business = callerOf(response);
+    const answer = await app.store.write((tx: Tx) =>
+      once(app, tx, idempotent(business, request), () => {
+        const body = check(schemaFor(business), request.body);
+        const invoice = createInvoice(
+          app,
+          business,
+          {
+            amount: fiatAmount(body),
+            currency: body.currency,
+            crypto: body.crypto,
+            dueAt: dueAt(body, business),
+            closeUrl: body.close_url ?? null,
+            redirectUrl: null,
+            webhookUrl: body.webhook_url ?? null,
+            automaticRedirect: body.automatic_redirect,
+            origin: 'merchant',
+          },
+          tx,
+        );
+        return { status: 201, body: JSON.stringify(presentCreated(app, invoice)) };
+      }),
+    );
+    send(response, answer);
+  };
+
+  const request: RequestHandler = async (req, response) => {
+    const business = callerOf(response);
+    const name = (req.params as InvoicePath).invoice;
+    const answer = await withAddress(app, (tx) =>
+      once(app, tx, idempotent(business, req), () => {
+        const invoice = findInvoiceOf(tx, business, name);
+        const row = requestPayment(app, business, invoice, () => check(requestPaymentSchema, req.body).crypto, tx);
+        const { payment } = view(app, business, invoice, row);
+        return { status: 201, body: JSON.stringify(presentPayment(invoice, payment!)) };
+      }),
+    );
+    send(response, answer);
+  };
+
+  const get: RequestHandler = async (req, response) => {
+    const business = callerOf(response);
+    const found = await readInvoice(app, business, (req.params as InvoicePath).invoice);
+    send(response, { status: 200, body: JSON.stringify(presentInvoice(app, found)) });
+  };
+
+  const remove: RequestHandler = async (req, response) => {
+    const business = callerOf(response);
+    const name = (req.params as InvoicePath).invoice;
+    await app.store.write((tx) => deleteInvoice(app, findInvoiceOf(tx, business, name), tx));
+    response.status(200).json({ message: 'Invoice deleted' });
+  };
+
+  router.route('/invoice').post(withKey('invoices'), jsonBody, create).all(onlyMethods('POST'));
+  router.route('/invoice/rp/:invoice').post(withKey('invoices'), jsonBody, request).all(onlyMethods('POST'));
+  router
+    .route('/invoice/:invoice')
+    .get(withKey('invoices'), get)
+    .delete(withKey('invoices'), remove)
+    .all(onlyMethods('GET', 'DELETE'));
+  addReads(app, router, withKey);
+  return router;
+}
+
+/** Cryptos, rates and balance: what reads no invoice. */
+function addReads(app: App, router: Router, withKey: ReturnType<typeof authenticator>): void {
+  const cryptos: RequestHandler = (_req, response) => {
+    response.json(callerOf(response).enabled.map(({ id, name, symbol }) => ({ id, name, symbol })));
+  };
+
+  const rates: RequestHandler = (req, response) => {
+    const asset = findAsset((req.params as { crypto: string }).crypto);
+    if (!asset) throw new Rejected('rates.unknown', 'Crypto not found');
+    response.json(app.rates.shown(callerOf(response).network, asset.symbol, app.now()));
+  };
+
+  const balance: RequestHandler = (req, response) => {
+    const business = callerOf(response);
+    const options = check(balanceSchema, { ...req.query, ...req.body });
+    const entries = balances(app, business)
+      .filter(({ units }) => units > 0n || !options.with_balance)
+      .map(({ asset, units }) => {
+        const number = exactNumber(formatUnits(units, asset));
+        if (!options.with_rates) return [asset.symbol, number];
+        return [asset.symbol, { balance: number, rates: shownNumbers(app, business, asset.symbol) }];
+      });
+    response.json(Object.fromEntries(entries));
+  };
+
+  const unauthorized = { error: 'Unauthorized' };
+  router.route('/cryptos').get(withKey('invoices'), cryptos).all(onlyMethods('GET'));
+  router.route('/rates/:crypto').get(withKey('invoices'), rates).all(onlyMethods('GET'));
+  router
+    .route('/balance')
+    .get(withKey('balance', unauthorized), balance)
+    .post(withKey('balance', unauthorized), jsonBody, balance)
+    .all(onlyMethods('GET', 'POST'));
+}
+
+/** A coin's rates as exact numbers, or null where there are none: a balance is shown whether or not rates are. */
+function shownNumbers(app: App, business: Business, symbol: string) {
+  try {
+    const { usd, eur, gbp } = app.rates.shown(business.network, assetOf(symbol as 'BTC').symbol, app.now());
+    return { USD: exactNumber(usd), EUR: exactNumber(eur), GBP: exactNumber(gbp) };
+  } catch {
+    return null;
+  }
+}

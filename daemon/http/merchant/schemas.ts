@@ -1,0 +1,161 @@
+/**
+ * What the merchant API's requests may hold. Fields stand in the order of the contract's tables, which is the order in
+ * which they are checked; each has one message a rule, and only the first failure is told. `null` is as good as absent.
+ */
+import { z } from 'zod';
+import type { App } from '../../app/app.ts';
+import type { Business } from '../../app/directory.ts';
+import { acceptsCrypto } from '../../app/invoices.ts';
+import { INVOICE_SYMBOLS } from '../../domain/assets.ts';
+import { compareDays, dayOf, endOfDay, parseDay } from '../../domain/calendar.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { FIAT, FIAT_DECIMALS, parseDecimal, snapDecimal } from '../../domain/money.ts';
+import { JsonNumber } from '../body.ts';
+
+const AMOUNT_MAX = 1_000_000_000n;
+const AMOUNT_DECIMALS = 2;
+const URL_CHARACTERS_MAX = 2_048;
+const TEXT_CHARACTERS_MAX = 255;
+
+/** Fiat as an integer that counts 10^-decimals, from a number or a decimal string; null when it is not exact. */
+function fiatInteger(value: unknown, decimals: number): bigint | null {
+  if (value instanceof JsonNumber) return snapDecimal(value.source, decimals);
+  return typeof value === 'string' ? parseDecimal(value, decimals) : null;
+}
+
+type Given = JsonNumber | string;
+
+const isGiven = (value: unknown): value is Given => value instanceof JsonNumber || typeof value === 'string';
+
+/** A required amount of fiat with at most two decimals; how many its currency really has is checked afterwards. */
+const amount = z
+  .unknown()
+  .superRefine((value, context) => {
+    const fail = (message: string): void => context.addIssue({ code: 'custom', message });
+    if (value === undefined || value === null || value === '') fail('The amount field is required.');
+    else if (!isGiven(value)) fail('The amount must be a number.');
+    else if (value instanceof JsonNumber ? /^-/.test(value.source) : !/^\d+(\.\d+)?$/.test(value)) {
+      fail('The amount must be a positive number.');
+    } else {
+      const cents = fiatInteger(value, AMOUNT_DECIMALS);
+      if (cents === null) fail('The amount may have at most 2 decimals.');
+      else if (cents > AMOUNT_MAX * 100n) fail(`The amount may not be greater than ${AMOUNT_MAX}.`);
+    }
+  })
+  .transform((value) => value as Given)
+  .meta({
+    description: 'In `currency`, at least the equivalent of 10 USD; at most 2 decimals, and 1,000,000,000.',
+    override: { oneOf: [{ type: 'number' }, { type: 'string', pattern: '^\\d+(\\.\\d+)?$' }] },
+  });
+
+const url = (field: string) =>
+  z
+    .string(`The ${field} must be a string.`)
+    .max(URL_CHARACTERS_MAX, `The ${field} may not be longer than ${URL_CHARACTERS_MAX} characters.`)
+    .refine(isWebUrl, `The ${field} must be a valid http or https URL.`)
+    .nullish()
+    .meta({ override: { type: 'string', format: 'uri', maxLength: URL_CHARACTERS_MAX } });
+
+function isWebUrl(text: string): boolean {
+  if (!URL.canParse(text) || text !== text.trim()) return false;
+  const { protocol, username, password } = new URL(text);
+  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
+}
+
+const TRUTHS = new Map<unknown, boolean>([
+  [true, true],
+  [1, true],
+  ['1', true],
+  ['true', true],
+  [false, false],
+  [0, false],
+  ['0', false],
+  ['false', false],
+]);
+
+const truth = (field: string) =>
+  z
+    .unknown()
+    .refine(
+      (value) => value === undefined || value === null || TRUTHS.has(value),
+      `The ${field} must be true or false.`,
+    )
+    .transform((value) => TRUTHS.get(value) ?? false)
+    .meta({ override: { enum: [...TRUTHS.keys()], default: false } });
+
+const currency = z
+  .string('The currency must be a string.')
+  .refine((code) => Object.hasOwn(FIAT, code), 'The selected currency is invalid.')
+  .nullish()
+  .transform((code) => code ?? 'USD')
+  .meta({ override: { enum: Object.keys(FIAT), default: 'USD' } });
+
+/** The body of Create invoice, for one business: what it takes, and its today. */
+export function createInvoiceSchema(app: App, business: Business) {
+  return z.object({
+    amount,
+    crypto: z
+      .string('The crypto must be a string.')
+      .refine((symbol) => acceptsCrypto(app, business, symbol), 'The selected crypto is invalid.')
+      .nullish()
+      .transform((symbol) => symbol ?? 'ALL')
+      .meta({ override: { enum: [...INVOICE_SYMBOLS, 'ALL'], default: 'ALL' } }),
+    due_date: z
+      .string('The due date must be a string.')
+      .superRefine((text, context) => {
+        const day = parseDay(text);
+        const fail = (message: string): void => context.addIssue({ code: 'custom', message });
+        if (!day) fail('The due date must be a date in the format MM/DD/YYYY.');
+        else if (compareDays(day, dayOf(app.now(), business.timeZone)) < 0)
+          fail('The due date must be today or later.');
+      })
+      .nullish()
+      .meta({ override: { type: 'string', pattern: '^\\d{1,2}/\\d{1,2}/\\d{4}$', examples: ['12/31/2030'] } }),
+    close_url: url('close url'),
+    webhook_url: url('webhook url'),
+    automatic_redirect: truth('automatic redirect'),
+    currency,
+  });
+}
+
+export type CreateInvoiceBody = z.output<ReturnType<typeof createInvoiceSchema>>;
+
+/** The amount of a checked body in 1e-8 of its currency. Throws `Rejected` when the currency has fewer decimals. */
+export function fiatAmount(body: Pick<CreateInvoiceBody, 'amount' | 'currency'>): bigint {
+  const decimals = FIAT[body.currency]!;
+  const integer = fiatInteger(body.amount, decimals);
+  if (integer === null) {
+    throw new Rejected('validation', `The amount may have at most ${decimals} decimals in ${body.currency}.`, 'amount');
+  }
+  return integer * 10n ** BigInt(FIAT_DECIMALS - decimals);
+}
+
+/** The last second of a checked due date, or null. */
+export function dueAt(body: Pick<CreateInvoiceBody, 'due_date'>, business: Business): number | null {
+  const day = body.due_date == null ? null : parseDay(body.due_date);
+  return day && endOfDay(day, business.timeZone);
+}
+
+/** The body of Request payment. Whether a crypto is needed, known and enabled depends on the invoice. */
+export const requestPaymentSchema = z.object({
+  crypto: z
+    .string('The crypto must be a string.')
+    .max(TEXT_CHARACTERS_MAX, 'The selected crypto is invalid.')
+    .nullish()
+    .transform((symbol) => (symbol === null || symbol === '' ? undefined : symbol))
+    .meta({ override: { type: 'string', examples: ['BTC', 'USDT_BEP20'] } }),
+});
+
+/** The body, or query, of Get balance. */
+export const balanceSchema = z.object({
+  with_rates: truth('with rates'),
+  with_balance: truth('with balance'),
+});
+
+/** Checks a body and throws the first failure as `Rejected('validation')`. */
+export function check<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  throw new Rejected('validation', issue.message, String(issue.path[0] ?? 'body'));
+}

@@ -1,0 +1,262 @@
+/**
+ * The API's description, OpenAPI 3.1: request bodies come from the schemas that validate them, so that the two cannot
+ * part; answers are described here and checked against real ones in the tests.
+ */
+import { z } from 'zod';
+import type { App } from '../app/app.ts';
+import type { Business } from '../app/directory.ts';
+import { ASSETS } from '../domain/assets.ts';
+import { SANDBOX_SCHEMAS } from './merchant/sandbox.ts';
+import { balanceSchema, createInvoiceSchema, requestPaymentSchema } from './merchant/schemas.ts';
+
+type Json = Record<string, unknown>;
+
+/** A zod schema as JSON Schema 2020-12 of what may be sent; a field's own `override` says what zod cannot. */
+function fromZod(schema: z.ZodType): Json {
+  const json = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      const meta = z.globalRegistry.get(zodSchema as unknown as z.ZodType) as
+        | { override?: Json; description?: string }
+        | undefined;
+      if (!meta?.override) return;
+      for (const name of Object.keys(jsonSchema)) delete (jsonSchema as Json)[name];
+      Object.assign(jsonSchema, meta.override, meta.description ? { description: meta.description } : {});
+    },
+  }) as Json;
+  delete json.$schema;
+  return json;
+}
+
+const text = (description?: string): Json => ({ type: 'string', ...(description ? { description } : {}) });
+const decimal: Json = { type: 'string', pattern: '^\\d+(\\.\\d+)?$' };
+const instant: Json = { type: 'string', format: 'date-time', examples: ['2026-11-30T23:59:59.000000Z'] };
+const truth: Json = { type: 'boolean' };
+const whole: Json = { type: 'integer' };
+const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+
+function object(properties: Record<string, Json>, optional: string[] = []): Json {
+  return { type: 'object', properties, required: Object.keys(properties).filter((name) => !optional.includes(name)) };
+}
+
+const symbols: Json = { type: 'string', enum: ASSETS.map((asset) => asset.symbol) };
+const symbolsOrAll: Json = { type: 'string', enum: [...ASSETS.map((asset) => asset.symbol), 'ALL'] };
+
+const PAYMENT_FIELDS: Record<string, Json> = {
+  invoice_id: { type: 'string', format: 'uuid' },
+  address: text('Where to pay to.'),
+  amount: decimal,
+  status: { type: 'string', enum: ['pending', 'paid', 'overdue'] },
+  crypto: symbols,
+  rates: text('A JSON object, as text, with the worth of one coin: {"usd":…,"eur":…,"gbp":…}.'),
+  created_at: instant,
+  updated_at: instant,
+  received: decimal,
+  confirmed: decimal,
+  remaining: decimal,
+  confirmations: whole,
+  required_confirmations: whole,
+  quote_expires_at: instant,
+  transactions: { type: 'array', items: object({ tx_id: text(), amount: decimal, confirmations: whole }) },
+  underpaid: truth,
+  overpaid: truth,
+  late: truth,
+};
+
+const SCHEMAS: Record<string, Json> = {
+  Payment: object(PAYMENT_FIELDS),
+  CreatedInvoice: object({
+    id: text(),
+    success: { const: true },
+    invoice_url: { type: 'string', format: 'uri' },
+    due_date: instant,
+    amount: decimal,
+    crypto: symbolsOrAll,
+    rates: { type: 'null' },
+    currency: text(),
+    status: { const: 'unpaid' },
+  }),
+  Invoice: object({
+    id: text(),
+    invoice_url: { type: 'string', format: 'uri' },
+    due_date: instant,
+    amount: decimal,
+    currency: text(),
+    crypto: symbolsOrAll,
+    url_slug: text(),
+    status: { type: 'string', enum: ['unpaid', 'paid', 'canceled'] },
+    rates: { type: ['string', 'null'] },
+    created_at: instant,
+    payment: { oneOf: [ref('Payment'), object({ status: { type: 'null' } })] },
+  }),
+  Cryptos: { type: 'array', items: object({ id: whole, name: text(), symbol: symbols }) },
+  Rates: object({ usd: decimal, eur: decimal, gbp: decimal }),
+  Balance: {
+    type: 'object',
+    additionalProperties: {
+      oneOf: [
+        { type: 'number' },
+        object({
+          balance: { type: 'number' },
+          rates: {
+            oneOf: [
+              { type: 'null' },
+              object({ USD: { type: 'number' }, EUR: { type: 'number' }, GBP: { type: 'number' } }),
+            ],
+          },
+        }),
+      ],
+    },
+  },
+  Message: object({ message: text() }),
+  Error: object({ error: text() }),
+  MessageAndError: object({ message: text(), error: text() }),
+  Validation: object({
+    message: text(),
+    errors: { type: 'object', additionalProperties: { type: 'array', items: text() } },
+  }),
+};
+
+const answer = (description: string, schema: string): Json => ({
+  description,
+  content: { 'application/json': { schema: ref(schema) } },
+});
+
+const REFUSALS: Record<string, Json> = {
+  401: answer('The API key is absent or invalid', 'Message'),
+  403: answer('The API key lacks the scope', 'Message'),
+  429: answer('Too many guesses of an API key from this address', 'Message'),
+};
+const BODY_REFUSALS: Record<string, Json> = {
+  413: answer('The body is over 64 KiB', 'Message'),
+  415: answer('The body is not application/json', 'Message'),
+};
+const UNAVAILABLE = answer('A rate or a chain is not available: try again after Retry-After seconds', 'Message');
+
+type Operation = { summary: string; body?: Json; answers: Record<string, Json>; idempotent?: boolean };
+
+function operation({ summary, body, answers, idempotent }: Operation): Json {
+  const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string', minLength: 1, maxLength: 255 } };
+  return {
+    summary,
+    security: [{ apiKey: [] }],
+    ...(idempotent ? { parameters: [key] } : {}),
+    ...(body ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    responses: { ...answers, ...REFUSALS, ...(body ? BODY_REFUSALS : {}) },
+  };
+}
+
+const inPath = (name: string, description: string): Json => ({
+  name,
+  in: 'path',
+  required: true,
+  description,
+  schema: { type: 'string' },
+});
+
+/** A stand-in whose only use is that schemas made for a business can be described without one. */
+const ANY_BUSINESS = { timeZone: 'UTC', enabled: [] } as unknown as Business;
+
+function invoicePaths(app: App): Record<string, Json> {
+  const invoice = inPath('invoice_id', 'The slug, or the UUID of the record');
+  const missing = answer('Invoice not found', 'Error');
+  return {
+    '/merchant/invoice': {
+      post: operation({
+        summary: 'Create invoice',
+        body: fromZod(createInvoiceSchema(app, ANY_BUSINESS)),
+        idempotent: true,
+        answers: {
+          201: answer('Created', 'CreatedInvoice'),
+          409: answer('The Idempotency-Key was used with another body', 'Message'),
+          422: answer('A field is wrong; only the first is told', 'Validation'),
+          503: UNAVAILABLE,
+        },
+      }),
+    },
+    '/merchant/invoice/{invoice_id}': {
+      parameters: [invoice],
+      get: operation({ summary: 'Get invoice', answers: { 200: answer('The invoice', 'Invoice'), 404: missing } }),
+      delete: operation({
+        summary: 'Delete invoice',
+        answers: {
+          200: answer('Deleted', 'Message'),
+          400: answer('Paid, or with a pending payment', 'Error'),
+          404: missing,
+        },
+      }),
+    },
+    '/merchant/invoice/rp/{invoice_id}': {
+      parameters: [invoice],
+      post: operation({
+        summary: 'Request payment',
+        body: fromZod(requestPaymentSchema),
+        idempotent: true,
+        answers: {
+          201: answer('The payment', 'Payment'),
+          400: answer('Already requested, not unpaid, or crypto missing', 'Message'),
+          404: missing,
+          409: answer('The Idempotency-Key was used with another body', 'Message'),
+          422: answer('The crypto is unknown, not enabled, or not the invoice’s', 'Validation'),
+          503: UNAVAILABLE,
+        },
+      }),
+    },
+  };
+}
+
+function otherPaths(): Record<string, Json> {
+  const balance = (body?: Json): Json =>
+    operation({
+      summary: 'Get balance',
+      ...(body ? { body } : {}),
+      answers: { 200: answer('Spendable amounts by symbol', 'Balance') },
+    });
+  const paths: Record<string, Json> = {
+    '/merchant/balance': { get: balance(), post: balance(fromZod(balanceSchema)) },
+    '/merchant/cryptos': {
+      get: operation({ summary: 'List cryptos', answers: { 200: answer('What the business takes', 'Cryptos') } }),
+    },
+    '/merchant/rates/{crypto}': {
+      parameters: [inPath('crypto', 'A symbol as listed')],
+      get: operation({
+        summary: 'Get rates',
+        answers: {
+          200: answer('The worth of one coin', 'Rates'),
+          404: answer('Crypto not found', 'Error'),
+          503: UNAVAILABLE,
+        },
+      }),
+    },
+  };
+  for (const [name, schema] of Object.entries(SANDBOX_SCHEMAS)) {
+    paths[`/merchant/sandbox/${name}`] = {
+      post: operation({
+        summary: `Sandbox control: ${name} (keys of sandbox businesses only)`,
+        body: fromZod(schema),
+        answers: {
+          [name === 'pay' ? 201 : 200]: { description: 'Done and stored' },
+          400: answer('Not possible now', 'Message'),
+          404: answer('Not a sandbox key', 'Message'),
+          422: answer('A field is wrong', 'Validation'),
+        },
+      }),
+    };
+  }
+  return paths;
+}
+
+/** The description that is served at `/api/v1/openapi.json`. */
+export function openApi(app: App): Json {
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Countinghouse', version: 'v1', description: 'Cryptocurrency invoices for one merchant.' },
+    servers: [{ url: '/api/v1' }],
+    paths: { ...invoicePaths(app), ...otherPaths() },
+    components: {
+      schemas: SCHEMAS,
+      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'MB-API-KEY' } },
+    },
+  };
+}

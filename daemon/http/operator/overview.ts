@@ -1,0 +1,98 @@
+/** The methods that tell how things stand: status, inbox, alerts. */
+import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses } from '../../app/operator/status.ts';
+import type { Parsed, Result } from '../../contract/operator.ts';
+import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import { inboxBelow } from '../../store/queries/credits.ts';
+import { closeAlert, openAlerts } from '../../store/queries/effects.ts';
+import { type Context, nextOf } from './methods.ts';
+
+const MS_PER_SECOND = 1_000;
+
+export function status({ app, extra }: Context): Result<'status'> {
+  return {
+    version: extra.version,
+    url: app.publicUrl,
+    data_dir: extra.dataDir,
+    started_at: toIso(extra.startedAt),
+    uptime_seconds: Math.max(0, Math.floor((app.now() - extra.startedAt) / MS_PER_SECOND)),
+    businesses: app.directory.businesses().map(({ id, name, network, enabled }) => ({
+      id,
+      name,
+      network,
+      cryptos: enabled.map(({ symbol }) => symbol),
+    })),
+    chains: chainStatuses(app).map((chain) => ({
+      network: chain.network,
+      chain: chain.chain,
+      source: chain.source,
+      tip: chain.tip,
+      tip_age_seconds: chain.tipAgeMs === null ? null : Math.floor(chain.tipAgeMs / MS_PER_SECOND),
+      synced_at: chain.syncedAt === 0 ? null : toIso(chain.syncedAt),
+      lagging: chain.lagging,
+      error: chain.error,
+      withheld: chain.withheld,
+    })),
+    rates: rateStatuses(app).map(({ network, asset, usd }) => ({
+      network,
+      crypto: asset,
+      usd: usd && formatDecimal(usd.scaled, FIAT_DECIMALS),
+      at: usd && toIso(usd.at),
+    })),
+    pools: poolStatuses(app).map((pool) => ({
+      business_id: pool.businessId,
+      business: app.directory.business(pool.businessId).name,
+      chain: pool.chainKey,
+      ready: pool.ready,
+      wanted: pool.wanted,
+    })),
+    open_alerts: openAlertsCount(app),
+  };
+}
+
+export function inboxList(
+  { app }: Context,
+  { limit, before = Number.MAX_SAFE_INTEGER }: Parsed<'inbox.list'>,
+): Result<'inbox.list'> {
+  const rows = app.store.all(inboxBelow, { id: before, limit });
+  const items = rows.map((row) => ({
+    id: row.id,
+    business_id: row.business_id,
+    business: app.directory.business(row.business_id).name,
+    invoice: row.invoice_slug,
+    reason: row.reason,
+    state: row.state,
+    chain: row.chain_key,
+    crypto: row.asset,
+    amount: formatUnits(BigInt(row.units), assetOf(row.asset as AssetId)),
+    usd_value: row.usd_value === null ? null : formatDecimal(BigInt(row.usd_value), FIAT_DECIMALS),
+    address: row.address,
+    outpoint: row.outpoint,
+    block_height: row.block_height,
+    confirmed: row.confirmed === 1,
+    gone: row.gone === 1,
+    created_at: toIso(row.created_at),
+  }));
+  return { items, next: nextOf(rows, limit) };
+}
+
+export function alertList({ app }: Context, { limit }: Parsed<'alert.list'>): Result<'alert.list'> {
+  const alerts = app.store.all(openAlerts, { limit }).map((row) => ({
+    id: row.id,
+    kind: row.kind,
+    subject: row.subject,
+    message: row.message,
+    created_at: toIso(row.created_at),
+  }));
+  return { alerts };
+}
+
+export async function alertSeen({ app }: Context, { ids }: Parsed<'alert.seen'>): Promise<Result<'alert.seen'>> {
+  const closed = await app.store.write((tx) => {
+    let count = 0;
+    for (const id of new Set(ids)) count += tx.run(closeAlert, { id, seen_at: app.now() }).changes;
+    return count;
+  });
+  return { closed };
+}

@@ -1,0 +1,197 @@
+/** Rows and views as the operator API shows them: units become plain decimals, milliseconds become instants. */
+
+import type { App } from '../../app/app.ts';
+import { balances } from '../../app/balance.ts';
+import { possibleAssets } from '../../app/businesses.ts';
+import type { Business } from '../../app/directory.ts';
+import type { InvoiceDetails, InvoiceLine, WebhookView } from '../../app/operator/invoices.ts';
+import { FLAG } from '../../app/settle.ts';
+import type { PaymentView } from '../../app/views.ts';
+import type { Result } from '../../contract/operator.ts';
+import { type AssetId, assetOf, CHAINS } from '../../domain/assets.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import type { ApiKeyRow, ClientRow } from '../../store/queries/businesses.ts';
+import type { CreditRow } from '../../store/queries/credits.ts';
+import type { InvoiceRow } from '../../store/queries/invoices.ts';
+
+type BusinessJson = Result<'business.list'>['businesses'][number];
+type KeyJson = Result<'key.list'>['keys'][number];
+type ClientJson = Result<'client.list'>['clients'][number];
+type InvoiceJson = Result<'invoice.list'>['invoices'][number];
+type DetailJson = Result<'invoice.show'>['invoice'];
+type WebhookJson = Result<'webhook.list'>['webhooks'][number];
+
+const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
+const fiat = (text: string): string => formatDecimal(BigInt(text), FIAT_DECIMALS);
+const fiatOrNull = (text: string | null): string | null => (text === null ? null : fiat(text));
+const crypto = (units: string | bigint, asset: string): string => formatUnits(BigInt(units), assetOf(asset as AssetId));
+
+export function businessJson(app: App, business: Business): BusinessJson {
+  const chains = CHAINS.filter((chain) =>
+    app.directory
+      .accounts()
+      .some((account) => account.businessId === business.id && account.chainKey === `${business.network}:${chain}`),
+  );
+  return {
+    id: business.id,
+    uuid: business.uuid,
+    name: business.name,
+    network: business.network,
+    time_zone: business.timeZone,
+    account_no: business.accountNo,
+    cryptos: business.enabled.map(({ symbol }) => symbol),
+    possible_cryptos: possibleAssets(app, business.network, chains),
+    balances: balances(app, business).map(({ asset, units }) => ({
+      crypto: asset.symbol,
+      amount: formatUnits(units, asset),
+    })),
+    created_at: toIso(business.createdAt),
+  };
+}
+
+export function keyJson(app: App, row: ApiKeyRow): KeyJson {
+  return {
+    id: row.id,
+    business_id: row.business_id,
+    business: app.directory.business(row.business_id).name,
+    name: row.name,
+    hint: row.hint,
+    scopes: row.scopes.split(' ') as KeyJson['scopes'],
+    created_at: toIso(row.created_at),
+    last_used_at: isoOrNull(row.last_used_at),
+    revoked_at: isoOrNull(row.revoked_at),
+  };
+}
+
+export function clientJson(app: App, row: ClientRow): ClientJson {
+  return {
+    id: row.id,
+    client_id: row.public_id,
+    business_id: row.business_id,
+    business: app.directory.business(row.business_id).name,
+    name: row.name,
+    origins: JSON.parse(row.origins) as string[],
+    hosts: JSON.parse(row.url_hosts) as string[],
+    created_at: toIso(row.created_at),
+    revoked_at: isoOrNull(row.revoked_at),
+  };
+}
+
+function invoiceBase(app: App, row: InvoiceRow): Omit<InvoiceJson, 'payment'> {
+  return {
+    id: row.id,
+    slug: row.slug,
+    uuid: row.uuid,
+    business_id: row.business_id,
+    business: app.directory.business(row.business_id).name,
+    origin: row.origin,
+    amount: fiat(row.amount),
+    currency: row.currency,
+    crypto: row.crypto,
+    status: row.status as InvoiceJson['status'],
+    due_at: toIso(row.due_at),
+    created_at: toIso(row.created_at),
+  };
+}
+
+export function invoiceJson(app: App, { invoice, payment }: InvoiceLine): InvoiceJson {
+  return {
+    ...invoiceBase(app, invoice),
+    payment: payment
+      ? {
+          crypto: payment.asset,
+          status: payment.status,
+          amount: crypto(payment.quote_amount, payment.asset),
+          received: crypto(payment.received, payment.asset),
+          confirmed: crypto(payment.confirmed, payment.asset),
+        }
+      : null,
+  };
+}
+
+export function detailJson(app: App, details: InvoiceDetails): DetailJson {
+  const { invoice, payment, credits, webhook } = details;
+  const depth = (credit: CreditRow): number =>
+    app.chains.find(credit.chain_key)?.confirmations(credit.block_height) ?? 0;
+  return {
+    ...invoiceBase(app, invoice),
+    invoice_url: `${app.publicUrl}/pay/${invoice.slug}`,
+    tolerance: fiat(invoice.tolerance),
+    close_url: invoice.close_url,
+    redirect_url: invoice.redirect_url,
+    webhook_url: invoice.webhook_url,
+    automatic_redirect: invoice.automatic_redirect === 1,
+    updated_at: toIso(invoice.updated_at),
+    deleted_at: isoOrNull(invoice.deleted_at),
+    payment: payment && paymentJson(payment),
+    credits: credits.map((row) => ({
+      id: row.id,
+      tx_id: row.txid,
+      outpoint: row.outpoint,
+      crypto: row.asset,
+      amount: crypto(row.units, row.asset),
+      value: fiatOrNull(row.value),
+      usd_value: fiatOrNull(row.usd_value),
+      block_height: row.block_height,
+      confirmations: depth(row),
+      required_confirmations: row.required,
+      confirmed: row.confirmed === 1,
+      claim: row.claim,
+      gone: row.gone === 1,
+      spent_by: row.spent_txid,
+      first_seen_at: toIso(row.first_seen_at),
+    })),
+    webhook: webhook && webhookJson(webhook, invoice.slug),
+  };
+}
+
+function paymentJson(payment: PaymentView): NonNullable<DetailJson['payment']> {
+  const { row, asset } = payment;
+  return {
+    crypto: asset.symbol,
+    network: asset.networkName,
+    address: row.address,
+    status: row.status,
+    amount: formatUnits(payment.amount, asset),
+    received: formatUnits(payment.received, asset),
+    confirmed: formatUnits(payment.confirmed, asset),
+    remaining: formatUnits(payment.remaining, asset),
+    received_value: fiat(row.seen_value),
+    confirmed_value: fiat(row.confirmed_value),
+    confirmations: payment.confirmations,
+    required_confirmations: payment.required,
+    quote: {
+      rate: fiat(row.quote_rate),
+      issued_at: toIso(row.quote_issued_at),
+      ends_at: toIso(row.quote_ends_at),
+      ended: payment.quoteEnded,
+    },
+    deadline_at: toIso(row.deadline_at),
+    underpaid: payment.underpaid,
+    overpaid: payment.overpaid,
+    late: payment.late,
+    undone: (row.flags & FLAG.undone) !== 0,
+    marked_paid: (row.flags & FLAG.markedPaid) !== 0,
+    created_at: toIso(row.created_at),
+    updated_at: toIso(row.updated_at),
+  };
+}
+
+export function webhookJson({ webhook, attempts }: WebhookView, slug: string): WebhookJson {
+  return {
+    id: webhook.id,
+    invoice: slug,
+    url: webhook.url,
+    state: webhook.state,
+    created_at: toIso(webhook.created_at),
+    attempts: attempts.map((row) => ({
+      id: row.id,
+      by_operator: row.by_operator === 1,
+      started_at: toIso(row.started_at),
+      finished_at: isoOrNull(row.finished_at),
+      status: row.status,
+      error: row.error,
+    })),
+  };
+}

@@ -1,0 +1,77 @@
+/** The public server: merchant API, its description, and the payment page. Everything here may face the internet. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type Express } from 'express';
+import type { App } from '../app/app.ts';
+import type { SandboxControls } from '../app/sandbox.ts';
+import { Rejected } from '../domain/errors.ts';
+import { errorHandler, notFound, onlyMethods } from './errors.ts';
+import { merchantRouter } from './merchant/router.ts';
+import { sandboxRouter } from './merchant/sandbox.ts';
+import { openApi } from './openapi.ts';
+import { pageRouter } from './page/router.ts';
+
+const API = '/api/v1';
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_MS = 65_000;
+const CONNECTIONS_MAX = 5_000;
+const DRAIN_MS = 3_000;
+
+export function publicApp(app: App, sandbox: SandboxControls | null): Express {
+  const server = express();
+  server.disable('x-powered-by');
+  server.disable('etag');
+  server.set('query parser', 'simple');
+  server.set('trust proxy', [...app.config.trustedProxies]);
+  server.use(API, (_request, response, next) => {
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    response.setHeader('Cache-Control', 'no-store');
+    next();
+  });
+  server.use(`${API}/merchant`, merchantRouter(app));
+  server.use(`${API}/merchant/sandbox`, sandboxRouter(app, sandbox));
+  const description = JSON.stringify(openApi(app));
+  server
+    .route(`${API}/openapi.json`)
+    .get((_request, response) => {
+      response.type('application/json').send(description);
+    })
+    .all(onlyMethods('GET'));
+  server.use('/pay', pageRouter(app, sandbox));
+  server.use(notFound);
+  server.use(errorHandler(app.log));
+  return server;
+}
+
+export type Listening = { port: number; close(): Promise<void> };
+
+/** Listens. Throws `Rejected('port.taken')` when somebody else does. */
+export async function listen(handler: Express, host: string, port: number): Promise<Listening> {
+  const server = createServer(
+    { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+    handler,
+  );
+  server.maxConnections = CONNECTIONS_MAX;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = error.code === 'EADDRINUSE' || error.code === 'EACCES';
+      const text = `Port ${port} of ${host} cannot be used (${error.code}): give another with --port, or 0 for any free one`;
+      reject(taken ? new Rejected('port.taken', text) : error);
+    });
+    server.listen(port, host, resolve);
+  });
+  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
+}
+
+/** Answers what is under way, for a while, and then ends every connection. */
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+    server.close(() => {
+      clearTimeout(deadline);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,96 @@
+/**
+ * Runs before `npm start` and `npm test`: installs the libraries and builds when either is missing or stale, and is
+ * silent and quick when neither is. It speaks on stderr only: stdout belongs to the program. Valid on Node 18.
+ */
+import { readFileSync, rmSync } from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, isBuilt } from './build.mjs';
+import { withLock } from './lock.mjs';
+import { pinnedNode, runningNodeSuffices, runToEnd } from './runtime.mjs';
+
+const PROGRESS_MS = 30_000;
+const INSTALL = ['ci', '--ignore-scripts', '--include=dev'];
+const GROUPS = ['dependencies', 'devDependencies', 'optionalDependencies'];
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const modules = join(root, 'node_modules');
+/** npm writes it last, when everything else is in place. */
+const installedLock = join(modules, '.package-lock.json');
+
+const say = (text) => process.stderr.write(`${text}\n`);
+const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'));
+
+/**
+ * Whether node_modules holds what package-lock.json names, by what npm noted at the end of its last installation, and
+ * the lock file what package.json asks for. Packages for other platforms may be absent, our own Node's binary not.
+ */
+function isInstalled() {
+  try {
+    const wanted = readJson(join(root, 'package-lock.json')).packages;
+    const manifest = readJson(join(root, 'package.json'));
+    const present = readJson(installedLock).packages;
+    const same = GROUPS.every((group) => sameVersions(manifest[group] ?? {}, wanted[''][group] ?? {}));
+    return same && (pinnedNode() !== null || runningNodeSuffices()) && hasAll(wanted, present);
+  } catch {
+    return false;
+  }
+}
+
+const sameVersions = (a, b) =>
+  Object.keys(a).length === Object.keys(b).length && Object.keys(a).every((name) => a[name] === b[name]);
+
+function hasAll(wanted, present) {
+  const agree = Object.entries(wanted).every(([path, { version, integrity, optional }]) => {
+    const found = present[path];
+    if (!found) return path === '' || optional === true;
+    return found.version === version && found.integrity === integrity;
+  });
+  return agree && Object.keys(present).every((path) => path in wanted);
+}
+
+/** npm itself, on its own Node: the one that runs this line may lie in node_modules, which npm is about to delete. */
+function npm() {
+  const script = process.env.npm_execpath;
+  if (script && basename(script) === 'npm-cli.js') {
+    return { command: process.env.npm_node_execpath ?? process.execPath, first: [script], shell: false };
+  }
+  return { command: 'npm', first: [], shell: process.platform === 'win32' };
+}
+
+async function install(started) {
+  if (process.platform === 'win32' && process.execPath.startsWith(modules + sep)) {
+    // Windows cannot delete a program that runs, and this one runs from node_modules.
+    throw new Error(`the libraries have changed. Run \`npm ${INSTALL.join(' ')}\`, then this command again`);
+  }
+  say('Installing libraries (about 30 s) …');
+  const begun = Date.now();
+  const seconds = () => Math.round((Date.now() - begun) / 1000);
+  const timer = setInterval(() => say(`Still installing (${seconds()} s) …`), PROGRESS_MS);
+  // Without it an interrupted installation is known as one.
+  rmSync(installedLock, { force: true });
+  const { command, first, shell } = npm();
+  const args = [...first, ...INSTALL, '--loglevel=error'];
+  try {
+    const code = await runToEnd(command, args, { cwd: root, shell, stdio: ['ignore', 'ignore', 2] }, started);
+    if (code !== 0) throw new Error(`the installation failed (npm ended with ${code}); see its messages above`);
+  } finally {
+    clearInterval(timer);
+  }
+  say(`Installed in ${seconds()} s.`);
+}
+
+async function prepare(started) {
+  // Asked again, now that nobody else is at work here.
+  if (!isInstalled()) await install(started);
+  if (isBuilt()) return;
+  say('Building …');
+  await build(started);
+}
+
+if (!isInstalled() || !isBuilt()) {
+  withLock(root, prepare).catch((error) => {
+    say(`countinghouse: ${error.message}`);
+    process.exitCode = 1;
+  });
+}

@@ -1,0 +1,136 @@
+/**
+ * The program's log: to stderr, so that stdout stays the user's. One JSON object a line for machines, or one short line
+ * for people.
+ * Invariant: whatever a caller hands over, the values of fields named like secrets, logins in URLs and API keys do not
+ * come out; nor can logged text forge a second line.
+ */
+import { type Logger, pino } from 'pino';
+
+export type Log = Logger;
+
+export type LogOptions = {
+  level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  /** `auto`: text on a terminal, else JSON. */
+  format: 'auto' | 'json' | 'text';
+  stream?: { write(line: string): unknown; isTTY?: boolean };
+};
+
+const HIDDEN = '***';
+const DEPTH_MAX = 6;
+const ITEMS_MAX = 100;
+
+const words = (...names: string[]): ReadonlySet<string> => new Set(names);
+
+/** Field names, without case and punctuation, whose values never come out. */
+const SECRET_NAMES = words(
+  ...['mbapikey', 'apikey', 'authorization', 'proxyauthorization', 'cookie', 'setcookie', 'token', 'xtoken'],
+  ...['passphrase', 'password', 'pass', 'words', 'mnemonic', 'seed', 'secret', 'privatekey', 'privateviewkey'],
+  ...['privatespendkey', 'xprv', 'wif', 'idempotencykey'],
+);
+
+const isSecretName = (name: string): boolean => SECRET_NAMES.has(name.toLowerCase().replace(/[^a-z0-9]/g, ''));
+
+/** The text without logins in URLs (also of a JSON line: quotes end them) and without API keys. */
+function hideInText(text: string): string {
+  return text
+    .replace(/([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s"'<>/@]{1,512}@/gi, `$1${HIDDEN}@`)
+    .replace(/\bch_(live|test)_[A-Za-z0-9_-]+/g, `ch_$1_${HIDDEN}`);
+}
+
+function clean(value: unknown, depth: number): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= DEPTH_MAX) return '…';
+  if (value instanceof Error) {
+    const { code, cause } = value as Error & { code?: unknown };
+    return cleanFields({ type: value.name, message: value.message, stack: value.stack, code, cause }, depth);
+  }
+  if (value instanceof Uint8Array) return `<${value.length} bytes>`;
+  if (value instanceof Date) return value.toJSON();
+  if (Array.isArray(value)) return value.slice(0, ITEMS_MAX).map((item) => clean(item, depth + 1));
+  if (value instanceof Map || value instanceof Set) return `<${value.size} items>`;
+  return cleanFields(value as Record<string, unknown>, depth);
+}
+
+function cleanFields(fields: object, depth: number): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields).slice(0, ITEMS_MAX)) {
+    if (value !== undefined) shown[name] = clean(value, depth + 1);
+  }
+  return shown;
+}
+
+/** A line of pino's without secrets. Done on the finished line, so that no way of handing a field over escapes it. */
+function hideSecrets(line: string): string {
+  const hidden = JSON.stringify(JSON.parse(line), (name, value) => (isSecretName(name) ? HIDDEN : value));
+  return `${hideInText(hidden)}\n`;
+}
+
+/** A string of a text line: control characters and line ends escaped, quoted only where that helps to read it. */
+function inline(value: unknown): string {
+  const json = JSON.stringify(value) ?? 'undefined';
+  const escaped = json.replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? escaped.slice(1, -1) : escaped;
+}
+
+/** A text that may hold spaces but neither line ends nor control characters. */
+const oneLine = (text: string): string => inline(`${text} `).slice(1, -2).replaceAll('\\"', '"');
+
+/** The indented lines that follow for an error: its stack and what caused it. */
+function traceLines(err: unknown): string[] {
+  const { stack, cause } = err as { stack?: string; cause?: { message?: unknown } };
+  const lines = typeof stack === 'string' ? stack.split('\n') : [];
+  if (cause?.message !== undefined) lines.push(`caused by: ${cause.message}`);
+  return lines.map((line) => `\n    ${oneLine(line.trim())}`);
+}
+
+/** One JSON line of pino's as "2026-01-31 12:00:00Z WARN  message key=value"; an error's stack follows indented. */
+export function textLine(line: string): string {
+  const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
+  const at = String(time)
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, 'Z');
+  const message = msg === undefined ? '' : ` ${oneLine(String(msg))}`;
+  const trace = typeof fields.err === 'object' && fields.err !== null ? traceLines(fields.err) : [];
+  if (trace.length > 0) delete fields.err;
+  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${inline(value)}`);
+  return `${at} ${String(level).toUpperCase().padEnd(5)}${message}${rest.join('')}${trace.join('')}\n`;
+}
+
+/**
+ * A log. Fields are given as pino takes them: `log.info({ height }, 'synced')`, `log.error({ err }, 'sync failed')`.
+ * A stream that cannot be written loses lines; it never stops the program.
+ */
+export function createLog(options: LogOptions): Log {
+  const stream = options.stream ?? quietStderr();
+  const text = options.format === 'text' || (options.format === 'auto' && stream.isTTY === true);
+  const write = (line: string): void => {
+    const safe = hideSecrets(line);
+    stream.write(text ? textLine(safe) : safe);
+  };
+  return pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: (err: unknown) => err },
+      formatters: {
+        level: (label) => ({ level: label }),
+        log: (fields) => cleanFields(fields, 0),
+      },
+    },
+    { write },
+  );
+}
+
+let quiet = false;
+
+/** stderr, whose reader may go away (a closed terminal or pipe) without ending the program. */
+function quietStderr(): NodeJS.WriteStream {
+  if (!quiet) process.stderr.on('error', () => undefined);
+  quiet = true;
+  return process.stderr;
+}

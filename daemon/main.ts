@@ -1,0 +1,231 @@
+/**
+ * The composition root: reads the configuration, opens the store, connects the chains, and puts the parts together.
+ * Nothing is answered before everything needed for an answer is there; stopping goes the other way round.
+ */
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { App } from './app/app.ts';
+import { addBusiness } from './app/businesses.ts';
+import { Chains } from './app/chains.ts';
+import { Directory } from './app/directory.ts';
+import { addApiKey, addClient, KeyRing, SCOPES } from './app/keys.ts';
+import { derive } from './app/pool.ts';
+import { SandboxControls } from './app/sandbox.ts';
+import { watchList } from './app/watch.ts';
+import { retakeWebhook } from './app/webhooks.ts';
+import { openAdapter, unservedKeys } from './chains/registry.ts';
+import { createSandbox, type Sandbox } from './chains/sandbox/sandbox.ts';
+import { type Config, ConfigError, loadConfig } from './config/config.ts';
+import { configuredHosts, manualRates } from './config/views.ts';
+import { CHAINS, type ChainId, NETWORKS } from './domain/assets.ts';
+import { type AccountKey, chainKey } from './domain/chain.ts';
+import { formatDecimal } from './domain/money.ts';
+import { serveOperator } from './http/operator/server.ts';
+import { listen, publicApp } from './http/server.ts';
+import { createLog, type Log } from './log.ts';
+import { RateBook } from './rates/book.ts';
+import { HISTORY_KEPT_MS } from './rates/history.ts';
+import { startRates } from './rates/refresher.ts';
+import { chooseSources } from './rates/sources/index.ts';
+import { rateHistory } from './store/rates.ts';
+import { sandboxStore } from './store/sandbox.ts';
+import { Store } from './store/store.ts';
+import { ensureSandboxWallet } from './wallet/sandbox.ts';
+import { Jobs } from './workers/jobs.ts';
+import { SyncLoop } from './workers/sync.ts';
+import { WebhookWorker } from './workers/webhooks.ts';
+
+export type DaemonOptions = {
+  dataDir: string;
+  configFile?: string | undefined;
+  /** Wins over the configuration; 0 = any free one. */
+  port?: number | undefined;
+  /** Milliseconds since 1970; tests bring their own. */
+  now?: () => number;
+  log?: Log;
+};
+
+export type Daemon = {
+  /** Where the service is reached. */
+  url: string;
+  dataDir: string;
+  /** The keys of the sandbox business, on the first start of a data directory only: they are shown this once. */
+  firstKeys: { apiKey: string; clientId: string } | null;
+  stop(): Promise<void>;
+};
+
+const VAULT_FOLDER = 'vault';
+/** Enough for the first requests; the rest is derived while the service runs. */
+const ADDRESSES_AT_START = 20;
+
+/** The version of the package that this was built from. */
+export function version(): string {
+  for (const up of ['..', '../..']) {
+    try {
+      const text = readFileSync(join(import.meta.dirname, up, 'package.json'), 'utf8');
+      return (JSON.parse(text) as { version: string }).version;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+  return 'unknown';
+}
+
+function readConfig(options: DaemonOptions): Config {
+  const config = loadConfig({
+    ...(options.configFile === undefined ? {} : { file: options.configFile }),
+    dataDir: options.dataDir,
+    env: process.env,
+    flags: options.port === undefined ? {} : { port: String(options.port) },
+  });
+  const problems = NETWORKS.flatMap((network) =>
+    CHAINS.flatMap((chain) =>
+      unservedKeys(config.networks[network][chain]).map((key) => ({
+        key: `networks.${network}.${chain}.${key}`,
+        text: 'this release does not speak to such a source yet: take the key out',
+      })),
+    ),
+  );
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** Starts a daemon. Throws `ConfigError` and `Rejected` with words for the operator. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const startedAt = Date.now();
+  await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+  const config = readConfig(options);
+  const log = options.log ?? createLog(config.log);
+  const now = options.now ?? Date.now;
+  const cleanup: (() => Promise<void> | void)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const undo of cleanup.splice(0).reverse()) await undo();
+  };
+  try {
+    const store = await Store.open(options.dataDir);
+    cleanup.push(() => store.close());
+    const history = rateHistory(store, HISTORY_KEPT_MS, now, (error) => log.error({ error }, 'rates were not stored'));
+    const spreadPercent = formatDecimal(config.rates.spreadPercent.ppm, 4);
+    const rates = new RateBook({ spreadPercent, manual: manualRates(config) }, history);
+    const jobs: { fill: () => void; webhooks: () => void } = { fill: () => {}, webhooks: () => {} };
+    const loops = new Map<string, SyncLoop>();
+    const app: App = {
+      store,
+      config,
+      rates,
+      chains: new Chains(),
+      directory: new Directory(),
+      keys: new KeyRing(store, now),
+      log,
+      now,
+      publicUrl: '',
+      wake: {
+        pool: () => jobs.fill(),
+        webhooks: () => jobs.webhooks(),
+        chain: (key) => loops.get(key)?.wake(),
+      },
+    };
+    app.directory.load(store);
+
+    const sandbox = openSandbox(app);
+    cleanup.push(() => sandbox.close());
+    connectChains(app, sandbox);
+    const sandboxWallet = await ensureSandboxWallet(join(options.dataDir, VAULT_FOLDER));
+    const sandboxAccounts = (accountNo: number): Partial<Record<ChainId, AccountKey>> =>
+      Object.fromEntries(CHAINS.map((chain) => [chain, sandboxWallet.account(chain, accountNo)]));
+    const firstKeys = await firstStart(app, sandboxAccounts);
+
+    const handler = publicApp(app, new SandboxControls(app, sandbox));
+    const server = await listen(handler, config.host, config.port);
+    cleanup.push(() => server.close());
+    const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`;
+    app.publicUrl = config.publicUrl ?? url;
+
+    const webhooks = new WebhookWorker(app, {
+      allowHosts: config.webhook.allowHosts,
+      ownPorts: [server.port, config.operator.port].filter((port) => port !== 0),
+      nodeHosts: configuredHosts(config),
+      socksProxy: config.webhook.socksProxy,
+    });
+    jobs.webhooks = () => webhooks.wake();
+    cleanup.push(() => webhooks.stop());
+
+    const operator = await serveOperator(app, {
+      dataDir: options.dataDir,
+      version: version(),
+      startedAt,
+      deriveSandboxAccounts: sandboxAccounts,
+      sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),
+    });
+    cleanup.push(() => operator.close());
+
+    for (const chain of app.chains.all()) loops.set(chain.key, new SyncLoop(app, chain));
+    cleanup.push(async () => {
+      await Promise.all([...loops.values()].map((loop) => loop.stop()));
+    });
+    // the sandbox answers at once; a real chain may take its time, and only its own payments wait for it
+    const first = [...loops].map(([key, loop]) => [key, loop.start()] as const);
+    await Promise.all(first.filter(([key]) => key.startsWith('sandbox:')).map(([, started]) => started));
+    sandbox.start();
+
+    const scheduled = new Jobs(app);
+    jobs.fill = () => scheduled.fill();
+    scheduled.start();
+    cleanup.push(() => scheduled.stop());
+    webhooks.wake();
+    const rateService = startRates({ book: rates, sources: chooseSources(config.rates.sources), log });
+    cleanup.push(() => rateService.stop());
+    log.info({ url, dataDir: options.dataDir, ms: Date.now() - startedAt }, 'ready');
+    return { url, dataDir: options.dataDir, firstKeys, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function openSandbox(app: App): Sandbox {
+  return createSandbox({
+    store: sandboxStore(app.store),
+    chains: CHAINS,
+    watch: (chain) => watchList(app.store, chainKey('sandbox', chain)),
+    now: app.now,
+    blockSeconds: app.config.sandbox.blockSeconds,
+    log: (message, error) => app.log.error({ error }, message),
+  });
+}
+
+function connectChains(app: App, sandbox: Sandbox): void {
+  for (const network of NETWORKS) {
+    for (const chain of CHAINS) {
+      const key = chainKey(network, chain);
+      const adapter =
+        network === 'sandbox'
+          ? sandbox.adapter(chain)
+          : openAdapter(network, chain, app.config.networks[network][chain], watchList(app.store, key), (message) =>
+              app.log.warn({ chain: key }, message),
+            );
+      if (adapter) app.chains.add(adapter);
+    }
+  }
+}
+
+/** A fresh data directory gets a sandbox business, a key and a client ID, in one transaction. */
+async function firstStart(
+  app: App,
+  accounts: (accountNo: number) => Partial<Record<ChainId, AccountKey>>,
+): Promise<Daemon['firstKeys']> {
+  if (app.directory.businesses().length > 0) return null;
+  const keys = await app.store.write((tx) => {
+    const business = addBusiness(
+      app,
+      { name: 'Sandbox', network: 'sandbox', timeZone: 'UTC', accountNo: 0, accounts: accounts(0), birthday: null },
+      tx,
+    );
+    const { key } = addApiKey(app, tx, business, false, 'first key', SCOPES);
+    const { publicId } = addClient(app, tx, business, 'first client', [], []);
+    return { apiKey: key, clientId: publicId };
+  });
+  for (const account of app.directory.accounts()) await derive(app, account, ADDRESSES_AT_START);
+  return keys;
+}

@@ -1,0 +1,242 @@
+/**
+ * The rates that are good now, and were. Sources' quotes go in; what comes out is a median that at least two sources
+ * agree on, or the last such one while it holds, or nothing for that asset alone.
+ *
+ * Invariant: lookups are synchronous and depend on nothing but what was recorded and the time given. Every rounding
+ * goes down, so that who pays sends more, never less, than the exact rate asks.
+ */
+import { ASSETS, type AssetId, assetOf, type Network } from '../domain/assets.ts';
+import { Unavailable } from '../domain/errors.ts';
+import { FIAT, FIAT_DECIMALS, formatDecimal, parseDecimal, type Rate, SHOWN_FIAT } from '../domain/money.ts';
+import { FixedRates, type ManualRates } from './fixed.ts';
+import { type RateHistory, type RateTable, RateTimeline, type Snapshot } from './history.ts';
+import { agreedMedian } from './median.ts';
+import type { Quote, Source } from './source.ts';
+
+/** A coin's quote counts for the median that long, by the source's own time when it states one. */
+export const COIN_QUOTE_AGE_MAX_MS = 10 * 60_000;
+/** Fiat sources are asked hourly and publish daily; a weekend and holidays are no fault of theirs. */
+export const FIAT_QUOTE_AGE_MAX_MS = 3 * 3_600_000;
+export const FIAT_DATA_AGE_MAX_MS = 7 * 24 * 3_600_000;
+/** How long the last good rate serves. */
+export const COIN_HOLDS_MS = 15 * 60_000;
+export const FIAT_HOLDS_MS = 72 * 3_600_000;
+/** A rate from further in the future than this was found before the clock was set back, and does not count. */
+const CLOCK_JITTER_MAX_MS = 60_000;
+/** Rounds closer to the last snapshot than this leave none, so that their number is bounded by time. */
+const SNAPSHOT_GAP_MIN_MS = 4 * 60_000;
+/** When to ask again after `Unavailable`. */
+export const RETRY_AFTER_SECONDS = 60;
+
+const ONE = 10n ** BigInt(FIAT_DECIMALS);
+const SPREAD_DECIMALS = 4;
+const SPREAD_MAX_PERCENT = 50n;
+const HUNDRED_PERCENT = 100n * 10n ** BigInt(SPREAD_DECIMALS);
+/** From this many units on a shown rate has 2 decimals, below it 6. */
+const SHOWN_COARSE_FROM = 100n * ONE;
+
+export type RatesConfig = {
+  /** By how much a payment's rate is below the market, percent as a plain decimal: 0 to 50. Default "0". */
+  spreadPercent?: string;
+  manual?: ManualRates;
+};
+
+/** The fiat values of one coin, as clients see them: decimal strings, rounded down. */
+export type ShownRates = { usd: string; eur: string; gbp: string };
+
+type Held = { scaled: bigint; at: number };
+type Live = (table: RateTable, code: string, limitMs: number) => Held | null;
+type Recorded = { kind: Source['kind']; at: number; quotes: readonly Quote[] };
+
+const COINS = [...new Set(ASSETS.map((asset) => asset.priceSymbol))];
+const TETHER = 'USDT';
+
+/** The rate, or `Unavailable` for whoever cannot do without. */
+export function available(rate: Rate | null, asset: AssetId): Rate {
+  if (!rate) throw new Unavailable(`No exchange rate for ${asset} at the moment`, RETRY_AFTER_SECONDS);
+  return rate;
+}
+
+function spreadOf(text: string): bigint {
+  const spread = parseDecimal(text, SPREAD_DECIMALS);
+  if (spread === null || spread > SPREAD_MAX_PERCENT * 10n ** BigInt(SPREAD_DECIMALS)) {
+    throw new Error(`rates.spread_percent must be a decimal from 0 to ${SPREAD_MAX_PERCENT}`);
+  }
+  return spread;
+}
+
+const fixedAt = (scaled: bigint | undefined, at: number): Held | null => (scaled === undefined ? null : { scaled, at });
+
+const multiplyDown = (a: bigint, b: bigint): bigint => (a * b) / ONE;
+
+const holds = (held: Held, now: number, limitMs: number): boolean =>
+  now - held.at <= limitMs && held.at - now <= CLOCK_JITTER_MAX_MS;
+
+function showDown(scaled: bigint): string {
+  const decimals = scaled >= SHOWN_COARSE_FROM ? 2 : 6;
+  return formatDecimal(scaled / 10n ** BigInt(FIAT_DECIMALS - decimals), decimals);
+}
+
+export class RateBook {
+  readonly #spread: bigint;
+  readonly #fixed: FixedRates;
+  readonly #history: RateHistory | undefined;
+  readonly #timeline: RateTimeline;
+  readonly #recorded = new Map<string, Recorded>();
+  readonly #held: Record<RateTable, Map<string, Held>> = { usd: new Map(), fiat: new Map() };
+
+  /** Takes up the last good rates of `history`, each with its age. Throws an Error on a configuration that is wrong. */
+  constructor(config: RatesConfig, history?: RateHistory) {
+    this.#spread = spreadOf(config.spreadPercent ?? '0');
+    this.#fixed = new FixedRates(config.manual ?? {});
+    this.#history = history;
+    const snapshots = history?.load() ?? [];
+    this.#timeline = new RateTimeline(snapshots);
+    for (const snapshot of snapshots.toSorted((a, b) => a.at - b.at)) {
+      for (const table of ['usd', 'fiat'] as const) {
+        for (const [code, scaled] of Object.entries(snapshot[table])) {
+          this.#held[table].set(code, { scaled, at: snapshot.at });
+        }
+      }
+    }
+  }
+
+  /** Takes a source's answer of `now`, in place of its last, and finds the rates anew. */
+  record(source: { name: string; kind: Source['kind'] }, quotes: readonly Quote[], now: number): void {
+    this.#recorded.set(source.name, { kind: source.kind, at: now, quotes });
+    if (source.kind === 'fiat') {
+      for (const code of Object.keys(FIAT)) this.#combine('fiat', code, this.#fiatQuotes(code, now), now);
+      return;
+    }
+    // Tether first: others' quotes in it are corrected by its price.
+    for (const code of [TETHER, ...COINS.filter((coin) => coin !== TETHER)]) {
+      this.#combine('usd', code, this.#coinQuotes(code, now), now);
+    }
+  }
+
+  /**
+   * Keeps what was found since the last snapshot, in memory and in the history. Called once after every round. Throws
+   * what the history's `append` throws; the book itself goes on.
+   */
+  snapshot(now: number): void {
+    const newest = this.#timeline.newestAt ?? 0;
+    // A newest one in the future means that the clock was set back: begin anew.
+    const last = newest > now ? 0 : newest;
+    if (now - last < SNAPSHOT_GAP_MIN_MS) return;
+    const fresh = (table: RateTable): Record<string, bigint> =>
+      Object.fromEntries(
+        [...this.#held[table]].filter(([, held]) => held.at > last && held.at <= now).map(([k, v]) => [k, v.scaled]),
+      );
+    const snapshot: Snapshot = { at: now, usd: fresh('usd'), fiat: fresh('fiat') };
+    if (Object.keys(snapshot.usd).length + Object.keys(snapshot.fiat).length === 0) return;
+    this.#timeline.add(snapshot);
+    this.#history?.append(snapshot);
+  }
+
+  /** The market rate of an asset on a network, 1e-8 fiat per whole coin; null when there is none that holds. */
+  rate(network: Network, asset: AssetId, fiat: string, now: number): Rate | null {
+    return this.#rateBy(network, asset, fiat, now, (table, code, limitMs) => this.#heldAt(table, code, now, limitMs));
+  }
+
+  /** The rate of a payment's quote: the market's lowered by the spread, rounded down, so that who pays sends more. */
+  quoteRate(network: Network, asset: AssetId, fiat: string, now: number): Rate | null {
+    return this.#lower(this.rate(network, asset, fiat, now));
+  }
+
+  /** What `rateAt` was, lowered by the spread like a quote's. */
+  quoteRateAt(network: Network, asset: AssetId, fiat: string, time: number): Rate | null {
+    return this.#lower(this.rateAt(network, asset, fiat, time));
+  }
+
+  /** How much of a fiat currency a dollar is, 1e-8; null when no rate holds. */
+  perDollar(network: Network, fiat: string, now: number): bigint | null {
+    const live = (table: RateTable, code: string, limitMs: number) => this.#heldAt(table, code, now, limitMs);
+    return this.#perDollar(network, fiat, now, live)?.scaled ?? null;
+  }
+
+  /**
+   * The market rate as it was at `time`: the newest found at or before it (or in the minute after) that then still
+   * held. Manual rates and samples have no past: today's are taken. Null when none was known then.
+   */
+  rateAt(network: Network, asset: AssetId, fiat: string, time: number): Rate | null {
+    return this.#rateBy(network, asset, fiat, time, (table, code, limitMs) => {
+      return this.#heldAt(table, code, time, limitMs) ?? this.#timeline.find(table, code, time, limitMs);
+    });
+  }
+
+  /** A coin's worth in the shown currencies. Throws `Unavailable` when one of them is missing. */
+  shown(network: Network, asset: AssetId, now: number): ShownRates {
+    const [usd, eur, gbp] = SHOWN_FIAT.map((fiat) =>
+      showDown(available(this.rate(network, asset, fiat, now), asset).scaled),
+    );
+    return { usd, eur, gbp } as ShownRates;
+  }
+
+  #heldAt(table: RateTable, code: string, time: number, limitMs: number): Held | null {
+    const held = this.#held[table].get(code);
+    return held && holds(held, time, limitMs) ? held : null;
+  }
+
+  #rateBy(network: Network, assetId: AssetId, fiat: string, time: number, live: Live): Rate | null {
+    if (!Object.hasOwn(FIAT, fiat)) return null;
+    const asset = assetOf(assetId);
+    const usd =
+      fixedAt(this.#fixed.manualUsd(network, asset), time) ??
+      live('usd', asset.priceSymbol, COIN_HOLDS_MS) ??
+      fixedAt(this.#fixed.sample(network, asset.priceSymbol), time);
+    const perDollar = this.#perDollar(network, fiat, time, live);
+    if (!usd || !perDollar) return null;
+    const scaled = multiplyDown(usd.scaled, perDollar.scaled);
+    return scaled > 0n ? { asset: assetId, fiat, scaled, at: usd.at } : null;
+  }
+
+  #perDollar(network: Network, fiat: string, time: number, live: Live): Held | null {
+    if (fiat === 'USD') return fixedAt(ONE, time);
+    return (
+      fixedAt(this.#fixed.manualFiat(network, fiat), time) ??
+      live('fiat', fiat, FIAT_HOLDS_MS) ??
+      fixedAt(this.#fixed.sample(network, fiat), time)
+    );
+  }
+
+  #lower(rate: Rate | null): Rate | null {
+    if (!rate) return null;
+    const scaled = (rate.scaled * (HUNDRED_PERCENT - this.#spread)) / HUNDRED_PERCENT;
+    return scaled > 0n ? { ...rate, scaled } : null;
+  }
+
+  #combine(table: RateTable, code: string, prices: readonly bigint[], now: number): void {
+    const scaled = agreedMedian(prices);
+    if (scaled !== null) this.#held[table].set(code, { scaled, at: now });
+  }
+
+  #coinQuotes(code: string, now: number): bigint[] {
+    const tether = this.#held.usd.get(TETHER);
+    const prices: bigint[] = [];
+    for (const { quote, fetchedAt } of this.#quotesOf('coin', code)) {
+      if (!holds({ scaled: 0n, at: Math.min(quote.asOf ?? fetchedAt, fetchedAt) }, now, COIN_QUOTE_AGE_MAX_MS))
+        continue;
+      if (quote.quotedIn === 'USD') prices.push(quote.scaled);
+      else if (tether && holds(tether, now, COIN_HOLDS_MS)) prices.push(multiplyDown(quote.scaled, tether.scaled));
+    }
+    return prices.filter((price) => price > 0n);
+  }
+
+  #fiatQuotes(code: string, now: number): bigint[] {
+    return this.#quotesOf('fiat', code)
+      .filter(({ quote, fetchedAt }) => {
+        const dataAgeMs = now - (quote.asOf ?? now);
+        return holds({ scaled: 0n, at: fetchedAt }, now, FIAT_QUOTE_AGE_MAX_MS) && dataAgeMs <= FIAT_DATA_AGE_MAX_MS;
+      })
+      .map(({ quote }) => quote.scaled);
+  }
+
+  #quotesOf(kind: Source['kind'], code: string): { quote: Quote; fetchedAt: number }[] {
+    return [...this.#recorded.values()]
+      .filter((recorded) => recorded.kind === kind)
+      .flatMap(({ at, quotes }) => {
+        const quote = quotes.find((one) => one.code === code);
+        return quote ? [{ quote, fetchedAt: at }] : [];
+      });
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * One GET of a public JSON document.
+ *
+ * Invariant: it ends. Time and size are limited whatever the server does, redirects are refused (a source speaks for
+ * itself), and nothing of an answer's text reaches the error.
+ */
+import { type Json, parseJson } from './decimal.ts';
+
+export const REQUEST_TIMEOUT_MS = 10_000;
+/** Of the decoded body, so a compressed one cannot swell beyond it. */
+export const RESPONSE_BYTES_MAX = 1_048_576;
+
+/** A source did not give what it should: the message is for the operator's log. */
+export class SourceFailure extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SourceFailure';
+  }
+}
+
+export type GetOptions = { signal: AbortSignal; timeoutMs?: number };
+
+async function readBody(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    // Leaving the loop cancels the stream and with it the connection.
+    if (bytes > RESPONSE_BYTES_MAX) throw new SourceFailure(`the answer is longer than ${RESPONSE_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function failureOf(error: unknown, timeoutMs: number): Error {
+  if (error instanceof SourceFailure) return error;
+  if (!(error instanceof Error)) return new SourceFailure('the request failed');
+  if (error.name === 'TimeoutError') return new SourceFailure(`no answer within ${timeoutMs} ms`);
+  if (error.name === 'AbortError') return new SourceFailure('stopped');
+  const code = error.cause instanceof Error && 'code' in error.cause ? String(error.cause.code) : error.name;
+  return new SourceFailure(`the request failed (${code})`);
+}
+
+/** The JSON document at `url`, numbers as text. Throws `SourceFailure` on anything else than a 200 with JSON in time. */
+export async function getJson(url: string, { signal, timeoutMs = REQUEST_TIMEOUT_MS }: GetOptions): Promise<Json> {
+  let text: string;
+  try {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { accept: 'application/json', 'user-agent': 'countinghouse' },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      throw new SourceFailure(`answered with status ${response.status}`);
+    }
+    text = await readBody(response);
+  } catch (error) {
+    throw failureOf(error, timeoutMs);
+  }
+  try {
+    return parseJson(text);
+  } catch {
+    throw new SourceFailure('the answer is not JSON');
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * Binance: last price in USDT, which counts only once corrected by what a USDT costs in dollars. The host is the one
+ * that serves market data alone and answers from everywhere.
+ * https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints#symbol-price-ticker
+ */
+import { at, listOf, type Source } from '../source.ts';
+
+const CODES = new Map(['BTC', 'BCH', 'LTC', 'ETH', 'BNB', 'PAXG'].map((code) => [`${code}USDT`, code]));
+
+export const binance: Source = {
+  name: 'binance',
+  kind: 'coin',
+  base: 'https://data-api.binance.vision',
+  path: `/api/v3/ticker/price?symbols=${encodeURIComponent(JSON.stringify([...CODES.keys()]))}`,
+  read(json) {
+    return listOf(json).flatMap((item) => {
+      const symbol = at(item, 'symbol');
+      const code = typeof symbol === 'string' ? CODES.get(symbol) : undefined;
+      return code ? [{ code, price: at(item, 'price'), quotedIn: 'USDT' as const }] : [];
+    });
+  },
+};

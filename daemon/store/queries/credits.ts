@@ -1,0 +1,270 @@
+/** Statements about targets, credits, spends, running balances and the inbox. */
+import { sql } from 'kysely';
+import { sqlite, statement } from '../statement.ts';
+
+/** A partial index is used only where its condition stands in the statement itself, not in a parameter. */
+const zero = sql.lit(0);
+
+export type CreditRow = {
+  id: number;
+  chain_key: string;
+  outpoint: string;
+  txid: string;
+  target_id: number;
+  account_id: number;
+  invoice_id: number | null;
+  asset: string;
+  units: string;
+  inputs: string;
+  block_height: number | null;
+  block_hash: string | null;
+  block_time: number | null;
+  first_seen_at: number;
+  value: string | null;
+  usd_value: string | null;
+  required: number;
+  maturity: number;
+  locked: number;
+  replaceable: number;
+  confirmed: number;
+  settled: number;
+  counted: number;
+  gone: number;
+  claim: string | null;
+  spent_txid: string | null;
+  spent_block_hash: string | null;
+  spent_block_height: number | null;
+};
+
+export type TargetRow = {
+  id: number;
+  account_id: number;
+  chain_key: string;
+  branch: number;
+  idx: number;
+  script: Uint8Array;
+  address: string;
+  invoice_id: number | null;
+};
+
+export const insertTarget = statement((p: Omit<TargetRow, 'id'>) =>
+  sqlite
+    .insertInto('target')
+    .values({
+      account_id: p.account_id,
+      chain_key: p.chain_key,
+      branch: p.branch,
+      idx: p.idx,
+      script: p.script,
+      address: p.address,
+      invoice_id: p.invoice_id,
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+export const targetIdByScript = statement((p: { script: Uint8Array; chain_key: string }) =>
+  sqlite.selectFrom('target').select('id').where('script', '=', p.script).where('chain_key', '=', p.chain_key),
+);
+
+export const targetById = statement((p: { id: number }) =>
+  sqlite.selectFrom('target').selectAll().where('id', '=', p.id),
+);
+
+/** The next address of an account that nobody was given. */
+export const nextFreeTarget = statement((p: { account_id: number }) =>
+  sqlite
+    .selectFrom('target')
+    .select(['id', 'address', 'idx'])
+    .where('account_id', '=', p.account_id)
+    .where('invoice_id', 'is', null)
+    .where('branch', '=', zero)
+    .orderBy('idx')
+    .limit(1),
+);
+
+export const assignTarget = statement((p: { id: number; invoice_id: number }) =>
+  sqlite.updateTable('target').set({ invoice_id: p.invoice_id }).where('id', '=', p.id),
+);
+
+export const insertCredit = statement((p: Omit<CreditRow, 'id'>) =>
+  sqlite.insertInto('credit').values({
+    chain_key: p.chain_key,
+    outpoint: p.outpoint,
+    txid: p.txid,
+    target_id: p.target_id,
+    account_id: p.account_id,
+    invoice_id: p.invoice_id,
+    asset: p.asset,
+    units: p.units,
+    inputs: p.inputs,
+    block_height: p.block_height,
+    block_hash: p.block_hash,
+    block_time: p.block_time,
+    first_seen_at: p.first_seen_at,
+    value: p.value,
+    usd_value: p.usd_value,
+    required: p.required,
+    maturity: p.maturity,
+    locked: p.locked,
+    replaceable: p.replaceable,
+    confirmed: p.confirmed,
+    settled: p.settled,
+    counted: p.counted,
+    gone: p.gone,
+    claim: p.claim,
+    spent_txid: p.spent_txid,
+    spent_block_hash: p.spent_block_hash,
+    spent_block_height: p.spent_block_height,
+  }),
+);
+
+/** Writes back all that may change of a credit. */
+export const updateCredit = statement((p: CreditRow) =>
+  sqlite
+    .updateTable('credit')
+    .set({
+      block_height: p.block_height,
+      block_hash: p.block_hash,
+      block_time: p.block_time,
+      value: p.value,
+      usd_value: p.usd_value,
+      required: p.required,
+      replaceable: p.replaceable,
+      confirmed: p.confirmed,
+      settled: p.settled,
+      counted: p.counted,
+      gone: p.gone,
+      claim: p.claim,
+      spent_txid: p.spent_txid,
+      spent_block_hash: p.spent_block_hash,
+      spent_block_height: p.spent_block_height,
+    })
+    .where('id', '=', p.id),
+);
+
+export const setClaim = statement((p: { id: number; claim: string }) =>
+  sqlite.updateTable('credit').set({ claim: p.claim }).where('id', '=', p.id),
+);
+
+export const creditById = statement((p: { id: number }) =>
+  sqlite.selectFrom('credit').selectAll().where('id', '=', p.id),
+);
+
+export const creditByOutpoint = statement((p: { outpoint: string; chain_key: string }) =>
+  sqlite.selectFrom('credit').selectAll().where('outpoint', '=', p.outpoint).where('chain_key', '=', p.chain_key),
+);
+
+/** The credits of a transaction: `from` is "txid:" and `to` "txid;". */
+export const creditsOfTransaction = statement((p: { from: string; to: string; chain_key: string }) =>
+  sqlite
+    .selectFrom('credit')
+    .selectAll()
+    .where('outpoint', '>=', p.from)
+    .where('outpoint', '<', p.to)
+    .where('chain_key', '=', p.chain_key),
+);
+
+export const creditsOfTarget = statement((p: { target_id: number }) =>
+  sqlite.selectFrom('credit').selectAll().where('target_id', '=', p.target_id).orderBy('id'),
+);
+
+/** Everything on a chain that further blocks can still change. */
+export const unsettledCredits = statement((p: { chain_key: string }) =>
+  sqlite
+    .selectFrom('credit')
+    .selectAll()
+    .where('chain_key', '=', p.chain_key)
+    .where('settled', '=', zero)
+    .where('gone', '=', zero),
+);
+
+export const unvaluedCredits = statement((p: { chain_key: string; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .selectAll()
+    .where('chain_key', '=', p.chain_key)
+    .where('value', 'is', null)
+    .where('invoice_id', 'is not', null)
+    .where('gone', '=', zero)
+    .limit(p.limit),
+);
+
+export const creditsInBlock = statement((p: { block_hash: string }) =>
+  sqlite.selectFrom('credit').selectAll().where('block_hash', '=', p.block_hash),
+);
+
+export const creditsSpentInBlock = statement((p: { block_hash: string }) =>
+  sqlite.selectFrom('credit').selectAll().where('spent_block_hash', '=', p.block_hash),
+);
+
+export const creditsSpentUnconfirmed = statement((p: { chain_key: string }) =>
+  sqlite
+    .selectFrom('credit')
+    .selectAll()
+    .where('chain_key', '=', p.chain_key)
+    .where('spent_txid', 'is not', null)
+    .where('spent_block_hash', 'is', null),
+);
+
+export const balanceOf = statement((p: { account_id: number; asset: string }) =>
+  sqlite.selectFrom('balance').select('units').where('account_id', '=', p.account_id).where('asset', '=', p.asset),
+);
+
+export const setBalance = statement((p: { account_id: number; asset: string; units: string }) =>
+  sqlite
+    .insertInto('balance')
+    .values({ account_id: p.account_id, asset: p.asset, units: p.units })
+    .onConflict((conflict) => conflict.columns(['account_id', 'asset']).doUpdateSet({ units: p.units })),
+);
+
+export const insertInboxItem = statement(
+  (p: {
+    credit_id: number;
+    business_id: number;
+    invoice_id: number | null;
+    reason: string;
+    state: string;
+    created_at: number;
+  }) =>
+    sqlite
+      .insertInto('inbox')
+      .values({
+        credit_id: p.credit_id,
+        business_id: p.business_id,
+        invoice_id: p.invoice_id,
+        reason: p.reason,
+        state: p.state,
+        created_at: p.created_at,
+        updated_at: p.created_at,
+      })
+      .onConflict((conflict) => conflict.doNothing()),
+);
+
+/** The newest deposits below an id that no invoice claims, with what was received. */
+export const inboxBelow = statement((p: { id: number; limit: number }) =>
+  sqlite
+    .selectFrom('inbox')
+    .innerJoin('credit', 'credit.id', 'inbox.credit_id')
+    .innerJoin('target', 'target.id', 'credit.target_id')
+    .leftJoin('invoice', 'invoice.id', 'inbox.invoice_id')
+    .select([
+      'inbox.id',
+      'inbox.business_id',
+      'inbox.reason',
+      'inbox.state',
+      'inbox.created_at',
+      'credit.outpoint',
+      'credit.chain_key',
+      'credit.asset',
+      'credit.units',
+      'credit.usd_value',
+      'credit.block_height',
+      'credit.confirmed',
+      'credit.gone',
+      'target.address',
+      'invoice.slug as invoice_slug',
+    ])
+    .where('inbox.id', '<', p.id)
+    .orderBy('inbox.id', 'desc')
+    .limit(p.limit),
+);

@@ -1,0 +1,47 @@
+/** Statements that only the operator's lists need. Each looks at a bounded number of rows. */
+import { sql } from 'kysely';
+import { sqlite, statement } from '../statement.ts';
+
+/** The number of the newest invoice. */
+export const newestInvoice = statement((_: Record<never, never>) =>
+  sqlite.selectFrom('invoice').select('id').orderBy('id', 'desc').limit(1),
+);
+
+/**
+ * The invoices from an id up to below another, newest first, of a business and with a status where those are not null.
+ * Invoices are never removed, so the two ids bound the rows that are looked at.
+ */
+export const invoicesBetween = statement(
+  (p: { from: number; below: number; business_id: number | null; status: string | null; limit: number }) =>
+    sqlite
+      .selectFrom('invoice')
+      .selectAll()
+      .where('id', '>=', p.from)
+      .where('id', '<', p.below)
+      .where('deleted_at', 'is', null)
+      .where(sql<boolean>`(${p.business_id} IS NULL OR business_id = ${p.business_id})`)
+      .where(sql<boolean>`(${p.status} IS NULL OR status = ${p.status})`)
+      .orderBy('id', 'desc')
+      .limit(p.limit),
+);
+
+/** The newest deposits to an address. */
+export const newestCreditsOf = statement((p: { target_id: number; limit: number }) =>
+  sqlite.selectFrom('credit').selectAll().where('target_id', '=', p.target_id).orderBy('id', 'desc').limit(p.limit),
+);
+
+export const newestAttemptsOf = statement((p: { webhook_id: number; limit: number }) =>
+  sqlite
+    .selectFrom('webhook_attempt')
+    .selectAll()
+    .where('webhook_id', '=', p.webhook_id)
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+);
+
+export const openAlertCount = statement((_: Record<never, never>) =>
+  sqlite
+    .selectFrom('alert')
+    .select((eb) => eb.fn.countAll<number>().as('open'))
+    .where('seen_at', 'is', null),
+);

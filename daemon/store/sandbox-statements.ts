@@ -1,0 +1,210 @@
+/** The statements on the tables of the simulated chains. See `sandbox.ts`. */
+import { sqlite, statement } from './statement.ts';
+
+type OfChain = { chain: string };
+type AtHeight = { chain: string; height: number };
+type OfTransaction = { id: number };
+type OfOutpoint = { chain: string; outpoint: string };
+
+const BLOCK = ['height', 'hash', 'time'] as const;
+const TRANSACTION = ['id', 'txid', 'raw', 'inputs', 'block_height'] as const;
+const OUTPUT = ['outpoint', 'tx_id', 'script', 'asset', 'units', 'spent_by'] as const;
+const JOINED_OUTPUT = ['o.outpoint', 'o.tx_id', 'o.script', 'o.asset', 'o.units', 'o.spent_by'] as const;
+
+export type TransactionRow = {
+  id: number;
+  txid: string;
+  raw: string | null;
+  inputs: string;
+  block_height: number | null;
+};
+export type OutputRow = {
+  outpoint: string;
+  tx_id: number;
+  script: Uint8Array;
+  asset: string;
+  units: string;
+  spent_by: number | null;
+};
+
+export const READ = {
+  chain: statement((p: OfChain) =>
+    sqlite
+      .selectFrom('sandbox_chain')
+      .select(['down', 'sequence', 'pruned', 'transactions'])
+      .where('chain', '=', p.chain),
+  ),
+  tip: statement((p: OfChain) =>
+    sqlite.selectFrom('sandbox_block').select(BLOCK).where('chain', '=', p.chain).orderBy('height', 'desc').limit(1),
+  ),
+  blockAt: statement((p: AtHeight) =>
+    sqlite.selectFrom('sandbox_block').select(BLOCK).where('chain', '=', p.chain).where('height', '=', p.height),
+  ),
+  blocksAbove: statement((p: AtHeight & { limit: number }) =>
+    sqlite
+      .selectFrom('sandbox_block')
+      .select(BLOCK)
+      .where('chain', '=', p.chain)
+      .where('height', '>', p.height)
+      .orderBy('height')
+      .limit(p.limit),
+  ),
+  blocksUpTo: statement((p: AtHeight & { limit: number }) =>
+    sqlite
+      .selectFrom('sandbox_block')
+      .select(BLOCK)
+      .where('chain', '=', p.chain)
+      .where('height', '<=', p.height)
+      .orderBy('height', 'desc')
+      .limit(p.limit),
+  ),
+  blockBefore: statement((p: OfChain & { time: number }) =>
+    sqlite
+      .selectFrom('sandbox_block')
+      .select(BLOCK)
+      .where('chain', '=', p.chain)
+      .where('time', '<', p.time)
+      .orderBy('height', 'desc')
+      .limit(1),
+  ),
+  transaction: statement((p: OfChain & { txid: string }) =>
+    sqlite.selectFrom('sandbox_tx').select(TRANSACTION).where('chain', '=', p.chain).where('txid', '=', p.txid),
+  ),
+  transactionById: statement((p: OfTransaction) =>
+    sqlite.selectFrom('sandbox_tx').select(TRANSACTION).where('id', '=', p.id),
+  ),
+  block: statement((p: AtHeight & { limit: number }) =>
+    sqlite
+      .selectFrom('sandbox_tx')
+      .select(TRANSACTION)
+      .where('chain', '=', p.chain)
+      .where('block_height', '=', p.height)
+      .orderBy('id')
+      .limit(p.limit),
+  ),
+  mempool: statement((p: OfChain & { limit: number }) =>
+    sqlite
+      .selectFrom('sandbox_tx')
+      .select(TRANSACTION)
+      .where('chain', '=', p.chain)
+      .where('block_height', 'is', null)
+      .orderBy('id')
+      .limit(p.limit),
+  ),
+  blockOutputs: statement((p: AtHeight) =>
+    sqlite
+      .selectFrom('sandbox_tx as t')
+      .innerJoin('sandbox_output as o', 'o.tx_id', 't.id')
+      .select(JOINED_OUTPUT)
+      .where('t.chain', '=', p.chain)
+      .where('t.block_height', '=', p.height),
+  ),
+  mempoolOutputs: statement((p: OfChain) =>
+    sqlite
+      .selectFrom('sandbox_tx as t')
+      .innerJoin('sandbox_output as o', 'o.tx_id', 't.id')
+      .select(JOINED_OUTPUT)
+      .where('t.chain', '=', p.chain)
+      .where('t.block_height', 'is', null),
+  ),
+  mempoolSize: statement((p: OfChain) =>
+    sqlite
+      .selectFrom('sandbox_tx')
+      .select((eb) => eb.fn.countAll<number>().as('size'))
+      .where('chain', '=', p.chain)
+      .where('block_height', 'is', null),
+  ),
+  output: statement((p: OfOutpoint) =>
+    sqlite.selectFrom('sandbox_output').select(OUTPUT).where('chain', '=', p.chain).where('outpoint', '=', p.outpoint),
+  ),
+  outputsOf: statement((p: OfTransaction) =>
+    sqlite.selectFrom('sandbox_output').select(OUTPUT).where('tx_id', '=', p.id),
+  ),
+  spentBy: statement((p: OfTransaction) =>
+    sqlite.selectFrom('sandbox_output').select(OUTPUT).where('spent_by', '=', p.id),
+  ),
+};
+
+export const WRITE = {
+  addChain: statement((p: OfChain) =>
+    sqlite.insertInto('sandbox_chain').values({ chain: p.chain, down: 0, sequence: 0, pruned: -1, transactions: 0 }),
+  ),
+  setDown: statement((p: OfChain & { down: number }) =>
+    sqlite.updateTable('sandbox_chain').set({ down: p.down }).where('chain', '=', p.chain),
+  ),
+  setPruned: statement((p: AtHeight) =>
+    sqlite.updateTable('sandbox_chain').set({ pruned: p.height }).where('chain', '=', p.chain),
+  ),
+  countUp: statement((p: OfChain) =>
+    sqlite
+      .updateTable('sandbox_chain')
+      .set((eb) => ({ sequence: eb('sequence', '+', 1) }))
+      .where('chain', '=', p.chain),
+  ),
+  countTransactions: statement((p: OfChain & { by: number }) =>
+    sqlite
+      .updateTable('sandbox_chain')
+      .set((eb) => ({ transactions: eb('transactions', '+', p.by) }))
+      .where('chain', '=', p.chain),
+  ),
+  addBlock: statement((p: AtHeight & { hash: string; time: number }) =>
+    sqlite.insertInto('sandbox_block').values({ chain: p.chain, height: p.height, hash: p.hash, time: p.time }),
+  ),
+  removeBlock: statement((p: AtHeight) =>
+    sqlite.deleteFrom('sandbox_block').where('chain', '=', p.chain).where('height', '=', p.height),
+  ),
+  removeBlocksAbove: statement((p: AtHeight) =>
+    sqlite.deleteFrom('sandbox_block').where('chain', '=', p.chain).where('height', '>', p.height),
+  ),
+  addTransaction: statement((p: OfChain & { txid: string; raw: string; inputs: string; createdAt: number }) =>
+    sqlite.insertInto('sandbox_tx').values({
+      chain: p.chain,
+      txid: p.txid,
+      raw: p.raw,
+      inputs: p.inputs,
+      block_height: null,
+      created_at: p.createdAt,
+    }),
+  ),
+  removeTransaction: statement((p: OfTransaction) => sqlite.deleteFrom('sandbox_tx').where('id', '=', p.id)),
+  removeOutputsOf: statement((p: OfTransaction) => sqlite.deleteFrom('sandbox_output').where('tx_id', '=', p.id)),
+  forgetRaw: statement((p: OfTransaction) =>
+    sqlite.updateTable('sandbox_tx').set({ raw: null }).where('id', '=', p.id),
+  ),
+  confirm: statement((p: AtHeight & { lastId: number }) =>
+    sqlite
+      .updateTable('sandbox_tx')
+      .set({ block_height: p.height })
+      .where('chain', '=', p.chain)
+      .where('block_height', 'is', null)
+      .where('id', '<=', p.lastId),
+  ),
+  unconfirmAbove: statement((p: AtHeight) =>
+    sqlite
+      .updateTable('sandbox_tx')
+      .set({ block_height: null })
+      .where('chain', '=', p.chain)
+      .where('block_height', '>', p.height),
+  ),
+  addOutput: statement((p: OfChain & OutputRow) =>
+    sqlite.insertInto('sandbox_output').values({
+      chain: p.chain,
+      outpoint: p.outpoint,
+      tx_id: p.tx_id,
+      script: p.script,
+      asset: p.asset,
+      units: p.units,
+      spent_by: p.spent_by,
+    }),
+  ),
+  removeOutput: statement((p: OfOutpoint) =>
+    sqlite.deleteFrom('sandbox_output').where('chain', '=', p.chain).where('outpoint', '=', p.outpoint),
+  ),
+  setSpentBy: statement((p: OfOutpoint & { by: number | null }) =>
+    sqlite
+      .updateTable('sandbox_output')
+      .set({ spent_by: p.by })
+      .where('chain', '=', p.chain)
+      .where('outpoint', '=', p.outpoint),
+  ),
+};

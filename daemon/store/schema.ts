@@ -1,0 +1,212 @@
+/**
+ * The shape of every table, for Kysely. Units and fiat amounts are decimal text (SQLite's integers overflow at 9.22 ETH
+ * in wei), times are milliseconds since 1970, booleans are 0 or 1.
+ */
+import type { Generated } from 'kysely';
+
+export type Schema = {
+  business: {
+    id: Generated<number>;
+    uuid: string;
+    name: string;
+    network: string;
+    time_zone: string;
+    account_no: number;
+    created_at: number;
+  };
+  business_asset: { business_id: number; asset: string; enabled: number };
+  api_key: {
+    id: Generated<number>;
+    business_id: number;
+    name: string;
+    hash: Uint8Array;
+    hint: string;
+    scopes: string;
+    created_at: number;
+    last_used_at: number | null;
+    revoked_at: number | null;
+  };
+  client: {
+    id: Generated<number>;
+    public_id: string;
+    business_id: number;
+    name: string;
+    origins: string;
+    url_hosts: string;
+    created_at: number;
+    revoked_at: number | null;
+  };
+  account: {
+    id: Generated<number>;
+    business_id: number;
+    chain_key: string;
+    key: string;
+    next_index: number;
+    birthday: number | null;
+  };
+  target: {
+    id: Generated<number>;
+    account_id: number;
+    chain_key: string;
+    branch: number;
+    idx: number;
+    script: Uint8Array;
+    address: string;
+    invoice_id: number | null;
+  };
+  invoice: {
+    id: Generated<number>;
+    uuid: string;
+    slug: string;
+    business_id: number;
+    origin: string;
+    amount: string;
+    tolerance: string;
+    currency: string;
+    crypto: string;
+    status: string;
+    due_at: number;
+    check_at: number | null;
+    close_url: string | null;
+    redirect_url: string | null;
+    webhook_url: string | null;
+    automatic_redirect: number;
+    created_at: number;
+    updated_at: number;
+    deleted_at: number | null;
+  };
+  payment: {
+    invoice_id: number;
+    chain_key: string;
+    asset: string;
+    target_id: number;
+    address: string;
+    status: string;
+    deadline_at: number;
+    check_at: number | null;
+    quote_rate: string;
+    quote_amount: string;
+    quote_issued_at: number;
+    quote_ends_at: number;
+    rates: string;
+    received: string;
+    confirmed: string;
+    seen_value: string;
+    confirmed_value: string;
+    flags: number;
+    created_at: number;
+    updated_at: number;
+  };
+  past_quote: { invoice_id: number; issued_at: number; ends_at: number; rate: string };
+  credit: {
+    id: Generated<number>;
+    chain_key: string;
+    outpoint: string;
+    txid: string;
+    target_id: number;
+    account_id: number;
+    invoice_id: number | null;
+    asset: string;
+    units: string;
+    inputs: string;
+    block_height: number | null;
+    block_hash: string | null;
+    block_time: number | null;
+    first_seen_at: number;
+    value: string | null;
+    usd_value: string | null;
+    required: number;
+    maturity: number;
+    locked: number;
+    replaceable: number;
+    /** 1 while it has the confirmations that it needs to pay. */
+    confirmed: number;
+    /** 1 while no further block on top can change anything about it. */
+    settled: number;
+    /** 1 while its units are in the running total of `balance`. */
+    counted: number;
+    gone: number;
+    claim: string | null;
+    spent_txid: string | null;
+    spent_block_hash: string | null;
+    spent_block_height: number | null;
+  };
+  balance: { account_id: number; asset: string; units: string };
+  inbox: {
+    id: Generated<number>;
+    credit_id: number;
+    business_id: number;
+    invoice_id: number | null;
+    reason: string;
+    state: string;
+    created_at: number;
+    updated_at: number;
+  };
+  webhook: {
+    id: Generated<number>;
+    invoice_id: number;
+    url: string;
+    state: string;
+    created_at: number;
+  };
+  webhook_attempt: {
+    id: Generated<number>;
+    webhook_id: number;
+    by_operator: number;
+    started_at: number;
+    finished_at: number | null;
+    status: number | null;
+    error: string | null;
+  };
+  alert: {
+    id: Generated<number>;
+    kind: string;
+    subject: string;
+    message: string;
+    created_at: number;
+    seen_at: number | null;
+  };
+  chain_state: { chain_key: string; checkpoint: string; synced_at: number };
+  idempotency: {
+    business_id: number;
+    route: string;
+    key: string;
+    body_hash: Uint8Array;
+    status: number;
+    body: string;
+    created_at: number;
+    expires_at: number | null;
+  };
+  rate_snapshot: { at: number; body: string };
+  sandbox_block: { chain: string; height: number; hash: string; time: number };
+  sandbox_tx: {
+    id: Generated<number>;
+    chain: string;
+    txid: string;
+    raw: string | null;
+    inputs: string;
+    block_height: number | null;
+    created_at: number;
+  };
+  sandbox_output: {
+    chain: string;
+    outpoint: string;
+    /** 0 for a premined coin. */
+    tx_id: number;
+    script: Uint8Array;
+    asset: string;
+    units: string;
+    /** The transaction that spends it, unconfirmed or not. */
+    spent_by: number | null;
+  };
+  sandbox_chain: {
+    chain: string;
+    down: number;
+    /** Counts what was ever made on this chain, so that no two blocks or premined coins are alike. */
+    sequence: number;
+    /** Up to this height only blocks are kept whose transactions still matter. */
+    pruned: number;
+    /** How many rows `sandbox_tx` has of this chain: a running total. */
+    transactions: number;
+  };
+};

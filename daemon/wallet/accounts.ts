@@ -1,0 +1,84 @@
+/**
+ * From a seed to the public half of a chain's account: what a business watches with.
+ *
+ * BTC and LTC follow BIP-84 (m/84'/coin'/account'), BCH, ETH and BSC follow BIP-44 (m/44'/coin'/account'; an address
+ * is account/branch/index), Monero follows Ledger's convention. Coin types are SLIP-44's, ETH and BSC share 60, and
+ * every network but mainnet has coin type 1 on every chain, so that no test key can ever hold live money.
+ *
+ * Invariant: private keys stay in this module and are wiped before a function returns, as far as the language allows.
+ */
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { HARDENED_OFFSET, HDKey } from '@scure/bip32';
+import type { ChainId, Network } from '../domain/assets.ts';
+import type { AccountKey } from '../domain/chain.ts';
+import { assert } from '../domain/errors.ts';
+
+/** BIP-43 purpose, and the SLIP-44 coin type on mainnet. */
+const PATHS: Readonly<Record<ChainId, { purpose: 44 | 84; coin: number }>> = {
+  BTC: { purpose: 84, coin: 0 },
+  LTC: { purpose: 84, coin: 2 },
+  BCH: { purpose: 44, coin: 145 },
+  ETH: { purpose: 44, coin: 60 },
+  BSC: { purpose: 44, coin: 60 },
+  XMR: { purpose: 44, coin: 128 },
+};
+
+const TEST_COIN = 1;
+const ACCOUNT_MAX = 2 ** 31 - 1;
+
+/** The public half of account `account` (0 to 2^31 - 1) of a chain on a network. The seed stays the caller's to wipe. */
+export function accountKey(seed: Uint8Array, chain: ChainId, network: Network, account: number): AccountKey {
+  assert(Number.isInteger(account) && account >= 0 && account <= ACCOUNT_MAX, 'an account is from 0 to 2^31 - 1');
+  const { purpose, coin } = PATHS[chain];
+  const path = [purpose, network === 'mainnet' ? coin : TEST_COIN, account].map((index) => index + HARDENED_OFFSET);
+  if (chain === 'XMR') return withNode(seed, [...path, 0, 0], moneroAccount);
+  return withNode(seed, path, ({ publicKey, chainCode }) => {
+    assert(publicKey && chainCode, 'a derived node has its keys');
+    return { kind: 'secp256k1', publicKey: hex(publicKey), chainCode: hex(chainCode) };
+  });
+}
+
+/** BIP-32's fingerprint of the master key, 8 hex digits: names a wallet and gives nothing away. */
+export function masterFingerprint(seed: Uint8Array): string {
+  return withNode(seed, [], (node) => node.fingerprint.toString(16).padStart(8, '0'));
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+/** Runs `use` on the node at a path and wipes every private key on the way. */
+function withNode<T>(seed: Uint8Array, path: readonly number[], use: (node: HDKey) => T): T {
+  const nodes = [HDKey.fromMasterSeed(seed)];
+  try {
+    for (const index of path) nodes.push(last(nodes).deriveChild(index));
+    return use(last(nodes));
+  } finally {
+    for (const node of nodes) node.wipePrivateData();
+  }
+}
+
+function last(nodes: HDKey[]): HDKey {
+  const node = nodes.at(-1);
+  assert(node, 'a path has at least its master');
+  return node;
+}
+
+/**
+ * Ledger's convention: the keccak of the private key at m/44'/128'/account'/0/0 is the private spend key, the keccak of
+ * that the private view key (both little-endian, modulo the group's order). So the 24 words restore the same Monero
+ * wallet on a Ledger.
+ */
+function moneroAccount(node: HDKey): AccountKey {
+  assert(node.privateKey, 'a derived node has its private key');
+  const spend = moneroScalar(keccak_256(node.privateKey));
+  const spendBytes = ed25519.Point.Fn.toBytes(spend);
+  const view = ed25519.Point.Fn.toBytes(moneroScalar(keccak_256(spendBytes)));
+  spendBytes.fill(0);
+  return { kind: 'monero', privateViewKey: hex(view), publicSpendKey: ed25519.Point.BASE.multiply(spend).toHex() };
+}
+
+function moneroScalar(digest: Uint8Array): bigint {
+  const value = BigInt(`0x${hex(digest.reverse())}`);
+  digest.fill(0);
+  return ed25519.Point.Fn.create(value);
+}

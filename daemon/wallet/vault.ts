@@ -1,0 +1,188 @@
+/**
+ * The vault: one file that holds the words, encrypted with AES-256-GCM under a key that scrypt makes from a passphrase
+ * (or, for the sandbox's throw-away wallet, under a random key given directly).
+ *
+ * The file is JSON: `header` says how to open it and is authenticated with the contents, `box` is ciphertext and tag,
+ * `checksum` tells damage from a wrong passphrase before either is tried.
+ *
+ * Invariant: a vault exists wholly or not at all, and is never overwritten. The passphrase and the words are in no
+ * error.
+ */
+import { createCipheriv, createDecipheriv, hash, randomBytes, scrypt } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { Rejected } from '../domain/errors.ts';
+import { isMissing, writeOnce } from './files.ts';
+
+export type VaultSecret = {
+  /** The words in their one form (`parseWords`). */
+  mnemonic: string;
+  /** The BIP-39 passphrase; empty for none. */
+  passphrase: string;
+};
+
+/** A passphrase (scrypt), or a random key of 32 bytes that is used as it is. */
+export type VaultLock = string | Uint8Array;
+
+const KEY_BYTES = 32;
+const SALT_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const PASSPHRASE_CHARS_MIN = 8;
+const PASSPHRASE_CHARS_MAX = 1_000;
+const FILE_BYTES_MAX = 16_384;
+
+/** The contents are padded to this, so that their length does not tell 12 words from 24. */
+const CONTENTS_BYTES_MIN = 512;
+
+/** 0.3 s and 128 MiB of a guesser's machine for every guess. */
+const SCRYPT = { N: 2 ** 17, r: 8, p: 1 };
+
+/** What a file may ask of this machine before its contents have been authenticated. */
+const SCRYPT_MEMORY_BYTES_MAX = 2 ** 30;
+const SCRYPT_PASSES_MAX = 4;
+
+const powerOfTwo = z
+  .int()
+  .min(2)
+  .refine((n) => Number.isInteger(Math.log2(n)));
+const base64 = z.string().refine((text) => Buffer.from(text, 'base64').toString('base64') === text);
+
+const Scrypt = z
+  .strictObject({
+    name: z.literal('scrypt'),
+    N: powerOfTwo,
+    r: z.int().min(1),
+    p: z.int().min(1).max(SCRYPT_PASSES_MAX),
+    salt: base64,
+  })
+  .refine(({ N, r }) => 128 * N * r <= SCRYPT_MEMORY_BYTES_MAX);
+
+const Header = z.strictObject({
+  format: z.literal('countinghouse-vault'),
+  version: z.literal(1),
+  fingerprint: z.string().regex(/^[0-9a-f]{8}$/),
+  /** `none`: the key lies in a file of its own. */
+  kdf: z.union([Scrypt, z.strictObject({ name: z.literal('none') })]),
+  cipher: z.strictObject({
+    name: z.literal('aes-256-gcm'),
+    nonce: base64.refine((text) => Buffer.from(text, 'base64').length === NONCE_BYTES),
+  }),
+});
+type Header = z.infer<typeof Header>;
+
+const VaultFile = z.strictObject({ header: Header, box: base64, checksum: z.string() });
+type VaultFile = z.infer<typeof VaultFile>;
+
+const Contents = z.strictObject({ mnemonic: z.string(), passphrase: z.string() });
+
+/**
+ * Writes a new vault (mode 0600) and returns when it is on the disk. `fingerprint` is stored in clear. Throws
+ * `Rejected`: `vault.weak_passphrase` (under 8 or over 1,000 characters), `vault.exists`.
+ */
+export async function createVault(
+  file: string,
+  secret: VaultSecret,
+  lock: VaultLock,
+  fingerprint: string,
+): Promise<void> {
+  if (typeof lock === 'string' && (lock.length < PASSPHRASE_CHARS_MIN || lock.length > PASSPHRASE_CHARS_MAX)) {
+    throw new Rejected('vault.weak_passphrase', 'The passphrase must have at least 8 characters', 'passphrase');
+  }
+  const header: Header = {
+    format: 'countinghouse-vault',
+    version: 1,
+    fingerprint,
+    kdf:
+      typeof lock === 'string'
+        ? { name: 'scrypt', ...SCRYPT, salt: randomBytes(SALT_BYTES).toString('base64') }
+        : { name: 'none' },
+    cipher: { name: 'aes-256-gcm', nonce: randomBytes(NONCE_BYTES).toString('base64') },
+  };
+  const key = await keyOf(header, lock);
+  const contents = Buffer.from(JSON.stringify(secret).padEnd(CONTENTS_BYTES_MIN));
+  const cipher = createCipheriv('aes-256-gcm', key, Buffer.from(header.cipher.nonce, 'base64'));
+  cipher.setAAD(Buffer.from(JSON.stringify(header)));
+  const box = Buffer.concat([cipher.update(contents), cipher.final(), cipher.getAuthTag()]).toString('base64');
+  key.fill(0);
+  contents.fill(0);
+  const text = `${JSON.stringify({ header, box, checksum: checksumOf({ header, box }) }, null, 2)}\n`;
+  if (!(await writeOnce(file, text))) throw new Rejected('vault.exists', 'There is a wallet already');
+}
+
+/**
+ * The secret of a vault. Throws `Rejected`: `vault.missing`, `vault.corrupted` (damaged, or of a version that this
+ * program does not know), `vault.passphrase` (wrong, or somebody forged the file).
+ */
+export async function openVault(file: string, lock: VaultLock): Promise<VaultSecret> {
+  const { header, box } = await readVault(file);
+  const key = await keyOf(header, lock);
+  const bytes = Buffer.from(box, 'base64');
+  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(header.cipher.nonce, 'base64'));
+  decipher.setAAD(Buffer.from(JSON.stringify(header)));
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  const contents = decipher.update(bytes.subarray(0, -TAG_BYTES));
+  try {
+    decipher.final();
+    return Contents.parse(JSON.parse(contents.toString()));
+  } catch {
+    throw new Rejected('vault.passphrase', 'The passphrase does not open this wallet', 'passphrase');
+  } finally {
+    key.fill(0);
+    contents.fill(0);
+  }
+}
+
+/** The fingerprint in a vault's header, without opening it. Throws `Rejected` like `openVault`. */
+export async function vaultFingerprint(file: string): Promise<string> {
+  return (await readVault(file)).header.fingerprint;
+}
+
+async function readVault(file: string): Promise<VaultFile> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) throw new Rejected('vault.missing', 'There is no wallet yet');
+    throw error;
+  }
+  const vault = text.length <= FILE_BYTES_MAX ? parseVault(text) : null;
+  if (!vault || vault.checksum !== checksumOf(vault)) {
+    throw new Rejected('vault.corrupted', 'The wallet file is damaged: restore it from a backup or from the words');
+  }
+  return vault;
+}
+
+function parseVault(text: string): VaultFile | null {
+  try {
+    const vault = VaultFile.parse(JSON.parse(text));
+    return Buffer.from(vault.box, 'base64').length > TAG_BYTES ? vault : null;
+  } catch {
+    return null;
+  }
+}
+
+function checksumOf({ header, box }: { header: Header; box: string }): string {
+  return hash('sha256', JSON.stringify({ header, box }));
+}
+
+const deriveKey = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(
+  scrypt,
+);
+
+/** Off the event loop. A passphrase counts in Unicode's form NFKC, so that every keyboard types the same one. */
+async function keyOf({ kdf }: Header, lock: VaultLock): Promise<Buffer> {
+  if (kdf.name === 'none') {
+    if (typeof lock === 'string' || lock.length !== KEY_BYTES) {
+      throw new Rejected('vault.passphrase', 'This wallet opens with a key file', 'passphrase');
+    }
+    return Buffer.from(lock);
+  }
+  if (typeof lock !== 'string' || lock.length > PASSPHRASE_CHARS_MAX) {
+    throw new Rejected('vault.passphrase', 'The passphrase does not open this wallet', 'passphrase');
+  }
+  const { N, r, p } = kdf;
+  const options = { N, r, p, maxmem: 2 * SCRYPT_MEMORY_BYTES_MAX };
+  return deriveKey(lock.normalize('NFKC'), Buffer.from(kdf.salt, 'base64'), KEY_BYTES, options);
+}

@@ -1,0 +1,77 @@
+/**
+ * The door to the merchant's wallet. What comes out are public account keys; words and seeds stay behind it, with one
+ * exception: new words are given to the operator's own process once, to be written down.
+ *
+ * Invariant: words are shown only when the vault that holds them is on the disk. A derivation takes the passphrase each
+ * time and keeps nothing. scrypt takes 0.3 s and 170 MB: call this from a process that ends, not from the daemon.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ChainId, Network } from '../domain/assets.ts';
+import type { AccountKey } from '../domain/chain.ts';
+import { Rejected } from '../domain/errors.ts';
+import { accountKey, masterFingerprint } from './accounts.ts';
+import { exists } from './files.ts';
+import { createWords, parseWords, seedOf } from './mnemonic.ts';
+import { createVault, openVault, vaultFingerprint } from './vault.ts';
+
+export const VAULT_FILE = 'wallet.json';
+
+export type NewWallet = {
+  /** The words of an existing wallet; without them new ones are made. */
+  words?: string;
+  /** BIP-39's passphrase, part of the seed: other than `passphrase` it is needed to restore. Default: none. */
+  mnemonicPassphrase?: string;
+  /** What opens the vault on this machine. */
+  passphrase: string;
+};
+
+/**
+ * Makes the wallet of this folder (created when missing). `words` come back only when they are new. Throws `Rejected`:
+ * `vault.exists`, `vault.weak_passphrase`, and `mnemonic.*` for bad words.
+ */
+export async function createWallet(
+  folder: string,
+  wallet: NewWallet,
+): Promise<{ words?: string[]; fingerprint: string }> {
+  const mnemonic = wallet.words === undefined ? await createWords() : await parseWords(wallet.words);
+  const passphrase = wallet.mnemonicPassphrase ?? '';
+  const seed = await seedOf(mnemonic, passphrase);
+  const fingerprint = masterFingerprint(seed);
+  seed.fill(0);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await createVault(join(folder, VAULT_FILE), { mnemonic, passphrase }, wallet.passphrase, fingerprint);
+  return wallet.words === undefined ? { words: mnemonic.split(' '), fingerprint } : { fingerprint };
+}
+
+/**
+ * The public account keys of account number `account` (0 to 2^31 - 1) on these chains. Throws `Rejected`: `vault.missing`,
+ * `vault.corrupted`, `vault.passphrase`, and `wallet.sandbox` because the sandbox has a wallet of its own.
+ */
+export async function deriveAccounts<Chain extends ChainId>(
+  folder: string,
+  passphrase: string,
+  network: Network,
+  account: number,
+  chains: readonly Chain[],
+): Promise<Record<Chain, AccountKey>> {
+  if (network === 'sandbox') throw new Rejected('wallet.sandbox', 'The sandbox has a wallet of its own');
+  const secret = await openVault(join(folder, VAULT_FILE), passphrase);
+  const seed = await seedOf(secret.mnemonic, secret.passphrase);
+  try {
+    const keys = chains.map((chain) => [chain, accountKey(seed, chain, network, account)] as const);
+    return Object.fromEntries(keys) as Record<Chain, AccountKey>;
+  } finally {
+    seed.fill(0);
+  }
+}
+
+/** Whether this folder holds a wallet. */
+export function hasWallet(folder: string): Promise<boolean> {
+  return exists(join(folder, VAULT_FILE));
+}
+
+/** BIP-32's fingerprint of the wallet's master key, 8 hex digits, without its passphrase. Throws `Rejected` `vault.*`. */
+export function walletFingerprint(folder: string): Promise<string> {
+  return vaultFingerprint(join(folder, VAULT_FILE));
+}

@@ -1,0 +1,65 @@
+/** What happens by the clock: forgotten invoices, expired answers, and the address pools. */
+import { type ScheduledTask, schedule } from 'node-cron';
+import type { App } from '../app/app.ts';
+import { expireAnswers } from '../app/idempotency.ts';
+import { cancelForgotten } from '../app/invoices.ts';
+import { fillPool } from '../app/pool.ts';
+
+const EVERY_MINUTE = '* * * * *';
+/** So many payments may take an address before the pools are looked at again. */
+const FILL_PAUSE_MS = 250;
+
+export class Jobs {
+  readonly #app: App;
+  #tasks: ScheduledTask[] = [];
+  #filling: Promise<void> | null = null;
+  #stopped = false;
+
+  constructor(app: App) {
+    this.#app = app;
+  }
+
+  start(): void {
+    this.#tasks = [schedule(EVERY_MINUTE, () => this.minute(), { noOverlap: true })];
+    this.fill();
+  }
+
+  /** What is done every minute. */
+  async minute(): Promise<void> {
+    try {
+      await this.#app.store.write((tx) => {
+        cancelForgotten(this.#app, tx);
+        expireAnswers(this.#app, tx);
+      });
+    } catch (error) {
+      this.#app.log.error({ error }, 'the minute’s work failed');
+    }
+  }
+
+  /** Fills every account's pool, unless that is under way. */
+  fill(): void {
+    if (this.#filling || this.#stopped) return;
+    this.#filling = this.#fillAll()
+      .catch((error: unknown) => {
+        if (!this.#stopped) this.#app.log.error({ error }, 'addresses could not be derived ahead');
+      })
+      .finally(() => {
+        this.#filling = null;
+      });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const task of this.#tasks) await task.destroy();
+    await this.#filling;
+  }
+
+  async #fillAll(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, FILL_PAUSE_MS).unref());
+    const size = this.#app.config.payments.addressPool;
+    for (const account of this.#app.directory.accounts()) {
+      if (this.#stopped) return;
+      await fillPool(this.#app, account, size, () => this.#stopped);
+    }
+  }
+}

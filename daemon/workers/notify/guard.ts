@@ -1,0 +1,199 @@
+/**
+ * Where a notification may go. The URL comes from a shop or, through the browser API, from anybody, so it must not
+ * make the appliance talk to its own ports, its nodes, or machines that only it can reach (server-side request
+ * forgery).
+ * Invariant: what is checked is what is connected to: the addresses that `checkTarget` gives back, and no others.
+ */
+import { networkInterfaces } from 'node:os';
+import ipaddr from 'ipaddr.js';
+
+export const URL_CHARS_MAX = 2_048;
+/** The most that DNS (RFC 1035) and SOCKS carry. */
+const HOST_CHARS_MAX = 253;
+
+export type Address = { address: string; family: 4 | 6 };
+
+/** All addresses of a name, or a rejection. */
+export type Resolve = (host: string) => Promise<readonly { address: string }[]>;
+
+export type TargetPolicy = {
+  /** "host:port" of not public places that the operator opened; IPv6 in brackets, lower case. */
+  allowHosts: readonly string[];
+  /** The ports that the daemon itself listens on. */
+  ownPorts: readonly number[];
+  /** "host:port" of everything that the daemon itself connects to: nodes, proxies. */
+  nodeHosts: readonly string[];
+  /** True when the invoice came from the merchant API; only then `allowHosts` counts. */
+  fromMerchant: boolean;
+  /** Whether a SOCKS proxy is configured, without which no .onion is reached. */
+  hasProxy: boolean;
+  resolve: Resolve;
+  /** The addresses of this machine's interfaces; by default the system's word at each call. */
+  localAddresses?: readonly string[];
+};
+
+/** `direct`: connect to one of `addresses`. `proxy`: the SOCKS proxy resolves the host. */
+export type CheckedTarget =
+  | { via: 'direct'; url: URL; addresses: readonly Address[] }
+  | { via: 'proxy'; url: URL; addresses: readonly [] };
+
+/** The notification must not be sent; the message says why, in words for the operator. */
+export class TargetRefused extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'TargetRefused';
+  }
+}
+
+/**
+ * The ranges that are not public (IANA's special-purpose registries, as ipaddr.js names them), in the operator's words,
+ * and whether the allow-list can open them. The tunnelling forms hide another address: nobody's shop needs them.
+ */
+const CLOSED_RANGES: Readonly<Record<string, { name: string; canOpen: boolean }>> = {
+  loopback: { name: 'loopback', canOpen: true },
+  private: { name: 'private', canOpen: true },
+  uniqueLocal: { name: 'private', canOpen: true },
+  deprecatedSiteLocal: { name: 'private', canOpen: true },
+  linkLocal: { name: 'link-local', canOpen: true },
+  carrierGradeNat: { name: 'carrier-grade NAT', canOpen: true },
+  unspecified: { name: 'unspecified', canOpen: false },
+  broadcast: { name: 'broadcast', canOpen: false },
+  multicast: { name: 'multicast', canOpen: false },
+  ipv4Mapped: { name: 'IPv4-mapped', canOpen: false },
+  '6to4': { name: '6to4', canOpen: false },
+  teredo: { name: 'Teredo', canOpen: false },
+  rfc6052: { name: 'NAT64', canOpen: false },
+  rfc6145: { name: 'IPv4-translated', canOpen: false },
+};
+const RESERVED = { name: 'reserved', canOpen: false };
+
+type Ip = ipaddr.IPv4 | ipaddr.IPv6;
+
+const isV6 = (ip: Ip): ip is ipaddr.IPv6 => ip.kind() === 'ipv6';
+
+/** An address as a URL, DNS or the system prints it; an IPv4-mapped one stays what it is. */
+function parseIp(text: string): Ip {
+  // getaddrinfo prints ::7f00:1 as "::127.0.0.1", which ipaddr.js takes for the mapped form; a URL has no dots in it.
+  const ambiguous = text.includes(':') && text.includes('.') && !text.includes('%');
+  return ipaddr.parse(ambiguous ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text);
+}
+
+/** Why an address is not public, or null when it is. Of IPv6 only 2000::/3 is: IANA has allocated nothing else. */
+function closedRange(ip: Ip): { name: string; canOpen: boolean } | null {
+  const range = ip.range();
+  if (range !== 'unicast') return CLOSED_RANGES[range] ?? RESERVED;
+  if (isV6(ip) && ((ip.parts[0] ?? 0) & 0xe000) !== 0x2000) return RESERVED;
+  return null;
+}
+
+/** The address with the mapped form undone and the zone left out: one spelling for each. */
+function canonical(ip: Ip): Ip {
+  if (isV6(ip) && ip.isIPv4MappedAddress()) return ip.toIPv4Address();
+  return isV6(ip) ? new ipaddr.IPv6(ip.parts) : ip;
+}
+
+/** One key for one place: the three names of this machine's loopback are the same. */
+function placeKey(host: string, port: number): string {
+  const bare = host.replace(/^\[|\]$/g, '').toLowerCase();
+  const name = ipaddr.isValid(bare) ? canonical(parseIp(bare)).toString() : bare;
+  return `${name === '127.0.0.1' || name === '::1' ? 'localhost' : name}:${port}`;
+}
+
+function splitHostPort(text: string): { host: string; port: number } {
+  const colon = text.lastIndexOf(':');
+  return { host: text.slice(0, colon), port: Number(text.slice(colon + 1)) };
+}
+
+const interfaceAddresses = (): string[] =>
+  Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((row) => row.address));
+
+/** Whether a connection to the address stays on this machine. */
+function isHere(ip: Ip, local: readonly string[]): boolean {
+  const plain = canonical(ip);
+  const range = plain.range();
+  if (range === 'loopback' || range === 'unspecified') return true;
+  const text = plain.toString();
+  return local.some((row) => ipaddr.isValid(row) && canonical(parseIp(row)).toString() === text);
+}
+
+/** A version 3 onion service (rend-spec-v3), with or without a name before it. The older ones ended in 2021. */
+const ONION = /^(?:[a-z0-9-]{1,63}\.){0,8}[a-z2-7]{56}\.onion$/;
+
+/** The URL by its own rules: scheme, length, no login. Its host loses a dot at the end, which would be another spelling. */
+function checkUrl(text: string): URL {
+  if (text.length > URL_CHARS_MAX) throw new TargetRefused(`the URL is longer than ${URL_CHARS_MAX} characters`);
+  if (!URL.canParse(text)) throw new TargetRefused('the URL is not valid');
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new TargetRefused('the URL is neither http nor https');
+  if (url.username || url.password) throw new TargetRefused('the URL holds a login');
+  url.hostname = url.hostname.replace(/\.+$/, '');
+  const { length } = url.hostname;
+  if (length === 0 || length > HOST_CHARS_MAX || url.hostname.endsWith('.'))
+    throw new TargetRefused('the URL has no valid host');
+  return url;
+}
+
+async function resolveHost(host: string, resolve: Resolve): Promise<Ip[]> {
+  const bare = host.replace(/^\[|\]$/g, '');
+  if (ipaddr.isValid(bare)) return [parseIp(bare)];
+  const found = await resolve(bare).catch(() => []);
+  const valid = found.filter((row) => ipaddr.isValid(row.address));
+  if (found.length === 0 || valid.length !== found.length) throw new TargetRefused('the host does not resolve');
+  return found.map((row) => parseIp(row.address));
+}
+
+/**
+ * Whether one of the nodes stands at this port and, by name, by address or on this same machine, at this host. A node
+ * that is configured by name is compared by address only where the address is not public: a provider's public address
+ * is often shared with thousands of shops behind the same content network.
+ */
+async function isNode(host: string, ips: readonly Ip[], port: number, policy: TargetPolicy, local: readonly string[]) {
+  const key = (ip: Ip): string => placeKey(ip.toString(), port);
+  const literal = new Set([placeKey(host, port), ...ips.map(key)]);
+  const closed = new Set(ips.filter((ip) => closedRange(ip) !== null || isHere(ip, local)).map(key));
+  const hereToo = ips.some((ip) => isHere(ip, local));
+  for (const node of policy.nodeHosts.map(splitHostPort)) {
+    if (node.port !== port) continue;
+    if (literal.has(placeKey(node.host, port))) return true;
+    if (closed.size === 0 || node.host.endsWith('.onion')) continue;
+    const nodeIps = await resolveHost(node.host, policy.resolve).catch(() => []);
+    if (nodeIps.some((ip) => closed.has(key(ip)) || (hereToo && isHere(ip, local)))) return true;
+  }
+  return false;
+}
+
+/**
+ * The target of a notification, checked now: its URL, and the addresses that may be connected to. Every address that
+ * the host resolves to must pass. Throws `TargetRefused`.
+ */
+export async function checkTarget(text: string, policy: TargetPolicy): Promise<CheckedTarget> {
+  const url = checkUrl(text);
+  const host = url.hostname;
+  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+  const local = policy.localAddresses ?? interfaceAddresses();
+  const onion = host.endsWith('.onion') || host === 'onion';
+  if (onion && !ONION.test(host)) throw new TargetRefused('the host is not a version 3 onion service');
+  if (onion && !policy.hasProxy) throw new TargetRefused('an onion service needs webhook.socks_proxy');
+  const ips = onion ? [] : await resolveHost(host, policy.resolve);
+
+  if (policy.ownPorts.includes(port) && ips.some((ip) => isHere(ip, local))) {
+    throw new TargetRefused("the target is one of the appliance's own ports");
+  }
+  if (await isNode(host, ips, port, policy, local)) throw new TargetRefused('the target is a configured node or proxy');
+  if (onion) return { via: 'proxy', url, addresses: [] };
+
+  const opened = new Set(policy.allowHosts.map(splitHostPort).map((at) => placeKey(at.host, at.port)));
+  for (const ip of ips) checkAddress(ip, host, port, opened, policy.fromMerchant);
+  return { via: 'direct', url, addresses: ips.map((ip) => ({ address: ip.toString(), family: isV6(ip) ? 6 : 4 })) };
+}
+
+function checkAddress(ip: Ip, host: string, port: number, opened: ReadonlySet<string>, fromMerchant: boolean): void {
+  const closed = closedRange(ip);
+  if (!closed) return;
+  const inner = closedRange(canonical(ip));
+  const listed = opened.has(placeKey(host, port)) || opened.has(placeKey(ip.toString(), port));
+  if (listed && fromMerchant && inner?.canOpen) return;
+  const why = listed && !fromMerchant ? '; webhook.allow_hosts holds for invoices of the merchant API only' : '';
+  throw new TargetRefused(`the address is ${closed.name}${why}`);
+}

@@ -1,0 +1,152 @@
+/**
+ * Sends one notification: a POST without a body. At most once: nothing here retries or follows a redirect.
+ * Invariant: it ends within its time whatever the other side does, connects only to addresses that the guard passed,
+ * and never throws.
+ */
+import { lookup as systemLookup } from 'node:dns/promises';
+import { type ClientRequest, request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { LookupFunction, Socket } from 'node:net';
+import { connect as tlsConnect } from 'node:tls';
+import { SocksClient, SocksClientError } from 'socks';
+import {
+  type Address,
+  type CheckedTarget,
+  checkTarget,
+  type Resolve,
+  type TargetPolicy,
+  TargetRefused,
+} from './guard.ts';
+
+/** The whole of a notification: resolving, connecting, TLS, the answer's head. */
+export const WEBHOOK_TIMEOUT_MS = 10_000;
+
+export type WebhookOptions = Omit<TargetPolicy, 'resolve' | 'hasProxy'> & {
+  /** "socks5://host:port", which carries what goes to .onion hosts. */
+  socksProxy: string | null;
+  /** By default the system's resolver. */
+  resolve?: Resolve;
+  timeoutMs?: number;
+  /** Ends the attempt early, as when the daemon stops. */
+  signal?: AbortSignal;
+};
+
+/** `status` of the answer, or null and, for the operator, the reason why there is none. `ms`: how long it took. */
+export type WebhookResult = { status: number | null; error: string | null; ms: number };
+
+const resolveBySystem: Resolve = (host) => systemLookup(host, { all: true });
+
+/** Answers every question with the checked addresses, so that a name cannot change between check and connection. */
+function pinned(addresses: readonly Address[]): LookupFunction {
+  return (_hostname, options, callback) => {
+    const [first] = addresses;
+    if (options.all) callback(null, [...addresses]);
+    else callback(null, first?.address ?? '', first?.family);
+  };
+}
+
+/** The promise, or the signal's reason as soon as it fires. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** A connection to the URL's host and port through the proxy, which resolves the name: it never reaches our DNS. */
+async function connectByProxy(url: URL, proxy: string, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
+  const { hostname, port } = new URL(proxy);
+  const connecting = SocksClient.createConnection({
+    command: 'connect',
+    proxy: { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), type: 5 },
+    destination: { host: url.hostname, port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)) },
+    timeout: timeoutMs,
+  });
+  // When the time is up first, a connection that still comes about has no owner.
+  connecting.then(({ socket }) => signal.aborted && socket.destroy()).catch(() => undefined);
+  return (await unlessAborted(connecting, signal)).socket;
+}
+
+/** The status of the answer to the POST. The rest of the answer is not read. */
+function post(target: CheckedTarget, tunnel: Socket | null, signal: AbortSignal): Promise<number> {
+  const { url } = target;
+  const secure = url.protocol === 'https:';
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const headers = { Host: url.host, 'User-Agent': 'Countinghouse', 'Content-Length': 0, Accept: '*/*' };
+  const connection = tunnel
+    ? { createConnection: () => (secure ? tlsConnect({ socket: tunnel, servername: url.hostname }) : tunnel) }
+    : { agent: false as const, lookup: pinned(target.addresses) };
+  const request: ClientRequest = (secure ? httpsRequest : httpRequest)(url, {
+    method: 'POST',
+    headers,
+    signal,
+    ...connection,
+  });
+  const answered = (status: number | undefined): void => {
+    resolve(status ?? 0);
+    request.destroy();
+  };
+  request.on('response', (response) => {
+    response.on('error', () => undefined);
+    answered(response.statusCode);
+  });
+  request.on('upgrade', (response, socket) => {
+    socket.destroy();
+    answered(response.statusCode);
+  });
+  request.on('error', (error) => reject(signal.aborted ? signal.reason : error));
+  request.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
+  request.end();
+  return promise;
+}
+
+const IN_WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was cut before an answer',
+  EPIPE: 'the connection was cut before an answer',
+  ETIMEDOUT: 'the host did not answer',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+};
+
+/** The failure in words of ours: nothing that the other side chose gets into the record. */
+function inWords(error: unknown, timeoutMs: number): string {
+  if (error instanceof TargetRefused) return `not sent: ${error.message}`;
+  if (error instanceof SocksClientError) return 'the proxy could not connect';
+  const { name, code } = error as { name?: string; code?: unknown };
+  if (name === 'TimeoutError') return `no answer within ${timeoutMs / 1_000} s`;
+  if (name === 'AbortError') return 'stopped before an answer';
+  if (typeof code !== 'string') return 'failed';
+  return IN_WORDS[code] ?? (code.startsWith('HPE_') ? 'the answer was not HTTP' : `failed: ${code}`);
+}
+
+/**
+ * Sends the notification to `url` once and tells how it went. Targets that the guard refuses are not connected to.
+ * Never throws and never takes longer than WEBHOOK_TIMEOUT_MS.
+ */
+export async function sendWebhook(url: string, options: WebhookOptions): Promise<WebhookResult> {
+  const started = performance.now();
+  const timeoutMs = options.timeoutMs ?? WEBHOOK_TIMEOUT_MS;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
+  const took = (): number => Math.round(performance.now() - started);
+  let tunnel: Socket | null = null;
+  try {
+    const policy = { ...options, hasProxy: options.socksProxy !== null, resolve: options.resolve ?? resolveBySystem };
+    const target = await unlessAborted(checkTarget(url, policy), signal);
+    if (target.via === 'proxy' && options.socksProxy !== null) {
+      tunnel = await connectByProxy(target.url, options.socksProxy, timeoutMs, signal);
+    }
+    const status = await unlessAborted(post(target, tunnel, signal), signal);
+    return { status, error: null, ms: took() };
+  } catch (error) {
+    return { status: null, error: inWords(error, timeoutMs), ms: took() };
+  } finally {
+    tunnel?.destroy();
+  }
+}

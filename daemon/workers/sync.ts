@@ -1,0 +1,132 @@
+/**
+ * One loop per chain: ask the adapter what is true now, apply it, again. Hints wake it early, failures slow it down, and
+ * a bug halts this chain alone, with an alert.
+ */
+
+import { raise } from '../app/alerts.ts';
+import type { App } from '../app/app.ts';
+import type { ChainRuntime } from '../app/chains.ts';
+import { beginChain, checkpointOf, ingest } from '../app/ingest.ts';
+import { Rejected, Unavailable } from '../domain/errors.ts';
+
+/** Without a hint the source is asked this often. */
+const POLL_MS = 10_000;
+const FAILED_RETRY_MS = 1_000;
+const FAILED_RETRY_MAX_MS = 30_000;
+
+export class SyncLoop {
+  readonly #app: App;
+  readonly #chain: ChainRuntime;
+  readonly #abort = new AbortController();
+  #wake: (() => void) | null = null;
+  #woken = false;
+  #failures = 0;
+  #running: Promise<void> | null = null;
+  #firstPass: (() => void)[] = [];
+
+  constructor(app: App, chain: ChainRuntime) {
+    this.#app = app;
+    this.#chain = chain;
+  }
+
+  /** Begins; resolves after the first pass, whatever came of it. */
+  start(): Promise<void> {
+    this.#chain.adapter.onHint(() => this.wake());
+    const first = new Promise<void>((resolve) => this.#firstPass.push(resolve));
+    this.#running = this.#run();
+    return first;
+  }
+
+  /** Makes the loop look at once. */
+  wake(): void {
+    this.#woken = true;
+    this.#wake?.();
+  }
+
+  /** Ends the loop and closes the adapter. */
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    this.wake();
+    await this.#running;
+    await this.#chain.adapter.close();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#abort;
+    while (!signal.aborted) {
+      let pauseMs = POLL_MS;
+      this.#woken = false;
+      try {
+        const more = await this.#pass();
+        this.#failures = 0;
+        if (more) pauseMs = 0;
+      } catch (error) {
+        if (signal.aborted) break;
+        if (!(error instanceof Unavailable || error instanceof Rejected)) {
+          await this.#halt(error);
+          break;
+        }
+        pauseMs = this.#failed(error);
+      }
+      this.#announce();
+      if (pauseMs > 0) await this.#pause(pauseMs);
+    }
+    this.#announce();
+  }
+
+  /** One step. True when there is more to fetch at once. */
+  async #pass(): Promise<boolean> {
+    const { adapter } = this.#chain;
+    const { signal } = this.#abort;
+    const since = checkpointOf(this.#app, this.#chain);
+    if (!since) {
+      await beginChain(this.#app, this.#chain, await adapter.begin(this.#birthday(), signal));
+      return true;
+    }
+    const beganAt = this.#app.now();
+    const update = await adapter.sync(since, signal);
+    if (update === null) return false;
+    const applied = await ingest(this.#app, this.#chain, update, beganAt);
+    return !applied || update.mempool !== 'complete';
+  }
+
+  /** Nothing before the oldest wallet on this chain concerns us. */
+  #birthday(): number | null {
+    const births = this.#app.directory
+      .accounts()
+      .filter((account) => account.chainKey === this.#chain.key)
+      .map((account) => account.birthday);
+    const known = births.filter((birth) => birth !== null);
+    return known.length === 0 ? null : Math.min(...known);
+  }
+
+  #failed(error: Unavailable | Rejected): number {
+    this.#failures++;
+    if (this.#failures === 1) this.#app.log.warn({ chain: this.#chain.key, reason: error.message }, 'chain is away');
+    return Math.min(FAILED_RETRY_MS * 2 ** Math.min(this.#failures - 1, 10), FAILED_RETRY_MAX_MS);
+  }
+
+  async #halt(error: unknown): Promise<void> {
+    this.#app.log.fatal({ chain: this.#chain.key, error }, 'the chain was halted by a bug');
+    this.#chain.syncedAt = 0;
+    await raise(this.#app, 'chain.halted', this.#chain.key, `${this.#chain.key} was halted by a bug: ${String(error)}`);
+  }
+
+  #pause(ms: number): Promise<void> {
+    if (this.#woken || this.#abort.signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(done, ms);
+      this.#wake = done;
+      const self = this;
+      function done(): void {
+        clearTimeout(timer);
+        self.#wake = null;
+        resolve();
+      }
+    });
+  }
+
+  #announce(): void {
+    for (const resolve of this.#firstPass.splice(0)) resolve();
+  }
+}

@@ -1,0 +1,78 @@
+/** Sends queued notifications, at most once each, a few at a time. */
+import type { App } from '../app/app.ts';
+import { recordAttempt, takeWebhooks, type WebhookAttempt } from '../app/webhooks.ts';
+import { sendWebhook, type WebhookOptions } from './notify/send.ts';
+
+const SENT_AT_ONCE_MAX = 16;
+const RETAKE_MS = 5_000;
+
+export class WebhookWorker {
+  readonly #app: App;
+  readonly #policy: Omit<WebhookOptions, 'fromMerchant' | 'signal'>;
+  readonly #abort = new AbortController();
+  readonly #sending = new Set<Promise<unknown>>();
+  #taking = false;
+  #again = false;
+
+  constructor(app: App, policy: Omit<WebhookOptions, 'fromMerchant' | 'signal'>) {
+    this.#app = app;
+    this.#policy = policy;
+  }
+
+  /** Looks for waiting notifications; called after the commit that queued one, and once at the start. */
+  wake(): void {
+    if (this.#taking) {
+      this.#again = true;
+      return;
+    }
+    this.#taking = true;
+    this.#take().catch((error: unknown) => {
+      this.#app.log.error({ error }, 'notifications could not be taken');
+      if (!this.#abort.signal.aborted) setTimeout(() => this.wake(), RETAKE_MS).unref();
+    });
+  }
+
+  /** Sends one attempt that was recorded, and records how it ended. */
+  async send(attempt: WebhookAttempt): Promise<{ status: number | null; error: string | null }> {
+    const { fromMerchant, url } = attempt;
+    const { status, error, ms } = await sendWebhook(url, {
+      ...this.#policy,
+      fromMerchant,
+      signal: this.#abort.signal,
+    });
+    await this.#app.store.write((tx) => recordAttempt(this.#app, tx, attempt.attemptId, { status, error }));
+    this.#app.log.info({ attempt: attempt.attemptId, status, reason: error, ms }, 'webhook attempted');
+    return { status, error };
+  }
+
+  /** Ends attempts under way and waits until how they ended is recorded. */
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await Promise.allSettled(this.#sending);
+  }
+
+  async #take(): Promise<void> {
+    try {
+      do {
+        this.#again = false;
+        const room = SENT_AT_ONCE_MAX - this.#sending.size;
+        if (room <= 0 || this.#abort.signal.aborted) return;
+        const taken = await this.#app.store.write((tx) => takeWebhooks(this.#app, tx, room));
+        for (const attempt of taken) this.#track(this.send(attempt));
+        if (taken.length === room) this.#again = true;
+      } while (this.#again && this.#sending.size < SENT_AT_ONCE_MAX);
+    } finally {
+      this.#taking = false;
+    }
+  }
+
+  #track(sending: Promise<unknown>): void {
+    const tracked = sending
+      .catch((error: unknown) => this.#app.log.error({ error }, 'a webhook attempt could not be recorded'))
+      .finally(() => {
+        this.#sending.delete(tracked);
+        this.wake();
+      });
+    this.#sending.add(tracked);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * What a store makes of an adapter's updates, in memory and by the rules alone: compare-and-set on the checkpoint; a
+ * credit in a block is undone only by that block leaving; an unconfirmed fact goes only when a complete view of the
+ * mempool does not mention it. Tests assert on what it says then, not on how an adapter came to tell it.
+ */
+import { expect } from 'vitest';
+import { type ChainAdapter, tipOf, type WatchList } from '../../daemon/chains/adapter.ts';
+import type { BlockId, ChainUpdate, Checkpoint, Credit, SpendSeen, Target } from '../../daemon/domain/chain.ts';
+
+const SYNCS_MAX = 60;
+
+export class FactBook implements WatchList {
+  checkpoint: Checkpoint = [];
+  readonly credits = new Map<string, Credit>();
+  readonly spends = new Map<string, SpendSeen>();
+  readonly #targets = new Map<string, number>();
+
+  watch(target: Target): number {
+    const id = this.#targets.size + 1;
+    this.#targets.set(Buffer.from(target.script).toString('hex'), id);
+    return id;
+  }
+
+  targetOf(script: Uint8Array): number | undefined {
+    return this.#targets.get(Buffer.from(script).toString('hex'));
+  }
+
+  isOurCoin(outpoint: string): boolean {
+    return this.credits.has(outpoint);
+  }
+
+  get tip(): BlockId {
+    return tipOf(this.checkpoint);
+  }
+
+  apply(update: ChainUpdate): void {
+    expect(update.since).toEqual(this.tip);
+    this.#checkCheckpoint(update);
+    const gone = new Set(update.orphaned.map(({ hash }) => hash));
+    for (const fact of [...this.credits.values(), ...this.spends.values()]) {
+      if (fact.block && gone.has(fact.block.hash)) fact.block = null;
+    }
+    for (const credit of update.credits) this.credits.set(credit.id, structuredClone(credit));
+    for (const spend of update.spends) this.spends.set(`${spend.outpoint}>${spend.txid}`, structuredClone(spend));
+    this.checkpoint = update.checkpoint;
+    if (update.mempool === 'unknown') return;
+    const told = new Set([
+      ...update.credits.map(({ id }) => id),
+      ...update.spends.map(({ outpoint, txid }) => `${outpoint}>${txid}`),
+    ]);
+    for (const [id, credit] of this.credits) if (!credit.block && !told.has(id)) this.credits.delete(id);
+    for (const [id, spend] of this.spends) if (!spend.block && !told.has(id)) this.spends.delete(id);
+  }
+
+  /** Rules that every update keeps by itself. */
+  #checkCheckpoint({ checkpoint, orphaned, credits, spends }: ChainUpdate): void {
+    expect(checkpoint.length).toBeGreaterThan(0);
+    expect(checkpoint.length).toBeLessThanOrEqual(120);
+    const heights = checkpoint.map(({ height }) => height);
+    expect(heights).toEqual(heights.map((_, i) => (heights[0] ?? 0) + i));
+    const kept = new Map(checkpoint.map(({ height, hash }) => [height, hash]));
+    for (const { height, hash } of orphaned) expect(kept.get(height)).not.toBe(hash);
+    const ids = [...credits.map(({ id }) => id), ...spends.map(({ outpoint, txid }) => `${outpoint}>${txid}`)];
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { block } of [...credits, ...spends]) {
+      if (block && block.height >= (heights[0] ?? 0)) expect(kept.get(block.height)).toBe(block.hash);
+    }
+  }
+
+  /** Syncs until the adapter's view is complete. Returns the updates that it took. */
+  async catchUp(adapter: ChainAdapter, signal: AbortSignal = AbortSignal.timeout(25_000)): Promise<ChainUpdate[]> {
+    const updates: ChainUpdate[] = [];
+    for (let i = 0; i < SYNCS_MAX; i++) {
+      const update = await adapter.sync(this.checkpoint, signal);
+      if (update) {
+        this.apply(update);
+        updates.push(update);
+        if (update.mempool === 'complete') return updates;
+      }
+      // Between two looks at a mempool an adapter may want to rest.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    throw new Error(`no complete view after ${SYNCS_MAX} syncs`);
+  }
+
+  /** What a target was paid: units, and the height of the block or null, in a fixed order. */
+  paid(targetId: number): { units: bigint; height: number | null }[] {
+    return [...this.credits.values()]
+      .filter((credit) => credit.targetId === targetId)
+      .map((credit) => ({ units: credit.amount.units, height: credit.block?.height ?? null }))
+      .sort((a, b) => (a.units < b.units ? -1 : Number(a.units > b.units)));
+  }
+
+  creditOf(targetId: number): Credit {
+    const [first, ...more] = [...this.credits.values()].filter((credit) => credit.targetId === targetId);
+    expect(more).toEqual([]);
+    if (!first) throw new Error(`nothing was paid to target ${targetId}`);
+    return first;
+  }
+
+  /** The transactions that spend an outpoint, with their block's height. */
+  spentBy(outpoint: string): { txid: string; height: number | null }[] {
+    return [...this.spends.values()]
+      .filter((spend) => spend.outpoint === outpoint)
+      .map(({ txid, block }) => ({ txid, height: block?.height ?? null }));
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * A whole daemon inside the test's process, on a data directory and a port of its own, with a clock that the test moves.
+ * Nothing leaves the machine: no rate source is asked.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog } from '../../daemon/log.ts';
+import { type Daemon, startDaemon } from '../../daemon/main.ts';
+
+export const QUIET_CONFIG = `
+port = 0
+[rates]
+sources = []
+[sandbox]
+block_seconds = 0
+[payments]
+address_pool = 20
+`;
+
+export type Answer<Body = Record<string, unknown>> = { status: number; headers: Headers; body: Body };
+
+export type TestDaemon = {
+  readonly dataDir: string;
+  readonly url: string;
+  readonly apiKey: string;
+  readonly clientId: string;
+  daemon: Daemon;
+  /** Calls the merchant API with the first key, unless other headers are given. */
+  call<Body = Record<string, unknown>>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer<Body>>;
+  /** Moves the daemon's clock forward. */
+  advance(ms: number): void;
+  now(): number;
+  /** Stops the daemon and starts it again on the same data. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export async function startTestDaemon(config = ''): Promise<TestDaemon> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'countinghouse-test-'));
+  await writeFile(join(dataDir, 'countinghouse.toml'), merge(QUIET_CONFIG, config));
+  let offset = 0;
+  const now = (): number => Date.now() + offset;
+  const start = (): Promise<Daemon> =>
+    startDaemon({ dataDir, now, log: createLog({ level: 'silent', format: 'json' }) });
+  const first = await start();
+  const { apiKey, clientId } = first.firstKeys!;
+  const self: TestDaemon = {
+    dataDir,
+    apiKey,
+    clientId,
+    daemon: first,
+    get url() {
+      return self.daemon.url;
+    },
+    now,
+    advance: (ms) => {
+      offset += ms;
+    },
+    async restart() {
+      await self.daemon.stop();
+      self.daemon = await start();
+    },
+    async stop() {
+      await self.daemon.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+    async call<Body>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+      const response = await fetch(`${self.url}/api/v1/merchant${path}`, {
+        method,
+        headers: {
+          'mb-api-key': apiKey,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, body: JSON.parse(text) as Body };
+    },
+  };
+  return self;
+}
+
+/** A test's own tables replace the quiet ones of the same name. */
+function merge(base: string, own: string): string {
+  const tables = new Set([...own.matchAll(/^\[([^\]]+)\]/gm)].map((match) => match[1]));
+  const kept = base.split(/^(?=\[)/m).filter((part) => !tables.has(/^\[([^\]]+)\]/.exec(part)?.[1] ?? ''));
+  // the keys without a table must stand before the first table
+  const [top, ...rest] = own.split(/^(?=\[)/m);
+  return [
+    kept[0],
+    top?.startsWith('[') ? '' : top,
+    ...kept.slice(1),
+    ...(top?.startsWith('[') ? [top] : []),
+    ...rest,
+  ].join('\n');
+}
+
+const WAIT_MS = 15_000;
+const LOOK_MS = 20;
+
+/** Waits until `look` gives something, and returns it. */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | null | undefined | false>,
+  ms = WAIT_MS,
+): Promise<T> {
+  const deadline = Date.now() + ms;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > deadline) throw new Error(`waited ${ms} ms in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}

@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  compareDays,
+  dayOf,
+  daysInMonth,
+  endOfDay,
+  isTimeZone,
+  parseDay,
+  toIso,
+} from '../../../daemon/domain/calendar.ts';
+
+describe('parseDay', () => {
+  it.each([
+    ['12/31/2030', { year: 2030, month: 12, day: 31 }],
+    ['1/2/2030', { year: 2030, month: 1, day: 2 }],
+    ['02/29/2028', { year: 2028, month: 2, day: 29 }],
+    ['02/29/2030', null],
+    ['02/30/2028', null],
+    ['13/01/2030', null],
+    ['00/10/2030', null],
+    ['04/31/2030', null],
+    ['31/12/2030', null],
+    ['2030-12-31', null],
+    ['12/31/30', null],
+    [' 12/31/2030', null],
+    ['12/31/2030 ', null],
+    ['', null],
+  ])('%j', (text, expected) => expect(parseDay(text)).toEqual(expected));
+});
+
+describe('the end of a day', () => {
+  it.each([
+    ['UTC', '2026-11-30T23:59:59.000000Z'],
+    ['Europe/Berlin', '2026-11-30T22:59:59.000000Z'],
+    ['America/New_York', '2026-12-01T04:59:59.000000Z'],
+    ['Asia/Kolkata', '2026-11-30T18:29:59.000000Z'],
+    ['Pacific/Kiritimati', '2026-11-30T09:59:59.000000Z'],
+  ])('of 30 November 2026 in %s is %s', (zone, expected) => {
+    expect(toIso(endOfDay({ year: 2026, month: 11, day: 30 }, zone))).toBe(expected);
+  });
+
+  it.each([
+    // the clocks go back at 03:00 on 25 October 2026, forward at 02:00 on 29 March
+    [{ year: 2026, month: 10, day: 24 }, '2026-10-24T21:59:59.000000Z'],
+    [{ year: 2026, month: 10, day: 25 }, '2026-10-25T22:59:59.000000Z'],
+    [{ year: 2026, month: 3, day: 28 }, '2026-03-28T22:59:59.000000Z'],
+    [{ year: 2026, month: 3, day: 29 }, '2026-03-29T21:59:59.000000Z'],
+  ])('%o around a change of the clocks in Berlin', (day, expected) => {
+    expect(toIso(endOfDay(day, 'Europe/Berlin'))).toBe(expected);
+  });
+
+  it('lies in that day, and a second later does not', () => {
+    const zones = ['UTC', 'Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe', 'Asia/Tokyo'];
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...zones),
+        fc.integer({ min: 2020, max: 2040 }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.integer({ min: 1, max: 28 }),
+        (zone, year, month, day) => {
+          const end = endOfDay({ year, month, day }, zone);
+          expect(dayOf(end, zone)).toEqual({ year, month, day });
+          expect(compareDays(dayOf(end + 1_000, zone), { year, month, day })).toBeGreaterThan(0);
+        },
+      ),
+    );
+  });
+});
+
+it('knows the days of months', () => {
+  expect([1, 2, 3, 4, 9, 12].map((month) => daysInMonth(2027, month))).toEqual([31, 28, 31, 30, 30, 31]);
+  expect([2000, 2028, 2100].map((year) => daysInMonth(year, 2))).toEqual([29, 29, 28]);
+});
+
+it('writes instants with six digits of a second', () => {
+  expect(toIso(Date.UTC(2026, 10, 21, 3, 4, 5, 67))).toBe('2026-11-21T03:04:05.067000Z');
+});
+
+it('knows time zones', () => {
+  expect(['UTC', 'Europe/Berlin', 'Mars/Olympus', ''].map(isTimeZone)).toEqual([true, true, false, false]);
+});
