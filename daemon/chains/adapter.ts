@@ -2,8 +2,9 @@
  * The one interface between the program and a chain. An adapter reports what is true now; it keeps no state that a
  * restart would miss, decides nothing about payments, and reaches the store only through the lookups it is given.
  */
-import type { AccountKey, BlockId, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../domain/chain.ts';
+
 import type { ChainId, Network } from '../domain/assets.ts';
+import type { AccountKey, BlockId, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../domain/chain.ts';
 
 /** Lookups in the store's indexed tables: their cost does not grow with the number of rows. */
 export interface WatchList {

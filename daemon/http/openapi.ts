@@ -26,6 +26,9 @@ function fromZod(schema: z.ZodType): Json {
     },
   }) as Json;
   delete json.$schema;
+  const shape = schema instanceof z.ZodObject ? (schema.shape as Record<string, z.ZodType>) : {};
+  const required = Object.keys(shape).filter((name) => z.globalRegistry.get(shape[name]!)?.required === true);
+  if (required.length > 0) json.required = required;
   return json;
 }
 

@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NODE_MAJOR_MIN, SIGNALS, usableNodes } from './runtime.mjs';
 
-const PARENT_POLL_MS = 1000;
+const PARENT_POLL_MS = 250;
 const STOP_TIMEOUT_MS = 20_000;
 const SHELLS_MAX = 4;
 

@@ -22,9 +22,10 @@ export class Jobs {
   start(): void {
     this.#tasks = [schedule(EVERY_MINUTE, () => this.minute(), { noOverlap: true })];
     this.fill();
+    void this.minute();
   }
 
-  /** What is done every minute. */
+  /** What is done every minute, and at the start for what fell due meanwhile. */
   async minute(): Promise<void> {
     try {
       await this.#app.store.write((tx) => {

@@ -1,19 +1,12 @@
-/** The Core-RPC adapter on Bitcoin Core 28 and Bitcoin Cash Node, by their answers, and on nodes in trouble. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import http from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import type { ChainAdapter } from '../../daemon/chains/adapter.ts';
-import { type CoreOptions, coreAdapter } from '../../daemon/chains/utxo/core.ts';
-import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
+/** The Core-RPC adapter on Bitcoin Core 28 and Bitcoin Cash Node, by their answers. */
+import { describe, expect, it } from 'vitest';
+import { coreAdapter } from '../../daemon/chains/utxo/core.ts';
 import { type ChainControls, conformance, until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
 import { bchn, core28, type Dialect, errorsWith200 } from './fixtures/dialects.ts';
 import { FakeNode } from './fixtures/fake-node.ts';
+import { adapterOf, closeAfterEach, closeLater, nodeOf, ready, signal } from './fixtures/fake-setup.ts';
 import { testAccount } from './keys.ts';
-
-const signal = () => AbortSignal.timeout(25_000);
 
 async function controls(dialect: Dialect): Promise<ChainControls> {
   const node = await FakeNode.start(dialect);
@@ -49,36 +42,7 @@ for (const dialect of [core28, bchn, errorsWith200]) {
 }
 
 describe('Core RPC', () => {
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-  });
-
-  async function nodeOf(dialect: Dialect): Promise<FakeNode> {
-    const node = await FakeNode.start(dialect);
-    closing.push(() => node.close());
-    node.mine(20);
-    return node;
-  }
-
-  function adapterOf(node: FakeNode, book: FactBook, options: Partial<CoreOptions> = {}): ChainAdapter {
-    const { chain } = node.dialect;
-    const adapter = coreAdapter({ chain, network: 'regtest', url: node.url, watch: book, pollMs: 20, ...options });
-    closing.unshift(() => adapter.close());
-    return adapter;
-  }
-
-  /** A node, an adapter that has caught up with it, and a watched target. */
-  async function ready(dialect: Dialect, options: Partial<CoreOptions> = {}) {
-    const node = await nodeOf(dialect);
-    const book = new FactBook();
-    const adapter = adapterOf(node, book, options);
-    const target = await adapter.deriveTarget(testAccount, 0, 0);
-    const id = book.watch(target);
-    book.checkpoint = await adapter.begin(null, signal());
-    await book.catchUp(adapter);
-    return { node, book, adapter, target, id };
-  }
+  closeAfterEach();
 
   describe('of a BCH payment', () => {
     it.each([
@@ -178,11 +142,13 @@ describe('Core RPC', () => {
     const kept = new Map(node.mempool);
     node.mempool.clear();
     node.overrides.set('getmempoolinfo', () => ({ loaded: false, size: 0, bytes: 0, usage: 0 }));
+    const listings = () => node.calls.get('getrawmempool') ?? 0;
+    const before = listings();
     await until(async () => {
       const update = await adapter.sync(book.checkpoint, signal());
       if (update) book.apply(update);
-      return update?.credits.length === 0;
-    }, 'an update without the payment');
+      return update?.credits.length === 0 && listings() > before;
+    }, 'an update after a listing without the payment');
     expect(book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
     for (const [txid, transaction] of kept) node.mempool.set(txid, transaction);
     node.overrides.clear();
@@ -239,160 +205,83 @@ describe('Core RPC', () => {
     await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/another block/);
   });
 
-  describe('a pruning node', () => {
-    it('is rejected for a birthday before what it keeps, with what to change', async () => {
-      const node = await nodeOf(core28);
-      const info = node.answer('getblockchaininfo', []) as object;
-      node.overrides.set('getblockchaininfo', () => ({ ...info, pruned: true, pruneheight: 12 }));
-      const adapter = adapterOf(node, new FactBook());
-      const refusal = adapter.begin(0, signal());
-      await expect(refusal).rejects.toThrow(Rejected);
-      await expect(refusal).rejects.toThrow(/deleted the blocks from 1 to 11.*\[networks\.regtest\.BTC\] core_rpc/);
-      expect((await adapter.begin(null, signal())).at(-1)?.height).toBe(20);
-    });
-
-    it('that deleted a block before it was read raises an alarm', async () => {
+  describe('while the node reorganises under its eyes', () => {
+    it('never mixes two branches in an update', async () => {
       const { node, book, adapter } = await ready(core28);
-      node.mine(3);
-      node.overrides.set('getblock', () => FakeNode.failure(-1, 'Block not available (pruned data)'));
-      await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/ALERT: block [0-9a-f]{64} is pruned/);
+      node.mine(2);
+      const [old] = node.blocks.slice(21);
+      node.reorg(2, false);
+      const served = new Map([...node.blocks, ...(old ? [old] : [])].map(({ hash, bytes }) => [hash, bytes]));
+      // The first of the new heights is still answered from the old branch.
+      node.overrides.set('getblockhash', ([height]) => (height === 21 ? old?.hash : undefined));
+      node.overrides.set('getblock', ([hash]) => served.get(String(hash))?.toString('hex'));
+      const update = await adapter.sync(book.checkpoint, signal());
+      expect(update?.checkpoint.at(-1)).toEqual({ height: 21, hash: old?.hash });
+      expect(update?.mempool).toBe('unknown');
+      if (update) book.apply(update);
+      node.overrides.clear();
+      await book.catchUp(adapter);
+      expect(book.checkpoint).toEqual(node.blocks.map(({ hash }, height) => ({ height, hash })));
+    });
+
+    it('begins on one branch', async () => {
+      const node = await nodeOf(core28);
+      node.overrides.set('getblockhash', ([height]) => {
+        const hash = node.blocks[Number(height)]?.hash;
+        if (height === 18) {
+          node.overrides.clear();
+          node.reorg(5, false);
+        }
+        return hash;
+      });
+      const checkpoint = await adapterOf(node, new FactBook()).begin(null, signal());
+      expect(checkpoint).toEqual(node.blocks.map(({ hash }, height) => ({ height, hash })));
+    });
+
+    it('notices that another node has taken over in the middle of an update', async () => {
+      const { node, book, adapter } = await ready(core28, { pollMs: 60_000 });
+      node.send([{ units: 1n, script: Buffer.from('6a', 'hex') }]);
+      node.overrides.set('getrawmempool', () => {
+        node.overrides.set('getblockhash', () => 'ee'.repeat(32));
+        node.dropConnectionsSoon();
+        return undefined;
+      });
+      await expect(book.catchUp(adapter)).rejects.toThrow(/another chain: its first block is eeee/);
     });
   });
 
-  it('tells a BCH node from a BTC one, although their first blocks are the same', async () => {
-    const node = await nodeOf(bchn);
-    const adapter = adapterOf(node, new FactBook(), { chain: 'BTC' });
-    await expect(adapter.begin(null, signal())).rejects.toThrow(
-      /^\[networks\.regtest\.BTC\] core_rpc points at a node of another chain: it does not know BTC addresses/,
-    );
-  });
-
-  it('notices that another node answers after a reconnect, and when the right one is back', async () => {
+  it('looks at the mempool again when it is sent back to an older checkpoint, as for new addresses', async () => {
     const { node, book, adapter } = await ready(core28);
-    await node.close();
-    const impostor = new FakeNode(bchn);
-    impostor.port = node.port;
-    await impostor.listen();
-    closing.push(() => impostor.close());
-    await until(() => /another chain/.test(adapter.health().error ?? ''), 'the other node to be noticed');
-    await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/another chain/);
-    await impostor.close();
-    await node.listen();
-    await until(() => adapter.health().error === null, 'the right node to be noticed');
+    const older = book.checkpoint.slice(0, -1);
+    const target = await adapter.deriveTarget(testAccount, 0, 99);
+    node.send([{ units: 7_000n, script: target.script }]);
     await book.catchUp(adapter);
+    const id = book.watch(target);
+    book.checkpoint = older;
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
   });
 
-  it('reads the cookie file anew when the node was restarted', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'cookie-'));
-    closing.push(() => rm(folder, { recursive: true }));
-    const cookieFile = join(folder, '.cookie');
-    const node = await nodeOf(core28);
-    const url = `http://127.0.0.1:${node.port}`;
-    node.login = '__cookie__:first';
-    const adapter = adapterOf(node, new FactBook(), { url, cookieFile });
-    await expect(adapter.begin(null, signal())).rejects.toThrow(/cookie file cannot be read \(ENOENT\)/);
-    await writeFile(cookieFile, '__cookie__:first\n');
-    expect((await adapter.begin(null, signal())).at(-1)?.height).toBe(20);
-    node.login = '__cookie__:second';
-    await expect(adapter.begin(null, signal())).rejects.toThrow(/refuses the user name or password/);
-    await writeFile(cookieFile, '__cookie__:second');
-    expect((await adapter.begin(null, signal())).at(-1)?.height).toBe(20);
+  it('reads no more than a bounded number of bytes in a step', async () => {
+    const { node, book, adapter } = await ready(core28);
+    const large = {
+      inputs: [{ txid: 'ab'.repeat(32), vout: 0 }],
+      outputs: [{ units: 1n, script: Buffer.alloc(4_300_000) }],
+    };
+    for (let i = 0; i < 5; i++) node.addBlock([large]);
+    const updates = await book.catchUp(adapter);
+    expect(updates[0]?.checkpoint.at(-1)?.height).toBe(24);
+    expect(book.tip.height).toBe(25);
   });
 
-  it.each([
-    { login: 'user:p%40ss%3A%25', sent: 'user:p@ss:%' },
-    { login: 'us%20er:%zz', sent: 'us%20er:%zz', decoded: 'us er:%zz' },
-  ])('sends the credentials $login decoded', async ({ login, sent, decoded }) => {
-    const node = await nodeOf(core28);
-    node.login = decoded ?? sent;
-    const url = `http://${login}@127.0.0.1:${node.port}`;
-    expect(await adapterOf(node, new FactBook(), { url }).begin(null, signal())).toHaveLength(21);
-  });
-
-  it('refuses an address that is none, without quoting it', () => {
-    const open = (url: string) => () => coreAdapter({ chain: 'BTC', network: 'mainnet', url, watch: new FactBook() });
-    for (const url of ['user:secret@localhost:1', 'ftp://user:secret@localhost', 'http://user:secret@']) {
-      expect(open(url)).toThrow('[networks.mainnet.BTC] core_rpc must have the form http://user:password@host:port');
-      expect(open(url)).not.toThrow(/secret/);
-    }
-  });
-
-  it.each<{ title: string; status: number; body: string; says: RegExp }>([
-    {
-      title: 'warming up',
-      status: 500,
-      body: '{"result":null,"error":{"code":-28,"message":"Loading block index…"},"id":0}',
-      says: /starting \(Loading block index…\)/,
-    },
-    { title: 'overloaded', status: 503, body: 'Work queue depth exceeded', says: /overloaded/ },
-    { title: 'overloaded (older)', status: 500, body: 'Work queue depth exceeded', says: /overloaded/ },
-    { title: 'not letting us in', status: 403, body: '', says: /rpcallowip/ },
-    {
-      title: 'no node at all',
-      status: 200,
-      body: '<html>hello</html>',
-      says: /no JSON-RPC is spoken at 127\.0\.0\.1:\d+ \(HTTP 200\)/,
-    },
-    {
-      title: 'one that knows no batches',
-      status: 200,
-      body: '{"result":null,"error":{"code":-32600,"message":"no batches"},"id":0}',
-      says: /refuses a batch: no batches/,
-    },
-    { title: 'answering nonsense', status: 200, body: '[{"id":0},{"id":1}]', says: /no JSON-RPC/ },
-    {
-      title: 'of an unknown form',
-      status: 200,
-      body: '[{"id":0,"result":5},{"id":1,"result":5}]',
-      says: /form that is not known/,
-    },
-  ])('tells what is wrong with a node $title', async ({ status, body, says }) => {
-    const server = http.createServer((request, response) => {
-      request.resume().on('end', () => response.writeHead(status).end(body));
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    closing.push(async () => void server.close());
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    const url = `http://user:secret@127.0.0.1:${address.port}`;
-    const adapter = coreAdapter({ chain: 'BTC', network: 'regtest', url, watch: new FactBook(), pollMs: 20 });
-    closing.unshift(() => adapter.close());
-    const refusal = adapter.begin(null, signal());
-    await expect(refusal).rejects.toThrow(Unavailable);
-    await expect(refusal).rejects.toThrow(says);
-    await expect(refusal).rejects.not.toThrow(/secret/);
-    expect(adapter.health()).toMatchObject({ source: `127.0.0.1:${address.port}`, tip: null });
-    expect(adapter.health().error).toMatch(says);
-  });
-
-  it.each([
-    { chain: 'BTC' as const, hours: 2.9, lagging: false },
-    { chain: 'BTC' as const, hours: 3.1, lagging: true },
-    { chain: 'BCH' as const, hours: 3.1, lagging: false },
-    { chain: 'BCH' as const, hours: 4.1, lagging: true },
-  ])('on a public network calls a $chain tip $hours hours old lagging: $lagging', async ({ chain, hours, lagging }) => {
-    const node = await nodeOf(chain === 'BTC' ? core28 : bchn);
-    node.addBlock([], undefined, Math.floor(Date.now() / 1000 - hours * 3600));
-    const genesis = chain === 'BTC' ? '000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f' : undefined;
-    const first = genesis ?? '000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f';
-    node.overrides.set('getblockhash', ([height]) => (height === 0 ? first : undefined));
-    node.overrides.set('validateaddress', () => ({ isvalid: true }));
-    const adapter = adapterOf(node, new FactBook(), { network: 'mainnet' });
-    adapter.onHint(() => {});
-    await until(() => adapter.health().tipAgeMs !== null, 'the age of the tip');
-    expect(adapter.health()).toMatchObject({ lagging, error: null });
-  });
-
-  it('has no news from a node of a public network that is still downloading', async () => {
-    const { node, book } = await ready(core28);
-    const info = node.answer('getblockchaininfo', []) as object;
-    const first = '000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f';
-    node.overrides.set('getblockhash', ([height]) => (height === 0 ? first : undefined));
-    node.overrides.set('validateaddress', () => ({ isvalid: true }));
-    node.overrides.set('getblockchaininfo', () => ({ ...info, headers: 900_000, initialblockdownload: true }));
-    const adapter = adapterOf(node, book, { network: 'mainnet' });
-    expect(await adapter.sync(book.checkpoint, signal())).toBeNull();
-    expect(adapter.health().lagging).toBe(true);
-    await expect(adapter.begin(null, signal())).rejects.toThrow(/still downloading the chain \(20 of 900000 blocks\)/);
+  it('begins far enough before a birthday for the clocks of miners and the median of times', async () => {
+    const node = await FakeNode.start(core28);
+    closeLater(() => node.close());
+    const [start, step] = [1_700_000_000, 600];
+    for (let height = 1; height <= 200; height++) node.addBlock([], undefined, start + height * step);
+    const checkpoint = await adapterOf(node, new FactBook()).begin((start + 150 * step) * 1000, signal());
+    // The median time of 142 is the time of 137: the last one before 150 less two hours (138). Less eleven blocks.
+    expect(checkpoint.at(-1)).toEqual({ height: 131, hash: node.blocks[131]?.hash });
+    expect(checkpoint).toHaveLength(120);
   });
 });

@@ -71,7 +71,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('on a real litecoind'), () => {
     });
     afterAll(() => node?.remove());
 
-    it('says of a payment that signals no replacement that it is final, and of its child by a replaceable one not', async () => {
+    it('says of a payment whether it signals that it may be replaced', async () => {
       const book = new FactBook();
       const adapter = coreAdapter({ chain: 'LTC', network: 'regtest', url: node.url, watch: book, pollMs: 100 });
       const targets = [0, 1].map((index) => adapter.deriveTarget(testAccount, 0, index));

@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import http from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -119,14 +120,22 @@ export class Litecoind {
   }
 
   async rpc<T = Json>(method: string, params: Json[]): Promise<T> {
-    const response = await fetch(`http://127.0.0.1:${this.port}/`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${Buffer.from('user:p@ss:word').toString('base64')}` },
-      body: JSON.stringify({ jsonrpc: '1.0', id: 1, method, params }),
-    });
-    const { result, error } = (await response.json()) as { result: T; error: { message: string } | null };
+    const body = JSON.stringify({ jsonrpc: '1.0', id: 1, method, params });
+    const { result, error } = JSON.parse(await this.#post(body)) as { result: T; error: { message: string } | null };
     if (error) throw new Error(`${method}: ${error.message}`);
     return result;
+  }
+
+  /** On a connection of its own: the node waits for kept ones before it ends. */
+  #post(body: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: this.port, method: 'POST', auth: 'user:p@ss:word', agent: false };
+      const request = http.request(options, async (response) => {
+        resolve((await response.setEncoding('utf8').toArray()).join(''));
+      });
+      request.on('error', reject);
+      request.end(body);
+    });
   }
 
   newAddress(): Promise<string> {

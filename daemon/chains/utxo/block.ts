@@ -16,12 +16,11 @@ export class ParseError extends Error {
   }
 }
 
-/** Positions refer to the buffer that was parsed; scripts are views of it, not copies. */
 export type ParsedInput = { txid: string; vout: number };
 
 export type ParsedOutput = {
   units: bigint;
-  /** Without the token prefix, if it had one. */
+  /** Without the token prefix, if it had one. A view of the bytes that were parsed, not a copy. */
   script: Buffer;
   /** A CashToken output: its coin carries a token and must not be spent as plain money. */
   token: boolean;

@@ -235,9 +235,8 @@ class CoreAdapter implements ChainAdapter {
 /** What of a node's state calls for a sync whenever it changes. */
 const markOf = (state: NodeState): string => `${state.hash}:${state.downloading}`;
 
-/** Adds the mempool's facts, but for transactions that a block of the same update holds. */
+/** One list after the other; spreading long ones into a call would overflow its stack. */
 function append(found: Found, unconfirmed: Found): void {
-  const mined = new Set([...found.credits, ...found.spends].map(({ txid }) => txid));
-  for (const credit of unconfirmed.credits) if (!mined.has(credit.txid)) found.credits.push(credit);
-  for (const spend of unconfirmed.spends) if (!mined.has(spend.txid)) found.spends.push(spend);
+  for (const credit of unconfirmed.credits) found.credits.push(credit);
+  for (const spend of unconfirmed.spends) found.spends.push(spend);
 }

@@ -23,6 +23,7 @@ export const SANDBOX_SCHEMAS = {
     invoice_id: name('invoice id'),
     amount: z
       .unknown()
+      .optional()
       .refine(
         (value) => value === undefined || value === null || typeof value === 'string' || value instanceof JsonNumber,
         'The amount must be a decimal.',

@@ -30,6 +30,7 @@ const isGiven = (value: unknown): value is Given => value instanceof JsonNumber 
 /** A required amount of fiat with at most two decimals; how many its currency really has is checked afterwards. */
 const amount = z
   .unknown()
+  .optional()
   .superRefine((value, context) => {
     const fail = (message: string): void => context.addIssue({ code: 'custom', message });
     if (value === undefined || value === null || value === '') fail('The amount field is required.');
@@ -44,6 +45,7 @@ const amount = z
   })
   .transform((value) => value as Given)
   .meta({
+    required: true,
     description: 'In `currency`, at least the equivalent of 10 USD; at most 2 decimals, and 1,000,000,000.',
     override: { oneOf: [{ type: 'number' }, { type: 'string', pattern: '^\\d+(\\.\\d+)?$' }] },
   });
@@ -76,6 +78,7 @@ const TRUTHS = new Map<unknown, boolean>([
 const truth = (field: string) =>
   z
     .unknown()
+    .optional()
     .refine(
       (value) => value === undefined || value === null || TRUTHS.has(value),
       `The ${field} must be true or false.`,

@@ -6,26 +6,13 @@ import { clientOf, openBusiness, openClient, reviseClient } from '../../app/oper
 import { findBusiness, findClient, keyOf } from '../../app/operator/find.ts';
 import { decide, listInvoices, showInvoice, webhookView } from '../../app/operator/invoices.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
-import type { ChainId } from '../../domain/assets.ts';
-import type { AccountKey } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { allApiKeys, allClients } from '../../store/queries/businesses.ts';
 import { webhookById, webhooksBelow } from '../../store/queries/effects.ts';
 import { invoiceById } from '../../store/queries/invoices.ts';
+import { type Context, nextOf } from './context.ts';
 import { alertList, alertSeen, inboxList, status } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
-
-export type OperatorExtra = {
-  dataDir: string;
-  version: string;
-  /** Milliseconds since 1970. */
-  startedAt: number;
-  /** Sends a notification again and answers when the attempt has ended. Throws `Rejected('webhook.not_found')`. */
-  sendWebhook(id: number): Promise<{ status: number | null; error: string | null }>;
-  deriveSandboxAccounts(accountNo: number): Partial<Record<ChainId, AccountKey>>;
-};
-
-export type Context = { app: App; extra: OperatorExtra };
 
 type Methods = {
   readonly [M in Method]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
@@ -113,12 +100,6 @@ export const METHODS: Methods = {
     const { status: answer, error } = await extra.sendWebhook(id);
     return { status: answer, error, webhook: webhook(app, id) };
   },
-};
-
-/** Where the page after these rows begins: after a full one there may be more. */
-export const nextOf = (rows: readonly { id: number }[], limit: number): number | null => {
-  const last = rows.at(-1);
-  return rows.length === limit && last !== undefined && last.id > 1 ? last.id : null;
 };
 
 function webhook(app: App, id: number): Result<'webhook.list'>['webhooks'][number] {

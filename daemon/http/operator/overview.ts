@@ -6,7 +6,7 @@ import { toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { inboxBelow } from '../../store/queries/credits.ts';
 import { closeAlert, openAlerts } from '../../store/queries/effects.ts';
-import { type Context, nextOf } from './methods.ts';
+import { type Context, nextOf } from './context.ts';
 
 const MS_PER_SECOND = 1_000;
 

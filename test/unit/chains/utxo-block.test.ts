@@ -74,6 +74,29 @@ describe('blocks', () => {
     expect(() => [...transactionsOf(bytes, 'BTC')]).toThrow(ParseError);
   });
 
+  it('refuses a HogEx that is not the last', () => {
+    const [first, hogEx, last] = [
+      writeCoinbase(1, Buffer.of(0x6a)),
+      writeCoinbase(2, Buffer.of(0x6a)),
+      writeCoinbase(3, Buffer.of(0x6a)),
+    ];
+    const bytes = writeTransaction(hogEx);
+    const flagged = Buffer.concat([
+      bytes.subarray(0, 4),
+      bytesOf('0008'),
+      bytes.subarray(4, -4),
+      bytesOf('0000000000'),
+    ]);
+    const blockOf = (transactions: Buffer[], rest: string) => {
+      const block = writeBlock({ previous: '00'.repeat(32), timeSeconds: 1, salt: 1, transactions });
+      return Buffer.concat([block.bytes, bytesOf(rest)]);
+    };
+    const right = blockOf([writeTransaction(first), writeTransaction(last), flagged], '00');
+    expect([...transactionsOf(right, 'LTC')].map(({ hogEx: is }) => is)).toEqual([false, false, true]);
+    const wrong = blockOf([writeTransaction(first), flagged, writeTransaction(last)], '00');
+    expect(() => [...transactionsOf(wrong, 'LTC')]).toThrow(/not the last transaction/);
+  });
+
   it('refuses bytes after the last transaction', () => {
     const bytes = Buffer.concat([bytesOf(GENESIS), Buffer.of(0)]);
     expect(() => [...transactionsOf(bytes, 'BTC')]).toThrow('1 bytes after the last transaction');

@@ -309,7 +309,7 @@ describe('settle, for any facts', () => {
         arbitraryTerms.filter((t) => t.invoice === 'unpaid'),
         fc.array(fc.tuple(arbitraryFacts, arbitraryTime), { minLength: 1, maxLength: 5 }),
         (start, steps) => {
-          let current = start;
+          let current: Terms = start;
           let paid = 0;
           for (const [facts, time] of steps) {
             const result = run(current, facts, time);

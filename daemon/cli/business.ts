@@ -1,0 +1,181 @@
+/**
+ * `countinghouse business`: the merchant's shops.
+ *
+ * Invariant: of a wallet only the public account keys leave this process; the daemon is given neither words nor
+ * passphrase.
+ */
+import { type Command, Option } from 'commander';
+import type { Params, Result } from '../contract/operator.ts';
+import { clientText } from './clients.ts';
+import { action, list } from './commands.ts';
+import { EXIT, Failure, type Io } from './io.ts';
+import { newKeyText, SCOPES_HELP, scopesOf } from './keys.ts';
+import { day } from './parse.ts';
+import type { Session } from './session.ts';
+import { pairs, table } from './table.ts';
+import type { Unlocked, WalletOptions } from './wallet.ts';
+
+type Network = Params<'business.add'>['network'];
+type Business = Result<'business.list'>['businesses'][number];
+type Added = Result<'business.add'>;
+
+type AddOptions = WalletOptions & {
+  name: string;
+  network: Network;
+  timeZone?: string;
+  birthday?: string;
+  scopes?: string[];
+  origin?: string[];
+  host?: string[];
+};
+
+type ChangeOptions = { name?: string; timeZone?: string; enable?: string[]; disable?: string[] };
+
+/** Another business may be added between asking for the account's number and using it. */
+const RACES_MAX = 3;
+
+export function businessCommands(root: Command, io: Io): void {
+  const business = root.command('business').description("the merchant's shops: what each is called, takes and has");
+  business.command('list').description('list them').action(action(io, listBusinesses));
+  const add = business
+    .command('add')
+    .description('add one, with an account of its own and an API key')
+    .requiredOption('--name <name>', 'what it is called')
+    .addOption(
+      new Option('--network <network>', 'which money it takes')
+        .choices(['mainnet', 'testnet', 'regtest', 'sandbox'])
+        .makeOptionMandatory(),
+    )
+    .option('--time-zone <zone>', 'where its days begin and end, such as Europe/Berlin (default: UTC)')
+    .option('--scopes <scopes>', `of its API key: ${SCOPES_HELP}`, list)
+    .option('--origin <origin>', 'also make a client ID for this page, such as https://shop.example; repeatable', list)
+    .option('--host <host>', "a host that the client ID's URLs may name; repeatable (default: the origins')", list);
+  add
+    .option('--passphrase-file <file>', 'holds the passphrase of the wallet (without it, it is asked for)')
+    .option('--import', 'use the words of an existing wallet, which are asked for')
+    .option('--words-file <file>', 'holds those words')
+    .option('--birthday <day>', 'when an imported wallet was first used: YYYY-MM-DD', day)
+    .option('--i-have-the-words', 'for scripts: print the words of a new wallet and do not ask for them')
+    .action(action(io, addBusiness));
+  business
+    .command('change')
+    .argument('<business>', 'its number, UUID or name')
+    .option('--name <name>', 'call it that')
+    .option('--time-zone <zone>', 'where its days begin and end')
+    .option('--enable <cryptos>', 'take these too, such as BTC,LTC', list)
+    .option('--disable <cryptos>', 'take these no longer', list)
+    .description('change what it is called or takes')
+    .action(action(io, changeBusiness));
+}
+
+async function listBusinesses(session: Session) {
+  const found = await session.call('business.list', {});
+  session.print(found, () =>
+    table(
+      ['>NO', 'BUSINESS', 'NETWORK', 'TIME ZONE', 'TAKES', 'HAS'],
+      found.businesses.map((business) => [
+        `${business.id}`,
+        business.name,
+        business.network,
+        business.time_zone,
+        business.cryptos.join(' ') || '-',
+        balancesText(business),
+      ]),
+      'There is no business yet.',
+    ),
+  );
+}
+
+function balancesText({ balances }: Business): string {
+  const present = balances.filter(({ amount }) => amount !== '0');
+  return present.map(({ crypto, amount }) => `${amount} ${crypto}`).join(', ') || '-';
+}
+
+function businessText(business: Business): string {
+  return pairs([
+    ['Business', `${business.name} (number ${business.id})`],
+    ['UUID', business.uuid],
+    ['Network', business.network],
+    ['Time zone', business.time_zone],
+    ['Takes', business.cryptos.join(' ') || 'nothing yet'],
+  ]);
+}
+
+async function addBusiness(session: Session, options: AddOptions) {
+  const { name, network, timeZone = 'UTC', scopes, origin, host } = options;
+  const { isTimeZone } = await import('../domain/calendar.ts');
+  if (!isTimeZone(timeZone)) {
+    throw new Failure(`${timeZone} is no time zone: use one such as Europe/Berlin`, EXIT.usage, 'usage');
+  }
+  if (host && !origin) throw new Failure('--host goes with --origin', EXIT.usage, 'usage');
+  const wanted: Params<'business.add'> = {
+    name,
+    network,
+    time_zone: timeZone,
+    key: { name: 'first key', scopes: scopesOf(scopes) },
+    ...(origin ? { client: { name: 'first client', origins: origin, ...(host ? { hosts: host } : {}) } } : {}),
+  };
+  if (network === 'sandbox') {
+    refuseWalletOptions(options);
+    const added = await session.call('business.add', wanted);
+    session.print(added, () => addedText(added, null));
+    return;
+  }
+  // whether a daemon runs that would take the business is asked before a wallet is made for it
+  await session.call('business.nextAccount', { network });
+  const { unlockWallet, wordsWereSeen } = await import('./wallet.ts');
+  const wallet = await unlockWallet(session, options);
+  const added = await addWithAccounts(session, { ...wanted, birthday: options.birthday ?? null }, wallet);
+  const { words, fingerprint } = wallet;
+  session.print({ ...added, wallet: { fingerprint, ...(words ? { words } : {}) } }, () => addedText(added, words));
+  if (words) await wordsWereSeen(session);
+}
+
+function refuseWalletOptions(options: AddOptions): void {
+  const { import: imported, wordsFile, passphraseFile, birthday, iHaveTheWords } = options;
+  if (imported || wordsFile || passphraseFile || birthday || iHaveTheWords) {
+    throw new Failure('the sandbox has a wallet of its own: leave out what is about wallets', EXIT.usage, 'usage');
+  }
+}
+
+/** Derives the account of the number that is next, and sends its public half. */
+async function addWithAccounts(session: Session, wanted: Params<'business.add'>, wallet: Unlocked): Promise<Added> {
+  for (let race = 1; ; race++) {
+    const { account_no } = await session.call('business.nextAccount', { network: wanted.network });
+    const accounts = await wallet.accounts(wanted.network, account_no);
+    try {
+      return await session.call('business.add', { ...wanted, account_no, accounts });
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'business.account' || race >= RACES_MAX) throw error;
+    }
+  }
+}
+
+function addedText({ business, key, client }: Added, words: readonly string[] | null): string {
+  const parts = [businessText(business), newKeyText(key)];
+  if (client) parts.push(clientText(client));
+  if (words) parts.push(`The words of the wallet: ${words.join(' ')}\n`);
+  if (business.cryptos.length === 0) {
+    const table = `[networks.${business.network}.BTC]`;
+    parts.push(
+      `No chain of ${business.network} is connected. Name a node under ${table} or its like in the configuration,\n` +
+        'restart, and say what to take with `countinghouse business change --enable`.\n',
+    );
+  }
+  return parts.join('\n');
+}
+
+async function changeBusiness(session: Session, options: ChangeOptions, business = '') {
+  const { name, timeZone, enable, disable } = options;
+  if (!name && !timeZone && !enable && !disable) {
+    throw new Failure('nothing to change: see `countinghouse business change --help`', EXIT.usage, 'usage');
+  }
+  const changed = await session.call('business.change', {
+    business,
+    ...(name === undefined ? {} : { name }),
+    ...(timeZone === undefined ? {} : { time_zone: timeZone }),
+    ...(enable ? { enable } : {}),
+    ...(disable ? { disable } : {}),
+  });
+  session.print(changed, () => businessText(changed.business));
+}

@@ -1,0 +1,132 @@
+/** `countinghouse invoice` and `countinghouse inbox`. */
+import { type Command, Option } from 'commander';
+import type { Params, Result } from '../contract/operator.ts';
+import { action } from './commands.ts';
+import { invoiceText } from './invoice-text.ts';
+import type { Io } from './io.ts';
+import { type PageOptions, paged, pageOf } from './page.ts';
+import { confirm } from './prompt.ts';
+import type { Session } from './session.ts';
+import { table, when } from './table.ts';
+
+type ListOptions = PageOptions & { business?: string; status?: 'unpaid' | 'paid' | 'canceled' };
+type List = Result<'invoice.list'>;
+
+const LIMIT_DEFAULT = 50;
+/** How often a filter that matches little is carried on by itself before the user is asked to. */
+const CALLS_MAX = 20;
+
+export function invoiceCommands(root: Command, io: Io): void {
+  const invoice = root.command('invoice').description('invoices');
+  paged(invoice.command('list'))
+    .option('--business <business>', 'only those of this business')
+    .addOption(new Option('--status <status>', 'only those').choices(['unpaid', 'paid', 'canceled']))
+    .description('list them, newest first')
+    .action(action(io, listInvoices));
+  invoice
+    .command('show')
+    .argument('<invoice>', 'its id or UUID')
+    .description('everything about one: payment, quote, deposits, notification')
+    .action(action(io, showInvoice));
+  invoice
+    .command('cancel')
+    .argument('<invoice>', 'its id or UUID')
+    .description('cancel an unpaid one; what was or will be paid goes to the inbox')
+    .action(action(io, cancelInvoice));
+  invoice
+    .command('mark-paid')
+    .argument('<invoice>', 'its id or UUID')
+    .description('count an unpaid one as paid, whatever has arrived; the shop is notified')
+    .action(action(io, markPaid));
+}
+
+export function inboxCommands(root: Command, io: Io): void {
+  const inbox = root.command('inbox').description('deposits that no unpaid invoice claims');
+  paged(inbox.command('list')).description('list them, newest first').action(action(io, listInbox));
+}
+
+async function listInvoices(session: Session, options: ListOptions) {
+  const found = await searchInvoices(session, options);
+  session.print(found, () =>
+    table(
+      ['>NO', 'INVOICE', 'BUSINESS', 'MADE', '>AMOUNT', 'STATUS', '>RECEIVED', 'OF', 'DUE'],
+      found.invoices.map((invoice) => [
+        `${invoice.id}`,
+        invoice.slug,
+        invoice.business,
+        when(invoice.created_at),
+        `${invoice.amount} ${invoice.currency}`,
+        invoice.payment?.status === 'overdue' && invoice.status === 'unpaid' ? 'overdue' : invoice.status,
+        invoice.payment?.received ?? '-',
+        invoice.payment ? `${invoice.payment.amount} ${invoice.payment.crypto}` : invoice.crypto,
+        when(invoice.due_at),
+      ]),
+      found.next === null ? 'There are no such invoices.' : 'None among the newest.',
+    ),
+  );
+  if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
+}
+
+/** One page; where a filter passes over most, several calls fill it. */
+async function searchInvoices(session: Session, options: ListOptions): Promise<List> {
+  const { business, status, limit = LIMIT_DEFAULT } = options;
+  const filter = { ...(business === undefined ? {} : { business }), ...(status === undefined ? {} : { status }) };
+  const invoices: List['invoices'] = [];
+  let page: PageOptions = pageOf(options);
+  for (let calls = 1; ; calls++) {
+    const params: Params<'invoice.list'> = { ...filter, ...page, limit: limit - invoices.length };
+    const found = await session.call('invoice.list', params);
+    invoices.push(...found.invoices);
+    if (found.next === null || invoices.length >= limit || calls >= CALLS_MAX) return { invoices, next: found.next };
+    page = { before: found.next };
+  }
+}
+
+async function showInvoice(session: Session, _: object, ref?: string) {
+  const found = await session.call('invoice.show', { invoice: ref ?? '' });
+  session.print(found, () => invoiceText(found.invoice));
+}
+
+/** What is asked before a decision: enough of the invoice to see that it is the right one. */
+async function ask(session: Session, ref: string, what: string): Promise<void> {
+  if (session.yes) return;
+  const { invoice } = await session.call('invoice.show', { invoice: ref });
+  const received = invoice.payment ? `, ${invoice.payment.received} ${invoice.payment.crypto} received` : '';
+  const text = `${invoice.slug} of ${invoice.business}: ${invoice.amount} ${invoice.currency}, ${invoice.status}`;
+  await confirm(session.io, false, `${text}${received}. ${what}`);
+}
+
+async function cancelInvoice(session: Session, _: object, ref = '') {
+  await ask(session, ref, 'Cancel it?');
+  const done = await session.call('invoice.cancel', { invoice: ref });
+  session.print(done, () => `Invoice ${done.invoice.slug} is canceled.\n`);
+}
+
+async function markPaid(session: Session, _: object, ref = '') {
+  await ask(session, ref, 'Count it as paid?');
+  const done = await session.call('invoice.markPaid', { invoice: ref });
+  session.print(done, () => `Invoice ${done.invoice.slug} counts as paid.\n`);
+}
+
+async function listInbox(session: Session, options: PageOptions) {
+  const found = await session.call('inbox.list', pageOf(options));
+  session.print(found, () =>
+    table(
+      ['>NO', 'BUSINESS', 'SINCE', '>AMOUNT', '>USD', 'WHY', 'STATE', 'INVOICE', 'ADDRESS', 'TRANSACTION'],
+      found.items.map((item) => [
+        `${item.id}`,
+        item.business,
+        when(item.created_at),
+        `${item.amount} ${item.crypto}`,
+        item.usd_value ?? '-',
+        item.reason,
+        item.gone ? 'gone' : item.confirmed ? item.state : `${item.state}, unconfirmed`,
+        item.invoice ?? '-',
+        item.address,
+        item.outpoint,
+      ]),
+      'The inbox is empty.',
+    ),
+  );
+  if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
+}

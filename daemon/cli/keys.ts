@@ -1,0 +1,81 @@
+/** `countinghouse key`: API keys. */
+import type { Command } from 'commander';
+import type { Params, Result } from '../contract/operator.ts';
+import { action, list } from './commands.ts';
+import type { Io } from './io.ts';
+import { wholeNumber } from './parse.ts';
+import { confirm } from './prompt.ts';
+import type { Session } from './session.ts';
+import { pairs, table, when } from './table.ts';
+
+type Scopes = NonNullable<Params<'key.add'>['scopes']>;
+type NewKey = Result<'key.add'>['key'];
+
+export const SCOPES_HELP = 'what it may do: invoices, balance, withdraw (default: all three)';
+
+/** Scopes as they were typed: the daemon says which of them exist. */
+export const scopesOf = (typed: string[] | undefined): Scopes =>
+  (typed ?? ['invoices', 'balance', 'withdraw']) as Scopes;
+
+export function keyCommands(root: Command, io: Io): void {
+  const key = root.command('key').description('API keys, with which a shop calls the merchant API');
+  key
+    .command('list')
+    .argument('[business]', 'only the keys of this business')
+    .option('--revoked', 'revoked ones too')
+    .description('list them')
+    .action(action(io, listKeys));
+  key
+    .command('add')
+    .argument('<business>', 'its number, UUID or name')
+    .requiredOption('--name <name>', 'what it is for')
+    .option('--scopes <scopes>', SCOPES_HELP, list)
+    .description('make one; it is shown this once')
+    .action(action(io, addKey));
+  key
+    .command('revoke')
+    .argument('<number>', 'as listed', wholeNumber)
+    .description('end one at once and for good')
+    .action(action(io, revokeKey));
+}
+
+async function listKeys(session: Session, { revoked = false }: { revoked?: boolean }, business?: string) {
+  const found = await session.call('key.list', { revoked, ...(business === undefined ? {} : { business }) });
+  session.print(found, () =>
+    table(
+      ['>NO', 'BUSINESS', 'NAME', 'KEY', 'SCOPES', 'MADE', 'LAST USED', ...(revoked ? ['REVOKED'] : [])],
+      found.keys.map((key) => [
+        `${key.id}`,
+        key.business,
+        key.name,
+        `${key.hint}…`,
+        key.scopes.join(' '),
+        when(key.created_at),
+        when(key.last_used_at),
+        ...(revoked ? [when(key.revoked_at)] : []),
+      ]),
+      'There are no API keys.',
+    ),
+  );
+}
+
+/** A new key with the remark that it is not seen again. */
+export function newKeyText(key: NewKey): string {
+  const text = pairs([
+    ['API key', key.key],
+    ['Scopes', key.scopes.join(' ')],
+  ]);
+  return `${text}\nKeep it safe: it is not shown again.\n`;
+}
+
+async function addKey(session: Session, options: { name: string; scopes?: string[] }, business?: string) {
+  const { name, scopes } = options;
+  const added = await session.call('key.add', { business: business ?? '', name, scopes: scopesOf(scopes) });
+  session.print(added, () => newKeyText(added.key));
+}
+
+async function revokeKey(session: Session, _: object, id?: string) {
+  await confirm(session.io, session.yes, `Revoke key ${id}? Shops that use it stop working at once.`);
+  const done = await session.call('key.revoke', { id: Number(id) });
+  session.print(done, () => `Key ${id} is revoked.\n`);
+}

@@ -1,0 +1,26 @@
+/** Options and arguments as the commands need them. A wrong one is told as commander tells its own. */
+import { InvalidArgumentError } from 'commander';
+
+const PORT_MAX = 65_535;
+
+/** A whole number of a list: an id or a limit. */
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('It must be a whole number from 1.');
+  return Number(text);
+}
+
+export function port(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > PORT_MAX) {
+    throw new InvalidArgumentError(`It must be a port from 0 (any free one) to ${PORT_MAX}.`);
+  }
+  return Number(text);
+}
+
+/** A day written YYYY-MM-DD that exists: its beginning in UTC, as an instant. */
+export function day(text: string): string {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(text)) {
+    throw new InvalidArgumentError('It must be a day such as 2026-01-31.');
+  }
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,96 @@
+/**
+ * The command line as a whole: its commands, and how it ends.
+ *
+ * Invariant: whatever happens, the user sees one line that begins with `error:`, never a stack trace; with `--json` that
+ * line is `{"error":{"code","message"}}` instead. Both go to stderr.
+ */
+import { Command, CommanderError, Option } from 'commander';
+import { alertCommands } from './alerts.ts';
+import { businessCommands } from './business.ts';
+import { clientCommands } from './clients.ts';
+import { action } from './commands.ts';
+import { printConfig } from './config.ts';
+import { inboxCommands, invoiceCommands } from './invoices.ts';
+import { clean, EXIT, Failure, type Io, jsonLine } from './io.ts';
+import { keyCommands } from './keys.ts';
+import { port } from './parse.ts';
+import { start } from './start.ts';
+import { printStatus } from './status.ts';
+import { webhookCommands } from './webhooks.ts';
+
+/** Runs the command that `argv` (without program names) holds and returns the exit code. Never throws. */
+export async function runCli(argv: readonly string[], io: Io): Promise<number> {
+  try {
+    await program(io).parseAsync([...argv], { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
+    return tell(io, error, argv.includes('--json'));
+  }
+}
+
+function program(io: Io): Command {
+  const root = new Command('countinghouse')
+    .description('Takes payments in cryptocurrency: a self-hosted appliance for one merchant.')
+    .option('--data-dir <folder>', 'where the data lies (or COUNTINGHOUSE_DATA_DIR)')
+    .option('--json', 'print results as JSON, for scripts')
+    .option('-y, --yes', 'answer confirmations with yes, for scripts')
+    .option('-V, --version', 'print the version')
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
+    .exitOverride();
+  root.action(async (options: { version?: boolean }) => {
+    if (!options.version) root.help({ error: true });
+    const { version } = await import('../main.ts');
+    io.stdout.write(`${version()}\n`);
+  });
+  const configFile = () => new Option('--config <file>', 'the configuration file (or COUNTINGHOUSE_CONFIG)');
+  root
+    .command('start')
+    .description('run the service; Ctrl-C stops it')
+    .option('--port <port>', 'where to listen, 0 for any free port', port)
+    .addOption(configFile())
+    .action(action(io, start));
+  root
+    .command('status')
+    .description('how the running service is: chains, rates, addresses')
+    .action(action(io, printStatus));
+  businessCommands(root, io);
+  keyCommands(root, io);
+  clientCommands(root, io);
+  invoiceCommands(root, io);
+  inboxCommands(root, io);
+  webhookCommands(root, io);
+  alertCommands(root, io);
+  root
+    .command('config')
+    .description('the configuration as it is in force, without secrets')
+    .addOption(configFile())
+    .action(action(io, printConfig));
+  return root;
+}
+
+type Told = { message: string; code: string; field?: string | undefined; exitCode: number };
+
+function tell(io: Io, error: unknown, json: boolean): number {
+  const { exitCode, ...told } = inWords(error);
+  // a configuration's problems are told in full, a line each
+  const lines = told.code === 'config' ? told.message.split('\n').map((line) => line.replace(/\S.*/, clean)) : null;
+  io.stderr.write(json ? jsonLine({ error: told }) : `error: ${lines?.join('\n') ?? clean(told.message)}\n`);
+  return exitCode;
+}
+
+/** Errors of other rooms are known by name, so that nothing of theirs is loaded only to tell of an error. */
+function inWords(error: unknown): Told {
+  if (error instanceof Failure) return error;
+  if (!(error instanceof Error)) return { message: String(error), code: 'internal', exitCode: EXIT.failed };
+  const { name, message } = error;
+  const { code, field, dataDir } = error as { code?: string; field?: string; dataDir?: string };
+  if (name === 'ConfigError') return { message, code: 'config', exitCode: EXIT.usage };
+  if (name === 'NoDaemon') {
+    const text = `no Countinghouse is running on ${dataDir}: start it with \`npm start\` or \`countinghouse start\``;
+    return { message: text, code: 'no_daemon', exitCode: EXIT.failed };
+  }
+  const exitCode = code === 'store.locked' ? EXIT.locked : EXIT.failed;
+  return { message, code: code ?? 'internal', ...(field === undefined ? {} : { field }), exitCode };
+}

@@ -1,0 +1,93 @@
+/**
+ * `countinghouse start`: runs the daemon until it is told to stop.
+ *
+ * Invariant: with `--json`, stdout has exactly one line that begins with `{`, once everything answers.
+ */
+import type { Daemon } from '../main.ts';
+import { type ConfigOptions, configFile } from './config.ts';
+import { EXIT, Failure, jsonLine } from './io.ts';
+import type { Session } from './session.ts';
+import { pairs } from './table.ts';
+
+/** One Ctrl-C arrives up to three times: from the terminal, through npm and through the launcher. */
+const SAME_SIGNAL_MS = 1_000;
+/** Below the launcher's own patience, so that a stop that hangs still ends with our word on it. */
+const STOP_TIMEOUT_MS = 15_000;
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+export type StartOptions = ConfigOptions & { port?: number };
+
+export async function start(session: Session, options: StartOptions): Promise<void> {
+  const { promise: asked, resolve: stop } = Promise.withResolvers<void>();
+  onStop(stop);
+  const [{ startDaemon }, { stopWithParent }] = await Promise.all([
+    import('../main.ts'),
+    import('../launcher/parent.ts'),
+  ]);
+  stopWithParent(stop);
+  const { io, dataDir } = session;
+  const daemon = await startDaemon({ dataDir, configFile: configFile(io, options), port: options.port }).catch(locked);
+  io.stdout.write(session.json ? readyJson(daemon) : readyText(daemon));
+  await asked;
+  const deadline = setTimeout(() => {
+    session.note(`error: the service did not stop within ${STOP_TIMEOUT_MS / 1_000} s and was ended`);
+    process.exit(EXIT.failed);
+  }, STOP_TIMEOUT_MS);
+  await daemon.stop();
+  clearTimeout(deadline);
+  // whatever is left (a socket in its last second) must not keep a stopped service running
+  process.exit(0);
+
+  function locked(error: unknown): never {
+    if ((error as { code?: unknown } | null)?.code !== 'store.locked') throw error;
+    const text = `another Countinghouse is running on ${dataDir}: stop it first, or give another --data-dir`;
+    throw new Failure(text, EXIT.locked, 'store.locked');
+  }
+}
+
+/** The first signal asks for a clean stop; one that comes later than a repeat of the same keystroke ends it hard. */
+function onStop(stop: () => void): void {
+  let firstAt: number | null = null;
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      const now = performance.now();
+      if (firstAt !== null && now - firstAt > SAME_SIGNAL_MS) process.exit(EXIT.canceled);
+      firstAt ??= now;
+      stop();
+    });
+  }
+}
+
+function readyJson({ url, dataDir, firstKeys }: Daemon): string {
+  const keys = firstKeys && { api_key: firstKeys.apiKey, client_id: firstKeys.clientId };
+  return jsonLine({ url, data_dir: dataDir, ...keys });
+}
+
+/** The curl line is quoted so that it can be pasted into a shell of any system. */
+export function readyText({ url, dataDir, firstKeys }: Daemon): string {
+  const api = `${url}/api/v1`;
+  const places = pairs([
+    ['  Merchant API', api],
+    ['  API description', `${api}/openapi.json`],
+    ['  Payment pages', `${url}/pay/{invoice}`],
+    ['  Data', dataDir],
+  ]);
+  const running = `Countinghouse is running. Ctrl-C stops it.\n\n${places}`;
+  if (!firstKeys) return `${running}\nMake more keys with: countinghouse key add BUSINESS --name NAME\n`;
+  const keys = pairs([
+    ['  API key', firstKeys.apiKey],
+    ['  Client ID', firstKeys.clientId],
+  ]);
+  const curl =
+    `curl -X POST ${api}/merchant/invoice -H "MB-API-KEY: ${firstKeys.apiKey}"` +
+    ` -H "Content-Type: application/json" -d "{\\"amount\\":25}"`;
+  return `${running}
+A sandbox business is ready: simulated chains, no real money. Its keys are shown this once:
+
+${keys}
+Make an invoice of 25 USD and open the invoice_url of the answer:
+
+  ${curl}
+
+`;
+}

@@ -1,0 +1,66 @@
+/** Tables and lists for people: aligned columns, plain text. */
+import { clean } from './io.ts';
+
+const GAP = '  ';
+const MS_PER_MINUTE = 60_000;
+
+/** Characters that take two columns: East Asian wide ones and emoji. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
+const COMBINING = /^\p{Mark}$/u;
+
+/** The columns that a text takes on a terminal. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const character of text) width += COMBINING.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+  return width;
+}
+
+/**
+ * A table with a heading. A column whose title begins with '>' is aligned to the right. Without rows: `none`, which says
+ * so in words.
+ */
+export function table(titles: readonly string[], rows: readonly (readonly string[])[], none: string): string {
+  if (rows.length === 0) return `${none}\n`;
+  const right = titles.map((title) => title.startsWith('>'));
+  const lines = [titles.map((title) => title.replace(/^>/, '')), ...rows.map((row) => row.map(clean))];
+  const widths = titles.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))));
+  const text = lines.map((line) =>
+    line
+      .map((cell, column) => {
+        const space = ' '.repeat((widths[column] ?? 0) - widthOf(cell));
+        return right[column] ? space + cell : cell + space;
+      })
+      .join(GAP)
+      .trimEnd(),
+  );
+  return `${text.join('\n')}\n`;
+}
+
+/** Labels and values, one pair a line; pairs whose value is null are left out. */
+export function pairs(rows: readonly (readonly [label: string, value: string | null])[]): string {
+  const shown = rows.filter((row): row is [string, string] => row[1] !== null);
+  const width = Math.max(0, ...shown.map(([label]) => widthOf(label)));
+  return shown.map(([label, value]) => `${label.padEnd(width)}${GAP}${clean(value)}\n`).join('');
+}
+
+/** An instant on the clock of this machine: 2026-11-30 23:59. */
+export function when(iso: string | null): string {
+  if (iso === null) return '-';
+  const at = new Date(iso);
+  const local = new Date(at.getTime() - at.getTimezoneOffset() * MS_PER_MINUTE).toISOString();
+  return `${local.slice(0, 10)} ${local.slice(11, 16)}`;
+}
+
+/** A length of time in its two largest units: 3 h 12 min. */
+export function span(seconds: number): string {
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [Math.floor(seconds) % 60, 's'],
+  ];
+  const first = parts.findIndex(([count]) => count > 0);
+  const shown = first < 0 ? parts.slice(-1) : parts.slice(first, first + 2).filter(([count]) => count > 0);
+  return shown.map(([count, unit]) => `${count} ${unit}`).join(' ');
+}

@@ -1,0 +1,188 @@
+/**
+ * The merchant's wallet on the command line: made, imported or opened in this process, which ends soon after.
+ *
+ * Invariant: a new wallet's words are shown until the operator proved to have them, also when an earlier attempt was
+ * cut off: a file beside the vault remembers that they are still unproved.
+ */
+import { randomInt } from 'node:crypto';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Params } from '../contract/operator.ts';
+import { CHAINS, type Network } from '../domain/assets.ts';
+import { exists, isMissing, writeOnce } from '../wallet/files.ts';
+import { openVault } from '../wallet/vault.ts';
+import { createWallet, deriveAccounts, hasWallet, VAULT_FILE, walletFingerprint } from '../wallet/wallet.ts';
+import { EXIT, Failure } from './io.ts';
+import { askHidden, askLine, canAsk } from './prompt.ts';
+import type { Session } from './session.ts';
+
+export type WalletOptions = {
+  passphraseFile?: string;
+  import?: boolean;
+  wordsFile?: string;
+  birthday?: string;
+  iHaveTheWords?: boolean;
+};
+
+export type Unlocked = {
+  fingerprint: string;
+  /** What a script is given: the words of a new wallet, or of one whose words nobody is known to have. */
+  words: readonly string[] | null;
+  /** The public keys of an account, for every chain. */
+  accounts(network: Network, accountNo: number): Promise<NonNullable<Params<'business.add'>['accounts']>>;
+};
+
+const FOLDER = 'vault';
+const UNPROVED_FILE = 'words-unproved';
+const PASSPHRASE_CHARS_MIN = 10;
+const SECRET_BYTES_MAX = 4_096;
+const WORDS_ASKED = 3;
+const TRIES_MAX = 3;
+const SCREEN_ALTERNATE = '\u001b[?1049h\u001b[H';
+const SCREEN_BACK = '\u001b[?1049l';
+
+/** The wallet of this data directory, made or imported when there is none. Throws `Failure` and `Rejected`. */
+export async function unlockWallet(session: Session, options: WalletOptions): Promise<Unlocked> {
+  const folder = join(session.dataDir, FOLDER);
+  const importing = options.import === true || options.wordsFile !== undefined;
+  const known = await hasWallet(folder);
+  if (known && importing) {
+    throw new Failure(
+      `there is a wallet already in ${folder}: leave --import out to use it`,
+      EXIT.failed,
+      'vault.exists',
+    );
+  }
+  if (options.birthday !== undefined && !known && !importing) {
+    throw new Failure('a new wallet has no past: --birthday goes with --import', EXIT.usage, 'usage');
+  }
+  const passphrase = known
+    ? await oldPassphrase(session, options)
+    : importing
+      ? await importWallet(session, options, folder)
+      : await newWallet(session, options, folder);
+  const words = (await exists(join(folder, UNPROVED_FILE))) ? await wordsOf(folder, passphrase) : null;
+  if (words && options.iHaveTheWords !== true) await proveWords(session, words);
+  return {
+    fingerprint: await walletFingerprint(folder),
+    words: options.iHaveTheWords === true ? words : null,
+    accounts: (network, accountNo) => deriveAccounts(folder, passphrase, network, accountNo, CHAINS),
+  };
+}
+
+/** Called when the words were printed for a script: from now on they are not shown again. */
+export async function wordsWereSeen(session: Session): Promise<void> {
+  await rm(join(session.dataDir, FOLDER, UNPROVED_FILE), { force: true });
+}
+
+async function wordsOf(folder: string, passphrase: string): Promise<string[]> {
+  return (await openVault(join(folder, VAULT_FILE), passphrase)).mnemonic.split(' ');
+}
+
+async function newWallet(session: Session, options: WalletOptions, folder: string): Promise<string> {
+  if (options.iHaveTheWords !== true && !canAsk(session.io)) {
+    const text = 'the words of a new wallet need a terminal to be shown on: a script gives --i-have-the-words';
+    throw new Failure(text, EXIT.failed, 'no_terminal');
+  }
+  const passphrase = await newPassphrase(session, options);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // before the wallet: a crash in between leaves a mark without a wallet, which does no harm
+  await writeOnce(join(folder, UNPROVED_FILE), '');
+  await createWallet(folder, { passphrase });
+  return passphrase;
+}
+
+async function importWallet(session: Session, options: WalletOptions, folder: string): Promise<string> {
+  const words = options.wordsFile
+    ? await secretFile(options.wordsFile, '--words-file')
+    : await askSecret(session, 'The words of the wallet, with spaces between them:', '--words-file');
+  const { parseWords } = await import('../wallet/mnemonic.ts');
+  await parseWords(words);
+  const passphrase = await newPassphrase(session, options);
+  await rm(join(folder, UNPROVED_FILE), { force: true });
+  await createWallet(folder, { words, passphrase });
+  if (options.birthday === undefined) {
+    session.note('Only payments from now on are looked for. --birthday would look further back.');
+  }
+  return passphrase;
+}
+
+async function oldPassphrase(session: Session, { passphraseFile }: WalletOptions): Promise<string> {
+  return passphraseFile === undefined
+    ? askSecret(session, 'Passphrase of the wallet:', '--passphrase-file')
+    : secretFile(passphraseFile, '--passphrase-file');
+}
+
+async function newPassphrase(session: Session, { passphraseFile }: WalletOptions): Promise<string> {
+  if (passphraseFile !== undefined) {
+    const text = await secretFile(passphraseFile, '--passphrase-file');
+    if (isLongEnough(text)) return text;
+    throw new Failure(TOO_SHORT, EXIT.failed, 'vault.weak_passphrase');
+  }
+  if (canAsk(session.io))
+    session.note('The wallet is encrypted with a passphrase. Whoever forgets it needs the words.');
+  for (let tries = 1; tries <= TRIES_MAX; tries++) {
+    const first = await askSecret(session, 'New passphrase:', '--passphrase-file');
+    if (!isLongEnough(first)) session.note(TOO_SHORT);
+    else if ((await askHidden(session.io, 'Once more:')) === first) return first;
+    else session.note('The two differ.');
+  }
+  throw new Failure('no passphrase was chosen: nothing was made', EXIT.failed, 'vault.weak_passphrase');
+}
+
+const TOO_SHORT = `A passphrase has at least ${PASSPHRASE_CHARS_MIN} characters: several words are easy to remember.`;
+const isLongEnough = (text: string): boolean => [...text].length >= PASSPHRASE_CHARS_MIN;
+
+/** Asks for a secret; a script is told the option that takes it from a file. */
+async function askSecret({ io }: Session, question: string, option: string): Promise<string> {
+  if (!canAsk(io)) throw new Failure(`there is no terminal to ask on: give ${option}`, EXIT.failed, 'no_terminal');
+  return askHidden(io, question);
+}
+
+/** A file's one secret: the line end that an editor leaves is none of it. */
+async function secretFile(path: string, option: string): Promise<string> {
+  const bytes = await readFile(path).catch((error: unknown) => {
+    const why = isMissing(error) ? 'is not there' : 'cannot be read';
+    throw new Failure(`${option}: ${path} ${why}`, EXIT.usage, 'usage');
+  });
+  if (bytes.length > SECRET_BYTES_MAX) throw new Failure(`${option}: ${path} is too large`, EXIT.usage, 'usage');
+  const text = bytes.toString('utf8').replace(/\r?\n$/, '');
+  if (text === '') throw new Failure(`${option}: ${path} is empty`, EXIT.usage, 'usage');
+  return text;
+}
+
+/** Shows the words on a screen that leaves no trace, and has some of them typed back. */
+async function proveWords(session: Session, words: readonly string[]): Promise<void> {
+  const { io } = session;
+  if (!canAsk(io)) throw new Failure('the words of the wallet are still to be written down: use a terminal');
+  io.stderr.write(`${SCREEN_ALTERNATE}${wordsText(words)}`);
+  try {
+    await askHidden(io, 'Press Enter when all of them are on paper.');
+  } finally {
+    io.stderr.write(SCREEN_BACK);
+  }
+  for (const position of somePositions(words.length)) {
+    for (
+      let tries = 1;
+      (await askLine(io, `Word ${position}:`)).trim().toLowerCase() !== words[position - 1];
+      tries++
+    ) {
+      if (tries < TRIES_MAX) session.note(`That is not word ${position}.`);
+      else throw new Failure('the words are not proved: run this again, it shows them again', EXIT.failed, 'words');
+    }
+  }
+  await wordsWereSeen(session);
+  session.note('The words are right. Keep the paper safe: they are the money, and they are not shown again.');
+}
+
+function wordsText(words: readonly string[]): string {
+  const rows = words.map((word, i) => `${String(i + 1).padStart(4)}  ${word}\n`).join('');
+  return `The words of the wallet. Write them down, in order, on paper. Whoever has them has the money.\n\n${rows}\n`;
+}
+
+/** Different positions from 1, ascending. */
+function somePositions(count: number): number[] {
+  const positions = new Set<number>();
+  while (positions.size < Math.min(WORDS_ASKED, count)) positions.add(randomInt(1, count + 1));
+  return [...positions].sort((a, b) => a - b);
+}

@@ -1,0 +1,57 @@
+/** `countinghouse webhook`: the notifications of paid invoices. */
+import type { Command } from 'commander';
+import type { Result } from '../contract/operator.ts';
+import { action } from './commands.ts';
+import type { Io } from './io.ts';
+import { type PageOptions, paged, pageOf } from './page.ts';
+import { wholeNumber } from './parse.ts';
+import type { Session } from './session.ts';
+import { table, when } from './table.ts';
+
+type Webhook = Result<'webhook.list'>['webhooks'][number];
+
+export function webhookCommands(root: Command, io: Io): void {
+  const webhook = root.command('webhook').description('notifications of paid invoices, and every attempt at one');
+  paged(webhook.command('list').alias('log'))
+    .description('list them with their last attempt, newest first')
+    .action(action(io, listWebhooks));
+  webhook
+    .command('resend')
+    .argument('<number>', 'as listed', wholeNumber)
+    .description('send one again, now')
+    .action(action(io, resend));
+}
+
+async function listWebhooks(session: Session, options: PageOptions) {
+  const found = await session.call('webhook.list', pageOf(options));
+  session.print(found, () =>
+    table(
+      ['>NO', 'INVOICE', 'URL', '>TRIES', 'LAST', 'ANSWER'],
+      found.webhooks.map((webhook) => [
+        `${webhook.id}`,
+        webhook.invoice,
+        webhook.url,
+        `${webhook.attempts.length}`,
+        when(webhook.attempts.at(-1)?.started_at ?? null),
+        outcome(webhook),
+      ]),
+      'There are no notifications.',
+    ),
+  );
+  if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
+}
+
+/** How the last attempt at a notification ended. */
+export function outcome({ state, attempts }: Webhook): string {
+  const last = attempts.at(-1);
+  if (!last) return state;
+  return answerText(last) ?? (last.finished_at === null ? 'under way or cut off' : 'no answer');
+}
+
+const answerText = ({ status, error }: { status: number | null; error: string | null }): string | null =>
+  status === null ? error : `HTTP ${status}`;
+
+async function resend(session: Session, _: object, id?: string) {
+  const done = await session.call('webhook.resend', { id: Number(id) });
+  session.print(done, () => `Sent to ${done.webhook.url}: ${answerText(done) ?? 'no answer'}\n`);
+}

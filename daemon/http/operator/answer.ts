@@ -1,0 +1,65 @@
+/** Carries out one request to the operator API and says how it ended, in the contract's form. */
+import type { IncomingMessage } from 'node:http';
+import type { z } from 'zod';
+import { isMethod, type Method, OPERATOR, OPERATOR_PATH, type Parsed, type Result } from '../../contract/operator.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import type { Context } from './context.ts';
+import { type Gate, Refused, readJson } from './gate.ts';
+import { METHODS } from './methods.ts';
+
+export type Answer = { status: number; headers?: Record<string, string>; body: unknown };
+
+/** Rejections that are no fault of the request but of the state that it met. */
+const CONFLICTS = new Set(['business.account', 'business.ambiguous', 'invoice.not_unpaid', 'vault.exists']);
+
+/** What a rejected use case is answered with: by its code, so that a new one needs no row here. */
+function statusOf(code: string): number {
+  if (code.endsWith('.not_found')) return 404;
+  return CONFLICTS.has(code) || code.endsWith('.too_many') ? 409 : 400;
+}
+
+const failure = (status: number, code: string, message: string, field?: string): Answer => ({
+  status,
+  body: { error: { code, message, ...(field === undefined ? {} : { field }) } },
+});
+
+/** Never throws: a bug is logged and answered with an opaque 500. */
+export async function answer(context: Context, gate: Gate, request: IncomingMessage): Promise<Answer> {
+  try {
+    gate.check(request);
+    const name = (request.url ?? '').startsWith(OPERATOR_PATH) ? request.url!.slice(OPERATOR_PATH.length) : '';
+    if (!isMethod(name)) return failure(404, 'method.unknown', 'There is no such method');
+    return await run(context, name, await readJson(request));
+  } catch (error) {
+    return failed(context, request, error);
+  }
+}
+
+async function run<M extends Method>(context: Context, method: M, body: unknown): Promise<Answer> {
+  const params = OPERATOR[method].params.safeParse(body);
+  if (!params.success) return wrongParams(params.error);
+  // the tables have the same keys: what the schema of a method gives is what its function takes
+  const work = METHODS[method] as (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
+  const result = await work(context, params.data as Parsed<M>);
+  context.app.log.debug({ method }, 'operator call');
+  return { status: 200, body: result };
+}
+
+function wrongParams(error: z.ZodError): Answer {
+  const [issue] = error.issues;
+  const field = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path.join('.');
+  const where = field ? `${field}: ` : '';
+  return failure(422, 'params', `${where}${issue?.message ?? 'not valid'}`, field || undefined);
+}
+
+function failed({ app }: Context, request: IncomingMessage, error: unknown): Answer {
+  if (error instanceof Refused) return failure(error.status, error.code, error.message);
+  if (error instanceof Rejected) return failure(statusOf(error.code), error.code, error.message, error.field);
+  if (error instanceof Unavailable) {
+    if (error.cause !== undefined) app.log.error({ error: error.cause }, 'an operator call was not served');
+    const unavailable = failure(503, 'unavailable', error.message);
+    return { ...unavailable, headers: { 'retry-after': String(error.retryAfterSeconds) } };
+  }
+  app.log.error({ error, path: request.url }, 'an operator call failed by a bug');
+  return failure(500, 'internal', "Internal error: the daemon's log says more");
+}

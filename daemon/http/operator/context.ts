@@ -1,0 +1,22 @@
+/** What every method of the operator API is given. */
+import type { App } from '../../app/app.ts';
+import type { ChainId } from '../../domain/assets.ts';
+import type { AccountKey } from '../../domain/chain.ts';
+
+export type OperatorExtra = {
+  dataDir: string;
+  version: string;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+  /** Sends a notification again and answers when the attempt has ended. Throws `Rejected('webhook.not_found')`. */
+  sendWebhook(id: number): Promise<{ status: number | null; error: string | null }>;
+  deriveSandboxAccounts(accountNo: number): Partial<Record<ChainId, AccountKey>>;
+};
+
+export type Context = { app: App; extra: OperatorExtra };
+
+/** Where the page after these rows begins: after a full one there may be more. */
+export const nextOf = (rows: readonly { id: number }[], limit: number): number | null => {
+  const last = rows.at(-1);
+  return rows.length === limit && last !== undefined && last.id > 1 ? last.id : null;
+};

@@ -1,0 +1,91 @@
+/**
+ * Who may speak to the operator API: a program that can read the token in the data directory, and never a web page.
+ *
+ * A page is kept out four times over. Its browser names the page's host, also after DNS rebinding (CVE-2018-5702 and
+ * its like), so only our own loopback names pass. It sends an Origin with every POST, and only our own passes. It
+ * cannot send JSON elsewhere without asking first, and no CORS header ever answers. And it does not know the token.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { BODY_BYTES_MAX } from '../../contract/operator.ts';
+
+/** A request that is not carried out, for a reason that lies in HTTP itself. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.name = 'Refused';
+    this.status = status;
+    this.code = code;
+  }
+}
+
+const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+const HTTP_PORT = 80;
+
+/** Compared as digests of one length, so that the time taken tells nothing about the token. */
+const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();
+
+export class Gate {
+  readonly #hosts: ReadonlySet<string>;
+  readonly #token: Buffer;
+
+  /** `port`: where it listens; null on a unix socket, which no browser reaches. */
+  constructor(port: number | null, token: string) {
+    this.#hosts = new Set(
+      LOOPBACK_NAMES.flatMap((name) => [
+        ...(port === null ? [] : [`${name}:${port}`]),
+        ...(port === null || port === HTTP_PORT ? [name] : []),
+      ]),
+    );
+    this.#token = digest(`Bearer ${token}`);
+  }
+
+  /** Checks all that stands in a request's head. Throws `Refused`. */
+  check({ headers, method }: IncomingMessage): void {
+    if (!this.#hosts.has((headers.host ?? '').toLowerCase())) {
+      throw new Refused(403, 'host', 'Requests must be sent to a loopback address by its own name and port');
+    }
+    if (headers.origin !== undefined && !this.#isOurs(headers.origin)) {
+      throw new Refused(403, 'origin', 'Web pages have no access here');
+    }
+    if (!timingSafeEqual(digest(headers.authorization ?? ''), this.#token)) {
+      throw new Refused(
+        401,
+        'token',
+        'The token is missing or wrong: it stands in operator.json of the data directory',
+      );
+    }
+    if (method !== 'POST') throw new Refused(405, 'method.not_allowed', `${method} is not allowed here: use POST`);
+    if (!/^application\/json\s*(;\s*charset=utf-8\s*)?$/i.test(headers['content-type'] ?? '')) {
+      throw new Refused(415, 'content_type', 'The content type must be application/json');
+    }
+  }
+
+  #isOurs(origin: string): boolean {
+    return origin.startsWith('http://') && this.#hosts.has(origin.slice('http://'.length));
+  }
+}
+
+/** The JSON value of a request's body; `{}` when there is none. Throws `Refused`. */
+export async function readJson(request: IncomingMessage): Promise<unknown> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  // leaving the loop must not end the connection that the refusal goes back on
+  for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > BODY_BYTES_MAX) {
+      request.resume();
+      throw new Refused(413, 'body.too_large', `The body is too large: at most ${BODY_BYTES_MAX} bytes are accepted`);
+    }
+    parts.push(part);
+  }
+  if (bytes === 0) return {};
+  try {
+    return JSON.parse(Buffer.concat(parts).toString('utf8'));
+  } catch {
+    throw new Refused(400, 'body.json', 'The body is not valid JSON');
+  }
+}

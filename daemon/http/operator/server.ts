@@ -1,0 +1,138 @@
+/**
+ * The operator API's own listener: on loopback or a unix socket, never on an address that others reach.
+ *
+ * Invariant: `operator.json` in the data directory (mode 0600) names the address and the token of the daemon that runs,
+ * and is gone after a clean stop. Each start has a new token.
+ */
+import { randomBytes } from 'node:crypto';
+import { chmod, lstat, open, rename, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { join } from 'node:path';
+import type { App } from '../../app/app.ts';
+import { OPERATOR_FILE, type OperatorFile } from '../../contract/operator.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { type Answer, answer } from './answer.ts';
+import type { OperatorExtra } from './context.ts';
+import { Gate } from './gate.ts';
+
+const HOST = '127.0.0.1';
+const TOKEN_BYTES = 32;
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const CONNECTIONS_MAX = 100;
+const DRAIN_MS = 3_000;
+const PROBE_TIMEOUT_MS = 1_000;
+
+export type OperatorServer = {
+  /** The port on loopback; null on a socket. */
+  port: number | null;
+  url: string;
+  close(): Promise<void>;
+};
+
+/** Serves the operator API. Throws `Rejected('operator.listen')` when its port or socket cannot be used. */
+export async function serveOperator(app: App, extra: OperatorExtra): Promise<OperatorServer> {
+  const { port: wanted, socket } = app.config.operator;
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS });
+  server.maxConnections = CONNECTIONS_MAX;
+  await (socket === null ? listen(server, { host: HOST, port: wanted }) : listenOnSocket(server, socket));
+  const port = socket === null ? (server.address() as AddressInfo).port : null;
+  const url = port === null ? 'http://localhost' : `http://${HOST}:${port}`;
+  const gate = new Gate(port, token);
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    answer({ app, extra }, gate, request).then(
+      (outcome) => send(response, outcome),
+      (error: unknown) => app.log.error({ error }, 'an operator call could not be answered'),
+    );
+  });
+  const file = join(extra.dataDir, OPERATOR_FILE);
+  try {
+    await writeFile(file, { url, socket, token });
+  } catch (error) {
+    await closeServer(server);
+    throw error;
+  }
+  return {
+    port,
+    url: socket === null ? url : `unix:${socket}`,
+    close: async () => {
+      await rm(file, { force: true });
+      await closeServer(server);
+    },
+  };
+}
+
+function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...headers,
+  });
+  response.end(text);
+}
+
+function listen(server: Server, where: { host: string; port: number } | { path: string }): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const name = 'path' in where ? `socket ${where.path}` : `port ${where.port}`;
+  const onError = (error: NodeJS.ErrnoException): void => {
+    reject(new Rejected('operator.listen', `The operator ${name} cannot be used (${error.code ?? error.message})`));
+  };
+  server.once('error', onError);
+  server.listen(where, () => {
+    server.removeListener('error', onError);
+    resolve();
+  });
+  return promise;
+}
+
+/** A socket file that nobody listens on is what a killed daemon left behind: it makes way. */
+async function listenOnSocket(server: Server, path: string): Promise<void> {
+  if (await isLeftover(path)) await rm(path, { force: true });
+  await listen(server, { path });
+  if (process.platform !== 'win32') await chmod(path, 0o600);
+}
+
+async function isLeftover(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(() => null);
+  return found?.isSocket() === true && !(await answers(path));
+}
+
+function answers(path: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const probe = connect({ path, timeout: PROBE_TIMEOUT_MS });
+  probe.once('connect', () => resolve(true));
+  probe.once('timeout', () => resolve(true));
+  probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED'));
+  return promise.finally(() => probe.destroy());
+}
+
+/** Written aside and renamed: whoever reads it reads all of it. */
+async function writeFile(file: string, contents: OperatorFile): Promise<void> {
+  const aside = `${file}.tmp`;
+  await rm(aside, { force: true });
+  const handle = await open(aside, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${JSON.stringify(contents, null, 2)}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(aside, file);
+}
+
+/** Answers what is under way, for a while, and then ends every connection. */
+function closeServer(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  server.close(() => {
+    clearTimeout(deadline);
+    resolve();
+  });
+  server.closeIdleConnections();
+  return promise;
+}

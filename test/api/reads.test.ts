@@ -1,0 +1,119 @@
+/** Cryptos, rates, balance and the description of the API. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+
+let service: TestDaemon;
+beforeAll(async () => {
+  service = await startTestDaemon();
+});
+afterAll(() => service.stop());
+
+const SYMBOLS = ['BTC', 'BCH', 'LTC', 'XMR', 'ETH', 'BNB', 'USDT_ERC20', 'USDT_BEP20', 'XAUT', 'PAXG'];
+
+it('lists what the business takes', async () => {
+  const { status, body } = await service.call<{ id: number; name: string; symbol: string }[]>('GET', '/cryptos');
+  expect(status).toBe(200);
+  expect(body.map(({ symbol }) => symbol)).toEqual(SYMBOLS);
+  expect(body[0]).toEqual({ id: 1, name: 'Bitcoin', symbol: 'BTC' });
+  expect(new Set(body.map(({ id }) => id)).size).toBe(SYMBOLS.length);
+});
+
+describe('rates', () => {
+  it.each(SYMBOLS)('of %s are three decimal strings', async (symbol) => {
+    const { status, body } = await service.call('GET', `/rates/${symbol}`);
+    expect(status).toBe(200);
+    const decimal = expect.stringMatching(/^\d+(\.\d+)?$/);
+    expect(body).toEqual({ usd: decimal, eur: decimal, gbp: decimal });
+    expect(Number(body.usd)).toBeGreaterThan(0);
+  });
+
+  it.each(['DOGE', 'btc', 'ALL', 'USD', '%20'])('of %s are not found', async (symbol) => {
+    const answer = await service.call('GET', `/rates/${symbol}`);
+    expect(answer.status).toBe(404);
+    expect(answer.body).toEqual({ error: 'Crypto not found' });
+  });
+});
+
+describe('balance', () => {
+  it('is 0 of everything at first, as numbers', async () => {
+    const expected = Object.fromEntries(SYMBOLS.map((symbol) => [symbol, 0]));
+    for (const method of ['GET', 'POST']) {
+      const { status, body } = await service.call(method, '/balance');
+      expect(status).toBe(200);
+      expect(body).toEqual(expected);
+    }
+  });
+
+  it('counts what has one confirmation, exactly, and shows rates when asked', async () => {
+    const { id } = (await service.call<{ id: string }>('POST', '/invoice', { amount: 30, crypto: 'LTC' })).body;
+    await service.call('POST', `/invoice/rp/${id}`);
+    const paid = await service.call<{ amount: string }>('POST', '/sandbox/pay', {
+      invoice_id: id,
+      amount: '0.12345678',
+    });
+    expect(paid).toMatchObject({ status: 201, body: { amount: '0.12345678' } });
+    await until('the payment is seen', async () => {
+      const { body } = await service.call<{ payment: { received: string } }>('GET', `/invoice/${id}`);
+      return body.payment.received === '0.12345678';
+    });
+    expect((await service.call('POST', '/balance')).body.LTC).toBe(0);
+
+    await service.call('POST', '/sandbox/mine', { crypto: 'LTC' });
+    await until('the balance counts it', async () => (await service.call('POST', '/balance')).body.LTC !== 0);
+    const some = await service.call('POST', '/balance', { with_balance: 'true' });
+    expect(some.body).toEqual({ LTC: 0.12345678 });
+    const { body } = await service.call<Record<string, unknown>>('POST', '/balance', {
+      with_balance: true,
+      with_rates: 'true',
+    });
+    const rates = { USD: expect.any(Number), EUR: expect.any(Number), GBP: expect.any(Number) };
+    expect(body).toEqual({ LTC: { balance: 0.12345678, rates } });
+    expect((await service.call('GET', '/balance?with_balance=1')).body).toEqual({ LTC: 0.12345678 });
+  });
+
+  it('refuses an option that is no truth', async () => {
+    const answer = await service.call('POST', '/balance', { with_rates: 'perhaps' });
+    expect(answer.status).toBe(422);
+  });
+});
+
+describe('the description', () => {
+  type Description = {
+    openapi: string;
+    paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: unknown }> } }>>;
+  };
+  const load = async (): Promise<Description> =>
+    (await (await fetch(`${service.url}/api/v1/openapi.json`)).json()) as Description;
+
+  it('is OpenAPI 3.1 and needs no key', async () => {
+    expect((await load()).openapi).toBe('3.1.0');
+  });
+
+  it('names every endpoint that exists, and none that does not', async () => {
+    const { paths } = await load();
+    for (const [path, methods] of Object.entries(paths)) {
+      const concrete = path.replace('{invoice_id}', 'AAAAAAAAAAAA').replace('{crypto}', 'BTC');
+      for (const method of Object.keys(methods).filter((name) => name !== 'parameters')) {
+        const response = await fetch(`${service.url}/api/v1${concrete}`, { method: method.toUpperCase() });
+        expect([path, method, response.status]).toEqual([path, method, 401]);
+      }
+      const other = await fetch(`${service.url}/api/v1${concrete}`, { method: 'PATCH' });
+      const allowed = (other.headers.get('allow') ?? '').split(', ').sort();
+      const described = Object.keys(methods).filter((name) => name !== 'parameters');
+      expect(allowed).toEqual(described.map((name) => name.toUpperCase()).sort());
+    }
+  });
+
+  it('describes the bodies as they are validated', async () => {
+    const schema = (await load()).paths['/merchant/invoice']!.post!.requestBody!.content['application/json']!.schema;
+    expect(schema).toMatchObject({
+      type: 'object',
+      required: ['amount'],
+      properties: {
+        amount: { oneOf: [{ type: 'number' }, { type: 'string' }] },
+        crypto: { enum: ['BTC', 'BCH', 'LTC', 'XMR', 'USDT_ERC20', 'USDT_BEP20', 'ALL'], default: 'ALL' },
+        currency: { default: 'USD' },
+      },
+    });
+  });
+});

@@ -1,0 +1,114 @@
+/** What is said about requests that are wrong before any endpoint looks at them, and about keys. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+
+let service: TestDaemon;
+beforeAll(async () => {
+  service = await startTestDaemon();
+});
+afterAll(() => service.stop());
+
+const json = { 'content-type': 'application/json' };
+const raw = (path: string, init: RequestInit & { duplex?: 'half' } = {}) =>
+  fetch(`${service.url}${path}`, { ...init, headers: { 'mb-api-key': service.apiKey, ...init.headers } });
+
+describe('bodies', () => {
+  it.each<[string, string, Record<string, string>, number]>([
+    ['malformed JSON', '{"amount":', json, 400],
+    ['a bare number', '5', json, 400],
+    ['a list', '[{"amount":10}]', json, 400],
+    ['an empty body', '', json, 422],
+    ['text', 'amount=10', { 'content-type': 'text/plain' }, 415],
+    ['a form', 'amount=10', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
+    ['an unknown character set', '{"amount":10}', { 'content-type': 'application/json; charset=utf-57' }, 415],
+    ['an unknown encoding', '{"amount":10}', { ...json, 'content-encoding': 'zip' }, 415],
+    ['more than 64 KiB', `{"amount":10,"x":"${'x'.repeat(65_536 - 19)}"}`, json, 413],
+  ])('%s', async (_name, body, headers, status) => {
+    const response = await raw('/api/v1/merchant/invoice', { method: 'POST', body, headers });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ message: expect.stringMatching(/^\S.+/) });
+    expect(response.headers.get('content-type')).toContain('application/json');
+  });
+
+  it('of 64 KiB is read', async () => {
+    const body = `{"amount":10,"x":"${'x'.repeat(65_536 - 20)}"}`;
+    const response = await raw('/api/v1/merchant/invoice', { method: 'POST', body, headers: json });
+    expect(body.length).toBe(65_536);
+    expect(response.status).toBe(201);
+  });
+});
+
+describe('paths and methods', () => {
+  it.each([
+    ['GET', '/'],
+    ['GET', '/api/v1/merchant/nothing'],
+    ['GET', '/api/v2/merchant/cryptos'],
+    ['GET', '/api/v1/merchant/invoice/a/b/c'],
+    ['GET', '/api/v1/operator/status'],
+  ])('%s %s is not found', async (method, path) => {
+    const response = await raw(path, { method });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({ message: 'Not found' });
+  });
+
+  it.each([
+    ['GET', '/api/v1/merchant/invoice', 'POST'],
+    ['PUT', '/api/v1/merchant/invoice/AAAAAAAAAAAA', 'GET, DELETE'],
+    ['GET', '/api/v1/merchant/invoice/rp/AAAAAAAAAAAA', 'POST'],
+    ['DELETE', '/api/v1/merchant/balance', 'GET, POST'],
+    ['POST', '/api/v1/merchant/cryptos', 'GET'],
+    ['POST', '/api/v1/merchant/rates/BTC', 'GET'],
+    ['GET', '/api/v1/merchant/sandbox/mine', 'POST'],
+    ['POST', '/api/v1/openapi.json', 'GET'],
+  ])('%s %s is not allowed', async (method, path, allow) => {
+    const response = await raw(path, { method });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe(allow);
+    expect(await response.json()).toEqual({ message: expect.stringContaining(method) });
+  });
+
+  it('a path that is no text is a 400', async () => {
+    const response = await raw('/api/v1/merchant/invoice/%ff');
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ message: expect.any(String) });
+  });
+});
+
+describe('keys', () => {
+  const ENDPOINTS: [string, string, Record<string, string>][] = [
+    ['POST', '/invoice', {}],
+    ['GET', '/invoice/AAAAAAAAAAAA', {}],
+    ['DELETE', '/invoice/AAAAAAAAAAAA', {}],
+    ['POST', '/invoice/rp/AAAAAAAAAAAA', {}],
+    ['GET', '/cryptos', {}],
+    ['GET', '/rates/BTC', {}],
+    ['POST', '/balance', { error: 'Unauthorized' }],
+    ['GET', '/balance', { error: 'Unauthorized' }],
+  ];
+
+  it.each(ENDPOINTS)('%s %s without a key', async (method, path, extra) => {
+    const response = await fetch(`${service.url}/api/v1/merchant${path}`, { method });
+    expect(response.status).toBe(401);
+    expect(await response.json()).toEqual({ message: 'API key not provided', ...extra });
+  });
+
+  it.each(ENDPOINTS)('%s %s with a wrong key', async (method, path, extra) => {
+    const answer = await service.call(method, path, undefined, { 'mb-api-key': 'ch_test_wrong' });
+    expect([401, 429]).toContain(answer.status);
+    if (answer.status === 401) expect(answer.body).toEqual({ message: 'Invalid API key', ...extra });
+  });
+
+  it('guesses are limited, a valid key is not', async () => {
+    const statuses: number[] = [];
+    for (let i = 0; i < 15; i++) {
+      const answer = await service.call('GET', '/cryptos', undefined, { 'mb-api-key': `ch_test_guess${i}` });
+      statuses.push(answer.status);
+      if (answer.status === 429) {
+        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+        expect(answer.body).toEqual({ message: 'Too many requests without a valid API key' });
+      }
+    }
+    expect(statuses).toContain(429);
+    expect((await service.call('GET', '/cryptos')).status).toBe(200);
+  });
+});
