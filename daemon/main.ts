@@ -91,97 +91,127 @@ function readConfig(options: DaemonOptions): Config {
   return config;
 }
 
+/** What must be undone when the daemon stops, in the other order; also when a start fails half-way. */
+type Cleanup = (() => Promise<void> | void)[];
+
+type Parts = {
+  app: App;
+  sandbox: Sandbox;
+  sandboxAccounts: SandboxAccounts;
+  /** Filled in by the workers once they run. */
+  hooks: { fill: () => void; webhooks: () => void; chain: (key: string) => void };
+};
+
+type SandboxAccounts = (accountNo: number) => Partial<Record<ChainId, AccountKey>>;
+
 /** Starts a daemon. Throws `ConfigError` and `Rejected` with words for the operator. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const startedAt = Date.now();
   await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
   const config = readConfig(options);
   const log = options.log ?? createLog(config.log);
-  const now = options.now ?? Date.now;
-  const cleanup: (() => Promise<void> | void)[] = [];
+  const cleanup: Cleanup = [];
   const stop = async (): Promise<void> => {
     for (const undo of cleanup.splice(0).reverse()) await undo();
   };
   try {
-    const store = await Store.open(options.dataDir);
-    cleanup.push(() => store.close());
-    const history = rateHistory(store, HISTORY_KEPT_MS, now, (error) => log.error({ error }, 'rates were not stored'));
-    const spreadPercent = formatDecimal(config.rates.spreadPercent.ppm, 4);
-    const rates = new RateBook({ spreadPercent, manual: manualRates(config) }, history);
-    const jobs: { fill: () => void; webhooks: () => void } = { fill: () => {}, webhooks: () => {} };
-    const loops = new Map<string, SyncLoop>();
-    const app: App = {
-      store,
-      config,
-      rates,
-      chains: new Chains(),
-      directory: new Directory(),
-      keys: new KeyRing(store, now),
-      log,
-      now,
-      publicUrl: '',
-      wake: {
-        pool: () => jobs.fill(),
-        webhooks: () => jobs.webhooks(),
-        chain: (key) => loops.get(key)?.wake(),
-      },
-    };
-    app.directory.load(store);
-
-    const sandbox = openSandbox(app);
-    cleanup.push(() => sandbox.close());
-    connectChains(app, sandbox);
-    const sandboxWallet = await ensureSandboxWallet(join(options.dataDir, VAULT_FOLDER));
-    const sandboxAccounts = (accountNo: number): Partial<Record<ChainId, AccountKey>> =>
-      Object.fromEntries(CHAINS.map((chain) => [chain, sandboxWallet.account(chain, accountNo)]));
-    const firstKeys = await firstStart(app, sandboxAccounts);
-
-    const handler = publicApp(app, new SandboxControls(app, sandbox));
-    const server = await listen(handler, config.host, config.port);
-    cleanup.push(() => server.close());
-    const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`;
-    app.publicUrl = config.publicUrl ?? url;
-
-    const webhooks = new WebhookWorker(app, {
-      allowHosts: config.webhook.allowHosts,
-      ownPorts: [server.port, config.operator.port].filter((port) => port !== 0),
-      nodeHosts: configuredHosts(config),
-      socksProxy: config.webhook.socksProxy,
-    });
-    jobs.webhooks = () => webhooks.wake();
-    cleanup.push(() => webhooks.stop());
-
-    const operator = await serveOperator(app, {
-      dataDir: options.dataDir,
-      version: version(),
-      startedAt,
-      deriveSandboxAccounts: sandboxAccounts,
-      sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),
-    });
-    cleanup.push(() => operator.close());
-
-    for (const chain of app.chains.all()) loops.set(chain.key, new SyncLoop(app, chain));
-    cleanup.push(async () => {
-      await Promise.all([...loops.values()].map((loop) => loop.stop()));
-    });
-    // the sandbox answers at once; a real chain may take its time, and only its own payments wait for it
-    const first = [...loops].map(([key, loop]) => [key, loop.start()] as const);
-    await Promise.all(first.filter(([key]) => key.startsWith('sandbox:')).map(([, started]) => started));
-    sandbox.start();
-
-    const scheduled = new Jobs(app);
-    jobs.fill = () => scheduled.fill();
-    scheduled.start();
-    cleanup.push(() => scheduled.stop());
-    webhooks.wake();
-    const rateService = startRates({ book: rates, sources: chooseSources(config.rates.sources), log });
-    cleanup.push(() => rateService.stop());
+    const parts = await assemble(options, config, log, cleanup);
+    const firstKeys = await firstStart(parts.app, parts.sandboxAccounts);
+    const url = await serve(parts, options.dataDir, startedAt, cleanup);
+    await work(parts, cleanup);
     log.info({ url, dataDir: options.dataDir, ms: Date.now() - startedAt }, 'ready');
     return { url, dataDir: options.dataDir, firstKeys, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** Opens the store and puts everything together that answers and works. */
+async function assemble(options: DaemonOptions, config: Config, log: Log, cleanup: Cleanup): Promise<Parts> {
+  const now = options.now ?? Date.now;
+  const store = await Store.open(options.dataDir);
+  cleanup.push(() => store.close());
+  const history = rateHistory(store, HISTORY_KEPT_MS, now, (error) => log.error({ error }, 'rates were not stored'));
+  const spreadPercent = formatDecimal(config.rates.spreadPercent.ppm, 4);
+  const hooks: Parts['hooks'] = { fill: () => {}, webhooks: () => {}, chain: () => {} };
+  const app: App = {
+    store,
+    config,
+    rates: new RateBook({ spreadPercent, manual: manualRates(config) }, history),
+    chains: new Chains(),
+    directory: new Directory(),
+    keys: new KeyRing(store, now),
+    log,
+    now,
+    publicUrl: '',
+    wake: {
+      pool: () => hooks.fill(),
+      webhooks: () => hooks.webhooks(),
+      chain: (key) => hooks.chain(key),
+    },
+  };
+  app.directory.load(store);
+  const sandbox = openSandbox(app);
+  cleanup.push(() => sandbox.close());
+  connectChains(app, sandbox);
+  const wallet = await ensureSandboxWallet(join(options.dataDir, VAULT_FOLDER));
+  const sandboxAccounts: SandboxAccounts = (accountNo) =>
+    Object.fromEntries(CHAINS.map((chain) => [chain, wallet.account(chain, accountNo)]));
+  return { app, sandbox, sandboxAccounts, hooks };
+}
+
+/** Opens the two servers and returns where the public one is reached. */
+async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: Cleanup): Promise<string> {
+  const { app, sandbox, hooks } = parts;
+  const { config, store } = app;
+  const server = await listen(publicApp(app, new SandboxControls(app, sandbox)), config.host, config.port);
+  cleanup.push(() => server.close());
+  const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`;
+  app.publicUrl = config.publicUrl ?? url;
+
+  const ownPorts = [server.port];
+  const webhooks = new WebhookWorker(app, {
+    allowHosts: config.webhook.allowHosts,
+    ownPorts,
+    nodeHosts: configuredHosts(config),
+    socksProxy: config.webhook.socksProxy,
+  });
+  hooks.webhooks = () => webhooks.wake();
+  cleanup.push(() => webhooks.stop());
+
+  const operator = await serveOperator(app, {
+    dataDir,
+    version: version(),
+    startedAt,
+    deriveSandboxAccounts: parts.sandboxAccounts,
+    sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),
+  });
+  ownPorts.push(...(URL.canParse(operator.url) ? [Number(new URL(operator.url).port)] : []));
+  cleanup.push(() => operator.close());
+  return url;
+}
+
+/** Starts everything that works by itself. */
+async function work({ app, sandbox, hooks }: Parts, cleanup: Cleanup): Promise<void> {
+  const loops = new Map(app.chains.all().map((chain) => [chain.key as string, new SyncLoop(app, chain)]));
+  hooks.chain = (key) => loops.get(key)?.wake();
+  cleanup.push(async () => {
+    await Promise.all([...loops.values()].map((loop) => loop.stop()));
+  });
+  // the sandbox answers at once; a real chain may take its time, and only its own payments wait for it
+  const first = [...loops].map(([key, loop]) => ({ key, pass: loop.start() }));
+  await Promise.all(first.filter(({ key }) => key.startsWith('sandbox:')).map(({ pass }) => pass));
+  sandbox.start();
+
+  const jobs = new Jobs(app);
+  hooks.fill = () => jobs.fill();
+  jobs.start();
+  cleanup.push(() => jobs.stop());
+  hooks.webhooks();
+  const { rates, config, log } = app;
+  const rateService = startRates({ book: rates, sources: chooseSources(config.rates.sources), log });
+  cleanup.push(() => rateService.stop());
 }
 
 function openSandbox(app: App): Sandbox {
@@ -211,10 +241,7 @@ function connectChains(app: App, sandbox: Sandbox): void {
 }
 
 /** A fresh data directory gets a sandbox business, a key and a client ID, in one transaction. */
-async function firstStart(
-  app: App,
-  accounts: (accountNo: number) => Partial<Record<ChainId, AccountKey>>,
-): Promise<Daemon['firstKeys']> {
+async function firstStart(app: App, accounts: SandboxAccounts): Promise<Daemon['firstKeys']> {
   if (app.directory.businesses().length > 0) return null;
   const keys = await app.store.write((tx) => {
     const business = addBusiness(

@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ASSETS, type AssetId, CHAINS, type ChainId, findAsset, type Network } from '../domain/assets.ts';
 import { isTimeZone } from '../domain/calendar.ts';
-import { type AccountKey, chainKey } from '../domain/chain.ts';
+import { type AccountKey, type Checkpoint, chainKey } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
 import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '../store/queries/businesses.ts';
 import type { Tx } from '../store/store.ts';
@@ -19,8 +19,10 @@ export type NewBusiness = {
   accountNo: number;
   /** The public halves of its accounts, one a chain. */
   accounts: Partial<Record<ChainId, AccountKey>>;
-  /** When its wallet was made, milliseconds since 1970: nothing before it concerns us. Null: now. */
+  /** When its wallet was first used, milliseconds since 1970: nothing before it concerns us. Null: now. */
   birthday: number | null;
+  /** Where to begin reading the past of each chain, for a wallet that has one: see `rescanPoints`. */
+  past?: Partial<Record<ChainId, Checkpoint>>;
 };
 
 /** The number of the next account of a network: they are given without gaps, so that a restore finds them. */
@@ -33,6 +35,26 @@ export function possibleAssets(app: App, network: Network, chains: readonly Chai
   return ASSETS.filter(
     (asset) => chains.includes(asset.chain) && app.chains.find(chainKey(network, asset.chain)) !== undefined,
   ).map((asset) => asset.symbol);
+}
+
+const RESCAN_POINT_TIMEOUT_MS = 60_000;
+
+/**
+ * Where the connected chains of a network stood before a wallet's birthday (milliseconds since 1970). Throws `Rejected`
+ * when a source cannot serve that far back, and `Unavailable` when one does not answer.
+ */
+export async function rescanPoints(
+  app: App,
+  network: Network,
+  birthday: number,
+): Promise<Partial<Record<ChainId, Checkpoint>>> {
+  const points: Partial<Record<ChainId, Checkpoint>> = {};
+  for (const chain of CHAINS) {
+    const runtime = app.chains.find(chainKey(network, chain));
+    if (!runtime) continue;
+    points[chain] = await runtime.adapter.begin(birthday, AbortSignal.timeout(RESCAN_POINT_TIMEOUT_MS));
+  }
+  return points;
 }
 
 function checkName(name: string): string {
@@ -75,6 +97,7 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
       key: JSON.stringify(wanted.accounts[chain]),
       next_index: 0,
       birthday: wanted.birthday ?? now,
+      rescan: wanted.past?.[chain] ? JSON.stringify(wanted.past[chain]) : null,
     });
   }
   for (const asset of possibleAssets(app, wanted.network, chains)) {

@@ -23,7 +23,7 @@ import {
 } from '../store/queries/credits.ts';
 import { chainState, saveChainState } from '../store/queries/effects.ts';
 import { paymentOf, paymentsToCheck } from '../store/queries/invoices.ts';
-import type { Tx } from '../store/store.ts';
+import type { Reader, Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 import type { ChainRuntime } from './chains.ts';
 import { CreditBook } from './credits.ts';
@@ -37,8 +37,8 @@ const UNVALUED_PER_UPDATE_MAX = 1_000;
 const SYNC_TIME_WRITTEN_MS = 60_000;
 
 /** The stored checkpoint of a chain, or null before its first. */
-export function checkpointOf(app: App, chain: ChainRuntime): Checkpoint | null {
-  const row = app.store.get(chainState, { chain_key: chain.key });
+export function checkpointOf(reader: Reader, chain: ChainRuntime): Checkpoint | null {
+  const row = reader.get(chainState, { chain_key: chain.key });
   return row ? (JSON.parse(row.checkpoint) as Checkpoint) : null;
 }
 
@@ -97,6 +97,21 @@ export function ingest(app: App, chain: ChainRuntime, update: ChainUpdate, began
     });
     return true;
   });
+}
+
+/**
+ * Applies what blocks of the past held, for a wallet that has a past. Nothing but facts in blocks is taken from it: what
+ * is true now comes by `ingest` alone.
+ */
+export function ingestPast(app: App, chain: ChainRuntime, update: ChainUpdate, tx: Tx): void {
+  const state = tx.get(chainState, { chain_key: chain.key });
+  assert(state, `${chain.key} has a checkpoint`);
+  const tip = tipOf(JSON.parse(state.checkpoint) as Checkpoint);
+  const credits = new CreditBook(app, chain, tip.height, tx);
+  const settled = (fact: { block: BlockId | null }): boolean => fact.block !== null && fact.block.height <= tip.height;
+  for (const credit of update.credits.filter(settled)) seeCredit(app, chain, tx, credits, credit, 0);
+  for (const spend of update.spends.filter(settled)) seeSpend(credits, spend);
+  for (const invoiceId of credits.flush()) settleInvoice(app, tx, invoiceId);
 }
 
 /** Blocks that left the chain take their credits and spends back to the mempool, named in the update or not. */

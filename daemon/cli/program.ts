@@ -21,6 +21,11 @@ import { webhookCommands } from './webhooks.ts';
 /** Runs the command that `argv` (without program names) holds and returns the exit code. Never throws. */
 export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   try {
+    if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+      const { version } = await import('../main.ts');
+      io.stdout.write(`${version()}\n`);
+      return 0;
+    }
     await program(io).parseAsync([...argv], { from: 'user' });
     return 0;
   } catch (error) {
@@ -39,11 +44,6 @@ function program(io: Io): Command {
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
     .exitOverride();
-  root.action(async (options: { version?: boolean }) => {
-    if (!options.version) root.help({ error: true });
-    const { version } = await import('../main.ts');
-    io.stdout.write(`${version()}\n`);
-  });
   const configFile = () => new Option('--config <file>', 'the configuration file (or COUNTINGHOUSE_CONFIG)');
   root
     .command('start')
@@ -82,15 +82,15 @@ function tell(io: Io, error: unknown, json: boolean): number {
 
 /** Errors of other rooms are known by name, so that nothing of theirs is loaded only to tell of an error. */
 function inWords(error: unknown): Told {
-  if (error instanceof Failure) return error;
-  if (!(error instanceof Error)) return { message: String(error), code: 'internal', exitCode: EXIT.failed };
+  if (error instanceof Failure) return { code: error.code, message: error.message, exitCode: error.exitCode };
+  if (!(error instanceof Error)) return { code: 'internal', message: String(error), exitCode: EXIT.failed };
   const { name, message } = error;
   const { code, field, dataDir } = error as { code?: string; field?: string; dataDir?: string };
-  if (name === 'ConfigError') return { message, code: 'config', exitCode: EXIT.usage };
+  if (name === 'ConfigError') return { code: 'config', message, exitCode: EXIT.usage };
   if (name === 'NoDaemon') {
     const text = `no Countinghouse is running on ${dataDir}: start it with \`npm start\` or \`countinghouse start\``;
-    return { message: text, code: 'no_daemon', exitCode: EXIT.failed };
+    return { code: 'no_daemon', message: text, exitCode: EXIT.failed };
   }
   const exitCode = code === 'store.locked' ? EXIT.locked : EXIT.failed;
-  return { message, code: code ?? 'internal', ...(field === undefined ? {} : { field }), exitCode };
+  return { code: code ?? 'internal', message, ...(field === undefined ? {} : { field }), exitCode };
 }

@@ -13,11 +13,14 @@ import { pairs } from './table.ts';
 const SAME_SIGNAL_MS = 1_000;
 /** Below the launcher's own patience, so that a stop that hangs still ends with our word on it. */
 const STOP_TIMEOUT_MS = 15_000;
+const OWNER_ONLY = 0o077;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 export type StartOptions = ConfigOptions & { port?: number };
 
 export async function start(session: Session, options: StartOptions): Promise<void> {
+  // the database holds view keys and customers' addresses: none of its files is anybody else's
+  process.umask(OWNER_ONLY);
   const { promise: asked, resolve: stop } = Promise.withResolvers<void>();
   onStop(stop);
   const [{ startDaemon }, { stopWithParent }] = await Promise.all([

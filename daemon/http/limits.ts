@@ -53,8 +53,9 @@ export class TokenBuckets {
     const emptyMs = this.#burst * this.#gapMs;
     const fullAt = Math.min(Math.max(this.#fullAt.get(bucket) ?? now, now), now + emptyMs);
     const waitMs = fullAt + this.#gapMs - (now + emptyMs);
-    if (waitMs > 0) return { ok: false, retryAfterSeconds: Math.ceil(waitMs / MS_PER_SECOND) };
-    this.#fullAt.set(bucket, fullAt + this.#gapMs);
-    return { ok: true };
+    const refused = waitMs > 0;
+    // also when it is refused: what a clock from before it was set back had written must not stay
+    this.#fullAt.set(bucket, refused ? fullAt : fullAt + this.#gapMs);
+    return refused ? { ok: false, retryAfterSeconds: Math.ceil(waitMs / MS_PER_SECOND) } : { ok: true };
   }
 }

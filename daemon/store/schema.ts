@@ -43,6 +43,8 @@ export type Schema = {
     key: string;
     next_index: number;
     birthday: number | null;
+    /** The checkpoint from which this account's past is still to be read; null when it is. */
+    rescan: string | null;
   };
   target: {
     id: Generated<number>;

@@ -7,6 +7,8 @@ import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains.ts';
 import { beginChain, checkpointOf, ingest } from '../app/ingest.ts';
+import { nextRescan, prepareRescan, stepThroughPast, watchAhead } from '../app/rescan.ts';
+import { ChainAlert } from '../chains/adapter.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 
 /** Without a hint the source is asked this often. */
@@ -66,7 +68,7 @@ export class SyncLoop {
           await this.#halt(error);
           break;
         }
-        pauseMs = this.#failed(error);
+        pauseMs = await this.#failed(error);
       }
       this.#announce();
       if (pauseMs > 0) await this.#pause(pauseMs);
@@ -78,16 +80,30 @@ export class SyncLoop {
   async #pass(): Promise<boolean> {
     const { adapter } = this.#chain;
     const { signal } = this.#abort;
-    const since = checkpointOf(this.#app, this.#chain);
+    const since = checkpointOf(this.#app.store, this.#chain);
     if (!since) {
-      await beginChain(this.#app, this.#chain, await adapter.begin(this.#birthday(), signal));
+      const birthday = this.#birthday();
+      if (birthday !== null) await watchAhead(this.#app, this.#chain, birthday, () => signal.aborted);
+      await beginChain(this.#app, this.#chain, await adapter.begin(birthday, signal));
       return true;
     }
     const beganAt = this.#app.now();
     const update = await adapter.sync(since, signal);
     if (update === null) return false;
     const applied = await ingest(this.#app, this.#chain, update, beganAt);
-    return !applied || update.mempool !== 'complete';
+    if (!applied || update.mempool !== 'complete') return true;
+    return this.#rescan();
+  }
+
+  /** One step through the past of a wallet that has one, between two looks at the present. */
+  async #rescan(): Promise<boolean> {
+    const rescan = nextRescan(this.#app, this.#chain);
+    if (!rescan) return false;
+    const { signal } = this.#abort;
+    await prepareRescan(this.#app, rescan, () => signal.aborted);
+    const update = await this.#chain.adapter.sync(rescan.checkpoint, signal);
+    if (update) await stepThroughPast(this.#app, this.#chain, rescan, update);
+    return true;
   }
 
   /** Nothing before the oldest wallet on this chain concerns us. */
@@ -100,8 +116,9 @@ export class SyncLoop {
     return known.length === 0 ? null : Math.min(...known);
   }
 
-  #failed(error: Unavailable | Rejected): number {
+  async #failed(error: Unavailable | Rejected): Promise<number> {
     this.#failures++;
+    if (error instanceof ChainAlert) await raise(this.#app, 'chain.alert', this.#chain.key, error.message);
     if (this.#failures === 1) this.#app.log.warn({ chain: this.#chain.key, reason: error.message }, 'chain is away');
     return Math.min(FAILED_RETRY_MS * 2 ** Math.min(this.#failures - 1, 10), FAILED_RETRY_MAX_MS);
   }

@@ -7,7 +7,7 @@
  */
 import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../domain/chain.ts';
 import { assert, Unavailable } from '../../domain/errors.ts';
-import { tipOf } from '../adapter.ts';
+import { ChainAlert, tipOf } from '../adapter.ts';
 import { type BlockHeader, ParseError, parseHeader } from './block.ts';
 import type { CoreNode, NodeState } from './node.ts';
 import { type Finder, type Found, findInBlock } from './scan.ts';
@@ -15,16 +15,6 @@ import { type Finder, type Found, findInBlock } from './scan.ts';
 /** One step reads no more than these; the block that passes the limit of bytes is the last. */
 export const BLOCKS_PER_STEP_MAX = 100;
 export const BYTES_PER_STEP_MAX = 16 * 1024 * 1024;
-
-const ALERT_RETRY_SECONDS = 60;
-
-/** What the operator has to look at: the node answers, but what it says cannot be taken over. */
-export class ChainAlert extends Unavailable {
-  constructor(message: string) {
-    super(`ALERT: ${message}`, ALERT_RETRY_SECONDS);
-    this.name = 'ChainAlert';
-  }
-}
 
 /** The blocks at the end of a checkpoint that follow each other without a gap: below one, a fork could hide. */
 export function contiguousEnd(checkpoint: Checkpoint): Checkpoint {

@@ -8,11 +8,11 @@
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../../domain/chain.ts';
 import { assert, Unavailable } from '../../domain/errors.ts';
-import { type ChainAdapter, tipOf, type WatchList } from '../adapter.ts';
+import { type ChainAdapter, ChainAlert, tipOf, type WatchList } from '../adapter.ts';
 import { childPublicKey } from '../hd.ts';
 import { isValidAddress, targetOf } from './address.ts';
 import { beginAt, prunedAdvice, settingOf } from './begin.ts';
-import { ChainAlert, commonBlocks, contiguousEnd, extended, readBlocks } from './blocks.ts';
+import { commonBlocks, contiguousEnd, extended, readBlocks } from './blocks.ts';
 import { Mempool, type MempoolLimits } from './mempool.ts';
 import { CoreNode, type NodeState, PrunedBlock } from './node.ts';
 import type { UtxoChain } from './params.ts';

@@ -16,7 +16,7 @@ export const FIRST: readonly string[] = [
     origins TEXT NOT NULL, url_hosts TEXT NOT NULL, created_at INTEGER NOT NULL, revoked_at INTEGER) STRICT`,
   `CREATE TABLE account (
     id INTEGER PRIMARY KEY, business_id INTEGER NOT NULL, chain_key TEXT NOT NULL, key TEXT NOT NULL,
-    next_index INTEGER NOT NULL, birthday INTEGER, UNIQUE (business_id, chain_key)) STRICT`,
+    next_index INTEGER NOT NULL, birthday INTEGER, rescan TEXT, UNIQUE (business_id, chain_key)) STRICT`,
   `CREATE TABLE target (
     id INTEGER PRIMARY KEY, account_id INTEGER NOT NULL, chain_key TEXT NOT NULL, branch INTEGER NOT NULL,
     idx INTEGER NOT NULL, script BLOB NOT NULL, address TEXT NOT NULL, invoice_id INTEGER,

@@ -19,6 +19,7 @@ export type AccountRow = {
   key: string;
   next_index: number;
   birthday: number | null;
+  rescan: string | null;
 };
 
 export type ApiKeyRow = {
@@ -79,6 +80,7 @@ export const insertAccount = statement((p: Omit<AccountRow, 'id'>) =>
     key: p.key,
     next_index: p.next_index,
     birthday: p.birthday,
+    rescan: p.rescan,
   }),
 );
 
@@ -96,6 +98,15 @@ export const poolSize = statement((p: { account_id: number }) =>
     .where('account_id', '=', p.account_id)
     .where('invoice_id', 'is', null)
     .where('branch', '=', sql.lit(0)),
+);
+
+export const accountsToRescan = statement((p: { chain_key: string }) =>
+  sqlite.selectFrom('account').selectAll().where('chain_key', '=', p.chain_key).where('rescan', 'is not', null),
+);
+
+/** Moves an account's rescan on, if it is still where the caller believes it to be. */
+export const stepRescan = statement((p: { id: number; from: string; to: string | null }) =>
+  sqlite.updateTable('account').set({ rescan: p.to }).where('id', '=', p.id).where('rescan', '=', p.from),
 );
 
 export const setNextIndex = statement((p: { id: number; next_index: number }) =>

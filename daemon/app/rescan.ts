@@ -1,0 +1,55 @@
+/**
+ * Reading the past of a wallet that has one, beside following the present. How far it has come is stored with each step,
+ * so that a restart goes on from there.
+ */
+import { tipOf } from '../chains/adapter.ts';
+import type { ChainUpdate, Checkpoint } from '../domain/chain.ts';
+import { accountsToRescan, stepRescan } from '../store/queries/businesses.ts';
+import { type App, MS_PER_HOUR } from './app.ts';
+import type { ChainRuntime } from './chains.ts';
+import type { Account } from './directory.ts';
+import { checkpointOf, ingestPast } from './ingest.ts';
+import { fillPool } from './pool.ts';
+
+/** Addresses watched beyond the last one used, while the past is read (BIP-44's gap limit is 20). */
+export const GAP_LIMIT = 1_000;
+
+export type Rescan = { account: Account; stored: string; checkpoint: Checkpoint };
+
+/** The next account of a chain whose past is still to be read, or null. */
+export function nextRescan(app: App, chain: ChainRuntime): Rescan | null {
+  const [row] = app.store.all(accountsToRescan, { chain_key: chain.key });
+  const account = row && app.directory.accounts().find(({ id }) => id === row.id);
+  if (!account || row.rescan === null) return null;
+  return { account, stored: row.rescan, checkpoint: JSON.parse(row.rescan) as Checkpoint };
+}
+
+/** Makes sure that every address that the past may have used is watched before it is read. */
+export function prepareRescan(app: App, { account }: Rescan, stopped: () => boolean): Promise<void> {
+  return fillPool(app, account, GAP_LIMIT, stopped);
+}
+
+/** The same before a chain is read for the first time, for wallets that were there before it was connected. */
+export async function watchAhead(
+  app: App,
+  chain: ChainRuntime,
+  birthday: number,
+  stopped: () => boolean,
+): Promise<void> {
+  if (app.now() - birthday < MS_PER_HOUR) return;
+  const accounts = app.directory.accounts().filter(({ chainKey }) => chainKey === chain.key);
+  for (const account of accounts) await fillPool(app, account, GAP_LIMIT, stopped);
+}
+
+/** Applies one step. The rescan is over once it has come up to where the chain is followed from. */
+export function stepThroughPast(app: App, chain: ChainRuntime, rescan: Rescan, update: ChainUpdate): Promise<void> {
+  return app.store.write((tx) => {
+    const present = checkpointOf(tx, chain);
+    const reached = tipOf(update.checkpoint);
+    const done = present !== null && reached.height >= tipOf(present).height;
+    const to = done ? null : JSON.stringify(update.checkpoint);
+    if (tx.run(stepRescan, { id: rescan.account.id, from: rescan.stored, to }).changes !== 1) return;
+    ingestPast(app, chain, update, tx);
+    if (done) tx.afterCommit(() => app.log.info({ chain: chain.key }, 'the past of a wallet was read'));
+  });
+}

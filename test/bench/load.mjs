@@ -1,0 +1,155 @@
+/**
+ * The load generator: a process of its own that keeps N connections busy with one request each, over bare sockets, so
+ * that it costs less than what it measures. Reads a job as JSON from its first argument and prints a result as JSON.
+ *
+ * Invariant: a request is counted only when its whole answer has arrived with the status that was expected; the first
+ * other answer ends the run with an error.
+ */
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+
+const RUN_MS_MAX = 120_000;
+const LATENCIES_MAX = 4_000_000;
+const HEAD_END = Buffer.from('\r\n\r\n');
+const LENGTH_LINE = /\r\ncontent-length: (\d+)/i;
+const STATUS_AT = 9;
+const SLUG_AT = '{"id":"'.length;
+const SLUG_CHARACTERS = 12;
+
+/**
+ * @typedef {object} Job
+ * @property {'create' | 'pairs' | 'reads'} kind
+ * @property {string} url where the server is
+ * @property {string} path of creation; with `kind` reads, what a slug is appended to
+ * @property {string} [apiKey]
+ * @property {string} [body] of creation
+ * @property {number} connections
+ * @property {number} warmup how many units are done before the measurement
+ * @property {number} [units] how many are measured; otherwise as many as `ms` allows
+ * @property {number} [ms]
+ * @property {string} [slugs] a file of names to read, one a line
+ * @property {boolean} [made] whether the names of what was created are reported
+ */
+
+/** @type {Job} */
+const job = JSON.parse(process.argv[2] ?? '{}');
+const { hostname, port, host } = new URL(job.url);
+const common = `Host: ${host}\r\n${job.apiKey ? `MB-API-KEY: ${job.apiKey}\r\n` : ''}`;
+
+const post = (path, body) =>
+  `POST ${path} HTTP/1.1\r\n${common}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+const get = (path) => `GET ${path} HTTP/1.1\r\n${common}\r\n`;
+
+const slugs = job.slugs ? readFileSync(job.slugs, 'utf8').trimEnd().split('\n') : [];
+const creation = job.kind === 'reads' ? '' : post(job.path, job.body);
+const paymentBody = '{"crypto":"BTC"}';
+const made = [];
+
+const latencies = new Float64Array(Math.min(job.units ?? LATENCIES_MAX, LATENCIES_MAX));
+let asked = 0;
+let done = 0;
+let measured = 0;
+let beganAt = 0;
+let endedAt = 0;
+
+/** Whether a connection may begin another unit. */
+function mayBegin() {
+  if (job.units !== undefined) return asked < job.warmup + job.units;
+  return beganAt === 0 || (performance.now() - beganAt < job.ms && measured < LATENCIES_MAX);
+}
+
+/** Counts a finished unit: the measurement begins when the warm-up is through. */
+function finished(since) {
+  const now = performance.now();
+  done++;
+  if (done <= job.warmup) {
+    if (done === job.warmup) beganAt = now;
+    return;
+  }
+  // one that began in the warm-up and ended after it counts for the rate, and its latency with it
+  if (measured < latencies.length) latencies[measured++] = now - since;
+  endedAt = now;
+}
+
+/** Splits what arrives into answers. Bodies are short, so an answer nearly always is one chunk. */
+function answers(onAnswer) {
+  let pending = null;
+  return (chunk) => {
+    const data = pending === null ? chunk : Buffer.concat([pending, chunk]);
+    pending = null;
+    const headEnd = data.indexOf(HEAD_END);
+    if (headEnd < 0) {
+      pending = data;
+      return;
+    }
+    const head = data.latin1Slice(0, headEnd);
+    const length = LENGTH_LINE.exec(head);
+    if (!length) throw new Error(`an answer without Content-Length: ${head}`);
+    const bodyAt = headEnd + HEAD_END.length;
+    if (data.length < bodyAt + Number(length[1])) {
+      pending = data;
+      return;
+    }
+    onAnswer(head.slice(STATUS_AT, STATUS_AT + 3), data, bodyAt);
+  };
+}
+
+/** One connection: sends, waits for the answer, sends the next, until enough was done. */
+function client() {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port: Number(port), host: hostname, noDelay: true });
+    let since = 0;
+    let second = false;
+
+    const next = () => {
+      if (!mayBegin()) {
+        socket.end();
+        resolve();
+        return;
+      }
+      asked++;
+      since = performance.now();
+      socket.write(job.kind === 'reads' ? get(job.path + slugs[asked % slugs.length]) : creation, 'latin1');
+    };
+    const onAnswer = (status, data, bodyAt) => {
+      const expected = job.kind === 'reads' ? '200' : '201';
+      if (status !== expected) throw new Error(`answered ${status}: ${data.toString('utf8', bodyAt)}`);
+      if (job.kind === 'pairs' && !second) {
+        second = true;
+        const slug = data.latin1Slice(bodyAt + SLUG_AT, bodyAt + SLUG_AT + SLUG_CHARACTERS);
+        if (job.made) made.push(slug);
+        socket.write(post(`${job.path}/rp/${slug}`, paymentBody), 'latin1');
+        return;
+      }
+      second = false;
+      finished(since);
+      next();
+    };
+    const read = answers(onAnswer);
+    socket.on('connect', next);
+    socket.on('error', reject);
+    socket.on('close', resolve);
+    socket.on('data', (chunk) => {
+      try {
+        read(chunk);
+      } catch (error) {
+        socket.destroy();
+        reject(error);
+      }
+    });
+  });
+}
+
+const deadline = setTimeout(() => {
+  process.stderr.write(`the load did not end within ${RUN_MS_MAX} ms\n`);
+  process.exit(1);
+}, RUN_MS_MAX);
+if (job.warmup === 0) beganAt = performance.now();
+await Promise.all(Array.from({ length: job.connections }, client));
+clearTimeout(deadline);
+
+const sorted = latencies.subarray(0, measured).sort();
+const percentile = (part) => sorted[Math.min(measured - 1, Math.floor(measured * part))];
+const seconds = (endedAt - beganAt) / 1_000;
+const result = { units: measured, perSecond: measured / seconds, p50: percentile(0.5), p99: percentile(0.99) };
+process.stdout.write(`${JSON.stringify({ ...result, ...(job.made ? { made } : {}) })}\n`);
