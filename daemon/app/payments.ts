@@ -79,10 +79,10 @@ function quoteFor(
   return { quote, rates: ratesJson(app, business, asset.symbol, now) };
 }
 
-/** The contract's `rates` of a payment: a JSON object, as text, of what one coin is worth. */
+/** The contract's `rates` of a payment: a JSON object, as text, of what one coin is worth where that is known. */
 function ratesJson(app: App, business: Business, asset: AssetId, now: number): string {
-  const { usd, eur, gbp } = app.rates.shown(business.network, asset, now);
-  return `{"usd":${usd},"eur":${eur},"gbp":${gbp}}`;
+  const known = Object.entries(app.rates.shownKnown(business.network, asset, now));
+  return `{${known.map(([fiat, decimal]) => `"${fiat}":${decimal}`).join(',')}}`;
 }
 
 /**

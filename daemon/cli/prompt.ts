@@ -36,8 +36,9 @@ export async function confirm(io: Io, yes: boolean, question: string): Promise<v
 
 async function ask(io: Io, question: string, hidden: boolean): Promise<string> {
   if (!canAsk(io)) throw new Failure('this needs a terminal to ask on', EXIT.failed, 'no_terminal');
-  io.stderr.write(questionText(question));
+  // first, so that a quick answer is not shown either
   if (hidden) io.stdin.setRawMode?.(true);
+  io.stderr.write(questionText(question));
   try {
     return await readLine(io);
   } finally {

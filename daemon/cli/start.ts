@@ -22,16 +22,26 @@ export async function start(session: Session, options: StartOptions): Promise<vo
   // the database holds view keys and customers' addresses: none of its files is anybody else's
   process.umask(OWNER_ONLY);
   const { promise: asked, resolve: stop } = Promise.withResolvers<void>();
-  onStop(stop);
-  const [{ startDaemon }, { stopWithParent }] = await Promise.all([
-    import('../main.ts'),
-    import('../launcher/parent.ts'),
-  ]);
-  stopWithParent(stop);
+  const ignore = onStop(stop);
   const { io, dataDir } = session;
-  const daemon = await startDaemon({ dataDir, configFile: configFile(io, options), port: options.port }).catch(locked);
-  io.stdout.write(session.json ? readyJson(daemon) : readyText(daemon));
-  await asked;
+  try {
+    const { startDaemon } = await import('../main.ts');
+    const daemon = await startDaemon({ dataDir, configFile: configFile(io, options), port: options.port });
+    const { stopWithParent } = await import('../launcher/parent.ts');
+    stopWithParent(stop);
+    io.stdout.write(session.json ? readyJson(daemon) : readyText(daemon));
+    await asked;
+    await stopInTime(session, daemon);
+  } catch (error) {
+    if ((error as { code?: unknown } | null)?.code !== 'store.locked') throw error;
+    const text = `another Countinghouse is running on ${dataDir}: stop it first, or give another --data-dir`;
+    throw new Failure(text, EXIT.locked, 'store.locked');
+  } finally {
+    ignore();
+  }
+}
+
+async function stopInTime(session: Session, daemon: Daemon): Promise<never> {
   const deadline = setTimeout(() => {
     session.note(`error: the service did not stop within ${STOP_TIMEOUT_MS / 1_000} s and was ended`);
     process.exit(EXIT.failed);
@@ -40,25 +50,24 @@ export async function start(session: Session, options: StartOptions): Promise<vo
   clearTimeout(deadline);
   // whatever is left (a socket in its last second) must not keep a stopped service running
   process.exit(0);
-
-  function locked(error: unknown): never {
-    if ((error as { code?: unknown } | null)?.code !== 'store.locked') throw error;
-    const text = `another Countinghouse is running on ${dataDir}: stop it first, or give another --data-dir`;
-    throw new Failure(text, EXIT.locked, 'store.locked');
-  }
 }
 
-/** The first signal asks for a clean stop; one that comes later than a repeat of the same keystroke ends it hard. */
-function onStop(stop: () => void): void {
+/**
+ * The first signal asks for a clean stop; one that comes later than a repeat of the same keystroke ends it hard. Returns
+ * what takes the handlers away again.
+ */
+function onStop(stop: () => void): () => void {
   let firstAt: number | null = null;
-  for (const signal of SIGNALS) {
-    process.on(signal, () => {
-      const now = performance.now();
-      if (firstAt !== null && now - firstAt > SAME_SIGNAL_MS) process.exit(EXIT.canceled);
-      firstAt ??= now;
-      stop();
-    });
-  }
+  const onSignal = (): void => {
+    const now = performance.now();
+    if (firstAt !== null && now - firstAt > SAME_SIGNAL_MS) process.exit(EXIT.canceled);
+    firstAt ??= now;
+    stop();
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  return () => {
+    for (const signal of SIGNALS) process.removeListener(signal, onSignal);
+  };
 }
 
 function readyJson({ url, dataDir, firstKeys }: Daemon): string {

@@ -36,6 +36,7 @@ const text = (description?: string): Json => ({ type: 'string', ...(description 
 const decimal: Json = { type: 'string', pattern: '^\\d+(\\.\\d+)?$' };
 const instant: Json = { type: 'string', format: 'date-time', examples: ['2026-11-30T23:59:59.000000Z'] };
 const truth: Json = { type: 'boolean' };
+const numberOrNull: Json = { type: ['number', 'null'] };
 const whole: Json = { type: 'integer' };
 const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
@@ -102,12 +103,7 @@ const SCHEMAS: Record<string, Json> = {
         { type: 'number' },
         object({
           balance: { type: 'number' },
-          rates: {
-            oneOf: [
-              { type: 'null' },
-              object({ USD: { type: 'number' }, EUR: { type: 'number' }, GBP: { type: 'number' } }),
-            ],
-          },
+          rates: object({ USD: numberOrNull, EUR: numberOrNull, GBP: numberOrNull }),
         }),
       ],
     },

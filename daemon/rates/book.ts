@@ -172,6 +172,16 @@ export class RateBook {
     return { usd, eur, gbp } as ShownRates;
   }
 
+  /** The same, without those currencies that are missing: for what must not fail for want of one. */
+  shownKnown(network: Network, asset: AssetId, now: number): Partial<ShownRates> {
+    const known: Partial<ShownRates> = {};
+    for (const fiat of SHOWN_FIAT) {
+      const rate = this.rate(network, asset, fiat, now);
+      if (rate) known[fiat.toLowerCase() as keyof ShownRates] = showDown(rate.scaled);
+    }
+    return known;
+  }
+
   #heldAt(table: RateTable, code: string, time: number, limitMs: number): Held | null {
     const held = this.#held[table].get(code);
     return held && holds(held, time, limitMs) ? held : null;

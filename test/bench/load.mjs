@@ -15,6 +15,8 @@ const LENGTH_LINE = /\r\ncontent-length: (\d+)/i;
 const STATUS_AT = 9;
 const SLUG_AT = '{"id":"'.length;
 const SLUG_CHARACTERS = 12;
+/** What Linux counts processor time in. */
+const MS_PER_TICK = 10;
 
 /**
  * @typedef {object} Job
@@ -28,6 +30,7 @@ const SLUG_CHARACTERS = 12;
  * @property {number} [units] how many are measured; otherwise as many as `ms` allows
  * @property {number} [ms]
  * @property {string} [slugs] a file of names to read, one a line
+ * @property {number} [pid] the server's process, whose processor time is measured (on Linux)
  * @property {boolean} [made] whether the names of what was created are reported
  */
 
@@ -51,6 +54,7 @@ let done = 0;
 let measured = 0;
 let beganAt = 0;
 let endedAt = 0;
+let cpuAtStart = 0;
 
 /** Whether a connection may begin another unit. */
 function mayBegin() {
@@ -58,12 +62,27 @@ function mayBegin() {
   return beganAt === 0 || (performance.now() - beganAt < job.ms && measured < LATENCIES_MAX);
 }
 
+/** The processor time that the server has used, in milliseconds; NaN where it cannot be known. */
+function serverCpuMs() {
+  try {
+    const fields = readFileSync(`/proc/${job.pid}/stat`, 'latin1').replace(/^.*\) /, '').split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+function begin(now) {
+  beganAt = now;
+  cpuAtStart = serverCpuMs();
+}
+
 /** Counts a finished unit: the measurement begins when the warm-up is through. */
 function finished(since) {
   const now = performance.now();
   done++;
   if (done <= job.warmup) {
-    if (done === job.warmup) beganAt = now;
+    if (done === job.warmup) begin(now);
     return;
   }
   // one that began in the warm-up and ended after it counts for the rate, and its latency with it
@@ -144,12 +163,13 @@ const deadline = setTimeout(() => {
   process.stderr.write(`the load did not end within ${RUN_MS_MAX} ms\n`);
   process.exit(1);
 }, RUN_MS_MAX);
-if (job.warmup === 0) beganAt = performance.now();
+if (job.warmup === 0) begin(performance.now());
 await Promise.all(Array.from({ length: job.connections }, client));
 clearTimeout(deadline);
+const cpuMs = serverCpuMs() - cpuAtStart;
 
 const sorted = latencies.subarray(0, measured).sort();
 const percentile = (part) => sorted[Math.min(measured - 1, Math.floor(measured * part))];
 const seconds = (endedAt - beganAt) / 1_000;
-const result = { units: measured, perSecond: measured / seconds, p50: percentile(0.5), p99: percentile(0.99) };
+const result = { units: measured, perSecond: measured / seconds, p50: percentile(0.5), p99: percentile(0.99), cpuUs: (cpuMs * 1_000) / measured };
 process.stdout.write(`${JSON.stringify({ ...result, ...(job.made ? { made } : {}) })}\n`);

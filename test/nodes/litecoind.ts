@@ -189,17 +189,23 @@ export class Litecoind {
     return hex;
   }
 
-  /** A signed transaction that spends the inputs of an unconfirmed one of the payer to the payer itself. */
-  async conflictOf(txid: string): Promise<string> {
+  /** A signed transaction that spends the inputs of an unconfirmed one to `outputs`, and the rest to the payer. */
+  async conflictOf(txid: string, outputs: { units: bigint; script: Uint8Array }[] = []): Promise<string> {
     const { vin } = await this.rpc<{ vin: { txid: string; vout: number }[] }>('getrawtransaction', [txid, true]);
     const inputs = vin.map((input) => ({ txid: input.txid, vout: input.vout, sequence: SEQUENCE_REPLACEABLE }));
-    let units = -REPLACEMENT_FEE_UNITS;
+    let units = outputs.reduce((left, output) => left - output.units, -REPLACEMENT_FEE_UNITS);
     for (const input of inputs) {
       const { hex } = await this.rpc<{ hex: string }>('gettransaction', [input.txid]);
       units += parseTransaction(Buffer.from(hex, 'hex'), 'LTC').outputs[input.vout]?.units ?? 0n;
     }
-    const outputs = [{ units, script: scriptFor(await this.newAddress()) }];
-    return this.#signed(writeTransaction({ inputs, outputs }).toString('hex'));
+    const change = { units, script: scriptFor(await this.newAddress()) };
+    return this.#signed(writeTransaction({ inputs, outputs: [...outputs, change] }).toString('hex'));
+  }
+
+  /** Replaces an unconfirmed payment by one with a higher fee that pays `outputs` as the first did, less change. */
+  async bump(txid: string, outputs: Output[]): Promise<string> {
+    const paid = outputs.map(({ address, units }) => ({ units, script: scriptFor(address) }));
+    return this.rpc<string>('sendrawtransaction', [await this.conflictOf(txid, paid)]);
   }
 
   /** Replaces an unconfirmed payment by one that goes elsewhere. */

@@ -38,6 +38,8 @@ export type TestDaemon = {
   now(): number;
   /** Stops the daemon and starts it again on the same data. */
   restart(): Promise<void>;
+  /** Starts it again after the test stopped it itself. */
+  resume(): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -64,6 +66,9 @@ export async function startTestDaemon(config = ''): Promise<TestDaemon> {
     },
     async restart() {
       await self.daemon.stop();
+      await self.resume();
+    },
+    async resume() {
       self.daemon = await start();
     },
     async stop() {

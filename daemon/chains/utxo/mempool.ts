@@ -28,14 +28,19 @@ const LIMITS: MempoolLimits = { keysMax: 500_000, waitingMax: 20_000, fetchedPer
 
 /** In one request: with the largest standard transactions (400,000 bytes) it stays within what an answer may have. */
 const FETCH_BATCH = 50;
-/** A listing older than this is made anew even if nothing seems to have changed. */
+/**
+ * A listing is made anew even if nothing seems to have changed (a fee bump may change nothing that the node sums up):
+ * after a hundred times what it cost, within these bounds.
+ */
+const LISTING_AGE_MS_MIN = 500;
 const LISTING_AGE_MS_MAX = 10_000;
+const LISTING_AGE_FACTOR = 100;
 const LISTING_COST_FACTOR = 10;
 
 /** `null` when nothing can be said of the mempool at this tip now. */
 export type MempoolView = { complete: boolean; found: Found } | null;
 
-type Listing = { hash: string; mark: string; atMs: number; truncated: boolean };
+type Listing = { hash: string; mark: string; atMs: number; holdsMs: number; truncated: boolean };
 
 /** 52 bits of the id. A coincidence (1 in 10^9 for each payment) delays its notice until it is mined, no more. */
 const keyOf = (txid: string): number => Number.parseInt(txid.slice(0, 13), 16);
@@ -106,7 +111,7 @@ export class Mempool {
     const listing = this.#listing;
     if (listing === null || listing.truncated || this.#waiting.length > 0) return false;
     if (listing.hash !== state.hash || listing.mark !== state.mempoolMark) return false;
-    return performance.now() - listing.atMs < LISTING_AGE_MS_MAX;
+    return performance.now() - listing.atMs < listing.holdsMs;
   }
 
   async #list(state: NodeState, signal: AbortSignal): Promise<void> {
@@ -126,7 +131,8 @@ export class Mempool {
     this.#waiting = waiting;
     for (const txid of this.#matched.keys()) if (!seen.has(keyOf(txid))) this.#matched.delete(txid);
     const now = performance.now();
-    this.#listing = { hash: state.hash, mark: state.mempoolMark, atMs: began, truncated };
+    const holdsMs = Math.min(LISTING_AGE_MS_MAX, Math.max(LISTING_AGE_MS_MIN, (now - began) * LISTING_AGE_FACTOR));
+    this.#listing = { hash: state.hash, mark: state.mempoolMark, atMs: began, holdsMs, truncated };
     this.#dueAtMs = now + (now - began) * LISTING_COST_FACTOR;
   }
 

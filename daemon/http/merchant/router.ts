@@ -8,7 +8,7 @@ import { createInvoice, deleteInvoice, findInvoiceOf } from '../../app/invoices.
 import { requestPayment } from '../../app/payments.ts';
 import { withAddress } from '../../app/pool.ts';
 import { readInvoice, view } from '../../app/views.ts';
-import { assetOf, findAsset } from '../../domain/assets.ts';
+import { type AssetId, findAsset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { formatUnits } from '../../domain/money.ts';
 import type { Tx } from '../../store/store.ts';
@@ -145,12 +145,9 @@ function addReads(app: App, router: Router, withKey: ReturnType<typeof authentic
     .all(onlyMethods('GET', 'POST'));
 }
 
-/** A coin's rates as exact numbers, or null where there are none: a balance is shown whether or not rates are. */
-function shownNumbers(app: App, business: Business, symbol: string) {
-  try {
-    const { usd, eur, gbp } = app.rates.shown(business.network, assetOf(symbol as 'BTC').symbol, app.now());
-    return { USD: exactNumber(usd), EUR: exactNumber(eur), GBP: exactNumber(gbp) };
-  } catch {
-    return null;
-  }
+/** A coin's rates as exact numbers, null where there is none: a balance is shown whether or not rates are. */
+function shownNumbers(app: App, business: Business, symbol: AssetId) {
+  const known = app.rates.shownKnown(business.network, symbol, app.now());
+  const number = (decimal: string | undefined) => (decimal === undefined ? null : exactNumber(decimal));
+  return { USD: number(known.usd), EUR: number(known.eur), GBP: number(known.gbp) };
 }

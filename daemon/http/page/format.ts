@@ -11,6 +11,9 @@ const FINE_DIGITS = 6;
 /** What payers call the asset: on every network a USDT is a USDT. */
 export const tickerOf = (asset: Asset): string => (asset.priceSymbol === 'USDT' ? 'USDT' : asset.symbol);
 
+/** The asset's name without the network in brackets, where that is named by itself. */
+export const plainName = (asset: Asset): string => asset.name.replace(/ \([^)]*\)$/, '');
+
 /** "0.0123 LTC" */
 export const crypto = (units: bigint, asset: Asset): string => `${formatUnits(units, asset)} ${tickerOf(asset)}`;
 

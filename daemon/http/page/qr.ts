@@ -30,7 +30,9 @@ export function qrSvg(text: string, label: string): Html {
   let picture = cache.get(text);
   if (picture === undefined) {
     const { path, size } = draw(text);
-    picture = html`viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${path}"/>`.markup;
+    picture =
+      html`viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${path}"/>`
+        .markup;
     cache.set(text, picture);
   }
   return html`<svg class="qr" role="img" aria-label="${label}" ${new Html(picture)}</svg>`;

@@ -18,8 +18,8 @@ export const ENGLISH = {
   continue: 'Continue',
   fixedHint: 'You get an address and the exact amount on the next page.',
   payWith: (name: string) => `Pay with ${name}`,
-  about: (amount: string) => `about ${amount}`,
-  onNetwork: (network: string) => `${network} network`,
+  about: (amount: string) => `≈ ${amount}`,
+  onNetwork: (network: string) => `on ${network}`,
   rate: (ticker: string, price: string) => `1 ${ticker} = ${price}`,
   withheldOffer: {
     chain: 'Not available now: our connection to its network is behind',
@@ -43,7 +43,8 @@ export const ENGLISH = {
   sendExactly: 'Send exactly',
   sendMore: 'Still to send',
   equals: (fiat: string) => `for ${fiat}`,
-  partialHint: (received: string, more: string) => `${received} arrived. Please send ${more} more, to the same address.`,
+  partialHint: (received: string, more: string) =>
+    `${received} arrived. Please send ${more} more, to the same address.`,
   scan: 'Scan with your wallet',
   qrLabel: (amount: string, name: string) => `QR code to pay ${amount} with ${name}`,
   qrAddressOnly: 'The code holds the address only: enter the amount in your wallet.',
@@ -51,7 +52,7 @@ export const ENGLISH = {
   toAddress: 'To this address',
   network: 'Network',
   onlyNetwork: (name: string, ticker: string, network: string) =>
-    `Send only ${name} (${ticker}), and only over the network ${network}. Anything else sent here can be lost.`,
+    `Send only ${name} (${ticker}), and only on ${network}. Anything else sent here can be lost.`,
   feesHint: 'Network and exchange fees come on top: this amount must arrive in full.',
   priceHolds: 'This price holds until',
   newPriceHint: 'After that this page shows a new one, to the same address.',
@@ -67,7 +68,7 @@ export const ENGLISH = {
   overdue: 'The payment is overdue',
   overdueHint: (until: string) => `It can still be paid until ${until}. Please pay soon.`,
   behind: (network: string) =>
-    `Our connection to the network ${network} is behind at the moment: a payment is shown here later than usual. It is not lost, so do not send it twice.`,
+    `Our connection to ${network} is behind at the moment: a payment is shown here later than usual. It is not lost, so do not send it twice.`,
   late: 'The payment came after the time it was due.',
   overpaid: 'More than the amount due has arrived',
   overpaidHint: (received: string) =>
@@ -91,7 +92,10 @@ export const ENGLISH = {
     request: { title: 'This request could not be read', text: 'Please open the payment page from the shop again.' },
     refused: { title: 'That did not work', text: 'Please go back to the payment page and look at its state.' },
     unavailable: { title: 'Not available at the moment', text: 'Please try again in a minute.' },
-    bug: { title: 'Something went wrong', text: 'It was our fault, and it was recorded. Please try again in a minute.' },
+    bug: {
+      title: 'Something went wrong',
+      text: 'It was our fault, and it was recorded. Please try again in a minute.',
+    },
   },
   toInvoice: 'Back to the payment page',
 };

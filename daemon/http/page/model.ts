@@ -1,0 +1,189 @@
+/**
+ * What the payment page shows, decided from an invoice as its readers see it. The page's templates only say it.
+ *
+ * Invariant: the address is in the model only while money may be sent to it: the invoice is unpaid, something is still
+ * to be sent, and its price holds.
+ */
+import { type App, graceMs } from '../../app/app.ts';
+import type { Business } from '../../app/directory.ts';
+import { fixedAsset } from '../../app/invoices.ts';
+import type { InvoiceView, PaymentView } from '../../app/views.ts';
+import type { Asset, Network } from '../../domain/assets.ts';
+import { chainKey } from '../../domain/chain.ts';
+import { Unavailable } from '../../domain/errors.ts';
+import { cryptoFor } from '../../domain/money.ts';
+import type { InvoiceRow } from '../../store/queries/invoices.ts';
+import type { Problem } from './texts.ts';
+import { webUrl } from './uri.ts';
+
+const REFRESH_SECONDS = 10;
+/** Whoever tries out the sandbox's buttons should not have to wait. */
+const SANDBOX_REFRESH_SECONDS = 3;
+
+/** What a payer may choose, with its price now, or why it cannot be chosen now. */
+export type Offer = { asset: Asset } & (
+  | { units: bigint; rate: bigint; withheld: null }
+  | { withheld: 'chain' | 'rate' | 'wallet' }
+);
+
+/** Units are the asset's smallest, times milliseconds since 1970. */
+export type Funds = {
+  asset: Asset;
+  received: bigint;
+  confirmations: number;
+  required: number;
+  transactions: { txid: string; units: bigint }[];
+  overpaid: boolean;
+  late: boolean;
+};
+
+export type State =
+  | { is: 'choose'; fixed: boolean; offers: Offer[]; notice: 'mustChoose' | 'notNow' | null }
+  | { is: 'waiting' | 'partial'; funds: Funds; address: string; remaining: bigint; rate: bigint; quoteEndsAt: number }
+  | { is: 'detected'; funds: Funds }
+  | { is: 'withheld'; funds: Funds; why: 'chain' | 'rate' | 'over' }
+  | { is: 'paid'; funds: Funds | null; redirect: boolean }
+  | { is: 'canceled'; funds: Funds | null };
+
+export type InvoicePage = {
+  page: 'invoice';
+  /** The path of the payment pages from where this one is read, with a slash at the end. */
+  root: string;
+  slug: string;
+  business: string;
+  network: Network;
+  /** Fiat, 1e-8. */
+  amount: bigint;
+  currency: string;
+  dueAt: number;
+  now: number;
+  state: State;
+  /** Until when an overdue payment still counts; null while it is not overdue. */
+  payableUntil: number | null;
+  /** True when news of the chain comes late. */
+  behind: boolean;
+  backUrl: string | null;
+  /** The sandbox's buttons; null everywhere else. */
+  sandbox: { canPay: boolean } | null;
+};
+
+export type ProblemPage = { page: 'problem'; root: string; problem: Problem; slug: string | null };
+
+export type PageModel = InvoicePage | ProblemPage;
+
+/** Seconds until the page asks again by itself; null where nothing changes, or where it would lose what was chosen. */
+export function refreshSeconds({ state, sandbox }: InvoicePage): number | null {
+  const changes =
+    state.is === 'waiting' || state.is === 'partial' || state.is === 'detected' || state.is === 'withheld';
+  if (!changes) return null;
+  return sandbox ? SANDBOX_REFRESH_SECONDS : REFRESH_SECONDS;
+}
+
+/** What `asset` would cost now, or why it cannot be had. */
+function offer(app: App, business: Business, invoice: InvoiceRow, asset: Asset, now: number): Offer {
+  const chain = app.chains.find(chainKey(business.network, asset.chain));
+  if (!chain || chain.withheld(now) !== null) return { asset, withheld: 'chain' };
+  if (!app.directory.account(business, asset.symbol)) return { asset, withheld: 'wallet' };
+  const rate = app.rates.quoteRate(business.network, asset.symbol, invoice.currency, now);
+  if (!rate || !hasShownRates(app, business, asset, now)) return { asset, withheld: 'rate' };
+  return {
+    asset,
+    units: cryptoFor(BigInt(invoice.amount), asset, rate.scaled),
+    rate: rate.scaled,
+    withheld: null,
+  };
+}
+
+/** A payment also records its rates in the shown currencies: without them none can be made. */
+function hasShownRates(app: App, business: Business, asset: Asset, now: number): boolean {
+  try {
+    app.rates.shown(business.network, asset.symbol, now);
+    return true;
+  } catch (error) {
+    if (error instanceof Unavailable) return false;
+    throw error;
+  }
+}
+
+function chooseState(app: App, { business, invoice }: InvoiceView, now: number, notice: Notice): State {
+  const fixed = fixedAsset(invoice);
+  const assets = fixed ? [fixed] : business.enabled;
+  const offers = assets.map((asset) => offer(app, business, invoice, asset, now));
+  return { is: 'choose', fixed: fixed !== null, offers, notice };
+}
+
+const fundsOf = (payment: PaymentView): Funds => ({
+  asset: payment.asset,
+  received: payment.received,
+  confirmations: payment.confirmations,
+  required: payment.required,
+  transactions: payment.transactions,
+  overpaid: payment.overpaid,
+  late: payment.late,
+});
+
+function isBehind(app: App, payment: PaymentView, now: number): boolean {
+  const chain = app.chains.find(payment.row.chain_key);
+  return !chain || chain.withheld(now) !== null;
+}
+
+function payState(app: App, payment: PaymentView, now: number): State {
+  const funds = fundsOf(payment);
+  // also when what arrived is not valued yet for want of a rate: nothing more is asked for until it is
+  if (payment.remaining === 0n) return { is: 'detected', funds };
+  if (payment.quoteEnded) {
+    const over = now >= payment.row.deadline_at + graceMs(app);
+    return { is: 'withheld', funds, why: over ? 'over' : isBehind(app, payment, now) ? 'chain' : 'rate' };
+  }
+  return {
+    is: payment.received === 0n ? 'waiting' : 'partial',
+    funds,
+    address: payment.row.address,
+    remaining: payment.remaining,
+    rate: BigInt(payment.row.quote_rate),
+    quoteEndsAt: payment.row.quote_ends_at,
+  };
+}
+
+/** Where "back to the shop" leads: after success the success redirect comes first. */
+function backUrlOf(invoice: InvoiceRow): string | null {
+  const close = webUrl(invoice.close_url);
+  return invoice.status === 'paid' ? (webUrl(invoice.redirect_url) ?? close) : close;
+}
+
+function stateOf(app: App, found: InvoiceView, now: number, notice: Notice, backUrl: string | null): State {
+  const { invoice, payment } = found;
+  const funds = payment ? fundsOf(payment) : null;
+  if (invoice.status === 'paid') {
+    return { is: 'paid', funds, redirect: invoice.automatic_redirect === 1 && backUrl !== null };
+  }
+  if (invoice.status === 'canceled') return { is: 'canceled', funds };
+  return payment ? payState(app, payment, now) : chooseState(app, found, now, notice);
+}
+
+export type Notice = 'mustChoose' | 'notNow' | null;
+
+/** The page of an invoice. `notice`: what was wrong with the choice that was just sent. */
+export function invoicePage(app: App, found: InvoiceView, root: string, notice: Notice = null): InvoicePage {
+  const { invoice, business, payment } = found;
+  const now = app.now();
+  const backUrl = backUrlOf(invoice);
+  const state = stateOf(app, found, now, notice, backUrl);
+  const open = invoice.status === 'unpaid';
+  return {
+    page: 'invoice',
+    root,
+    slug: invoice.slug,
+    business: business.name,
+    network: business.network,
+    amount: BigInt(invoice.amount),
+    currency: invoice.currency,
+    dueAt: invoice.due_at,
+    now,
+    state,
+    payableUntil: open && payment?.row.status === 'overdue' ? payment.row.deadline_at + graceMs(app) : null,
+    behind: open && payment !== null && isBehind(app, payment, now),
+    backUrl,
+    sandbox: business.network === 'sandbox' && payment ? { canPay: open && payment.remaining > 0n } : null,
+  };
+}

@@ -1,0 +1,224 @@
+/** Who gets to the operator API: programs with the token, and no web page. */
+import { existsSync } from 'node:fs';
+import { stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NoDaemon, OperatorError, operatorClient } from '../../daemon/contract/client.ts';
+import type { OperatorFile } from '../../daemon/contract/operator.ts';
+import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+import { operatorFile, rightHeaders, send } from './operator-raw.ts';
+
+let daemon: TestDaemon;
+let file: OperatorFile;
+beforeAll(async () => {
+  daemon = await startTestDaemon();
+  file = await operatorFile(daemon.dataDir);
+});
+afterAll(() => daemon.stop());
+
+const STATUS = '/operator/v1/status';
+const port = (): string => new URL(file.url).port;
+
+type Row = {
+  what: string;
+  method?: string;
+  path?: string;
+  headers?: () => Record<string, string>;
+  body?: string;
+  expected: { status: number; code?: string };
+};
+
+const rows: Row[] = [
+  { what: 'a right call', expected: { status: 200 } },
+  { what: 'localhost', headers: () => ({ host: `localhost:${port()}` }), expected: { status: 200 } },
+  { what: 'IPv6 loopback as Host', headers: () => ({ host: `[::1]:${port()}` }), expected: { status: 200 } },
+  { what: 'our own origin', headers: () => ({ origin: `http://127.0.0.1:${port()}` }), expected: { status: 200 } },
+  {
+    what: 'JSON with a charset',
+    headers: () => ({ 'content-type': 'application/json; charset=UTF-8' }),
+    expected: { status: 200 },
+  },
+  {
+    what: 'a rebound name',
+    headers: () => ({ host: `evil.example:${port()}` }),
+    expected: { status: 403, code: 'host' },
+  },
+  {
+    what: 'a name that begins like ours',
+    headers: () => ({ host: `127.0.0.1.evil.example:${port()}` }),
+    expected: { status: 403, code: 'host' },
+  },
+  {
+    what: 'our name on another port',
+    headers: () => ({ host: '127.0.0.1:1' }),
+    expected: { status: 403, code: 'host' },
+  },
+  { what: 'our name without a port', headers: () => ({ host: '127.0.0.1' }), expected: { status: 403, code: 'host' } },
+  {
+    what: 'a page elsewhere',
+    headers: () => ({ origin: 'https://evil.example' }),
+    expected: { status: 403, code: 'origin' },
+  },
+  {
+    what: 'a page on this machine, another port',
+    headers: () => ({ origin: 'http://127.0.0.1:3000' }),
+    expected: { status: 403, code: 'origin' },
+  },
+  { what: 'a sandboxed page', headers: () => ({ origin: 'null' }), expected: { status: 403, code: 'origin' } },
+  {
+    what: 'our origin by https',
+    headers: () => ({ origin: `https://127.0.0.1:${port()}` }),
+    expected: { status: 403, code: 'origin' },
+  },
+  { what: 'no token', headers: () => ({ authorization: '' }), expected: { status: 401, code: 'token' } },
+  {
+    what: 'a wrong token',
+    headers: () => ({ authorization: `Bearer ${'x'.repeat(43)}` }),
+    expected: { status: 401, code: 'token' },
+  },
+  {
+    what: 'the token with more behind it',
+    headers: () => ({ authorization: `Bearer ${file.token}x` }),
+    expected: { status: 401, code: 'token' },
+  },
+  {
+    what: 'another scheme',
+    headers: () => ({ authorization: `Basic ${file.token}` }),
+    expected: { status: 401, code: 'token' },
+  },
+  {
+    what: 'a form',
+    headers: () => ({ 'content-type': 'application/x-www-form-urlencoded' }),
+    expected: { status: 415, code: 'content_type' },
+  },
+  {
+    what: 'plain text, which needs no preflight',
+    headers: () => ({ 'content-type': 'text/plain' }),
+    expected: { status: 415, code: 'content_type' },
+  },
+  { what: 'GET', method: 'GET', expected: { status: 405, code: 'method.not_allowed' } },
+  {
+    what: 'a preflight',
+    method: 'OPTIONS',
+    headers: () => ({ authorization: '', origin: 'https://evil.example' }),
+    expected: { status: 403, code: 'origin' },
+  },
+  { what: 'an unknown method', path: '/operator/v1/business.burn', expected: { status: 404, code: 'method.unknown' } },
+  {
+    what: 'a method of every object',
+    path: '/operator/v1/constructor',
+    expected: { status: 404, code: 'method.unknown' },
+  },
+  { what: 'another path', path: '/status', expected: { status: 404, code: 'method.unknown' } },
+  { what: 'no body', body: '', expected: { status: 200 } },
+  { what: 'broken JSON', body: '{"a":', expected: { status: 400, code: 'body.json' } },
+  { what: 'a list', body: '[]', expected: { status: 422, code: 'params' } },
+  { what: 'an unknown parameter', body: '{"limitt":3}', expected: { status: 422, code: 'params' } },
+  {
+    what: 'a body over 1 MiB',
+    body: `{"a":"${'x'.repeat(1_048_576)}"}`,
+    expected: { status: 413, code: 'body.too_large' },
+  },
+];
+
+describe('the gate', () => {
+  it.each(rows)('answers $what with $expected.status', async ({ method, path, headers, body, expected }) => {
+    const answer = await send(file, path ?? STATUS, {
+      ...(method === undefined ? {} : { method }),
+      headers: { ...rightHeaders(file), ...headers?.() },
+      ...(method === 'GET' || method === 'OPTIONS' ? {} : { body: body ?? '{}' }),
+    });
+    const code = (answer.body as { error?: { code: string } }).error?.code;
+    expect({ status: answer.status, ...(code === undefined ? {} : { code }) }).toEqual(expected);
+    expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'))).toEqual([]);
+  });
+
+  it('names the parameter that is wrong', async () => {
+    const answer = await send(file, '/operator/v1/invoice.list', {
+      headers: rightHeaders(file),
+      body: '{"limit":201}',
+    });
+    expect(answer.status).toBe(422);
+    expect(answer.body).toEqual({
+      error: { code: 'params', field: 'limit', message: expect.stringContaining('limit: ') },
+    });
+  });
+
+  it('is not served on the public port', async () => {
+    const response = await fetch(`${daemon.url}${STATUS}`, { method: 'POST', headers: rightHeaders(file), body: '{}' });
+    expect(response.status).toBe(404);
+  });
+});
+
+describe('operator.json', () => {
+  it("is for the owner's eyes, new at each start, gone after a stop", async () => {
+    const own = await startTestDaemon();
+    try {
+      const path = join(own.dataDir, 'operator.json');
+      const first = await operatorFile(own.dataDir);
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+      expect(Buffer.from(first.token, 'base64url')).toHaveLength(32);
+      await own.restart();
+      const second = await operatorFile(own.dataDir);
+      expect(second.token).not.toBe(first.token);
+      const old = await send(second, STATUS, { headers: rightHeaders({ ...second, token: first.token }), body: '{}' });
+      expect(old.status).toBe(401);
+      await own.daemon.stop();
+      expect(existsSync(path)).toBe(false);
+      await expect(operatorClient(own.dataDir)('status', {})).rejects.toBeInstanceOf(NoDaemon);
+      // what a killed daemon leaves behind
+      await writeFile(path, JSON.stringify(second));
+      await expect(operatorClient(own.dataDir)('status', {})).rejects.toBeInstanceOf(NoDaemon);
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('on a unix socket', () => {
+  it('serves, takes the place of a dead socket, and leaves other files alone', async () => {
+    const path = join(tmpdir(), `countinghouse-${process.pid}.sock`);
+    const own = await startTestDaemon(`[operator]\nsocket = "${path}"\n`);
+    try {
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+      const found = await operatorFile(own.dataDir);
+      expect(found).toMatchObject({ url: 'http://localhost', socket: path });
+      expect((await operatorClient(own.dataDir)('status', {})).data_dir).toBe(own.dataDir);
+      const rebound = await send(found, STATUS, {
+        headers: { ...rightHeaders(found), host: 'evil.example' },
+        body: '{}',
+      });
+      expect(rebound.status).toBe(403);
+      await own.daemon.stop();
+      await leaveDeadSocket(path);
+      await own.restart();
+      expect((await operatorClient(own.dataDir)('status', {})).data_dir).toBe(own.dataDir);
+      await own.daemon.stop();
+      await writeFile(path, 'not a socket');
+      await expect(own.restart()).rejects.toThrow(/operator socket .* cannot be used/);
+      expect((await stat(path)).isFile()).toBe(true);
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
+/** A socket file that nobody listens on: closing a server removes its file, so the file is moved away meanwhile. */
+async function leaveDeadSocket(path: string): Promise<void> {
+  const { rename } = await import('node:fs/promises');
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  await rename(path, `${path}.aside`);
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  await rename(`${path}.aside`, path);
+}
+
+describe('the client', () => {
+  it('throws what the daemon refused', async () => {
+    const refused = operatorClient(daemon.dataDir)('key.revoke', { id: 999 });
+    await expect(refused).rejects.toBeInstanceOf(OperatorError);
+    await expect(refused).rejects.toMatchObject({ status: 404, code: 'key.not_found' });
+  });
+});

@@ -1,0 +1,93 @@
+/** A list of invoices looks at no more than it says, however many there are. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { App } from '../../daemon/app/app.ts';
+import type { Business } from '../../daemon/app/directory.ts';
+import { INVOICES_SCANNED_MAX, type InvoiceFilter, listInvoices } from '../../daemon/app/operator/invoices.ts';
+import { insertInvoice } from '../../daemon/store/queries/invoices.ts';
+import { Store } from '../../daemon/store/store.ts';
+
+const COUNT = 25_000;
+const EVERYTHING: InvoiceFilter = { business: null, status: null, limit: 50, before: null };
+
+let store: Store;
+beforeAll(async () => {
+  store = await Store.inMemory();
+  await store.write((tx) => {
+    for (let id = 1; id <= COUNT; id++) {
+      tx.run(insertInvoice, {
+        uuid: `uuid ${id}`,
+        slug: `slug ${id}`,
+        business_id: id % 100 === 0 ? 2 : 1,
+        origin: 'merchant',
+        amount: '1',
+        tolerance: '0',
+        currency: 'USD',
+        crypto: 'ALL',
+        // one near the end of each scanned stretch but the last
+        status: id === 15_001 || id === 5_002 || id === 5_001 ? 'paid' : 'unpaid',
+        due_at: 0,
+        check_at: null,
+        close_url: null,
+        redirect_url: null,
+        webhook_url: null,
+        automatic_redirect: 0,
+        created_at: 0,
+        updated_at: 0,
+      });
+    }
+  });
+});
+afterAll(() => store.close());
+
+async function page(filter: Partial<InvoiceFilter>) {
+  const { lines, next } = await listInvoices({ store } as unknown as App, { ...EVERYTHING, ...filter });
+  return { ids: lines.map(({ invoice }) => invoice.id), next };
+}
+
+describe('listInvoices', () => {
+  it('gives the newest and where to go on', async () => {
+    expect(await page({ limit: 3 })).toEqual({ ids: [25_000, 24_999, 24_998], next: 24_998 });
+    expect(await page({ limit: 2, before: 3 })).toEqual({ ids: [2, 1], next: null });
+    expect(await page({ before: 1 })).toEqual({ ids: [], next: null });
+  });
+
+  it('stops a search that finds little, at a place from which nothing is skipped', async () => {
+    const first = await page({ status: 'paid' });
+    expect(first).toEqual({ ids: [15_001], next: COUNT + 1 - INVOICES_SCANNED_MAX });
+    const second = await page({ status: 'paid', before: first.next });
+    expect(second).toEqual({ ids: [5_002, 5_001], next: 5_001 });
+    expect(await page({ status: 'paid', before: second.next })).toEqual({ ids: [], next: null });
+  });
+
+  it('goes on within a stretch when a page is full', async () => {
+    const first = await page({ status: 'paid', before: 15_001, limit: 1 });
+    expect(first).toEqual({ ids: [5_002], next: 5_002 });
+    expect(await page({ status: 'paid', before: first.next, limit: 1 })).toEqual({ ids: [5_001], next: 5_001 });
+  });
+
+  it('filters by business', async () => {
+    const { ids, next } = await page({ business: { id: 2 } as Business, limit: 4, before: 1_000 });
+    expect(ids).toEqual([900, 800, 700, 600]);
+    expect(next).toBe(600);
+  });
+
+  it('is empty without invoices', async () => {
+    const empty = await Store.inMemory();
+    const found = await listInvoices({ store: empty } as unknown as App, EVERYTHING);
+    expect(found).toEqual({ lines: [], next: null });
+    await empty.close();
+  });
+
+  it('lets others in between: no slice holds the event loop for long', async () => {
+    let turns = 0;
+    const count = (): void => {
+      turns++;
+      if (running) setImmediate(count);
+    };
+    let running = true;
+    setImmediate(count);
+    await page({ status: 'canceled' });
+    running = false;
+    expect(turns).toBeGreaterThanOrEqual(4);
+  });
+});

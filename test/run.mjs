@@ -1,0 +1,87 @@
+/**
+ * `npm test`: the compiler and the linter, then vitest, then one line that counts the results, as vitest's own report
+ * file has them. Fails when a test fails, a file does not load, nothing ran or, with CI=true, anything was skipped that
+ * a networked machine could have run. Arguments go on to vitest. Valid on Node 18: it starts everything else with the
+ * Node that the product runs on.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { NODE_MAJOR_MIN, runToEnd, usableNodes } from '../daemon/launcher/runtime.mjs';
+
+/** In the name of a test that CI may skip. */
+const MAY_BE_SKIPPED = 'needs a networked machine';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const [node] = usableNodes();
+
+/** Runs a tool of node_modules to its end and resolves to its exit code. */
+function run(script, ...args) {
+  // Tests that start `node` get the one that runs them.
+  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` };
+  return runToEnd(node, [join(root, 'node_modules', ...script), ...args], { cwd: root, env, stdio: 'inherit' });
+}
+
+async function check() {
+  const compiled = await run(['typescript', 'bin', 'tsc'], '--noEmit', '-p', '.');
+  const linted = await run(['@biomejs', 'biome', 'bin', 'biome'], 'check', '.');
+  return compiled === 0 && linted === 0;
+}
+
+/** The counts and names of vitest's report. A file that did not load has no tests: it counts as one that failed. */
+function tally(report) {
+  const result = { passed: 0, failed: 0, skipped: [] };
+  for (const file of report.testResults) {
+    const failed = file.assertionResults.filter((test) => test.status === 'failed').length;
+    result.failed += file.status === 'failed' ? Math.max(failed, 1) : failed;
+    for (const test of file.assertionResults) {
+      if (test.status === 'passed') result.passed += 1;
+      else if (test.status !== 'failed') result.skipped.push(test.fullName);
+    }
+  }
+  return result;
+}
+
+async function runTests() {
+  const folder = mkdtempSync(join(tmpdir(), 'countinghouse-test-'));
+  const file = join(folder, 'report.json');
+  try {
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+    const code = await run(['vitest', 'vitest.mjs'], 'run', ...reporters, ...process.argv.slice(2));
+    return { code, ...tally(JSON.parse(readFileSync(file, 'utf8'))) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Why the run is not a success, or null. */
+function fault({ code, passed, failed, skipped }) {
+  if (failed > 0) return `${failed} failed.`;
+  if (passed === 0) return 'No test passed: that is no success.';
+  if (code !== 0) return `vitest ended with ${code}.`;
+  const avoidable = skipped.filter((name) => !name.includes(MAY_BE_SKIPPED));
+  if (process.env.CI === 'true' && avoidable.length > 0) {
+    return `CI may not skip what a networked machine can run:\n${avoidable.map((name) => `  ${name}`).join('\n')}`;
+  }
+  return null;
+}
+
+async function main() {
+  if (!node) throw new Error(`Node.js ${NODE_MAJOR_MIN} is needed: \`npm test\` installs it.`);
+  const none = { code: 1, passed: 0, failed: 0, skipped: [] };
+  const checked = await check();
+  if (!checked) process.stdout.write('The compiler or the linter objects (see above): no test was run.\n');
+  const result = checked ? await runTests() : none;
+  if (result.skipped.length > 0) process.stdout.write(`Skipped:\n${result.skipped.map((n) => `  ${n}\n`).join('')}`);
+  const reason = fault(result);
+  if (reason && checked) process.stdout.write(`${reason}\n`);
+  process.stdout.write(`${result.passed} passed, ${result.failed} failed, ${result.skipped.length} skipped\n`);
+  process.exitCode = reason ? 1 : 0;
+}
+
+main().catch((error) => {
+  process.stderr.write(`The tests could not be run: ${error.message}\n`);
+  process.stdout.write('0 passed, 1 failed, 0 skipped\n');
+  process.exitCode = 1;
+});

@@ -1,0 +1,50 @@
+/**
+ * A daemon in a process of its own that kills itself: `node runner.ts DATA_DIR [MOMENT COMMIT]`.
+ *
+ * MOMENT says when: `committed`, when that commit is on the disk and nobody was told yet; `answered`, when those who
+ * waited for it were told. Commit 0 is the opening of the database. Every commit is a line "commit" on standard output,
+ * the daemon's address and first keys are a line of JSON.
+ */
+import { writeSync } from 'node:fs';
+import { createLog } from '../../daemon/log.ts';
+import { startDaemon } from '../../daemon/main.ts';
+import { Store } from '../../daemon/store/store.ts';
+
+const STDOUT = 1;
+const [dataDir, moment, commitText] = process.argv.slice(2);
+if (dataDir === undefined) throw new Error('usage: runner.ts DATA_DIR [committed|answered COMMIT]');
+const fatal = commitText === undefined ? Number.POSITIVE_INFINITY : Number(commitText);
+let commits = 0;
+
+const die = (): void => {
+  process.kill(process.pid, 'SIGKILL');
+};
+
+function onCommit(): void {
+  commits++;
+  writeSync(STDOUT, 'commit\n');
+  if (commits !== fatal) return;
+  if (moment === 'committed') die();
+  // answers are written in the turn of the commit; this is the turn after it
+  else setImmediate(die);
+}
+
+const open = Store.open;
+Store.open = async (folder) => {
+  const store = await open.call(Store, folder);
+  store.onCommit = onCommit;
+  if (fatal === 0) die();
+  return store;
+};
+
+const daemon = await startDaemon({ dataDir, log: createLog({ level: 'warn', format: 'json' }) });
+writeSync(STDOUT, `${JSON.stringify({ url: daemon.url, keys: daemon.firstKeys })}\n`);
+process.on('SIGTERM', () => {
+  daemon.stop().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});

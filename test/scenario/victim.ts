@@ -1,0 +1,215 @@
+/**
+ * A daemon in a child process that may die at any commit, a shop's server that counts notifications, and a client that
+ * does what a shop does when the service does not answer: it starts the service again and repeats the request.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Call, operatorClient } from '../../daemon/contract/client.ts';
+
+const RUNNER = join(import.meta.dirname, 'runner.ts');
+const CACHE = join(tmpdir(), 'countinghouse-test-compile-cache');
+const START_MS = 60_000;
+const DEATH_MS = 15_000;
+const STARTS_MAX = 5;
+const TRIES_MAX = 5;
+
+/** When to die: see `runner.ts`. */
+export type Death = { moment: 'committed' | 'answered'; commit: number };
+
+/** Counts the POSTs to each path. */
+export class Shop {
+  readonly counts = new Map<string, number>();
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      const path = request.url ?? '';
+      this.counts.set(path, (this.counts.get(path) ?? 0) + 1);
+      request.resume();
+      response.end();
+    });
+  }
+
+  async open(): Promise<number> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return this.port;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+export class Died extends Error {}
+
+export class Victim {
+  readonly dataDir = mkdtempSync(join(tmpdir(), 'countinghouse-crash-'));
+  readonly shop: Shop;
+  /** The commits of the first life. */
+  commits = 0;
+  /** How often the process ended by itself. */
+  deaths = 0;
+  #death: Death | null;
+  #child: ChildProcess | null = null;
+  #starts = 0;
+  #url = '';
+  #key = '';
+  #noise = '';
+
+  constructor(shop: Shop, death: Death | null) {
+    this.shop = shop;
+    this.#death = death;
+    const config = [
+      'port = 0',
+      '[rates]\nsources = []',
+      '[sandbox]\nblock_seconds = 0',
+      '[payments]\naddress_pool = 20',
+      `[webhook]\nallow_hosts = ["127.0.0.1:${shop.port}"]`,
+    ];
+    writeFileSync(join(this.dataDir, 'countinghouse.toml'), `${config.join('\n')}\n`);
+  }
+
+  get operator(): Call {
+    return operatorClient(this.dataDir);
+  }
+
+  /** Calls the merchant API; a connection that breaks is `Died`. */
+  async call(method: string, path: string, body?: unknown, key?: string): Promise<{ status: number; text: string }> {
+    try {
+      const response = await fetch(`${this.#url}/api/v1/merchant${path}`, {
+        method,
+        headers: {
+          'mb-api-key': this.#key,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(key === undefined ? {} : { 'idempotency-key': key }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
+      throw new Died(`${method} ${path} was not answered`, { cause: error });
+    }
+  }
+
+  /** Does something over and over until the service lived long enough to answer. */
+  async alive<T>(work: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      if (!this.#child) await this.#start();
+      try {
+        return await work();
+      } catch (error) {
+        if (tries >= TRIES_MAX || !(await this.#isDead())) throw this.#explain(error);
+      }
+    }
+  }
+
+  /** Ends it as an operator would; returns its exit code. */
+  async stop(): Promise<number | null> {
+    const child = this.#child;
+    this.#child = null;
+    if (!child) return null;
+    child.kill('SIGTERM');
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code;
+  }
+
+  /** Ends it at once and removes its data. */
+  async destroy(): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    if (child && child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  #explain(error: unknown): Error {
+    const { message } = error as Error;
+    return new Error(`${message}${this.#noise && `\nthe service said: ${this.#noise}`}`, { cause: error });
+  }
+
+  /** Starts it, again and again as long as it dies on its way. */
+  async #start(): Promise<void> {
+    for (;;) {
+      if (++this.#starts > STARTS_MAX) throw this.#explain(new Error(`started ${STARTS_MAX} times in vain`));
+      const ready = await this.#spawn();
+      if (!ready) continue;
+      const { url, keys } = JSON.parse(ready) as { url: string; keys: { apiKey: string } | null };
+      this.#url = url;
+      // who died before telling its first key has lost it: the operator makes another
+      if (keys) this.#key = keys.apiKey;
+      else if (!this.#key) this.#key = await this.#newKey();
+      if (this.#key) return;
+    }
+  }
+
+  async #newKey(): Promise<string> {
+    try {
+      return (await this.operator('key.add', { business: '1', name: 'second key' })).key.key;
+    } catch (error) {
+      if (await this.#isDead()) return '';
+      throw error;
+    }
+  }
+
+  /** Resolves to the line that says it is ready, or to null once it died before. */
+  async #spawn(): Promise<string | null> {
+    const death = this.#death;
+    this.#death = null;
+    const first = this.#starts === 1;
+    const args = death ? [death.moment, String(death.commit)] : [];
+    const child = spawn(process.execPath, [RUNNER, this.dataDir, ...args], {
+      env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: CACHE, NODE_NO_WARNINGS: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child = child;
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.#noise = `${this.#noise}${chunk}`.slice(-2_000);
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<string | null>();
+    const late = setTimeout(() => reject(this.#explain(new Error(`not ready after ${START_MS} ms`))), START_MS);
+    let rest = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      const lines = `${rest}${chunk}`.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        if (line === 'commit') this.commits += first ? 1 : 0;
+        else if (line.startsWith('{"url"')) resolve(line);
+        else this.#noise = `${this.#noise}${line}\n`.slice(-2_000);
+      }
+    });
+    child.once('close', (code, signal) => {
+      if (this.#child === child) this.#child = null;
+      if (signal === 'SIGKILL') this.deaths++;
+      else if (code !== 0) reject(this.#explain(new Error(`it ended with ${code ?? signal}`)));
+      resolve(null);
+    });
+    return promise.finally(() => clearTimeout(late));
+  }
+
+  /** Whether the process is gone, waiting for it if a broken connection says that it is going. */
+  async #isDead(): Promise<boolean> {
+    const child = this.#child;
+    if (!child) return true;
+    if (child.exitCode !== null || child.signalCode !== null) return true;
+    const timer = AbortSignal.timeout(DEATH_MS);
+    try {
+      await once(child, 'close', { signal: timer });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AssetId, assetOf } from '../../../daemon/domain/assets.ts';
+import { parseDecimal } from '../../../daemon/domain/money.ts';
+import { fiat, fromNow, inGroups, instant, plainName, tickerOf } from '../../../daemon/http/page/format.ts';
+import { cleanText, escapeHtml, html } from '../../../daemon/http/page/html.ts';
+import { qrSvg } from '../../../daemon/http/page/qr.ts';
+import { paymentUri, webUrl } from '../../../daemon/http/page/uri.ts';
+
+describe('the html tag', () => {
+  it.each([
+    ['<script>alert(1)</script>', '&lt;script&gt;alert(1)&lt;/script&gt;'],
+    [`" onfocus='x' autofocus="`, '&quot; onfocus=&#39;x&#39; autofocus=&quot;'],
+    ['`${1}` & &amp;', '&#96;${1}&#96; &amp; &amp;amp;'],
+    ['shop\u202egnp.exe\u2066\u200f\u061c', 'shopgnp.exe'],
+    ['a\u0000b\u001b[31m\u007f\u0085c', 'ab[31mc'],
+    ['half \ud83d of a pair', 'half \ufffd of a pair'],
+    ['Käse 🧀 שלום', 'Käse 🧀 שלום'],
+  ])('%j comes out as %j', (text, markup) => {
+    expect(html`<p>${text}</p>`.markup).toBe(`<p>${markup}</p>`);
+  });
+
+  it('embeds its own kind, lists of it, numbers and nothing', () => {
+    const items = ['<a>', 'b'].map((text) => html`<li>${text}</li>`);
+    expect(html`<ul>${items}</ul>${3}${null}`.markup).toBe('<ul><li>&lt;a&gt;</li><li>b</li></ul>3');
+  });
+
+  it('lets no text open a tag or leave an attribute', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const markup = escapeHtml(text);
+        expect(markup).not.toMatch(/[<>"'`]/);
+        const entities = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&#96;': '`', '&amp;': '&' };
+        const read = markup.replace(/&[^;]+;/g, (entity) => entities[entity as keyof typeof entities]);
+        expect(read).toBe(cleanText(text));
+      }),
+    );
+  });
+});
+
+describe('payment URIs', () => {
+  const cases: [AssetId, string, bigint, string | null][] = [
+    [
+      'BTC',
+      'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4',
+      1n,
+      'bitcoin:bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4?amount=0.00000001',
+    ],
+    ['BTC', 'bc1q', 2_100_000_000_000_000n, 'bitcoin:bc1q?amount=21000000'],
+    ['LTC', 'rltc1q', 62_375_000n, 'litecoin:rltc1q?amount=0.62375'],
+    ['BCH', 'bitcoincash:qpm2', 12_345_678n, 'bitcoincash:qpm2?amount=0.12345678'],
+    ['BCH', 'bchreg:qpm2', 100_000_000n, 'bchreg:qpm2?amount=1'],
+    ['XMR', '888t', 1_234_567_890_123n, 'monero:888t?tx_amount=1.234567890123'],
+    ['ETH', '0xabc', 1n, null],
+    ['BNB', '0xabc', 1n, null],
+    ['USDT_ERC20', '0xabc', 1n, null],
+    ['USDT_BEP20', '0xabc', 1n, null],
+    ['XAUT', '0xabc', 1n, null],
+    ['PAXG', '0xabc', 1n, null],
+  ];
+  it.each(cases)('%s to %s, %d units: %s', (symbol, address, units, uri) => {
+    expect(paymentUri(assetOf(symbol), address, units)).toBe(uri);
+  });
+
+  it('say the amount exactly, as a plain decimal', () => {
+    fc.assert(
+      fc.property(fc.constantFrom<AssetId>('BTC', 'LTC', 'BCH', 'XMR'), fc.bigInt(1n, 10n ** 19n), (symbol, units) => {
+        const asset = assetOf(symbol);
+        const amount = paymentUri(asset, 'x:y', units)!.split('amount=')[1]!;
+        expect(parseDecimal(amount, asset.decimals)).toBe(units);
+      }),
+    );
+  });
+});
+
+describe('links to the shop', () => {
+  it.each([
+    ['https://shop.example/cart?a=1&b="2"', 'https://shop.example/cart?a=1&b=%222%22'],
+    ['http://127.0.0.1:3000', 'http://127.0.0.1:3000/'],
+    ['javascript:alert(1)', null],
+    ['JaVaScRiPt:alert(1)', null],
+    ['data:text/html,<script>', null],
+    ['//shop.example/', null],
+    ['/cart', null],
+    ['', null],
+    [null, null],
+  ])('%j → %j', (text, url) => {
+    expect(webUrl(text)).toBe(url);
+  });
+});
+
+describe('formats', () => {
+  it.each([
+    [4_990_000_000n, 'USD', 'US$49.90'],
+    [100_000_000_000_000_000n, 'EUR', '€1,000,000,000.00'],
+    [500_000_000_000n, 'JPY', 'JP¥5,000'],
+    [99_999_999n, 'USD', 'US$0.999999'],
+    [199_999_999n, 'USD', 'US$1.99'],
+    [12_345_600n, 'GBP', '£0.123456'],
+    [0n, 'USD', 'US$0.00'],
+  ])('%d of %s is %s', (scaled, currency, text) => {
+    expect(fiat(scaled, currency, 'en-GB')).toBe(text);
+  });
+
+  const now = Date.UTC(2026, 10, 21, 14, 5, 59);
+  it.each([
+    [59_999, 'in 0 minutes'],
+    [60_000, 'in 1 minute'],
+    [3_599_999, 'in 59 minutes'],
+    [119 * 60_000, 'in 119 minutes'],
+    [120 * 60_000, 'in 2 hours'],
+    [48 * 3_600_000, 'in 2 days'],
+    [-1, 'in 0 minutes'],
+  ])('%d ms from now is %s', (ms, text) => {
+    expect(fromNow(now + ms, now, 'en-GB')).toBe(text);
+  });
+
+  it('writes instants in UTC', () => {
+    expect(instant(now, 'en-GB')).toBe('21 Nov 2026, 14:05 UTC');
+  });
+
+  it('names a token without its network, and Tether USDT everywhere', () => {
+    expect(plainName(assetOf('USDT_BEP20'))).toBe('Tether USD');
+    expect([tickerOf(assetOf('USDT_BEP20')), tickerOf(assetOf('PAXG')), tickerOf(assetOf('BNB'))]).toEqual([
+      'USDT',
+      'PAXG',
+      'BNB',
+    ]);
+  });
+
+  it.each([
+    ['bc1qw508d6', ['bc1q', 'w508', 'd6']],
+    ['bchreg:qz6elv2', ['bchreg:', 'qz6e', 'lv2']],
+    ['0xf3E73B8e', ['0x', 'f3E7', '3B8e']],
+    ['', []],
+  ])('groups %s', (address, groups) => {
+    expect(inGroups(address)).toEqual(groups);
+    expect(inGroups(address).join('')).toBe(address);
+  });
+});
+
+describe('the QR code', () => {
+  /** The modules that the path draws, row by row. */
+  function modules(svg: string): Set<string> {
+    const path = /<path d="([^"]+)"/.exec(svg)![1]!;
+    const dark = new Set<string>();
+    for (const [, x, y, width] of path.matchAll(/M(\d+) (\d+)h(\d+)v1h-\d+z/g)) {
+      for (let i = 0; i < Number(width); i++) dark.add(`${Number(x) + i},${Number(y)}`);
+    }
+    return dark;
+  }
+
+  it('has the three finder patterns within a quiet zone of four modules, and a label', () => {
+    const svg = qrSvg('bitcoin:bc1q?amount=1', 'pay "1" BTC').markup;
+    expect(svg).toContain('aria-label="pay &quot;1&quot; BTC"');
+    const size = Number(/viewBox="0 0 (\d+) \1"/.exec(svg)![1]);
+    const dark = modules(svg);
+    const finder = (x: number, y: number): string[] =>
+      Array.from({ length: 7 }, (_, dy) =>
+        Array.from({ length: 7 }, (_, dx) => (dark.has(`${x + dx},${y + dy}`) ? '#' : ' ')).join(''),
+      );
+    const pattern = ['#######', '#     #', '# ### #', '# ### #', '# ### #', '#     #', '#######'];
+    expect(finder(4, 4)).toEqual(pattern);
+    expect(finder(size - 11, 4)).toEqual(pattern);
+    expect(finder(4, size - 11)).toEqual(pattern);
+    for (const module of dark) {
+      const [x, y] = module.split(',').map(Number) as [number, number];
+      expect(Math.min(x, y)).toBeGreaterThanOrEqual(4);
+      expect(Math.max(x, y)).toBeLessThan(size - 4);
+    }
+  });
+});
