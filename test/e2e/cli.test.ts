@@ -12,6 +12,9 @@ import { type Answer, cli } from '../unit/cli-kit.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'daemon', 'cli.ts');
 const CONFIG = 'port = 0\n[rates]\nsources = []\n[sandbox]\nblock_seconds = 0\n[payments]\naddress_pool = 20\n';
+/** scrypt and new processes on a machine that is busy. */
+const SLOW_MS = 120_000;
+const READY_MS = 30_000;
 const PASSPHRASE = 'correct horse battery';
 
 let daemon: TestDaemon;
@@ -114,6 +117,7 @@ describe('keys and client IDs', () => {
 
 describe('invoices', () => {
   it('lists, shows, cancels and marks them, asking first', async () => {
+    await newInvoice();
     const slug = await newInvoice({ webhook_url: 'https://shop.example/\u202epaid' });
     expect(await text('invoice', 'list', '--limit', '1')).toContain(`${slug}  Sandbox`);
     expect((await run(['invoice', 'list', '--limit', '1'])).err).toMatch(/^More: --before \d+\n$/);
@@ -148,7 +152,7 @@ describe('invoices', () => {
   });
 });
 
-describe('business', () => {
+describe('business', { timeout: SLOW_MS }, () => {
   it('adds and changes one in the sandbox', async () => {
     const added = await text(
       'business',
@@ -330,12 +334,16 @@ async function startProcess(argv: string[], dataDir?: string): Promise<Started> 
 }
 
 const ready = (started: Started) =>
-  until('the daemon is ready', async () => {
-    if (started.child.exitCode !== null) throw new Error(started.err());
-    return started.out().includes('\n') && started.out();
-  });
+  until(
+    'the daemon is ready',
+    async () => {
+      if (started.child.exitCode !== null) throw new Error(started.err());
+      return started.out().includes('\n') && started.out();
+    },
+    READY_MS,
+  );
 
-describe('start', () => {
+describe('start', { timeout: SLOW_MS }, () => {
   it('prints one line of JSON, with keys on the first start only, and stops cleanly', async () => {
     const first = await startProcess(['start', '--json']);
     const line = await ready(first);
@@ -366,7 +374,11 @@ describe('start', () => {
 
   it('gives people a curl line that works when pasted', async () => {
     const started = await startProcess(['start']);
-    const out = await until('the curl line is printed', async () => started.out().includes('curl ') && started.out());
+    const out = await until(
+      'the curl line is printed',
+      async () => started.out().includes('curl ') && started.out(),
+      READY_MS,
+    );
     expect(out).not.toMatch(/^\{/m);
     const line = /^ {2}curl (.*)$/m.exec(out)?.[1] ?? '';
     const shell = spawn('sh', ['-c', `set -- ${line}; printf '%s\\n' "$@"`], { stdio: ['ignore', 'pipe', 'inherit'] });

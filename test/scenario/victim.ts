@@ -9,7 +9,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Call, operatorClient } from '../../daemon/contract/client.ts';
+import { type Call, OperatorError, operatorClient } from '../../daemon/contract/client.ts';
 
 const RUNNER = join(import.meta.dirname, 'runner.ts');
 const CACHE = join(tmpdir(), 'countinghouse-test-compile-cache');
@@ -51,7 +51,8 @@ export class Shop {
   }
 }
 
-export class Died extends Error {}
+/** A connection broke: the service is dead, or about to be. */
+class Died extends Error {}
 
 export class Victim {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'countinghouse-crash-'));
@@ -80,9 +81,15 @@ export class Victim {
     writeFileSync(join(this.dataDir, 'countinghouse.toml'), `${config.join('\n')}\n`);
   }
 
-  get operator(): Call {
-    return operatorClient(this.dataDir);
-  }
+  /** Calls the operator API; a connection that breaks is `Died`. */
+  readonly operator: Call = async (method, params) => {
+    try {
+      return await operatorClient(this.dataDir)(method, params);
+    } catch (error) {
+      if (error instanceof OperatorError) throw error;
+      throw new Died(`${method} was not answered: ${(error as Error).message}`, { cause: error });
+    }
+  };
 
   /** Calls the merchant API; a connection that breaks is `Died`. */
   async call(method: string, path: string, body?: unknown, key?: string): Promise<{ status: number; text: string }> {
@@ -109,7 +116,7 @@ export class Victim {
       try {
         return await work();
       } catch (error) {
-        if (tries >= TRIES_MAX || !(await this.#isDead())) throw this.#explain(error);
+        if (tries >= TRIES_MAX || !(error instanceof Died) || !(await this.#isDead())) throw this.#explain(error);
       }
     }
   }
@@ -159,7 +166,7 @@ export class Victim {
     try {
       return (await this.operator('key.add', { business: '1', name: 'second key' })).key.key;
     } catch (error) {
-      if (await this.#isDead()) return '';
+      if (error instanceof Died && (await this.#isDead())) return '';
       throw error;
     }
   }
@@ -199,14 +206,11 @@ export class Victim {
     return promise.finally(() => clearTimeout(late));
   }
 
-  /** Whether the process is gone, waiting for it if a broken connection says that it is going. */
+  /** Whether the process is gone, waiting for it since a broken connection says that it is going. */
   async #isDead(): Promise<boolean> {
-    const child = this.#child;
-    if (!child) return true;
-    if (child.exitCode !== null || child.signalCode !== null) return true;
-    const timer = AbortSignal.timeout(DEATH_MS);
+    if (!this.#child) return true;
     try {
-      await once(child, 'close', { signal: timer });
+      await once(this.#child, 'close', { signal: AbortSignal.timeout(DEATH_MS) });
       return true;
     } catch {
       return false;

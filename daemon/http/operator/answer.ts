@@ -12,6 +12,8 @@ export type Answer = { status: number; headers?: Record<string, string>; body: u
 /** Rejections that are no fault of the request but of the state that it met. */
 const CONFLICTS = new Set(['business.account', 'business.ambiguous', 'invoice.not_unpaid', 'vault.exists']);
 
+const READING = /^status$|\.(list|show|nextAccount)$/;
+
 /** What a rejected use case is answered with: by its code, so that a new one needs no row here. */
 function statusOf(code: string): number {
   if (code.endsWith('.not_found')) return 404;
@@ -41,7 +43,7 @@ async function run<M extends Method>(context: Context, method: M, body: unknown)
   // the tables have the same keys: what the schema of a method gives is what its function takes
   const work = METHODS[method] as (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
   const result = await work(context, params.data as Parsed<M>);
-  context.app.log.debug({ method }, 'operator call');
+  if (!READING.test(method)) context.app.log.info({ method }, 'the operator made a change');
   return { status: 200, body: result };
 }
 

@@ -14,9 +14,3 @@ export type OperatorExtra = {
 };
 
 export type Context = { app: App; extra: OperatorExtra };
-
-/** Where the page after these rows begins: after a full one there may be more. */
-export const nextOf = (rows: readonly { id: number }[], limit: number): number | null => {
-  const last = rows.at(-1);
-  return rows.length === limit && last !== undefined && last.id > 1 ? last.id : null;
-};

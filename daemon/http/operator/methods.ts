@@ -1,16 +1,15 @@
 /** What each method of the operator API does: a use case, and its outcome in the contract's form. */
 import type { App } from '../../app/app.ts';
 import { changeBusiness, nextAccountNo } from '../../app/businesses.ts';
+import type { Business } from '../../app/directory.ts';
 import { addApiKey, endApiKey, endClient } from '../../app/keys.ts';
 import { clientOf, openBusiness, openClient, reviseClient } from '../../app/operator/businesses.ts';
 import { findBusiness, findClient, keyOf } from '../../app/operator/find.ts';
-import { decide, listInvoices, showInvoice, webhookView } from '../../app/operator/invoices.ts';
+import { decide, listInvoices, showInvoice } from '../../app/operator/invoices.ts';
+import { clientsOf, keysOf, nextOf, showWebhook, webhookPage } from '../../app/operator/lists.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { allApiKeys, allClients } from '../../store/queries/businesses.ts';
-import { webhookById, webhooksBelow } from '../../store/queries/effects.ts';
-import { invoiceById } from '../../store/queries/invoices.ts';
-import { type Context, nextOf } from './context.ts';
+import type { Context } from './context.ts';
 import { alertList, alertSeen, inboxList, status } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 
@@ -18,8 +17,8 @@ type Methods = {
   readonly [M in Method]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
 };
 
-const idOf = (app: App, ref: string | undefined): number | null =>
-  ref === undefined ? null : findBusiness(app, ref).id;
+const businessOrAll = (app: App, ref: string | undefined): Business | null =>
+  ref === undefined ? null : findBusiness(app, ref);
 
 export const METHODS: Methods = {
   status,
@@ -39,13 +38,9 @@ export const METHODS: Methods = {
     return { business: businessJson(app, app.directory.business(id)) };
   },
 
-  'key.list': ({ app }, params) => {
-    const business = idOf(app, params.business);
-    const rows = app.store
-      .all(allApiKeys, {})
-      .filter((row) => (business === null || row.business_id === business) && (params.revoked || !row.revoked_at));
-    return { keys: rows.map((row) => keyJson(app, row)) };
-  },
+  'key.list': ({ app }, { business, revoked }) => ({
+    keys: keysOf(app, businessOrAll(app, business), revoked).map((row) => keyJson(app, row)),
+  }),
   'key.add': async ({ app }, params) => {
     const { id, network } = findBusiness(app, params.business);
     const added = await app.store.write((tx) =>
@@ -58,13 +53,9 @@ export const METHODS: Methods = {
     return {};
   },
 
-  'client.list': ({ app }, params) => {
-    const business = idOf(app, params.business);
-    const rows = app.store
-      .all(allClients, {})
-      .filter((row) => (business === null || row.business_id === business) && (params.revoked || !row.revoked_at));
-    return { clients: rows.map((row) => clientJson(app, row)) };
-  },
+  'client.list': ({ app }, { business, revoked }) => ({
+    clients: clientsOf(app, businessOrAll(app, business), revoked).map((row) => clientJson(app, row)),
+  }),
   'client.add': async ({ app }, { business, name, origins, hosts }) => {
     const owner = findBusiness(app, business);
     const id = await app.store.write((tx) => openClient(app, tx, owner, { name, origins, hosts }));
@@ -80,8 +71,8 @@ export const METHODS: Methods = {
   },
 
   'invoice.list': async ({ app }, { business, status: wanted = null, limit, before = null }) => {
-    const owner = business === undefined ? null : findBusiness(app, business);
-    const { lines, next } = await listInvoices(app, { business: owner, status: wanted, limit, before });
+    const filter = { business: businessOrAll(app, business), status: wanted, limit, before };
+    const { lines, next } = await listInvoices(app, filter);
     return { invoices: lines.map((line) => invoiceJson(app, line)), next };
   },
   'invoice.show': ({ app }, { invoice }) => ({ invoice: detailJson(app, showInvoice(app, invoice)) }),
@@ -92,22 +83,19 @@ export const METHODS: Methods = {
     invoice: detailJson(app, await decide(app, invoice, 'mark-paid')),
   }),
 
-  'webhook.list': ({ app }, { limit, before = Number.MAX_SAFE_INTEGER }) => {
-    const rows = app.store.all(webhooksBelow, { id: before, limit });
-    return { webhooks: rows.map((row) => webhook(app, row.id)), next: nextOf(rows, limit) };
+  'webhook.list': ({ app }, page) => {
+    const found = webhookPage(app, page);
+    const next = nextOf(
+      found.map(({ webhook }) => webhook),
+      page.limit,
+    );
+    return { webhooks: found.map(webhookJson), next };
   },
   'webhook.resend': async ({ app, extra }, { id }) => {
     const { status: answer, error } = await extra.sendWebhook(id);
-    return { status: answer, error, webhook: webhook(app, id) };
+    return { status: answer, error, webhook: webhookJson(showWebhook(app, id)) };
   },
 };
-
-function webhook(app: App, id: number): Result<'webhook.list'>['webhooks'][number] {
-  const row = app.store.get(webhookById, { id });
-  if (!row) throw new Rejected('webhook.not_found', 'Webhook not found');
-  const invoice = app.store.get(invoiceById, { id: row.invoice_id });
-  return webhookJson(webhookView(app.store, row), invoice?.slug ?? '');
-}
 
 async function addNewBusiness(
   { app, extra }: Context,

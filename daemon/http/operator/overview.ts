@@ -1,12 +1,11 @@
 /** The methods that tell how things stand: status, inbox, alerts. */
+import { alertPage, inboxPage, markSeen, nextOf } from '../../app/operator/lists.ts';
 import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses } from '../../app/operator/status.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
-import { inboxBelow } from '../../store/queries/credits.ts';
-import { closeAlert, openAlerts } from '../../store/queries/effects.ts';
-import { type Context, nextOf } from './context.ts';
+import type { Context } from './context.ts';
 
 const MS_PER_SECOND = 1_000;
 
@@ -51,11 +50,8 @@ export function status({ app, extra }: Context): Result<'status'> {
   };
 }
 
-export function inboxList(
-  { app }: Context,
-  { limit, before = Number.MAX_SAFE_INTEGER }: Parsed<'inbox.list'>,
-): Result<'inbox.list'> {
-  const rows = app.store.all(inboxBelow, { id: before, limit });
+export function inboxList({ app }: Context, params: Parsed<'inbox.list'>): Result<'inbox.list'> {
+  const rows = inboxPage(app, params);
   const items = rows.map((row) => ({
     id: row.id,
     business_id: row.business_id,
@@ -74,11 +70,11 @@ export function inboxList(
     gone: row.gone === 1,
     created_at: toIso(row.created_at),
   }));
-  return { items, next: nextOf(rows, limit) };
+  return { items, next: nextOf(rows, params.limit) };
 }
 
 export function alertList({ app }: Context, { limit }: Parsed<'alert.list'>): Result<'alert.list'> {
-  const alerts = app.store.all(openAlerts, { limit }).map((row) => ({
+  const alerts = alertPage(app, limit).map((row) => ({
     id: row.id,
     kind: row.kind,
     subject: row.subject,
@@ -89,10 +85,5 @@ export function alertList({ app }: Context, { limit }: Parsed<'alert.list'>): Re
 }
 
 export async function alertSeen({ app }: Context, { ids }: Parsed<'alert.seen'>): Promise<Result<'alert.seen'>> {
-  const closed = await app.store.write((tx) => {
-    let count = 0;
-    for (const id of new Set(ids)) count += tx.run(closeAlert, { id, seen_at: app.now() }).changes;
-    return count;
-  });
-  return { closed };
+  return { closed: await app.store.write((tx) => markSeen(app, ids, tx)) };
 }

@@ -4,7 +4,8 @@ import type { App } from '../../app/app.ts';
 import { balances } from '../../app/balance.ts';
 import { possibleAssets } from '../../app/businesses.ts';
 import type { Business } from '../../app/directory.ts';
-import type { InvoiceDetails, InvoiceLine, WebhookView } from '../../app/operator/invoices.ts';
+import type { InvoiceDetails, InvoiceLine } from '../../app/operator/invoices.ts';
+import type { NamedWebhook } from '../../app/operator/lists.ts';
 import { FLAG } from '../../app/settle.ts';
 import type { PaymentView } from '../../app/views.ts';
 import type { Result } from '../../contract/operator.ts';
@@ -142,7 +143,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
       spent_by: row.spent_txid,
       first_seen_at: toIso(row.first_seen_at),
     })),
-    webhook: webhook && webhookJson(webhook, invoice.slug),
+    webhook: webhook && webhookJson({ ...webhook, slug: invoice.slug }),
   };
 }
 
@@ -178,7 +179,7 @@ function paymentJson(payment: PaymentView): NonNullable<DetailJson['payment']> {
   };
 }
 
-export function webhookJson({ webhook, attempts }: WebhookView, slug: string): WebhookJson {
+export function webhookJson({ webhook, attempts, slug }: NamedWebhook): WebhookJson {
   return {
     id: webhook.id,
     invoice: slug,

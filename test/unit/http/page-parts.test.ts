@@ -11,7 +11,7 @@ describe('the html tag', () => {
   it.each([
     ['<script>alert(1)</script>', '&lt;script&gt;alert(1)&lt;/script&gt;'],
     [`" onfocus='x' autofocus="`, '&quot; onfocus=&#39;x&#39; autofocus=&quot;'],
-    ['`${1}` & &amp;', '&#96;${1}&#96; &amp; &amp;amp;'],
+    ['`$1` & &amp;', '&#96;$1&#96; &amp; &amp;amp;'],
     ['shop\u202egnp.exe\u2066\u200f\u061c', 'shopgnp.exe'],
     ['a\u0000b\u001b[31m\u007f\u0085c', 'ab[31mc'],
     ['half \ud83d of a pair', 'half \ufffd of a pair'],

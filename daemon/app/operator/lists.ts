@@ -1,0 +1,76 @@
+/** The operator's other lists: keys, client IDs, inbox, notifications, alerts. Each is bounded. */
+import { Rejected } from '../../domain/errors.ts';
+import { type ApiKeyRow, allApiKeys, allClients, type ClientRow } from '../../store/queries/businesses.ts';
+import { inboxBelow } from '../../store/queries/credits.ts';
+import {
+  type AlertRow,
+  closeAlert,
+  openAlerts,
+  type WebhookRow,
+  webhookById,
+  webhooksBelow,
+} from '../../store/queries/effects.ts';
+import { invoiceById } from '../../store/queries/invoices.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import type { Business } from '../directory.ts';
+import { type WebhookView, webhookView } from './invoices.ts';
+
+/** `before`: only what has a lower id. */
+export type Page = { limit: number; before?: number | undefined };
+export type NamedWebhook = WebhookView & { slug: string };
+
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
+/** Where the page after these rows begins: after a full one there may be more. */
+export function nextOf(rows: readonly { id: number }[], limit: number): number | null {
+  const last = rows.at(-1);
+  return rows.length === limit && last !== undefined && last.id > 1 ? last.id : null;
+}
+
+type Owned = { business_id: number; revoked_at: number | null };
+
+const wanted = (business: Business | null, revoked: boolean) => (row: Owned) =>
+  (business === null || row.business_id === business.id) && (revoked || row.revoked_at === null);
+
+/** API keys, of one business or all; those revoked only if asked for. */
+export function keysOf(app: App, business: Business | null, revoked: boolean): ApiKeyRow[] {
+  return app.store.all(allApiKeys, {}).filter(wanted(business, revoked));
+}
+
+/** Client IDs, of one business or all; those revoked only if asked for. */
+export function clientsOf(app: App, business: Business | null, revoked: boolean): ClientRow[] {
+  return app.store.all(allClients, {}).filter(wanted(business, revoked));
+}
+
+/** The newest deposits that no invoice claims. */
+export function inboxPage(app: App, { limit, before = NEWEST }: Page) {
+  return app.store.all(inboxBelow, { id: before, limit });
+}
+
+/** The newest notifications, each with its last attempts. */
+export function webhookPage(app: App, { limit, before = NEWEST }: Page): NamedWebhook[] {
+  return app.store.all(webhooksBelow, { id: before, limit }).map((row) => named(app.store, row));
+}
+
+/** One notification. Throws `Rejected('webhook.not_found')`. */
+export function showWebhook(app: App, id: number): NamedWebhook {
+  const row = app.store.get(webhookById, { id });
+  if (!row) throw new Rejected('webhook.not_found', 'Webhook not found');
+  return named(app.store, row);
+}
+
+function named(reader: Reader, row: WebhookRow): NamedWebhook {
+  const invoice = reader.get(invoiceById, { id: row.invoice_id });
+  return { ...webhookView(reader, row), slug: invoice?.slug ?? '' };
+}
+
+/** The newest alerts that nobody has marked as seen. */
+export function alertPage(app: App, limit: number): AlertRow[] {
+  return app.store.all(openAlerts, { limit });
+}
+
+/** Marks alerts as seen and returns how many were open. */
+export function markSeen(app: App, ids: readonly number[], tx: Tx): number {
+  return [...new Set(ids)].reduce((sum, id) => sum + tx.run(closeAlert, { id, seen_at: app.now() }).changes, 0);
+}

@@ -1,0 +1,287 @@
+/** The payment page as browsers meet it: the whole daemon on its sandbox. */
+import { request as rawRequest } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+
+const HOUR = 3_600_000;
+
+let service: TestDaemon;
+beforeEach(async () => {
+  service = await startTestDaemon();
+});
+afterEach(async () => {
+  await service.stop();
+});
+
+type Payment = { status: string | null; address: string; remaining: string };
+type Page = { status: number; headers: Headers; text: string };
+
+async function fetchPage(path: string, init: RequestInit = {}): Promise<Page> {
+  const response = await fetch(`${service.url}/pay/${path}`, { redirect: 'manual', ...init });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+const get = (slug: string): Promise<Page> => fetchPage(slug);
+const post = (path: string, body: string): Promise<Page> =>
+  fetchPage(path, { method: 'POST', body, headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+
+async function invoice(body: Record<string, unknown> = {}): Promise<string> {
+  const made = await service.call<{ id: string }>('POST', '/invoice', { amount: 100, crypto: 'LTC', ...body });
+  expect(made.status).toBe(201);
+  return made.body.id;
+}
+async function requested(body: Record<string, unknown> = {}): Promise<string> {
+  const slug = await invoice(body);
+  expect((await post(slug, '')).status).toBe(303);
+  return slug;
+}
+const paymentOf = async (slug: string) =>
+  (await service.call<{ payment: Payment }>('GET', `/invoice/${slug}`)).body.payment;
+const showing = (slug: string, words: string): Promise<Page> =>
+  until(`the page shows "${words}"`, async () => {
+    const page = await get(slug);
+    return page.text.includes(words) ? page : null;
+  });
+/** Where the answer leads, resolved as a browser does. */
+const target = (page: Page, path: string): string =>
+  new URL(page.headers.get('location') ?? '', `${service.url}/pay/${path}`).href;
+
+describe('headers', () => {
+  it.each([
+    ['an invoice', async () => get(await invoice()), 200],
+    ['no invoice', () => get('AAAAAAAAAAAA'), 404],
+  ])('of %s', async (_, load, status) => {
+    const { headers, status: answered } = await load();
+    expect(answered).toBe(status);
+    const names = [
+      'content-type',
+      'content-security-policy',
+      'referrer-policy',
+      'x-content-type-options',
+      'cache-control',
+    ];
+    expect(names.map((name) => headers.get(name))).toEqual([
+      'text/html; charset=utf-8',
+      "default-src 'none';style-src 'self';img-src 'self' data:;form-action 'self';frame-ancestors 'none';base-uri 'none'",
+      'no-referrer',
+      'nosniff',
+      'no-store',
+    ]);
+    expect(headers.get('set-cookie')).toBeNull();
+  });
+
+  it('the style sheet lies where the pages say, and may be kept for ever', async () => {
+    const slug = await invoice();
+    for (const path of [slug, 'AAAAAAAAAAAA', `${slug}/`, `${slug}/deeper/still`]) {
+      const link = /<link rel="stylesheet" href="([^"]+)"/.exec((await get(path)).text)![1]!;
+      const response = await fetch(new URL(link, `${service.url}/pay/${path}`));
+      expect([response.status, response.headers.get('content-type'), response.headers.get('cache-control')]).toEqual([
+        200,
+        'text/css; charset=utf-8',
+        'public, max-age=31536000, immutable',
+      ]);
+      expect(await response.text()).toContain('.card');
+    }
+  });
+});
+
+describe('what is not there', () => {
+  /** Not fetch, which would tidy the path up. */
+  const getRaw = (path: string) =>
+    new Promise<{ status: number; text: string }>((resolve, reject) => {
+      const { hostname, port } = new URL(service.url);
+      rawRequest({ hostname, port, path: `/pay/${path}` }, (response) => {
+        let text = '';
+        response.on('data', (chunk) => {
+          text += chunk;
+        });
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      })
+        .on('error', reject)
+        .end();
+    });
+
+  it('unknown and malformed slugs are the same page', async () => {
+    const slugs = ['AAAAAAAAAAAA', 'short', 'AAAAAAAAAAA_', '%ff', '%3Cscript%3E', '../etc', 'AAAAAAAAAAAA/x', ''];
+    for (const path of [...slugs, 'assets/page.css']) {
+      const { status, text } = await getRaw(path);
+      expect([path, status]).toEqual([path, 404]);
+      expect(text).toContain('<h1>There is no such invoice</h1>');
+      expect(text).not.toContain('script');
+    }
+  });
+
+  it('a deleted invoice, the id of the record, and both forms of none', async () => {
+    const deleted = await invoice();
+    expect((await service.call('DELETE', `/invoice/${deleted}`)).status).toBe(200);
+    const slug = await requested();
+    const { body } = await service.call<{ payment: { invoice_id: string } }>('GET', `/invoice/${slug}`);
+    const pages = [
+      await get(deleted),
+      await get(body.payment.invoice_id),
+      await post('AAAAAAAAAAAA', 'crypto=LTC'),
+      await post('AAAAAAAAAAAA/sandbox', 'do=mine'),
+    ];
+    for (const page of pages) {
+      expect(page.status).toBe(404);
+      expect(page.text).toContain('<h1>There is no such invoice</h1>');
+    }
+  });
+
+  it('other methods', async () => {
+    const slug = await invoice();
+    const removed = await fetchPage(slug, { method: 'DELETE' });
+    expect([removed.status, removed.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
+    const read = await get(`${slug}/sandbox`);
+    expect([read.status, read.headers.get('allow')]).toEqual([405, 'POST']);
+    expect(read.text).toContain(`href="../../pay/${slug}"`);
+  });
+});
+
+describe('choosing', () => {
+  it('requests the payment once, however often it is sent', async () => {
+    const slug = await invoice({ crypto: 'ALL' });
+    const before = await get(slug);
+    expect(before.text).toContain('Choose how to pay');
+    expect(before.text).not.toContain('http-equiv="refresh"');
+    const answers = await Promise.all([post(slug, 'crypto=LTC'), post(slug, 'crypto=LTC'), post(slug, 'crypto=BTC')]);
+    expect(answers.map(({ status }) => status)).toEqual([303, 303, 303]);
+    expect(answers.map((answer) => target(answer, slug))).toEqual(Array(3).fill(`${service.url}/pay/${slug}`));
+    const { address } = await paymentOf(slug);
+    const page = await get(slug);
+    expect(page.text.replace(/<\/?span>|<wbr>/g, '')).toContain(`>${address}</p>`);
+    expect(page.text).toContain(`href="litecoin:${address}?amount=1.25"`);
+    expect(page.text).toContain('<meta http-equiv="refresh"');
+  });
+
+  it('asks again when nothing that can be had was chosen', async () => {
+    const slug = await invoice({ crypto: 'ALL' });
+    for (const body of ['', 'crypto=', 'crypto=DOGE', 'crypto=LTC&crypto=BTC', 'other=LTC']) {
+      const page = await post(slug, body);
+      expect([body, page.status]).toEqual([body, 422]);
+      expect(page.text).toContain('Please choose one of the cryptocurrencies.');
+    }
+    expect((await paymentOf(slug)).status).toBeNull();
+  });
+
+  it('begins a payment in the one crypto of a fixed invoice', async () => {
+    const slug = await invoice({ crypto: 'XMR' });
+    expect((await get(slug)).text).toContain('>Pay with Monero</button>');
+    expect((await post(slug, 'crypto=XMR')).status).toBe(303);
+    expect((await get(slug)).text).toContain('href="monero:');
+  });
+
+  it('withholds a chain that is away, and refuses it if it is chosen all the same', async () => {
+    const slug = await invoice({ crypto: 'ALL' });
+    await service.call('POST', '/sandbox/outage', { crypto: 'LTC', down: true });
+    service.advance(2 * 60_000);
+    await service.call('POST', '/sandbox/mine', { crypto: 'BTC' });
+    const page = await until('another chain is synced again', async () => {
+      const { text } = await get(slug);
+      return /value="BTC" required/.test(text) && text;
+    });
+    expect(page).toMatch(/value="LTC" disabled>[^\n]*connection to its network is behind/);
+    const refused = await post(slug, 'crypto=LTC');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30']);
+    expect(refused.text).toContain('That cryptocurrency cannot be used at the moment.');
+    expect((await post(slug, 'crypto=BTC')).status).toBe(303);
+  });
+
+  it('refuses bodies that are too large or of another kind', async () => {
+    const slug = await invoice({ crypto: 'ALL' });
+    const large = await post(slug, `crypto=${'L'.repeat(2_000)}`);
+    expect(large.status).toBe(413);
+    expect(large.text).toContain('<h1>This request could not be read</h1>');
+    const json = await fetchPage(slug, {
+      method: 'POST',
+      body: '{"crypto":"LTC"}',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(json.status).toBe(422);
+  });
+});
+
+describe('a payment', () => {
+  it('goes by the sandbox buttons from half to all, to confirmed, to the shop', async () => {
+    const slug = await requested({ close_url: 'https://shop.example/?a=1&b=2', automatic_redirect: true });
+    const half = await post(`${slug}/sandbox`, 'do=half');
+    expect([half.status, target(half, `${slug}/sandbox`)]).toEqual([303, `${service.url}/pay/${slug}`]);
+    const partly = await showing(slug, 'Part of it has arrived');
+    expect(partly.text).toContain('0.625 LTC arrived. Please send 0.625 LTC more');
+    expect(partly.text).toContain('?amount=0.625"');
+    await post(`${slug}/sandbox`, 'do=exact');
+    const found = await showing(slug, '0 of 3 confirmations');
+    expect(found.text).not.toContain('litecoin:');
+    // nothing is left: the button of an old page does no harm
+    expect((await post(`${slug}/sandbox`, 'do=exact')).status).toBe(303);
+    for (let block = 1; block <= 3; block++) await post(`${slug}/sandbox`, 'do=mine');
+    const paid = await showing(slug, 'Paid. Thank you!');
+    expect(paid.text).toContain('<meta http-equiv="refresh" content="5;url=https://shop.example/?a=1&amp;b=2">');
+    expect(paid.text).toContain('Received: 1.25 LTC');
+  });
+
+  it('says when too much came', async () => {
+    const slug = await requested({ crypto: 'BCH' });
+    const { remaining } = await paymentOf(slug);
+    await post(`${slug}/sandbox`, 'do=double');
+    await showing(slug, 'of 1 confirmations');
+    await post(`${slug}/sandbox`, 'do=mine');
+    const paid = await showing(slug, 'Paid. Thank you!');
+    expect(paid.text).toContain(`We received ${Number(remaining) * 2} BCH in total`);
+    expect(paid.text).not.toContain('http-equiv="refresh"');
+  });
+
+  it('gives a fresh price after the quote, and none while the chain is behind', async () => {
+    const slug = await requested();
+    const { address } = await paymentOf(slug);
+    const ending = (text: string): string => /holds until <time datetime="([^"]+)"/.exec(text)?.[1] ?? '';
+    const first = ending((await get(slug)).text);
+    await service.call('POST', '/sandbox/outage', { crypto: 'LTC', down: true });
+    service.advance(HOUR + 1_000);
+    const without = await get(slug);
+    expect(without.status).toBe(200);
+    expect(without.text).toContain('our connection to the network is behind. Do not send anything now');
+    expect(without.text.replace(/<\/?span>|<wbr>/g, '')).not.toContain(address);
+    expect(without.text).not.toContain('<svg class="qr"');
+    await service.call('POST', '/sandbox/outage', { crypto: 'LTC', down: false });
+    const fresh = await showing(slug, 'Send exactly');
+    expect(Date.parse(ending(fresh.text))).toBeGreaterThan(Date.parse(first));
+    expect(fresh.text.replace(/<\/?span>|<wbr>/g, '')).toContain(`>${address}</p>`);
+  });
+
+  it('has no sandbox button that is unknown', async () => {
+    const slug = await requested();
+    const page = await post(`${slug}/sandbox`, 'do=steal');
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('<h1>That did not work</h1>');
+  });
+});
+
+describe('limits by address', () => {
+  /** The answers up to the first refusal: a slow machine gets a few more through, since the buckets fill meanwhile. */
+  async function untilRefused(ask: () => Promise<Page>): Promise<{ allowed: number; refused: Page }> {
+    for (let allowed = 0; allowed < 500; allowed++) {
+      const page = await ask();
+      if (page.status === 429) return { allowed, refused: page };
+      expect(page.status).toBe(404);
+    }
+    throw new Error('nothing was refused');
+  }
+
+  it('stop reads after 60 at once, and only for a while', async () => {
+    const slug = await invoice();
+    const { allowed, refused } = await untilRefused(() => get('AAAAAAAAAAAA'));
+    expect(allowed).toBeGreaterThanOrEqual(60);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(refused.text).toContain('<h1>Too many requests</h1>');
+    service.advance(1_000);
+    expect((await get(slug)).status).toBe(200);
+  });
+
+  it('stop forms after 10, and reads go on', async () => {
+    const { allowed, refused } = await untilRefused(() => post('AAAAAAAAAAAA', ''));
+    expect(allowed).toBeGreaterThanOrEqual(10);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(6);
+    expect((await get('AAAAAAAAAAAA')).status).toBe(404);
+  });
+});

@@ -1,0 +1,78 @@
+/**
+ * The whole daemon in a process of its own, killed with SIGKILL at every commit of a business day, once before and once
+ * after anybody was told of that commit. Started again, it must end the day as if nothing had happened.
+ */
+import { describe, expect, it } from 'vitest';
+import { audit } from './auditor.ts';
+import { INVOICES, liveThrough } from './script.ts';
+import { type Death, Shop, Victim } from './victim.ts';
+
+const AT_ONCE = 2;
+const ALL_MS = 900_000;
+const MOMENTS = ['committed', 'answered'] as const;
+
+type Outcome = { commits: number; deaths: number; exit: number | null; faults: string[] };
+
+/** A day with at most one death, and what the auditor says of it. */
+async function day(death: Death | null): Promise<Outcome> {
+  const shop = new Shop();
+  await shop.open();
+  const victim = new Victim(shop, death);
+  try {
+    const slugs = await liveThrough(victim);
+    const paths = new Map([...slugs].map(([name, slug]) => [slug, `/${name}`]));
+    const faults = await audit({
+      dataDir: victim.dataDir,
+      get: async (path) => (await victim.call('GET', path)).text,
+      operator: victim.operator,
+      notified: (slug) => shop.counts.get(paths.get(slug) ?? '') ?? 0,
+      calm: victim.deaths === 0,
+      now: Date.now(),
+    });
+    const { invoices } = await victim.operator('invoice.list', {});
+    // a deleted one is not listed; a request that was repeated made no second one
+    if (invoices.length !== INVOICES - 1) faults.push(`there are ${invoices.length} invoices`);
+    return { commits: victim.commits, deaths: victim.deaths, exit: await victim.stop(), faults };
+  } finally {
+    await victim.destroy();
+    await shop.close();
+  }
+}
+
+/** Runs `work` on every item, a few at a time. */
+async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = rest.shift(); item !== undefined; item = rest.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+describe('a business day', () => {
+  it('ends as it must, whatever commit the process is killed at', { timeout: ALL_MS }, async () => {
+    const calm = await day(null);
+    expect(calm).toMatchObject({ deaths: 0, exit: 0, faults: [] });
+    expect(calm.commits).toBeGreaterThan(30);
+
+    const deaths: Death[] = Array.from({ length: calm.commits + 1 }, (_, commit) =>
+      MOMENTS.map((moment) => ({ moment, commit })),
+    ).flat();
+    let died = 0;
+    const wrong: string[] = [];
+    await forAll(deaths, async (death) => {
+      const where = `killed at commit ${death.commit}, ${death.moment}`;
+      try {
+        const outcome = await day(death);
+        died += outcome.deaths;
+        for (const fault of outcome.faults) wrong.push(`${where}: ${fault}`);
+        if (outcome.exit !== 0) wrong.push(`${where}: ended with ${outcome.exit}`);
+      } catch (error) {
+        wrong.push(`${where}: ${(error as Error).message}`);
+      }
+    });
+    console.info(`${calm.commits} commits, ${deaths.length} points to be killed at, ${died} deaths`);
+    expect(wrong).toEqual([]);
+    // commits share transactions by chance, so a late point may not be reached
+    expect(died).toBeGreaterThan(deaths.length * 0.9);
+  });
+});
