@@ -8,6 +8,7 @@ import { fillPool } from '../app/pool.ts';
 const EVERY_MINUTE = '* * * * *';
 /** So many payments may take an address before the pools are looked at again. */
 const FILL_PAUSE_MS = 250;
+const ADDRESSES_AT_FIRST = 40;
 
 export class Jobs {
   readonly #app: App;
@@ -57,10 +58,13 @@ export class Jobs {
 
   async #fillAll(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, FILL_PAUSE_MS).unref());
-    const size = this.#app.config.payments.addressPool;
-    for (const account of this.#app.directory.accounts()) {
-      if (this.#stopped) return;
-      await fillPool(this.#app, account, size, () => this.#stopped);
+    const { addressPool } = this.#app.config.payments;
+    // every account gets its first addresses before any gets all of them
+    for (const size of [Math.min(ADDRESSES_AT_FIRST, addressPool), addressPool]) {
+      for (const account of this.#app.directory.accounts()) {
+        if (this.#stopped) return;
+        await fillPool(this.#app, account, size, () => this.#stopped);
+      }
     }
   }
 }

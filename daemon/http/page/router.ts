@@ -178,7 +178,12 @@ const HALF = 2n;
 const DOUBLE = 2n;
 
 /** Carries out one of the sandbox's buttons. On every other network they do not exist. */
-async function press(app: App, controls: SandboxControls | null, slug: string, what: string | undefined) {
+async function press(
+  app: App,
+  controls: SandboxControls | null,
+  slug: string,
+  what: string | undefined,
+): Promise<unknown> {
   const { business, payment } = await readInvoice(app, null, slug);
   if (!controls || business.network !== 'sandbox') throw new Rejected('invoice.not_found', 'Invoice not found');
   if (!payment) throw new Rejected('sandbox.no_payment', 'No payment was requested for this invoice yet');

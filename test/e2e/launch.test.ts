@@ -1,0 +1,224 @@
+/**
+ * The first of the two commands, as a newcomer types it: `npm start` in a fresh clone on a machine without a compiler.
+ * Then what a service manager, a terminal or a crash do to it: nothing may stay behind.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ABSENT, bareMachine, copyProject, processesOf, Run, registryAnswers, until } from './launch-kit.ts';
+
+const INSTALL_LIMIT_MS = 240_000;
+const START_LIMIT_MS = 20_000;
+const STOP_LIMIT_MS = 10_000;
+const QUICK_MS = 10_000;
+const PREPARE_LIMIT_MS = 1_000;
+/** No rate source is asked: nothing but npm's installation leaves the machine. */
+const QUIET = '[rates]\nsources = []\n';
+
+const possible = process.platform === 'linux' && (await registryAnswers());
+
+describe.skipIf(!possible)('npm start in a fresh clone (needs a networked machine)', { timeout: 60_000 }, () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'countinghouse-launch-'));
+  const clone = join(scratch, 'clone');
+  const path = join(scratch, 'bin');
+  const runs: Run[] = [];
+  let firstStart: { ready: Record<string, string>; run: Run };
+
+  const dataDir = (name: string): string => join(scratch, name);
+  const run = (...command: [string, ...string[]]): Run => {
+    const started = new Run(clone, path, command);
+    runs.push(started);
+    return started;
+  };
+  const options = (data: string): string[] => ['--json', '--port', '0', '--data-dir', dataDir(data)];
+  const npmStart = (data: string): Run => {
+    mkdirSync(dataDir(data), { recursive: true, mode: 0o700 });
+    writeFileSync(join(dataDir(data), 'countinghouse.toml'), QUIET);
+    return run('npm', 'start', '--', ...options(data));
+  };
+
+  beforeAll(async () => {
+    copyProject(clone);
+    bareMachine(path);
+    const started = npmStart('data');
+    firstStart = { run: started, ready: await started.ready(INSTALL_LIMIT_MS) };
+  }, INSTALL_LIMIT_MS + 10_000);
+
+  afterEach(() => {
+    for (const left of runs) if (left !== firstStart?.run) left.kill();
+  });
+  afterAll(() => {
+    for (const left of runs) left.kill();
+    rmSync(scratch, { recursive: true, force: true });
+  });
+
+  it('needs no compiler', () => {
+    expect(readdirSync(path).filter((name) => ABSENT.includes(name))).toEqual([]);
+    expect(readdirSync(path)).toEqual(expect.arrayContaining(['node', 'npm', 'sh']));
+  });
+
+  it('installs, builds, and prints one line of JSON with the keys', () => {
+    const { run: started, ready } = firstStart;
+    expect(started.stderr).toContain('Installing libraries');
+    expect(started.jsonLines()).toHaveLength(1);
+    expect(ready).toEqual({
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      data_dir: dataDir('data'),
+      api_key: expect.stringMatching(/^ch_test_.{20,}$/),
+      client_id: expect.stringMatching(/.{8,}/),
+    });
+    expect(existsSync(join(clone, 'dist', 'daemon', 'cli.js'))).toBe(true);
+  });
+
+  it('serves the API with that key, and not without', async () => {
+    const { url, api_key } = firstStart.ready;
+    const answer = await fetch(`${url}/api/v1/merchant/cryptos`, { headers: { 'MB-API-KEY': api_key! } });
+    expect(answer.status).toBe(200);
+    expect(JSON.stringify(await answer.json())).toContain('BTC');
+    expect((await fetch(`${url}/api/v1/merchant/cryptos`)).status).toBe(401);
+  });
+
+  it('runs the product on the pinned Node', () => {
+    const daemon = [...processesOf(firstStart.run.pid).values()].filter((line) => line.includes('dist/daemon/cli.js'));
+    expect(daemon).toHaveLength(1);
+    expect(daemon[0]).toMatch(new RegExp(`^${clone}/node_modules/node-[a-z0-9-]+/bin/node `));
+  });
+
+  it('refuses a second daemon on the same data', async () => {
+    const second = npmStart('data');
+    await second.gone(START_LIMIT_MS);
+    expect(second.ended).not.toBe(0);
+    expect(second.jsonLines()).toEqual([]);
+    expect(second.stderr).toMatch(/another Countinghouse is running/i);
+    expect(second.stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('ends wholly when npm is told to end', async () => {
+    process.kill(firstStart.run.pid, 'SIGTERM');
+    await firstStart.run.gone(STOP_LIMIT_MS);
+    // npm passes the signal on to its shell, and ends as that does
+    expect(['SIGTERM', 0]).toContain(firstStart.run.ended);
+    await expect(fetch(`${firstStart.ready.url}/api/v1/merchant/cryptos`)).rejects.toThrow();
+  });
+
+  it('starts again quickly, installs nothing, and shows no key', async () => {
+    const begun = performance.now();
+    const again = npmStart('data');
+    const ready = await again.ready(START_LIMIT_MS);
+    expect(performance.now() - begun).toBeLessThan(QUICK_MS);
+    expect(ready).toEqual({ url: expect.stringMatching(/^http:/), data_dir: dataDir('data') });
+    expect(`${again.stdout}${again.stderr}`).not.toMatch(/Installing|Building|ch_test_/);
+    const { api_key } = firstStart.ready;
+    const answer = await fetch(`${ready.url}/api/v1/merchant/cryptos`, { headers: { 'MB-API-KEY': api_key! } });
+    expect(answer.status).toBe(200);
+    process.kill(again.pid, 'SIGTERM');
+    await again.gone(STOP_LIMIT_MS);
+  });
+
+  it('has nothing to prepare when everything is fresh', async () => {
+    const built = statSync(join(clone, 'dist', '.stamp')).mtimeMs;
+    const begun = performance.now();
+    const prepare = run('node', join(clone, 'daemon', 'launcher', 'prepare.mjs'));
+    await prepare.gone(START_LIMIT_MS);
+    expect(performance.now() - begun).toBeLessThan(PREPARE_LIMIT_MS);
+    expect([prepare.ended, prepare.stdout, prepare.stderr]).toEqual([0, '', '']);
+    expect(statSync(join(clone, 'dist', '.stamp')).mtimeMs).toBe(built);
+  });
+
+  it.each([
+    ['npm is killed', 'SIGKILL', /^npm start/],
+    ['the launcher is told to end', 'SIGTERM', /^\S*node \S*countinghouse\.mjs/],
+    ['the launcher is killed', 'SIGKILL', /^\S*node \S*countinghouse\.mjs/],
+    ['the daemon is killed', 'SIGKILL', /cli\.js/],
+  ] as const)('leaves nothing behind when %s', async (_what, signal, who) => {
+    const started = npmStart('data');
+    await started.ready(START_LIMIT_MS);
+    const [pid] = [...processesOf(started.pid)].find(([, line]) => who.test(line)) ?? [];
+    expect(pid).toBeGreaterThan(0);
+    process.kill(pid!, signal);
+    await started.gone(STOP_LIMIT_MS);
+  });
+
+  it('leaves nothing behind after Ctrl-C, which everyone in the terminal hears', async () => {
+    const started = npmStart('data');
+    await started.ready(START_LIMIT_MS);
+    process.kill(-started.pid, 'SIGINT');
+    await started.gone(STOP_LIMIT_MS);
+  });
+
+  it('passes the exit code on', async () => {
+    const wrong = run('npx', 'countinghouse', 'no-such-command');
+    await wrong.gone(START_LIMIT_MS);
+    expect(wrong.ended).toBeGreaterThan(0);
+    expect(wrong.stderr).toContain('no-such-command');
+    const version = run('npx', 'countinghouse', '--version');
+    await version.gone(START_LIMIT_MS);
+    expect([version.ended, version.stdout.trim()]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+/)]);
+  });
+
+  it('builds anew when a source has changed, and stops with the reason when that fails', async () => {
+    const extra = join(clone, 'daemon', 'domain', 'extra.ts');
+    writeFileSync(extra, 'export const EXTRA: number = "text";\n');
+    const broken = npmStart('data');
+    await broken.gone(START_LIMIT_MS);
+    expect(broken.ended).not.toBe(0);
+    expect(broken.stderr).toMatch(/extra\.ts\(1,14\): error TS2322[\s\S]*the build failed/);
+    expect(broken.jsonLines()).toEqual([]);
+
+    writeFileSync(extra, 'export const EXTRA: number = 1;\n');
+    const pair = [0, 1].map(() => run('node', join(clone, 'daemon', 'launcher', 'prepare.mjs')));
+    await Promise.all(pair.map((one) => one.gone(START_LIMIT_MS)));
+    expect(pair.map((one) => one.ended)).toEqual([0, 0]);
+    expect(existsSync(join(clone, 'dist', 'daemon', 'domain', 'extra.js'))).toBe(true);
+    expect(readdirSync(clone).filter((name) => name.startsWith('.prepare-'))).toEqual([]);
+  });
+
+  it('takes over from a bootstrap that was killed', async () => {
+    const dead = run('node', '--version');
+    await dead.gone(START_LIMIT_MS);
+    mkdirSync(join(clone, '.prepare-lock'));
+    writeFileSync(join(clone, '.prepare-lock', 'pids'), String(dead.pid));
+    rmSync(join(clone, 'dist'), { recursive: true });
+    const prepare = run('node', join(clone, 'daemon', 'launcher', 'prepare.mjs'));
+    await prepare.gone(START_LIMIT_MS);
+    expect([prepare.ended, prepare.stderr]).toEqual([0, 'Building …\n']);
+    expect(existsSync(join(clone, '.prepare-lock'))).toBe(false);
+  });
+
+  it('repairs an installation that was killed in the middle', { timeout: INSTALL_LIMIT_MS }, async () => {
+    rmSync(join(clone, 'node_modules', '.package-lock.json'));
+    const cut = run('node', join(clone, 'daemon', 'launcher', 'prepare.mjs'));
+    const installer = await until('npm ci', START_LIMIT_MS, () =>
+      [...processesOf(cut.pid).values()].find((line) => /^npm ci/.test(line)),
+    );
+    expect(installer).toContain('npm ci');
+    await until('the start of the clearing', START_LIMIT_MS, () =>
+      existsSync(join(clone, 'node_modules', 'express', 'package.json')) ? undefined : true,
+    );
+    cut.kill();
+    const again = npmStart('data');
+    await again.ready(INSTALL_LIMIT_MS);
+    expect(again.stderr).toContain('Installing libraries');
+    process.kill(again.pid, 'SIGTERM');
+    await again.gone(STOP_LIMIT_MS);
+  });
+});
+
+describe('the launcher where it cannot work', () => {
+  it('says what to do in a clone that was never built', async () => {
+    const scratch = mkdtempSync(join(tmpdir(), 'countinghouse-unbuilt-'));
+    try {
+      copyProject(join(scratch, 'clone'));
+      bareMachine(join(scratch, 'bin'));
+      const script = join(scratch, 'clone', 'daemon', 'launcher', 'countinghouse.mjs');
+      const refused = new Run(join(scratch, 'clone'), join(scratch, 'bin'), ['node', script, 'status']);
+      await until('its end', START_LIMIT_MS, () => refused.ended);
+      expect(refused.ended).toBe(1);
+      expect(refused.stderr).toMatch(/not built yet\. Run `npm start`/);
+      expect(refused.stdout).toBe('');
+    } finally {
+      rmSync(scratch, { recursive: true, force: true });
+    }
+  });
+});
