@@ -17,6 +17,8 @@ export class ChainRuntime {
   /** When the last sync began that reached the tip with the mempool complete; 0 before the first. */
   syncedAt = 0;
   tipHeight: number | null = null;
+  /** Whether the source said that it is behind, when it was last asked. */
+  lagging = false;
 
   constructor(adapter: ChainAdapter) {
     this.adapter = adapter;
@@ -25,9 +27,8 @@ export class ChainRuntime {
 
   /** Why no new payment should be taken on this chain, in a payer's words, or null. */
   withheld(now: number): string | null {
-    const { lagging } = this.adapter.health();
     const stale = this.syncedAt === 0 || now - this.syncedAt > SYNC_AGE_MAX_MS;
-    if (!lagging && !stale) return null;
+    if (!this.lagging && !stale) return null;
     return `${this.adapter.chain} payments are not available at the moment: the connection to its network is behind`;
   }
 

@@ -1,5 +1,5 @@
 /** Identifiers from the system's randomness. Random bytes are drawn in pages, since a draw costs the same at any size. */
-import { createHash, randomFillSync } from 'node:crypto';
+import { hash, randomFillSync } from 'node:crypto';
 
 const PAGE_BYTES = 8_192;
 const page = Buffer.alloc(PAGE_BYTES);
@@ -38,5 +38,5 @@ export function newSlug(): string {
 
 /** What is stored of a key of 128 random bits or more: no slow hash is needed where guessing is out of reach. */
 export function keyHash(key: string): Buffer {
-  return createHash('sha256').update(key, 'utf8').digest();
+  return hash('sha256', key, 'buffer');
 }

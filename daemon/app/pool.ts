@@ -5,7 +5,7 @@
 
 import type { Branch, Target } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
-import { accountById, poolSize, setNextIndex } from '../store/queries/businesses.ts';
+import { accountById, poolAbove, poolSize, setNextIndex } from '../store/queries/businesses.ts';
 import { insertTarget } from '../store/queries/credits.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
@@ -13,7 +13,8 @@ import type { Account } from './directory.ts';
 
 const POOL_TRIES_MAX = 5;
 /** Derived between two turns of the event loop, so that requests are answered in between. */
-const DERIVED_PER_SLICE = 20;
+const SLICE_MS_MAX = 3;
+const FILLED_PER_STEP = 100;
 /** What a payment that finds the pool empty waits for. */
 const DERIVED_URGENTLY = 40;
 
@@ -40,20 +41,24 @@ export async function withAddress<T>(app: App, work: (tx: Tx) => T): Promise<T> 
 }
 
 /**
- * Derives the next `count` receiving addresses of an account. Several callers may overlap: the index moves by
- * compare-and-set, and who comes second begins anew from where it is. Returns how many were added.
+ * Derives the next `count` receiving addresses of an account, a few milliseconds at a time. `paced`: rests as long as it
+ * works, so that requests go first. Several callers may overlap: the index moves by compare-and-set, and who comes second
+ * begins anew from where it is. Returns how many were added.
  */
-export async function derive(app: App, account: Account, count: number): Promise<number> {
+export async function derive(app: App, account: Account, count: number, paced = false): Promise<number> {
   const chain = app.chains.find(account.chainKey);
   if (!chain) return 0;
   let added = 0;
   while (added < count) {
     const from = nextIndex(app, account);
+    const began = performance.now();
     const targets: Target[] = [];
-    const size = Math.min(DERIVED_PER_SLICE, count - added);
-    for (let i = 0; i < size; i++) targets.push(await chain.adapter.deriveTarget(account.key, 0, from + i));
+    while (added + targets.length < count && performance.now() - began < SLICE_MS_MAX) {
+      targets.push(await chain.adapter.deriveTarget(account.key, 0, from + targets.length));
+    }
+    const tookMs = performance.now() - began;
     added += await store(app, account, 0, from, targets);
-    await new Promise(setImmediate);
+    if (paced) await new Promise((resolve) => setTimeout(resolve, tookMs));
   }
   return added;
 }
@@ -88,9 +93,14 @@ export function ready(app: App, account: Account): number {
   return app.store.get(poolSize, { account_id: account.id })?.ready ?? 0;
 }
 
-/** Fills an account's pool up to `size`, until told to stop. */
+/** Whether an account has so few addresses ready that it is time to derive more: less than half of `size`. */
+export function isLow(app: App, account: Account, size: number): boolean {
+  return app.store.get(poolAbove, { account_id: account.id, above: Math.floor(size / 2) }) === undefined;
+}
+
+/** Fills an account's pool up to `size` in the background, until told to stop. */
 export async function fillPool(app: App, account: Account, size: number, stopped: () => boolean): Promise<void> {
-  for (let missing = size - ready(app, account); missing > 0 && !stopped(); missing -= DERIVED_PER_SLICE) {
-    await derive(app, account, Math.min(missing, DERIVED_PER_SLICE));
+  for (let missing = size - ready(app, account); missing > 0 && !stopped(); missing -= FILLED_PER_STEP) {
+    await derive(app, account, Math.min(missing, FILLED_PER_STEP), true);
   }
 }

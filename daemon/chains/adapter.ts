@@ -5,7 +5,6 @@
 
 import type { ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey, BlockId, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../domain/chain.ts';
-import { Unavailable } from '../domain/errors.ts';
 
 /** Lookups in the store's indexed tables: their cost does not grow with the number of rows. */
 export interface WatchList {
@@ -45,16 +44,6 @@ export interface ChainAdapter {
 
   /** Ends timers and connections. No call may follow. */
   close(): Promise<void>;
-}
-
-const ALERT_RETRY_SECONDS = 60;
-
-/** What the operator has to look at: the source answers, but what it says cannot be taken over. */
-export class ChainAlert extends Unavailable {
-  constructor(message: string) {
-    super(message, ALERT_RETRY_SECONDS);
-    this.name = 'ChainAlert';
-  }
 }
 
 /** The tip of a checkpoint. */

@@ -1,6 +1,4 @@
 /** Days in a business's time zone, and instants in the contract's form. */
-import { assert } from './errors.ts';
-
 export type Day = { year: number; month: number; day: number };
 
 const DATE = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/;
@@ -67,12 +65,8 @@ function wallClock(at: number, timeZone: string): number {
 
 /** The day that an instant (milliseconds since 1970) lies in. */
 export function dayOf(at: number, timeZone: string): Day {
-  const [year, month, day] = toIso(timeZone === 'UTC' ? at : wallClock(at, timeZone))
-    .slice(0, 10)
-    .split('-')
-    .map(Number);
-  assert(year !== undefined && month !== undefined && day !== undefined, 'an instant has a date');
-  return { year, month, day };
+  const wall = new Date(timeZone === 'UTC' ? at : wallClock(at, timeZone));
+  return { year: wall.getUTCFullYear(), month: wall.getUTCMonth() + 1, day: wall.getUTCDate() };
 }
 
 /** The last second of a day, 23:59:59 on the wall of that time zone, in milliseconds since 1970. */

@@ -27,6 +27,16 @@ export class Unavailable extends Error {
   }
 }
 
+const ALERT_RETRY_SECONDS = 60;
+
+/** What the operator has to look at: a chain's source answers, but what it says cannot be taken over. */
+export class ChainAlert extends Unavailable {
+  constructor(message: string) {
+    super(message, ALERT_RETRY_SECONDS);
+    this.name = 'ChainAlert';
+  }
+}
+
 /** Stops the program's path where a thing that cannot be is: such an error is always a bug of ours. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`assertion failed: ${message}`);

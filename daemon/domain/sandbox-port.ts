@@ -90,8 +90,3 @@ export interface SandboxWriter extends SandboxReader {
   removeOutput(chain: ChainId, outpoint: string): void;
   setSpentBy(chain: ChainId, outpoint: string, transactionId: number | null): void;
 }
-
-export interface SandboxStore extends SandboxReader {
-  /** Runs `work` in one transaction and answers once it is on the disk; what `work` throws undoes it. */
-  write<T>(work: (tx: SandboxWriter) => T): Promise<T>;
-}

@@ -11,6 +11,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NODE_MAJOR_MIN, SIGNALS, usableNodes } from './runtime.mjs';
 
+/** A small young generation: a fifth less memory under load, for a few percent of speed. */
+const NODE_OPTIONS = ['--max-semi-space-size=2'];
 const PARENT_POLL_MS = 250;
 const STOP_TIMEOUT_MS = 20_000;
 const SHELLS_MAX = 4;
@@ -65,7 +67,9 @@ function start([node, ...others]) {
         'countinghouse with optional dependencies.',
     );
   }
-  const child = spawn(node, [program, ...process.argv.slice(2)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  const child = spawn(node, [...NODE_OPTIONS, program, ...process.argv.slice(2)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
   child.once('error', () => start(others));
   if (!child.pid) return;
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));

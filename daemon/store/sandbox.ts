@@ -9,7 +9,6 @@ import type {
   SandboxContents,
   SandboxOutput,
   SandboxReader,
-  SandboxStore,
   SandboxTransaction,
   SandboxWriter,
 } from '../domain/sandbox-port.ts';
@@ -200,7 +199,7 @@ class Writes extends Rows implements SandboxWriter {
 }
 
 /** The simulated chains' part of a store. */
-export function sandboxStore(store: Store): SandboxStore {
+export function sandboxStore(store: Store) {
   const rows = new Rows(store);
   return Object.assign(rows, {
     write: <T>(work: (tx: SandboxWriter) => T): Promise<T> => store.write((tx) => work(new Writes(tx))),

@@ -3,7 +3,7 @@ import { type ScheduledTask, schedule } from 'node-cron';
 import type { App } from '../app/app.ts';
 import { expireAnswers } from '../app/idempotency.ts';
 import { cancelForgotten } from '../app/invoices.ts';
-import { fillPool } from '../app/pool.ts';
+import { fillPool, isLow } from '../app/pool.ts';
 
 const EVERY_MINUTE = '* * * * *';
 /** So many payments may take an address before the pools are looked at again. */
@@ -63,7 +63,7 @@ export class Jobs {
     for (const size of [Math.min(ADDRESSES_AT_FIRST, addressPool), addressPool]) {
       for (const account of this.#app.directory.accounts()) {
         if (this.#stopped) return;
-        await fillPool(this.#app, account, size, () => this.#stopped);
+        if (isLow(this.#app, account, size)) await fillPool(this.#app, account, size, () => this.#stopped);
       }
     }
   }

@@ -8,8 +8,7 @@ import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains.ts';
 import { beginChain, checkpointOf, ingest } from '../app/ingest.ts';
 import { nextRescan, prepareRescan, stepThroughPast, watchAhead } from '../app/rescan.ts';
-import { ChainAlert } from '../chains/adapter.ts';
-import { Rejected, Unavailable } from '../domain/errors.ts';
+import { ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
 
 /** Without a hint the source is asked this often. */
 const POLL_MS = 10_000;
@@ -70,6 +69,7 @@ export class SyncLoop {
         }
         pauseMs = await this.#failed(error);
       }
+      this.#chain.lagging = this.#chain.adapter.health().lagging;
       this.#announce();
       if (pauseMs > 0) await this.#pause(pauseMs);
     }

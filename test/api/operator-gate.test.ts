@@ -1,6 +1,7 @@
 /** Who gets to the operator API: programs with the token, and no web page. */
 import { existsSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -133,6 +134,17 @@ describe('the gate', () => {
     const code = (answer.body as { error?: { code: string } }).error?.code;
     expect({ status: answer.status, ...(code === undefined ? {} : { code }) }).toEqual(expected);
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'))).toEqual([]);
+  });
+
+  it('answers the next call on the connection of one that was too large', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const large = `"${'x'.repeat(16 * 1_048_576)}"`;
+    expect((await send(file, STATUS, { headers: rightHeaders(file), body: large, agent })).status).toBe(413);
+    const begun = performance.now();
+    expect((await send(file, STATUS, { headers: rightHeaders(file), body: '{}', agent })).status).toBe(200);
+    // a connection that nobody reads on is given up after six seconds
+    expect(performance.now() - begun).toBeLessThan(4_000);
+    agent.destroy();
   });
 
   it('names the parameter that is wrong', async () => {

@@ -1,6 +1,6 @@
 /** The operator API as a program without our client sees it: any request, and the answer as it is. */
 import { readFile } from 'node:fs/promises';
-import { request } from 'node:http';
+import { type Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Method, OPERATOR, OperatorFile, type Params, type Result } from '../../daemon/contract/operator.ts';
@@ -15,7 +15,7 @@ export async function operatorFile(dataDir: string): Promise<OperatorFile> {
 export function send(
   file: OperatorFile,
   path: string,
-  options: { method?: string; headers?: Record<string, string>; body?: string },
+  options: { method?: string; headers?: Record<string, string>; body?: string; agent?: Agent },
 ): Promise<RawAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
   const url = new URL(file.url);
@@ -25,7 +25,7 @@ export function send(
       path,
       method: options.method ?? 'POST',
       headers: options.headers ?? {},
-      agent: false,
+      agent: options.agent ?? false,
     },
     (response) => {
       const parts: Buffer[] = [];

@@ -49,8 +49,11 @@ function cleanEnv(path: string): NodeJS.ProcessEnv {
 /** Whether the registry that npm is set up with answers anything at all. */
 export async function registryAnswers(): Promise<boolean> {
   try {
-    const options = { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] } as const;
-    const registry = execFileSync('npm', ['config', 'get', 'registry'], options).trim();
+    const registry = execFileSync('npm', ['config', 'get', 'registry'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
     await fetch(registry, { method: 'HEAD', signal: AbortSignal.timeout(REGISTRY_TIMEOUT_MS) });
     return true;
   } catch {
@@ -74,13 +77,13 @@ export function processesOf(session: number): Map<number, string> {
   return found;
 }
 
-/** Resolves to the first value of `look` that is not undefined; throws with `what` after `limitMs`. */
-export async function until<T>(what: string, limitMs: number, look: () => T | undefined): Promise<T> {
+/** Resolves to the first value of `look` that is not undefined; throws, naming `what`, after `limitMs`. */
+export async function until<T>(what: () => string, limitMs: number, look: () => T | undefined): Promise<T> {
   const deadline = performance.now() + limitMs;
   for (;;) {
     const value = look();
     if (value !== undefined) return value;
-    if (performance.now() > deadline) throw new Error(`within ${limitMs} ms not seen: ${what}`);
+    if (performance.now() > deadline) throw new Error(`within ${limitMs} ms not seen: ${what()}`);
     await sleep(POLL_MS);
   }
 }
@@ -120,18 +123,21 @@ export class Run {
 
   /** The parsed line by which a program says that it is ready. Throws, with what was printed, when it ends instead. */
   async ready(limitMs: number): Promise<Record<string, string>> {
-    const line = await until(`a line of JSON\n${this.stdout}${this.stderr}`, limitMs, () => {
-      if (this.ended !== undefined) throw new Error(`ended with ${this.ended}\n${this.stdout}\n${this.stderr}`);
-      return this.jsonLines()[0];
-    });
+    const line = await until(
+      () => `a line of JSON\n${this.stdout}${this.stderr}`,
+      limitMs,
+      () => {
+        if (this.ended !== undefined) throw new Error(`ended with ${this.ended}\n${this.stdout}\n${this.stderr}`);
+        return this.jsonLines()[0];
+      },
+    );
     return JSON.parse(line) as Record<string, string>;
   }
 
   /** Waits until neither the command nor anything it started is left. */
   async gone(limitMs: number): Promise<void> {
-    await until(`the end of ${[...processesOf(this.pid).values()].join(' | ')}`, limitMs, () =>
-      this.ended !== undefined && processesOf(this.pid).size === 0 ? true : undefined,
-    );
+    const left = (): string => `the end of ${[...processesOf(this.pid).values()].join(' | ')}`;
+    await until(left, limitMs, () => (this.ended !== undefined && processesOf(this.pid).size === 0 ? true : undefined));
   }
 
   /** Ends what is left, however it stands. */

@@ -47,7 +47,12 @@ function reading<T>(dataDir: string, read: (db: Database.Database) => T): T {
 
 /** Everything on the simulated chains that pays an address of ours. */
 export function outputsToUs(dataDir: string): Output[] {
-  type Row = Omit<Output, 'units' | 'depth' | 'spent'> & { units: string; height: number | null; tip: number; spent: number };
+  type Row = Omit<Output, 'units' | 'depth' | 'spent'> & {
+    units: string;
+    height: number | null;
+    tip: number;
+    spent: number;
+  };
   const rows = reading(
     dataDir,
     (db) =>
@@ -248,7 +253,10 @@ function checkNotice(invoice: Invoice, { notified, calm }: Audited): string[] {
 }
 
 function checkShown(invoice: Invoice, own: readonly Output[], text: string): string[] {
-  type Shown = { status: string; payment: { received?: string; transactions?: { tx_id: string; confirmations: number }[] } };
+  type Shown = {
+    status: string;
+    payment: { received?: string; transactions?: { tx_id: string; confirmations: number }[] };
+  };
   const shown = JSON.parse(text) as Shown;
   const faults: string[] = [];
   if (shown.status !== invoice.status) faults.push(`${invoice.slug}: the two APIs disagree on its status`);

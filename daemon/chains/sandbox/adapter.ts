@@ -2,10 +2,10 @@
 import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
-import type { SandboxStore } from '../../domain/sandbox-port.ts';
 import type { ChainAdapter, WatchList } from '../adapter.ts';
 import { scriptAt, targetAt } from './addresses.ts';
 import { ensureChain, tipOfChain } from './ledger.ts';
+import type { SandboxStore } from './port.ts';
 import { checkpointAt, updateSince } from './scan.ts';
 
 const DOWN_RETRY_SECONDS = 5;

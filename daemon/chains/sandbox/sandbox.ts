@@ -7,7 +7,7 @@
  */
 import { type AssetId, assetOf, type ChainId } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
-import { PREMINED, type SandboxStore, type SandboxWriter } from '../../domain/sandbox-port.ts';
+import { PREMINED, type SandboxWriter } from '../../domain/sandbox-port.ts';
 import type { ChainAdapter, WatchList } from '../adapter.ts';
 import { SandboxAdapter, sourceDown } from './adapter.ts';
 import { isUtxo, scriptAt, unitsMax } from './addresses.ts';
@@ -23,6 +23,7 @@ import {
   tipOfChain,
 } from './ledger.ts';
 import { loadPayer, premine, type Recipient } from './payer.ts';
+import type { SandboxStore } from './port.ts';
 
 const MINE_BLOCKS_MAX = 100;
 const RECIPIENTS_MAX = 100;

@@ -6,8 +6,8 @@
  * reorganises while it is read can shorten a step but never mix two branches.
  */
 import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../domain/chain.ts';
-import { assert, Unavailable } from '../../domain/errors.ts';
-import { ChainAlert, tipOf } from '../adapter.ts';
+import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
+import { tipOf } from '../adapter.ts';
 import { type BlockHeader, ParseError, parseHeader } from './block.ts';
 import type { CoreNode, NodeState } from './node.ts';
 import { type Finder, type Found, findInBlock } from './scan.ts';

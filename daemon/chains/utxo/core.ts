@@ -7,8 +7,8 @@
  */
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../../domain/chain.ts';
-import { assert, Unavailable } from '../../domain/errors.ts';
-import { type ChainAdapter, ChainAlert, tipOf, type WatchList } from '../adapter.ts';
+import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
+import { type ChainAdapter, tipOf, type WatchList } from '../adapter.ts';
 import { childPublicKey } from '../hd.ts';
 import { isValidAddress, targetOf } from './address.ts';
 import { beginAt, prunedAdvice, settingOf } from './begin.ts';

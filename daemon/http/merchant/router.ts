@@ -4,7 +4,7 @@ import type { App } from '../../app/app.ts';
 import { balances } from '../../app/balance.ts';
 import type { Business } from '../../app/directory.ts';
 import { type Answer, once } from '../../app/idempotency.ts';
-import { createInvoice, deleteInvoice, findInvoiceOf } from '../../app/invoices.ts';
+import { createInvoice, deleteInvoice, findInvoiceOf, type NewInvoice } from '../../app/invoices.ts';
 import { requestPayment } from '../../app/payments.ts';
 import { withAddress } from '../../app/pool.ts';
 import { readInvoice, view } from '../../app/views.ts';
@@ -21,8 +21,13 @@ import { balanceSchema, check, createInvoiceSchema, dueAt, fiatAmount, requestPa
 
 type InvoicePath = { invoice: string };
 
+/** Straight to the socket: Express would parse the content type again and copy the body. */
 function send(response: Response, { status, body }: Answer): void {
-  response.status(status).type('application/json').send(body);
+  response.writeHead(status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+  });
+  response.end(body);
 }
 
 function idempotent(business: Business, request: Request) {
@@ -38,41 +43,53 @@ function idempotent(business: Business, request: Request) {
 export function merchantRouter(app: App): Router {
   const router = Router();
   const withKey = authenticator(app);
+  const withBody = [withKey('invoices'), ...jsonBody];
+  router.route('/invoice').post(withBody, create(app)).all(onlyMethods('POST'));
+  router.route('/invoice/rp/:invoice').post(withBody, request(app)).all(onlyMethods('POST'));
+  router
+    .route('/invoice/:invoice')
+    .get(withKey('invoices'), get(app))
+    .delete(withKey('invoices'), remove(app))
+    .all(onlyMethods('GET', 'DELETE'));
+  addReads(app, router, withKey);
+  return router;
+}
+
+function create(app: App): RequestHandler {
   const schemas = new WeakMap<Business, ReturnType<typeof createInvoiceSchema>>();
   const schemaFor = (business: Business): ReturnType<typeof createInvoiceSchema> => {
     const known = schemas.get(business) ?? createInvoiceSchema(app, business);
     schemas.set(business, known);
     return known;
   };
-
-  const create: RequestHandler = async (request, response) => {
+  const wanted = (business: Business, json: unknown): NewInvoice => {
+    const body = check(schemaFor(business), json);
+    return {
+      amount: fiatAmount(body),
+      currency: body.currency,
+      crypto: body.crypto,
+      dueAt: dueAt(body, business),
+      closeUrl: body.close_url ?? null,
+      redirectUrl: null,
+      webhookUrl: body.webhook_url ?? null,
+      automaticRedirect: body.automatic_redirect,
+      origin: 'merchant',
+    };
+  };
+  return async (req, response) => {
     const business = callerOf(response);
     const answer = await app.store.write((tx: Tx) =>
-      once(app, tx, idempotent(business, request), () => {
-        const body = check(schemaFor(business), request.body);
-        const invoice = createInvoice(
-          app,
-          business,
-          {
-            amount: fiatAmount(body),
-            currency: body.currency,
-            crypto: body.crypto,
-            dueAt: dueAt(body, business),
-            closeUrl: body.close_url ?? null,
-            redirectUrl: null,
-            webhookUrl: body.webhook_url ?? null,
-            automaticRedirect: body.automatic_redirect,
-            origin: 'merchant',
-          },
-          tx,
-        );
+      once(app, tx, idempotent(business, req), () => {
+        const invoice = createInvoice(app, business, wanted(business, req.body), tx);
         return { status: 201, body: JSON.stringify(presentCreated(app, invoice)) };
       }),
     );
     send(response, answer);
   };
+}
 
-  const request: RequestHandler = async (req, response) => {
+function request(app: App): RequestHandler {
+  return async (req, response) => {
     const business = callerOf(response);
     const name = (req.params as InvoicePath).invoice;
     const answer = await withAddress(app, (tx) =>
@@ -85,29 +102,22 @@ export function merchantRouter(app: App): Router {
     );
     send(response, answer);
   };
+}
 
-  const get: RequestHandler = async (req, response) => {
-    const business = callerOf(response);
-    const found = await readInvoice(app, business, (req.params as InvoicePath).invoice);
+function get(app: App): RequestHandler {
+  return async (req, response) => {
+    const found = await readInvoice(app, callerOf(response), (req.params as InvoicePath).invoice);
     send(response, { status: 200, body: JSON.stringify(presentInvoice(app, found)) });
   };
+}
 
-  const remove: RequestHandler = async (req, response) => {
+function remove(app: App): RequestHandler {
+  return async (req, response) => {
     const business = callerOf(response);
     const name = (req.params as InvoicePath).invoice;
     await app.store.write((tx) => deleteInvoice(app, findInvoiceOf(tx, business, name), tx));
     response.status(200).json({ message: 'Invoice deleted' });
   };
-
-  router.route('/invoice').post(withKey('invoices'), jsonBody, create).all(onlyMethods('POST'));
-  router.route('/invoice/rp/:invoice').post(withKey('invoices'), jsonBody, request).all(onlyMethods('POST'));
-  router
-    .route('/invoice/:invoice')
-    .get(withKey('invoices'), get)
-    .delete(withKey('invoices'), remove)
-    .all(onlyMethods('GET', 'DELETE'));
-  addReads(app, router, withKey);
-  return router;
 }
 
 /** Cryptos, rates and balance: what reads no invoice. */

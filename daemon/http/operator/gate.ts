@@ -73,7 +73,7 @@ export class Gate {
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  // leaving the loop must not end the connection that the refusal goes back on
+  // the rest of a body that is too large is read past, so that the next call on its connection does not wait for it
   for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += part.length;
     if (bytes > BODY_BYTES_MAX) {

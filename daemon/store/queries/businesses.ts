@@ -90,6 +90,19 @@ export const accountById = statement((p: { id: number }) =>
   sqlite.selectFrom('account').selectAll().where('id', '=', p.id),
 );
 
+/** Whether more than `above` addresses of an account were given to nobody yet: a row, or none. */
+export const poolAbove = statement((p: { account_id: number; above: number }) =>
+  sqlite
+    .selectFrom('target')
+    .select('id')
+    .where('account_id', '=', p.account_id)
+    .where('invoice_id', 'is', null)
+    .where('branch', '=', sql.lit(0))
+    .orderBy('idx')
+    .limit(1)
+    .offset(p.above),
+);
+
 /** How many addresses of an account nobody was given yet. */
 export const poolSize = statement((p: { account_id: number }) =>
   sqlite

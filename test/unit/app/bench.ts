@@ -1,0 +1,282 @@
+/**
+ * The use cases on a database in memory, with one chain whose facts the test tells and a clock that the test moves.
+ * Nothing runs by itself.
+ */
+
+import type { App } from '../../../daemon/app/app.ts';
+import { addBusiness } from '../../../daemon/app/businesses.ts';
+import { type ChainRuntime, Chains } from '../../../daemon/app/chains.ts';
+import { Directory } from '../../../daemon/app/directory.ts';
+import { beginChain, checkpointOf, ingest } from '../../../daemon/app/ingest.ts';
+import { createInvoice } from '../../../daemon/app/invoices.ts';
+import { KeyRing } from '../../../daemon/app/keys.ts';
+import { requestPayment } from '../../../daemon/app/payments.ts';
+import { derive, withAddress } from '../../../daemon/app/pool.ts';
+import type { ChainAdapter } from '../../../daemon/chains/adapter.ts';
+import { loadConfig } from '../../../daemon/config/config.ts';
+import { type AssetId, assetOf, type ChainId } from '../../../daemon/domain/assets.ts';
+import type { BlockId, ChainUpdate, Credit, SpendSeen } from '../../../daemon/domain/chain.ts';
+import { createLog } from '../../../daemon/log.ts';
+import { RateBook } from '../../../daemon/rates/book.ts';
+import {
+  balanceOf,
+  type CreditRow,
+  creditByOutpoint,
+  creditsOfTarget,
+  inboxBelow,
+  nextFreeTarget,
+} from '../../../daemon/store/queries/credits.ts';
+import { chainState, openAlerts, webhookOf } from '../../../daemon/store/queries/effects.ts';
+import { invoiceById, paymentOf } from '../../../daemon/store/queries/invoices.ts';
+import { Store } from '../../../daemon/store/store.ts';
+
+export const HOUR = 3_600_000;
+/** 2026-01-01 at noon. */
+const START = Date.UTC(2026, 0, 1, 12);
+const BLOCK_MS = 600_000;
+const FIRST_HEIGHT = 1_000;
+const LAST_ID = 2 ** 31;
+
+/** An invoice of 100 USD, or so, with its payment. `units`: what its quote asks for. */
+export type Paid = { id: number; slug: string; targetId: number; units: bigint };
+
+export type Told = {
+  /** Blocks that leave the chain, from the tip. */
+  orphan?: number;
+  /** Blocks that join it after that. */
+  blocks?: number;
+  /** Made once the new blocks are there. */
+  credits?: () => Credit[];
+  spends?: () => SpendSeen[];
+  mempool?: ChainUpdate['mempool'];
+  targets?: ChainUpdate['targets'];
+  since?: BlockId;
+  beganAt?: number;
+};
+
+type CreditOf = { n?: number; txid?: string; inputs?: string[]; asset?: AssetId } & Partial<
+  Pick<Credit, 'replaceable' | 'maturity' | 'locked'>
+>;
+
+export class Bench {
+  readonly app: App;
+  readonly chain: ChainRuntime;
+  at = START;
+  /** The best chain, as far as it was told. */
+  readonly blocks: (BlockId & { time: number })[] = [];
+  readonly accountId: number;
+  readonly businessId: number;
+  #made = 0;
+
+  private constructor(app: App, chain: ChainRuntime, ids: { businessId: number; accountId: number }) {
+    this.app = app;
+    this.chain = chain;
+    this.businessId = ids.businessId;
+    this.accountId = ids.accountId;
+  }
+
+  /** A mainnet business on one chain, synced to its tip, with rates of every coin on it and of the dollar alone. */
+  static async open(chainId: ChainId = 'BTC', flags: Record<string, string> = {}): Promise<Bench> {
+    let bench: Bench | undefined;
+    const now = (): number => bench?.at ?? START;
+    const store = await Store.inMemory();
+    const app: App = {
+      store,
+      config: loadConfig({ dataDir: '/nonexistent', env: {}, flags }),
+      rates: new RateBook({}),
+      chains: new Chains(),
+      directory: new Directory(),
+      keys: new KeyRing(store, now),
+      log: createLog({ level: 'silent', format: 'json' }),
+      now,
+      publicUrl: 'http://127.0.0.1',
+      wake: { webhooks: () => {}, pool: () => {}, chain: () => {} },
+    };
+    const chain = app.chains.add(fakeAdapter(chainId));
+    const key = { kind: 'secp256k1', publicKey: '', chainCode: '' } as const;
+    const businessId = await store.write((tx) =>
+      addBusiness(
+        app,
+        {
+          name: 'Shop',
+          network: 'mainnet',
+          timeZone: 'UTC',
+          accountNo: 0,
+          accounts: { [chainId]: key },
+          birthday: null,
+        },
+        tx,
+      ),
+    );
+    const [account] = app.directory.accounts();
+    bench = new Bench(app, chain, { businessId, accountId: account!.id });
+    await derive(app, account!, 20);
+    bench.#addBlocks(5);
+    await beginChain(app, chain, bench.#checkpoint());
+    bench.rate('60000');
+    await bench.tell();
+    return bench;
+  }
+
+  /** All coins cost so many dollars from now on; a rate holds 15 minutes. */
+  rate(usd: string): void {
+    const quotes = ['BTC', 'LTC', 'ETH', 'USDT'].map((code) => {
+      return { code, scaled: BigInt(usd) * 100_000_000n, quotedIn: 'USD' as const };
+    });
+    for (const name of ['one', 'two']) this.app.rates.record({ name, kind: 'coin' }, quotes, this.at);
+    this.app.rates.snapshot(this.at);
+  }
+
+  get tip(): BlockId & { time: number } {
+    return this.blocks.at(-1)!;
+  }
+
+  #addBlocks(count: number): void {
+    for (let i = 0; i < count; i++) {
+      const height = (this.blocks.at(-1)?.height ?? FIRST_HEIGHT - 1) + 1;
+      this.blocks.push({ height, hash: `block ${height} no. ${++this.#made}`, time: this.at });
+    }
+  }
+
+  #checkpoint(): BlockId[] {
+    return this.blocks.map(({ height, hash }) => ({ height, hash }));
+  }
+
+  /** Applies an update that says this; by default a complete view with nothing in it. */
+  tell(told: Told = {}): Promise<boolean> {
+    const { height, hash } = this.tip;
+    const orphaned = this.blocks
+      .splice(this.blocks.length - (told.orphan ?? 0))
+      .map((b) => ({ height: b.height, hash: b.hash }));
+    this.#addBlocks(told.blocks ?? 0);
+    const update: ChainUpdate = {
+      since: told.since ?? { height, hash },
+      checkpoint: this.#checkpoint(),
+      orphaned,
+      targets: told.targets ?? 'all',
+      mempool: told.mempool ?? 'complete',
+      credits: told.credits?.() ?? [],
+      spends: told.spends?.() ?? [],
+    };
+    return ingest(this.app, this.chain, update, told.beganAt ?? this.at);
+  }
+
+  /** A block's place in a fact: `back` blocks under the tip. */
+  block(back = 0): BlockId {
+    const { height, hash } = this.blocks.at(-1 - back)!;
+    return { height, hash };
+  }
+
+  /** A deposit, unconfirmed or in a block. */
+  credit(targetId: number, units: bigint, back: number | null = null, over: CreditOf = {}): Credit {
+    const { n = 0, txid = `tx${targetId}`, asset = 'BTC', inputs = [`${txid}'s coin:0`], ...rest } = over;
+    const block = back === null ? null : this.block(back);
+    return {
+      id: `${txid}:${n}`,
+      txid,
+      targetId,
+      amount: {
+        asset: this.chain.adapter.chain === 'BTC' ? asset : (over.asset ?? (this.chain.adapter.chain as AssetId)),
+        units,
+      },
+      block,
+      ...(block && { blockTime: this.blocks.at(-1 - back!)!.time }),
+      inputs,
+      ...rest,
+    };
+  }
+
+  async invoice(over: { usd?: bigint; crypto?: AssetId; dueAt?: number; webhookUrl?: string } = {}): Promise<Paid> {
+    const { usd = 100n, crypto = this.chain.adapter.chain as AssetId } = over;
+    const business = this.app.directory.business(this.businessId);
+    const wanted = {
+      amount: usd * 100_000_000n,
+      currency: 'USD',
+      crypto: 'ALL',
+      dueAt: over.dueAt ?? null,
+      closeUrl: null,
+      redirectUrl: null,
+      webhookUrl: over.webhookUrl ?? 'https://shop.example/paid',
+      automaticRedirect: false,
+      origin: 'merchant',
+    } as const;
+    return withAddress(this.app, (tx) => {
+      const invoice = createInvoice(this.app, business, wanted, tx);
+      const payment = requestPayment(this.app, business, invoice, () => crypto, tx);
+      return { id: invoice.id, slug: invoice.slug, targetId: payment.target_id, units: BigInt(payment.quote_amount) };
+    });
+  }
+
+  /** An address that nobody was given yet. */
+  unassigned(): number {
+    return this.app.store.get(nextFreeTarget, { account_id: this.accountId })!.id;
+  }
+
+  row(outpoint: string): CreditRow {
+    const row = this.app.store.get(creditByOutpoint, { outpoint, chain_key: this.chain.key });
+    if (!row) throw new Error(`there is no credit ${outpoint}`);
+    return row;
+  }
+
+  creditsOf(targetId: number): CreditRow[] {
+    return this.app.store.all(creditsOfTarget, { target_id: targetId });
+  }
+
+  invoiceStatus(id: number): string {
+    return this.app.store.get(invoiceById, { id })!.status;
+  }
+
+  payment(id: number) {
+    return this.app.store.get(paymentOf, { invoice_id: id })!;
+  }
+
+  balance(asset: AssetId = assetOf(this.chain.adapter.chain as AssetId).symbol): bigint {
+    return BigInt(this.app.store.get(balanceOf, { account_id: this.accountId, asset })?.units ?? '0');
+  }
+
+  inbox(): { reason: string; outpoint: string }[] {
+    const rows = this.app.store.all(inboxBelow, { id: LAST_ID, limit: 100 });
+    return rows.map(({ reason, outpoint }) => ({ reason, outpoint }));
+  }
+
+  alerts(): string[] {
+    return this.app.store.all(openAlerts, { limit: 100 }).map(({ kind }) => kind);
+  }
+
+  webhook(id: number): string | undefined {
+    return this.app.store.get(webhookOf, { invoice_id: id })?.state;
+  }
+
+  storedSyncedAt(): number {
+    return this.app.store.get(chainState, { chain_key: this.chain.key })!.synced_at;
+  }
+
+  storedTip(): BlockId {
+    return checkpointOf(this.app.store, this.chain)!.at(-1)!;
+  }
+
+  /** Moves the clock; what is not told to be older than that is of now. */
+  advance(ms = BLOCK_MS): void {
+    this.at += ms;
+  }
+}
+
+function fakeAdapter(chain: ChainId): ChainAdapter {
+  const unused = (): never => {
+    throw new Error('the bench tells facts itself');
+  };
+  return {
+    network: 'mainnet',
+    chain,
+    deriveTarget: async (_account, branch, index) => ({
+      script: Buffer.from(`script ${branch} ${index}`),
+      address: `address ${branch} ${index}`,
+    }),
+    isValidAddress: unused,
+    begin: unused,
+    sync: unused,
+    onHint: unused,
+    health: () => ({ source: 'bench', tip: null, tipAgeMs: null, lagging: false, error: null }),
+    close: async () => {},
+  };
+}

@@ -1,0 +1,631 @@
+/** What becomes of facts that a chain reports: each row says what was told, and what must be known after it. */
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { refreshQuote } from '../../../daemon/app/payments.ts';
+import { insertTarget } from '../../../daemon/store/queries/credits.ts';
+import { Bench, HOUR, type Paid } from './bench.ts';
+
+const MINUTE = HOUR / 60;
+const DAY = 24 * HOUR;
+const COIN = 100_000_000n;
+
+let bench: Bench;
+let paid: Paid;
+
+beforeEach(async () => {
+  bench = await Bench.open();
+  paid = await bench.invoice();
+});
+
+/** The deposit that pays the invoice, unconfirmed or so many blocks under the tip. */
+const full = (back: number | null = null, over: Parameters<Bench['credit']>[3] = {}) =>
+  bench.credit(paid.targetId, paid.units, back, over);
+const TX = () => `tx${paid.targetId}:0`;
+const state = () => {
+  const { status, received, confirmed } = bench.payment(paid.id);
+  return [bench.invoiceStatus(paid.id), status, BigInt(received), BigInt(confirmed), bench.balance()];
+};
+
+describe('a deposit', () => {
+  it('is received in the mempool, and pays in a block', async () => {
+    await bench.tell({ credits: () => [full()] });
+    expect(state()).toEqual(['unpaid', 'pending', paid.units, 0n, 0n]);
+    expect(bench.row(TX())).toMatchObject({ confirmed: 0, settled: 0, counted: 0, gone: 0, required: 1, claim: null });
+    expect(bench.webhook(paid.id)).toBeUndefined();
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    expect(state()).toEqual(['paid', 'paid', paid.units, paid.units, paid.units]);
+    expect(bench.row(TX())).toMatchObject({ confirmed: 1, settled: 1, counted: 1, claim: 'invoice' });
+    expect(bench.webhook(paid.id)).toBe('waiting');
+  });
+
+  it('found in a block at first sight pays at once', async () => {
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    expect(state()).toEqual(['paid', 'paid', paid.units, paid.units, paid.units]);
+  });
+
+  it('told twice counts once', async () => {
+    await bench.tell({ blocks: 1, credits: () => [full(0), full(0)] });
+    await bench.tell({ credits: () => [full(0)] });
+    expect(bench.creditsOf(paid.targetId)).toHaveLength(1);
+    expect(bench.balance()).toBe(paid.units);
+  });
+
+  it('in a block stays when a source does not mention it', async () => {
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    for (const mempool of ['complete', 'unknown'] as const) await bench.tell({ blocks: 1, mempool });
+    expect(state()).toEqual(['paid', 'paid', paid.units, paid.units, paid.units]);
+  });
+
+  it.each([
+    ['complete', 'all', 1],
+    ['unknown', 'all', 0],
+    ['complete', 'others', 0],
+    ['complete', 'it', 1],
+  ] as const)(
+    'unconfirmed and not mentioned, with the mempool %s and targets %s: gone %d',
+    async (mempool, who, gone) => {
+      await bench.tell({ credits: () => [full()] });
+      const targets = who === 'all' ? 'all' : who === 'it' ? [paid.targetId] : [paid.targetId + 1];
+      await bench.tell({ mempool, targets });
+      expect(bench.row(TX()).gone).toBe(gone);
+      expect(bench.payment(paid.id).received).toBe(gone ? '0' : paid.units.toString());
+    },
+  );
+
+  it('that went keeps when it was first seen, for when it comes back', async () => {
+    await bench.tell({ credits: () => [full()] });
+    const { first_seen_at } = bench.row(TX());
+    await bench.tell();
+    bench.advance();
+    await bench.tell({ credits: () => [full()] });
+    expect(bench.row(TX())).toMatchObject({ gone: 0, first_seen_at });
+    expect(bench.payment(paid.id).received).toBe(paid.units.toString());
+  });
+});
+
+describe('a block that leaves', () => {
+  /** A deposit of an invoice that needs 3 confirmations: with 1 it can still change, with 3 it is settled. */
+  const inBlock = async (confirmations: number): Promise<void> => {
+    paid = await bench.invoice({ usd: 2_000n });
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    await bench.tell({ blocks: confirmations - 1 });
+    expect(bench.row(TX()).settled).toBe(confirmations >= 3 ? 1 : 0);
+  };
+
+  describe.each([1, 3])('with a deposit of %d confirmations', (confirmations) => {
+    beforeEach(() => inBlock(confirmations));
+    const back = { orphan: confirmations, blocks: confirmations + 1 };
+
+    it('takes the deposit back to the mempool', async () => {
+      await bench.tell({ ...back, credits: () => [full()] });
+      expect(bench.row(TX())).toMatchObject({
+        block_hash: null,
+        block_height: null,
+        confirmed: 0,
+        settled: 0,
+        gone: 0,
+      });
+      expect(state().slice(2)).toEqual([paid.units, 0n, 0n]);
+    });
+
+    it('does so though the source does not mention it, while its mempool is unknown', async () => {
+      await bench.tell({ ...back, mempool: 'unknown' });
+      expect(bench.row(TX())).toMatchObject({ block_hash: null, confirmed: 0, counted: 0, gone: 0 });
+      expect(state().slice(2)).toEqual([paid.units, 0n, 0n]);
+    });
+
+    it('and a complete mempool without it: it is gone, in the same update', async () => {
+      await bench.tell(back);
+      expect(bench.row(TX())).toMatchObject({ block_hash: null, confirmed: 0, counted: 0, gone: 1 });
+      expect(state().slice(2)).toEqual([0n, 0n, 0n]);
+    });
+
+    it('puts it into another block', async () => {
+      await bench.tell({ ...back, credits: () => [full(0)] });
+      expect(bench.row(TX())).toMatchObject({ block_hash: bench.tip.hash, block_height: bench.tip.height, gone: 0 });
+      expect(bench.row(TX())).toMatchObject({ confirmed: 0, counted: 1 });
+      expect(bench.balance()).toBe(paid.units);
+      await bench.tell({ blocks: 2 });
+      expect(bench.invoiceStatus(paid.id)).toBe('paid');
+    });
+
+    it('is taken over by a transaction that replaces the deposit, which counts as seen when that was', async () => {
+      const { first_seen_at } = bench.row(TX());
+      bench.advance();
+      const inputs = JSON.parse(bench.row(TX()).inputs) as string[];
+      await bench.tell({ ...back, credits: () => [full(0, { txid: 'other', inputs })] });
+      expect(bench.row('other:0')).toMatchObject({ first_seen_at });
+      expect(bench.row(TX()).gone).toBe(1);
+      expect(BigInt(bench.payment(paid.id).received)).toBe(paid.units);
+    });
+  });
+
+  it('undoes a paid invoice with one alarm, and no second webhook when it is made good', async () => {
+    await inBlock(3);
+    expect(bench.invoiceStatus(paid.id)).toBe('paid');
+    await bench.tell({ orphan: 3, blocks: 4 });
+    await bench.tell({ blocks: 1 });
+    expect(state()).toEqual(['paid', 'paid', 0n, 0n, 0n]);
+    expect(bench.alerts()).toEqual(['invoice.undone']);
+    await bench.tell({ blocks: 3, credits: () => [full(2, { txid: 'again' })] });
+    expect(state()).toEqual(['paid', 'paid', paid.units, paid.units, paid.units]);
+    expect(bench.row('again:0').claim).toBe('invoice');
+    expect(bench.inbox()).toEqual([]);
+    expect(bench.webhook(paid.id)).toBe('waiting');
+  });
+});
+
+describe('a replacement', () => {
+  type Row = [name: string, over: Partial<{ less: bigint; shares: boolean; elsewhere: boolean }>, inherits: boolean];
+  it.each<Row>([
+    ['that pays as much', {}, true],
+    ['that pays more', { less: -1n }, true],
+    ['that pays less', { less: 1n }, false],
+    ['that shares no input', { shares: false }, false],
+    ['to another address', { elsewhere: true }, false],
+  ])('%s inherits when it was first seen: %s', async (_, { less = 0n, shares = true, elsewhere }, inherits) => {
+    const other = elsewhere ? await bench.invoice() : paid;
+    await bench.tell({ credits: () => [full(null, { txid: 'first', inputs: ['a:0', 'b:1'] })] });
+    const first = bench.row('first:0').first_seen_at;
+    bench.advance();
+    const second = () => [
+      bench.credit(other.targetId, paid.units - less, null, { txid: 'second', inputs: [shares ? 'b:1' : 'c:2'] }),
+    ];
+    await bench.tell({ credits: second });
+    expect(bench.row('second:0').first_seen_at).toBe(inherits ? first : bench.at);
+    expect(bench.row('first:0').gone).toBe(1);
+    expect(BigInt(bench.payment(other.id).received)).toBe(paid.units - less);
+  });
+
+  it('is at the rate of the quote that the first one was in', async () => {
+    await bench.tell({ credits: () => [full(null, { txid: 'first', inputs: ['a:0'] })] });
+    bench.advance(2 * HOUR);
+    bench.rate('30000');
+    await bench.tell({ credits: () => [full(null, { txid: 'second', inputs: ['a:0'] })] });
+    expect(bench.row('second:0').value).toBe(bench.row('first:0').value);
+  });
+});
+
+describe('when a deposit was first seen', () => {
+  it.each<[name: string, blockAgo: number, seen: number]>([
+    ['before the last sync is the last sync', 5 * HOUR, -3 * HOUR],
+    ['between the last sync and now is its block’s time', 2 * HOUR, -2 * HOUR],
+    ['in a block of the future is now', -HOUR, 0],
+  ])('in a block of a time %s', async (_, blockAgo, seen) => {
+    bench.advance(3 * HOUR);
+    await bench.tell({
+      blocks: 1,
+      credits: () => [{ ...full(0), blockTime: bench.at - blockAgo }],
+    });
+    expect(bench.row(TX()).first_seen_at).toBe(bench.at + seen);
+  });
+
+  it('in the mempool is now', async () => {
+    bench.advance(3 * HOUR);
+    await bench.tell({ credits: () => [full()] });
+    expect(bench.row(TX()).first_seen_at).toBe(bench.at);
+  });
+
+  it('after a restart counts from the stored time of sync', async () => {
+    const synced = bench.storedSyncedAt();
+    bench.chain.syncedAt = 0;
+    bench.advance(3 * HOUR);
+    await bench.tell({ blocks: 1, credits: () => [{ ...full(0), blockTime: synced - HOUR }] });
+    expect(bench.row(TX()).first_seen_at).toBe(synced);
+  });
+});
+
+describe('what a deposit is worth', () => {
+  it('inside its quote, the quote’s rate, whatever the market does', async () => {
+    bench.rate('30000');
+    await bench.tell({ credits: () => [full()] });
+    expect(bench.row(TX()).value).toBe((paid.units * 60_000n).toString());
+  });
+
+  it('after its quote, the rate when it was seen', async () => {
+    bench.advance(2 * HOUR);
+    bench.rate('30000');
+    await bench.tell({ credits: () => [full()] });
+    expect(bench.row(TX()).value).toBe((paid.units * 30_000n).toString());
+  });
+
+  it('inside an earlier quote, that one’s rate', async () => {
+    const seenAt = bench.at + HOUR / 2;
+    bench.advance(2 * HOUR);
+    bench.rate('30000');
+    await bench.tell();
+    const business = bench.app.directory.business(bench.businessId);
+    await bench.app.store.write((tx) => refreshQuote(bench.app, business, paid.id, tx));
+    expect(bench.payment(paid.id).quote_rate).toBe((30_000n * COIN).toString());
+    bench.chain.syncedAt = seenAt - 1_000;
+    await bench.app.store.write((tx) => tx.run(syncedAt, { at: seenAt - 1_000 }));
+    await bench.tell({ blocks: 1, credits: () => [{ ...full(0), blockTime: seenAt }] });
+    expect(bench.row(TX()).value).toBe((paid.units * 60_000n).toString());
+  });
+
+  it.each([
+    [23 * HOUR, 60_000n],
+    [25 * HOUR, 30_000n],
+  ])('unconfirmed for %d ms: at %d', async (wait, rate) => {
+    await bench.tell({ credits: () => [full()] });
+    bench.advance(wait);
+    bench.rate('30000');
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    expect(bench.row(TX()).value).toBe((paid.units * rate).toString());
+    expect(bench.invoiceStatus(paid.id)).toBe(rate === 60_000n ? 'paid' : 'unpaid');
+  });
+
+  it('without a rate nothing, until there is one', async () => {
+    bench.advance(3 * HOUR);
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    expect(bench.row(TX())).toMatchObject({ value: null, usd_value: null, required: 6 });
+    expect(state()).toEqual(['unpaid', 'pending', paid.units, 0n, paid.units]);
+    bench.rate('60000');
+    await bench.tell();
+    expect(bench.row(TX())).toMatchObject({ value: (paid.units * 60_000n).toString(), required: 1, confirmed: 1 });
+    expect(bench.invoiceStatus(paid.id)).toBe('paid');
+  });
+
+  it('no deadline cancels an invoice whose money has no value yet', async () => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    bench.advance(90 * MINUTE);
+    await bench.tell({ credits: () => [bench.credit(due.targetId, due.units)] });
+    bench.advance(3 * DAY);
+    await bench.tell({ blocks: 6, credits: () => [bench.credit(due.targetId, due.units, 5)] });
+    expect(bench.row(`tx${due.targetId}:0`)).toMatchObject({ value: null, confirmed: 1 });
+    expect([bench.invoiceStatus(due.id), bench.payment(due.id).status]).toEqual(['unpaid', 'pending']);
+    bench.rate('60000');
+    await bench.tell();
+    expect(bench.invoiceStatus(due.id)).toBe('paid');
+  });
+});
+
+const syncedAt = {
+  sql: 'UPDATE chain_state SET synced_at = ?',
+  bind: ({ at }: { at: number }) => [at],
+};
+
+describe('the confirmations that a transaction needs', () => {
+  it.each([
+    [100n, 1],
+    [999n, 1],
+    [1_000n, 3],
+    [9_999n, 3],
+    [10_000n, 6],
+  ])('%d USD: %d', async (amount, needed) => {
+    paid = await bench.invoice({ usd: amount });
+    // the quote rounds up: one unit less is below the amount
+    const units = (amount * COIN) / 60_000n + (amount % 1_000n === 0n ? 1n : 0n);
+    await bench.tell({ credits: () => [bench.credit(paid.targetId, units)] });
+    expect(bench.row(TX()).required).toBe(needed);
+  });
+
+  it('follow all that it pays to us', async () => {
+    const second = await bench.invoice({ usd: 600n });
+    const first = await bench.invoice({ usd: 600n });
+    const both = (back: number) => [
+      bench.credit(first.targetId, first.units, back, { txid: 'both', n: 0 }),
+      bench.credit(second.targetId, second.units, back, { txid: 'both', n: 1 }),
+    ];
+    await bench.tell({ blocks: 1, credits: () => both(0) });
+    expect([bench.row('both:0').required, bench.row('both:1').required]).toEqual([3, 3]);
+    expect(bench.invoiceStatus(first.id)).toBe('unpaid');
+    await bench.tell({ blocks: 2 });
+    expect([bench.invoiceStatus(first.id), bench.invoiceStatus(second.id)]).toEqual(['paid', 'paid']);
+  });
+
+  it('unknown at first because there was no rate are found once there is one, also inside a quote', async () => {
+    bench.advance(HOUR / 2);
+    await bench.tell({ credits: () => [full()] });
+    expect(bench.row(TX())).toMatchObject({ value: (paid.units * 60_000n).toString(), usd_value: null, required: 6 });
+    bench.rate('60000');
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    expect(bench.row(TX())).toMatchObject({ required: 1, confirmed: 1 });
+    expect(bench.invoiceStatus(paid.id)).toBe('paid');
+  });
+});
+
+describe('without confirmations', () => {
+  beforeEach(async () => {
+    bench = await Bench.open('LTC', { 'networks.mainnet.LTC.zero_conf_usd': '50' });
+    paid = await bench.invoice({ usd: 20n });
+  });
+
+  it.each([
+    [20n, false, 'paid'],
+    [20n, true, 'unpaid'],
+    [20n, undefined, 'unpaid'],
+    [50n, false, 'unpaid'],
+  ] as const)('%d USD, replaceable %s: %s', async (amount, replaceable, status) => {
+    paid = await bench.invoice({ usd: amount });
+    await bench.tell({ credits: () => [full(null, replaceable === undefined ? {} : { replaceable })] });
+    expect(bench.invoiceStatus(paid.id)).toBe(status);
+    expect(bench.balance()).toBe(0n);
+  });
+
+  it('one whose last replaceable ancestor confirmed pays', async () => {
+    await bench.tell({ credits: () => [full(null, { replaceable: true })] });
+    expect(bench.row(TX()).required).toBe(3);
+    await bench.tell({ credits: () => [full(null, { replaceable: false })] });
+    expect(bench.row(TX()).required).toBe(0);
+    expect(bench.invoiceStatus(paid.id)).toBe('paid');
+  });
+
+  it('one that turns out to be replaceable waits', async () => {
+    await bench.tell({ credits: () => [bench.credit(paid.targetId, paid.units / 2n, null, { replaceable: false })] });
+    expect(bench.row(TX())).toMatchObject({ required: 0, confirmed: 1 });
+    await bench.tell({ credits: () => [bench.credit(paid.targetId, paid.units / 2n, null, { replaceable: true })] });
+    expect(bench.row(TX())).toMatchObject({ required: 3, confirmed: 0 });
+  });
+});
+
+describe('the inbox', () => {
+  it('takes an asset that was not asked for', async () => {
+    bench = await Bench.open('ETH');
+    paid = await bench.invoice({ crypto: 'ETH' });
+    await bench.tell({
+      blocks: 12,
+      credits: () => [bench.credit(paid.targetId, 5_000_000n, 11, { asset: 'USDT_ERC20' })],
+    });
+    expect(bench.inbox()).toEqual([{ reason: 'unexpected', outpoint: TX() }]);
+    expect(state().slice(0, 4)).toEqual(['unpaid', 'pending', 0n, 0n]);
+    expect(bench.balance('USDT_ERC20')).toBe(5_000_000n);
+  });
+
+  it('takes a locked output, which neither pays nor can be spent', async () => {
+    await bench.tell({ blocks: 1, credits: () => [full(0, { locked: true })] });
+    expect(bench.inbox()).toEqual([{ reason: 'locked', outpoint: TX() }]);
+    expect(state()).toEqual(['unpaid', 'pending', 0n, 0n, 0n]);
+  });
+
+  it('takes what came to an address that nobody was given, and nobody is given it any more', async () => {
+    const target = bench.unassigned();
+    await bench.tell({
+      blocks: 1,
+      credits: () => [bench.credit(target, 7n, 0), bench.credit(target, 8n, 0, { n: 1 })],
+    });
+    expect(bench.inbox().map(({ reason }) => reason)).toEqual(['unassigned', 'unassigned']);
+    expect(bench.balance()).toBe(15n);
+    expect(bench.unassigned()).not.toBe(target);
+    const next = await bench.invoice();
+    expect(next.targetId).not.toBe(target);
+  });
+
+  it('takes no change of ours', async () => {
+    const target = await bench.app.store.write(
+      (tx) =>
+        tx.run(insertTarget, {
+          account_id: bench.accountId,
+          chain_key: bench.chain.key,
+          branch: 1,
+          idx: 0,
+          script: Buffer.from('change'),
+          address: 'change',
+          invoice_id: null,
+        }).id,
+    );
+    await bench.tell({ blocks: 1, credits: () => [bench.credit(target, 7n, 0)] });
+    expect(bench.inbox()).toEqual([]);
+    expect(bench.balance()).toBe(7n);
+  });
+
+  it('takes what comes after the invoice was paid', async () => {
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    await bench.tell({ credits: () => [full(null, { txid: 'more' })] });
+    expect(bench.inbox()).toEqual([{ reason: 'extra', outpoint: 'more:0' }]);
+    expect(state().slice(2, 4)).toEqual([paid.units, paid.units]);
+  });
+
+  it('takes what was too little, and then an invoice says what it has', async () => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    await bench.tell({ blocks: 1, credits: () => [bench.credit(due.targetId, due.units / 2n, 0)] });
+    bench.advance(2 * DAY);
+    await bench.tell();
+    expect(bench.invoiceStatus(due.id)).toBe('canceled');
+    expect(bench.inbox().map(({ reason }) => reason)).toEqual(['short']);
+    const once = bench.payment(due.id);
+    // told again, nothing changes: neither by itself nor because another fact makes it look
+    await bench.tell({ orphan: 1, blocks: 2, credits: () => [bench.credit(due.targetId, due.units / 2n, 0)] });
+    expect(bench.payment(due.id)).toMatchObject({ received: once.received, confirmed: once.confirmed });
+  });
+});
+
+describe('an update', () => {
+  it('against another checkpoint changes nothing', async () => {
+    const before = [state(), bench.storedTip(), bench.storedSyncedAt(), bench.chain.syncedAt];
+    bench.advance(HOUR);
+    for (const since of [
+      { height: bench.tip.height, hash: 'another' },
+      { height: bench.tip.height - 1, hash: bench.tip.hash },
+    ]) {
+      expect(await bench.tell({ since, credits: () => [full()] })).toBe(false);
+    }
+    expect([state(), bench.storedTip(), bench.storedSyncedAt(), bench.chain.syncedAt]).toEqual(before);
+    expect(bench.creditsOf(paid.targetId)).toEqual([]);
+  });
+
+  it('is applied once: the same again is refused', async () => {
+    const since = bench.block();
+    expect(await bench.tell({ blocks: 1, credits: () => [full(0)] })).toBe(true);
+    expect(await bench.tell({ since, credits: () => [full(0)] })).toBe(false);
+    expect(bench.balance()).toBe(paid.units);
+  });
+
+  it('that fails half-way leaves everything as it was', async () => {
+    const before = [state(), bench.storedTip(), bench.chain.syncedAt, bench.chain.tipHeight];
+    bench.advance(HOUR);
+    const failing = bench.tell({ blocks: 1, credits: () => [full(0), bench.credit(999_999, 1n, 0)] });
+    await expect(failing).rejects.toThrow('assertion failed');
+    expect([state(), bench.storedTip(), bench.chain.syncedAt, bench.chain.tipHeight]).toEqual(before);
+  });
+
+  it('moves the time of sync only when it saw the whole mempool, and never back', async () => {
+    const began = bench.chain.syncedAt;
+    bench.advance(HOUR);
+    await bench.tell({ blocks: 1, mempool: 'unknown' });
+    expect(bench.chain.syncedAt).toBe(began);
+    await bench.tell({ beganAt: bench.at - 1_000 });
+    expect(bench.chain.syncedAt).toBe(bench.at - 1_000);
+    await bench.tell({ beganAt: began });
+    expect(bench.chain.syncedAt).toBe(bench.at - 1_000);
+    expect(bench.storedSyncedAt()).toBe(bench.at - 1_000);
+  });
+});
+
+describe('deadlines', () => {
+  it.each<[name: string, told: Parameters<Bench['tell']>[0], status: string]>([
+    ['a sync that began after it', {}, 'overdue'],
+    ['a sync that began before it', { beganAt: 0 }, 'pending'],
+    ['an incomplete view', { mempool: 'unknown', blocks: 1 }, 'pending'],
+  ])('count after %s', async (_, told, status) => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    bench.advance(3 * HOUR);
+    await bench.tell(told);
+    expect(bench.payment(due.id).status).toBe(status);
+  });
+
+  it('do not pass money that was seen in time and has not confirmed', async () => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    const inTime = (back: number | null) => [bench.credit(due.targetId, due.units, back)];
+    await bench.tell({ credits: () => inTime(null) });
+    bench.advance(20 * HOUR);
+    await bench.tell({ credits: () => inTime(null) });
+    expect([bench.invoiceStatus(due.id), bench.payment(due.id).status]).toEqual(['unpaid', 'pending']);
+    await bench.tell({ blocks: 1, credits: () => inTime(0) });
+    expect(bench.invoiceStatus(due.id)).toBe('paid');
+  });
+
+  it('are looked at again when the money that held them went', async () => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    await bench.tell({ credits: () => [bench.credit(due.targetId, due.units)] });
+    bench.advance(2 * DAY);
+    await bench.tell({ credits: () => [bench.credit(due.targetId, due.units)] });
+    expect(bench.invoiceStatus(due.id)).toBe('unpaid');
+    await bench.tell();
+    expect([bench.invoiceStatus(due.id), bench.payment(due.id).status]).toEqual(['canceled', 'overdue']);
+  });
+
+  it('of a wallet’s past: what was paid in time while nothing was running pays', async () => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    const paidAt = bench.at + HOUR / 2;
+    bench.chain.syncedAt = 0;
+    bench.advance(10 * DAY);
+    const late = { blocks: 3, credits: () => [{ ...bench.credit(due.targetId, due.units, 2), blockTime: paidAt }] };
+    await bench.tell({ ...late, mempool: 'unknown' });
+    expect(bench.invoiceStatus(due.id)).toBe('unpaid');
+    bench.rate('60000');
+    await bench.tell();
+    expect(bench.invoiceStatus(due.id)).toBe('paid');
+    expect(bench.payment(due.id).flags).toBe(0);
+  });
+});
+
+describe('a coin of ours', () => {
+  const spend = (txid: string, back: number | null) => () => [
+    { outpoint: TX(), txid, block: back === null ? null : bench.block(back) },
+  ];
+  beforeEach(() => bench.tell({ blocks: 1, credits: () => [full(0)] }));
+
+  it('that is spent leaves the balance, already unconfirmed, and the invoice stays paid', async () => {
+    await bench.tell({ spends: spend('spender', null) });
+    expect(bench.balance()).toBe(0n);
+    expect(bench.row(TX())).toMatchObject({ spent_txid: 'spender', spent_block_hash: null, counted: 0, confirmed: 1 });
+    await bench.tell({ blocks: 1, spends: spend('spender', 0) });
+    expect(bench.row(TX())).toMatchObject({ spent_block_hash: bench.tip.hash, counted: 0 });
+    expect(state().slice(0, 4)).toEqual(['paid', 'paid', paid.units, paid.units]);
+  });
+
+  it.each([
+    ['complete', 'all', true],
+    ['unknown', 'all', false],
+    ['complete', 'others', false],
+  ] as const)('whose spend is not mentioned, mempool %s, targets %s: back %s', async (mempool, who, back) => {
+    await bench.tell({ spends: spend('spender', null) });
+    await bench.tell({ mempool, targets: who === 'all' ? 'all' : [paid.targetId + 1] });
+    expect(bench.balance()).toBe(back ? paid.units : 0n);
+  });
+
+  it('whose spend is in a block stays spent, mentioned or not', async () => {
+    await bench.tell({ blocks: 1, spends: spend('spender', 0) });
+    await bench.tell();
+    await bench.tell({ spends: spend('other', null) });
+    expect(bench.row(TX())).toMatchObject({ spent_txid: 'spender', counted: 0 });
+  });
+
+  it('is spent by another when that replaced the first', async () => {
+    await bench.tell({ spends: spend('spender', null) });
+    await bench.tell({ spends: spend('other', null) });
+    expect(bench.row(TX())).toMatchObject({ spent_txid: 'other', counted: 0 });
+  });
+
+  it.each([
+    ['and is in the mempool, it stays spent', true],
+    ['and is nowhere, it is back in the same update', false],
+  ])('whose spending block leaves %s', async (_, there) => {
+    await bench.tell({ blocks: 1, spends: spend('spender', 0) });
+    await bench.tell({ orphan: 1, blocks: 2, ...(there && { spends: spend('spender', null) }) });
+    expect(bench.row(TX()).spent_txid).toBe(there ? 'spender' : null);
+    expect(bench.balance()).toBe(there ? 0n : paid.units);
+  });
+
+  it('of a coinbase matures after 100 blocks', async () => {
+    const target = bench.unassigned();
+    await bench.tell({ blocks: 1, credits: () => [bench.credit(target, 50n, 0, { maturity: 100 })] });
+    const before = bench.balance();
+    await bench.tell({ blocks: 98 });
+    expect(bench.balance()).toBe(before);
+    await bench.tell({ blocks: 1 });
+    expect(bench.balance()).toBe(before + 50n);
+  });
+});
+
+describe('the running balance', () => {
+  it('is at all times the sum of what is there, whatever is told', { timeout: 60_000 }, async () => {
+    const step = fc.record({
+      orphan: fc.integer({ min: 0, max: 2 }),
+      blocks: fc.integer({ min: 0, max: 3 }),
+      complete: fc.boolean(),
+      who: fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 4 }),
+      confirmed: fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
+      spends: fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 2 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
+        bench = await Bench.open();
+        const targets = [await bench.invoice(), await bench.invoice({ usd: 2_000n })].map(({ targetId }) => targetId);
+        targets.push(bench.unassigned());
+        for (const { orphan, blocks, complete, who, confirmed, spends } of steps) {
+          await bench.tell({
+            orphan,
+            blocks: blocks + orphan,
+            mempool: complete ? 'complete' : 'unknown',
+            credits: () =>
+              who.map((n) => {
+                const known = bench.creditsOf(targets[n % 3]!).find((row) => row.txid === `t${n}`);
+                const at = bench.blocks.findIndex(({ hash }) => hash === known?.block_hash);
+                const back = at >= 0 ? bench.blocks.length - 1 - at : confirmed[n] && blocks + orphan > 0 ? 0 : null;
+                return bench.credit(targets[n % 3]!, BigInt(n + 1) * 1_000n, back, { txid: `t${n}` });
+              }),
+            spends: () =>
+              spends.map((n) => ({
+                outpoint: `t${n}:0`,
+                txid: `s${n}`,
+                block: blocks + orphan > 0 ? bench.block() : null,
+              })),
+          });
+          expect(bench.balance()).toBe(recomputed(targets));
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  /** From the facts alone: in a block of the best chain, and not spent. */
+  function recomputed(targets: number[]): bigint {
+    const best = new Set(bench.blocks.map(({ hash }) => hash));
+    return targets
+      .flatMap((targetId) => bench.creditsOf(targetId))
+      .filter((row) => row.gone === 0 && row.spent_txid === null && best.has(row.block_hash ?? ''))
+      .reduce((sum, row) => sum + BigInt(row.units), 0n);
+  }
+});
