@@ -72,6 +72,18 @@ export class CreditBook {
     return row;
   }
 
+  /** The editable copies of all that were touched so far. */
+  edited(): CreditRow[] {
+    return [...this.#edited.values()].map(({ row }) => row);
+  }
+
+  /** Says whether an unconfirmed credit may be replaced; a change asks anew for its confirmations. */
+  setReplaceable(row: CreditRow, replaceable: 0 | 1): void {
+    if (row.replaceable === replaceable) return;
+    row.replaceable = replaceable;
+    this.#newTransactions.add(row.txid);
+  }
+
   /** A credit seen for the first time: valued, and written with nothing counted yet. */
   add(credit: NewCredit): CreditRow {
     const usd = dollarValue(this.#app, this.#network, credit);
@@ -98,7 +110,7 @@ export class CreditBook {
   /** Values a credit for which there was no rate, if there is one by now; a change also asks for its confirmations. */
   value(stored: CreditRow): void {
     const row = this.edit(stored);
-    row.value = textOf(fiatValue(this.#app, this.#tx, this.#network, row));
+    row.value ??= textOf(fiatValue(this.#app, this.#tx, this.#network, row));
     row.usd_value ??= textOf(dollarValue(this.#app, this.#network, row));
     if (row.usd_value !== stored.usd_value) this.#newTransactions.add(row.txid);
   }

@@ -136,7 +136,7 @@ function seeCredit(
   const row = credits.find(credit.id);
   if (row) {
     row.gone = 0;
-    row.replaceable = credit.replaceable === false ? 0 : 1;
+    credits.setReplaceable(row, credit.replaceable === false ? 0 : 1);
     if (row.block_hash !== (block?.hash ?? null)) credits.place(row, block);
     return;
   }
@@ -146,7 +146,7 @@ function seeCredit(
   const payment = invoiceId === null ? undefined : tx.get(paymentOf, { invoice_id: invoiceId });
   const now = app.now();
   const seenAt = block?.time ? Math.min(now, Math.max(lastSyncAt, block.time)) : now;
-  const replaced = replacedBy(tx, credit);
+  const replaced = replacedBy(tx, credits, credit);
   const unexpected = payment && payment.asset !== credit.amount.asset ? 'unexpected' : null;
   const claim = credit.locked ? 'locked' : (unexpected ?? (replaced?.claim === 'invoice' ? 'invoice' : null));
   const added = credits.add({
@@ -180,11 +180,12 @@ function seeCredit(
  * The credit that a new one replaces: unconfirmed or gone, at the same address, by a transaction that shares an input,
  * and of no more than the new one pays. When it was first seen is inherited.
  */
-function replacedBy(tx: Tx, credit: Credit): CreditRow | undefined {
+function replacedBy(tx: Tx, credits: CreditBook, credit: Credit): CreditRow | undefined {
   if (credit.inputs.length === 0) return undefined;
   const inputs = new Set(credit.inputs);
   return tx
     .all(creditsOfTarget, { target_id: credit.targetId })
+    .map((row) => credits.edit(row))
     .filter((row) => row.txid !== credit.txid && row.asset === credit.amount.asset && row.block_hash === null)
     .filter((row) => BigInt(row.units) <= credit.amount.units)
     .filter((row) => (JSON.parse(row.inputs) as string[]).some((input) => inputs.has(input)))
@@ -205,14 +206,16 @@ function seeSpend(credits: CreditBook, spend: SpendSeen): void {
 function dropAbsent(tx: Tx, chain: ChainRuntime, credits: CreditBook, update: ChainUpdate): void {
   const spokenOf = update.targets === 'all' ? null : new Set(update.targets);
   const present = new Set(update.credits.map((credit) => credit.id));
-  for (const stored of tx.all(unsettledCredits, { chain_key: chain.key })) {
-    const row = credits.edit(stored);
+  for (const stored of tx.all(unsettledCredits, { chain_key: chain.key })) credits.edit(stored);
+  for (const stored of tx.all(creditsSpentUnconfirmed, { chain_key: chain.key })) credits.edit(stored);
+  const rows = credits.edited();
+  for (const row of rows) {
     if (spokenOf && !spokenOf.has(row.target_id)) continue;
     if (row.block_hash === null && !present.has(row.outpoint)) row.gone = 1;
   }
   const spent = new Set(update.spends.map((spend) => `${spend.outpoint} ${spend.txid}`));
-  for (const stored of tx.all(creditsSpentUnconfirmed, { chain_key: chain.key })) {
-    const row = credits.edit(stored);
+  for (const row of rows) {
+    if (row.spent_txid === null) continue;
     if (spokenOf && !spokenOf.has(row.target_id)) continue;
     if (row.spent_block_hash === null && !spent.has(`${row.outpoint} ${row.spent_txid}`)) row.spent_txid = null;
   }

@@ -153,7 +153,9 @@ export function settle(
     if (claim !== null && claim !== credit.claim) effects.push({ kind: 'claim', credit: credit.id, claim });
   }
 
-  const { received, confirmed, seenValue, confirmedValue } = sums;
+  // what a canceled invoice had is the inbox's from the same moment on
+  const { received, confirmed, seenValue, confirmedValue } =
+    invoice === 'canceled' ? sum(credits.filter(({ claim }) => claim === 'invoice')) : sums;
   return {
     invoice,
     payment,

@@ -63,7 +63,7 @@ function start([node, ...others]) {
   if (!node) {
     refuse(
       `Node.js ${NODE_MAJOR_MIN} or later is needed; this is ${process.version}, and the one that comes with ` +
-        `countinghouse for some platforms is not installed. Install Node.js ${NODE_MAJOR_MIN}, or reinstall ` +
+        `countinghouse for some platforms cannot be used here. Install Node.js ${NODE_MAJOR_MIN}, or reinstall ` +
         'countinghouse with optional dependencies.',
     );
   }

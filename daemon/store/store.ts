@@ -63,8 +63,9 @@ export class Store implements Reader {
   static async open(dataDir: string): Promise<Store> {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const lock = takeLock(join(dataDir, 'lock'));
+    let db: Database.Database | undefined;
     try {
-      const db = new Database(join(dataDir, 'countinghouse.db'));
+      db = new Database(join(dataDir, 'countinghouse.db'));
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
       db.pragma('foreign_keys = OFF'); // no cascades: rows are never deleted but by the sandbox's own pruning
@@ -73,6 +74,7 @@ export class Store implements Reader {
       await migrate(db);
       return new Store(db, lock);
     } catch (error) {
+      db?.close();
       lock.close();
       throw error;
     }
@@ -134,6 +136,10 @@ export class Store implements Reader {
 
   #flush(): void {
     const jobs = this.#queue.splice(0, WRITES_PER_COMMIT_MAX);
+    if (jobs.length === 0) {
+      this.#flushing = false;
+      return;
+    }
     const outcomes: Outcome[] = [];
     try {
       if (jobs.length > 0) {
@@ -168,6 +174,7 @@ export class Store implements Reader {
       get: (statement, parameters) => this.get(statement, parameters),
       all: (statement, parameters) => this.all(statement, parameters),
       run: (statement, parameters) => {
+        this.#needTransaction();
         const { changes, lastInsertRowid } = this.#prepare(statement).run(...statement.bind(parameters));
         return { changes, id: Number(lastInsertRowid) };
       },
@@ -177,6 +184,7 @@ export class Store implements Reader {
     try {
       const value = job.work(tx);
       if (value instanceof Promise) throw new Error('assertion failed: a write is synchronous');
+      this.#needTransaction();
       this.#exec('RELEASE job');
       return { job, value, failed: false, callbacks };
     } catch (error) {
@@ -186,6 +194,11 @@ export class Store implements Reader {
       this.#exec('RELEASE job');
       return { job, error, failed: true, callbacks: [] };
     }
+  }
+
+  /** SQLITE_FULL and SQLITE_IOERR end the transaction: what runs after one, because a write caught it, would commit alone. */
+  #needTransaction(): void {
+    if (!this.#db.inTransaction) throw new Error('the disk ended the transaction');
   }
 
   #continue(): void {

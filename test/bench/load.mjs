@@ -65,7 +65,9 @@ function mayBegin() {
 /** The processor time that the server has used, in milliseconds; NaN where it cannot be known. */
 function serverCpuMs() {
   try {
-    const fields = readFileSync(`/proc/${job.pid}/stat`, 'latin1').replace(/^.*\) /, '').split(' ');
+    const fields = readFileSync(`/proc/${job.pid}/stat`, 'latin1')
+      .replace(/^.*\) /, '')
+      .split(' ');
     return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
   } catch {
     return Number.NaN;
@@ -171,5 +173,11 @@ const cpuMs = serverCpuMs() - cpuAtStart;
 const sorted = latencies.subarray(0, measured).sort();
 const percentile = (part) => sorted[Math.min(measured - 1, Math.floor(measured * part))];
 const seconds = (endedAt - beganAt) / 1_000;
-const result = { units: measured, perSecond: measured / seconds, p50: percentile(0.5), p99: percentile(0.99), cpuUs: (cpuMs * 1_000) / measured };
+const result = {
+  units: measured,
+  perSecond: measured / seconds,
+  p50: percentile(0.5),
+  p99: percentile(0.99),
+  cpuUs: (cpuMs * 1_000) / measured,
+};
 process.stdout.write(`${JSON.stringify({ ...result, ...(job.made ? { made } : {}) })}\n`);

@@ -71,7 +71,9 @@ app.post('/item', async (request, response) => {
   const now = Date.now();
   const row = [uuid, slug, String(amount), currency, crypto, 'unpaid', now + DUE_MS];
   await write(() => insert.run(...row, close_url ?? null, webhook_url ?? null, now, now));
-  response.status(201).json({ id: slug, amount: String(amount), currency, crypto, due_at: now + DUE_MS, status: 'unpaid' });
+  response
+    .status(201)
+    .json({ id: slug, amount: String(amount), currency, crypto, due_at: now + DUE_MS, status: 'unpaid' });
 });
 app.get('/item/:slug', (request, response) => {
   const row = find.get(request.params.slug);

@@ -121,7 +121,8 @@ export async function liveThrough(victim: Victim): Promise<ReadonlyMap<string, s
   await day.when(whole, 'paid', isPaid);
 
   // what was paid is undone, and confirmed again
-  await day.reorg('BTC', 1);
+  // deeper than it may lie, since a block that was mined again after a death lies on top of it
+  await day.reorg('BTC', 3);
   await day.when(whole, 'undone', ({ payment }) => payment.confirmed === '0');
   await day.mine('BTC', 1);
   await day.when(whole, 'confirmed again', ({ payment }) => payment.confirmed === payment.received);

@@ -1,15 +1,14 @@
 /**
- * A daemon in a child process that may die at any commit, a shop's server that counts notifications, and a client that
- * does what a shop does when the service does not answer: it starts the service again and repeats the request.
+ * A daemon in a child process that may die at any commit, and a client that does what a shop does when the service does
+ * not answer: it starts the service again and repeats the request.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Call, OperatorError, operatorClient } from '../../daemon/contract/client.ts';
+import type { Shop } from './shop.ts';
 
 const RUNNER = join(import.meta.dirname, 'runner.ts');
 const CACHE = join(tmpdir(), 'countinghouse-test-compile-cache');
@@ -20,36 +19,6 @@ const TRIES_MAX = 5;
 
 /** When to die: see `runner.ts`. */
 export type Death = { moment: 'committed' | 'answered'; commit: number };
-
-/** Counts the POSTs to each path. */
-export class Shop {
-  readonly counts = new Map<string, number>();
-  readonly #server: Server;
-
-  constructor() {
-    this.#server = createServer((request, response) => {
-      const path = request.url ?? '';
-      this.counts.set(path, (this.counts.get(path) ?? 0) + 1);
-      request.resume();
-      response.end();
-    });
-  }
-
-  async open(): Promise<number> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return this.port;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-}
 
 /** A connection broke: the service is dead, or about to be. */
 class Died extends Error {}

@@ -71,21 +71,29 @@ export class Gate {
 
 /** The JSON value of a request's body; `{}` when there is none. Throws `Refused`. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  // the rest of a body that is too large is read past, so that the next call on its connection does not wait for it
-  for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    bytes += part.length;
-    if (bytes > BODY_BYTES_MAX) {
-      request.resume();
-      throw new Refused(413, 'body.too_large', `The body is too large: at most ${BODY_BYTES_MAX} bytes are accepted`);
-    }
-    parts.push(part);
-  }
-  if (bytes === 0) return {};
+  const body = await readBody(request);
+  if (body.length === 0) return {};
   try {
-    return JSON.parse(Buffer.concat(parts).toString('utf8'));
+    return JSON.parse(body.toString('utf8'));
   } catch {
     throw new Refused(400, 'body.json', 'The body is not valid JSON');
   }
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += part.length;
+      if (bytes > BODY_BYTES_MAX) {
+        throw new Refused(413, 'body.too_large', `The body is too large: at most ${BODY_BYTES_MAX} bytes are accepted`);
+      }
+      parts.push(part);
+    }
+  } finally {
+    // what is left of a body that is too large is read past, or the next call on its connection would wait for it
+    request.resume();
+  }
+  return Buffer.concat(parts);
 }

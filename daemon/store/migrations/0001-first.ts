@@ -50,7 +50,7 @@ export const FIRST: readonly string[] = [
     UNIQUE (outpoint, chain_key)) STRICT`,
   `CREATE INDEX credit_target ON credit (target_id)`,
   `CREATE INDEX credit_unsettled ON credit (chain_key) WHERE settled = 0 AND gone = 0`,
-  `CREATE INDEX credit_unvalued ON credit (chain_key) WHERE value IS NULL AND invoice_id IS NOT NULL AND gone = 0`,
+  `CREATE INDEX credit_unvalued ON credit (chain_key) WHERE (value IS NULL OR usd_value IS NULL) AND invoice_id IS NOT NULL AND gone = 0`,
   `CREATE INDEX credit_block ON credit (block_hash) WHERE block_hash IS NOT NULL`,
   `CREATE INDEX credit_spent_block ON credit (spent_block_hash) WHERE spent_block_hash IS NOT NULL`,
   `CREATE INDEX credit_spent_pool ON credit (chain_key) WHERE spent_txid IS NOT NULL AND spent_block_hash IS NULL`,

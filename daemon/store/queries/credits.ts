@@ -183,7 +183,7 @@ export const unvaluedCredits = statement((p: { chain_key: string; limit: number 
     .selectFrom('credit')
     .selectAll()
     .where('chain_key', '=', p.chain_key)
-    .where('value', 'is', null)
+    .where((eb) => eb.or([eb('value', 'is', null), eb('usd_value', 'is', null)]))
     .where('invoice_id', 'is not', null)
     .where('gone', '=', zero)
     .limit(p.limit),

@@ -1,0 +1,265 @@
+/**
+ * `npm run bench`: measures the built daemon on this machine, beside a bare Express server as the yardstick, and prints
+ * a table with what was aimed at. Rounds of both are interleaved, so that a machine that is busy for a while slows both;
+ * what is shown are medians.
+ *
+ *   --quick            shorter, with a tenth of the invoices
+ *   --only NAME        load, sustained, start or scan; may be given several times
+ *   --connections N    64 unless given
+ *   --rounds N         5 unless given
+ *   --dist FOLDER      another build than this tree's
+ *   --node-flags FLAGS for the daemon's Node, instead of those that the launcher gives it
+ */
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { aimTable, loadTable, median, show, valueTable } from './report.mjs';
+import {
+  cleanUp,
+  dropFolder,
+  NODE_FLAGS,
+  node,
+  residentMb,
+  root,
+  runTool,
+  scratch,
+  startDaemon,
+  startYardstick,
+  workFolder,
+} from './servers.mjs';
+import { POOL, poolFull, prepareStores } from './stores.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: ['load', 'sustained', 'start', 'scan'] },
+    connections: { type: 'string', default: '64' },
+    rounds: { type: 'string' },
+    dist: { type: 'string', default: join(root, 'dist') },
+    'node-flags': { type: 'string', default: NODE_FLAGS.join(' ') },
+  },
+});
+const { quick, only } = options;
+const dist = resolve(options.dist);
+const nodeFlags = options['node-flags'].split(' ').filter(Boolean);
+const connections = Number(options.connections);
+const ROUNDS = Number(options.rounds ?? (quick ? 2 : 5));
+const INVOICES = quick ? 100_000 : 1_000_000;
+/** Less than half of a pool, with the warm-up: a burst within it. */
+const PAIRS = quick ? 3_500 : 7_000;
+/** Requests until the servers run at full speed; a pair is two of them. */
+const WARMUP = 4_000;
+const PAIRS_WARMUP = WARMUP / 2;
+const LOAD_MS = quick ? 1_000 : 3_000;
+const SUSTAINED_MS = quick ? 3_000 : 8_000;
+const SUSTAINED_ROUNDS = quick ? 1 : 3;
+/** The default of `payments.address_pool`. */
+const POOL_DEFAULT = 1_000;
+const START_SAMPLES = quick ? 3 : 7;
+const SCAN = { blocks: quick ? 2 : 6, rounds: quick ? 3 : 7 };
+const WATCHED = 100_000;
+
+const PATH = '/api/v1/merchant/invoice';
+const BODY = JSON.stringify({
+  amount: 59.9,
+  currency: 'EUR',
+  close_url: 'https://shop.example/thanks',
+  webhook_url: 'https://shop.example/orders/1/paid',
+});
+
+const say = (text) => process.stderr.write(`${text}\n`);
+const count = (value) => value.toLocaleString('en-US');
+const few = '0 stored';
+const many = `${count(INVOICES)} stored`;
+
+const LABEL = { yardstick: 'yardstick: one request', sustained: 'pairs, sustained (empty pool)' };
+const label = (kind, stored) => `${{ create: 'create', pairs: 'pairs in a burst', reads: 'get' }[kind]}, ${stored}`;
+
+/** Everything measured. */
+const series = new Map();
+const resident = { few: [], many: [], fewLoaded: [], manyLoaded: [] };
+const starts = { first: [], few: [], many: [] };
+let scan = null;
+
+function record(name, result) {
+  series.set(name, [...(series.get(name) ?? []), result]);
+  return result;
+}
+
+async function loadYardstick() {
+  const server = await startYardstick();
+  const job = { kind: 'create', url: server.url, path: '/item', body: BODY, pid: server.pid };
+  const result = await runTool('load.mjs', { ...job, connections, warmup: WARMUP, ms: LOAD_MS });
+  await server.stop();
+  record(LABEL.yardstick, result);
+}
+
+/** One round on a copy of one store: pairs, creations and reads, by the same daemon. */
+async function loadDaemon(stored, { data, apiKey, names }) {
+  const dataDir = workFolder(data);
+  const server = await startDaemon(dist, dataDir, POOL, nodeFlags);
+  await poolFull(dataDir, POOL);
+  resident[stored === few ? 'few' : 'many'].push(residentMb(server.pid));
+  const job = { url: server.url, path: PATH, apiKey, body: BODY, pid: server.pid, connections };
+  const pairs = await runTool('load.mjs', { ...job, kind: 'pairs', warmup: PAIRS_WARMUP, units: PAIRS, made: true });
+  const created = await runTool('load.mjs', { ...job, kind: 'create', warmup: WARMUP, ms: LOAD_MS });
+  const made = join(scratch, 'names');
+  writeFileSync(made, pairs.made.join('\n'));
+  const reading = { ...job, kind: 'reads', path: `${PATH}/`, slugs: names ?? made };
+  const read = await runTool('load.mjs', { ...reading, warmup: WARMUP, ms: LOAD_MS });
+  resident[stored === few ? 'fewLoaded' : 'manyLoaded'].push(residentMb(server.pid));
+  await server.stop();
+  dropFolder(dataDir);
+  record(label('create', stored), created);
+  record(label('pairs', stored), pairs);
+  record(label('reads', stored), read);
+}
+
+async function measureLoad(stores) {
+  for (let round = 1; round <= ROUNDS; round++) {
+    say(`Load, round ${round} of ${ROUNDS} …`);
+    await loadYardstick();
+    await loadDaemon(few, stores.empty);
+    await loadYardstick();
+    await loadDaemon(many, stores.full);
+  }
+}
+
+/** Pairs for as long as addresses have to be derived for them. */
+async function measureSustained() {
+  for (let round = 1; round <= SUSTAINED_ROUNDS; round++) {
+    say(`Sustained load, round ${round} of ${SUSTAINED_ROUNDS} …`);
+    const dataDir = workFolder();
+    const server = await startDaemon(dist, dataDir, POOL_DEFAULT, nodeFlags);
+    await poolFull(dataDir, POOL_DEFAULT);
+    const job = { kind: 'pairs', url: server.url, path: PATH, apiKey: server.api_key, body: BODY, pid: server.pid };
+    const load = { ...job, connections, warmup: POOL_DEFAULT + PAIRS_WARMUP, ms: SUSTAINED_MS };
+    record(LABEL.sustained, await runTool('load.mjs', load));
+    await server.stop();
+  }
+}
+
+async function timeStart(dataDir) {
+  const server = await startDaemon(dist, dataDir, POOL_DEFAULT, nodeFlags);
+  await server.stop();
+  return server.readyMs;
+}
+
+async function measureStarts(stores) {
+  const full = workFolder(stores.full.data);
+  await timeStart(full);
+  for (let sample = 1; sample <= START_SAMPLES; sample++) {
+    say(`Starts, ${sample} of ${START_SAMPLES} …`);
+    const fresh = workFolder();
+    starts.first.push(await timeStart(fresh));
+    starts.few.push(await timeStart(fresh));
+    starts.many.push(await timeStart(full));
+  }
+}
+
+const medianOf = (name, field) => median((series.get(name) ?? []).map((round) => round[field]));
+
+/** The median of a quotient round by round: what slows the machine for a while slows both halves of it. */
+function ratio(over, under, field) {
+  const unders = series.get(under) ?? [];
+  return median((series.get(over) ?? []).map((round, i) => round[field] / (unders[i]?.[field] ?? Number.NaN)));
+}
+
+/** A round's pairs against the yardsticks before and after it. */
+function pairsRatio(stored, offset) {
+  const yardsticks = (series.get(LABEL.yardstick) ?? []).map((round) => round.perSecond);
+  const rounds = series.get(label('pairs', stored)) ?? [];
+  const quotients = rounds.map((round, i) => {
+    const near = [yardsticks[2 * i + offset], yardsticks[2 * i + offset + 1]].filter(Number.isFinite);
+    return round.perSecond / (median(near) / 2);
+  });
+  return median(quotients);
+}
+
+function aims() {
+  const pairsCpu = (2 * medianOf(LABEL.yardstick, 'cpuUs')) / medianOf(label('pairs', few), 'cpuUs');
+  const p99 = (kind) => ratio(label(kind, many), label(kind, few), 'p99');
+  return [
+    [`pairs in a burst ÷ (yardstick ÷ 2), ${few}`, pairsRatio(few, 0), '≥', 0.7],
+    [`pairs in a burst ÷ (yardstick ÷ 2), ${many}`, pairsRatio(many, 1), '≥', 0.7],
+    ['the same by processor time of the servers', pairsCpu, '≥', 0.7],
+    [`p99 of create, ${many} ÷ ${few}`, p99('create'), '≤', 1.2],
+    [`p99 of pairs, ${many} ÷ ${few}`, p99('pairs'), '≤', 1.2],
+    [`p99 of get, ${many} ÷ ${few}`, p99('reads'), '≤', 1.2],
+    [`start, ${many} ÷ ${few}`, median(starts.many) / median(starts.few), '≤', 1.2],
+    ['ready, first start ever, s', median(starts.first) / 1_000, '<', 1],
+    [`ready, ${few}, s`, median(starts.few) / 1_000, '<', 1],
+    [`ready, ${many}, s`, median(starts.many) / 1_000, '<', 1],
+    [`memory after start, ${few}, MB`, median(resident.few), '<', 150],
+    [`memory after start, ${many}, MB`, median(resident.many), '<', 150],
+    [`memory after load, ${few}, MB`, median(resident.fewLoaded), '<', 150],
+    [`memory after load, ${many}, MB`, median(resident.manyLoaded), '<', 150],
+  ];
+}
+
+function print() {
+  const order = [LABEL.yardstick];
+  for (const kind of ['create', 'pairs', 'reads']) order.push(label(kind, few), label(kind, many));
+  order.push(LABEL.sustained);
+  const measured = order.filter((name) => series.has(name)).map((name) => [name, series.get(name)]);
+  let text = `\nCountinghouse on ${availableParallelism()} CPUs, ${process.platform} ${process.arch}; medians`;
+  text += measured.length > 0 ? ` of ${ROUNDS} interleaved rounds, ${connections} connections\n\n` : '\n\n';
+  if (measured.length > 0) text += `${loadTable(measured)}\n`;
+  const lines = [
+    ['start to ready, first start ever', median(starts.first), 'ms'],
+    [`start to ready, ${few}`, median(starts.few), 'ms'],
+    [`start to ready, ${many}`, median(starts.many), 'ms'],
+    [`resident memory after start, ${few}`, median(resident.few), 'MB'],
+    [`resident memory after start, ${many}`, median(resident.many), 'MB'],
+    [`resident memory after load, ${few}`, median(resident.fewLoaded), 'MB'],
+    [`resident memory after load, ${many}`, median(resident.manyLoaded), 'MB'],
+    ...(scan?.results ?? []).map(({ watched, megabytesPerSecond }) => [
+      `block scan, ${count(watched)} addresses watched (blocks of ${show(scan.blockMegabytes)} MB)`,
+      megabytesPerSecond,
+      'MB/s',
+    ]),
+  ].filter(([, value]) => Number.isFinite(value));
+  if (lines.length > 0) text += `${valueTable(lines)}\n`;
+  const table = aimTable(aims());
+  if (table) text += `Aims\n${table}`;
+  process.stdout.write(text);
+}
+
+function prepare() {
+  if (options.dist !== join(root, 'dist')) return;
+  const { status } = spawnSync(process.execPath, [join(root, 'daemon', 'launcher', 'prepare.mjs')], {
+    stdio: 'inherit',
+  });
+  if (status !== 0) throw new Error('the build failed');
+}
+
+async function main() {
+  prepare();
+  if (!node) throw new Error('no Node that can run the daemon: run `npm start` once');
+  const stores = only.some((name) => name === 'load' || name === 'start')
+    ? await prepareStores(dist, INVOICES, say)
+    : null;
+  if (only.includes('start')) await measureStarts(stores);
+  if (only.includes('load')) await measureLoad(stores);
+  if (only.includes('sustained')) await measureSustained();
+  if (only.includes('scan')) {
+    say('Block scan …');
+    scan = await runTool('scan.mjs', { dist, folder: scratch, watched: [0, WATCHED], ...SCAN });
+  }
+  print();
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.once(signal, () => {
+    cleanUp();
+    process.exit(130);
+  });
+}
+main()
+  .catch((error) => {
+    process.stderr.write(`The benchmarks could not be run: ${error.message}\n`);
+    process.exitCode = 1;
+  })
+  .finally(cleanUp);

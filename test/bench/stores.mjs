@@ -1,0 +1,91 @@
+/**
+ * The data directories that are measured on: one without an invoice and one with a million, both with full pools of
+ * addresses. They take a minute to make and are kept between runs, by what made them.
+ */
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DATABASE, here, keptFolder, runTool, startDaemon, workFolder } from './servers.mjs';
+
+/** What the open invoices of the seed allow with a wide margin. */
+const KEPT_MS_MAX = 7 * 86_400_000;
+/** Addresses ready in every account: a burst takes less than half of them. */
+export const POOL = 20_000;
+const NAMES_MAX = 50_000;
+
+/** A hash over what the directories depend on: the store's code, and that which fills it. */
+function makersHash(dist) {
+  const hash = createHash('sha256');
+  const walk = (folder) => {
+    for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) walk(path);
+      else if (entry.name.endsWith('.js')) hash.update(readFileSync(path));
+    }
+  };
+  walk(join(dist, 'daemon', 'store'));
+  for (const name of ['seed.mjs', 'stores.mjs']) hash.update(readFileSync(join(here, name)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+/** The folder of that name, made by `make` in a folder beside it unless it is there and fresh. */
+async function kept(name, make) {
+  const folder = keptFolder(name);
+  if (existsSync(folder) && Date.now() - statSync(folder).mtimeMs < KEPT_MS_MAX) return folder;
+  rmSync(folder, { recursive: true, force: true });
+  const fresh = `${folder}.${process.pid}`;
+  rmSync(fresh, { recursive: true, force: true });
+  mkdirSync(fresh, { recursive: true });
+  await make(fresh);
+  renameSync(fresh, folder);
+  return folder;
+}
+
+/** Waits until the daemon has all its addresses ready. */
+export function poolFull(dataDir, pool) {
+  return runTool('ready.mjs', { file: join(dataDir, DATABASE), pool });
+}
+
+async function makeEmpty(dist, folder) {
+  const dataDir = workFolder();
+  const daemon = await startDaemon(dist, dataDir, POOL);
+  await poolFull(dataDir, POOL);
+  await daemon.stop();
+  cpSync(dataDir, join(folder, 'data'), { recursive: true });
+  writeFileSync(join(folder, 'key'), daemon.api_key);
+}
+
+async function makeFull(dist, folder, empty, invoices) {
+  const dataDir = join(folder, 'data');
+  cpSync(empty, folder, { recursive: true });
+  const { names } = await runTool('seed.mjs', { dist, dataDir, invoices, names: NAMES_MAX });
+  writeFileSync(join(folder, 'names'), names.join('\n'));
+}
+
+/** Makes what is missing. Each has `data` to copy, the API key, and `names`, a file of invoices to read or null. */
+export async function prepareStores(dist, invoices, say) {
+  const hash = makersHash(dist);
+  const empty = await kept(`empty-${hash}`, (folder) => {
+    say(`Making a data directory with ${POOL} addresses ready for each chain (kept for later runs) …`);
+    return makeEmpty(dist, folder);
+  });
+  const full = await kept(`full-${invoices}-${hash}`, (folder) => {
+    say(`Making a data directory with ${invoices} invoices (kept for later runs) …`);
+    return makeFull(dist, folder, empty, invoices);
+  });
+  const apiKey = readFileSync(join(empty, 'key'), 'utf8');
+  return {
+    empty: { data: join(empty, 'data'), apiKey, names: null },
+    full: { data: join(full, 'data'), apiKey, names: join(full, 'names') },
+  };
+}

@@ -1,0 +1,289 @@
+/** What a chain's facts are worth, and what follows from that: confirmations, the inbox, deadlines. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { refreshQuote } from '../../../daemon/app/payments.ts';
+import { insertTarget } from '../../../daemon/store/queries/credits.ts';
+import { Bench, HOUR, type Paid } from './bench.ts';
+
+const MINUTE = HOUR / 60;
+const DAY = 24 * HOUR;
+const COIN = 100_000_000n;
+
+let bench: Bench;
+let paid: Paid;
+
+beforeEach(async () => {
+  bench = await Bench.open();
+  paid = await bench.invoice();
+});
+
+/** The deposit that pays the invoice, unconfirmed or so many blocks under the tip. */
+const full = (back: number | null = null, over: Parameters<Bench['credit']>[3] = {}) =>
+  bench.credit(paid.targetId, paid.units, back, over);
+const TX = () => `tx${paid.targetId}:0`;
+const state = () => {
+  const { status, received, confirmed } = bench.payment(paid.id);
+  return [bench.invoiceStatus(paid.id), status, BigInt(received), BigInt(confirmed), bench.balance()];
+};
+
+describe('what a deposit is worth', () => {
+  it('inside its quote, the quote’s rate, whatever the market does', async () => {
+    bench.rate('30000');
+    await bench.tell({ credits: () => [full()] });
+    expect(bench.row(TX()).value).toBe((paid.units * 60_000n).toString());
+  });
+
+  it('after its quote, the rate when it was seen', async () => {
+    bench.advance(2 * HOUR);
+    bench.rate('30000');
+    await bench.tell({ credits: () => [full()] });
+    expect(bench.row(TX()).value).toBe((paid.units * 30_000n).toString());
+  });
+
+  it('inside an earlier quote, that one’s rate', async () => {
+    const seenAt = bench.at + HOUR / 2;
+    bench.advance(2 * HOUR);
+    bench.rate('30000');
+    await bench.tell();
+    const business = bench.app.directory.business(bench.businessId);
+    await bench.app.store.write((tx) => refreshQuote(bench.app, business, paid.id, tx));
+    expect(bench.payment(paid.id).quote_rate).toBe((30_000n * COIN).toString());
+    bench.chain.syncedAt = seenAt - 1_000;
+    await bench.app.store.write((tx) => tx.run(syncedAt, { at: seenAt - 1_000 }));
+    await bench.tell({ blocks: 1, credits: () => [{ ...full(0), blockTime: seenAt }] });
+    expect(bench.row(TX()).value).toBe((paid.units * 60_000n).toString());
+  });
+
+  it.each([
+    [23 * HOUR, 60_000n],
+    [25 * HOUR, 30_000n],
+  ])('unconfirmed for %d ms: at %d', async (wait, rate) => {
+    await bench.tell({ credits: () => [full()] });
+    bench.advance(wait);
+    bench.rate('30000');
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    expect(bench.row(TX()).value).toBe((paid.units * rate).toString());
+    expect(bench.invoiceStatus(paid.id)).toBe(rate === 60_000n ? 'paid' : 'unpaid');
+  });
+
+  it('without a rate nothing, until there is one', async () => {
+    bench.advance(3 * HOUR);
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    expect(bench.row(TX())).toMatchObject({ value: null, usd_value: null, required: 6 });
+    expect(state()).toEqual(['unpaid', 'pending', paid.units, 0n, paid.units]);
+    bench.rate('60000');
+    await bench.tell();
+    expect(bench.row(TX())).toMatchObject({ value: (paid.units * 60_000n).toString(), required: 1, confirmed: 1 });
+    expect(bench.invoiceStatus(paid.id)).toBe('paid');
+  });
+
+  it('no deadline cancels an invoice whose money has no value yet', async () => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    bench.advance(90 * MINUTE);
+    await bench.tell({ credits: () => [bench.credit(due.targetId, due.units)] });
+    bench.advance(3 * DAY);
+    await bench.tell({ blocks: 6, credits: () => [bench.credit(due.targetId, due.units, 5)] });
+    expect(bench.row(`tx${due.targetId}:0`)).toMatchObject({ value: null, confirmed: 1 });
+    expect([bench.invoiceStatus(due.id), bench.payment(due.id).status]).toEqual(['unpaid', 'pending']);
+    bench.rate('60000');
+    await bench.tell();
+    expect(bench.invoiceStatus(due.id)).toBe('paid');
+  });
+});
+
+const syncedAt = {
+  sql: 'UPDATE chain_state SET synced_at = ?',
+  bind: ({ at }: { at: number }) => [at],
+};
+
+describe('the confirmations that a transaction needs', () => {
+  it.each([
+    [100n, 1],
+    [999n, 1],
+    [1_000n, 3],
+    [9_999n, 3],
+    [10_000n, 6],
+  ])('%d USD: %d', async (amount, needed) => {
+    paid = await bench.invoice({ usd: amount });
+    // the quote rounds up: one unit less is below the amount
+    const units = (amount * COIN) / 60_000n + (amount % 1_000n === 0n ? 1n : 0n);
+    await bench.tell({ credits: () => [bench.credit(paid.targetId, units)] });
+    expect(bench.row(TX()).required).toBe(needed);
+  });
+
+  it('follow all that it pays to us', async () => {
+    const second = await bench.invoice({ usd: 600n });
+    const first = await bench.invoice({ usd: 600n });
+    const both = (back: number) => [
+      bench.credit(first.targetId, first.units, back, { txid: 'both', n: 0 }),
+      bench.credit(second.targetId, second.units, back, { txid: 'both', n: 1 }),
+    ];
+    await bench.tell({ blocks: 1, credits: () => both(0) });
+    expect([bench.row('both:0').required, bench.row('both:1').required]).toEqual([3, 3]);
+    expect(bench.invoiceStatus(first.id)).toBe('unpaid');
+    await bench.tell({ blocks: 2 });
+    expect([bench.invoiceStatus(first.id), bench.invoiceStatus(second.id)]).toEqual(['paid', 'paid']);
+  });
+
+  it('unknown at first because there was no rate are found once there is one, also inside a quote', async () => {
+    bench.advance(HOUR / 2);
+    await bench.tell({ credits: () => [full()] });
+    expect(bench.row(TX())).toMatchObject({ value: (paid.units * 60_000n).toString(), usd_value: null, required: 6 });
+    bench.rate('60000');
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    expect(bench.row(TX())).toMatchObject({ required: 1, confirmed: 1 });
+    expect(bench.invoiceStatus(paid.id)).toBe('paid');
+  });
+});
+
+describe('without confirmations', () => {
+  beforeEach(async () => {
+    bench = await Bench.open('LTC', { 'networks.mainnet.LTC.zero_conf_usd': '50' });
+    paid = await bench.invoice({ usd: 20n });
+  });
+
+  it.each([
+    [20n, false, 'paid'],
+    [20n, true, 'unpaid'],
+    [20n, undefined, 'unpaid'],
+    [50n, false, 'unpaid'],
+  ] as const)('%d USD, replaceable %s: %s', async (amount, replaceable, status) => {
+    paid = await bench.invoice({ usd: amount });
+    await bench.tell({ credits: () => [full(null, replaceable === undefined ? {} : { replaceable })] });
+    expect(bench.invoiceStatus(paid.id)).toBe(status);
+    expect(bench.balance()).toBe(0n);
+  });
+
+  it('one whose last replaceable ancestor confirmed pays', async () => {
+    await bench.tell({ credits: () => [full(null, { replaceable: true })] });
+    expect(bench.row(TX()).required).toBe(3);
+    await bench.tell({ credits: () => [full(null, { replaceable: false })] });
+    expect(bench.row(TX()).required).toBe(0);
+    expect(bench.invoiceStatus(paid.id)).toBe('paid');
+  });
+
+  it('one that turns out to be replaceable waits', async () => {
+    await bench.tell({ credits: () => [bench.credit(paid.targetId, paid.units / 2n, null, { replaceable: false })] });
+    expect(bench.row(TX())).toMatchObject({ required: 0, confirmed: 1 });
+    await bench.tell({ credits: () => [bench.credit(paid.targetId, paid.units / 2n, null, { replaceable: true })] });
+    expect(bench.row(TX())).toMatchObject({ required: 3, confirmed: 0 });
+  });
+});
+
+describe('the inbox', () => {
+  it('takes an asset that was not asked for', async () => {
+    bench = await Bench.open('ETH');
+    paid = await bench.invoice({ crypto: 'ETH' });
+    await bench.tell({
+      blocks: 12,
+      credits: () => [bench.credit(paid.targetId, 5_000_000n, 11, { asset: 'USDT_ERC20' })],
+    });
+    expect(bench.inbox()).toEqual([{ reason: 'unexpected', outpoint: TX() }]);
+    expect(state().slice(0, 4)).toEqual(['unpaid', 'pending', 0n, 0n]);
+    expect(bench.balance('USDT_ERC20')).toBe(5_000_000n);
+  });
+
+  it('takes a locked output, which neither pays nor can be spent', async () => {
+    await bench.tell({ blocks: 1, credits: () => [full(0, { locked: true })] });
+    expect(bench.inbox()).toEqual([{ reason: 'locked', outpoint: TX() }]);
+    expect(state()).toEqual(['unpaid', 'pending', 0n, 0n, 0n]);
+  });
+
+  it('takes what came to an address that nobody was given, and nobody is given it any more', async () => {
+    const target = bench.unassigned();
+    await bench.tell({
+      blocks: 1,
+      credits: () => [bench.credit(target, 7n, 0), bench.credit(target, 8n, 0, { n: 1 })],
+    });
+    expect(bench.inbox().map(({ reason }) => reason)).toEqual(['unassigned', 'unassigned']);
+    expect(bench.balance()).toBe(15n);
+    expect(bench.unassigned()).not.toBe(target);
+    const next = await bench.invoice();
+    expect(next.targetId).not.toBe(target);
+  });
+
+  it('takes no change of ours', async () => {
+    const target = await bench.app.store.write(
+      (tx) =>
+        tx.run(insertTarget, {
+          account_id: bench.accountId,
+          chain_key: bench.chain.key,
+          branch: 1,
+          idx: 0,
+          script: Buffer.from('change'),
+          address: 'change',
+          invoice_id: null,
+        }).id,
+    );
+    await bench.tell({ blocks: 1, credits: () => [bench.credit(target, 7n, 0)] });
+    expect(bench.inbox()).toEqual([]);
+    expect(bench.balance()).toBe(7n);
+  });
+
+  it('takes what comes after the invoice was paid', async () => {
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    await bench.tell({ credits: () => [full(null, { txid: 'more' })] });
+    expect(bench.inbox()).toEqual([{ reason: 'extra', outpoint: 'more:0' }]);
+    expect(state().slice(2, 4)).toEqual([paid.units, paid.units]);
+  });
+
+  it('takes what was too little, and then an invoice says what it has', async () => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    await bench.tell({ blocks: 1, credits: () => [bench.credit(due.targetId, due.units / 2n, 0)] });
+    bench.advance(2 * DAY);
+    await bench.tell();
+    expect(bench.invoiceStatus(due.id)).toBe('canceled');
+    expect(bench.inbox().map(({ reason }) => reason)).toEqual(['short']);
+    const once = bench.payment(due.id);
+    // told again, nothing changes: neither by itself nor because another fact makes it look
+    await bench.tell({ orphan: 1, blocks: 2, credits: () => [bench.credit(due.targetId, due.units / 2n, 0)] });
+    expect(bench.payment(due.id)).toMatchObject({ received: once.received, confirmed: once.confirmed });
+  });
+});
+
+describe('deadlines', () => {
+  it.each<[name: string, told: Parameters<Bench['tell']>[0], status: string]>([
+    ['a sync that began after it', {}, 'overdue'],
+    ['a sync that began before it', { beganAt: 0 }, 'pending'],
+    ['an incomplete view', { mempool: 'unknown', blocks: 1 }, 'pending'],
+  ])('count after %s', async (_, told, status) => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    bench.advance(3 * HOUR);
+    await bench.tell(told);
+    expect(bench.payment(due.id).status).toBe(status);
+  });
+
+  it('do not pass money that was seen in time and has not confirmed', async () => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    const inTime = (back: number | null) => [bench.credit(due.targetId, due.units, back)];
+    await bench.tell({ credits: () => inTime(null) });
+    bench.advance(20 * HOUR);
+    await bench.tell({ credits: () => inTime(null) });
+    expect([bench.invoiceStatus(due.id), bench.payment(due.id).status]).toEqual(['unpaid', 'pending']);
+    await bench.tell({ blocks: 1, credits: () => inTime(0) });
+    expect(bench.invoiceStatus(due.id)).toBe('paid');
+  });
+
+  it('are looked at again when the money that held them went', async () => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    await bench.tell({ credits: () => [bench.credit(due.targetId, due.units)] });
+    bench.advance(2 * DAY);
+    await bench.tell({ credits: () => [bench.credit(due.targetId, due.units)] });
+    expect(bench.invoiceStatus(due.id)).toBe('unpaid');
+    await bench.tell();
+    expect([bench.invoiceStatus(due.id), bench.payment(due.id).status]).toEqual(['canceled', 'overdue']);
+  });
+
+  it('of a wallet’s past: what was paid in time while nothing was running pays', async () => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    const paidAt = bench.at + HOUR / 2;
+    bench.chain.syncedAt = 0;
+    bench.advance(10 * DAY);
+    const late = { blocks: 3, credits: () => [{ ...bench.credit(due.targetId, due.units, 2), blockTime: paidAt }] };
+    await bench.tell({ ...late, mempool: 'unknown' });
+    expect(bench.invoiceStatus(due.id)).toBe('unpaid');
+    bench.rate('60000');
+    await bench.tell();
+    expect(bench.invoiceStatus(due.id)).toBe('paid');
+    expect(bench.payment(due.id).flags).toBe(0);
+  });
+});

@@ -1,0 +1,46 @@
+/** A store together with the connection that it opened, to look at and to make trouble with. */
+import Database from 'better-sqlite3';
+import { vi } from 'vitest';
+import { sqlite, statement } from '../../../daemon/store/statement.ts';
+import { Store } from '../../../daemon/store/store.ts';
+
+export type Opened = { store: Store; db: Database.Database };
+
+/** Opens the store of a data directory, or one in memory, and catches its connection on the way. */
+export async function opened(dataDir: string | null): Promise<Opened> {
+  const seen: Database.Database[] = [];
+  const { prepare } = Database.prototype;
+  const spy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Database.Database, sql) {
+    seen.push(this);
+    return prepare.call(this, sql);
+  });
+  try {
+    const store = await (dataDir === null ? Store.inMemory() : Store.open(dataDir));
+    // the lock's connection only executes; whoever migrates prepares
+    const db = seen.find(({ name }) => name.endsWith(dataDir === null ? ':memory:' : 'countinghouse.db'));
+    if (!db) throw new Error('the store prepared nothing');
+    return { store, db };
+  } finally {
+    spy.mockRestore();
+  }
+}
+
+/** A table that means nothing to the rest, for trying writes on. */
+export const put = statement((p: { key: string; body: string }) =>
+  sqlite.replaceInto('idempotency').values({
+    business_id: 1,
+    route: 'test',
+    key: p.key,
+    body_hash: new Uint8Array(),
+    status: 200,
+    body: p.body,
+    created_at: 0,
+    expires_at: null,
+  }),
+);
+
+export const keys = statement((_: Record<never, never>) =>
+  sqlite.selectFrom('idempotency').select('key').orderBy('key'),
+);
+
+export const keysIn = (store: Store): string[] => store.all(keys, {}).map(({ key }) => key);

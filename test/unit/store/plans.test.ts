@@ -1,0 +1,83 @@
+/**
+ * How SQLite carries the statements out. What is asked at every request, block or commit must not read a table that
+ * grows with the number of invoices from end to end, and the partial indexes must be the ones that are used.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as businesses from '../../../daemon/store/queries/businesses.ts';
+import * as credits from '../../../daemon/store/queries/credits.ts';
+import * as effects from '../../../daemon/store/queries/effects.ts';
+import * as invoices from '../../../daemon/store/queries/invoices.ts';
+import * as operator from '../../../daemon/store/queries/operator.ts';
+import { READ, WRITE } from '../../../daemon/store/sandbox-statements.ts';
+import { type Opened, opened } from './opened.ts';
+
+const ALL: [string, { readonly sql: string }][] = [
+  businesses,
+  credits,
+  effects,
+  invoices,
+  operator,
+  READ,
+  WRITE,
+].flatMap((module) => Object.entries(module) as [string, { readonly sql: string }][]);
+
+/** Everything of these may be read, one after the other: businesses and what each has a few of. */
+const SMALL = ['business', 'business_asset', 'account', 'client', 'api_key', 'alert', 'rate_snapshot', 'sandbox_chain'];
+/** The first reads one row, the last; the other an index that only has what it asks for. */
+const READS_FEW: Record<string, string> = {
+  newestInvoice: 'SCAN invoice',
+  waitingWebhooks: 'SCAN webhook USING INDEX webhook_waiting',
+};
+
+let it_: Opened;
+beforeAll(async () => {
+  it_ = await opened(null);
+});
+afterAll(() => it_.store.close());
+
+function plan(sql: string): string[] {
+  const slots = sql.match(/\?/g)?.length ?? 0;
+  const rows = it_.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...new Array(slots).fill(null)) as { detail: string }[];
+  return rows.map(({ detail }) => detail);
+}
+
+describe('no statement reads a growing table from end to end', () => {
+  it.each(ALL)('%s', (name, { sql }) => {
+    const scanned = plan(sql).filter((detail) => {
+      const table = /^SCAN (\S+)/.exec(detail)?.[1];
+      return table !== undefined && !SMALL.includes(table) && detail !== READS_FEW[name];
+    });
+    expect(scanned).toEqual([]);
+  });
+});
+
+describe('no statement sorts what it found', () => {
+  const SORTS_FEW = ['allBusinesses'];
+  it.each(ALL.filter(([name]) => !SORTS_FEW.includes(name)))('%s', (_, { sql }) => {
+    expect(plan(sql).filter((detail) => detail.includes('TEMP B-TREE'))).toEqual([]);
+  });
+});
+
+describe('an index is used', () => {
+  it.each([
+    ['nextFreeTarget', 'target_pool'],
+    ['poolSize', 'target_pool'],
+    ['targetIdByScript', 'sqlite_autoindex_target_1'],
+    ['unsettledCredits', 'credit_unsettled'],
+    ['unvaluedCredits', 'credit_unvalued'],
+    ['creditsInBlock', 'credit_block'],
+    ['creditsSpentInBlock', 'credit_spent_block'],
+    ['creditsSpentUnconfirmed', 'credit_spent_pool'],
+    ['creditsOfTarget', 'credit_target'],
+    ['creditByOutpoint', 'sqlite_autoindex_credit_1'],
+    ['creditsOfTransaction', 'sqlite_autoindex_credit_1'],
+    ['invoicesToCheck', 'invoice_check'],
+    ['paymentsToCheck', 'payment_check'],
+    ['waitingWebhooks', 'webhook_waiting'],
+    ['expireIdempotentAnswers', 'idempotency_expiry'],
+    ['apiKeyByHash', 'sqlite_autoindex_api_key_1'],
+  ])('%s: %s', (name, index) => {
+    const found = ALL.find(([known]) => known === name);
+    expect(plan(found![1].sql).join('\n')).toMatch(new RegExp(`USING (COVERING )?INDEX ${index}\\b`));
+  });
+});
