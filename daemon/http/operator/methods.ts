@@ -1,6 +1,6 @@
 /** What each method of the operator API does: a use case, and its outcome in the contract's form. */
 import type { App } from '../../app/app.ts';
-import { changeBusiness, nextAccountNo } from '../../app/businesses.ts';
+import { changeBusiness, nextAccountNo, rescanPoints } from '../../app/businesses.ts';
 import type { Business } from '../../app/directory.ts';
 import { addApiKey, endApiKey, endClient } from '../../app/keys.ts';
 import { clientOf, openBusiness, openClient, reviseClient } from '../../app/operator/businesses.ts';
@@ -116,7 +116,9 @@ async function addNewBusiness(
     throw new Rejected('business.birthday', 'The birthday of a wallet cannot lie in the future', 'birthday');
   }
   const client = params.client ? { ...params.client, hosts: params.client.hosts } : null;
-  const wanted = { name, network, timeZone, accountNo, accounts, birthday };
+  // a wallet that was used before has a past, which is read beside the present
+  const past = birthday === null || sandbox ? {} : await rescanPoints(app, network, birthday);
+  const wanted = { name, network, timeZone, accountNo, accounts, birthday, past };
   const added = await openBusiness(app, wanted, params.key, client);
   return {
     business: businessJson(app, app.directory.business(added.id)),
