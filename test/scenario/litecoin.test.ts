@@ -171,7 +171,7 @@ LTC = "80"
   });
 
   it('withholds LTC while the node is away, and goes on when it is back', async () => {
-    await node.kill();
+    await node.stop();
     const away = await until('the operator is told', async () => {
       const { chains } = await operatorClient(service.dataDir)('status', {});
       return chains.find(({ network, chain }) => network === 'regtest' && chain === 'LTC')?.error;
