@@ -96,8 +96,9 @@ class Day {
   settled(): Promise<unknown> {
     return this.#victim.alive(() =>
       until('the service has caught up', async () => {
-        if (!isCaughtUp(this.#victim.dataDir)) return false;
+        // asked first: only a call finds out that the service died, and has it started again
         const { started_at } = await this.#victim.operator('status', {});
+        if (!isCaughtUp(this.#victim.dataDir)) return false;
         const { webhooks } = await this.#victim.operator('webhook.list', {});
         const attempts = webhooks.flatMap((webhook) => webhook.attempts);
         return attempts.every((attempt) => attempt.finished_at !== null || attempt.started_at < started_at);
