@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { ASSETS, type AssetId, CHAINS, type ChainId, findAsset, type Network } from '../domain/assets.ts';
 import { isTimeZone } from '../domain/calendar.ts';
 import { type AccountKey, type Checkpoint, chainKey } from '../domain/chain.ts';
-import { Rejected } from '../domain/errors.ts';
+import { Rejected, Unavailable } from '../domain/errors.ts';
 import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '../store/queries/businesses.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
@@ -21,7 +21,7 @@ export type NewBusiness = {
   accounts: Partial<Record<ChainId, AccountKey>>;
   /** When its wallet was first used, milliseconds since 1970: nothing before it concerns us. Null: now. */
   birthday: number | null;
-  /** Where to begin reading the past of each chain, for a wallet that has one: see `rescanPoints`. */
+  /** Where to begin reading the past of each chain, for a wallet that has one (see `rescanPoints`); `[]`: still to be found. */
   past?: Partial<Record<ChainId, Checkpoint>>;
 };
 
@@ -40,8 +40,8 @@ export function possibleAssets(app: App, network: Network, chains: readonly Chai
 const RESCAN_POINT_TIMEOUT_MS = 60_000;
 
 /**
- * Where the connected chains of a network stood before a wallet's birthday (milliseconds since 1970). Throws `Rejected`
- * when a source cannot serve that far back, and `Unavailable` when one does not answer.
+ * Where the connected chains of a network stood before a wallet's birthday (milliseconds since 1970); empty for one that
+ * does not answer now and is asked later. Throws `Rejected` when a source cannot serve that far back.
  */
 export async function rescanPoints(
   app: App,
@@ -52,7 +52,12 @@ export async function rescanPoints(
   for (const chain of CHAINS) {
     const runtime = app.chains.find(chainKey(network, chain));
     if (!runtime) continue;
-    points[chain] = await runtime.adapter.begin(birthday, AbortSignal.timeout(RESCAN_POINT_TIMEOUT_MS));
+    try {
+      points[chain] = await runtime.adapter.begin(birthday, AbortSignal.timeout(RESCAN_POINT_TIMEOUT_MS));
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      points[chain] = [];
+    }
   }
   return points;
 }

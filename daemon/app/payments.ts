@@ -2,7 +2,6 @@
 import { type Asset, type AssetId, assetOf, findAsset } from '../domain/assets.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { deadlineOf, makeQuote, type Quote } from '../domain/quote.ts';
-import { assignTarget, nextFreeTarget } from '../store/queries/credits.ts';
 import {
   type InvoiceRow,
   insertPastQuote,
@@ -16,7 +15,7 @@ import type { Tx } from '../store/store.ts';
 import { type App, graceMs } from './app.ts';
 import type { Business } from './directory.ts';
 import { fixedAsset } from './invoices.ts';
-import { PoolEmpty } from './pool.ts';
+import { takeAddress } from './pool.ts';
 import { isEnough } from './settle.ts';
 
 const MS_PER_MINUTE = 60_000;
@@ -90,7 +89,14 @@ function ratesJson(app: App, business: Business, asset: AssetId, now: number): s
  * while. Throws `Rejected` in the contract's order of checks, `Unavailable` without a rate or a synced chain, and
  * `PoolEmpty`.
  */
-export function requestPayment(app: App, business: Business, invoice: InvoiceRow, choice: Choice, tx: Tx): PaymentRow {
+export function requestPayment(
+  app: App,
+  business: Business,
+  invoice: InvoiceRow,
+  choice: Choice,
+  tx: Tx,
+  waited = false,
+): PaymentRow {
   if (tx.get(paymentOf, { invoice_id: invoice.id })) {
     throw new Rejected('payment.requested', 'Payment already requested');
   }
@@ -102,10 +108,7 @@ export function requestPayment(app: App, business: Business, invoice: InvoiceRow
 
   const account = app.directory.account(business, asset.symbol);
   if (!account) throw new Unavailable(`${asset.symbol} has no wallet account yet`, RATE_RETRY_SECONDS);
-  const target = tx.get(nextFreeTarget, { account_id: account.id });
-  if (!target) throw new PoolEmpty(account);
-  tx.run(assignTarget, { id: target.id, invoice_id: invoice.id });
-  tx.afterCommit(app.wake.pool);
+  const target = takeAddress(app, account, invoice.id, waited, tx);
 
   const deadlineAt = deadlineOf(null, invoice.due_at, quote);
   const payment: PaymentRow = {

@@ -4,9 +4,9 @@
  */
 
 import type { Branch, Target } from '../domain/chain.ts';
-import { assert } from '../domain/errors.ts';
+import { assert, Unavailable } from '../domain/errors.ts';
 import { accountById, poolAbove, poolSize, setNextIndex } from '../store/queries/businesses.ts';
-import { insertTarget } from '../store/queries/credits.ts';
+import { assignTarget, insertTarget, nextFreeTarget } from '../store/queries/credits.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 import type { Account } from './directory.ts';
@@ -17,6 +17,9 @@ const SLICE_MS_MAX = 3;
 const FILLED_PER_STEP = 100;
 /** What a payment that finds the pool empty waits for. */
 const DERIVED_URGENTLY = 40;
+const POOL_RETRY_SECONDS = 5;
+
+export type FreeTarget = { id: number; address: string };
 
 /** Thrown inside a transaction when no address is ready: `withAddress` derives more and tries again. */
 export class PoolEmpty extends Error {
@@ -28,14 +31,56 @@ export class PoolEmpty extends Error {
   }
 }
 
-/** A write that may take an address: run again after deriving some when there was none. */
-export async function withAddress<T>(app: App, work: (tx: Tx) => T): Promise<T> {
+/** The derivation under way for those who found an account's pool empty: one for all of them. */
+type Urgent = { waiting: number; done: Promise<void> };
+const urgent = new WeakMap<App, Map<number, Urgent>>();
+
+/** Derives an address for each that waits: the first to come derives, the others wait with it. */
+function deriveUrgently(app: App, account: Account): Promise<void> {
+  const byAccount = urgent.get(app) ?? new Map<number, Urgent>();
+  urgent.set(app, byAccount);
+  const shared = byAccount.get(account.id);
+  if (shared) {
+    shared.waiting++;
+    return shared.done;
+  }
+  const mine: Urgent = { waiting: 1, done: Promise.resolve() };
+  byAccount.set(account.id, mine);
+  mine.done = (async () => {
+    for (let added = 0; added < mine.waiting; ) {
+      const more = await derive(app, account, Math.max(mine.waiting - added, DERIVED_URGENTLY));
+      if (more === 0) return;
+      added += more;
+    }
+  })().finally(() => byAccount.delete(account.id));
+  return mine.done;
+}
+
+/**
+ * Takes the next address of an account for an invoice. Throws `PoolEmpty` when there is none, and to newcomers while
+ * others wait: what is derived then is for those.
+ */
+export function takeAddress(app: App, account: Account, invoiceId: number, waited: boolean, tx: Tx): FreeTarget {
+  if (!waited && urgent.get(app)?.has(account.id)) throw new PoolEmpty(account);
+  const target = tx.get(nextFreeTarget, { account_id: account.id });
+  if (!target) throw new PoolEmpty(account);
+  tx.run(assignTarget, { id: target.id, invoice_id: invoiceId });
+  tx.afterCommit(app.wake.pool);
+  return target;
+}
+
+/**
+ * A write that may take an address: run again after deriving some when there was none, and told then that it waited.
+ * Throws `Unavailable` when others were faster every time.
+ */
+export async function withAddress<T>(app: App, work: (tx: Tx, waited: boolean) => T): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await app.store.write(work);
+      return await app.store.write((tx) => work(tx, attempt > 1));
     } catch (error) {
-      if (!(error instanceof PoolEmpty) || attempt >= POOL_TRIES_MAX) throw error;
-      await derive(app, error.account, DERIVED_URGENTLY);
+      if (!(error instanceof PoolEmpty)) throw error;
+      if (attempt >= POOL_TRIES_MAX) throw new Unavailable('Too many payments are being requested', POOL_RETRY_SECONDS);
+      await deriveUrgently(app, error.account);
     }
   }
 }

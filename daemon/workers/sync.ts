@@ -7,7 +7,7 @@ import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains.ts';
 import { beginChain, checkpointOf, ingest } from '../app/ingest.ts';
-import { nextRescan, prepareRescan, stepThroughPast, watchAhead } from '../app/rescan.ts';
+import { beginRescan, nextRescan, prepareRescan, type Rescan, stepThroughPast, watchAhead } from '../app/rescan.ts';
 import { ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
 
 /** Without a hint the source is asked this often. */
@@ -22,6 +22,8 @@ export class SyncLoop {
   #wake: (() => void) | null = null;
   #woken = false;
   #failures = 0;
+  /** Accounts whose past this source does not have; asked again after a restart. */
+  readonly #unreadable = new Set<number>();
   #running: Promise<void> | null = null;
   #firstPass: (() => void)[] = [];
 
@@ -97,13 +99,32 @@ export class SyncLoop {
 
   /** One step through the past of a wallet that has one, between two looks at the present. */
   async #rescan(): Promise<boolean> {
-    const rescan = nextRescan(this.#app, this.#chain);
+    const rescan = nextRescan(this.#app, this.#chain, this.#unreadable);
     if (!rescan) return false;
     const { signal } = this.#abort;
+    if (rescan.checkpoint === null) {
+      await this.#beginRescan(rescan);
+      return true;
+    }
     await prepareRescan(this.#app, rescan, () => signal.aborted);
     const update = await this.#chain.adapter.sync(rescan.checkpoint, signal);
     if (update) await stepThroughPast(this.#app, this.#chain, rescan, update);
     return true;
+  }
+
+  /** A past that this source no longer has is left for another source, and does not hold up the present. */
+  async #beginRescan(rescan: Rescan): Promise<void> {
+    try {
+      await beginRescan(
+        this.#app,
+        rescan,
+        await this.#chain.adapter.begin(rescan.account.birthday, this.#abort.signal),
+      );
+    } catch (error) {
+      if (!(error instanceof Rejected)) throw error;
+      this.#unreadable.add(rescan.account.id);
+      await raise(this.#app, 'chain.past', this.#chain.key, `A wallet's past cannot be read: ${error.message}`);
+    }
   }
 
   /** Nothing before the oldest wallet on this chain concerns us. */

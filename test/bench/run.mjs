@@ -15,11 +15,11 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { nodeOptions } from '../../daemon/launcher/runtime.mjs';
 import { aimTable, loadTable, median, show, valueTable } from './report.mjs';
 import {
   cleanUp,
   dropFolder,
-  NODE_FLAGS,
   node,
   residentMb,
   root,
@@ -38,7 +38,7 @@ const { values: options } = parseArgs({
     connections: { type: 'string', default: '64' },
     rounds: { type: 'string' },
     dist: { type: 'string', default: join(root, 'dist') },
-    'node-flags': { type: 'string', default: NODE_FLAGS.join(' ') },
+    'node-flags': { type: 'string', default: nodeOptions.join(' ') },
   },
 });
 const { quick, only } = options;

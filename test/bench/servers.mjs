@@ -21,7 +21,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { usableNodes } from '../../daemon/launcher/runtime.mjs';
+import { nodeEnvironment, nodeOptions, usableNodes } from '../../daemon/launcher/runtime.mjs';
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
@@ -62,7 +62,7 @@ export function dropFolder(folder) {
 }
 
 function start(args, stdio) {
-  const child = spawn(node, args, { cwd: root, stdio });
+  const child = spawn(node, args, { cwd: root, stdio, env: { ...nodeEnvironment, ...process.env } });
   running.add(child);
   child.once('exit', () => running.delete(child));
   return child;
@@ -119,11 +119,8 @@ block_seconds = 0
 [payments]
 `;
 
-/** What the launcher gives the daemon's Node. */
-export const NODE_FLAGS = ['--max-semi-space-size=2'];
-
 /** Starts the daemon of a build on a data directory. `pool` is how many addresses it keeps ready. */
-export function startDaemon(dist, dataDir, pool, nodeFlags = NODE_FLAGS) {
+export function startDaemon(dist, dataDir, pool, nodeFlags = nodeOptions) {
   const config = join(scratch, `pool-${pool}.toml`);
   writeFileSync(config, `${CONFIG}address_pool = ${pool}\n`);
   const program = join(dist, 'daemon', 'cli.js');

@@ -92,10 +92,17 @@ function request(app: App): RequestHandler {
   return async (req, response) => {
     const business = callerOf(response);
     const name = (req.params as InvoicePath).invoice;
-    const answer = await withAddress(app, (tx) =>
+    const answer = await withAddress(app, (tx, waited) =>
       once(app, tx, idempotent(business, req), () => {
         const invoice = findInvoiceOf(tx, business, name);
-        const row = requestPayment(app, business, invoice, () => check(requestPaymentSchema, req.body).crypto, tx);
+        const row = requestPayment(
+          app,
+          business,
+          invoice,
+          () => check(requestPaymentSchema, req.body).crypto,
+          tx,
+          waited,
+        );
         const { payment } = view(app, business, invoice, row);
         return { status: 201, body: JSON.stringify(presentPayment(invoice, payment!)) };
       }),

@@ -156,10 +156,10 @@ function fieldOf(request: Request, name: string): string | undefined {
  */
 async function ask(app: App, slug: string, symbol: string | undefined, response: Response): Promise<Notice> {
   try {
-    await withAddress(app, (tx) => {
+    await withAddress(app, (tx, waited) => {
       const invoice = findInvoice(tx, slug);
       const business = app.directory.business(invoice.business_id);
-      return requestPayment(app, business, invoice, () => symbol, tx);
+      return requestPayment(app, business, invoice, () => symbol, tx, waited);
     });
     return null;
   } catch (error) {

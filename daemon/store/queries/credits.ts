@@ -75,11 +75,11 @@ export const nextFreeTarget = statement((p: { account_id: number }) =>
   sqlite
     .selectFrom('target')
     .select(['id', 'address', 'idx'])
-    .where('account_id', '=', p.account_id)
+    .where('account_id', '=', sql<number>`+${p.account_id}`)
     .where('invoice_id', 'is', null)
     .where('branch', '=', zero)
     .orderBy('idx')
-    .limit(1),
+    .limit(sql.lit(1)),
 );
 
 export const assignTarget = statement((p: { id: number; invoice_id: number }) =>

@@ -36,6 +36,12 @@ const write = (key: string, body = ''): Promise<void> =>
     tx.afterCommit(() => called.push(key));
   });
 
+const writeAndThrow = (key: string): Promise<void> =>
+  it_.store.write((tx) => {
+    tx.run(put, { key, body: '' });
+    throw new Error('thrown by the write');
+  });
+
 /** Every write of the group is refused as something that may work later, and nothing of it remains. */
 async function expectRefused(writes: readonly Promise<unknown>[]): Promise<void> {
   called.length = 0;
@@ -131,7 +137,9 @@ describe('a commit that fails', () => {
     ['COMMIT', 'SQLITE_BUSY'],
     ['BEGIN IMMEDIATE', 'SQLITE_BUSY'],
     ['BEGIN IMMEDIATE', 'SQLITE_IOERR_READ'],
+    ['ROLLBACK', 'SQLITE_IOERR_WRITE'],
     ['SAVEPOINT job', 'SQLITE_IOERR_WRITE'],
+    ['ROLLBACK TO job', 'SQLITE_IOERR_WRITE'],
     ['RELEASE job', 'SQLITE_FULL'],
   ])('at %s with %s refuses the group', async (sql, code) => {
     // a store that has prepared nothing of this yet
@@ -141,7 +149,8 @@ describe('a commit that fails', () => {
       commits++;
     };
     failOnce(sql, code);
-    await expectRefused([write('a'), write('b'), write('c')]);
+    // one that throws after it changed something, so that the group is run apart
+    await expectRefused([write('a'), writeAndThrow('b'), write('c')]);
     await expectWorks();
   });
 
