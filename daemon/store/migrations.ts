@@ -7,6 +7,9 @@ import { Kysely, SqliteDialect, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import { Rejected } from '../domain/errors.ts';
 import { FIRST } from './migrations/0001-first.ts';
+import { WITHDRAWALS } from './migrations/0002-withdrawals.ts';
+import { BRANDING } from './migrations/0003-branding.ts';
+import { APPLIANCE } from './migrations/0004-appliance.ts';
 
 const migration = (statements: readonly string[]): Migration => ({
   async up(db: Kysely<unknown>): Promise<void> {
@@ -14,7 +17,12 @@ const migration = (statements: readonly string[]): Migration => ({
   },
 });
 
-const MIGRATIONS: Record<string, Migration> = { '0001-first': migration(FIRST) };
+const MIGRATIONS: Record<string, Migration> = {
+  '0001-first': migration(FIRST),
+  '0002-withdrawals': migration(WITHDRAWALS),
+  '0003-branding': migration(BRANDING),
+  '0004-appliance': migration(APPLIANCE),
+};
 
 /** Applies what is missing, each migration in a transaction of its own. Throws `Rejected('store.newer')`. */
 export async function migrate(db: Database.Database): Promise<void> {

@@ -5,16 +5,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FIRST } from '../../daemon/store/migrations/0001-first.ts';
+import { WITHDRAWALS } from '../../daemon/store/migrations/0002-withdrawals.ts';
+import { BRANDING } from '../../daemon/store/migrations/0003-branding.ts';
+import { APPLIANCE } from '../../daemon/store/migrations/0004-appliance.ts';
 import { type Fixture, makeFixture, restore, Service } from './fixture.ts';
 
 /**
  * The SHA-256 of each migration's statements, joined by newlines. Once a release has gone out with a migration, its line
  * here never changes, and nor does the migration: what is to be different is a new one.
  *
- * UNTIL THE FIRST RELEASE the first schema may still be edited: then put the hash that this test prints in its place.
+ * UNTIL THE FIRST RELEASE each may still be edited: then put the hash that this test prints in its place.
  */
 const FROZEN: readonly [name: string, statements: readonly string[], sha256: string][] = [
   ['0001-first', FIRST, 'eb6950bedd53b7fbc04a2b76859e349047a515be305b312185bbfd800a1e6bba'],
+  ['0002-withdrawals', WITHDRAWALS, 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
+  ['0003-branding', BRANDING, 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
+  ['0004-appliance', APPLIANCE, 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
 ];
 
 describe('a migration that was released is never edited', () => {

@@ -1,0 +1,89 @@
+/**
+ * What leaves the wallet: the coins that are spent, what is built from them, and what comes back signed. Facts and
+ * plans only; `domain/withdrawal.ts` judges them.
+ *
+ * Invariant: a plan names every satoshi: the inputs are worth the outputs plus the fee.
+ */
+import type { AssetId, ChainId, Network } from './assets.ts';
+import type { Branch } from './chain.ts';
+
+/** A coin of ours on a UTXO chain. */
+export type Coin = {
+  /** "txid:n". */
+  outpoint: string;
+  units: bigint;
+  /** Its scriptPubKey. */
+  script: Uint8Array;
+  /** Where its key is below the account (BIP-44). */
+  branch: Branch;
+  index: number;
+  /** Confirmations when it was read; 0 only for our own change. */
+  confirmations: number;
+};
+
+export type Payout = { address: string; script: Uint8Array; units: bigint };
+
+/** An address of ours for change, taken from branch 1. */
+export type ChangeTarget = { address: string; script: Uint8Array; index: number };
+
+export type PlannedOutput =
+  | { kind: 'payout'; address: string; script: Uint8Array; units: bigint }
+  | { kind: 'change'; address: string; script: Uint8Array; units: bigint; index: number };
+
+/** An unsigned transaction of a UTXO chain, whole: what is signed is built from this and from nothing else. */
+export type UtxoPlan = {
+  kind: 'utxo';
+  network: Network;
+  chain: ChainId;
+  /** The account level of the wallet whose keys sign. */
+  accountNo: number;
+  version: number;
+  lockTime: number;
+  /** `sequence` signals replacement (BIP-125) where the chain knows it. */
+  inputs: (Coin & { sequence: number })[];
+  outputs: PlannedOutput[];
+  fee: bigint;
+  /** Virtual size when signed, at the most. */
+  vsize: number;
+};
+
+/** A transaction of the sandbox's simulated account chains and Monero: openly not a real one. */
+export type SandboxPlan = {
+  kind: 'sandbox';
+  network: 'sandbox';
+  chain: ChainId;
+  accountNo: number;
+  asset: AssetId;
+  /** What is spent: outpoints of the simulated chain, one of them the anchor. */
+  inputs: Coin[];
+  outputs: PlannedOutput[];
+  fee: bigint;
+};
+
+export type SpendPlan = UtxoPlan | SandboxPlan;
+
+/** Signed bytes: stored before they are sent, and the only thing that is ever sent. */
+export type SignedSpend = { txid: string; raw: string; fee: bigint; vsize: number };
+
+/** What a wallet is asked to pay, for one or several withdrawals of one account. */
+export type SpendRequest = {
+  network: Network;
+  chain: ChainId;
+  accountNo: number;
+  asset: AssetId;
+  /** In the order of the withdrawals. `units` null: everything less the fee, and then it is the only one. */
+  payouts: { address: string; script: Uint8Array; units: bigint | null }[];
+  /** Outpoints that must be among the inputs: the anchors of what was signed before. */
+  anchors: string[];
+  /** Coins that may be spent, the anchors' among them. */
+  coins: Coin[];
+  change: ChangeTarget;
+  /** Smallest units per 1,000 virtual bytes. */
+  feeRate: bigint;
+  /** The fee must be at least this, for a replacement (BIP-125 rule 3 and 4). 0 without. */
+  feeMin: bigint;
+  /** Above this the plan is refused. */
+  feeMax: bigint;
+  /** The height of the tip, for the lock time. */
+  tipHeight: number;
+};
