@@ -5,6 +5,7 @@ import express, { type Express } from 'express';
 import type { App } from '../app/app.ts';
 import type { SandboxControls } from '../app/sandbox.ts';
 import { Rejected } from '../domain/errors.ts';
+import { sdkRouter } from './assets/sdk.ts';
 import { errorHandler, notFound, onlyMethods } from './errors.ts';
 import { merchantRouter } from './merchant/router.ts';
 import { sandboxRouter } from './merchant/sandbox.ts';
@@ -38,6 +39,7 @@ export function publicApp(app: App, sandbox: SandboxControls | null): Express {
       response.type('application/json').send(description);
     })
     .all(onlyMethods('GET'));
+  server.use('/js', sdkRouter());
   server.use('/pay', pageRouter(app, sandbox));
   server.use(notFound);
   server.use(errorHandler(app.log));

@@ -16,6 +16,13 @@ const fresh = join(root, '.prepare-dist');
 const old = join(root, '.prepare-old');
 const STAMP = '.stamp';
 const STATIC = join('daemon', 'web', 'static');
+/** Published as they stand. */
+const SDK_TYPES = join('daemon', 'web', 'sdk', 'types.ts');
+/** What the compiler is run on, and where below dist/ its output goes: the program, and the browsers' code. */
+const PROJECTS = [
+  ['daemon', '.'],
+  [join('daemon', 'web'), join('daemon', 'web')],
+];
 
 /** A hash over the names and contents of everything that the build reads. */
 function sourcesHash() {
@@ -54,13 +61,16 @@ export async function build(started) {
   // Taken before the compiler reads: a file saved meanwhile makes this build stale, never wrongly fresh.
   const stamp = sourcesHash();
   rmSync(fresh, { recursive: true, force: true });
-  const args = [compiler, '-p', join('daemon', 'tsconfig.json'), '--outDir', fresh, '--noEmitOnError'];
-  // The compiler's messages go to stderr: stdout belongs to the program that starts afterwards.
-  const code = await runToEnd(node, args, { cwd: root, stdio: ['ignore', 2, 2] }, started);
-  if (code !== 0) {
-    rmSync(fresh, { recursive: true, force: true });
-    throw new Error(`the build failed (the compiler ended with ${code}); see its messages above`);
+  for (const [project, to] of PROJECTS) {
+    const args = [compiler, '-p', join(project, 'tsconfig.json'), '--outDir', join(fresh, to), '--noEmitOnError'];
+    // The compiler's messages go to stderr: stdout belongs to the program that starts afterwards.
+    const code = await runToEnd(node, args, { cwd: root, stdio: ['ignore', 2, 2] }, started);
+    if (code !== 0) {
+      rmSync(fresh, { recursive: true, force: true });
+      throw new Error(`the build failed (the compiler ended with ${code}); see its messages above`);
+    }
   }
+  cpSync(join(root, SDK_TYPES), join(fresh, SDK_TYPES));
   if (existsSync(join(root, STATIC))) cpSync(join(root, STATIC), join(fresh, STATIC), { recursive: true });
   writeFileSync(join(fresh, STAMP), stamp);
   rmSync(old, { recursive: true, force: true });
