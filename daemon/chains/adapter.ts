@@ -46,6 +46,33 @@ export interface ChainAdapter {
   close(): Promise<void>;
 }
 
+/**
+ * How a chain takes what leaves the wallet. Nothing here chooses or signs, and `broadcast` sends the bytes as they were
+ * stored. Real chains write transactions in hex, simulated ones in JSON.
+ */
+export interface SpendingSource {
+  /**
+   * Smallest units per 1,000 virtual bytes for a first confirmation within `targetBlocks` (1 to 1,008), between the
+   * chain's floor and ceiling (`utxo/spend/fees.ts`). A source that has no estimate gives the chain's fallback.
+   * Throws `Unavailable` when the source does not answer.
+   */
+  feeRate(targetBlocks: number, signal: AbortSignal): Promise<bigint>;
+
+  /**
+   * A transaction without its witnesses: the bytes that its id is the hash of, which was checked. `blockHash`: of the
+   * block that holds it, null while it is unconfirmed. Throws `Unavailable` when the source does not have it (a pruned
+   * node has no old ones).
+   */
+  transaction(txid: string, blockHash: string | null, signal: AbortSignal): Promise<string>;
+
+  /**
+   * Hands a signed transaction over. Idempotent: one that the source knows already, in its mempool or in a block, is a
+   * success. Throws `Rejected('broadcast.refused', reason)` when the source will not have it, which says nothing about
+   * others that may, and `Unavailable` when the outcome is not known.
+   */
+  broadcast(raw: string, signal: AbortSignal): Promise<void>;
+}
+
 /** The tip of a checkpoint. */
 export function tipOf(checkpoint: Checkpoint): BlockId {
   const tip = checkpoint.at(-1);
