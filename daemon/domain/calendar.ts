@@ -79,7 +79,28 @@ export function endOfDay(day: Day, timeZone: string): number {
   return at;
 }
 
+const MS_PER_DAY = 86_400_000;
+const DAYS_KEPT_MAX = 64;
+/** Two digits of what has two digits; the text of a day is made once, for every answer carries several. */
+const TWO = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
+const dayTexts = new Map<number, string>();
+
+function dayText(day: number): string {
+  let text = dayTexts.get(day);
+  if (text === undefined) {
+    text = new Date(day * MS_PER_DAY).toISOString().slice(0, -'00:00:00.000Z'.length);
+    if (dayTexts.size >= DAYS_KEPT_MAX) dayTexts.clear();
+    dayTexts.set(day, text);
+  }
+  return text;
+}
+
 /** An instant in the contract's form: ISO 8601, UTC, six digits of a second, `Z`. */
 export function toIso(at: number): string {
-  return `${new Date(at).toISOString().slice(0, -1)}000Z`;
+  const day = Math.floor(at / MS_PER_DAY);
+  const ms = at - day * MS_PER_DAY;
+  const seconds = Math.floor(ms / 1_000);
+  const [minute, hour] = [Math.floor(seconds / 60) % 60, Math.floor(seconds / 3_600)];
+  const fraction = String(1_000 + (ms % 1_000)).slice(1);
+  return `${dayText(day)}${TWO[hour]}:${TWO[minute]}:${TWO[seconds % 60]}.${fraction}000Z`;
 }

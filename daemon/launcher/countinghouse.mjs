@@ -9,7 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NODE_MAJOR_MIN, nodeEnvironment, nodeOptions, SIGNALS, usableNodes } from './runtime.mjs';
+import { NODE_MAJOR_MIN, nodeEnvironment, SIGNALS, usableNodes } from './runtime.mjs';
 
 const PARENT_POLL_MS = 250;
 const STOP_TIMEOUT_MS = 20_000;
@@ -65,7 +65,7 @@ function start([node, ...others]) {
         'countinghouse with optional dependencies.',
     );
   }
-  const child = spawn(node, [...nodeOptions, program, ...process.argv.slice(2)], {
+  const child = spawn(node, [program, ...process.argv.slice(2)], {
     env: { ...nodeEnvironment, ...process.env },
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });

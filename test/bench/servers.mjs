@@ -21,7 +21,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { nodeEnvironment, nodeOptions, usableNodes } from '../../daemon/launcher/runtime.mjs';
+import { nodeEnvironment, usableNodes } from '../../daemon/launcher/runtime.mjs';
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
@@ -120,7 +120,7 @@ block_seconds = 0
 `;
 
 /** Starts the daemon of a build on a data directory. `pool` is how many addresses it keeps ready. */
-export function startDaemon(dist, dataDir, pool, nodeFlags = nodeOptions) {
+export function startDaemon(dist, dataDir, pool, nodeFlags = []) {
   const config = join(scratch, `pool-${pool}.toml`);
   writeFileSync(config, `${CONFIG}address_pool = ${pool}\n`);
   const program = join(dist, 'daemon', 'cli.js');

@@ -75,6 +75,11 @@ it('knows the days of months', () => {
 
 it('writes instants with six digits of a second', () => {
   expect(toIso(Date.UTC(2026, 10, 21, 3, 4, 5, 67))).toBe('2026-11-21T03:04:05.067000Z');
+  fc.assert(
+    fc.property(fc.integer({ min: -1e12, max: 4e12 }), (at) => {
+      expect(toIso(at)).toBe(`${new Date(at).toISOString().slice(0, -1)}000Z`);
+    }),
+  );
 });
 
 it('knows time zones', () => {
