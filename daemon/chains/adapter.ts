@@ -66,6 +66,12 @@ export interface SpendingSource {
   transaction(txid: string, blockHash: string | null, signal: AbortSignal): Promise<string>;
 
   /**
+   * What an unconfirmed transaction and its unconfirmed ancestors pay and weigh together, for a child that is to pay
+   * for them (CPFP); null when it is not in the mempool. Throws `Unavailable`.
+   */
+  unconfirmed(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null>;
+
+  /**
    * Hands a signed transaction over. Idempotent: one that the source knows already, in its mempool or in a block, is a
    * success. Throws `Rejected('broadcast.refused', reason)` when the source will not have it, which says nothing about
    * others that may, and `Unavailable` when the outcome is not known.

@@ -71,7 +71,10 @@ export type SpendRequest = {
   chain: ChainId;
   accountNo: number;
   asset: AssetId;
-  /** In the order of the withdrawals. `units` null: everything less the fee, and then it is the only one. */
+  /**
+   * In the order of the withdrawals. `units` null: everything less the fee, and then it is the only one. None at all:
+   * what the anchors are worth comes back to us as change (a cancel, or a child that pays for its parent).
+   */
   payouts: { address: string; script: Uint8Array; units: bigint | null }[];
   /** Outpoints that must be among the inputs: the anchors of what was signed before. */
   anchors: string[];
@@ -80,10 +83,15 @@ export type SpendRequest = {
   change: ChangeTarget;
   /** Smallest units per 1,000 virtual bytes. */
   feeRate: bigint;
-  /** The fee must be at least this, for a replacement (BIP-125 rule 3 and 4). 0 without. */
+  /**
+   * What the transactions that this one replaces pay together, 0 without any. The plan pays at least that and the
+   * relay fee of its own size (BIP-125 rules 3 and 4), and adds only confirmed coins (rule 2).
+   */
   feeMin: bigint;
   /** Above this the plan is refused. */
   feeMax: bigint;
   /** The height of the tip, for the lock time. */
   tipHeight: number;
+  /** Unconfirmed transactions that the anchors come from, when the fee is to be enough for them too (CPFP). */
+  parents?: { fee: bigint; vsize: number };
 };
