@@ -1,0 +1,40 @@
+/** Headers for tests: mined on regtest's rules, where every second nonce will do. */
+import { asNumber, sha256d, writeHeader } from '../../../daemon/chains/utxo/electrum/header.ts';
+import { targetOfBits } from '../../../daemon/chains/utxo/electrum/target.ts';
+
+export const REGTEST_BITS = 0x207fffff;
+/** Regtest's first block, as Bitcoin Core's `chainparams.cpp` makes it. */
+export const REGTEST_GENESIS = writeHeader({
+  version: 1,
+  previous: '00'.repeat(32),
+  merkleRoot: '4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b',
+  timeSeconds: 1_296_688_602,
+  bits: REGTEST_BITS,
+  nonce: 2,
+});
+
+export const hashOf = (header: Uint8Array): string => Buffer.from(sha256d(header)).reverse().toString('hex');
+
+export type Mining = { timeSeconds: number; salt?: number; bits?: number };
+
+/** A header on top of `parent` with as much work as its bits ask for. */
+export function mine(parent: Buffer, { timeSeconds, salt = 0, bits = REGTEST_BITS }: Mining): Buffer {
+  const target = targetOfBits(bits) as bigint;
+  for (let nonce = 0; ; nonce++) {
+    const merkleRoot = salt.toString(16).padStart(64, '0');
+    const header = writeHeader({ version: 4, previous: hashOf(parent), merkleRoot, timeSeconds, bits, nonce });
+    if (asNumber(sha256d(header)) <= target) return header;
+  }
+}
+
+/** A branch of `count` headers on top of `parent`, ten minutes apart. */
+export function branch(parent: Buffer, count: number, salt = 0): Buffer[] {
+  const headers: Buffer[] = [];
+  let previous = parent;
+  for (let i = 0; i < count; i++) {
+    const timeSeconds = previous.readUInt32LE(68) + 600;
+    previous = mine(previous, { timeSeconds, salt });
+    headers.push(previous);
+  }
+  return headers;
+}
