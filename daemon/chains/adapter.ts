@@ -14,6 +14,42 @@ export interface WatchList {
   isOurCoin(outpoint: string): boolean;
 }
 
+/** A script to be watched: its target's id, and the scriptPubKey. */
+export type ListedScript = { id: number; script: Uint8Array };
+
+/** What the store has of a coin: the blocks are those that it was told, null while there is none. */
+export type StoredCoin = {
+  targetId: number;
+  outpoint: string;
+  txid: string;
+  blockHeight: number | null;
+  blockHash: string | null;
+  spentTxid: string | null;
+  spentBlockHeight: number | null;
+  spentBlockHash: string | null;
+};
+
+/**
+ * The same for a source that must name what it looks for. Every method reads an index, and a page of bounded length at
+ * the most; `active` is walked page by page, so that others have a turn in between.
+ */
+export interface ScriptList extends WatchList {
+  /** Another text whenever `active` may have something new; cheap enough to be asked several times a second. */
+  stamp(): string;
+  /**
+   * Pages of the scripts where money is expected, under way or new: open payments, credits and spends that blocks can
+   * still change, the latest addresses given out, and those that come next. A script may come more than once.
+   */
+  active(): Iterable<ListedScript[]>;
+  /** Scripts of whatever age in a fixed order, above an id. */
+  page(after: number, limit: number): ListedScript[];
+  /** Scripts of which a credit or a spend is in this block. */
+  inBlock(hash: string): ListedScript[];
+  /** Every coin that a target ever had. */
+  coinsOf(targetId: number): StoredCoin[];
+  coin(outpoint: string): StoredCoin | undefined;
+}
+
 export interface ChainAdapter {
   readonly network: Network;
   readonly chain: ChainId;

@@ -86,6 +86,10 @@ export const insertAccount = statement((p: Omit<AccountRow, 'id'>) =>
 
 export const allAccounts = statement((_: Nothing) => sqlite.selectFrom('account').selectAll().orderBy('id'));
 
+export const accountsOfChain = statement((p: { chain_key: string }) =>
+  sqlite.selectFrom('account').select('id').where('chain_key', '=', p.chain_key).orderBy('id'),
+);
+
 export const accountById = statement((p: { id: number }) =>
   sqlite.selectFrom('account').selectAll().where('id', '=', p.id),
 );

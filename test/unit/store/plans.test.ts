@@ -3,26 +3,31 @@
  * grows with the number of invoices from end to end, and the partial indexes must be the ones that are used.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as branding from '../../../daemon/store/queries/branding.ts';
 import * as businesses from '../../../daemon/store/queries/businesses.ts';
+import * as clients from '../../../daemon/store/queries/clients.ts';
 import * as credits from '../../../daemon/store/queries/credits.ts';
 import * as effects from '../../../daemon/store/queries/effects.ts';
 import * as invoices from '../../../daemon/store/queries/invoices.ts';
 import * as operator from '../../../daemon/store/queries/operator.ts';
+import * as watch from '../../../daemon/store/queries/watch.ts';
 import { READ, WRITE } from '../../../daemon/store/sandbox-statements.ts';
 import { type Opened, opened } from './opened.ts';
 
 const ALL: [string, { readonly sql: string }][] = [
   businesses,
+  clients,
   credits,
   effects,
   invoices,
   operator,
+  watch,
   READ,
   WRITE,
 ].flatMap((module) => Object.entries(module) as [string, { readonly sql: string }][]);
 
 /** Everything of these may be read, one after the other: businesses and what each has a few of. */
-const SMALL = ['business', 'business_asset', 'account', 'client', 'api_key', 'alert', 'rate_snapshot', 'sandbox_chain'];
+const SMALL = ['brand', 'business', 'business_asset', 'account', 'client', 'api_key', 'alert', 'rate_snapshot', 'sandbox_chain'];
 /** The first reads one row, the last; the other an index that only has what it asks for. */
 const READS_FEW: Record<string, string> = {
   newestInvoice: 'SCAN invoice',
@@ -62,6 +67,7 @@ describe('an index is used', () => {
   it.each([
     ['nextFreeTarget', 'target_pool'],
     ['poolSize', 'target_pool'],
+    ['heldAbove', 'client_invoice_held'],
     ['targetIdByScript', 'sqlite_autoindex_target_1'],
     ['unsettledCredits', 'credit_unsettled'],
     ['unvaluedCredits', 'credit_unvalued'],
@@ -74,6 +80,10 @@ describe('an index is used', () => {
     ['invoicesToCheck', 'invoice_check'],
     ['paymentsToCheck', 'payment_check'],
     ['waitingWebhooks', 'webhook_waiting'],
+    ['scriptsOfOpenPayments', 'payment_check'],
+    ['scriptsOfUnsettledCredits', 'credit_unsettled'],
+    ['scriptsOfPendingSpends', 'credit_spent_pool'],
+    ['scriptsGivenNext', 'target_pool'],
     ['expireIdempotentAnswers', 'idempotency_expiry'],
     ['apiKeyByHash', 'sqlite_autoindex_api_key_1'],
   ])('%s: %s', (name, index) => {

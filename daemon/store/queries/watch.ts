@@ -1,0 +1,85 @@
+/** Statements by which a source that must name its scripts learns which ones: every one of them a bounded page. */
+import { sql } from 'kysely';
+import { sqlite, statement } from '../statement.ts';
+
+const zero = sql.lit(0);
+
+export type ScriptRow = { id: number; script: Uint8Array };
+
+/** Scripts of payments with a deadline to come, in its order; the cursor is the last row of the page before. */
+export const scriptsOfOpenPayments = statement(
+  (p: { chain_key: string; check_at: number; invoice_id: number; limit: number }) =>
+    sqlite
+      .selectFrom('payment')
+      .innerJoin('target', 'target.id', 'payment.target_id')
+      .select(['target.id', 'target.script', 'payment.check_at', 'payment.invoice_id'])
+      .where('payment.chain_key', '=', p.chain_key)
+      .where('payment.check_at', 'is not', null)
+      .where(sql<boolean>`(payment.check_at, payment.invoice_id) > (${p.check_at}, ${p.invoice_id})`)
+      .orderBy('payment.check_at')
+      .orderBy('payment.invoice_id')
+      .limit(p.limit),
+);
+
+/** Scripts of credits that blocks can still change; the cursor is the id of the credit. */
+export const scriptsOfUnsettledCredits = statement((p: { chain_key: string; id: number; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .innerJoin('target', 'target.id', 'credit.target_id')
+    .select(['target.id', 'target.script', 'credit.id as cursor'])
+    .where('credit.chain_key', '=', p.chain_key)
+    .where('credit.settled', '=', zero)
+    .where('credit.gone', '=', zero)
+    .where('credit.id', '>', p.id)
+    .orderBy('credit.id')
+    .limit(p.limit),
+);
+
+/** Scripts of coins whose spend is in no block yet; the cursor is the id of the credit. */
+export const scriptsOfPendingSpends = statement((p: { chain_key: string; id: number; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .innerJoin('target', 'target.id', 'credit.target_id')
+    .select(['target.id', 'target.script', 'credit.id as cursor'])
+    .where('credit.chain_key', '=', p.chain_key)
+    .where('credit.spent_txid', 'is not', null)
+    .where('credit.spent_block_hash', 'is', null)
+    .where('credit.id', '>', p.id)
+    .orderBy('credit.id')
+    .limit(p.limit),
+);
+
+/** The addresses of an account that are given out next. */
+export const scriptsGivenNext = statement((p: { account_id: number; limit: number }) =>
+  sqlite
+    .selectFrom('target')
+    .select(['id', 'script'])
+    .where('account_id', '=', sql<number>`+${p.account_id}`)
+    .where('invoice_id', 'is', null)
+    .where('branch', '=', zero)
+    .orderBy('idx')
+    .limit(p.limit),
+);
+
+/** The newest scripts of a chain that are not waiting in a pool. */
+export const scriptsUsedLately = statement((p: { chain_key: string; limit: number }) =>
+  sqlite
+    .selectFrom('target')
+    .select(['id', 'script'])
+    .where('chain_key', '=', p.chain_key)
+    .where((eb) => eb.or([eb('invoice_id', 'is not', null), eb('branch', '=', 1)]))
+    .where('id', '>', zero)
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+);
+
+/** Scripts of whatever age, by id. */
+export const scriptsAbove = statement((p: { chain_key: string; id: number; limit: number }) =>
+  sqlite
+    .selectFrom('target')
+    .select(['id', 'script'])
+    .where('chain_key', '=', p.chain_key)
+    .where('id', '>', p.id)
+    .orderBy('id')
+    .limit(p.limit),
+);
