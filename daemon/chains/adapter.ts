@@ -53,6 +53,8 @@ export interface ScriptList extends WatchList {
 export interface ChainAdapter {
   readonly network: Network;
   readonly chain: ChainId;
+  /** How it takes what leaves the wallet; absent where nothing can be spent yet. */
+  readonly spending?: SpendingSource;
 
   /** The target of an index, from public keys alone. Throws on an index above 2^31 - 1. */
   deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target>;
