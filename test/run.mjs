@@ -1,14 +1,15 @@
 /**
- * `npm test`: the compiler and the linter, then vitest, then one line that counts the results, as vitest's own report
- * file has them. Fails when a test fails, a file does not load, nothing ran or, with CI=true, anything was skipped that
- * a networked machine could have run. Arguments go on to vitest. Valid on Node 18: it starts everything else with the
- * Node that the product runs on.
+ * `npm test`: the compiler and the linter, the nodes that tests use (test/nodes), then vitest, then one line that counts
+ * the results, as vitest's own report file has them. Fails when a test fails, a file does not load, nothing ran or, with
+ * CI=true, anything was skipped that a networked machine could have run. Arguments go on to vitest. Valid on Node 18: it
+ * starts everything else with the Node that the product runs on.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NODE_MAJOR_MIN, runToEnd, usableNodes } from '../daemon/launcher/runtime.mjs';
+import { installNodes } from './nodes/install.mjs';
 
 /** In the name of a test that CI may skip. */
 const MAY_BE_SKIPPED = 'needs a networked machine';
@@ -45,6 +46,7 @@ function tally(report) {
 }
 
 async function runTests() {
+  await installNodes();
   const folder = mkdtempSync(join(tmpdir(), 'countinghouse-test-'));
   const file = join(folder, 'report.json');
   try {

@@ -3,11 +3,11 @@
  * silent and quick when neither is. It speaks on stderr only: stdout belongs to the program. Valid on Node 18.
  */
 import { readFileSync, rmSync } from 'node:fs';
-import { basename, dirname, join, sep } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, isBuilt } from './build.mjs';
 import { withLock } from './lock.mjs';
-import { pinnedNode, runningNodeSuffices, runToEnd } from './runtime.mjs';
+import { npm, pinnedNode, runningNodeSuffices, runToEnd } from './runtime.mjs';
 
 const PROGRESS_MS = 30_000;
 const INSTALL = ['ci', '--ignore-scripts', '--include=dev'];
@@ -47,15 +47,6 @@ function hasAll(wanted, present) {
     return found.version === version && found.integrity === integrity;
   });
   return agree && Object.keys(present).every((path) => path in wanted);
-}
-
-/** npm itself, on its own Node: the one that runs this line may lie in node_modules, which npm is about to delete. */
-function npm() {
-  const script = process.env.npm_execpath;
-  if (script && basename(script) === 'npm-cli.js') {
-    return { command: process.env.npm_node_execpath ?? process.execPath, first: [script], shell: false };
-  }
-  return { command: 'npm', first: [], shell: process.platform === 'win32' };
 }
 
 async function install(started) {

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -55,6 +55,15 @@ export function usableNodes() {
   const nodes = pinned ? [pinned] : [];
   if (runningNodeSuffices() && process.execPath !== pinned) nodes.push(process.execPath);
   return nodes;
+}
+
+/** npm itself, on its own Node: the one that runs this line may lie in node_modules, which npm is about to delete. */
+export function npm() {
+  const script = process.env.npm_execpath;
+  if (script && basename(script) === 'npm-cli.js') {
+    return { command: process.env.npm_node_execpath ?? process.execPath, first: [script], shell: false };
+  }
+  return { command: 'npm', first: [], shell: process.platform === 'win32' };
 }
 
 /**
