@@ -1,11 +1,12 @@
 /**
- * The businesses, their assets and accounts, in memory: few, read by every request, changed rarely. It is read anew from
- * the store after every commit that touches one of them.
+ * The businesses, their assets, accounts and client IDs, in memory: few, read by every request, changed rarely. It is
+ * read anew from the store after every commit that touches one of them.
  */
 import { ASSETS, type Asset, type AssetId, assetOf, type Network } from '../domain/assets.ts';
 import { type AccountKey, type ChainKey, chainKey } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
 import { type AccountRow, allAccounts, allBusinessAssets, allBusinesses } from '../store/queries/businesses.ts';
+import { liveClients } from '../store/queries/clients.ts';
 import type { Reader } from '../store/store.ts';
 
 export const BUSINESSES_MAX = 100;
@@ -24,8 +25,20 @@ export type Business = {
   enabled: readonly Asset[];
 };
 
+/** A client ID that was not revoked. */
+export type Client = {
+  id: number;
+  publicId: string;
+  businessId: number;
+  /** Whose pages may use it, as browsers name them. */
+  origins: ReadonlySet<string>;
+  /** Which hosts its invoices' URLs may name, with what lies below them. */
+  hosts: readonly string[];
+};
+
 export class Directory {
   #businesses = new Map<number, Business>();
+  #clients = new Map<string, Client>();
   #accounts = new Map<string, Account>();
 
   /** Reads everything anew. */
@@ -50,6 +63,18 @@ export class Directory {
       });
     }
     this.#businesses = businesses;
+    this.#clients = new Map(
+      reader.all(liveClients, {}).map((row) => [
+        row.public_id,
+        {
+          id: row.id,
+          publicId: row.public_id,
+          businessId: row.business_id,
+          origins: new Set(JSON.parse(row.origins) as string[]),
+          hosts: JSON.parse(row.url_hosts) as string[],
+        },
+      ]),
+    );
     this.#accounts = new Map(
       reader.all(allAccounts, {}).map((row) => [`${row.business_id} ${row.chain_key}`, fromRow(row)]),
     );
@@ -63,6 +88,15 @@ export class Directory {
     const business = this.#businesses.get(id);
     assert(business, `no business ${id}`);
     return business;
+  }
+
+  /** The client ID that a request names; undefined when it is unknown or revoked. */
+  client(publicId: string): Client | undefined {
+    return this.#clients.get(publicId);
+  }
+
+  clients(): Client[] {
+    return [...this.#clients.values()];
   }
 
   accounts(): Account[] {

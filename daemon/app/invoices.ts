@@ -18,6 +18,7 @@ import {
 } from '../store/queries/invoices.ts';
 import type { Reader, Tx } from '../store/store.ts';
 import { type App, graceMs } from './app.ts';
+import { noteClient, releaseAddress } from './clients.ts';
 import type { Business } from './directory.ts';
 import { newSlug } from './ids.ts';
 import { hasFundsUnderWay, settleInvoice } from './settle.ts';
@@ -43,6 +44,8 @@ export type NewInvoice = {
   webhookUrl: string | null;
   automaticRedirect: boolean;
   origin: 'merchant' | 'client';
+  /** The number of the client ID that made it, for those of a browser. */
+  clientId?: number;
 };
 
 /** Whether a business makes invoices in this crypto: of the contract's list, and enabled. */
@@ -108,6 +111,7 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
     updated_at: now,
   };
   const { id } = tx.run(insertInvoice, row);
+  if (wanted.clientId !== undefined) noteClient(tx, id, wanted.clientId);
   return { id, ...row, deleted_at: null };
 }
 
@@ -145,6 +149,7 @@ export function deleteInvoice(app: App, invoice: InvoiceRow, tx: Tx): void {
     throw new Rejected('invoice.pending', 'Invoice has a pending payment, cannot be deleted at this time');
   }
   tx.run(setInvoiceDeleted, { id: invoice.id, deleted_at: app.now() });
+  releaseAddress(tx, invoice);
   if (payment && invoice.status === 'unpaid') settleInvoice(app, tx, invoice.id, { decision: 'cancel' });
 }
 

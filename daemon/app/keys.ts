@@ -80,11 +80,18 @@ export function addClient(
     url_hosts: JSON.stringify(urlHosts.slice(0, ORIGINS_MAX)),
     created_at: app.now(),
   });
+  tx.afterCommit(() => app.directory.load(app.store));
   return { id, publicId };
 }
 
 /** Changes the origins or hosts of a client ID. */
-export function changeClient(tx: Tx, row: ClientRow, origins: readonly string[], urlHosts: readonly string[]): void {
+export function changeClient(
+  app: App,
+  tx: Tx,
+  row: ClientRow,
+  origins: readonly string[],
+  urlHosts: readonly string[],
+): void {
   const changed = tx.run(setClient, {
     id: row.id,
     name: row.name,
@@ -92,6 +99,7 @@ export function changeClient(tx: Tx, row: ClientRow, origins: readonly string[],
     url_hosts: JSON.stringify(urlHosts.slice(0, ORIGINS_MAX)),
   });
   if (changed.changes !== 1) throw new Rejected('client.not_found', 'Client ID not found');
+  tx.afterCommit(() => app.directory.load(app.store));
 }
 
 /** An origin exactly as browsers send it: scheme, host and port where it is not the scheme's own. */
@@ -116,6 +124,7 @@ export function endClient(app: App, tx: Tx, id: number): void {
   if (tx.run(revokeClient, { id, revoked_at: app.now() }).changes !== 1) {
     throw new Rejected('client.not_found', 'There is no such client ID, or it was revoked already');
   }
+  tx.afterCommit(() => app.directory.load(app.store));
 }
 
 export class KeyRing {

@@ -13,6 +13,7 @@ import {
 } from '../store/queries/invoices.ts';
 import type { Tx } from '../store/store.ts';
 import { type App, graceMs } from './app.ts';
+import { abandonedAt, holdAddress } from './clients.ts';
 import type { Business } from './directory.ts';
 import { fixedAsset } from './invoices.ts';
 import { takeAddress } from './pool.ts';
@@ -108,6 +109,7 @@ export function requestPayment(
 
   const account = app.directory.account(business, asset.symbol);
   if (!account) throw new Unavailable(`${asset.symbol} has no wallet account yet`, RATE_RETRY_SECONDS);
+  holdAddress(app, tx, invoice);
   const target = takeAddress(app, account, invoice.id, waited, tx);
 
   const deadlineAt = deadlineOf(null, invoice.due_at, quote);
@@ -119,7 +121,7 @@ export function requestPayment(
     address: target.address,
     status: 'pending',
     deadline_at: deadlineAt,
-    check_at: deadlineAt,
+    check_at: Math.min(deadlineAt, abandonedAt(invoice, quote.endsAt) ?? deadlineAt),
     quote_rate: quote.rate.toString(),
     quote_amount: quote.amount.toString(),
     quote_issued_at: quote.issuedAt,

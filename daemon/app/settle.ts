@@ -25,6 +25,7 @@ import {
 } from '../store/queries/invoices.ts';
 import type { Reader, Tx } from '../store/store.ts';
 import { type App, graceMs } from './app.ts';
+import { abandonedAt, releaseAddress } from './clients.ts';
 import { queueWebhook } from './webhooks.ts';
 
 /** Bits of `payment.flags`. */
@@ -87,6 +88,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
       amount: BigInt(invoice.amount),
       tolerance: BigInt(invoice.tolerance),
       deadlineAt: payment.deadline_at,
+      abandonedAt: abandonedAt(invoice, payment.quote_ends_at),
     },
     { graceMs: graceMs(app) },
     credits.map(factOf),
@@ -96,6 +98,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
   writePayment(app, tx, payment, result, marked);
   if (result.invoice !== invoice.status) {
     tx.run(setInvoiceStatus, { id: invoice.id, status: result.invoice, updated_at: app.now() });
+    releaseAddress(tx, invoice);
   }
   for (const effect of result.effects) {
     if (effect.kind === 'paid') queueWebhook(app, tx, invoice);

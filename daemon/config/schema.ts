@@ -122,6 +122,13 @@ export const TREE = {
     address_pool: leaf.whole(ADDRESS_POOL_MIN, ADDRESS_POOL_MAX, 1_000, 'addresses kept ready'),
   },
   webhook: { allow_hosts: leaf.hostPorts(), socks_proxy: leaf.socksProxy() },
+  browser: {
+    reads_per_minute: leaf.whole(1, 60_000, 120, 'reads of the browser API per minute and address'),
+    reads_burst: leaf.whole(1, 10_000, 60, 'reads at once'),
+    creations_per_minute: leaf.whole(1, 6_000, 10, 'invoices made through the browser API per minute and address'),
+    creations_burst: leaf.whole(1, 1_000, 10, 'invoices at once'),
+    open_invoices_max: leaf.whole(1, 100_000, 1_000, 'unpaid invoices with an address, per client ID'),
+  },
   sandbox: { block_seconds: leaf.whole(0, 3_600, 10, 'seconds; 0 = only when asked') },
   rates: { sources: leaf.choices(RATE_SOURCES), spread_percent: leaf.percent(20, 0) },
   operator: { port: leaf.whole(0, 65_535, 0, '0 = any free one'), socket: leaf.path('a unix socket') },

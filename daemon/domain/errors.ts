@@ -27,6 +27,14 @@ export class Unavailable extends Error {
   }
 }
 
+/** A limit is reached that others share: the same request may succeed once they have let go. */
+export class TooMany extends Unavailable {
+  constructor(message: string, retryAfterSeconds: number) {
+    super(message, retryAfterSeconds);
+    this.name = 'TooMany';
+  }
+}
+
 const ALERT_RETRY_SECONDS = 60;
 
 /** What the operator has to look at: a chain's source answers, but what it says cannot be taken over. */

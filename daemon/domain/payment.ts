@@ -41,6 +41,11 @@ export type Terms = {
   tolerance: bigint;
   /** The later of due date and quote end: from here on an unfunded payment is overdue. Milliseconds since 1970. */
   deadlineAt: number;
+  /**
+   * From when on the invoice is canceled if nothing at all came for it, also before its deadline; null or absent: never.
+   * For invoices that anybody could make. Milliseconds since 1970.
+   */
+  abandonedAt?: number | null;
 };
 
 /** The time after the deadline in which late money still counts. */
@@ -119,6 +124,7 @@ export function settle(
 ): Settlement {
   const needed = amountNeeded(terms);
   const graceEndsAt = terms.deadlineAt + graceMs;
+  const abandonedAt = terms.abandonedAt ?? Number.POSITIVE_INFINITY;
   const counted = new Set(credits.filter((credit) => countsFor(credit, terms, graceEndsAt)));
   const sums = sum(counted);
 
@@ -134,6 +140,8 @@ export function settle(
     } else if (decision === 'cancel') {
       invoice = 'canceled';
     } else if (syncedAt >= graceEndsAt && sums.seenValue < needed && sums.allConfirmed && sums.allValued) {
+      invoice = 'canceled';
+    } else if (counted.size === 0 && syncedAt >= abandonedAt) {
       invoice = 'canceled';
     }
   } else if (invoice === 'paid' && !terms.markedPaid) {
@@ -153,6 +161,11 @@ export function settle(
     if (claim !== null && claim !== credit.claim) effects.push({ kind: 'claim', credit: credit.id, claim });
   }
 
+  const checks = [
+    ...(payment === 'pending' ? [terms.deadlineAt] : []),
+    graceEndsAt,
+    ...(counted.size === 0 ? [abandonedAt] : []),
+  ];
   // what a canceled invoice had is the inbox's from the same moment on
   const { received, confirmed, seenValue, confirmedValue } =
     invoice === 'canceled' ? sum(credits.filter(({ claim }) => claim === 'invoice')) : sums;
@@ -168,7 +181,7 @@ export function settle(
     overpaid: seenValue > terms.amount + terms.tolerance,
     late: [...counted].some((credit) => credit.firstSeenAt > terms.deadlineAt),
     effects,
-    checkAt: nextCheck(invoice, payment, terms.deadlineAt, graceEndsAt, syncedAt),
+    checkAt: invoice === 'unpaid' ? nextCheck(syncedAt, checks) : null,
   };
 }
 
@@ -194,14 +207,8 @@ function claimFor(
   return before === 'unpaid' && counted ? 'short' : 'late';
 }
 
-function nextCheck(
-  invoice: InvoiceStatus,
-  payment: PaymentStatus,
-  deadlineAt: number,
-  graceEndsAt: number,
-  syncedAt: number,
-): number | null {
-  if (invoice !== 'unpaid') return null;
-  if (payment === 'pending' && syncedAt < deadlineAt) return deadlineAt;
-  return syncedAt < graceEndsAt ? graceEndsAt : null;
+/** The first of these times that no sync has reached, or null. */
+function nextCheck(syncedAt: number, times: readonly number[]): number | null {
+  const next = Math.min(...times.filter((time) => time > syncedAt));
+  return Number.isFinite(next) ? next : null;
 }

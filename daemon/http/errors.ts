@@ -1,6 +1,6 @@
 /** Errors as the contract spells them. Each endpoint may choose its own shape; this is what the others answer. */
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { Rejected, Unavailable } from '../domain/errors.ts';
+import { Rejected, TooMany, Unavailable } from '../domain/errors.ts';
 import type { Log } from '../log.ts';
 
 type Shape = { status: number; body: (error: Rejected) => Record<string, unknown> };
@@ -59,7 +59,8 @@ export function errorHandler(log: Log) {
     }
     if (error instanceof Unavailable) {
       if (error.cause !== undefined) log.error({ error: error.cause, path: request.path }, 'a request was not served');
-      response.status(503).set('Retry-After', String(error.retryAfterSeconds)).json({ message: error.message });
+      response.status(error instanceof TooMany ? 429 : 503).set('Retry-After', String(error.retryAfterSeconds));
+      response.json({ message: error.message });
       return;
     }
     const status = statusOf(error);

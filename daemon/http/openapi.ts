@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { App } from '../app/app.ts';
 import type { Business } from '../app/directory.ts';
 import { ASSETS } from '../domain/assets.ts';
+import { clientPaths, clientSchemas, type Kit } from './client/openapi.ts';
 import { SANDBOX_SCHEMAS } from './merchant/sandbox.ts';
 import { balanceSchema, createInvoiceSchema, requestPaymentSchema } from './merchant/schemas.ts';
 
@@ -246,16 +247,21 @@ function otherPaths(): Record<string, Json> {
   return paths;
 }
 
+const KIT: Kit = { fromZod, object, ref, answer, inPath };
+
 /** The description that is served at `/api/v1/openapi.json`. */
 export function openApi(app: App): Json {
   return {
     openapi: '3.1.0',
     info: { title: 'Countinghouse', version: 'v1', description: 'Cryptocurrency invoices for one merchant.' },
     servers: [{ url: '/api/v1' }],
-    paths: { ...invoicePaths(app), ...otherPaths() },
+    paths: { ...invoicePaths(app), ...otherPaths(), ...clientPaths(app, KIT) },
     components: {
-      schemas: SCHEMAS,
-      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'MB-API-KEY' } },
+      schemas: { ...SCHEMAS, ...clientSchemas(SCHEMAS, KIT) },
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'MB-API-KEY' },
+        clientId: { type: 'apiKey', in: 'header', name: 'MB-CLIENT-ID' },
+      },
     },
   };
 }

@@ -6,6 +6,7 @@ import type { App } from '../app/app.ts';
 import type { SandboxControls } from '../app/sandbox.ts';
 import { Rejected } from '../domain/errors.ts';
 import { sdkRouter } from './assets/sdk.ts';
+import { clientRouter } from './client/router.ts';
 import { errorHandler, notFound, onlyMethods } from './errors.ts';
 import { merchantRouter } from './merchant/router.ts';
 import { sandboxRouter } from './merchant/sandbox.ts';
@@ -32,6 +33,7 @@ export function publicApp(app: App, sandbox: SandboxControls | null): Express {
   });
   server.use(`${API}/merchant`, merchantRouter(app));
   server.use(`${API}/merchant/sandbox`, sandboxRouter(app, sandbox));
+  server.use(`${API}/sdk`, clientRouter(app));
   const description = JSON.stringify(openApi(app));
   server
     .route(`${API}/openapi.json`)

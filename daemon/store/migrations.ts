@@ -10,6 +10,7 @@ import { FIRST } from './migrations/0001-first.ts';
 import { WITHDRAWALS } from './migrations/0002-withdrawals.ts';
 import { BRANDING } from './migrations/0003-branding.ts';
 import { APPLIANCE } from './migrations/0004-appliance.ts';
+import { CLIENTS } from './migrations/0005-clients.ts';
 
 const migration = (statements: readonly string[]): Migration => ({
   async up(db: Kysely<unknown>): Promise<void> {
@@ -22,6 +23,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0002-withdrawals': migration(WITHDRAWALS),
   '0003-branding': migration(BRANDING),
   '0004-appliance': migration(APPLIANCE),
+  '0005-clients': migration(CLIENTS),
 };
 
 /** Applies what is missing, each migration in a transaction of its own. Throws `Rejected('store.newer')`. */

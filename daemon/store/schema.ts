@@ -99,6 +99,12 @@ export type Schema = {
     created_at: number;
     updated_at: number;
   };
+  client_invoice: {
+    invoice_id: number;
+    client_id: number;
+    /** 1 while the invoice is unpaid and has an address: what the cap of its client ID counts. */
+    holds: number;
+  };
   past_quote: { invoice_id: number; issued_at: number; ends_at: number; rate: string };
   credit: {
     id: Generated<number>;

@@ -8,6 +8,7 @@ import { FIRST } from '../../daemon/store/migrations/0001-first.ts';
 import { WITHDRAWALS } from '../../daemon/store/migrations/0002-withdrawals.ts';
 import { BRANDING } from '../../daemon/store/migrations/0003-branding.ts';
 import { APPLIANCE } from '../../daemon/store/migrations/0004-appliance.ts';
+import { CLIENTS } from '../../daemon/store/migrations/0005-clients.ts';
 import { type Fixture, makeFixture, restore, Service } from './fixture.ts';
 
 /**
@@ -21,6 +22,7 @@ const FROZEN: readonly [name: string, statements: readonly string[], sha256: str
   ['0002-withdrawals', WITHDRAWALS, 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
   ['0003-branding', BRANDING, 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
   ['0004-appliance', APPLIANCE, 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
+  ['0005-clients', CLIENTS, 'c06b63fad770e391e579370786153ad1fbc9ea154661461d80f9cfdb278995e0'],
 ];
 
 describe('a migration that was released is never edited', () => {

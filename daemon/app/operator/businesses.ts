@@ -6,6 +6,7 @@ import { allClients, type ClientRow } from '../../store/queries/businesses.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { addBusiness, type NewBusiness } from '../businesses.ts';
+import { hostsOf } from '../clients.ts';
 import type { Business } from '../directory.ts';
 import { addApiKey, addClient, changeClient, type Scope } from '../keys.ts';
 
@@ -56,9 +57,7 @@ async function checkAccounts(
 export function openClient(app: App, tx: Tx, business: Pick<Business, 'id' | 'network'>, client: NewClient): number {
   needOrigins(business.network, client.origins);
   // an origin that is none is refused by addClient
-  const hosts =
-    client.hosts?.map(checkHost) ??
-    client.origins.filter((text) => URL.canParse(text)).map((text) => new URL(text).hostname);
+  const hosts = client.hosts?.map(checkHost) ?? hostsOf(client.origins);
   return addClient(app, tx, business.id, client.name, [...new Set(client.origins)], [...new Set(hosts)]).id;
 }
 
@@ -72,7 +71,7 @@ export function reviseClient(
   const origins = change.origins ?? (JSON.parse(row.origins) as string[]);
   const hosts = change.hosts?.map(checkHost) ?? (JSON.parse(row.url_hosts) as string[]);
   needOrigins(app.directory.business(row.business_id).network, origins);
-  changeClient(tx, row, [...new Set(origins)], [...new Set(hosts)]);
+  changeClient(app, tx, row, [...new Set(origins)], [...new Set(hosts)]);
   return clientOf(tx, row.id);
 }
 

@@ -50,7 +50,7 @@ const amount = z
     override: { oneOf: [{ type: 'number' }, { type: 'string', pattern: '^\\d+(\\.\\d+)?$' }] },
   });
 
-const url = (field: string) =>
+export const url = (field: string) =>
   z
     .string(`The ${field} must be a string.`)
     .max(URL_CHARACTERS_MAX, `The ${field} may not be longer than ${URL_CHARACTERS_MAX} characters.`)

@@ -110,77 +110,79 @@ function pauseMs(begun: number, usual = INTERVAL_MS, retryAfter = 0): number {
   return jittered(Date.now() - begun < SLOW_AFTER_MS ? interval : Math.max(interval, SLOW_INTERVAL_MS));
 }
 
-function poll<T>(
+/** The polling, told to a promise that it settles. */
+function startPolling<T>(
   read: () => Promise<T>,
   isEnd: (value: T) => boolean,
-  { onUpdate, signal, interval, wake }: PollingOptions<T> = {},
-): Promise<T> {
+  { onUpdate, signal, interval, wake }: PollingOptions<T>,
+  resolve: (value: T) => void,
+  reject: (error: Error) => void,
+): void {
   const begun = Date.now();
   const page = typeof document === 'undefined' ? undefined : document;
-  const done = new Promise<T>((resolve, reject) => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let asking = false;
-    /** Somebody wants an answer that is newer than the one under way. */
-    let again = false;
-    let over = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let asking = false;
+  /** Somebody wants an answer that is newer than the one under way. */
+  let again = false;
+  let over = false;
 
-    function end(): void {
-      over = true;
-      clearTimeout(timer);
-      page?.removeEventListener('visibilitychange', shown);
-      signal?.removeEventListener('abort', abort);
-    }
-    function abort(): void {
+  function end(): void {
+    over = true;
+    clearTimeout(timer);
+    page?.removeEventListener('visibilitychange', shown);
+    signal?.removeEventListener('abort', abort);
+  }
+  function abort(): void {
+    end();
+    reject(aborted());
+  }
+  function answered(value: T): void {
+    if (over) return;
+    tell(onUpdate, value);
+    if (!isEnd(value)) {
+      next();
+    } else {
       end();
-      reject(aborted());
+      resolve(value);
     }
-    function answered(value: T): void {
-      if (over) return;
-      tell(onUpdate, value);
-      if (!isEnd(value)) {
-        next();
-      } else {
-        end();
-        resolve(value);
-      }
+  }
+  function failed(error: Sdk.SdkError): void {
+    if (over) return;
+    if (mayRetry(error)) {
+      next(error.details?.retryAfter);
+    } else {
+      end();
+      reject(error);
     }
-    function failed(error: Sdk.SdkError): void {
-      if (over) return;
-      if (mayRetry(error)) {
-        next(error.details?.retryAfter);
-      } else {
-        end();
-        reject(error);
-      }
-    }
-    function next(retryAfter?: number): void {
-      asking = false;
-      // the listener may have ended it, and a hidden page waits for being shown
-      if (over || page?.hidden) return;
-      if (again && !retryAfter) step();
-      else timer = setTimeout(step, pauseMs(begun, interval, retryAfter));
-    }
-    function step(): void {
-      clearTimeout(timer);
-      again = asking;
-      if (over || asking || page?.hidden) return;
-      asking = true;
-      read().then(answered, failed);
-    }
-    function shown(): void {
-      if (page?.hidden) clearTimeout(timer);
-      else step();
-    }
+  }
+  function next(retryAfter?: number): void {
+    asking = false;
+    // the listener may have ended it, and a hidden page waits for being shown
+    if (over || page?.hidden) return;
+    if (again && !retryAfter) step();
+    else timer = setTimeout(step, pauseMs(begun, interval, retryAfter));
+  }
+  function step(): void {
+    clearTimeout(timer);
+    again = asking;
+    if (over || asking || page?.hidden) return;
+    asking = true;
+    read().then(answered, failed);
+  }
+  function shown(): void {
+    if (page?.hidden) clearTimeout(timer);
+    else step();
+  }
 
-    if (signal?.aborted) {
-      abort();
-      return;
-    }
-    signal?.addEventListener('abort', abort);
-    page?.addEventListener('visibilitychange', shown);
-    wake?.(step);
-    step();
-  });
+  signal?.addEventListener('abort', abort);
+  page?.addEventListener('visibilitychange', shown);
+  wake?.(step);
+  if (signal?.aborted) abort();
+  else step();
+}
+
+function poll<T>(read: () => Promise<T>, isEnd: (value: T) => boolean, options: PollingOptions<T> = {}): Promise<T> {
+  const done = new Promise<T>((resolve, reject) => startPolling(read, isEnd, options, resolve, reject));
   // whoever only listens to onUpdate has no use for the promise: it must not complain that nobody caught it
   done.catch(() => {});
   return done;

@@ -1,0 +1,119 @@
+/** The browser API's part of the description. Answers that the merchant API gives too are described once, there. */
+import type { z } from 'zod';
+import type { App } from '../../app/app.ts';
+import type { Business, Client } from '../../app/directory.ts';
+import { requestPaymentSchema } from '../merchant/schemas.ts';
+import { clientInvoiceSchema } from './schemas.ts';
+
+type Json = Record<string, unknown>;
+
+/** What the description's own module has for making its parts. */
+export type Kit = {
+  fromZod: (schema: z.ZodType) => Json;
+  object: (properties: Record<string, Json>, optional?: string[]) => Json;
+  ref: (name: string) => Json;
+  answer: (description: string, schema: string) => Json;
+  inPath: (name: string, description: string) => Json;
+};
+
+/** Stand-ins whose only use is that the schemas made for a client ID can be described without one. */
+const ANY_BUSINESS = { timeZone: 'UTC', enabled: [] } as unknown as Business;
+const ANY_CLIENT = { hosts: [], origins: new Set() } as unknown as Client;
+
+/** The schemas of answers that only the browser API gives. `shared`: those of the merchant API, by name. */
+export function clientSchemas(shared: Record<string, Json>, { object, ref }: Kit): Record<string, Json> {
+  const payment = shared.Payment as { properties: Record<string, Json> };
+  const invoice = shared.Invoice as { properties: Record<string, Json> };
+  const orNull = (type: string): Json => ({ type: [type, 'null'] });
+  const url: Json = { type: ['string', 'null'], format: 'uri' };
+  return {
+    PayersPayment: object(payment.properties, ['address']),
+    PayersInvoice: object(
+      {
+        ...invoice.properties,
+        close_url: url,
+        redirect_url: url,
+        automatic_redirect: { type: 'boolean' },
+        payment: ref('PayersPayment'),
+      },
+      ['payment'],
+    ),
+    InvoiceStatus: object({
+      status: { type: 'string', enum: ['unpaid', 'paid', 'canceled'] },
+      payment_status: { enum: ['pending', 'paid', 'overdue', null] },
+      received: orNull('string'),
+      remaining: orNull('string'),
+      confirmations: orNull('integer'),
+      required_confirmations: orNull('integer'),
+    }),
+    RatesByCrypto: {
+      type: 'object',
+      additionalProperties: object({ usd: { type: 'number' }, eur: { type: 'number' }, gbp: { type: 'number' } }, [
+        'usd',
+        'eur',
+        'gbp',
+      ]),
+    },
+  };
+}
+
+/** The paths of the browser API. */
+export function clientPaths(app: App, { fromZod, answer, inPath }: Kit): Record<string, Json> {
+  const refusals = {
+    401: answer('The client ID is absent, unknown or revoked', 'Message'),
+    403: answer('The client ID does not allow the page’s origin', 'Message'),
+    429: answer('Too many requests from this address, or open invoices of this client ID', 'Message'),
+  };
+  const unavailable = answer('A rate or a chain is not available: try again after Retry-After seconds', 'Message');
+  const wrong = answer('A field is wrong; only the first is told', 'Validation');
+  const missing = answer('Invoice not found', 'Error');
+  const operation = (summary: string, answers: Record<string, Json>, body?: Json): Json => ({
+    summary: `Browser: ${summary}`,
+    security: [{ clientId: [] }],
+    ...(body ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    responses: {
+      ...answers,
+      ...refusals,
+      ...(body
+        ? {
+            413: answer('The body is over 64 KiB', 'Message'),
+            415: answer('The body is not application/json', 'Message'),
+          }
+        : {}),
+    },
+  });
+  const slug = [inPath('slug', 'The slug of an invoice of the client ID’s business')];
+  return {
+    '/sdk/cryptos': { get: operation('list cryptos', { 200: answer('What the business takes', 'Cryptos') }) },
+    '/sdk/rates': { get: operation('get rates', { 200: answer('The worth of one coin each', 'RatesByCrypto') }) },
+    '/sdk/invoice': {
+      post: operation(
+        'createInvoice',
+        { 201: answer('Created', 'CreatedInvoice'), 422: wrong, 503: unavailable },
+        fromZod(clientInvoiceSchema(app, ANY_BUSINESS, ANY_CLIENT)),
+      ),
+    },
+    '/sdk/invoice/{slug}': {
+      parameters: slug,
+      get: operation('getInvoice', { 200: answer('The invoice', 'PayersInvoice'), 404: missing }),
+    },
+    '/sdk/invoice/status/{slug}': {
+      parameters: slug,
+      get: operation('getInvoiceStatus', { 200: answer('How it stands', 'InvoiceStatus'), 404: missing }),
+    },
+    '/sdk/invoice/rp/{slug}': {
+      parameters: slug,
+      post: operation(
+        'requestPayment',
+        {
+          201: answer('The payment', 'PayersPayment'),
+          400: answer('Already requested, not unpaid, or crypto missing', 'Message'),
+          404: missing,
+          422: wrong,
+          503: unavailable,
+        },
+        fromZod(requestPaymentSchema),
+      ),
+    },
+  };
+}

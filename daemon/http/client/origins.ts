@@ -1,0 +1,53 @@
+/**
+ * Which pages may call the browser API (CORS, the Fetch standard). A preflight names no client ID, so it is answered for
+ * every origin that some client ID allows; the request itself is answered for those of its own client ID alone.
+ *
+ * Invariant: an answer can be read by a page only if some client ID allows its origin and, once a valid one is named,
+ * only if that one does. No answer depends on cookies.
+ */
+import type { NextFunction, Request, Response } from 'express';
+import type { App } from '../../app/app.ts';
+import { allowsOrigin } from '../../app/clients.ts';
+import type { Client } from '../../app/directory.ts';
+
+const PREFLIGHT_SECONDS = 3_600;
+const METHODS = 'GET, HEAD, POST';
+const HEADERS = 'MB-CLIENT-ID, Accept, Content-Type';
+
+const ALLOW = 'Access-Control-Allow-Origin';
+
+/** Answers a request from a page that may not ask. Such a page cannot read the words; its developer can. */
+export function refuseOrigin(response: Response): void {
+  response.removeHeader(ALLOW);
+  response.status(403).json({ message: 'Origin not allowed' });
+}
+
+/** Whether a request's client ID may be used from where it comes. Only browsers send an origin, and they always do. */
+export function mayUse(app: App, client: Client, { headers }: Request): boolean {
+  return headers.origin === undefined || allowsOrigin(app, client, headers.origin);
+}
+
+/** Middleware that answers preflights, and says of every other answer which page may read it. */
+export function crossOrigin(app: App) {
+  return (request: Request, response: Response, next: NextFunction): void => {
+    const { origin } = request.headers;
+    response.vary('Origin');
+    const known = origin !== undefined && app.directory.clients().some((client) => allowsOrigin(app, client, origin));
+    if (known) {
+      response.set({ [ALLOW]: origin, 'Access-Control-Expose-Headers': 'Retry-After' });
+    }
+    const preflight = request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
+    if (!preflight || origin === undefined) {
+      next();
+    } else if (!known) {
+      refuseOrigin(response);
+    } else {
+      response.set({
+        'Access-Control-Allow-Methods': METHODS,
+        'Access-Control-Allow-Headers': HEADERS,
+        'Access-Control-Max-Age': String(PREFLIGHT_SECONDS),
+      });
+      response.status(204).end();
+    }
+  };
+}

@@ -1,0 +1,49 @@
+/** The browser API's answers: what a payer may see of an invoice, and nothing that is the shop's alone. */
+import type { App } from '../../app/app.ts';
+import type { Business } from '../../app/directory.ts';
+import type { InvoiceView, PaymentView } from '../../app/views.ts';
+import { formatUnits } from '../../domain/money.ts';
+import type { InvoiceRow } from '../../store/queries/invoices.ts';
+import { exactNumber } from '../json.ts';
+import { presentInvoice, presentPayment } from '../merchant/present.ts';
+
+/** The payment resource; without the address where nothing may be sent to it, because its price no longer holds. */
+export function presentPayersPayment(invoice: InvoiceRow, payment: PaymentView) {
+  const { address, ...rest } = presentPayment(invoice, payment);
+  const withheld = invoice.status === 'canceled' || payment.quoteEnded;
+  return withheld ? rest : { ...rest, address };
+}
+
+/** The answer of getInvoice. The notification's URL is between the shop and this service. */
+export function presentPayersInvoice(app: App, found: InvoiceView) {
+  const { invoice, payment } = found;
+  const { payment: _, ...rest } = presentInvoice(app, found);
+  return {
+    ...rest,
+    close_url: invoice.close_url,
+    redirect_url: invoice.redirect_url,
+    automatic_redirect: invoice.automatic_redirect === 1,
+    ...(payment ? { payment: presentPayersPayment(invoice, payment) } : {}),
+  };
+}
+
+/** The answer of getInvoiceStatus: always the same fields, null where there is no payment yet. */
+export function presentStatus({ invoice, payment }: InvoiceView) {
+  return {
+    status: invoice.status,
+    payment_status: payment?.row.status ?? null,
+    received: payment ? formatUnits(payment.received, payment.asset) : null,
+    remaining: payment ? formatUnits(payment.remaining, payment.asset) : null,
+    confirmations: payment?.confirmations ?? null,
+    required_confirmations: payment?.required ?? null,
+  };
+}
+
+/** What one coin of each enabled crypto is worth, as exact numbers. What has no rate now is left out. */
+export function presentRates(app: App, business: Business) {
+  const entries = business.enabled.map(({ symbol }) => {
+    const known = Object.entries(app.rates.shownKnown(business.network, symbol, app.now()));
+    return [symbol, Object.fromEntries(known.map(([fiat, decimal]) => [fiat, exactNumber(decimal)]))] as const;
+  });
+  return Object.fromEntries(entries.filter(([, rates]) => Object.keys(rates).length > 0));
+}

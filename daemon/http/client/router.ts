@@ -1,0 +1,112 @@
+/**
+ * The browser API: a part of the merchant API's operations, for pages that hold a public client ID. Whoever calls it is a
+ * payer or anybody else, so invoices are named by their slug alone, and a slug that does not exist, one of another
+ * business and the record's own id are answered alike.
+ */
+import { type Request, type RequestHandler, Router } from 'express';
+import type { App } from '../../app/app.ts';
+import type { Client } from '../../app/directory.ts';
+import { createInvoice, findInvoiceOf } from '../../app/invoices.ts';
+import { requestPayment } from '../../app/payments.ts';
+import { withAddress } from '../../app/pool.ts';
+import { readInvoice, view } from '../../app/views.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { jsonBody } from '../body.ts';
+import { onlyMethods } from '../errors.ts';
+import { presentCreated } from '../merchant/present.ts';
+import { check, dueAt, fiatAmount, requestPaymentSchema } from '../merchant/schemas.ts';
+import { type Caller, callerOf, identify, limit } from './gate.ts';
+import { crossOrigin } from './origins.ts';
+import { presentPayersInvoice, presentPayersPayment, presentRates, presentStatus } from './present.ts';
+import { clientInvoiceSchema } from './schemas.ts';
+
+const SLUG = /^[A-Za-z0-9]{12}$/;
+
+/** The slug of the path. Throws like an invoice that does not exist. */
+function slugOf(request: Request): string {
+  const { slug } = request.params;
+  if (typeof slug !== 'string' || !SLUG.test(slug)) throw new Rejected('invoice.not_found', 'Invoice not found');
+  return slug;
+}
+
+/** Mounted at `{sdk_base_url}`. */
+export function clientRouter(app: App): Router {
+  const router = Router();
+  const { readsPerMinute, readsBurst, creationsPerMinute, creationsBurst } = app.config.browser;
+  const known = identify(app);
+  const reading = [limit(app, readsPerMinute, readsBurst), known];
+  const writing = () => [limit(app, creationsPerMinute, creationsBurst), known, ...jsonBody];
+
+  router.use(crossOrigin(app));
+  router.route('/cryptos').get(reading, cryptos).all(onlyMethods('GET'));
+  router.route('/rates').get(reading, rates(app)).all(onlyMethods('GET'));
+  router.route('/invoice').post(writing(), create(app)).all(onlyMethods('POST'));
+  router.route('/invoice/rp/:slug').post(writing(), request(app)).all(onlyMethods('POST'));
+  router.route('/invoice/status/:slug').get(reading, status(app)).all(onlyMethods('GET'));
+  router.route('/invoice/:slug').get(reading, get(app)).all(onlyMethods('GET'));
+  return router;
+}
+
+const cryptos: RequestHandler = (_request, response) => {
+  response.json(callerOf(response).business.enabled.map(({ id, name, symbol }) => ({ id, name, symbol })));
+};
+
+function rates(app: App): RequestHandler {
+  return (_request, response) => {
+    response.json(presentRates(app, callerOf(response).business));
+  };
+}
+
+function create(app: App): RequestHandler {
+  // a client ID that is changed, and a business that is, is another object
+  const schemas = new WeakMap<Client, ReturnType<typeof clientInvoiceSchema>>();
+  const schemaFor = ({ client, business }: Caller): ReturnType<typeof clientInvoiceSchema> => {
+    const made = schemas.get(client) ?? clientInvoiceSchema(app, business, client);
+    schemas.set(client, made);
+    return made;
+  };
+  return async (req, response) => {
+    const caller = callerOf(response);
+    const body = check(schemaFor(caller), req.body);
+    const wanted = {
+      amount: fiatAmount(body),
+      currency: body.currency,
+      crypto: body.crypto,
+      dueAt: dueAt(body, caller.business),
+      closeUrl: body.close_url ?? null,
+      redirectUrl: body.redirect_url ?? null,
+      webhookUrl: body.webhook_url ?? null,
+      automaticRedirect: body.automatic_redirect,
+      origin: 'client',
+      clientId: caller.client.id,
+    } as const;
+    const invoice = await app.store.write((tx) => createInvoice(app, caller.business, wanted, tx));
+    response.status(201).json(presentCreated(app, invoice));
+  };
+}
+
+function request(app: App): RequestHandler {
+  return async (req, response) => {
+    const { business } = callerOf(response);
+    const slug = slugOf(req);
+    const choice = () => check(requestPaymentSchema, req.body).crypto;
+    const body = await withAddress(app, (tx, waited) => {
+      const invoice = findInvoiceOf(tx, business, slug);
+      const row = requestPayment(app, business, invoice, choice, tx, waited);
+      return presentPayersPayment(invoice, view(app, business, invoice, row).payment!);
+    });
+    response.status(201).json(body);
+  };
+}
+
+function get(app: App): RequestHandler {
+  return async (req, response) => {
+    response.json(presentPayersInvoice(app, await readInvoice(app, callerOf(response).business, slugOf(req))));
+  };
+}
+
+function status(app: App): RequestHandler {
+  return async (req, response) => {
+    response.json(presentStatus(await readInvoice(app, callerOf(response).business, slugOf(req))));
+  };
+}

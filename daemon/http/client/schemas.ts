@@ -1,0 +1,55 @@
+/**
+ * What the browser API's requests may hold: as the merchant API's, in the order of the browser client's own table, with
+ * what a stranger may not choose taken away. Anybody can send these: a URL leads only where the client ID allows.
+ */
+
+import { z } from 'zod';
+import type { App } from '../../app/app.ts';
+import { allowsHost } from '../../app/clients.ts';
+import type { Business, Client } from '../../app/directory.ts';
+import { compareDays, dayOf, parseDay } from '../../domain/calendar.ts';
+import { createInvoiceSchema, url } from '../merchant/schemas.ts';
+
+const DUE_DAYS_MAX = 90;
+const MS_PER_DAY = 86_400_000;
+const URL_CHARACTERS_MAX = 2_048;
+
+/** The body of createInvoice, for one client ID. */
+export function clientInvoiceSchema(app: App, business: Business, client: Client) {
+  const { amount, currency, crypto, due_date, close_url, webhook_url, automatic_redirect } = createInvoiceSchema(
+    app,
+    business,
+  ).shape;
+  const allowed = (field: string) => (text: string | null | undefined, context: z.RefinementCtx) => {
+    if (text == null || !URL.canParse(text)) return;
+    if (allowsHost(app, client, text)) return;
+    context.addIssue({ code: 'custom', message: `The ${field} leads to a host that this client ID does not allow.` });
+  };
+  const link = { override: { type: 'string', format: 'uri', maxLength: URL_CHARACTERS_MAX } };
+  return z.object({
+    amount,
+    currency,
+    crypto,
+    due_date: due_date
+      .superRefine((text, context) => {
+        const day = text == null ? null : parseDay(text);
+        const last = dayOf(app.now() + DUE_DAYS_MAX * MS_PER_DAY, business.timeZone);
+        if (!day || compareDays(day, last) <= 0) return;
+        context.addIssue({ code: 'custom', message: `The due date may be at most ${DUE_DAYS_MAX} days from today.` });
+      })
+      .meta({
+        description: `Today or later, at most ${DUE_DAYS_MAX} days from today.`,
+        override: { type: 'string', pattern: '^\\d{1,2}/\\d{1,2}/\\d{4}$', examples: ['12/31/2030'] },
+      }),
+    close_url: close_url.superRefine(allowed('close url')).meta(link),
+    redirect_url: url('redirect url').superRefine(allowed('redirect url')).meta(link),
+    automatic_redirect,
+    webhook_url: webhook_url
+      .superRefine((text, context) => {
+        if (text == null || !URL.canParse(text) || new URL(text).protocol === 'https:') return;
+        context.addIssue({ code: 'custom', message: 'The webhook url must be a valid https URL.' });
+      })
+      .superRefine(allowed('webhook url'))
+      .meta(link),
+  });
+}

@@ -1,0 +1,6 @@
+/** Which client ID made an invoice. See `../schema.ts` for what the columns mean. */
+export const CLIENTS: readonly string[] = [
+  `CREATE TABLE client_invoice (
+    invoice_id INTEGER PRIMARY KEY, client_id INTEGER NOT NULL, holds INTEGER NOT NULL) STRICT`,
+  `CREATE INDEX client_invoice_held ON client_invoice (client_id) WHERE holds = 1`,
+];
