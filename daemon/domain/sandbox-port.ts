@@ -22,7 +22,7 @@ export type SandboxTransaction = {
   /** Ascending: a transaction's parents always have lower ids. */
   id: number;
   txid: string;
-  /** Hex of a real transaction, JSON of a simulated one; null once it is buried deep. */
+  /** Hex of a real transaction, JSON of a simulated one; null once a simulated one is buried deep. */
   raw: string | null;
   /** The outpoints that it spends, "txid:n". */
   inputs: string[];

@@ -65,6 +65,17 @@ export type SpendPlan = UtxoPlan | SandboxPlan;
 /** Signed bytes: stored before they are sent, and the only thing that is ever sent. */
 export type SignedSpend = { txid: string; raw: string; fee: bigint; vsize: number };
 
+/** What the bytes of a transaction say, signed or not. */
+export type DecodedSpend = {
+  txid: string;
+  inputs: { outpoint: string; sequence: number }[];
+  /** `address` null: a script that no address stands for. */
+  outputs: { address: string | null; script: Uint8Array; asset: AssetId; units: bigint }[];
+  lockTime: number;
+  /** As the bytes are: an unsigned one is smaller. */
+  vsize: number;
+};
+
 /** What a wallet is asked to pay, for one or several withdrawals of one account. */
 export type SpendRequest = {
   network: Network;

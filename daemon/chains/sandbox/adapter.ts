@@ -2,7 +2,7 @@
 import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
-import type { ChainAdapter, WatchList } from '../adapter.ts';
+import type { ChainAdapter, SpendingSource, WatchList } from '../adapter.ts';
 import { scriptAt, targetAt } from './addresses.ts';
 import { ensureChain, tipOfChain } from './ledger.ts';
 import type { SandboxStore } from './port.ts';
@@ -17,6 +17,7 @@ export const sourceDown = (): Unavailable =>
 export class SandboxAdapter implements ChainAdapter {
   readonly network = 'sandbox';
   readonly chain: ChainId;
+  readonly spending: SpendingSource;
   readonly #store: SandboxStore;
   readonly #watch: WatchList;
   readonly #now: () => number;
@@ -31,8 +32,10 @@ export class SandboxAdapter implements ChainAdapter {
     now: () => number;
     /** Whatever is in this set is called after each change of the chain. */
     wakers: Set<() => void>;
+    spending: SpendingSource;
   }) {
     this.chain = options.chain;
+    this.spending = options.spending;
     this.#store = options.store;
     this.#watch = options.watch;
     this.#now = options.now;

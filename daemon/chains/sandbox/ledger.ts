@@ -16,6 +16,7 @@ import {
   type SandboxTransaction,
   type SandboxWriter,
 } from '../../domain/sandbox-port.ts';
+import { isUtxo } from './addresses.ts';
 
 /** The tip of a new chain: deep enough for any reorganisation, and past what counts from a chain's first blocks. */
 const FIRST_TIP_HEIGHT = 200;
@@ -192,7 +193,8 @@ function pruneBlock(tx: SandboxWriter, chain: ChainId, height: number, isOurs: I
   };
   for (const { id } of tx.transactionsIn(chain, height, BLOCK_TXS_MAX)) {
     for (const coin of tx.spentBy(id)) forget(coin);
-    tx.forgetRaw(id);
+    // The bytes of a real one are needed again when what it pays is spent.
+    if (!isUtxo(chain)) tx.forgetRaw(id);
     const outputs = tx.outputsOf(id);
     if (outputs.length === 0) tx.removeTransaction(chain, id);
     for (const output of outputs) if (output.spentBy === null && !isOurs(output.script)) forget(output);

@@ -11,6 +11,7 @@ import { PREMINED, type SandboxOutput, type SandboxWriter } from '../../domain/s
 import type { UtxoChain } from '../utxo/params.ts';
 import { isUtxo, targetAt } from './addresses.ts';
 import { addToMempool, hashFor } from './ledger.ts';
+import { simulatedRaw } from './simulated.ts';
 
 export type Recipient = { script: Uint8Array; address: string; units: bigint };
 
@@ -80,12 +81,11 @@ function simulatedPayer(chain: ChainId): Payer {
     fee: 0n,
     stranger: targetAt(chain, chain === 'XMR' ? STRANGER_XMR : STRANGER_EVM, 0, 0),
     send(tx, coin, to, now) {
-      const raw = JSON.stringify({
-        simulated: 'This is no transaction of a real chain',
+      const raw = simulatedRaw(
         chain,
-        inputs: [coin.outpoint],
-        outputs: to.map(({ address, units }) => ({ address, asset: coin.asset, units: units.toString() })),
-      });
+        [coin.outpoint],
+        to.map(({ address, units }) => ({ address, asset: coin.asset, units })),
+      );
       const txid = hashFor(chain, raw);
       const outputs = to.map(({ script, units }) => ({ script, asset: coin.asset, units }));
       addToMempool(tx, chain, { txid, raw, inputs: [coin.outpoint], outputs }, now);

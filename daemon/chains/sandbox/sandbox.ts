@@ -24,6 +24,8 @@ import {
 } from './ledger.ts';
 import { loadPayer, premine, type Recipient } from './payer.ts';
 import type { SandboxStore } from './port.ts';
+import { acceptSimulated } from './simulated.ts';
+import { SandboxSpending } from './spending.ts';
 
 const MINE_BLOCKS_MAX = 100;
 const RECIPIENTS_MAX = 100;
@@ -46,8 +48,9 @@ export interface Sandbox {
   doubleSpend(chain: ChainId, txid: string): Promise<{ txid: string }>;
   /** The chain's source stops or starts answering, across restarts too; the chain itself goes on. */
   outage(chain: ChainId, down: boolean): Promise<void>;
-  /** Takes a real signed transaction of BTC, LTC or BCH; one known already is a success. Throws `Unavailable` while the
-   * source is down and `Rejected('broadcast.…')` when a node would refuse it: see `accept.ts`. */
+  /** Takes a real signed transaction of BTC, LTC or BCH, or the JSON of a simulated one; one known already is a success.
+   * Throws `Unavailable` while the source is down and `Rejected('broadcast.…')` when a node would refuse it: see
+   * `accept.ts` and `simulated.ts`. */
   broadcast(chain: ChainId, raw: Uint8Array): Promise<{ txid: string }>;
   /** Starts the block timer. */
   start(): void;
@@ -84,7 +87,8 @@ class SimulatedChains implements Sandbox {
 
   adapter(chain: ChainId): ChainAdapter {
     const { store, watch, now } = this.#options;
-    return new SandboxAdapter({ chain, store, watch: watch(chain), now, wakers: this.#wakersOf(chain) });
+    const spending = new SandboxSpending(chain, store, (raw) => this.broadcast(chain, raw));
+    return new SandboxAdapter({ chain, store, watch: watch(chain), now, wakers: this.#wakersOf(chain), spending });
   }
 
   async pay(chain: ChainId, payment: Payment, ...more: Payment[]): Promise<{ txid: string }> {
@@ -147,11 +151,12 @@ class SimulatedChains implements Sandbox {
   }
 
   async broadcast(chain: ChainId, raw: Uint8Array): Promise<{ txid: string }> {
+    if (this.#options.store.chain(chain)?.down) throw sourceDown();
     if (!isUtxo(chain)) {
-      throw new Rejected('broadcast.unsupported', `The sandbox's ${chain} takes no real transactions`);
+      const text = Buffer.from(raw).toString('utf8');
+      return { txid: await this.#change(chain, (tx, now) => acceptSimulated(tx, chain, text, now)) };
     }
     const [{ accept }, { decode }] = await Promise.all([import('./accept.ts'), import('./signed.ts')]);
-    if (this.#options.store.chain(chain)?.down) throw sourceDown();
     const signed = decode(chain, raw);
     await this.#change(chain, (tx, now) => accept(tx, chain, signed, now));
     return { txid: signed.txid };

@@ -56,6 +56,33 @@ export function scriptOf(address: string, chain: UtxoChain, network: Network): U
   return witnessScript(form.hrp, address) ?? base58Script(form.p2pkh, form.p2sh, address);
 }
 
+/**
+ * The address that a scriptPubKey is paid by, or null when it has none of the forms that `scriptOf` knows. On BCH with
+ * the prefix.
+ */
+export function addressOf(script: Uint8Array, chain: UtxoChain, network: Network): string | null {
+  const form = UTXO_PARAMS[chain][network].address;
+  const [first, second] = script;
+  // The key or script hash, where one would be. What is made of it must give the same script again.
+  const keyHash = script.subarray(3, 23);
+  const scriptHash = script.subarray(2, -1);
+  const candidates: string[] = [];
+  if (form.kind === 'cashaddr') {
+    if (script.length === 25) candidates.push(encodeCashAddress(form.prefix, { type: 0, hash: keyHash }));
+    if (script.length === 23 || script.length === 35) {
+      candidates.push(encodeCashAddress(form.prefix, { type: 1, hash: scriptHash }));
+    }
+  } else if (first === 0 && (second === 20 || second === 32)) {
+    candidates.push(bech32.encode(form.hrp, [0, ...bech32.toWords(script.subarray(2))]));
+  } else if (first === 0x51 && second === 32) {
+    candidates.push(bech32m.encode(form.hrp, [1, ...bech32m.toWords(script.subarray(2))]));
+  } else if (script.length === 25) candidates.push(base58check.encode(Uint8Array.of(form.p2pkh, ...keyHash)));
+  else if (script.length === 23) candidates.push(base58check.encode(Uint8Array.of(form.p2sh, ...scriptHash)));
+  return candidates.find((address) => isSame(scriptOf(address, chain, network), script)) ?? null;
+}
+
+const isSame = (a: Uint8Array | null, b: Uint8Array): boolean => a !== null && Buffer.compare(a, b) === 0;
+
 /** Whether coins can be sent to this text: see `scriptOf`. */
 export function isValidAddress(address: string, chain: UtxoChain, network: Network): boolean {
   return scriptOf(address, chain, network) !== null;

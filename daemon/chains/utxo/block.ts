@@ -16,7 +16,7 @@ export class ParseError extends Error {
   }
 }
 
-export type ParsedInput = { txid: string; vout: number };
+export type ParsedInput = { txid: string; vout: number; sequence: number };
 
 export type ParsedOutput = {
   units: bigint;
@@ -32,6 +32,9 @@ export type ParsedTransaction = {
   coinbase: boolean;
   /** Litecoin's last transaction of a block, which moves money between the chain and its extension block. */
   hogEx: boolean;
+  lockTime: number;
+  /** A copy of its bytes without witnesses and extension parts: what its id is the hash of. */
+  base: () => Buffer;
   /** The transaction's id, computed when it is asked for: most transactions are nobody's we know. */
   txid: () => string;
 };
@@ -47,11 +50,7 @@ const TRANSACTION_BYTES_MIN = 10;
 const FLAG_WITNESS = 0x01;
 const FLAG_MWEB = 0x08;
 
-const sha256 = (...parts: Uint8Array[]): Buffer => {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return hash.digest();
-};
+const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
 /** A hash as it is written: hex of the bytes in reverse. */
 const written = (hash: Buffer): string => Buffer.from(hash).reverse().toString('hex');
@@ -113,8 +112,7 @@ function readInput(reader: Reader): ParsedInput {
   const txid = reader.hash();
   const vout = reader.u32();
   reader.skip(reader.count(1));
-  reader.skip(4);
-  return { txid, vout };
+  return { txid, vout, sequence: reader.u32() };
 }
 
 /**
@@ -199,16 +197,17 @@ function readTransaction(reader: Reader, chain: UtxoChain, alone: boolean): Pars
   const hogEx = (flags & FLAG_MWEB) !== 0 && skipMweb(reader, alone);
   const lock = reader.skip(4);
   const first = inputs[0];
+  // Witnesses and extension parts are no part of what is hashed.
+  const base = (): Buffer =>
+    Buffer.concat([bytes.subarray(start, start + 4), bytes.subarray(body, bodyEnd), bytes.subarray(lock, lock + 4)]);
   return {
     inputs,
     outputs,
     coinbase: inputs.length === 1 && first?.vout === 0xffff_ffff && /^0{64}$/.test(first.txid),
     hogEx,
-    // Witnesses and extension parts are no part of what is hashed.
-    txid: () =>
-      written(
-        sha256(sha256(bytes.subarray(start, start + 4), bytes.subarray(body, bodyEnd), bytes.subarray(lock, lock + 4))),
-      ),
+    lockTime: bytes.readUInt32LE(lock),
+    base,
+    txid: () => written(sha256(sha256(base()))),
   };
 }
 

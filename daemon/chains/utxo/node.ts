@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import type { Network } from '../../domain/assets.ts';
 import { Unavailable } from '../../domain/errors.ts';
+import { parseDecimal } from '../../domain/money.ts';
 import { targetOf } from './address.ts';
 import { eachTxid, hexResult } from './hex.ts';
 import { UTXO_PARAMS, type UtxoChain } from './params.ts';
@@ -16,6 +17,12 @@ import { slices } from './slices.ts';
 /** RPC_INVALID_ADDRESS_OR_KEY: no such block or transaction. RPC_INVALID_PARAMETER: no such height. */
 const NOT_FOUND = -5;
 const OUT_OF_RANGE = -8;
+/** RPC_VERIFY_ALREADY_IN_CHAIN (later RPC_VERIFY_ALREADY_IN_UTXO_SET): a block has it. */
+const ALREADY_MINED = -27;
+/** RPC_VERIFY_REJECTED, RPC_VERIFY_ERROR and RPC_DESERIALIZATION_ERROR: what a node says of a transaction itself. */
+const REFUSALS: readonly number[] = [-26, -25, -22];
+/** In the mempool already: under this id with these witnesses, or with others. */
+const ALREADY_KNOWN = /txn-(?:already-in-mempool|already-known|same-nonwitness-data-in-mempool)/;
 const WRONG_NODE_RETRY_SECONDS = 30;
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
@@ -45,6 +52,18 @@ const mempoolEntry = z.object({
   spentby: z.array(hash).default([]),
   'bip125-replaceable': z.boolean().optional(),
 });
+
+/** Whole coins. Nodes print eight digits, so that eight digits of the number are exact. */
+const coins = z
+  .number()
+  .min(0)
+  .max(21e6)
+  .transform((value) => parseDecimal(value.toFixed(8), 8) ?? 0n);
+const mempoolFloor = z.object({ mempoolminfee: coins, minrelaytxfee: coins.default(0n) });
+/** Bitcoin and Litecoin Core; `feerate` is absent where there is too little to go by. */
+const smartEstimate = z.object({ feerate: coins.optional() });
+const ancestors = z.object({ ancestorsize: z.int().min(1), fees: z.object({ ancestor: coins }) });
+const hex = z.string().regex(/^(?:[0-9a-f]{2})+$/);
 
 export type NodeState = {
   height: number;
@@ -178,7 +197,6 @@ export class CoreNode {
   /** The bytes of unconfirmed transactions (at most BATCH_CALLS_MAX), null for those that have left the mempool. */
   async transactions(txids: readonly string[], signal: AbortSignal): Promise<(Buffer | null)[]> {
     const replies = await this.#ofMempool('getrawtransaction', txids, signal);
-    const hex = z.string().regex(/^(?:[0-9a-f]{2})+$/);
     return replies.map((reply) => reply && Buffer.from(this.#read(hex, reply, 'getrawtransaction'), 'hex'));
   }
 
@@ -190,6 +208,54 @@ export class CoreNode {
       entries.push(...replies.map((reply) => reply && this.#read(mempoolEntry, reply, 'getmempoolentry')));
     }
     return entries;
+  }
+
+  /**
+   * In smallest units per 1,000 virtual bytes: the node's estimate for a confirmation within `target` blocks, null when
+   * it has none, and the least that its mempool takes now.
+   */
+  async feeRates(target: number, signal: AbortSignal): Promise<{ estimate: bigint | null; least: bigint }> {
+    // Bitcoin Cash Node dropped the estimate by target: its blocks have room.
+    const call: Call = this.#chain === 'BCH' ? ['estimatefee'] : ['estimatesmartfee', target, 'ECONOMICAL'];
+    const [estimated, floor] = await this.#rpc.batch([call, ['getmempoolinfo']], signal);
+    const { mempoolminfee, minrelaytxfee } = this.#read(mempoolFloor, floor, 'getmempoolinfo');
+    const least = mempoolminfee > minrelaytxfee ? mempoolminfee : minrelaytxfee;
+    // An estimate is a help, not a need: whatever else it is than a positive rate, there is none.
+    const result = estimated && 'result' in estimated ? estimated.result : null;
+    const rate = this.#chain === 'BCH' ? coins.safeParse(result).data : smartEstimate.safeParse(result).data?.feerate;
+    return { estimate: rate === undefined || rate === 0n ? null : rate, least };
+  }
+
+  /** A transaction in hex, of a block or (null) of the mempool; null when the node does not have it. */
+  async transaction(txid: string, blockHash: string | null, signal: AbortSignal): Promise<string | null> {
+    const call: Call = blockHash === null ? ['getrawtransaction', txid] : ['getrawtransaction', txid, false, blockHash];
+    const [reply] = await this.#rpc.batch([call], signal);
+    const missing =
+      reply &&
+      'error' in reply &&
+      (reply.error.code === NOT_FOUND || /pruned|not available/i.test(reply.error.message));
+    return missing ? null : this.#read(hex, reply, 'getrawtransaction');
+  }
+
+  /** What an unconfirmed transaction and its unconfirmed ancestors pay and weigh; null when it is in no mempool. */
+  async ancestry(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null> {
+    const [reply] = await this.#ofMempool('getmempoolentry', [txid], signal);
+    if (!reply) return null;
+    const { ancestorsize, fees } = this.#read(ancestors, reply, 'getmempoolentry');
+    return { fee: fees.ancestor, vsize: ancestorsize };
+  }
+
+  /** Hands over a signed transaction: null when the node has it, now or already, else why it will not. */
+  async send(raw: string, signal: AbortSignal): Promise<string | null> {
+    const [reply] = await this.#rpc.batch([['sendrawtransaction', raw]], signal);
+    if (!reply || !('error' in reply)) {
+      this.#read(hash, reply, 'sendrawtransaction');
+      return null;
+    }
+    const { code, message } = reply.error;
+    if (code === ALREADY_MINED || ALREADY_KNOWN.test(message)) return null;
+    if (REFUSALS.includes(code)) return message;
+    throw this.#refused('sendrawtransaction', reply.error);
   }
 
   async #ofMempool(method: string, txids: readonly string[], signal: AbortSignal): Promise<(Reply | null)[]> {

@@ -86,7 +86,7 @@ describe('what a control refuses', () => {
 
   it.each(['XMR', 'ETH', 'BSC'] as const)('broadcast: a real transaction of %s', async (chain) => {
     const { sandbox } = await bench();
-    await expect(sandbox.broadcast(chain, Uint8Array.of(1))).rejects.toMatchObject({ code: 'broadcast.unsupported' });
+    await expect(sandbox.broadcast(chain, Uint8Array.of(1))).rejects.toMatchObject({ code: 'spend.malformed' });
   });
 
   it('a reorganisation as deep as it goes is taken on a new chain', async () => {
@@ -195,7 +195,11 @@ describe('limits', () => {
     // The first block stays, the one with our coin, and the last 1,000.
     const heights = rows.blocksUpTo('BTC', tip, 5_000).map(({ height }) => height);
     expect(heights).toEqual([0, 201, ...Array.from({ length: 1_000 }, (_, i) => tip - 999 + i)]);
-    expect(rows.transactionsIn('BTC', 201, 10)).toMatchObject([{ txid: kept.txid, raw: null, height: 201 }]);
+    expect(rows.transactionsIn('BTC', 201, 10)).toMatchObject([{ txid: kept.txid, height: 201 }]);
+    // What it paid is spent with the bytes of the transaction that paid it.
+    await expect(adapter.spending?.transaction(kept.txid, null, AbortSignal.timeout(5_000))).resolves.toMatch(
+      /^02000000/,
+    );
     for (const { txid } of [spent, others, spender]) expect(rows.transaction('BTC', txid)).toBeUndefined();
     expect(rows.chain('BTC')).toMatchObject({ transactions: 1, pruned: tip - 1_000 });
 

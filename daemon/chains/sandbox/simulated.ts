@@ -1,0 +1,184 @@
+/**
+ * Transactions of the sandbox's XMR, ETH and BSC: a line of JSON that says openly what it is, whose hash is its id. It
+ * needs no signature, spends whole coins as on the other chains, and pays its fee in the asset that it moves: nothing
+ * for a token, since who has tokens here has no coins to pay fees from.
+ */
+import { z } from 'zod';
+import { type AssetId, assetOf, type ChainId, findAsset } from '../../domain/assets.ts';
+import { assert, Rejected } from '../../domain/errors.ts';
+import { formatUnits } from '../../domain/money.ts';
+import { PREMINED, type SandboxWriter } from '../../domain/sandbox-port.ts';
+import type { Coin, DecodedSpend, PlannedOutput, SandboxPlan, SignedSpend, SpendRequest } from '../../domain/spend.ts';
+import { scriptAt, unitsMax } from './addresses.ts';
+import { addToMempool, evict, hashFor, needRoom, withDescendants } from './ledger.ts';
+
+/** What it counts as in size, so that the fee is the fee rate. */
+export const SIMULATED_VSIZE = 1_000;
+const RAW_CHARS_MAX = 200_000;
+
+/** Fees of about the size of the real ones: XMR in piconero, ETH and BNB in wei (21,000 gas). */
+const RATES: Partial<Record<ChainId, bigint>> = { XMR: 60_000_000n, ETH: 42_000_000_000_000n, BSC: 2_100_000_000_000n };
+
+/** The fee rate of a simulated chain. */
+export function simulatedRate(chain: ChainId): bigint {
+  const rate = RATES[chain];
+  assert(rate, `${chain} is simulated`);
+  return rate;
+}
+
+const isToken = (asset: AssetId): boolean => asset !== 'XMR' && asset !== 'ETH' && asset !== 'BNB';
+
+type Output = { address: string; asset: AssetId; units: bigint };
+
+/** The one way of writing it, so that the same content has the same id. */
+export function simulatedRaw(chain: ChainId, inputs: readonly string[], outputs: readonly Output[]): string {
+  return JSON.stringify({
+    simulated: 'This is no transaction of a real chain',
+    chain,
+    inputs,
+    outputs: outputs.map(({ address, asset, units }) => ({ address, asset, units: units.toString() })),
+  });
+}
+
+/**
+ * The plan of a simulated transaction: the largest coins, as many as are needed. Throws `Rejected` as the real ones do:
+ * `spend.insufficient`, `.fee_too_high`.
+ */
+export function planSimulated(request: SpendRequest): SandboxPlan {
+  const { chain, accountNo, asset, payouts, anchors, coins, change } = request;
+  assert(request.network === 'sandbox', 'only the sandbox simulates');
+  assert(payouts.length > 0 || anchors.length > 0, 'something is paid or moved');
+  const fee = feeOf(request);
+  const sweeps = payouts.some(({ units }) => units === null);
+  const paid = payouts.reduce((sum, { units }) => sum + (units ?? 0n), 0n);
+  const inputs = chosen(request, sweeps ? null : paid + fee);
+  const left = total(inputs) - paid - fee;
+  if (left < 0n || (sweeps && left === 0n) || inputs.length < anchors.length) {
+    const missing = `${formatUnits(sweeps ? 1n - left : -left, assetOf(asset))} ${asset}`;
+    throw new Rejected('spend.insufficient', `Insufficient balance: ${missing} are missing, the network fee included`);
+  }
+  if (fee > request.feeMax) {
+    throw new Rejected('spend.fee_too_high', `The network fee would be ${formatUnits(fee, assetOf(asset))} ${asset}`);
+  }
+  const outputs = payouts.map(({ units, ...to }): PlannedOutput => ({ kind: 'payout', ...to, units: units ?? left }));
+  if (!sweeps && left > 0n) outputs.push({ kind: 'change', ...change, units: left });
+  assert(
+    coins.every(({ units }) => units > 0n),
+    'a coin is worth something',
+  );
+  return { kind: 'sandbox', network: 'sandbox', chain, accountNo, asset, inputs, outputs, fee };
+}
+
+function feeOf({ asset, feeRate, feeMin }: SpendRequest): bigint {
+  if (isToken(asset)) return 0n;
+  // A replacement pays a tenth more, as on account chains.
+  const bumped = feeMin > 0n ? feeMin + feeMin / 10n + 1n : 0n;
+  return bumped > feeRate ? bumped : feeRate;
+}
+
+/** The anchors and the largest others until `need` is reached; all of them when it is null. */
+function chosen({ anchors, coins }: SpendRequest, need: bigint | null): Coin[] {
+  const held = new Set(anchors);
+  const inputs = coins.filter(({ outpoint }) => held.has(outpoint));
+  assert(inputs.length === held.size, 'the anchors are among the coins');
+  const others = coins
+    .filter(({ outpoint }) => !held.has(outpoint))
+    .sort((a, b) => (a.units === b.units ? (a.outpoint < b.outpoint ? -1 : 1) : a.units > b.units ? -1 : 1));
+  let sum = total(inputs);
+  for (const coin of others) {
+    if (need !== null && sum >= need && inputs.length > 0) break;
+    inputs.push(coin);
+    sum += coin.units;
+  }
+  return inputs;
+}
+
+const total = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((sum, { units }) => sum + units, 0n);
+
+/** The transaction of a plan, as it is broadcast. */
+export function simulatedSpend(plan: SandboxPlan): SignedSpend {
+  const outputs = plan.outputs.map(({ address, units }) => ({ address, asset: plan.asset, units }));
+  const raw = simulatedRaw(
+    plan.chain,
+    plan.inputs.map(({ outpoint }) => outpoint),
+    outputs,
+  );
+  return { txid: hashFor(plan.chain, raw), raw, fee: plan.fee, vsize: SIMULATED_VSIZE };
+}
+
+const shape = z.object({
+  chain: z.string(),
+  inputs: z.array(z.string().max(200)).min(1).max(1_000),
+  outputs: z.array(
+    z.object({ address: z.string().max(200), asset: z.string(), units: z.string().regex(/^\d{1,78}$/) }),
+  ),
+});
+
+/** What a simulated transaction says. Throws `Rejected('spend.malformed')`. */
+export function decodeSimulated(chain: ChainId, raw: string): DecodedSpend {
+  const malformed = (): Rejected => new Rejected('spend.malformed', `This is no simulated transaction of ${chain}`);
+  const parsed = shape.safeParse(raw.length > RAW_CHARS_MAX ? null : parseJson(raw));
+  if (!parsed.success || parsed.data.chain !== chain) throw malformed();
+  const { inputs } = parsed.data;
+  const outputs = parsed.data.outputs.map((output) => {
+    const script = scriptAt(chain, output.address);
+    const asset = findAsset(output.asset)?.symbol;
+    const units = BigInt(output.units);
+    if (!script || !asset || assetOf(asset).chain !== chain || units <= 0n || units > unitsMax(asset))
+      throw malformed();
+    return { address: output.address, script, asset, units };
+  });
+  if (simulatedRaw(chain, inputs, outputs) !== raw || new Set(inputs).size !== inputs.length) throw malformed();
+  return {
+    txid: hashFor(chain, raw),
+    inputs: inputs.map((outpoint) => ({ outpoint, sequence: 0 })),
+    outputs,
+    lockTime: 0,
+    vsize: SIMULATED_VSIZE,
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Takes a simulated transaction into the mempool, by the rules that real ones have: its coins exist, it pays out no
+ * more than it takes in, and what it replaces is unconfirmed and paid less. One that is known already is no error.
+ */
+export function acceptSimulated(tx: SandboxWriter, chain: ChainId, raw: string, now: number): string {
+  const { txid, inputs, outputs } = decodeSimulated(chain, raw);
+  if (tx.transaction(chain, txid)) return txid;
+  needRoom(tx, chain);
+  const coins = inputs.map(({ outpoint }) => {
+    const coin = tx.output(chain, outpoint);
+    if (!coin || coin.transactionId === PREMINED) {
+      throw new Rejected('broadcast.unknown_input', `There is no coin ${outpoint}`);
+    }
+    return coin;
+  });
+  const [first] = coins;
+  assert(first, 'it has an input');
+  if ([...coins, ...outputs].some(({ asset }) => asset !== first.asset) || total(outputs) > total(coins)) {
+    throw new Rejected('broadcast.outputs_exceed_inputs', 'The outputs are more than the inputs');
+  }
+  const fee = total(coins) - total(outputs);
+  const replaced = new Set<number>();
+  for (const { spentBy } of coins) {
+    if (spentBy === null) continue;
+    if (tx.transactionById(spentBy)?.height !== null) throw conflict('A coin was spent in a block');
+    for (const id of withDescendants(tx, spentBy)) replaced.add(id);
+  }
+  if (coins.some(({ transactionId }) => replaced.has(transactionId))) throw conflict('It spends what it would replace');
+  const fees = [...replaced].reduce((sum, id) => sum + total(tx.spentBy(id)) - total(tx.outputsOf(id)), 0n);
+  if (replaced.size > 0 && !isToken(first.asset) && fee <= fees) throw conflict('To replace, it must pay a higher fee');
+  for (const id of replaced) if (tx.transactionById(id)) evict(tx, chain, id);
+  addToMempool(tx, chain, { txid, raw, inputs: inputs.map(({ outpoint }) => outpoint), outputs }, now);
+  return txid;
+}
+
+const conflict = (why: string): Rejected => new Rejected('broadcast.conflict', why);

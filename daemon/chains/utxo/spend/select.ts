@@ -1,0 +1,207 @@
+/**
+ * Which coins to spend. All coins of a wallet weigh the same as inputs, so what a choice costs depends on how many there
+ * are and on what it leaves over: with change, as few as possible; without, those whose sum hits the mark. Both are
+ * looked for, and the cheaper is taken, the change's own spending counted in.
+ *
+ * Invariant: the same coins give the same choice, and the search takes a bounded number of steps.
+ */
+
+/** Amounts are of one asset, in its smallest units. */
+export type Market = {
+  /** What the optional coins are worth, descending. */
+  units: readonly bigint[];
+  /** What must be spent in any case: how many coins, and their sum. */
+  fixedCount: number;
+  fixedUnits: bigint;
+  /** Optional coins at the most. */
+  countMax: number;
+  /** What `count` inputs in all must be worth, at the least: payouts and fee, and with change the least change. */
+  need(count: number, change: boolean): bigint;
+  /** What `count` inputs without change cost if they are worth just what they must be; it grows with the count. */
+  fee(count: number): bigint;
+  /** What change adds to the cost, now and when it is spent. */
+  changeCost: bigint;
+  /** False when the change is the very purpose. */
+  mayLackChange: boolean;
+};
+
+/** Positions in `units`, and whether the rest becomes change or goes to the fee. */
+export type Choice = { picks: number[]; change: boolean };
+
+/** Steps of the search for a sum that needs no change; each is a binary search, so all take some milliseconds. */
+const STEPS_MAX = 10_000;
+
+/** The cheapest choice that was found, or null when no choice is worth enough. */
+export function choose(market: Market): Choice | null {
+  const sums = prefixSums(market.units);
+  const withChange = fewest(market, sums, true);
+  const without = market.mayLackChange ? fewest(market, sums, false) : null;
+  const first = without === null ? 0 : without;
+  const changeCost = withChange === null ? null : market.fee(market.fixedCount + withChange) + market.changeCost;
+  const plainCost = without === null ? null : costWithout(market, sums[without] as bigint, without);
+  const limit = least(changeCost, plainCost);
+  if (limit === null) return null;
+  const exact = market.mayLackChange ? withoutChange(market, sums, first, limit) : null;
+  if (exact) return { picks: exact, change: false };
+  if (withChange !== null && limit === changeCost) return { picks: tightened(market, sums, withChange), change: true };
+  return { picks: firstOf(first), change: false };
+}
+
+const firstOf = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
+function least(a: bigint | null, b: bigint | null): bigint | null {
+  if (a === null || b === null) return a ?? b;
+  return a <= b ? a : b;
+}
+
+/** Without change all that is over goes to the fee. */
+function costWithout(market: Market, sum: bigint, count: number): bigint {
+  const inputs = market.fixedCount + count;
+  return market.fee(inputs) + (market.fixedUnits + sum - market.need(inputs, false));
+}
+
+/** `sums[n]`: what the `n` largest are worth. */
+function prefixSums(units: readonly bigint[]): bigint[] {
+  const sums = [0n];
+  let sum = 0n;
+  for (const each of units) {
+    sum += each;
+    sums.push(sum);
+  }
+  return sums;
+}
+
+/** The least number of optional coins that is enough: that many of the largest. */
+function fewest(market: Market, sums: readonly bigint[], change: boolean): number | null {
+  const max = Math.min(market.countMax, market.units.length);
+  for (let count = market.fixedCount > 0 ? 0 : 1; count <= max; count++) {
+    if (market.fixedUnits + (sums[count] as bigint) >= market.need(market.fixedCount + count, change)) return count;
+  }
+  return null;
+}
+
+/**
+ * As many coins as the largest that are enough, but smaller ones where they do: it costs the same, and large coins stay
+ * whole for the day they are needed.
+ */
+function tightened(market: Market, sums: readonly bigint[], count: number): number[] {
+  const { units } = market;
+  const picks = firstOf(count);
+  const taken = new Set(picks);
+  const need = market.need(market.fixedCount + count, true) - market.fixedUnits;
+  let sum = sums[count] as bigint;
+  for (let slot = count - 1; slot >= 0; slot--) {
+    const current = picks[slot] as number;
+    const wanted = need - (sum - (units[current] as bigint));
+    let better = lastOfAtLeast(units, wanted > 0n ? wanted : 0n);
+    while (better > current && taken.has(better)) better--;
+    if (better <= current) continue;
+    taken.delete(current);
+    taken.add(better);
+    picks[slot] = better;
+    sum += (units[better] as bigint) - (units[current] as bigint);
+  }
+  return picks;
+}
+
+/** The last position of a descending list whose value is at least `value`, or -1. */
+function lastOfAtLeast(units: readonly bigint[], value: bigint): number {
+  let low = 0;
+  let high = units.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((units[middle] as bigint) >= value) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/**
+ * Coins that need no change and cost less than `limit`, what is left over included; the cheapest that the steps allow.
+ * Branch and bound, for one count of coins after the other: with the count, the mark is fixed.
+ */
+function withoutChange(market: Market, sums: readonly bigint[], from: number, limit: bigint): number[] | null {
+  const search = new Search(market.units, sums);
+  let best: number[] | null = null;
+  let bound = limit;
+  for (let count = from; count <= Math.min(market.countMax, market.units.length); count++) {
+    const inputs = market.fixedCount + count;
+    const fee = market.fee(inputs);
+    if (fee >= bound || search.isSpent) break;
+    const low = market.need(inputs, false) - market.fixedUnits;
+    const found = search.sumsTo(count, low, low + bound - fee - 1n);
+    if (!found) continue;
+    best = found.picks;
+    bound = fee + (found.sum - low);
+  }
+  return best;
+}
+
+class Search {
+  readonly #units: readonly bigint[];
+  readonly #sums: readonly bigint[];
+  #steps = 0;
+  #low = 0n;
+  #high = 0n;
+  #path: number[] = [];
+  #best: { picks: number[]; sum: bigint } | null = null;
+
+  constructor(units: readonly bigint[], sums: readonly bigint[]) {
+    this.#units = units;
+    this.#sums = sums;
+  }
+
+  get isSpent(): boolean {
+    return this.#steps >= STEPS_MAX;
+  }
+
+  /** The `count` coins whose sum is the lowest from `low` to `high`, as far as the steps went. */
+  sumsTo(count: number, low: bigint, high: bigint): { picks: number[]; sum: bigint } | null {
+    this.#low = low;
+    this.#high = high;
+    this.#best = null;
+    this.#path = [];
+    if (count === 0) return low <= 0n && high >= 0n ? { picks: [], sum: 0n } : null;
+    this.#extend(0, count, 0n);
+    return this.#best;
+  }
+
+  /** Adds `left` more coins, of positions from `start` on, to those on the path, which are worth `sum`. */
+  #extend(start: number, left: number, sum: bigint): void {
+    const units = this.#units;
+    if (left === 1) {
+      this.#finish(start, sum);
+      return;
+    }
+    const smallest = this.#between(units.length - (left - 1), units.length);
+    // The largest that leaves room for the smallest others: no coin before it can be on the path.
+    const first = Math.max(start, lastOfAtLeast(units, this.#high - sum - smallest + 1n) + 1);
+    for (let at = first; at + left <= units.length; at++) {
+      if (sum + this.#between(at, at + left) < this.#low) return;
+      if (this.isSpent || this.#high < this.#low) return;
+      const unit = units[at] as bigint;
+      // An equal coin in the place of one that was tried leads to nothing new.
+      if (at > first && unit === units[at - 1]) continue;
+      this.#steps++;
+      this.#path.push(at);
+      this.#extend(at + 1, left - 1, sum + unit);
+      this.#path.pop();
+    }
+  }
+
+  /** The last coin: the smallest that is enough. */
+  #finish(start: number, sum: bigint): void {
+    this.#steps++;
+    const at = lastOfAtLeast(this.#units, this.#low - sum);
+    if (at < start) return;
+    const total = sum + (this.#units[at] as bigint);
+    if (total > this.#high) return;
+    this.#best = { picks: [...this.#path, at], sum: total };
+    // From now on only what is closer.
+    this.#high = total - 1n;
+  }
+
+  #between(from: number, to: number): bigint {
+    return (this.#sums[to] as bigint) - (this.#sums[from] as bigint);
+  }
+}

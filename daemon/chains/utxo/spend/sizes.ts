@@ -1,0 +1,59 @@
+/**
+ * How large transactions are, before they are signed: an input counts as what its largest signature makes of it, so
+ * that a fee by these sizes is never short of its rate.
+ *
+ * Sources: BIP-141 (weight), `GetDustThreshold` of Bitcoin Core, Litecoin Core and Bitcoin Cash Node.
+ */
+import type { UtxoChain } from '../params.ts';
+
+/** MAX_STANDARD_TX_WEIGHT; on BCH, without witnesses, the same as its 100,000 bytes. */
+export const WEIGHT_MAX = 400_000;
+
+const SEGWIT_MARKER_WEIGHT = 2;
+/** Outpoint 36, empty script 1, sequence 4, each four times; witness: two counts, a signature of 72, a key of 33. */
+const P2WPKH_INPUT_WEIGHT = 41 * 4 + 1 + 1 + 72 + 1 + 33;
+/** Outpoint 36, script length 1, pushes of 72 and 33 bytes, sequence 4. */
+const P2PKH_INPUT_WEIGHT = (36 + 1 + 1 + 72 + 1 + 33 + 4) * 4;
+
+const isSegwit = (chain: UtxoChain): boolean => chain !== 'BCH';
+
+/** What one input of ours weighs: P2WPKH on BTC and LTC, P2PKH on BCH. */
+export const inputWeight = (chain: UtxoChain): number => (isSegwit(chain) ? P2WPKH_INPUT_WEIGHT : P2PKH_INPUT_WEIGHT);
+
+/** The bytes of a count ("compact size"). */
+export function countBytes(count: number): number {
+  if (count < 0xfd) return 1;
+  return count <= 0xffff ? 3 : 5;
+}
+
+/** The bytes of an output. */
+export const outputBytes = (script: Uint8Array): number => 8 + countBytes(script.length) + script.length;
+
+/** The weight of a signed transaction, at the most. */
+export function weightOf(chain: UtxoChain, inputs: number, scripts: readonly Uint8Array[]): number {
+  const outputs = scripts.reduce((sum, script) => sum + outputBytes(script), 0);
+  const frame = 4 + countBytes(inputs) + countBytes(scripts.length) + outputs + 4;
+  return frame * 4 + (isSegwit(chain) ? SEGWIT_MARKER_WEIGHT : 0) + inputs * inputWeight(chain);
+}
+
+/** Virtual bytes (BIP-141): a quarter of the weight, rounded up. */
+export const vsizeOf = (weight: number): number => Math.ceil(weight / 4);
+
+/** Units per 1,000 bytes at which an output must be worth more than what it takes to spend it. BCH: three times 1,000. */
+const DUST_RELAY_RATE: Readonly<Record<UtxoChain, number>> = { BTC: 3_000, LTC: 30_000, BCH: 3_000 };
+const P2PKH_SPEND_BYTES = 148;
+const WITNESS_SPEND_BYTES = 67;
+
+/** A witness program (BIP-141): a version, and one push of 2 to 40 bytes. */
+function isWitness(script: Uint8Array): boolean {
+  const [version = 0, length] = script;
+  const isVersion = version === 0 || (version >= 0x51 && version <= 0x60);
+  return isVersion && script.length >= 4 && script.length <= 42 && length === script.length - 2;
+}
+
+/** The least that an output may hold: nodes call one below it dust and do not relay its transaction. */
+export function dustOf(chain: UtxoChain, script: Uint8Array): bigint {
+  const spend = isSegwit(chain) && isWitness(script) ? WITNESS_SPEND_BYTES : P2PKH_SPEND_BYTES;
+  // Every rate is a multiple of 1,000: nothing is rounded.
+  return BigInt(outputBytes(script) + spend) * BigInt(DUST_RELAY_RATE[chain] / 1_000);
+}
