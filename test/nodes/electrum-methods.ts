@@ -130,11 +130,15 @@ async function transaction({ node, chain }: Call, [id, long]: Json[]): Promise<J
   const tx = chain.tx(txid);
   if (!tx) throw new ElectrumError(CODES.daemon, `daemon error: no such mempool or blockchain transaction ${txid}`);
   if (!verbose) return tx.raw.toString('hex');
-  // Without an index of its own the node finds it by its block.
-  const block = chain.mempool.has(txid) ? [] : [chain.blocks[tx.height]?.hash ?? ''];
-  return node.rpc('getrawtransaction', [txid, true, ...block]).catch((error: Error) => {
-    throw new ElectrumError(CODES.daemon, `daemon error: ${error.message}`);
-  });
+  const refused = (error: Error) => new ElectrumError(CODES.daemon, `daemon error: ${error.message}`);
+  const plain = () => node.rpc('getrawtransaction', [txid, true]);
+  if (chain.mempool.has(txid)) return plain().catch((error: Error) => Promise.reject(refused(error)));
+  // Without an index of its own a node finds it by its block; others do not take a block.
+  const block = chain.blocks[tx.height]?.hash ?? '';
+  return node
+    .rpc('getrawtransaction', [txid, true, block])
+    .catch(plain)
+    .catch((error: Error) => Promise.reject(refused(error)));
 }
 
 function merkle({ chain }: Call, [id, at]: Json[]): Json {
