@@ -20,6 +20,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const CACHE_AGE_MAX_MS = 300_000;
 const INTERVAL_MS = 3_000;
 const INTERVAL_MIN_MS = 1_000;
+const INTERVAL_MAX_MS = 3_600_000;
 const SLOW_AFTER_MS = 300_000;
 const SLOW_INTERVAL_MS = 15_000;
 const RETRY_AFTER_MAX_MS = 60_000;
@@ -104,9 +105,10 @@ function tell<T>(listener: ((value: T) => void) | undefined, value: T): void {
 type PollingOptions<T> = Sdk.PollOptions<T> & { wake?: (askNow: () => void) => void };
 
 /** How long to wait for the next question: a few seconds, longer after a while, or as long as the service asked for. */
-function pauseMs(begun: number, usual = INTERVAL_MS, retryAfter = 0): number {
+function pauseMs(begun: number, wanted: number | undefined, retryAfter = 0): number {
   if (retryAfter > 0) return Math.min(retryAfter * 1000, RETRY_AFTER_MAX_MS) + jittered(INTERVAL_MIN_MS);
-  const interval = Math.max(INTERVAL_MIN_MS, usual);
+  // what is no number, or one that timers do not know, must not become a question every millisecond
+  const interval = Math.min(Math.max(INTERVAL_MIN_MS, Number(wanted) || INTERVAL_MS), INTERVAL_MAX_MS);
   return jittered(Date.now() - begun < SLOW_AFTER_MS ? interval : Math.max(interval, SLOW_INTERVAL_MS));
 }
 

@@ -113,7 +113,7 @@ export type PollOptions<T> = {
   onUpdate?: (value: T) => void;
   /** Ends the polling; the promise then rejects with an `AbortError`. */
   signal?: AbortSignal;
-  /** Milliseconds between two questions, at least 1,000; 3,000 by default, 15,000 after five minutes. */
+  /** Milliseconds between two questions, from 1,000; 3,000 by default, 15,000 after five minutes. */
   interval?: number;
 };
 
