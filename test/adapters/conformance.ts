@@ -3,7 +3,7 @@
  * chain by the harness's controls, lets the adapter report, and asserts on what a book that follows the rules then says.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ChainAdapter, WatchList } from '../../daemon/chains/adapter.ts';
+import type { ChainAdapter, ScriptList } from '../../daemon/chains/adapter.ts';
 import { childPublicKey } from '../../daemon/chains/hd.ts';
 import type { AccountKey, Credit } from '../../daemon/domain/chain.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
@@ -12,7 +12,7 @@ import { FactBook } from './fact-book.ts';
 /** Moves a chain. Amounts are in smallest units. */
 export type ChainControls = {
   /** A new adapter on this chain's source, as after a restart of the program. */
-  connect(watch: WatchList): ChainAdapter;
+  connect(watch: ScriptList): ChainAdapter;
   account: AccountKey;
   /** Mines blocks with all that is in the mempool; their rewards go to nobody of ours, or to `rewardTo`. */
   mine(count: number, rewardTo?: string): Promise<void>;

@@ -2,62 +2,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scriptOf } from '../../daemon/chains/utxo/address.ts';
 import { coreAdapter } from '../../daemon/chains/utxo/core.ts';
-import type { Credit } from '../../daemon/domain/chain.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { type ChainControls, conformance, until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
-import { privateKeyOf, testAccount } from './keys.ts';
+import { testAccount } from './keys.ts';
+import { litecoindControls } from './litecoind-controls.ts';
 
 const signal = () => AbortSignal.timeout(25_000);
-
-async function spend(node: Litecoind, credit: Credit, index: number): Promise<string> {
-  const [txid, vout] = [credit.txid, Number(credit.id.split(':')[1])];
-  const key = privateKeyOf(index);
-  const amount = Number(credit.amount.units) / 1e8;
-  const raw = await node.rpc<string>('createrawtransaction', [
-    [{ txid, vout }],
-    [{ [await node.newAddress()]: (Number(credit.amount.units) - 50_000) / 1e8 }],
-  ]);
-  const { scriptPubKey } = await node.rpc<{ scriptPubKey: string }>('validateaddress', [
-    (
-      await coreAdapter({ chain: 'LTC', network: 'regtest', url: node.url, watch: new FactBook() }).deriveTarget(
-        testAccount,
-        0,
-        index,
-      )
-    ).address,
-  ]);
-  const prevout = { txid, vout, scriptPubKey, amount };
-  const { hex } = await node.rpc<{ hex: string }>('signrawtransactionwithkey', [raw, [key], [prevout]]);
-  return node.rpc<string>('sendrawtransaction', [hex]);
-}
 
 async function controls(): Promise<ChainControls> {
   const node = await Litecoind.start();
   await node.fund();
-  let invalidated = '';
-  return {
-    account: testAccount,
-    connect: (watch) => coreAdapter({ chain: 'LTC', network: 'regtest', url: node.url, watch, pollMs: 100 }),
-    mine: (count, rewardTo) => node.mine(count, rewardTo),
-    pay: (outputs) => node.pay(outputs),
-    reorg: (depth, drop) => node.reorg(depth, drop),
-    replace: async (txid) => {
-      await node.replace(txid);
-    },
-    evictAll: () => node.restart(['-persistmempool=0']),
-    spend: (credit, index) => spend(node, credit, index),
-    async lag() {
-      invalidated = await node.rpc<string>('getbestblockhash', []);
-      await node.rpc('invalidateblock', [invalidated]);
-    },
-    async catchUp() {
-      await node.rpc('reconsiderblock', [invalidated]);
-    },
-    disconnect: () => node.stop(),
-    reconnect: () => node.launch(),
-    stop: () => node.remove(),
-  };
+  return litecoindControls(node, (watch) =>
+    coreAdapter({ chain: 'LTC', network: 'regtest', url: node.url, watch, pollMs: 100 }),
+  );
 }
 
 describe.skipIf(!hasLitecoind)(litecoindTitle('on a real litecoind'), () => {

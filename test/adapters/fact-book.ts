@@ -4,20 +4,28 @@
  * mempool does not mention it. Tests assert on what it says then, not on how an adapter came to tell it.
  */
 import { expect } from 'vitest';
-import { type ChainAdapter, tipOf, type WatchList } from '../../daemon/chains/adapter.ts';
+import {
+  type ChainAdapter,
+  type ListedScript,
+  type ScriptList,
+  type StoredCoin,
+  tipOf,
+} from '../../daemon/chains/adapter.ts';
 import type { BlockId, ChainUpdate, Checkpoint, Credit, SpendSeen, Target } from '../../daemon/domain/chain.ts';
 
 const SYNCS_MAX = 60;
 
-export class FactBook implements WatchList {
+export class FactBook implements ScriptList {
   checkpoint: Checkpoint = [];
   readonly credits = new Map<string, Credit>();
   readonly spends = new Map<string, SpendSeen>();
   readonly #targets = new Map<string, number>();
+  readonly #scripts: ListedScript[] = [];
 
   watch(target: Target): number {
     const id = this.#targets.size + 1;
     this.#targets.set(Buffer.from(target.script).toString('hex'), id);
+    this.#scripts.push({ id, script: target.script });
     return id;
   }
 
@@ -27,6 +35,50 @@ export class FactBook implements WatchList {
 
   isOurCoin(outpoint: string): boolean {
     return this.credits.has(outpoint);
+  }
+
+  stamp(): string {
+    return String(this.#scripts.length);
+  }
+
+  active(): Iterable<ListedScript[]> {
+    return [[...this.#scripts]];
+  }
+
+  page(after: number, limit: number): ListedScript[] {
+    return this.#scripts.slice(after, after + limit);
+  }
+
+  inBlock(hash: string): ListedScript[] {
+    const ids = new Set<number>();
+    for (const credit of this.credits.values()) {
+      const spent = [...this.spends.values()].some(
+        (spend) => spend.outpoint === credit.id && spend.block?.hash === hash,
+      );
+      if (spent || credit.block?.hash === hash) ids.add(credit.targetId);
+    }
+    return this.#scripts.filter(({ id }) => ids.has(id));
+  }
+
+  coinsOf(targetId: number): StoredCoin[] {
+    const ids = [...this.credits.values()].filter((credit) => credit.targetId === targetId).map(({ id }) => id);
+    return ids.flatMap((id) => this.coin(id) ?? []);
+  }
+
+  coin(outpoint: string): StoredCoin | undefined {
+    const credit = this.credits.get(outpoint);
+    if (!credit) return undefined;
+    const spend = [...this.spends.values()].find((one) => one.outpoint === outpoint);
+    return {
+      targetId: credit.targetId,
+      outpoint,
+      txid: credit.txid,
+      blockHeight: credit.block?.height ?? null,
+      blockHash: credit.block?.hash ?? null,
+      spentTxid: spend?.txid ?? null,
+      spentBlockHeight: spend?.block?.height ?? null,
+      spentBlockHash: spend?.block?.hash ?? null,
+    };
   }
 
   get tip(): BlockId {

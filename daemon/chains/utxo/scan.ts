@@ -13,8 +13,8 @@ import type { Pause } from './slices.ts';
 export type Found = { credits: Credit[]; spends: SpendSeen[] };
 
 /** Confirmations before a coinbase may be spent, and a Litecoin peg-out (PEGOUT_MATURITY). */
-const COINBASE_MATURITY = 100;
-const PEG_OUT_MATURITY = 6;
+export const COINBASE_MATURITY = 100;
+export const PEG_OUT_MATURITY = 6;
 
 /** Lookups in one transaction between two looks at the clock; there is one look for each transaction besides. */
 const LOOKUPS_PER_LOOK = 32;

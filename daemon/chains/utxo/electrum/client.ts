@@ -1,0 +1,260 @@
+/**
+ * The light client of one chain: its servers, its headers, and what was taken in of the watched scripts, put together.
+ * It answers what is true now; `electrum.ts` makes an adapter's updates of that.
+ *
+ * Invariant: what is told is one server's view at one tip of the verified chain, whole or called incomplete.
+ */
+import type { BlockId } from '../../../domain/chain.ts';
+import type { ScriptList } from '../../adapter.ts';
+import type { UtxoChain } from '../params.ts';
+import type { Found } from '../scan.ts';
+import { Agreement } from './agreement.ts';
+import type { Timeouts } from './connection.ts';
+import type { Endpoint } from './endpoint.ts';
+import { ConnectionLost, ServerRefusal } from './faults.ts';
+import { Follower } from './follow.ts';
+import type { Headers } from './header-types.ts';
+import { inParallel } from './in-parallel.ts';
+import { Ledger } from './ledger.ts';
+import type { Pins } from './pins.ts';
+import { HistoryReader } from './reader.ts';
+import { type Script, Scripts } from './scripts.ts';
+import type { Server, Tip } from './server.ts';
+import { ServerSet } from './server-set.ts';
+
+export type ClientOptions = {
+  chain: UtxoChain;
+  endpoints: readonly Endpoint[];
+  genesis: readonly string[];
+  headers: Headers;
+  list: ScriptList;
+  proxy: string | null;
+  proxyForAll: boolean;
+  pins: Pins;
+  timeouts: Timeouts;
+  /** From how many smallest units on a second server must show a transaction's block; null when it is not known. */
+  agreeUnits: () => bigint | null;
+  warn: (message: string) => void;
+  /** A server was caught. */
+  alert: (server: string, message: string) => void;
+  /** Something may have changed. */
+  wake: () => void;
+};
+
+/** One step is to take seconds, not minutes; what is left is done by the next. */
+const SUBSCRIBED_PER_STEP_MAX = 2_000;
+const READ_PER_STEP_MAX = 1_000;
+const REQUESTS_AT_ONCE = 64;
+const SUBSCRIBED_AT_ONCE = 256;
+/** The list is taken over anew this often even if nothing seems to have changed. */
+const REFRESH_MS = 60_000;
+const STAMP_MS = 500;
+
+export type View = { complete: boolean; found: Found };
+
+export class LightClient {
+  readonly set: ServerSet;
+  readonly headers: Headers;
+  readonly follower: Follower;
+  readonly scripts: Scripts;
+  readonly reader: HistoryReader;
+  readonly agreement: Agreement;
+  readonly #options: ClientOptions;
+  readonly #ledger: Ledger;
+  /** Scripts with a block above the tip that was reported: looked at again once the tip moves. */
+  readonly #early = new Set<Script>();
+  readonly #timer: NodeJS.Timeout;
+  #refreshedAtMs = Number.NEGATIVE_INFINITY;
+  #lastTip: string | null = null;
+
+  constructor(options: ClientOptions) {
+    const { chain, list, headers } = options;
+    this.#options = options;
+    this.headers = headers;
+    this.scripts = new Scripts(list);
+    this.#ledger = new Ledger(chain, list);
+    this.follower = new Follower(headers, (forkHeight) => this.#reorganised(forkHeight));
+    const { follower, scripts } = this;
+    this.reader = new HistoryReader({
+      chain,
+      list,
+      headers,
+      follower,
+      ledger: this.#ledger,
+      scripts,
+      warn: options.warn,
+    });
+    const events = {
+      onTip: (server: Server) => this.#followed(server),
+      onReady: (server: Server) => this.#followed(server),
+      onStatus: (server: Server, scriptHash: string) => this.#statusChanged(server, scriptHash),
+      onGone: () => options.wake(),
+      onDropped: (server: Server, reason: string) => options.alert(server.name, reason),
+    };
+    const { endpoints, genesis, proxy, proxyForAll, pins, timeouts } = options;
+    this.set = new ServerSet({
+      ...{ endpoints, genesis, proxy, proxyForAll, pins, timeouts, events },
+      behind: (server) => this.follower.behind(server),
+      onPrimary: (server) => {
+        if (server) this.scripts.compare(server);
+        options.wake();
+      },
+    });
+    this.agreement = new Agreement({ set: this.set, headers, units: options.agreeUnits, wake: options.wake });
+    this.set.start();
+    // What is listed may grow without any server having news.
+    this.#timer = setInterval(() => {
+      if (this.scripts.isOutdated()) options.wake();
+    }, STAMP_MS);
+    this.#timer.unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.agreement.close();
+    this.set.close();
+    await this.headers.close();
+  }
+
+  get transactionsHeld(): number {
+    return this.#ledger.size;
+  }
+
+  /** Asks a server for its tip and follows it there. Everything that the server told before has arrived then. */
+  async look(server: Server): Promise<Tip> {
+    try {
+      const tip = await server.askTip();
+      await this.follower.follow(server);
+      return tip;
+    } catch (error) {
+      if (!(error instanceof ServerRefusal)) throw error;
+      server.disconnect(`it refuses to tell its tip: ${error.message}`);
+      throw new ConnectionLost(error.message);
+    }
+  }
+
+  /** What a server at `tip`, which is on the chain, has of ours. `orphaned`: blocks that are about to be reported as left. */
+  async view(server: Server, tip: Tip, orphaned: readonly BlockId[]): Promise<View> {
+    this.#forgetStored();
+    if (this.#lastTip !== tip.hash) {
+      for (const script of this.#early) this.scripts.touch(script);
+      this.#early.clear();
+      this.#lastTip = tip.hash;
+    }
+    for (const { hash } of orphaned) {
+      for (const listed of this.#options.list.inBlock(hash)) this.scripts.pin(listed);
+    }
+    await this.#refresh(server);
+    const subscribed = await this.#subscribe(server);
+    const read = await this.#read(server, tip);
+    for (const held of this.#ledger.all()) this.agreement.check(held, this.#ledger.units(held));
+    const found: Found = { credits: [], spends: [] };
+    const isOnChain = ({ height, hash }: BlockId): boolean =>
+      height <= tip.height && (height < this.headers.lowest || this.headers.hashAt(height) === hash);
+    for (const held of this.#ledger.all()) this.#ledger.tell(held, isOnChain, found);
+    const unchanged = server.tip?.hash === tip.hash && this.set.primary === server && this.follower.isOnChain(tip);
+    return { complete: subscribed && read && unchanged && !this.scripts.overflown, found };
+  }
+
+  /** Brings every script that is watched to where the server has it, as far as one step goes. True when all are. */
+  async #subscribe(server: Server): Promise<boolean> {
+    if (server.statuses.size >= this.scripts.size) {
+      const missing = [...this.scripts.all()].some(({ hash }) => !server.statuses.has(hash));
+      if (!missing) return true;
+    }
+    const missing: Script[] = [];
+    for (const script of this.scripts.all()) {
+      if (missing.length >= SUBSCRIBED_PER_STEP_MAX) break;
+      if (!server.statuses.has(script.hash)) missing.push(script);
+    }
+    try {
+      await inParallel(missing, SUBSCRIBED_AT_ONCE, async (script) => {
+        if ((await server.subscribe(script.hash)) !== script.status) this.scripts.dirty.add(script);
+      });
+    } catch (error) {
+      if (!(error instanceof ServerRefusal)) throw error;
+      const reason = `it refuses to watch more than ${server.statuses.size} addresses: ${error.message}`;
+      server.disconnect(reason);
+      throw new ConnectionLost(reason);
+    }
+    return missing.length < SUBSCRIBED_PER_STEP_MAX;
+  }
+
+  /** Takes the histories in that may have changed, as far as one step goes. True when nothing is left. */
+  async #read(server: Server, tip: Tip): Promise<boolean> {
+    const dirty: Script[] = [];
+    for (const script of this.scripts.dirty) {
+      if (dirty.length >= READ_PER_STEP_MAX) break;
+      dirty.push(script);
+    }
+    let open = 0;
+    await inParallel(dirty, REQUESTS_AT_ONCE, async (script) => {
+      try {
+        if ((await this.reader.take(server, script, tip)) === 'open') open++;
+        if (script.top > tip.height) this.#early.add(script);
+      } catch (error) {
+        if (!(error instanceof ServerRefusal)) throw error;
+        this.#options.warn(`${server.name} refuses the history of a script: ${error.message}`);
+        open++;
+      }
+    });
+    return open === 0 && this.scripts.dirty.size === 0;
+  }
+
+  async #refresh(server: Server): Promise<void> {
+    const now = performance.now();
+    if (now - this.#refreshedAtMs < REFRESH_MS && !this.scripts.isOutdated()) return;
+    this.#refreshedAtMs = now;
+    const gone = await this.scripts.refresh();
+    for (const { hash } of gone) {
+      for (const other of this.set.ready()) {
+        // Whether the server takes it is of no consequence: what it tells of a script that is not watched is not heard.
+        if (other.statuses.has(hash)) other.unsubscribe(hash).catch(() => {});
+      }
+    }
+    if (gone.length > 0) for (const script of gone) this.#early.delete(script);
+    if (this.scripts.overflown)
+      this.#options.warn(`more addresses are to be watched than ${server.name} can be asked for`);
+  }
+
+  /** Forgets what the store has as it is. */
+  #forgetStored(): void {
+    for (const held of [...this.#ledger.all()]) {
+      if (!held.place || !this.#ledger.isStored(held)) continue;
+      for (const scriptHash of held.mentions) {
+        const script = this.scripts.get(scriptHash);
+        if (script) script.txids = script.txids.filter((txid) => txid !== held.txid);
+      }
+      this.#ledger.drop(held);
+    }
+  }
+
+  #reorganised(forkHeight: number): void {
+    this.scripts.markAbove(forkHeight);
+    for (const held of this.#ledger.all()) {
+      if (!held.place || held.place.block.height <= forkHeight) continue;
+      held.place = null;
+      held.agreed = false;
+    }
+  }
+
+  /** A server has a new tip, or is new. */
+  #followed(server: Server): void {
+    this.follower
+      .follow(server)
+      .then(() => this.set.elect())
+      .catch((error: unknown) => {
+        if (error instanceof ServerRefusal) server.disconnect(`it refuses its headers: ${error.message}`);
+        else if (server.state === 'ready') server.disconnect(error instanceof Error ? error.message : String(error));
+      })
+      .finally(this.#options.wake);
+  }
+
+  #statusChanged(server: Server, scriptHash: string): void {
+    if (server !== this.set.primary) return;
+    const script = this.scripts.get(scriptHash);
+    if (!script || script.status === server.statuses.get(scriptHash)) return;
+    this.scripts.dirty.add(script);
+    this.#options.wake();
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * One connection to one server: JSON-RPC, an object a line, both ways. Requests are sent as they come, several under way
+ * at once, each on a line of its own: every server takes that, which not all do of JSON-RPC's batches.
+ *
+ * Invariant: what the other side can make us hold is bounded, whatever it sends: one line, the requests that we made
+ * ourselves, and notifications, which are handled as they come and counted. After the end nothing is called any more.
+ *
+ * Source: the Electrum protocol, versions 1.4 to 1.6 (electrum-protocol.readthedocs.io), "Protocol Basics".
+ */
+import type { Socket } from 'node:net';
+import { assert } from '../../../domain/errors.ts';
+import { ConnectionLost, Misbehaved, ServerRefusal, serverText } from './faults.ts';
+import { Lines } from './lines.ts';
+import { connect, inWords, isProxied, type TransportOptions } from './transport.ts';
+
+export type Timeouts = {
+  /** A request whose answer does not end by then ends the connection, though bytes may still come. */
+  requestMs: number;
+  /** Nothing at all comes for so long while an answer is due: the other side is frozen. */
+  stallMs: number;
+  /** Said after so long without another request, so that a frozen server is noticed and an idle one keeps us. */
+  pingMs: number;
+};
+
+export const TIMEOUTS: Timeouts = { requestMs: 20_000, stallMs: 4_000, pingMs: 3_000 };
+/** Tor takes its time. */
+const PROXIED_TIMEOUT_FACTOR = 4;
+
+/** The longest answer: a transaction fills a block of 4 MB at the most, in hex. */
+const LINE_BYTES_MAX = 9 * 1024 * 1024;
+/** Answers waited for at once. */
+const OUTSTANDING_MAX = 2_000;
+const SWEEP_MS = 250;
+/** Notifications are counted in windows of this length. A block may touch every address that was subscribed. */
+const WINDOW_MS = 10_000;
+const NOTIFICATIONS_PER_WINDOW_MIN = 1_000;
+const NOTIFICATIONS_PER_SUBSCRIPTION = 4;
+
+export const PROTOCOL_MIN = '1.4';
+export const PROTOCOL_MAX = '1.6';
+const CLIENT_NAME = 'countinghouse';
+
+export type ConnectionEvents = {
+  onNotification(method: string, params: readonly unknown[]): void;
+  /** Once, when the connection is over, unless it was closed from here. */
+  onEnd(error: ConnectionLost | Misbehaved): void;
+  /** How many things are subscribed to: what a flood is measured by. */
+  subscriptions(): number;
+};
+
+type Waiting = { settle: (result: unknown) => void; reject: (error: Error) => void; sentAtMs: number };
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export class Connection {
+  /** What the server calls itself, and the version agreed on. */
+  software = '';
+  protocol = '';
+  readonly #socket: Socket;
+  readonly #events: ConnectionEvents;
+  readonly #timeouts: Timeouts;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #lines = new Lines(LINE_BYTES_MAX);
+  readonly #sweep: NodeJS.Timeout;
+  #nextId = 0;
+  #lastByteAtMs = performance.now();
+  #lastSentAtMs = performance.now();
+  #windowEndsAtMs = 0;
+  #notifications = 0;
+  #ended: ConnectionLost | Misbehaved | null = null;
+
+  private constructor(socket: Socket, events: ConnectionEvents, timeouts: Timeouts) {
+    this.#socket = socket;
+    this.#events = events;
+    this.#timeouts = timeouts;
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('error', (error) => this.#end(new ConnectionLost(inWords(error))));
+    socket.on('close', () => this.#end(new ConnectionLost('it ended the connection')));
+    this.#sweep = setInterval(() => this.#look(), Math.min(SWEEP_MS, timeouts.stallMs / 4));
+    this.#sweep.unref();
+  }
+
+  /**
+   * Connects and agrees on a version, with the one `server.version` that a connection may have.
+   * Throws `ConnectionLost` or `Misbehaved`.
+   */
+  static async open(
+    transport: Omit<TransportOptions, 'timeoutMs'>,
+    events: ConnectionEvents,
+    timeouts: Timeouts,
+    signal: AbortSignal,
+  ): Promise<Connection> {
+    const factor = isProxied(transport) ? PROXIED_TIMEOUT_FACTOR : 1;
+    const own = { requestMs: timeouts.requestMs * factor, stallMs: timeouts.stallMs * factor, pingMs: timeouts.pingMs };
+    const socket = await connect({ ...transport, timeoutMs: own.stallMs }, signal);
+    const connection = new Connection(socket, events, own);
+    try {
+      await connection.#agree();
+      signal.throwIfAborted();
+    } catch (error) {
+      connection.close();
+      if (error instanceof ServerRefusal) throw new ConnectionLost(`it refuses us: ${error.message}`);
+      throw error;
+    }
+    return connection;
+  }
+
+  /**
+   * The result of a call, as `read` takes it, which is called when the answer comes and before anything that the server
+   * sent after it is looked at. Throws `ConnectionLost`, `ServerRefusal`, `Misbehaved`, and what `read` throws.
+   */
+  request<T>(method: string, params: readonly unknown[], read: (result: unknown) => T): Promise<T> {
+    if (this.#ended) return Promise.reject(this.#ended);
+    assert(this.#waiting.size < OUTSTANDING_MAX, 'requests to a server are bounded by who makes them');
+    const id = this.#nextId++;
+    const now = performance.now();
+    // Requests that are made in one turn go out in one piece.
+    if (this.#socket.writableCorked === 0) {
+      this.#socket.cork();
+      process.nextTick(() => this.#socket.uncork());
+    }
+    this.#socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+    this.#lastSentAtMs = now;
+    return new Promise((resolve, reject) => {
+      const settle = (result: unknown) => {
+        try {
+          resolve(read(result));
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.#waiting.set(id, { settle, reject, sentAtMs: now });
+    });
+  }
+
+  /** Ends it from here; what is still waited for fails. */
+  close(): void {
+    this.#end(new ConnectionLost('the connection was closed'), false);
+  }
+
+  async #agree(): Promise<void> {
+    const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+    const versions = [PROTOCOL_MIN, PROTOCOL_MAX];
+    const [software, protocol] = await this.request('server.version', [CLIENT_NAME, versions], asList);
+    if (typeof protocol !== 'string' || !/^1\.[456](\.\d{1,3})?$/.test(protocol)) {
+      throw new ConnectionLost(
+        `it speaks no protocol from ${PROTOCOL_MIN} to ${PROTOCOL_MAX}: ${serverText(protocol)}`,
+      );
+    }
+    this.software = serverText(software).slice(0, 60);
+    this.protocol = protocol;
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#lastByteAtMs = performance.now();
+    const fits = this.#lines.push(chunk, (line) => {
+      if (!this.#ended) this.#take(line);
+    });
+    if (!fits) this.#end(new Misbehaved(`it sent a line of more than ${LINE_BYTES_MAX} bytes`));
+  }
+
+  #take(line: Buffer): void {
+    let message: unknown;
+    try {
+      message = JSON.parse(line.toString('utf8'));
+    } catch {
+      message = null;
+    }
+    if (!isObject(message)) {
+      this.#end(new Misbehaved('it sent what is no JSON-RPC'));
+    } else if (typeof message.method === 'string') {
+      this.#notified(message.method, message.params);
+    } else {
+      this.#answered(message);
+    }
+  }
+
+  #notified(method: string, params: unknown): void {
+    const now = performance.now();
+    if (now >= this.#windowEndsAtMs) {
+      this.#windowEndsAtMs = now + WINDOW_MS;
+      this.#notifications = 0;
+    }
+    const max = NOTIFICATIONS_PER_WINDOW_MIN + NOTIFICATIONS_PER_SUBSCRIPTION * this.#events.subscriptions();
+    if (++this.#notifications > max) {
+      this.#end(new Misbehaved(`it sent more than ${max} notifications in ${WINDOW_MS / 1_000} s`));
+    } else if (Array.isArray(params)) {
+      this.#events.onNotification(method, params);
+    }
+  }
+
+  #answered(message: Record<string, unknown>): void {
+    const { id, error } = message;
+    const waiting = typeof id === 'number' ? this.#waiting.get(id) : undefined;
+    if (!waiting) {
+      this.#end(new Misbehaved('it answered what nobody asked'));
+      return;
+    }
+    this.#waiting.delete(id as number);
+    if (error === undefined || error === null) {
+      waiting.settle(message.result);
+      return;
+    }
+    // Some servers send the message alone, some Core's own error as an object.
+    const { code, message: text } = isObject(error) ? error : { code: 0, message: error };
+    waiting.reject(new ServerRefusal(typeof code === 'number' ? code : 0, serverText(text)));
+  }
+
+  /** Looks for answers that are overdue, and says something after a silence. */
+  #look(): void {
+    const now = performance.now();
+    const oldest = this.#waiting.values().next().value;
+    if (oldest) {
+      const { requestMs, stallMs } = this.#timeouts;
+      const silentMs = now - Math.max(this.#lastByteAtMs, oldest.sentAtMs);
+      if (silentMs > stallMs || now - oldest.sentAtMs > requestMs) {
+        this.#end(new ConnectionLost('it does not answer in time'));
+      }
+    } else if (now - this.#lastSentAtMs > this.#timeouts.pingMs) {
+      this.request('server.ping', [], () => null).catch((error: unknown) => {
+        // A ping that is refused is an answer all the same.
+        if (!(error instanceof ServerRefusal)) this.#end(error as ConnectionLost);
+      });
+    }
+  }
+
+  #end(error: ConnectionLost | Misbehaved, tell = true): void {
+    if (this.#ended) return;
+    this.#ended = error;
+    clearInterval(this.#sweep);
+    this.#socket.destroy();
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+    if (tell) this.#events.onEnd(error);
+  }
+}

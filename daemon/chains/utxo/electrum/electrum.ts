@@ -1,0 +1,260 @@
+/**
+ * The chain source of BTC, LTC and BCH that asks Electrum servers: no node to run, and no server to trust. What is in a
+ * block is known by proofs that lead to headers with verified work; what is not, by one server's word, and never counts.
+ *
+ * Invariant: an update speaks of one tip of the verified chain and of one server's view at it. A server that stands on
+ * another branch, or behind, is told nothing by: then there is no news.
+ */
+import { join } from 'node:path';
+import type { Network } from '../../../domain/assets.ts';
+import type { AccountKey, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../../../domain/chain.ts';
+import { assert, ChainAlert, Unavailable } from '../../../domain/errors.ts';
+import { type ChainAdapter, type ScriptList, tipOf } from '../../adapter.ts';
+import { childPublicKey } from '../../hd.ts';
+import { isValidAddress, targetOf } from '../address.ts';
+import type { UtxoChain } from '../params.ts';
+import { LightClient } from './client.ts';
+import { TIMEOUTS, type Timeouts } from './connection.ts';
+import { endpointOf } from './endpoint.ts';
+import { ConnectionLost, Misbehaved, ServerRefusal } from './faults.ts';
+import { HeaderChain } from './header-chain.ts';
+import { Pins } from './pins.ts';
+import { rulesOf } from './rules.ts';
+import type { Server } from './server.ts';
+import { checkpointAt, nextStep } from './steps.ts';
+
+export type ElectrumOptions = {
+  chain: UtxoChain;
+  network: Network;
+  /** "ssl://host:port" or "tcp://host:port". */
+  servers: readonly string[];
+  /** Where headers and certificates are kept. */
+  folder: string;
+  list: ScriptList;
+  /** "socks5://host:port" for onion services, and for every server if `proxyForAll`. */
+  proxy?: string | null;
+  proxyForAll?: boolean;
+  /** From how many smallest units on a second server must agree; null when it is not known. None without. */
+  agreeUnits?: () => bigint | null;
+  timeouts?: Partial<Timeouts>;
+  log?: (message: string) => void;
+  /** A server was caught at something. */
+  alert?: (server: string, message: string) => void;
+};
+
+const SERVERS_PER_SYNC_MAX = 3;
+const RETRY_SECONDS = 5;
+/** How long a first connection is waited for. */
+const CONNECT_MS_MAX = 10_000;
+const CONNECT_LOOK_MS = 20;
+/** Between two looks that have to wait for a server to make up its mind. */
+const UNSETTLED_MS = 200;
+/** As with a node: a gap between blocks that chance makes once in years. */
+const HOUR_MS = 3_600_000;
+const TIP_AGE_MS_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 3 * HOUR_MS, LTC: HOUR_MS, BCH: 4 * HOUR_MS };
+
+export class ElectrumAdapter implements ChainAdapter {
+  readonly network: Network;
+  readonly chain: UtxoChain;
+  readonly #options: ElectrumOptions;
+  readonly #setting: string;
+  readonly #wakes: (() => void)[] = [];
+  #opening: Promise<LightClient> | null = null;
+  #client: LightClient | null = null;
+  #closed = false;
+  #syncing = false;
+  /** The last sync found the servers behind the checkpoint. */
+  #behind = false;
+  #alert: string | null = null;
+
+  constructor(options: ElectrumOptions) {
+    this.network = options.network;
+    this.chain = options.chain;
+    this.#options = options;
+    this.#setting = `[networks.${options.network}.${options.chain}] electrum`;
+  }
+
+  async deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target> {
+    return targetOf(childPublicKey(account, branch, index), this.chain, this.network);
+  }
+
+  isValidAddress(text: string): boolean {
+    return isValidAddress(text, this.chain, this.network);
+  }
+
+  /**
+   * A history is whole wherever one begins: so the beginning reaches no further back than headers are at hand, and older
+   * ones are fetched only for the blocks in which something is found.
+   */
+  begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
+    return this.#withServer(signal, async (client, server) => {
+      const tip = await client.look(server);
+      if (!client.follower.isOnChain(tip)) throw new ConnectionLost('it is not on the chain with the most work');
+      const { headers } = client;
+      const height = birthday === null ? tip.height : (headers.heightBefore(birthday) ?? headers.base.height);
+      return checkpointAt(Math.min(height, tip.height), headers);
+    });
+  }
+
+  async sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
+    assert(!this.#syncing, 'one sync at a time');
+    this.#syncing = true;
+    try {
+      return await this.#withServer(signal, (client, server) => this.#step(client, server, since, signal));
+    } finally {
+      this.#syncing = false;
+    }
+  }
+
+  onHint(wake: () => void): void {
+    this.#wakes.push(wake);
+    this.#open().catch(() => {});
+  }
+
+  health(): SourceHealth {
+    const client = this.#client;
+    const primary = client?.set.primary ?? null;
+    const tip = primary?.tip && client?.follower.isOnChain(primary.tip) ? primary.tip : null;
+    const header = tip && client?.headers.at(tip.height);
+    const tipAgeMs = header ? Math.max(0, Date.now() - header.timeSeconds * 1000) : null;
+    const isOld = this.network !== 'regtest' && tipAgeMs !== null && tipAgeMs > TIP_AGE_MS_MAX[this.chain];
+    return {
+      source: primary?.name ?? `${this.#options.servers.length} Electrum servers`,
+      tip: tip && { height: tip.height, hash: tip.hash },
+      tipAgeMs,
+      lagging: this.#behind || isOld,
+      error: primary ? this.#alert : this.#whyNone(),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const client = await this.#opening?.catch(() => null);
+    await client?.close();
+  }
+
+  #open(): Promise<LightClient> {
+    assert(!this.#closed, 'a closed adapter is not used');
+    this.#opening ??= this.#build();
+    return this.#opening;
+  }
+
+  async #build(): Promise<LightClient> {
+    const { chain, network, folder, list } = this.#options;
+    const rules = rulesOf(chain, network);
+    assert(rules, `${chain} has no chain of headers on ${network}`);
+    const headers = await HeaderChain.open({ chain, network, folder });
+    this.#client = new LightClient({
+      ...{ chain, headers, list },
+      genesis: [rules.genesis],
+      endpoints: this.#options.servers.map(endpointOf),
+      proxy: this.#options.proxy ?? null,
+      proxyForAll: this.#options.proxyForAll ?? false,
+      pins: new Pins(join(folder, 'certificates.json')),
+      timeouts: { ...TIMEOUTS, ...this.#options.timeouts },
+      agreeUnits: this.#options.agreeUnits ?? (() => null),
+      warn: this.#options.log ?? (() => {}),
+      alert: (server, message) => this.#options.alert?.(server, message),
+      wake: () => {
+        if (!this.#closed) for (const wake of this.#wakes) wake();
+      },
+    });
+    return this.#client;
+  }
+
+  /** Uses the asked server, and the next one when it fails. Throws `Unavailable` when there is none. */
+  async #withServer<T>(signal: AbortSignal, use: (client: LightClient, server: Server) => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const client = await unlessAborted(this.#open(), signal);
+    for (let attempt = 0; attempt < SERVERS_PER_SYNC_MAX; attempt++) {
+      const server = await this.#primary(client, signal);
+      try {
+        const result = await unlessAborted(use(client, server), signal);
+        this.#alert = null;
+        return result;
+      } catch (error) {
+        if (error instanceof ChainAlert) this.#alert = error.message;
+        const isServers =
+          error instanceof ConnectionLost || error instanceof Misbehaved || error instanceof ServerRefusal;
+        if (!isServers) throw error;
+        if (server.state === 'ready') server.disconnect(error.message);
+      }
+    }
+    throw new Unavailable(this.#whyNone() ?? `${this.#setting}: no server answers as it should`, RETRY_SECONDS);
+  }
+
+  /** The server to ask; waits while one may be about to be there. */
+  async #primary(client: LightClient, signal: AbortSignal): Promise<Server> {
+    const deadline = performance.now() + CONNECT_MS_MAX;
+    for (;;) {
+      const { primary, servers } = client.set;
+      if (primary?.state === 'ready') return primary;
+      const hopeful = servers.some(
+        ({ state, failures }) => state === 'connecting' || (state === 'idle' && failures === 0),
+      );
+      if (!hopeful || performance.now() > deadline)
+        throw new Unavailable(this.#whyNone() ?? this.#setting, RETRY_SECONDS);
+      await sleep(CONNECT_LOOK_MS, signal);
+    }
+  }
+
+  async #step(
+    client: LightClient,
+    server: Server,
+    since: Checkpoint,
+    signal: AbortSignal,
+  ): Promise<ChainUpdate | null> {
+    const tip = await client.look(server);
+    const { headers, follower } = client;
+    this.#behind = !follower.isOnChain(tip);
+    if (this.#behind) return null;
+    const from = tipOf(since);
+    if (from.height < headers.lowest - 1) await follower.reachDown(server, from.height);
+    const step = nextStep(since, { height: tip.height, hash: tip.hash }, headers);
+    this.#behind = step === null;
+    if (step === null) return null;
+    const { checkpoint, orphaned, atTip } = step;
+    const update: ChainUpdate = {
+      ...{ since: from, checkpoint, orphaned, targets: 'all', mempool: 'unknown' },
+      ...{ credits: [], spends: [] },
+    };
+    if (!atTip) return update;
+    const { complete, found } = await client.view(server, tip, orphaned);
+    if (!complete && found.credits.length === 0) await sleep(UNSETTLED_MS, signal);
+    return { ...update, ...found, mempool: complete ? 'complete' : 'unknown' };
+  }
+
+  /** Why no server is asked, in an operator's words; null when one is. */
+  #whyNone(): string | null {
+    const client = this.#client;
+    if (!client) return null;
+    if (client.set.primary) return null;
+    const reasons = client.set.servers.flatMap(({ name, error }) => (error ? [`${name}: ${error}`] : []));
+    const shown = reasons.slice(0, 3).join('; ');
+    return `${this.#setting}: no server is connected${shown ? ` (${shown})` : ''}`;
+  }
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}

@@ -1,0 +1,39 @@
+/**
+ * How a server can fail. The kind decides what follows: a lost connection is tried again, a refusal is an answer, and a
+ * server that misbehaved is dropped, since nothing that it says is worth anything.
+ */
+
+/** It is away, slow, full, or speaks no protocol of ours. In words of ours, but for what the server gave as a reason. */
+export class ConnectionLost extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ConnectionLost';
+  }
+}
+
+/** It answered a request with an error. */
+export class ServerRefusal extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.name = 'ServerRefusal';
+    this.code = code;
+  }
+}
+
+/** It said what cannot be, or more than it may: proof that it is broken or lies. */
+export class Misbehaved extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'Misbehaved';
+  }
+}
+
+const SERVER_TEXT_CHARS_MAX = 300;
+
+/** What a server said, fit to be shown: bounded, in one line, without control characters. */
+export function serverText(value: unknown): string {
+  const text = typeof value === 'string' ? value : 'no reason given';
+  return text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, SERVER_TEXT_CHARS_MAX);
+}

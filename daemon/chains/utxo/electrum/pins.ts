@@ -1,0 +1,85 @@
+/**
+ * Which certificate each server showed first. Most public servers sign their own: then the first certificate seen is the
+ * server's for good, as in Electrum, and another one is refused. A server that once had a certificate that the system
+ * trusts must go on having one.
+ *
+ * Invariant: a pin is on the disk before anything is said to the server that it is for.
+ */
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+const PINS_MAX = 1_000;
+/** In the place of a fingerprint: the system's authorities vouch for this server. */
+const TRUSTED = 'trusted';
+
+export type Verdict = 'accepted' | 'changed';
+
+export class Pins {
+  readonly #path: string | null;
+  #pins: Map<string, string> | null = null;
+  #writing: Promise<void> = Promise.resolve();
+
+  /** `path`: a JSON file; null to remember in memory only. */
+  constructor(path: string | null) {
+    this.#path = path;
+  }
+
+  /**
+   * Judges a server's certificate. `fingerprint`: SHA-256 of its DER form in hex. `trusted`: whether the system's
+   * authorities vouch for it and for the host's name. Remembers what it accepts for the first time.
+   */
+  async check(server: string, fingerprint: string, trusted: boolean): Promise<Verdict> {
+    const pins = await this.#load();
+    const pin = pins.get(server);
+    const shown = trusted ? TRUSTED : fingerprint;
+    if (pin === shown) return 'accepted';
+    // A certificate that is vouched for is worth more than the memory of one that was not.
+    if (pin !== undefined && !trusted) return 'changed';
+    pins.delete(server);
+    pins.set(server, shown);
+    const oldest = pins.keys().next().value;
+    if (pins.size > PINS_MAX && oldest !== undefined) pins.delete(oldest);
+    await this.#save();
+    return 'accepted';
+  }
+
+  async #load(): Promise<Map<string, string>> {
+    this.#pins ??= new Map(await readPins(this.#path));
+    return this.#pins;
+  }
+
+  #save(): Promise<void> {
+    const path = this.#path;
+    if (path === null) return Promise.resolve();
+    this.#writing = this.#writing.catch(() => {}).then(() => write(path, Object.fromEntries(this.#pins ?? [])));
+    return this.#writing;
+  }
+}
+
+async function readPins(path: string | null): Promise<[string, string][]> {
+  if (path === null) return [];
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== 'object' || value === null) throw new Error(`${path} holds no certificates: remove it`);
+  return Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+}
+
+/** Replaces the file as a whole: a power cut leaves the old one or the new one. */
+async function write(path: string, pins: Record<string, string>): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const next = `${path}.new`;
+  const file = await open(next, 'w', 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(pins, null, 2)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(next, path);
+}

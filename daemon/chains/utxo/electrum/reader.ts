@@ -1,0 +1,224 @@
+/**
+ * Takes a script's history in: which transactions a server says it has, their bytes, and the proofs that they are in the
+ * blocks where it says they are.
+ *
+ * Invariant: a server is believed nothing but that an unconfirmed transaction exists. Bytes must hash to the id that was
+ * asked for, a block counts by a proof that leads to a header of our chain, and who fails at either is dropped.
+ */
+import { hash } from 'node:crypto';
+import type { ScriptList, StoredCoin } from '../../adapter.ts';
+import { type ParsedTransaction, ParseError, parseTransaction } from '../block.ts';
+import type { UtxoChain } from '../params.ts';
+import type { HistoryEntry } from './answers.ts';
+import { ServerRefusal } from './faults.ts';
+import type { Follower } from './follow.ts';
+import { printed, sha256d } from './header.ts';
+import type { Headers } from './header-types.ts';
+import { inParallel } from './in-parallel.ts';
+import { type Held, type Ledger, TRANSACTIONS_MAX } from './ledger.ts';
+import { BadProof, DepthNeeded, type MerkleClaim, treeDepth, verifyMerkle } from './merkle.ts';
+import type { Script, Scripts } from './scripts.ts';
+import type { Server, Tip } from './server.ts';
+
+/** Transactions of one history that are fetched at once. */
+const FETCHED_AT_ONCE = 8;
+/** The largest unconfirmed transaction that nodes relay, in bytes; a larger one is looked at once it is in a block. */
+const UNCONFIRMED_BYTES_MAX = 400_000;
+/** How long a server may fail to prove what it says, which a reorganisation explains for a while. */
+const DOUBT_MS_MAX = 10_000;
+
+/** `open`: something of the history could not be made sure of now; it is to be taken in again. */
+export type Outcome = 'whole' | 'open';
+
+type Fetched = { transaction: ParsedTransaction; bytes: Buffer };
+
+export class HistoryReader {
+  readonly #chain: UtxoChain;
+  readonly #list: ScriptList;
+  readonly #headers: Headers;
+  readonly #follower: Follower;
+  readonly #ledger: Ledger;
+  readonly #scripts: Scripts;
+  readonly #warn: (message: string) => void;
+
+  constructor(parts: {
+    chain: UtxoChain;
+    list: ScriptList;
+    headers: Headers;
+    follower: Follower;
+    ledger: Ledger;
+    scripts: Scripts;
+    warn: (message: string) => void;
+  }) {
+    this.#chain = parts.chain;
+    this.#list = parts.list;
+    this.#headers = parts.headers;
+    this.#follower = parts.follower;
+    this.#ledger = parts.ledger;
+    this.#scripts = parts.scripts;
+    this.#warn = parts.warn;
+  }
+
+  /** Takes one script's history in as a server has it, whose chain ends at `tip`. Throws `ConnectionLost`, `Misbehaved`. */
+  async take(server: Server, script: Script, tip: Tip): Promise<Outcome> {
+    const status = server.statuses.get(script.hash);
+    if (status === undefined) return 'open';
+    const coins = status === null ? [] : this.#list.coinsOf(script.id);
+    const stored = storedHeights(coins, (height, blockHash) => this.#isOnChain(height, blockHash));
+    if (status !== null && script.txids.length === 0 && status === statusOf(stored)) {
+      this.#adopt(script, status, [], Math.max(...stored.values()));
+      return 'whole';
+    }
+    const entries = status === null ? [] : await server.history(script.hash);
+    const open = entries.filter(({ txid, height }) => stored.get(txid) !== height);
+    const failed: HistoryEntry[] = [];
+    const held: string[] = [];
+    await inParallel(open, FETCHED_AT_ONCE, async (entry) => {
+      const one = await this.#hold(server, entry, tip);
+      if (one === 'failed') failed.push(entry);
+      if (typeof one === 'string') return;
+      one.mentions.add(script.hash);
+      held.push(one.txid);
+    });
+    const top = entries.reduce((highest, { height }) => Math.max(highest, height), 0);
+    this.#adopt(script, failed.length === 0 ? status : undefined, held, top);
+    return this.#judge(server, script, failed);
+  }
+
+  /** Below the lowest header held, nothing is reorganised any more. */
+  #isOnChain(height: number, blockHash: string): boolean {
+    return height < this.#headers.lowest || this.#headers.hashAt(height) === blockHash;
+  }
+
+  #adopt(script: Script, status: string | null | undefined, txids: readonly string[], top: number): void {
+    const kept = new Set(txids);
+    for (const txid of script.txids) if (!kept.has(txid)) this.#ledger.unmention(txid, script.hash);
+    script.status = status;
+    script.txids = txids;
+    script.top = top;
+    if (status !== undefined) this.#scripts.dirty.delete(script);
+  }
+
+  #judge(server: Server, script: Script, failed: readonly HistoryEntry[]): Outcome {
+    if (failed.length === 0) {
+      script.doubtfulSinceMs = 0;
+      return 'whole';
+    }
+    const now = performance.now();
+    script.doubtfulSinceMs ||= now;
+    if (now - script.doubtfulSinceMs < DOUBT_MS_MAX) return 'open';
+    script.doubtfulSinceMs = 0;
+    const { txid, height } = failed[0] as HistoryEntry;
+    throw server.caught(`it names transaction ${txid} (height ${height}) and proves neither it nor its block`);
+  }
+
+  /** A transaction of a history, placed where the server proves it to be. `left`: it is not to be looked at. */
+  async #hold(server: Server, { txid, height }: HistoryEntry, tip: Tip): Promise<Held | 'left' | 'failed'> {
+    let held = this.#ledger.get(txid);
+    if (!held) {
+      if (this.#ledger.size >= TRANSACTIONS_MAX) return 'failed';
+      const fetched = await this.#fetch(server, txid, height > 0);
+      if (typeof fetched === 'string') return fetched;
+      held = this.#ledger.get(txid) ?? this.#ledger.add(txid, fetched.transaction, fetched.bytes);
+    }
+    // What is in a block above the tip that is being reported counts as unconfirmed until that is the tip.
+    const claimed = height > 0 && height <= tip.height ? height : 0;
+    if (claimed === 0) held.place = null;
+    else if (!(await this.#place(server, held, claimed))) return 'failed';
+    return held;
+  }
+
+  async #fetch(server: Server, txid: string, confirmed: boolean): Promise<Fetched | 'left' | 'failed'> {
+    let bytes: Buffer;
+    try {
+      bytes = await server.transaction(txid);
+    } catch (error) {
+      // It was in the history a moment ago: replaced or dropped since, or a lie that repeats itself.
+      if (error instanceof ServerRefusal) return 'failed';
+      throw error;
+    }
+    try {
+      const transaction = parseTransaction(bytes, this.#chain);
+      if (transaction.txid() !== txid) throw server.caught(`it sent another transaction than ${txid}`);
+      return !confirmed && bytes.length > UNCONFIRMED_BYTES_MAX ? 'left' : { transaction, bytes };
+    } catch (error) {
+      if (!(error instanceof ParseError)) throw error;
+      if (printed(sha256d(bytes)) !== txid) throw server.caught(`it sent no transaction for ${txid}: ${error.message}`);
+      // A form that this program does not know pays none of its addresses; it must not stop the others.
+      this.#warn(`transaction ${txid} is left out: ${error.message}`);
+      return 'left';
+    }
+  }
+
+  /** Puts a transaction into the block at a height, by a proof. False when that cannot be done now. */
+  async #place(server: Server, held: Held, height: number): Promise<boolean> {
+    const at = held.place?.block;
+    if (at && at.height === height && this.#headers.hashAt(height) === at.hash) return true;
+    held.place = null;
+    if (height < this.#headers.lowest) await this.#follower.reachDown(server, height);
+    const header = this.#headers.at(height);
+    if (!header) return false;
+    try {
+      const [proof, raw] = await Promise.all([
+        server.merkle(held.txid, height),
+        held.raw ?? server.transaction(held.txid),
+      ]);
+      const claim = { ...proof, chain: this.#chain, raw, txid: held.txid, merkleRoot: header.merkleRoot };
+      const fault = await this.#faultOf(server, claim, height);
+      if (fault === null) {
+        held.place = { block: { height, hash: header.hash }, blockTime: header.timeSeconds * 1000 };
+        return true;
+      }
+      // The server may be on another branch by now: then its header differs, and the proof may be right there.
+      const theirs = printed(sha256d(await server.header(height)));
+      if (theirs !== header.hash || this.#headers.hashAt(height) !== header.hash) return false;
+      throw server.caught(`it does not prove that transaction ${held.txid} is in block ${height}: ${fault}`);
+    } catch (error) {
+      if (error instanceof ServerRefusal) return false;
+      throw error;
+    }
+  }
+
+  /** What is wrong with a proof, or null when it holds. */
+  async #faultOf(server: Server, claim: MerkleClaim, height: number): Promise<string | null> {
+    try {
+      try {
+        verifyMerkle(claim);
+      } catch (error) {
+        if (!(error instanceof DepthNeeded)) throw error;
+        const first = await server.firstOf(height);
+        const raw = await server.transaction(first.txid);
+        const { chain, merkleRoot } = claim;
+        verifyMerkle({ ...claim, depth: treeDepth({ ...first, chain, raw, merkleRoot }) });
+      }
+      return null;
+    } catch (error) {
+      if (error instanceof BadProof) return error.message;
+      throw error;
+    }
+  }
+}
+
+/** The heights at which the store has a script's transactions, those in blocks of our chain. */
+function storedHeights(
+  coins: readonly StoredCoin[],
+  isOnChain: (height: number, hash: string) => boolean,
+): Map<string, number> {
+  const heights = new Map<string, number>();
+  const take = (txid: string | null, height: number | null, blockHash: string | null): void => {
+    if (txid !== null && height !== null && blockHash !== null && isOnChain(height, blockHash))
+      heights.set(txid, height);
+  };
+  for (const coin of coins) {
+    take(coin.txid, coin.blockHeight, coin.blockHash);
+    take(coin.spentTxid, coin.spentBlockHeight, coin.spentBlockHash);
+  }
+  return heights;
+}
+
+/** The status of a script that has exactly these transactions in blocks; null when their order cannot be told. */
+function statusOf(heights: ReadonlyMap<string, number>): string | null {
+  const entries = [...heights].sort((a, b) => a[1] - b[1]);
+  if (new Set(heights.values()).size !== entries.length || entries.length === 0) return null;
+  return hash('sha256', entries.map(([txid, height]) => `${txid}:${height}:`).join(''));
+}

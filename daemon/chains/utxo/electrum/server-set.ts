@@ -1,0 +1,125 @@
+/**
+ * The servers of one chain. A few of them are connected at a time: one that is asked, one that stands by and checks it,
+ * and one more for a third opinion. Which ones is decided by failures and latency, and by chance, so that installs spread.
+ *
+ * Invariant: the number of connections is bounded, whatever servers do; a dropped one gets none.
+ */
+import type { Endpoint } from './endpoint.ts';
+import { Server, type ServerOptions } from './server.ts';
+
+/** The asked one, the one that stands by, and another. */
+export const CONNECTIONS_MAX = 3;
+const TEND_MS = 250;
+/** What a failure counts in the choice of a server, in milliseconds of latency. */
+const FAILURE_MS = 2_000;
+/** A server that was never asked counts as this fast, give or take a part that chance decides once. */
+const LATENCY_MS_UNKNOWN = 300;
+const SPREAD_MS = 400;
+/** A block takes seconds from one server to the next. */
+const BEHIND_MS_MAX = 8_000;
+
+export type ServerSetOptions = Omit<ServerOptions, 'endpoint'> & {
+  endpoints: readonly Endpoint[];
+  /** Blocks that a connected server is behind the best chain known; infinite on another branch or while not known. */
+  behind: (server: Server) => number;
+  /** Called when another server is the asked one now; null when none is connected. */
+  onPrimary: (server: Server | null) => void;
+};
+
+export class ServerSet {
+  readonly servers: readonly Server[];
+  readonly #options: ServerSetOptions;
+  readonly #luck = new Map<Server, number>();
+  #primary: Server | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #behindSinceMs = 0;
+  #closed = false;
+
+  constructor(options: ServerSetOptions) {
+    this.#options = options;
+    const { events } = options;
+    const tend = () => this.#tend();
+    const own = {
+      ...events,
+      onReady: (server: Server) => {
+        events.onReady(server);
+        tend();
+      },
+      onGone: (server: Server) => {
+        if (this.#primary === server) this.#primary = null;
+        events.onGone(server);
+        tend();
+      },
+    };
+    this.servers = options.endpoints.map((endpoint) => new Server({ ...options, endpoint, events: own }));
+    for (const server of this.servers) this.#luck.set(server, Math.random() * SPREAD_MS);
+  }
+
+  /** Begins to connect, once. */
+  start(): void {
+    if (this.#timer || this.#closed) return;
+    this.#timer = setInterval(() => this.#tend(), TEND_MS);
+    this.#timer.unref();
+    this.#tend();
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#timer) clearInterval(this.#timer);
+    for (const server of this.servers) server.disconnect(null);
+  }
+
+  /** The server that is asked, or null while none is connected. */
+  get primary(): Server | null {
+    return this.#primary;
+  }
+
+  /** Connected servers, best first. */
+  ready(): Server[] {
+    const ready = this.servers.filter(({ state }) => state === 'ready');
+    return ready.sort((a, b) => this.#cost(a) - this.#cost(b));
+  }
+
+  /** Connected servers but for one, the asked one last: for what need not burden it. */
+  others(server: Server): Server[] {
+    const others = this.ready().filter((other) => other !== server);
+    return others.sort((a, b) => Number(a === this.#primary) - Number(b === this.#primary));
+  }
+
+  /**
+   * Gives the task of the asked server to the one that is least behind, the best of those. The present one keeps it while
+   * it is on the chain and behind the others for no longer than a block takes to get around.
+   */
+  elect(): void {
+    const { behind } = this.#options;
+    const ready = this.ready();
+    const least = Math.min(...ready.map(behind));
+    const present = this.#primary?.state === 'ready' ? this.#primary : null;
+    if (present && (behind(present) <= least || !Number.isFinite(least))) {
+      this.#behindSinceMs = 0;
+      return;
+    }
+    if (present && Number.isFinite(behind(present))) {
+      this.#behindSinceMs ||= performance.now();
+      if (performance.now() - this.#behindSinceMs < BEHIND_MS_MAX) return;
+    }
+    this.#behindSinceMs = 0;
+    const next = ready.find((server) => behind(server) === least) ?? null;
+    if (next === this.#primary) return;
+    this.#primary = next;
+    this.#options.onPrimary(next);
+  }
+
+  #cost(server: Server): number {
+    return (server.latencyMs ?? LATENCY_MS_UNKNOWN) + server.failures * FAILURE_MS + (this.#luck.get(server) ?? 0);
+  }
+
+  /** Keeps as many servers connected as there should be. */
+  #tend(): void {
+    if (this.#closed) return;
+    const busy = this.servers.filter(({ state }) => state === 'ready' || state === 'connecting').length;
+    const idle = this.servers.filter(({ state }) => state === 'idle').sort((a, b) => this.#cost(a) - this.#cost(b));
+    for (const server of idle.slice(0, Math.max(0, CONNECTIONS_MAX - busy))) void server.connect();
+    this.elect();
+  }
+}
