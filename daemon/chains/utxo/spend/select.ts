@@ -180,12 +180,12 @@ class Search {
       if (sum + this.#between(at, at + left) < this.#low) return;
       if (this.isSpent || this.#high < this.#low) return;
       const unit = units[at] as bigint;
-      // An equal coin in the place of one that was tried leads to nothing new.
-      if (at > first && unit === units[at - 1]) continue;
       this.#steps++;
       this.#path.push(at);
       this.#extend(at + 1, left - 1, sum + unit);
       this.#path.pop();
+      // An equal coin in the place of the one that was tried leads to nothing new.
+      at = lastOfAtLeast(units, unit);
     }
   }
 
