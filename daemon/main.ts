@@ -10,12 +10,14 @@ import { addBusiness } from './app/businesses.ts';
 import { Chains } from './app/chains.ts';
 import { Directory } from './app/directory.ts';
 import { addApiKey, addClient, KeyRing, SCOPES } from './app/keys.ts';
+import { Live } from './app/live.ts';
 import { derive } from './app/pool.ts';
 import { SandboxControls } from './app/sandbox.ts';
 import { watchList } from './app/watch.ts';
 import { retakeWebhook } from './app/webhooks.ts';
 import { openAdapter, unservedKeys } from './chains/registry.ts';
 import { createSandbox, type Sandbox } from './chains/sandbox/sandbox.ts';
+import { simulatedSpend } from './chains/sandbox/simulated.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { configuredHosts, manualRates } from './config/views.ts';
 import { CHAINS, type ChainId, NETWORKS } from './domain/assets.ts';
@@ -31,10 +33,14 @@ import { chooseSources } from './rates/sources/index.ts';
 import { rateHistory } from './store/rates.ts';
 import { sandboxStore } from './store/sandbox.ts';
 import { Store } from './store/store.ts';
-import { ensureSandboxWallet } from './wallet/sandbox.ts';
+import { ensureSandboxWallet, type SandboxWallet } from './wallet/sandbox.ts';
+import { SignerClient } from './wallet/signer/client.ts';
+import type { Signer } from './wallet/signer/port.ts';
+import { Backups } from './workers/backup.ts';
 import { Jobs } from './workers/jobs.ts';
 import { SyncLoop } from './workers/sync.ts';
 import { WebhookWorker } from './workers/webhooks.ts';
+import { WithdrawalWorker } from './workers/withdrawals.ts';
 
 export type DaemonOptions = {
   dataDir: string;
@@ -99,7 +105,12 @@ type Parts = {
   sandbox: Sandbox;
   sandboxAccounts: SandboxAccounts;
   /** Filled in by the workers once they run. */
-  hooks: { fill: () => void; webhooks: () => void; chain: (key: string) => void };
+  hooks: {
+    fill: () => void;
+    webhooks: () => void;
+    chain: (key: string) => void;
+    withdrawals: (key: string) => void;
+  };
 };
 
 type SandboxAccounts = (accountNo: number) => Partial<Record<ChainId, AccountKey>>;
@@ -134,7 +145,11 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   cleanup.push(() => store.close());
   const history = rateHistory(store, HISTORY_KEPT_MS, now, (error) => log.error({ error }, 'rates were not stored'));
   const spreadPercent = formatDecimal(config.rates.spreadPercent.ppm, 4);
-  const hooks: Parts['hooks'] = { fill: () => {}, webhooks: () => {}, chain: () => {} };
+  const hooks: Parts['hooks'] = { fill: () => {}, webhooks: () => {}, chain: () => {}, withdrawals: () => {} };
+  const folder = join(options.dataDir, VAULT_FOLDER);
+  const wallet = await ensureSandboxWallet(folder);
+  const signer = openSigner(config, folder, wallet, log);
+  cleanup.push(() => signer.close());
   const app: App = {
     store,
     config,
@@ -142,6 +157,8 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
     chains: new Chains(),
     directory: new Directory(),
     keys: new KeyRing(store, now),
+    live: new Live(),
+    signer,
     log,
     now,
     publicUrl: '',
@@ -149,13 +166,13 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
       pool: () => hooks.fill(),
       webhooks: () => hooks.webhooks(),
       chain: (key) => hooks.chain(key),
+      withdrawals: (key) => hooks.withdrawals(key),
     },
   };
   app.directory.load(store);
   const sandbox = openSandbox(app);
   cleanup.push(() => sandbox.close());
   connectChains(app, sandbox);
-  const wallet = await ensureSandboxWallet(join(options.dataDir, VAULT_FOLDER));
   const sandboxAccounts: SandboxAccounts = (accountNo) =>
     Object.fromEntries(CHAINS.map((chain) => [chain, wallet.account(chain, accountNo)]));
   return { app, sandbox, sandboxAccounts, hooks };
@@ -167,6 +184,8 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   const { config, store } = app;
   const server = await listen(publicApp(app, new SandboxControls(app, sandbox)), config.host, config.port);
   cleanup.push(() => server.close());
+  // streams would hold the server open
+  cleanup.push(() => app.live.close());
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`;
   app.publicUrl = config.publicUrl ?? url;
 
@@ -180,10 +199,14 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   hooks.webhooks = () => webhooks.wake();
   cleanup.push(() => webhooks.stop());
 
+  const backups = new Backups(app, dataDir, version());
+  backups.start();
+  cleanup.push(() => backups.stop());
   const operator = await serveOperator(app, {
     dataDir,
     version: version(),
     startedAt,
+    makeBackup: (file) => backups.make(file),
     deriveSandboxAccounts: parts.sandboxAccounts,
     sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),
   });
@@ -203,6 +226,12 @@ async function work({ app, sandbox, hooks }: Parts, cleanup: Cleanup): Promise<v
   const first = [...loops].map(([key, loop]) => ({ key, pass: loop.start() }));
   await Promise.all(first.filter(({ key }) => key.startsWith('sandbox:')).map(({ pass }) => pass));
   sandbox.start();
+  const withdrawals = new Map(app.chains.all().map((chain) => [chain.key as string, new WithdrawalWorker(app, chain)]));
+  hooks.withdrawals = (key) => withdrawals.get(key)?.wake();
+  cleanup.push(async () => {
+    await Promise.all([...withdrawals.values()].map((worker) => worker.stop()));
+  });
+  for (const worker of withdrawals.values()) worker.start();
 
   const jobs = new Jobs(app);
   hooks.fill = () => jobs.fill();
@@ -212,6 +241,23 @@ async function work({ app, sandbox, hooks }: Parts, cleanup: Cleanup): Promise<v
   const { rates, config, log } = app;
   const rateService = startRates({ book: rates, sources: chooseSources(config.rates.sources), log });
   cleanup.push(() => rateService.stop());
+}
+
+/** The merchant's wallet in its own process, and the sandbox's in this one: there is nothing in it to steal. */
+function openSigner({ wallet: settings }: Config, folder: string, sandbox: SandboxWallet, log: Log): Signer {
+  const { unlock: kind, passphraseFile, autoLockMinutes } = settings;
+  return new SignerClient({
+    folder,
+    autoLockMinutes,
+    source:
+      kind === 'file' && passphraseFile !== null
+        ? { kind, path: passphraseFile }
+        : { kind: kind === 'file' ? 'prompt' : kind },
+    sandbox: {
+      sign: async ({ plan }) => (plan.kind === 'sandbox' ? simulatedSpend(plan) : sandbox.sign(plan)),
+    },
+    log: (message) => log.warn(message),
+  });
 }
 
 function openSandbox(app: App): Sandbox {

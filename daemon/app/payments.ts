@@ -17,6 +17,7 @@ import { abandonedAt, holdAddress } from './clients.ts';
 import type { Business } from './directory.ts';
 import { fixedAsset } from './invoices.ts';
 import { takeAddress } from './pool.ts';
+import { refuseInQuarantine } from './quarantine.ts';
 import { isEnough } from './settle.ts';
 
 const MS_PER_MINUTE = 60_000;
@@ -107,6 +108,7 @@ export function requestPayment(
   const chain = app.chains.open(business.network, asset.chain, now);
   const { quote, rates } = quoteFor(app, business, invoice, asset, { received: 0n, seenValue: 0n });
 
+  refuseInQuarantine(tx, 'New payments');
   const account = app.directory.account(business, asset.symbol);
   if (!account) throw new Unavailable(`${asset.symbol} has no wallet account yet`, RATE_RETRY_SECONDS);
   holdAddress(app, tx, invoice);
@@ -136,6 +138,7 @@ export function requestPayment(
     updated_at: now,
   };
   tx.run(insertPayment, payment);
+  tx.afterCommit(() => app.live.changed(invoice.id));
   return payment;
 }
 
@@ -177,6 +180,7 @@ export function refreshQuote(app: App, business: Business, invoiceId: number, tx
       check_at: payment.check_at === null ? null : deadlineAt > payment.deadline_at ? deadlineAt : payment.check_at,
       updated_at: now,
     });
+    tx.afterCommit(() => app.live.changed(invoiceId));
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
   }

@@ -15,6 +15,7 @@ import {
 import { type InvoiceRow, invoiceById } from '../store/queries/invoices.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
+import { quarantineOf } from './quarantine.ts';
 
 export type WebhookAttempt = {
   attemptId: number;
@@ -33,6 +34,7 @@ export function queueWebhook(app: App, tx: Tx, invoice: InvoiceRow): void {
 /** Takes up to `limit` waiting notifications and records an attempt at each: from here on they count as sent. */
 export function takeWebhooks(app: App, tx: Tx, limit: number): WebhookAttempt[] {
   const taken: WebhookAttempt[] = [];
+  if (quarantineOf(tx)) return taken;
   for (const row of tx.all(waitingWebhooks, { limit })) {
     if (tx.run(stepWebhook, { id: row.id, from: 'waiting', to: 'attempted' }).changes !== 1) continue;
     taken.push(beginAttempt(app, tx, row, false));

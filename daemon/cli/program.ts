@@ -6,6 +6,7 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { alertCommands } from './alerts.ts';
+import { backupCommands } from './backup.ts';
 import { businessCommands } from './business.ts';
 import { clientCommands } from './clients.ts';
 import { action } from './commands.ts';
@@ -62,6 +63,7 @@ function program(io: Io): Command {
   inboxCommands(root, io);
   webhookCommands(root, io);
   alertCommands(root, io);
+  backupCommands(root, io);
   root
     .command('config')
     .description('the configuration as it is in force, without secrets')

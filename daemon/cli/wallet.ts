@@ -5,15 +5,16 @@
  * cut off: a file beside the vault remembers that they are still unproved.
  */
 import { randomInt } from 'node:crypto';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Params } from '../contract/operator.ts';
 import { CHAINS, type Network } from '../domain/assets.ts';
-import { exists, isMissing, writeOnce } from '../wallet/files.ts';
+import { exists, writeOnce } from '../wallet/files.ts';
 import { openVault } from '../wallet/vault.ts';
 import { createWallet, deriveAccounts, hasWallet, VAULT_FILE, walletFingerprint } from '../wallet/wallet.ts';
 import { EXIT, Failure } from './io.ts';
 import { askHidden, askLine, canAsk } from './prompt.ts';
+import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
 
 export type WalletOptions = {
@@ -35,7 +36,6 @@ export type Unlocked = {
 const FOLDER = 'vault';
 const UNPROVED_FILE = 'words-unproved';
 const PASSPHRASE_CHARS_MIN = 10;
-const SECRET_BYTES_MAX = 4_096;
 const WORDS_ASKED = 3;
 const TRIES_MAX = 3;
 const SCREEN_ALTERNATE = '\u001b[?1049h\u001b[H';
@@ -137,18 +137,6 @@ const isLongEnough = (text: string): boolean => [...text].length >= PASSPHRASE_C
 async function askSecret({ io }: Session, question: string, option: string): Promise<string> {
   if (!canAsk(io)) throw new Failure(`there is no terminal to ask on: give ${option}`, EXIT.failed, 'no_terminal');
   return askHidden(io, question);
-}
-
-/** A file's one secret: the line end that an editor leaves is none of it. */
-async function secretFile(path: string, option: string): Promise<string> {
-  const bytes = await readFile(path).catch((error: unknown) => {
-    const why = isMissing(error) ? 'is not there' : 'cannot be read';
-    throw new Failure(`${option}: ${path} ${why}`, EXIT.usage, 'usage');
-  });
-  if (bytes.length > SECRET_BYTES_MAX) throw new Failure(`${option}: ${path} is too large`, EXIT.usage, 'usage');
-  const text = bytes.toString('utf8').replace(/\r?\n$/, '');
-  if (text === '') throw new Failure(`${option}: ${path} is empty`, EXIT.usage, 'usage');
-  return text;
 }
 
 /** Shows the words on a screen that leaves no trace, and has some of them typed back. */

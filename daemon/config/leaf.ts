@@ -4,6 +4,7 @@
  * Invariant: a number with a fraction never becomes floating point inside the program.
  */
 import ipaddr from 'ipaddr.js';
+import { validate } from 'node-cron';
 import { z } from 'zod';
 import type { ConfirmationTier } from '../domain/assets.ts';
 import { formatDecimal, parseDecimal } from '../domain/money.ts';
@@ -250,6 +251,12 @@ export function listenHost(fallback: string): Leaf<string> {
 /** A path; a relative one counts from the data directory. */
 export function path(what: string): Leaf<string | null> {
   return new Leaf<string | null>({ schema: text, takes: `the path of ${what}`, fallback: null, isPath: true });
+}
+
+/** When something is done by the clock, as cron writes it, in the time zone of the machine. */
+export function cron(fallback: string): Leaf<string> {
+  const schema = text.refine((expression) => validate(expression), 'this is no cron expression');
+  return new Leaf({ schema, takes: `five fields of cron, such as "${fallback}" (every day at three)`, fallback });
 }
 
 const WRONG_TIERS = 'the tiers must begin at 0 USD and ascend in both numbers';

@@ -25,9 +25,11 @@ export const RATE_SOURCES = [
 const ADDRESS_POOL_MIN = 20;
 const ADDRESS_POOL_MAX = 100_000;
 const ZERO_CONF_USD_MAX = 10_000;
+const AGREE_USD_MAX = 1_000_000_000;
 
 type NodeLeaves = {
   electrum: Leaf<readonly string[]>;
+  electrum_agree_usd: Leaf<number>;
   core_rpc: Leaf<string | null>;
   core_rpc_file: Leaf<string | null>;
   core_rpc_cookie: Leaf<string | null>;
@@ -68,6 +70,9 @@ function nodeLeaves(network: Network, chain: ChainId): NodeLeaves {
   const utxo = no('Bitcoin-like');
   return {
     electrum: bitcoin ? leaf.electrumServers() : utxo.list,
+    electrum_agree_usd: bitcoin
+      ? leaf.whole(0, AGREE_USD_MAX, 1_000, 'USD; from there two servers must agree; 0 = always')
+      : leaf.unusable(why('Bitcoin-like'), 0),
     core_rpc: bitcoin ? leaf.secretUrl('a URL such as "http://user:password@127.0.0.1:8332"') : utxo.one,
     core_rpc_file: bitcoin ? leaf.path('a file that holds the URL of core_rpc') : utxo.one,
     core_rpc_cookie: bitcoin ? leaf.path("the node's .cookie file") : utxo.one,
@@ -129,8 +134,22 @@ export const TREE = {
     creations_burst: leaf.whole(1, 1_000, 10, 'invoices at once'),
     open_invoices_max: leaf.whole(1, 100_000, 1_000, 'unpaid invoices with an address, per client ID'),
   },
+  backup: {
+    folder: leaf.path('a folder for scheduled backups'),
+    schedule: leaf.cron('0 3 * * *'),
+    keep: leaf.whole(1, 10_000, 14, 'backups kept in the folder'),
+  },
+  wallet: {
+    unlock: leaf.choice(['prompt', 'keychain', 'file', 'systemd'], 'prompt'),
+    passphrase_file: leaf.path('a file that holds the passphrase of the wallet, for unlock = "file"'),
+    auto_lock_minutes: leaf.whole(0, 1_440, 15, 'minutes without a withdrawal, for unlock = "prompt"; 0 = never'),
+  },
   sandbox: { block_seconds: leaf.whole(0, 3_600, 10, 'seconds; 0 = only when asked') },
   rates: { sources: leaf.choices(RATE_SOURCES), spread_percent: leaf.percent(20, 0) },
+  electrum: {
+    socks_proxy: leaf.socksProxy(),
+    proxy_for: leaf.choice(['onion', 'all'], 'onion'),
+  },
   operator: { port: leaf.whole(0, 65_535, 0, '0 = any free one'), socket: leaf.path('a unix socket') },
   networks: Object.fromEntries(NETWORKS.map((network) => [network, networkLeaves(network)])) as Record<
     Network,

@@ -23,6 +23,7 @@ import {
   StatusShape,
   WebhookShape,
 } from './operator-shapes.ts';
+import { RECOVERY } from './recovery.ts';
 
 export const OPERATOR_PATH = '/operator/v1/';
 export const BODY_BYTES_MAX = 1_048_576;
@@ -126,6 +127,7 @@ export const OPERATOR = {
     z.strictObject({ id: Id }),
     z.object({ status: z.int().nullable(), error: z.string().nullable(), webhook: WebhookShape }),
   ),
+  ...RECOVERY,
   'alert.list': method(
     z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX) }),
     z.object({ alerts: z.array(AlertShape) }),

@@ -3,6 +3,7 @@
  * in wei), times are milliseconds since 1970, booleans are 0 or 1.
  */
 import type { Generated } from 'kysely';
+import type { WithdrawalTables } from './schema-withdrawals.ts';
 
 export type Schema = {
   business: {
@@ -15,6 +16,9 @@ export type Schema = {
     created_at: number;
   };
   business_asset: { business_id: number; asset: string; enabled: number };
+  /** `logo_id`: a hash of the picture's bytes, under which it is served. Null: as every business looks. */
+  brand: { business_id: number; display_name: string | null; accent: string | null; logo_id: string | null };
+  logo: { id: string; type: string; bytes: Uint8Array };
   api_key: {
     id: Generated<number>;
     business_id: number;
@@ -45,6 +49,11 @@ export type Schema = {
     birthday: number | null;
     /** The checkpoint from which this account's past is still to be read, `[]` before its birthday was looked up; null when it was read. */
     rescan: string | null;
+    /** The index of the next change address. */
+    next_change: Generated<number>;
+    /** After a restore: addresses below these are derived and watched, and never given out. */
+    jump_to_index: Generated<number | null>;
+    jump_to_change: Generated<number | null>;
   };
   target: {
     id: Generated<number>;
@@ -138,6 +147,8 @@ export type Schema = {
     spent_txid: string | null;
     spent_block_hash: string | null;
     spent_block_height: number | null;
+    /** 1 for the change of a transaction of ours: it counts before it confirms. */
+    own_change: number;
   };
   balance: { account_id: number; asset: string; units: string };
   inbox: {
@@ -149,6 +160,8 @@ export type Schema = {
     state: string;
     created_at: number;
     updated_at: number;
+    /** The refund that was drafted for it. */
+    withdrawal_id: number | null;
   };
   webhook: {
     id: Generated<number>;
@@ -185,6 +198,9 @@ export type Schema = {
     created_at: number;
     expires_at: number | null;
   };
+  setting: { key: string; value: string; updated_at: number };
+  /** SQLite's own: the last id of each AUTOINCREMENT table. */
+  sqlite_sequence: { name: string; seq: number };
   rate_snapshot: { at: number; body: string };
   sandbox_block: { chain: string; height: number; hash: string; time: number };
   sandbox_tx: {
@@ -217,4 +233,4 @@ export type Schema = {
     /** How many rows `sandbox_tx` has of this chain: a running total. */
     transactions: number;
   };
-};
+} & WithdrawalTables;

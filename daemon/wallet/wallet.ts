@@ -11,11 +11,15 @@ import type { ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
 import { accountKey, masterFingerprint } from './accounts.ts';
+import { writeBackupKey } from './backup-key.ts';
 import { exists } from './files.ts';
 import { createWords, parseWords, seedOf } from './mnemonic.ts';
+import { approvalKey, grantMac, intentMac } from './signer/approval.ts';
+import { VAULT_FILE } from './signer/files.ts';
+import type { Intent, PolicyGrant } from './signer/port.ts';
 import { createVault, openVault, vaultFingerprint } from './vault.ts';
 
-export const VAULT_FILE = 'wallet.json';
+export { VAULT_FILE };
 
 export type NewWallet = {
   /** The words of an existing wallet; without them new ones are made. */
@@ -38,8 +42,9 @@ export async function createWallet(
   const passphrase = wallet.mnemonicPassphrase ?? '';
   const seed = await seedOf(mnemonic, passphrase);
   const fingerprint = masterFingerprint(seed);
-  seed.fill(0);
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeBackupKey(folder, seed);
+  seed.fill(0);
   await createVault(join(folder, VAULT_FILE), { mnemonic, passphrase }, wallet.passphrase, fingerprint);
   return wallet.words === undefined ? { words: mnemonic.split(' '), fingerprint } : { fingerprint };
 }
@@ -63,6 +68,40 @@ export async function deriveAccounts<Chain extends ChainId>(
     return Object.fromEntries(keys) as Record<Chain, AccountKey>;
   } finally {
     seed.fill(0);
+  }
+}
+
+/** What the operator approves: an intent, and until when (milliseconds since 1970) it may begin. */
+export type Approvable = { intent: Intent; until: number };
+
+/**
+ * The operator's approvals, one for each intent in their order: what only somebody with the passphrase can make, and the
+ * signer alone checks. Throws `Rejected` `vault.*`.
+ */
+export async function approvalMacs(
+  folder: string,
+  passphrase: string,
+  approvables: readonly Approvable[],
+): Promise<string[]> {
+  return withApprovalKey(folder, passphrase, (key) =>
+    approvables.map(({ intent, until }) => intentMac(key, intent, until)),
+  );
+}
+
+/** The operator's word for what a policy may let go by itself. Throws `Rejected` `vault.*`. */
+export async function policyMac(folder: string, passphrase: string, grant: PolicyGrant): Promise<string> {
+  return withApprovalKey(folder, passphrase, (key) => grantMac(key, grant));
+}
+
+async function withApprovalKey<T>(folder: string, passphrase: string, use: (key: Buffer) => T): Promise<T> {
+  const secret = await openVault(join(folder, VAULT_FILE), passphrase);
+  const seed = await seedOf(secret.mnemonic, secret.passphrase);
+  const key = approvalKey(seed);
+  try {
+    return use(key);
+  } finally {
+    seed.fill(0);
+    key.fill(0);
   }
 }
 

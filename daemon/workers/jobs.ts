@@ -4,6 +4,8 @@ import type { App } from '../app/app.ts';
 import { expireAnswers } from '../app/idempotency.ts';
 import { cancelForgotten } from '../app/invoices.ts';
 import { fillPool, isLow } from '../app/pool.ts';
+import { jumpAhead } from '../app/quarantine.ts';
+import { expireWithdrawals } from '../app/withdrawals/work.ts';
 
 const EVERY_MINUTE = '* * * * *';
 /** So many payments may take an address before the pools are looked at again. */
@@ -32,6 +34,7 @@ export class Jobs {
       await this.#app.store.write((tx) => {
         cancelForgotten(this.#app, tx);
         expireAnswers(this.#app, tx);
+        expireWithdrawals(this.#app, tx);
       });
     } catch (error) {
       this.#app.log.error({ error }, 'the minute’s work failed');
@@ -63,6 +66,7 @@ export class Jobs {
     for (const size of [Math.min(ADDRESSES_AT_FIRST, addressPool), addressPool]) {
       for (const account of this.#app.directory.accounts()) {
         if (this.#stopped) return;
+        await jumpAhead(this.#app, account, () => this.#stopped);
         if (isLow(this.#app, account, size)) await fillPool(this.#app, account, size, () => this.#stopped);
       }
     }

@@ -12,6 +12,7 @@ import { Rejected } from '../../domain/errors.ts';
 import type { Context } from './context.ts';
 import { alertList, alertSeen, inboxList, status } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
+import { RECOVERY_METHODS } from './recovery.ts';
 
 type Methods = {
   readonly [M in Method]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
@@ -21,6 +22,7 @@ const businessOrAll = (app: App, ref: string | undefined): Business | null =>
   ref === undefined ? null : findBusiness(app, ref);
 
 export const METHODS: Methods = {
+  ...RECOVERY_METHODS,
   status,
   'inbox.list': inboxList,
   'alert.list': alertList,

@@ -1,0 +1,157 @@
+/**
+ * Makes a backup: one encrypted file with the database as it was at one moment, the wallet's vault as it lies there
+ * (itself encrypted), the signer's journal and the configuration. Needs no secret, so it is possible while locked.
+ *
+ * Invariant: the file exists wholly or not at all. The journal is copied after the database, so that nothing that was
+ * signed is missing from it.
+ */
+import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { access, mkdir, mkdtemp, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import { Rejected } from '../../domain/errors.ts';
+import { copyDatabase, storeFacts } from '../../store/snapshot.ts';
+import { readBackupKey } from '../../wallet/backup-key.ts';
+import { seal } from '../../wallet/sealed-file.ts';
+import { belongsIn, CONFIG, DATABASE, FOLDERS, MANIFEST, pack } from './container.ts';
+
+export const VAULT_FOLDER = 'vault';
+const WORK_PREFIX = 'backup-';
+const FILE_BYTES_MAX = 64 * 1_048_576;
+
+export const Manifest = z.object({
+  release: z.string(),
+  made_at: z.string(),
+  fingerprint: z.string(),
+  facts: z.object({
+    counts: z.record(z.string(), z.number()),
+    accounts: z.array(
+      z.object({ chain_key: z.string(), account_no: z.number(), next_index: z.number(), targets: z.number() }),
+    ),
+    balances: z.array(
+      z.object({ chain_key: z.string(), account_no: z.number(), asset: z.string(), units: z.string() }),
+    ),
+  }),
+});
+export type Manifest = z.infer<typeof Manifest>;
+
+export type BackupJob = {
+  dataDir: string;
+  /** Where to; must not exist. */
+  file: string;
+  release: string;
+  /** Milliseconds since 1970. */
+  now: number;
+};
+export type BackupMade = { file: string; bytes: number; manifest: Manifest };
+
+/**
+ * Writes a backup of a data directory, whose daemon may run meanwhile. Throws `Rejected`: `backup.no_wallet`,
+ * `backup.exists`, `backup.folder` (cannot be written).
+ */
+export async function makeBackup(job: BackupJob): Promise<BackupMade> {
+  const { fingerprint, publicKey } = await readBackupKey(join(job.dataDir, VAULT_FOLDER));
+  const file = resolve(job.file);
+  if (await isThere(file)) throw new Rejected('backup.exists', `${file} exists already: give another name`, 'file');
+  await sweep(job.dataDir);
+  const work = await mkdtemp(join(job.dataDir, WORK_PREFIX));
+  const partial = `${file}.${randomBytes(6).toString('hex')}.partial`;
+  try {
+    const { files, manifest } = await collect(job, work, fingerprint);
+    const sealed = seal(pack(files), publicKey, fingerprint, job.now);
+    await writing(file, () =>
+      pipeline(Readable.from(sealed), createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true })),
+    );
+    await rename(partial, file);
+    await syncFolder(dirname(file));
+    return { file, bytes: (await stat(file)).size, manifest };
+  } finally {
+    await rm(partial, { force: true });
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function writing(file: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (!code || !syscall) throw error;
+    throw new Rejected('backup.folder', `${file} cannot be written (${code})`, 'file');
+  }
+}
+
+async function collect(
+  { dataDir, release, now }: BackupJob,
+  work: string,
+  fingerprint: string,
+): Promise<{ files: { name: string; path: string }[]; manifest: Manifest }> {
+  const database = join(work, DATABASE);
+  copyDatabase(join(dataDir, DATABASE), database);
+  const manifest: Manifest = {
+    release,
+    made_at: new Date(now).toISOString(),
+    fingerprint,
+    facts: storeFacts(database),
+  };
+  const files = [
+    { name: MANIFEST, path: join(work, MANIFEST) },
+    { name: DATABASE, path: database },
+  ];
+  await writeFile(join(work, MANIFEST), JSON.stringify(manifest), { mode: 0o600 });
+  for (const folder of FOLDERS) files.push(...(await filesOf(dataDir, folder, work)));
+  if (await isThere(join(dataDir, CONFIG))) files.push(await copied(dataDir, CONFIG, work));
+  return { files, manifest };
+}
+
+async function filesOf(dataDir: string, folder: string, work: string): Promise<{ name: string; path: string }[]> {
+  const entries = await readdir(join(dataDir, folder), { withFileTypes: true }).catch(() => []);
+  const names = entries.filter((entry) => entry.isFile()).map((entry) => `${folder}/${entry.name}`);
+  await mkdir(join(work, folder), { recursive: true, mode: 0o700 });
+  const files: { name: string; path: string }[] = [];
+  for (const name of names.filter(belongsIn)) files.push(await copied(dataDir, name, work));
+  return files;
+}
+
+/** A copy first: a journal that grows would not fit the size that was announced. */
+async function copied(dataDir: string, name: string, work: string): Promise<{ name: string; path: string }> {
+  const source = await open(join(dataDir, name), 'r');
+  try {
+    const { size } = await source.stat();
+    if (size > FILE_BYTES_MAX) throw new Rejected('backup.folder', `${name} is too large for a backup`);
+    const bytes = await source.readFile();
+    await writeFile(join(work, name), bytes, { mode: 0o600 });
+  } finally {
+    await source.close();
+  }
+  return { name, path: join(work, name) };
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Removes what an earlier backup that was killed left in the data directory. */
+async function sweep(dataDir: string): Promise<void> {
+  for (const entry of await readdir(dataDir, { withFileTypes: true })) {
+    const isLeftover = entry.isDirectory() && /^backup-[A-Za-z0-9]{6}$/.test(basename(entry.name));
+    if (isLeftover) await rm(join(dataDir, entry.name), { recursive: true, force: true });
+  }
+}
+
+/** Makes a folder's new entry durable; Windows refuses to open one. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

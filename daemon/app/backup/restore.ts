@@ -1,0 +1,143 @@
+/**
+ * Brings a data directory back from a backup. What is restored is quarantined: it may lie behind what really happened
+ * after the backup was made, so nothing is signed, notified or given out until the operator confirms.
+ *
+ * Invariant: the data directory gets its database last, by a rename, when everything else is there: a restore that was
+ * cut off leaves none, and is simply begun again.
+ */
+import type { KeyObject } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { access, mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Rejected } from '../../domain/errors.ts';
+import {
+  accountsToJump,
+  beginWithdrawals,
+  jumpAccount,
+  jumpWithdrawals,
+  retirePool,
+  skipWebhooks,
+} from '../../store/queries/restore.ts';
+import { saveSetting } from '../../store/queries/settings.ts';
+import { storeProblems } from '../../store/snapshot.ts';
+import { Store } from '../../store/store.ts';
+import { openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
+import { QUARANTINE_SETTING, type QuarantineRecord } from '../quarantine.ts';
+import { DATABASE, FOLDERS, MANIFEST, unpack } from './container.ts';
+import { Manifest } from './make.ts';
+
+/** How far numbers jump: more than a shop uses between two backups. */
+export const INDICES_JUMPED = 10_000;
+
+const WORK_PREFIX = 'restore-';
+
+/** What a file says of itself. Throws `Rejected`: `backup.format`, `backup.missing`. */
+export async function backupHeader(file: string): Promise<SealedHeader> {
+  await there(file);
+  const stream = createReadStream(file);
+  try {
+    return await sealedHeader(stream);
+  } finally {
+    stream.destroy();
+  }
+}
+
+async function there(file: string): Promise<void> {
+  await access(file).catch(() => {
+    throw new Rejected('backup.missing', `There is no file ${file}`, 'file');
+  });
+}
+
+export type Unpacked = { folder: string; manifest: Manifest };
+
+/** Opens a backup into an empty folder. Throws `Rejected` `backup.*`. */
+export async function unpackBackup(
+  file: string,
+  secret: { fingerprint: string; privateKey: KeyObject },
+  folder: string,
+): Promise<Unpacked> {
+  await there(file);
+  const names = await unpack(openSealed(createReadStream(file), secret), folder);
+  if (!names.includes(MANIFEST) || !names.includes(DATABASE)) {
+    throw new Rejected('backup.damaged', 'This backup lacks its database');
+  }
+  const manifest = Manifest.parse(JSON.parse(await readFile(join(folder, MANIFEST), 'utf8')));
+  return { folder, manifest };
+}
+
+/**
+ * Restores into a data directory that holds no service yet. Throws `Rejected`: `restore.not_empty`, `backup.*`,
+ * `store.newer` (made by a newer release).
+ */
+export async function restoreBackup(
+  file: string,
+  secret: { fingerprint: string; privateKey: KeyObject },
+  dataDir: string,
+  now: number,
+): Promise<Manifest> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await mustBeEmpty(dataDir);
+  const work = await mkdtemp(join(dataDir, WORK_PREFIX));
+  try {
+    const { manifest } = await unpackBackup(file, secret, work);
+    const [problem] = storeProblems(join(work, DATABASE));
+    if (problem) throw new Rejected('backup.damaged', `The database of this backup is not sound: ${problem}`);
+    await quarantine(work, manifest, now);
+    await rm(join(work, MANIFEST));
+    await moveInto(work, dataDir);
+    return manifest;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function mustBeEmpty(dataDir: string): Promise<void> {
+  for (const entry of await readdir(dataDir, { withFileTypes: true })) {
+    if (entry.isDirectory() && entry.name.startsWith(WORK_PREFIX)) {
+      await rm(join(dataDir, entry.name), { recursive: true, force: true });
+    } else if (entry.name === DATABASE || entry.name === 'vault') {
+      const text = `${dataDir} holds a service already: restore into another folder with --data-dir`;
+      throw new Rejected('restore.not_empty', text);
+    }
+  }
+}
+
+/** Marks a restored database: its numbers jump ahead, what may have been sent is not sent again. */
+async function quarantine(folder: string, manifest: Manifest, now: number): Promise<void> {
+  const store = await Store.open(folder);
+  try {
+    await store.write((tx) => {
+      const record: QuarantineRecord = { since: now, backup_made_at: manifest.made_at };
+      tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
+      tx.run(skipWebhooks, {});
+      for (const { id, next_index, next_change } of tx.all(accountsToJump, {})) {
+        // an address that was ready then may have been given to somebody since
+        tx.run(retirePool, { account_id: id });
+        const to = { to_index: next_index + INDICES_JUMPED, to_change: next_change + INDICES_JUMPED };
+        tx.run(jumpAccount, { account_id: id, ...to });
+      }
+      const by = { by: INDICES_JUMPED };
+      if (tx.run(jumpWithdrawals, by).changes === 0) tx.run(beginWithdrawals, by);
+    });
+  } finally {
+    await store.close();
+  }
+  for (const leftover of ['lock', `${DATABASE}-wal`, `${DATABASE}-shm`])
+    await rm(join(folder, leftover), { force: true });
+}
+
+async function moveInto(work: string, dataDir: string): Promise<void> {
+  for (const entry of await readdir(work)) {
+    if (entry === DATABASE || (FOLDERS as readonly string[]).includes(entry)) continue;
+    await rename(join(work, entry), join(dataDir, entry));
+  }
+  for (const folder of FOLDERS) {
+    const isThere = await readdir(join(work, folder)).catch(() => null);
+    if (isThere) await rename(join(work, folder), join(dataDir, folder));
+  }
+  await rename(join(work, DATABASE), join(dataDir, DATABASE));
+  if (process.platform === 'win32') return;
+  const handle = await open(dataDir, 'r');
+  await handle.sync();
+  await handle.close();
+}

@@ -1,0 +1,94 @@
+/**
+ * The drill: a backup is opened into a scratch folder and compared with itself, with the wallet's words, and with the
+ * service that runs on this machine, if it is the same one. Nothing of it is kept.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { targetAt } from '../../chains/target.ts';
+import type { ChainId, Network } from '../../domain/assets.ts';
+import type { AccountKey } from '../../domain/chain.ts';
+import { type AddressSample, addressSamples, storeFacts, storeProblems } from '../../store/snapshot.ts';
+import type { OpenedBackup } from '../../wallet/backup-key.ts';
+import { DATABASE } from './container.ts';
+import type { Manifest } from './make.ts';
+import { unpackBackup } from './restore.ts';
+
+const PROBLEMS_MAX = 50;
+
+export type BackupReport = {
+  manifest: Manifest;
+  /** How many addresses were derived again from the words. */
+  addresses: number;
+  /** Nothing when the backup would bring everything back. */
+  problems: string[];
+  /** What differs from the service on this machine because time went on: no fault. */
+  newer: string[];
+};
+
+/**
+ * Checks a backup. `live`: the database of the service on this machine, or null. Throws `Rejected` `backup.*` when it
+ * cannot even be opened.
+ */
+export async function verifyBackup(file: string, words: OpenedBackup, live: string | null): Promise<BackupReport> {
+  const scratch = await mkdtemp(join(tmpdir(), 'countinghouse-drill-'));
+  try {
+    const { manifest } = await unpackBackup(file, words.secret, scratch);
+    const database = join(scratch, DATABASE);
+    const problems = storeProblems(database);
+    if (!isDeepStrictEqual(storeFacts(database), manifest.facts)) {
+      problems.push('the database does not hold what the backup says of it');
+    }
+    const samples = addressSamples(database);
+    problems.push(...samples.flatMap((sample) => addressProblem(sample, words)));
+    const compared = live === null ? { problems: [], newer: [] } : compareWithLive(manifest, live);
+    problems.push(...compared.problems);
+    return {
+      manifest,
+      addresses: samples.length,
+      problems: problems.slice(0, PROBLEMS_MAX),
+      newer: compared.newer.slice(0, PROBLEMS_MAX),
+    };
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Whether the words give the account and the address that the database holds. The sandbox has words of its own. */
+function addressProblem(sample: AddressSample, words: OpenedBackup): string[] {
+  const [network, chain] = sample.chain_key.split(':') as [Network, ChainId];
+  const stored = JSON.parse(sample.key) as AccountKey;
+  const name = `${sample.chain_key} account ${sample.account_no}, address ${sample.branch}/${sample.idx}`;
+  if (network !== 'sandbox') {
+    const derived = words.account(chain, network, sample.account_no);
+    if (!isDeepStrictEqual(derived, stored)) return [`${name}: the words give another account`];
+  }
+  const target = targetAt(chain, network, stored, sample.branch, sample.idx);
+  return target.address === sample.address ? [] : [`${name}: the words give ${target.address}, not ${sample.address}`];
+}
+
+function compareWithLive({ facts }: Manifest, live: string): { problems: string[]; newer: string[] } {
+  const now = storeFacts(live);
+  const problems: string[] = [];
+  const newer: string[] = [];
+  const nameOf = (one: { chain_key: string; account_no: number }): string =>
+    `${one.chain_key} account ${one.account_no}`;
+  for (const then of facts.accounts) {
+    const same = now.accounts.find((one) => nameOf(one) === nameOf(then));
+    if (!same) problems.push(`${nameOf(then)} is not on this machine`);
+    else if (same.next_index < then.next_index) {
+      problems.push(`${nameOf(then)}: this machine is at address ${same.next_index}, the backup at ${then.next_index}`);
+    } else if (same.next_index > then.next_index) {
+      newer.push(`${nameOf(then)}: ${same.next_index - then.next_index} more addresses since`);
+    }
+  }
+  for (const one of now.accounts) {
+    if (!facts.accounts.some((then) => nameOf(then) === nameOf(one))) newer.push(`${nameOf(one)} was added since`);
+  }
+  for (const one of now.balances) {
+    const then = facts.balances.find((other) => nameOf(other) === nameOf(one) && other.asset === one.asset);
+    if (one.units !== (then?.units ?? '0')) newer.push(`${nameOf(one)}: the balance of ${one.asset} changed since`);
+  }
+  return { problems, newer };
+}

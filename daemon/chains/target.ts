@@ -1,0 +1,24 @@
+/**
+ * The address of an index of an account, from public keys alone, on any chain and network: for those that have no adapter
+ * at hand.
+ *
+ * Monero: the subaddress of account `branch` and index `index + 1`, since (0, 0) is the standard address.
+ */
+import type { ChainId, Network } from '../domain/assets.ts';
+import type { AccountKey, Branch, Target } from '../domain/chain.ts';
+import { assert } from '../domain/errors.ts';
+import * as evm from './evm/address.ts';
+import { childPublicKey, INDEX_MAX } from './hd.ts';
+import * as utxo from './utxo/address.ts';
+import type { UtxoChain } from './utxo/params.ts';
+import * as xmr from './xmr/address.ts';
+
+export const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
+
+/** Throws on a key of another kind and on an index above 2^31 - 1. */
+export function targetAt(chain: ChainId, network: Network, account: AccountKey, branch: Branch, index: number): Target {
+  if (isUtxo(chain)) return utxo.targetOf(childPublicKey(account, branch, index), chain, network);
+  if (chain !== 'XMR') return evm.targetOf(childPublicKey(account, branch, index));
+  assert(Number.isInteger(index) && index >= 0 && index <= INDEX_MAX, 'an index is from 0 to 2^31 - 1');
+  return xmr.subaddress(account, branch, index + 1, network);
+}

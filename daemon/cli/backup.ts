@@ -1,0 +1,164 @@
+/**
+ * `countinghouse backup` and `restore`: one encrypted file that brings everything back on another machine, and the drill
+ * that proves it.
+ */
+import { access } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { BackupReport } from '../app/backup/verify.ts';
+import type { Result } from '../contract/operator.ts';
+import type { OpenedBackup } from '../wallet/backup-key.ts';
+import { action } from './commands.ts';
+import { EXIT, Failure, type Io } from './io.ts';
+import { askHidden, canAsk, confirm } from './prompt.ts';
+import { secretFile } from './secrets.ts';
+import type { Session } from './session.ts';
+
+const VAULT_FOLDER = 'vault';
+const DATABASE = 'countinghouse.db';
+const BYTES_PER_MB = 1_000_000;
+
+type Opening = { wordsFile?: string; passphraseFile?: string; bip39PassphraseFile?: string };
+
+export function backupCommands(root: Command, io: Io): void {
+  const backup = root
+    .command('backup')
+    .argument('<file>', 'where to write it; must not exist')
+    .description('back everything up into one encrypted file, also while the service runs and the wallet is locked')
+    .action(action(io, backUp));
+  opened(backup.command('verify').argument('<file>'))
+    .description('the drill: open a backup in a scratch folder and compare it with the words and with this service')
+    .action(action(io, verify));
+  const restore = opened(root.command('restore').argument('<file>', 'a backup'))
+    .description('bring everything back from a backup, into an empty data directory')
+    .action(action(io, restoreFile));
+  restore
+    .command('confirm')
+    .description('end the quarantine of a restored service: it takes payments and pays out again')
+    .action(action(io, confirmRestore));
+}
+
+const opened = (command: Command): Command =>
+  command
+    .option('--words-file <file>', 'the words of the wallet; otherwise they are asked for')
+    .option('--passphrase-file <file>', "the passphrase of this machine's wallet, instead of the words")
+    .option('--bip39-passphrase-file <file>', 'the BIP-39 passphrase that belongs to the words, if there is one');
+
+async function backUp(session: Session, _: object, name?: string): Promise<void> {
+  const file = resolve(name ?? '');
+  const made = await make(session, file);
+  session.print(
+    made,
+    () =>
+      `${made.file}\n${megabytes(made.bytes)}, as of ${made.made_at}; opened by the words of wallet ${made.fingerprint}\n`,
+  );
+}
+
+/** By the running service; without one, by this process. */
+async function make(session: Session, file: string): Promise<Result<'backup.make'>> {
+  try {
+    return await session.call('backup.make', { file });
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'NoDaemon') throw error;
+  }
+  const [{ makeBackup }, { version }] = await Promise.all([import('../app/backup/make.ts'), import('../main.ts')]);
+  if (!(await isThere(join(session.dataDir, DATABASE)))) {
+    throw new Failure(`there is nothing to back up in ${session.dataDir}`, EXIT.failed, 'backup.nothing');
+  }
+  const job = { dataDir: session.dataDir, file, release: version(), now: Date.now() };
+  const { bytes, manifest } = await makeBackup(job);
+  return { file, bytes, made_at: manifest.made_at, fingerprint: manifest.fingerprint };
+}
+
+async function verify(session: Session, options: Opening, name?: string): Promise<void> {
+  const file = resolve(name ?? '');
+  const words = await open(session, options, file);
+  try {
+    const { verifyBackup } = await import('../app/backup/verify.ts');
+    const live = join(session.dataDir, DATABASE);
+    const report = await verifyBackup(file, words, (await isThere(live)) ? live : null);
+    session.print(report, () => reportText(report));
+    if (report.problems.length > 0)
+      throw new Failure('this backup would not bring everything back', EXIT.failed, 'backup.problems');
+  } finally {
+    words.close();
+  }
+}
+
+async function restoreFile(session: Session, options: Opening, name?: string): Promise<void> {
+  const file = resolve(name ?? '');
+  const { backupHeader, restoreBackup } = await import('../app/backup/restore.ts');
+  const { made_at } = await backupHeader(file);
+  await confirm(session.io, session.yes, `Restore the backup of ${made_at} into ${session.dataDir}?`);
+  const words = await open(session, options, file);
+  try {
+    const manifest = await restoreBackup(file, words.secret, session.dataDir, Date.now());
+    session.print({ data_dir: session.dataDir, manifest }, () =>
+      [
+        `Restored into ${session.dataDir}: ${manifest.facts.counts.invoices} invoices, ${manifest.facts.accounts.length} accounts.`,
+        'Start the service. It is quarantined: it looks and shows, but gives out no addresses, notifies nobody and signs',
+        'nothing. Make sure that the old machine will never run again, look at balances and withdrawals, and then:',
+        '  countinghouse restore confirm',
+        '',
+      ].join('\n'),
+    );
+  } finally {
+    words.close();
+  }
+}
+
+async function confirmRestore(session: Session): Promise<void> {
+  const state = await session.call('restore.status', {});
+  if (state.quarantined) {
+    const question = `This service was restored from a backup of ${state.backup_made_at}. Does it take over, and is the old one gone for ever?`;
+    await confirm(session.io, session.yes, question);
+  }
+  await session.call('restore.confirm', {});
+  session.print({}, () => 'The quarantine has ended: the service takes payments and pays out again.\n');
+}
+
+/** By the passphrase of the wallet here, if that is given; else by the words. */
+async function open(session: Session, options: Opening, file: string): Promise<OpenedBackup> {
+  const { openByVault, openByWords } = await import('../wallet/backup-key.ts');
+  if (options.passphraseFile !== undefined) {
+    return openByVault(
+      join(session.dataDir, VAULT_FOLDER),
+      await secretFile(options.passphraseFile, '--passphrase-file'),
+    );
+  }
+  const bip39 = options.bip39PassphraseFile
+    ? await secretFile(options.bip39PassphraseFile, '--bip39-passphrase-file')
+    : '';
+  if (options.wordsFile !== undefined) return openByWords(await secretFile(options.wordsFile, '--words-file'), bip39);
+  if (!canAsk(session.io)) {
+    throw new Failure('there is no terminal to ask on: give --words-file', EXIT.failed, 'no_terminal');
+  }
+  const { backupHeader } = await import('../app/backup/restore.ts');
+  const { fingerprint } = await backupHeader(file);
+  const words = await askHidden(session.io, `The words of wallet ${fingerprint}, with spaces between them:`);
+  return openByWords(words, bip39);
+}
+
+function reportText({ manifest, addresses, problems, newer }: BackupReport): string {
+  const { facts } = manifest;
+  const lines = [
+    `Backup of ${manifest.made_at}, wallet ${manifest.fingerprint}, release ${manifest.release}`,
+    `${facts.counts.invoices} invoices, ${facts.counts.payments} payments, ${facts.counts.credits} deposits`,
+    `${addresses} addresses of ${facts.accounts.length} accounts derived again from the words`,
+    ...facts.balances.map(
+      ({ chain_key, account_no, asset, units }) => `${chain_key} account ${account_no}: ${units} units of ${asset}`,
+    ),
+    ...newer.map((text) => `Since then: ${text}`),
+    ...problems.map((text) => `PROBLEM: ${text}`),
+    problems.length === 0 ? 'This backup brings everything back.' : '',
+  ];
+  return `${lines.filter((line) => line !== '').join('\n')}\n`;
+}
+
+const megabytes = (bytes: number): string => `${(bytes / BYTES_PER_MB).toFixed(1)} MB`;
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,33 @@
+/** The operator API's methods about backups and what comes back from one. */
+import { isAbsolute } from 'node:path';
+import { endQuarantine, hasJumped, quarantineOf } from '../../app/quarantine.ts';
+import type { Method, Parsed, Result } from '../../contract/operator.ts';
+import type { RECOVERY } from '../../contract/recovery.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { Rejected } from '../../domain/errors.ts';
+import type { Context } from './context.ts';
+
+type Own = Method & keyof typeof RECOVERY;
+type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
+
+export const RECOVERY_METHODS: Methods = {
+  'backup.make': async ({ extra }, { file }) => {
+    if (!isAbsolute(file)) throw new Rejected('backup.folder', 'Give the whole path of the file', 'file');
+    const made = await extra.makeBackup(file);
+    const { made_at, fingerprint } = made.manifest;
+    return { file: made.file, bytes: made.bytes, made_at, fingerprint };
+  },
+  'restore.status': ({ app }) => {
+    const record = quarantineOf(app.store);
+    return {
+      quarantined: record !== null,
+      since: record ? toIso(record.since) : null,
+      backup_made_at: record?.backup_made_at ?? null,
+      ready: hasJumped(app),
+    };
+  },
+  'restore.confirm': async ({ app }) => {
+    await app.store.write((tx) => endQuarantine(app, tx));
+    return {};
+  },
+};

@@ -1,0 +1,138 @@
+/**
+ * A copy of the database as it was at one moment, made beside the writer: a reader of a database in WAL mode sees one
+ * commit and holds nobody up. And what a copy says of itself, for those who check one.
+ */
+import Database from 'better-sqlite3';
+
+/** Facts of a database that a backup's manifest repeats and a drill compares. Units are decimal text. */
+export type StoreFacts = {
+  counts: { businesses: number; invoices: number; payments: number; credits: number; webhooks: number };
+  accounts: { chain_key: string; account_no: number; next_index: number; targets: number }[];
+  balances: { chain_key: string; account_no: number; asset: string; units: string }[];
+};
+
+/** Copies the database file `from` to `to`, which must not exist, packed. Takes its time: not for the event loop. */
+export function copyDatabase(from: string, to: string): void {
+  const db = new Database(from, { readonly: true, fileMustExist: true });
+  try {
+    db.prepare('VACUUM INTO ?').run(to);
+  } finally {
+    db.close();
+  }
+}
+
+/** What a database says, read from the file. */
+export function storeFacts(file: string): StoreFacts {
+  const db = new Database(file, { readonly: true, fileMustExist: true });
+  try {
+    const count = (table: string): number => db.prepare(`SELECT COUNT(*) FROM ${table}`).pluck().get() as number;
+    const accounts = db
+      .prepare(
+        `SELECT chain_key, account_no, next_index,
+           (SELECT COUNT(*) FROM target WHERE account_id = account.id) AS targets
+         FROM account JOIN business ON business.id = account.business_id ORDER BY account.id`,
+      )
+      .all() as StoreFacts['accounts'];
+    const balances = db
+      .prepare(
+        `SELECT chain_key, account_no, asset, units FROM balance JOIN account ON account.id = balance.account_id
+           JOIN business ON business.id = account.business_id ORDER BY account.id, asset`,
+      )
+      .all() as StoreFacts['balances'];
+    return {
+      counts: {
+        businesses: count('business'),
+        invoices: count('invoice'),
+        payments: count('payment'),
+        credits: count('credit'),
+        webhooks: count('webhook'),
+      },
+      accounts,
+      balances,
+    };
+  } finally {
+    db.close();
+  }
+}
+
+/** An address as a database holds it, with its account's public key (JSON). */
+export type AddressSample = {
+  chain_key: string;
+  account_no: number;
+  key: string;
+  branch: 0 | 1;
+  idx: number;
+  address: string;
+};
+
+const SAMPLES_PER_ACCOUNT = 200;
+
+/** Addresses of every account, evenly spread over its indices, the first and the last among them. */
+export function addressSamples(file: string): AddressSample[] {
+  const db = new Database(file, { readonly: true, fileMustExist: true });
+  try {
+    return db
+      .prepare(
+        `SELECT chain_key, account_no, key, branch, idx, address FROM
+           (SELECT target.chain_key, account_no, key, branch, idx, address,
+              ROW_NUMBER() OVER (PARTITION BY account_id, branch ORDER BY idx) AS place,
+              COUNT(*) OVER (PARTITION BY account_id, branch) AS places
+            FROM target JOIN account ON account.id = target.account_id
+              JOIN business ON business.id = account.business_id)
+         WHERE place = 1 OR place = places OR place % (places / ${SAMPLES_PER_ACCOUNT} + 1) = 0`,
+      )
+      .all() as AddressSample[];
+  } finally {
+    db.close();
+  }
+}
+
+/** What SQLite and the sums say against a database: nothing when it is sound. Reads all of it. */
+export function storeProblems(file: string): string[] {
+  const db = new Database(file, { readonly: true, fileMustExist: true });
+  try {
+    const problems = (db.pragma('integrity_check') as { integrity_check: string }[])
+      .map((row) => row.integrity_check)
+      .filter((text) => text !== 'ok');
+    return problems.length > 0 ? problems : [...balanceProblems(db), ...indexProblems(db)];
+  } finally {
+    db.close();
+  }
+}
+
+/** Every balance is the sum of the credits that count. */
+function balanceProblems(db: Database.Database): string[] {
+  const sums = new Map<string, bigint>();
+  const rows = db.prepare('SELECT account_id, asset, units FROM credit WHERE counted = 1').iterate();
+  for (const row of rows as IterableIterator<{ account_id: number; asset: string; units: string }>) {
+    const key = `${row.account_id} ${row.asset}`;
+    sums.set(key, (sums.get(key) ?? 0n) + BigInt(row.units));
+  }
+  const problems: string[] = [];
+  const stored = db.prepare('SELECT account_id, asset, units FROM balance').all();
+  for (const row of stored as { account_id: number; asset: string; units: string }[]) {
+    const sum = sums.get(`${row.account_id} ${row.asset}`) ?? 0n;
+    sums.delete(`${row.account_id} ${row.asset}`);
+    if (sum !== BigInt(row.units)) {
+      problems.push(`account ${row.account_id}: the balance says ${row.units} ${row.asset}, its coins ${sum}`);
+    }
+  }
+  for (const [key, sum] of sums) if (sum !== 0n) problems.push(`account ${key}: coins of ${sum} and no balance`);
+  return problems;
+}
+
+/** No address lies at or beyond the next index, and none is missing below it. */
+function indexProblems(db: Database.Database): string[] {
+  const rows = db
+    .prepare(
+      `SELECT account.id, next_index, COUNT(target.id) AS targets, MAX(idx) AS highest FROM account
+         LEFT JOIN target ON target.account_id = account.id AND branch = 0 GROUP BY account.id`,
+    )
+    .all() as { id: number; next_index: number; targets: number; highest: number | null }[];
+  return rows
+    .filter(({ next_index, targets, highest }) => targets !== next_index || (highest ?? -1) !== next_index - 1)
+    .map(
+      ({ id, next_index, targets, highest }) =>
+        `account ${id}: the next address is ${next_index}, but ${targets} are stored, up to ${highest}`,
+    );
+}

@@ -1,0 +1,110 @@
+/**
+ * The key that backups are encrypted to: an X25519 pair (RFC 7748) made from the wallet's seed. Its public half lies
+ * beside the vault, so that a backup can be made while the wallet is locked and nobody is there; its private half comes
+ * from the words alone, so that paper and one file bring everything back.
+ *
+ * Invariant: the private half is never written anywhere.
+ */
+import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { ChainId, Network } from '../domain/assets.ts';
+import type { AccountKey } from '../domain/chain.ts';
+import { Rejected } from '../domain/errors.ts';
+import { accountKey, masterFingerprint } from './accounts.ts';
+import { exists, writeOnce } from './files.ts';
+import { parseWords, seedOf } from './mnemonic.ts';
+import { openVault, vaultFingerprint } from './vault.ts';
+
+/** One a wallet, so that what a cut off creation left is never taken for the key of another. */
+const keyFile = (fingerprint: string): string => `backup-key-${fingerprint}.json`;
+
+const VAULT_FILE = 'wallet.json';
+const PURPOSE = 'countinghouse backup key 1';
+const KEY_BYTES = 32;
+/** RFC 8410: what stands before the 32 bytes of an X25519 key in its DER form. */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b656e04220420', 'hex');
+const SPKI_PREFIX = Buffer.from('302a300506032b656e032100', 'hex');
+
+const KeyFile = z.strictObject({
+  fingerprint: z.string().regex(/^[0-9a-f]{8}$/),
+  /** 32 bytes in base64. */
+  public_key: z.string().refine((text) => Buffer.from(text, 'base64').length === KEY_BYTES),
+});
+
+export type BackupKey = { fingerprint: string; publicKey: Uint8Array };
+export type BackupSecret = { fingerprint: string; privateKey: KeyObject };
+
+/** The raw 32 bytes of an X25519 key's public half, from either half. */
+export function rawPublicKey(key: KeyObject): Buffer {
+  const publicKey = key.type === 'private' ? createPublicKey(key) : key;
+  return publicKey.export({ format: 'der', type: 'spki' }).subarray(-KEY_BYTES);
+}
+
+/** An X25519 public key from its raw 32 bytes. */
+export function publicKeyOf(raw: Uint8Array): KeyObject {
+  return createPublicKey({ key: Buffer.concat([SPKI_PREFIX, raw]), format: 'der', type: 'spki' });
+}
+
+/** The pair of a seed. */
+export function backupSecretOf(seed: Uint8Array): BackupSecret {
+  const raw = Buffer.from(hkdfSync('sha256', seed, new Uint8Array(0), PURPOSE, KEY_BYTES));
+  const der = Buffer.concat([PKCS8_PREFIX, raw]);
+  try {
+    const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+    return { fingerprint: masterFingerprint(seed), privateKey };
+  } finally {
+    raw.fill(0);
+    der.fill(0);
+  }
+}
+
+/** What opens a wallet's backups, and derives its accounts again (their public halves). */
+export type OpenedBackup = {
+  secret: BackupSecret;
+  account(chain: ChainId, network: Network, account: number): AccountKey;
+  /** Wipes what was derived from. */
+  close(): void;
+};
+
+function opened(seed: Buffer): OpenedBackup {
+  return {
+    secret: backupSecretOf(seed),
+    account: (chain, network, account) => accountKey(seed, chain, network, account),
+    close: () => seed.fill(0),
+  };
+}
+
+/** By the wallet's words. Throws `Rejected` `mnemonic.*`. */
+export async function openByWords(words: string, mnemonicPassphrase = ''): Promise<OpenedBackup> {
+  return opened(Buffer.from(await seedOf(await parseWords(words), mnemonicPassphrase)));
+}
+
+/** By the passphrase of the wallet in this folder. Throws `Rejected` `vault.*`. */
+export async function openByVault(folder: string, passphrase: string): Promise<OpenedBackup> {
+  const { mnemonic, passphrase: mnemonicPassphrase } = await openVault(join(folder, VAULT_FILE), passphrase);
+  return opened(Buffer.from(await seedOf(mnemonic, mnemonicPassphrase)));
+}
+
+/** Writes the public half beside the vault. */
+export async function writeBackupKey(folder: string, seed: Uint8Array): Promise<void> {
+  const { fingerprint, privateKey } = backupSecretOf(seed);
+  const contents = { fingerprint, public_key: rawPublicKey(privateKey).toString('base64') };
+  await writeOnce(join(folder, keyFile(fingerprint)), `${JSON.stringify(contents)}\n`);
+}
+
+/** The public half. Throws `Rejected('backup.no_wallet')` when there is no wallet yet, `vault.corrupted`. */
+export async function readBackupKey(folder: string): Promise<BackupKey> {
+  if (!(await exists(join(folder, VAULT_FILE)))) {
+    const message = 'There is no wallet yet whose words could open a backup: add a business on a real network first';
+    throw new Rejected('backup.no_wallet', message);
+  }
+  const name = keyFile(await vaultFingerprint(join(folder, VAULT_FILE)));
+  try {
+    const { fingerprint, public_key } = KeyFile.parse(JSON.parse(await readFile(join(folder, name), 'utf8')));
+    return { fingerprint, publicKey: Buffer.from(public_key, 'base64') };
+  } catch {
+    throw new Rejected('vault.corrupted', `${name} beside the wallet is lost or damaged: restore it from a backup`);
+  }
+}
