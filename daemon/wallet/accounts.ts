@@ -5,7 +5,8 @@
  * is account/branch/index), Monero follows Ledger's convention. Coin types are SLIP-44's, ETH and BSC share 60, and
  * every network but mainnet has coin type 1 on every chain, so that no test key can ever hold live money.
  *
- * Invariant: private keys stay in this module and are wiped before a function returns, as far as the language allows.
+ * Invariant: private keys stay in this module, but for what `withSecretAccount` lends, and are wiped before a function
+ * returns, as far as the language allows.
  */
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
@@ -29,9 +30,7 @@ const ACCOUNT_MAX = 2 ** 31 - 1;
 
 /** The public half of account `account` (0 to 2^31 - 1) of a chain on a network. The seed stays the caller's to wipe. */
 export function accountKey(seed: Uint8Array, chain: ChainId, network: Network, account: number): AccountKey {
-  assert(Number.isInteger(account) && account >= 0 && account <= ACCOUNT_MAX, 'an account is from 0 to 2^31 - 1');
-  const { purpose, coin } = PATHS[chain];
-  const path = [purpose, network === 'mainnet' ? coin : TEST_COIN, account].map((index) => index + HARDENED_OFFSET);
+  const path = accountPath(chain, network, account);
   if (chain === 'XMR') return withNode(seed, [...path, 0, 0], moneroAccount);
   return withNode(seed, path, ({ publicKey, chainCode }) => {
     assert(publicKey && chainCode, 'a derived node has its keys');
@@ -39,9 +38,32 @@ export function accountKey(seed: Uint8Array, chain: ChainId, network: Network, a
   });
 }
 
+/** An account's node with its private key, for as long as the call that it is lent to. */
+export type SecretNode = { privateKey: Uint8Array; publicKey: Uint8Array; chainCode: Uint8Array };
+
+/** Lends the private half of a secp256k1 account (`accountKey` names its public half), and wipes it afterwards. */
+export function withSecretAccount<T>(
+  seed: Uint8Array,
+  chain: Exclude<ChainId, 'XMR'>,
+  network: Network,
+  account: number,
+  use: (node: SecretNode) => T,
+): T {
+  return withNode(seed, accountPath(chain, network, account), ({ privateKey, publicKey, chainCode }) => {
+    assert(privateKey && publicKey && chainCode, 'a derived node has its keys');
+    return use({ privateKey, publicKey, chainCode });
+  });
+}
+
 /** BIP-32's fingerprint of the master key, 8 hex digits: names a wallet and gives nothing away. */
 export function masterFingerprint(seed: Uint8Array): string {
   return withNode(seed, [], (node) => node.fingerprint.toString(16).padStart(8, '0'));
+}
+
+function accountPath(chain: ChainId, network: Network, account: number): number[] {
+  assert(Number.isInteger(account) && account >= 0 && account <= ACCOUNT_MAX, 'an account is from 0 to 2^31 - 1');
+  const { purpose, coin } = PATHS[chain];
+  return [purpose, network === 'mainnet' ? coin : TEST_COIN, account].map((index) => index + HARDENED_OFFSET);
 }
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

@@ -1,8 +1,9 @@
 /**
- * Files that are written once: whole or not at all, for the owner's eyes only, and durable when the call returns.
+ * Files that are written whole or not at all, for the owner's eyes only, and durable when the call returns.
  */
 import { randomBytes } from 'node:crypto';
-import { access, link, open, readdir, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, link, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /**
@@ -34,6 +35,31 @@ export async function writeOnce(file: string, contents: string | Uint8Array): Pr
   return true;
 }
 
+/** Writes that are on the disk when they return: Node's permission model has no fsync. */
+const WRITE_THROUGH = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_SYNC ?? 0);
+
+/**
+ * Puts `contents` in the place of `file` (mode 0600), which may be missing: after a crash the old ones are there, or the
+ * new ones, whole. In a process under the permission model the caller outside has to follow with `syncFolder`.
+ */
+export async function replaceFile(file: string, contents: string | Uint8Array): Promise<void> {
+  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    const handle = await open(temporary, WRITE_THROUGH, 0o600);
+    try {
+      await handle.writeFile(contents);
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await removeLeftovers(file);
+  if (!process.permission) await syncFolder(dirname(file));
+}
+
 /** Whether there is such a file. */
 export async function exists(file: string): Promise<boolean> {
   try {
@@ -60,8 +86,8 @@ async function removeLeftovers(file: string): Promise<void> {
   }
 }
 
-/** Makes the folder's new entry durable. Windows has no such call and refuses to open a folder. */
-async function syncFolder(folder: string): Promise<void> {
+/** Makes the folder's new entries durable. Windows has no such call and refuses to open a folder. */
+export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
   try {

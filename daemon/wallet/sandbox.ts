@@ -9,7 +9,8 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ChainId } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
-import { Rejected } from '../domain/errors.ts';
+import { assert, Rejected } from '../domain/errors.ts';
+import type { SignedSpend, UtxoPlan } from '../domain/spend.ts';
 import { accountKey, masterFingerprint } from './accounts.ts';
 import { exists, isMissing, writeOnce } from './files.ts';
 import { createWords, seedOf } from './mnemonic.ts';
@@ -23,6 +24,8 @@ const KEY_BYTES = 32;
 export type SandboxWallet = {
   /** The public half of an account (0 to 2^31 - 1) of a chain on the network `sandbox`. */
   account(chain: ChainId, account: number): AccountKey;
+  /** Signs a plan of BTC, LTC or BCH as the signer does; its keys hold nothing, so nobody is asked. */
+  sign(plan: UtxoPlan): Promise<SignedSpend>;
 };
 
 /**
@@ -35,7 +38,14 @@ export async function ensureSandboxWallet(folder: string): Promise<SandboxWallet
   if (!(await exists(file))) await createSandboxVault(folder, file);
   const { mnemonic, passphrase } = await openVault(file, await readKey(folder));
   const seed = await seedOf(mnemonic, passphrase);
-  return { account: (chain, account) => accountKey(seed, chain, 'sandbox', account) };
+  return {
+    account: (chain, account) => accountKey(seed, chain, 'sandbox', account),
+    async sign(plan) {
+      assert(plan.network === 'sandbox', 'this wallet is of the sandbox alone');
+      const { signPlan } = await import('./signer/sign.ts');
+      return signPlan(seed, plan);
+    },
+  };
 }
 
 /** The key first: without a vault it is worth nothing, and the other way round the vault would be lost. */

@@ -5,15 +5,15 @@
  * The file is JSON: `header` says how to open it and is authenticated with the contents, `box` is ciphertext and tag,
  * `checksum` tells damage from a wrong passphrase before either is tried.
  *
- * Invariant: a vault exists wholly or not at all, and is never overwritten. The passphrase and the words are in no
- * error.
+ * Invariant: a vault exists wholly or not at all, and is overwritten only by the same secret under another passphrase.
+ * The passphrase and the words are in no error.
  */
 import { createCipheriv, createDecipheriv, hash, randomBytes, scrypt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { Rejected } from '../domain/errors.ts';
-import { isMissing, writeOnce } from './files.ts';
+import { isMissing, replaceFile, writeOnce } from './files.ts';
 
 export type VaultSecret = {
   /** The words in their one form (`parseWords`). */
@@ -87,9 +87,30 @@ export async function createVault(
   lock: VaultLock,
   fingerprint: string,
 ): Promise<void> {
-  if (typeof lock === 'string' && (lock.length < PASSPHRASE_CHARS_MIN || lock.length > PASSPHRASE_CHARS_MAX)) {
-    throw new Rejected('vault.weak_passphrase', 'The passphrase must have at least 8 characters', 'passphrase');
+  if (!(await writeOnce(file, await sealedVault(secret, lock, fingerprint)))) {
+    throw new Rejected('vault.exists', 'There is a wallet already');
   }
+}
+
+/**
+ * Encrypts the vault anew, with a fresh salt, under another passphrase; whatever crashes, one of the two opens it. The old
+ * file's bytes may stay on the disk and in backups: they still open with the old one. Throws `Rejected` like `openVault`
+ * for `old`, and `vault.weak_passphrase` for `fresh`.
+ */
+export async function changeVaultLock(file: string, old: VaultLock, fresh: string): Promise<void> {
+  needStrong(fresh);
+  const secret = await openVault(file, old);
+  await replaceFile(file, await sealedVault(secret, fresh, await vaultFingerprint(file)));
+}
+
+function needStrong(passphrase: string): void {
+  if (passphrase.length >= PASSPHRASE_CHARS_MIN && passphrase.length <= PASSPHRASE_CHARS_MAX) return;
+  throw new Rejected('vault.weak_passphrase', 'The passphrase must have at least 8 characters', 'passphrase');
+}
+
+/** The file's text. */
+async function sealedVault(secret: VaultSecret, lock: VaultLock, fingerprint: string): Promise<string> {
+  if (typeof lock === 'string') needStrong(lock);
   const header: Header = {
     format: 'countinghouse-vault',
     version: 1,
@@ -107,8 +128,7 @@ export async function createVault(
   const box = Buffer.concat([cipher.update(contents), cipher.final(), cipher.getAuthTag()]).toString('base64');
   key.fill(0);
   contents.fill(0);
-  const text = `${JSON.stringify({ header, box, checksum: checksumOf({ header, box }) }, null, 2)}\n`;
-  if (!(await writeOnce(file, text))) throw new Rejected('vault.exists', 'There is a wallet already');
+  return `${JSON.stringify({ header, box, checksum: checksumOf({ header, box }) }, null, 2)}\n`;
 }
 
 /**

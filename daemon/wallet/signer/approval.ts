@@ -1,0 +1,44 @@
+/**
+ * What an approval is worth: HMAC-SHA-256 over the intent's canonical text, under a key that only the wallet's words give.
+ * The operator's own client makes it from the passphrase; the signer checks it; the daemon can do neither.
+ *
+ * Invariant: two different intents never have the same text, so that no approval can be passed off as another's.
+ */
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { Intent, PolicyGrant } from './port.ts';
+
+const KEY_BYTES = 32;
+const MAC_HEX = /^[0-9a-f]{64}$/;
+
+/** The keys that the words give beside those of coins. The caller wipes them. */
+export function approvalKey(seed: Uint8Array): Buffer {
+  return derived(seed, 'approval');
+}
+export function journalKey(seed: Uint8Array): Buffer {
+  return derived(seed, 'signer journal');
+}
+
+/** HKDF of the BIP-39 seed; BIP-32 takes it another way (HMAC under "Bitcoin seed"), so that no two keys have a relation. */
+const derived = (seed: Uint8Array, use: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', seed, '', `countinghouse ${use} v1`, KEY_BYTES));
+
+/** Whose payment it is, to whom and how much: what stays the same for a withdrawal, whatever fee is paid. */
+export function identityText({ uuid, network, accountNo, chain, asset, address, units }: Intent): string {
+  return JSON.stringify(['pay', uuid, network, accountNo, chain, asset, address, units]);
+}
+
+export function intentMac(key: Uint8Array, intent: Intent, until: number): string {
+  return mac(key, JSON.stringify([identityText(intent), intent.feeMax, until]));
+}
+
+export function grantMac(key: Uint8Array, grant: PolicyGrant): string {
+  const { network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt } = grant;
+  return mac(key, JSON.stringify(['grant', network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt]));
+}
+
+const mac = (key: Uint8Array, text: string): string => createHmac('sha256', key).update(text).digest('hex');
+
+/** Compares in a time that tells nothing about where they differ. */
+export function sameMac(given: string, right: string): boolean {
+  return MAC_HEX.test(given) && timingSafeEqual(Buffer.from(given, 'hex'), Buffer.from(right, 'hex'));
+}

@@ -1,0 +1,61 @@
+/**
+ * Slows guessing down: after a few wrong passphrases each further one has to wait, twice as long every time.
+ *
+ * Invariant: a try is counted on the disk before it is made, so that neither a restart nor a kill gives one for free. It
+ * is against guesses through the operator API; whoever has the vault's file is slowed down by scrypt alone.
+ */
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { Unavailable } from '../../domain/errors.ts';
+import { replaceFile } from '../files.ts';
+import { ATTEMPTS_FILE } from './files.ts';
+
+const FREE_TRIES = 3;
+const WAIT_SECONDS_MAX = 900;
+const DOUBLINGS_MAX = 20;
+
+const Attempts = z.object({ wrong: z.int().min(0), at: z.number() });
+type Attempts = z.infer<typeof Attempts>;
+
+async function readAttempts(folder: string): Promise<Attempts> {
+  try {
+    return Attempts.parse(JSON.parse(await readFile(join(folder, ATTEMPTS_FILE), 'utf8')));
+  } catch {
+    return { wrong: 0, at: 0 };
+  }
+}
+
+/** Seconds until the next try, rounded up; 0: at once. A clock that was set back does not make the wait longer. */
+function waitSeconds({ wrong, at }: Attempts, now: number): number {
+  if (wrong < FREE_TRIES) return 0;
+  const wait = Math.min(2 ** Math.min(wrong - FREE_TRIES, DOUBLINGS_MAX), WAIT_SECONDS_MAX);
+  return Math.max(0, Math.ceil((Math.min(at, now) + wait * 1_000 - now) / 1_000));
+}
+
+export async function retryAfterSeconds(folder: string, now: number): Promise<number> {
+  return waitSeconds(await readAttempts(folder), now);
+}
+
+/** Makes a try when it is time for one. `isWrong` tells a wrong passphrase from any other failure. Throws `Unavailable`. */
+export async function attempt<T>(
+  folder: string,
+  now: () => number,
+  make: () => Promise<T>,
+  isWrong: (error: unknown) => boolean,
+): Promise<T> {
+  const before = await readAttempts(folder);
+  const wait = waitSeconds(before, now());
+  if (wait > 0) throw new Unavailable(`Too many wrong passphrases: try again in ${wait} s`, wait);
+  const path = join(folder, ATTEMPTS_FILE);
+  await replaceFile(path, JSON.stringify({ wrong: before.wrong + 1, at: now() }));
+  try {
+    const made = await make();
+    await rm(path, { force: true });
+    return made;
+  } catch (error) {
+    // what failed for another reason was no guess
+    if (!isWrong(error)) await replaceFile(path, JSON.stringify(before));
+    throw error;
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * The daemon's end of the signer: starts the process when it is first needed, asks it one thing after the other, and
+ * takes its end for what it is: the wallet is locked then.
+ *
+ * Invariant: no secret passes through here in clear; whatever is asked is answered or fails within its time.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import type { SignedSpend } from '../../domain/spend.ts';
+import { exists, syncFolder } from '../files.ts';
+import { vaultFingerprint } from '../vault.ts';
+import { retryAfterSeconds } from './attempts.ts';
+import { VAULT_FILE } from './files.ts';
+import { type Call, Peer } from './peer.ts';
+import type { PolicyGrant, Sealed, Signer, SignerStatus, SignOrder } from './port.ts';
+import { spawnSigner } from './spawn.ts';
+import { sealedBy, type UnlockSource } from './unlock.ts';
+import { encodeOrder, GrantShape, isUtxo, SealedShape, SignedShape, StatusShape } from './wire.ts';
+
+/** scrypt on a slow machine, twice for a change of the passphrase. */
+const UNLOCK_MS = 120_000;
+const SIGN_MS = 300_000;
+const STATUS_MS = 60_000;
+/** After an automatic unlocking failed, how long until it is tried again. */
+const RETRY_MS = 60_000;
+
+const WRITES: ReadonlySet<Call['call']> = new Set(['unlock', 'change', 'sign', 'grant']);
+
+export type SignerOptions = {
+  /** The wallet's folder. */
+  folder: string;
+  /** After so many minutes without a use it locks itself; 0: never. Only what an operator opened. */
+  autoLockMinutes: number;
+  source: UnlockSource;
+  /** Signs for the sandbox, whose wallet has no lock. */
+  sandbox: { sign(order: SignOrder): Promise<SignedSpend> };
+  /** A failure, in an operator's words. */
+  log: (message: string) => void;
+};
+
+export class SignerClient implements Signer {
+  readonly #options: SignerOptions;
+  #peer: Peer | null = null;
+  #unlocked = false;
+  #unlocking: Promise<void> | null = null;
+  #failedAt: number | null = null;
+  #closed = false;
+
+  constructor(options: SignerOptions) {
+    this.#options = options;
+  }
+
+  async status(): Promise<SignerStatus> {
+    if (this.#peer) return this.#ask({ call: 'status' }, StatusShape, STATUS_MS);
+    const { folder } = this.#options;
+    const vault = join(folder, VAULT_FILE);
+    if (!(await exists(vault))) return { state: 'none', fingerprint: null, lockAt: null, retryAfterSeconds: 0 };
+    // whoever looks may wait for it: where nobody is needed it is opened now
+    void this.#needUnlocked().catch(() => {});
+    return {
+      state: 'locked',
+      fingerprint: await vaultFingerprint(vault),
+      lockAt: null,
+      retryAfterSeconds: await retryAfterSeconds(folder, Date.now()),
+    };
+  }
+
+  async sealKey(): Promise<string> {
+    return this.#ask({ call: 'sealKey' }, z.string(), STATUS_MS);
+  }
+
+  async unlock(sealed: Sealed): Promise<SignerStatus> {
+    const status = await this.#ask({ call: 'unlock', sealed: sealedShape(sealed) }, StatusShape, UNLOCK_MS);
+    this.#unlocked = true;
+    this.#failedAt = null;
+    return status;
+  }
+
+  async lock(): Promise<SignerStatus> {
+    const peer = this.#peer;
+    this.#gone(peer);
+    await peer?.stop();
+    // the operator's word holds until the operator takes it back
+    this.#failedAt = Number.POSITIVE_INFINITY;
+    return this.status();
+  }
+
+  async changePassphrase(sealed: Sealed): Promise<SignerStatus> {
+    return this.#ask({ call: 'change', sealed: sealedShape(sealed) }, StatusShape, UNLOCK_MS);
+  }
+
+  async sign(order: SignOrder): Promise<SignedSpend> {
+    if (order.plan.network === 'sandbox') return this.#options.sandbox.sign(order);
+    if (!isUtxo(order.plan.chain)) {
+      throw new Rejected('signer.unsupported', `The wallet does not sign for ${order.plan.chain} yet`);
+    }
+    await this.#needUnlocked();
+    const request = { call: 'sign', order: encodeOrder(order) } as Call;
+    const signed = await this.#ask(request, SignedShape, SIGN_MS);
+    return { ...signed, fee: BigInt(signed.fee) };
+  }
+
+  async grantPolicy(grant: PolicyGrant, mac: string): Promise<void> {
+    const checked = GrantShape.safeParse(grant);
+    if (!checked.success) throw new Rejected('signer.unsupported', 'Such limits cannot be granted');
+    await this.#needUnlocked();
+    await this.#ask({ call: 'grant', grant: checked.data, mac }, z.null(), STATUS_MS);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const peer = this.#peer;
+    this.#gone(peer);
+    await peer?.stop();
+  }
+
+  async #ask<T extends z.ZodType>(call: Call, shape: T, ms: number): Promise<z.infer<T>> {
+    const peer = await this.#start();
+    const answer = shape.parse(await peer.ask(call, ms));
+    // the signer's files are on the disk; that their names are too, only a process without its fence can see to
+    if (WRITES.has(call.call)) await syncFolder(this.#options.folder);
+    return answer;
+  }
+
+  async #start(): Promise<Peer> {
+    if (this.#closed) throw new Unavailable('The service is stopping', 5);
+    const { folder, autoLockMinutes, source, log } = this.#options;
+    const autoLockMs = source.kind === 'prompt' ? autoLockMinutes * 60_000 : 0;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (!this.#peer) {
+      const peer = new Peer(spawnSigner(folder, autoLockMs), log);
+      this.#peer = peer;
+      void peer.ended.then(() => this.#gone(peer));
+    }
+    return this.#peer;
+  }
+
+  #gone(peer: Peer | null): void {
+    if (peer === null || peer !== this.#peer) return;
+    this.#peer = null;
+    this.#unlocked = false;
+  }
+
+  /** Opens the wallet by itself where it is set up to. Throws `Rejected('signer.locked')`. */
+  async #needUnlocked(): Promise<void> {
+    if (this.#unlocked) return;
+    const { source } = this.#options;
+    const waits = this.#failedAt !== null && Date.now() < this.#failedAt + RETRY_MS;
+    if (source.kind !== 'prompt' && !waits) {
+      this.#unlocking ??= this.#unlockBySource(source).finally(() => {
+        this.#unlocking = null;
+      });
+      await this.#unlocking;
+    }
+    if (!this.#unlocked) throw new Rejected('signer.locked', 'The wallet is locked');
+  }
+
+  async #unlockBySource(source: Exclude<UnlockSource, { kind: 'prompt' }>): Promise<void> {
+    try {
+      const fingerprint = await vaultFingerprint(join(this.#options.folder, VAULT_FILE));
+      await this.unlock(await sealedBy(source, await this.sealKey(), fingerprint));
+    } catch (error) {
+      this.#failedAt = Date.now();
+      this.#options.log(`the wallet could not be unlocked by ${source.kind}: ${(error as Error).message}`);
+    }
+  }
+}
+
+function sealedShape(sealed: Sealed): Sealed {
+  const checked = SealedShape.safeParse(sealed);
+  if (!checked.success) throw new Rejected('seal', 'This is nothing sealed');
+  return checked.data;
+}

@@ -1,0 +1,85 @@
+/**
+ * Addresses as the signer reads them: through bitcoinjs-lib and libauth, not through the code that built the plan, so
+ * that one mistake or one manipulation there is not believed twice.
+ *
+ * Invariant: a text has a script only when it is a standard destination of exactly this chain and network.
+ */
+import { cashAddressToLockingBytecode } from '@bitauth/libauth';
+import { address as Address, crypto, initEccLib } from 'bitcoinjs-lib';
+import * as secp256k1 from 'tiny-secp256k1';
+import type { Network } from '../../domain/assets.ts';
+import type { UtxoChain } from './wire.ts';
+
+initEccLib(secp256k1);
+
+type Form = { bech32: string; pubKeyHash: number; scriptHash: number };
+const form = (bech32: string, pubKeyHash: number, scriptHash: number): Form => ({ bech32, pubKeyHash, scriptHash });
+
+/** `chainparams.cpp` of Bitcoin Core and Litecoin Core; LTC's old `3…` form is BTC's too, and refused. */
+const SEGWIT: Readonly<Record<'BTC' | 'LTC', Readonly<Record<Network, Form>>>> = {
+  BTC: {
+    mainnet: form('bc', 0x00, 0x05),
+    testnet: form('tb', 0x6f, 0xc4),
+    regtest: form('bcrt', 0x6f, 0xc4),
+    sandbox: form('bcrt', 0x6f, 0xc4),
+  },
+  LTC: {
+    mainnet: form('ltc', 0x30, 0x32),
+    testnet: form('tltc', 0x6f, 0x3a),
+    regtest: form('rltc', 0x6f, 0x3a),
+    sandbox: form('rltc', 0x6f, 0x3a),
+  },
+};
+const CASH_PREFIX: Readonly<Record<Network, string>> = {
+  mainnet: 'bitcoincash',
+  testnet: 'bchtest',
+  regtest: 'bchreg',
+  sandbox: 'bchreg',
+};
+
+const ADDRESS = /^[0-9A-Za-z:]{1,90}$/;
+
+/** P2PKH, P2SH, P2WPKH, P2WSH and P2TR, and P2SH32 of BCH. */
+const STANDARD = /^(?:76a914[0-9a-f]{40}88ac|a914[0-9a-f]{40}87|0014[0-9a-f]{40}|0020[0-9a-f]{64}|5120[0-9a-f]{64})$/;
+const STANDARD_CASH = /^(?:76a914[0-9a-f]{40}88ac|a914[0-9a-f]{40}87|aa20[0-9a-f]{64}87)$/;
+
+/** The script (hex) that an address stands for on this chain and network, or null. */
+export function destination(address: string, chain: UtxoChain, network: Network): string | null {
+  if (!ADDRESS.test(address)) return null;
+  if (chain === 'BCH') return cashDestination(address, CASH_PREFIX[network]);
+  try {
+    // it takes the parameters of any chain, and asks for more than it reads
+    const parameters = { ...SEGWIT[chain][network], messagePrefix: '', bip32: { public: 0, private: 0 }, wif: 0 };
+    const script = hex(Address.toOutputScript(address, parameters));
+    return STANDARD.test(script) ? script : null;
+  } catch {
+    return null;
+  }
+}
+
+function cashDestination(address: string, prefix: string): string | null {
+  const whole = address.includes(':') ? address : `${/[A-Z]/.test(address) ? prefix.toUpperCase() : prefix}:${address}`;
+  const decoded = cashAddressToLockingBytecode(whole);
+  if (typeof decoded === 'string' || decoded.prefix !== prefix) return null;
+  const script = hex(decoded.bytecode);
+  return STANDARD_CASH.test(script) ? script : null;
+}
+
+/** The script (hex) of our own address of a compressed public key: P2WPKH on BTC and LTC, P2PKH on BCH. */
+export function ownScript(publicKey: Uint8Array, chain: UtxoChain): string {
+  const keyHash = hex(crypto.hash160(publicKey));
+  return chain === 'BCH' ? `76a914${keyHash}88ac` : `0014${keyHash}`;
+}
+
+/**
+ * Below this many smallest units an output costs more to spend than it is worth, and nodes refuse it: `GetDustThreshold`
+ * of Bitcoin Core at its 3 sat/vB, of Litecoin Core at its 30; BCH's as Bitcoin's without witnesses.
+ */
+export function dustLimit(script: string, chain: UtxoChain): bigint {
+  const scriptBytes = script.length / 2;
+  const isWitness = /^(?:0014|0020|5120)/.test(script);
+  const bytes = 8 + 1 + scriptBytes + (isWitness ? 67 : 148);
+  return BigInt(bytes) * (chain === 'LTC' ? 30n : 3n);
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

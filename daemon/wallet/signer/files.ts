@@ -1,0 +1,5 @@
+/** The names of the files in the wallet's folder, without what it takes to read them. All of them belong into a backup. */
+export const VAULT_FILE = 'wallet.json';
+export const JOURNAL_FILE = 'signer-journal.jsonl';
+export const HEAD_FILE = 'signer-journal.head';
+export const ATTEMPTS_FILE = 'signer-attempts.json';

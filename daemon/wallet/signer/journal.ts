@@ -1,0 +1,201 @@
+/**
+ * The signer's own memory: a file that only grows, each line under a MAC that covers the line before it, and beside it the
+ * head, which says how far the file had come when the last signature was given out. Both are on the disk before a
+ * signature leaves, so that neither a crash nor a restart forgets an anchor or what was spent of a limit.
+ *
+ * Seen, and refused for ever after: an altered, missing, added or reordered line; a file cut short or replaced by an older
+ * one; a missing file or head. Not seen: both files put back together to an older state, or both removed, by somebody who
+ * can write to the folder. The daemon's own database knows the anchors too, and the chain lets an anchor be spent once.
+ */
+import { createHmac } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open, readFile, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import { Rejected } from '../../domain/errors.ts';
+import { exists, replaceFile } from '../files.ts';
+import { sameMac } from './approval.ts';
+import { HEAD_FILE, JOURNAL_FILE } from './files.ts';
+import { DAY_MS, type Memory, type PolicySpend, type Signed, subjectOf } from './permission.ts';
+import type { PolicyGrant } from './port.ts';
+import { GrantShape } from './wire.ts';
+
+const JOURNAL_BYTES_MAX = 512 * 1024 * 1024;
+const MAC_CHARS = 64;
+const NO_MAC = '0'.repeat(MAC_CHARS);
+
+const Entry = z.object({ uuid: z.string(), identity: z.string(), anchor: z.string(), feeMax: z.string() });
+const SignLine = z.object({
+  kind: z.literal('sign'),
+  at: z.number(),
+  purpose: z.string(),
+  txid: z.string(),
+  fee: z.string(),
+  entries: z.array(Entry),
+  /** What counts against a grant, if a policy allowed it. */
+  spent: z.object({ subject: z.string(), units: z.string() }).optional(),
+});
+const Line = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('start'), at: z.number(), fingerprint: z.string() }),
+  z.object({ kind: z.literal('grant'), at: z.number(), grant: GrantShape }),
+  SignLine,
+]);
+export type Line = z.infer<typeof Line>;
+const Head = z.object({ lines: z.int().min(1), mac: z.string().length(MAC_CHARS) });
+type Head = z.infer<typeof Head>;
+
+const altered = (): Rejected =>
+  new Rejected(
+    'signer.journal',
+    `What was signed so far cannot be trusted: ${JOURNAL_FILE} or ${HEAD_FILE} was altered or lost. Put both back from ` +
+      'a backup of the same time; or, when the chain shows that no withdrawal is under way, remove both',
+  );
+
+export class Journal {
+  readonly memory: Memory;
+  readonly #folder: string;
+  readonly #key: Buffer;
+  readonly #file: FileHandle;
+  readonly #signed = new Map<string, Signed>();
+  readonly #grants = new Map<string, PolicyGrant>();
+  #spends: PolicySpend[] = [];
+  #lines = 0;
+  #mac = NO_MAC;
+  #bytes = 0;
+  /** Set while nothing is known about the file's end: a line may be there in part. */
+  #broken = false;
+
+  private constructor(folder: string, key: Buffer, file: FileHandle) {
+    this.#folder = folder;
+    this.#key = key;
+    this.#file = file;
+    const self = this;
+    this.memory = {
+      signed: this.#signed,
+      grants: this.#grants,
+      get policySpends() {
+        return self.#spends;
+      },
+    };
+  }
+
+  /**
+   * The journal of this folder, begun when there is none. The key is the caller's to wipe, after `close`. Throws
+   * `Rejected('signer.journal')` when the files are not as the signer left them.
+   */
+  static async open(folder: string, key: Buffer, fingerprint: string, now: number): Promise<Journal> {
+    const path = join(folder, JOURNAL_FILE);
+    const head = await readHead(folder);
+    if (head && !(await exists(path))) throw altered();
+    // 'as': what is appended is on the disk when the call returns
+    const journal = new Journal(folder, key, await open(path, 'as', 0o600));
+    try {
+      await journal.#read(path, head);
+      if (journal.#lines === 0) await journal.append({ kind: 'start', at: now, fingerprint });
+      else if (head?.lines !== journal.#lines) await journal.#writeHead();
+      return journal;
+    } catch (error) {
+      await journal.close();
+      throw error;
+    }
+  }
+
+  /** Returns when the line is on the disk. Throws the disk's error, and then the journal is as before. */
+  async append(line: Line): Promise<void> {
+    if (this.#broken) throw new Error('the journal could not be written: restart the signer');
+    const json = JSON.stringify(line);
+    const mac = this.#macOf(json);
+    const text = `${mac} ${json}\n`;
+    if (this.#bytes + text.length > JOURNAL_BYTES_MAX) throw new Rejected('signer.journal', 'The journal is full');
+    try {
+      await this.#file.writeFile(text);
+    } catch (error) {
+      this.#broken = true;
+      await truncate(join(this.#folder, JOURNAL_FILE), this.#bytes);
+      this.#broken = false;
+      throw error;
+    }
+    this.#take(line, mac, text.length);
+    // should this fail, the line stands and its signature was not given out: the next head covers both
+    await this.#writeHead();
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+
+  async #read(path: string, head: Head | null): Promise<void> {
+    const { size } = await this.#file.stat();
+    if (size > JOURNAL_BYTES_MAX) throw altered();
+    let seen = head === null;
+    // a line without its end, or one that no MAC belongs to, is what a crash left of the newest: see below
+    for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
+      const line = this.#parse(text);
+      if (!line || this.#bytes + Buffer.byteLength(text) + 1 > size) break;
+      this.#take(line, text.slice(0, MAC_CHARS), Buffer.byteLength(text) + 1);
+      if (head?.lines === this.#lines) seen = sameMac(head.mac, this.#mac);
+    }
+    // without a head only the very first line may be there: the head follows each line before anything is given out
+    if (!seen || (!head && this.#lines > 1)) throw altered();
+    if (this.#bytes < size) await this.#dropRest(path, size);
+  }
+
+  /** Nothing beyond the head was ever given out; what is left there may be one unfinished line and no more. */
+  async #dropRest(path: string, size: number): Promise<void> {
+    const rest = Buffer.alloc(size - this.#bytes);
+    const file = await open(path, 'r');
+    try {
+      await file.read(rest, 0, rest.length, this.#bytes);
+    } finally {
+      await file.close();
+    }
+    const end = rest.indexOf('\n');
+    const isOneLine = end < 0 || end === rest.length - 1;
+    if (!isOneLine) throw altered();
+    await truncate(path, this.#bytes);
+  }
+
+  /** The line, or null when its MAC is not the one that belongs here. */
+  #parse(text: string): Line | null {
+    const json = text.slice(MAC_CHARS + 1);
+    if (!sameMac(text.slice(0, MAC_CHARS), this.#macOf(json))) return null;
+    return Line.parse(JSON.parse(json));
+  }
+
+  #macOf(json: string): string {
+    return createHmac('sha256', this.#key).update(`${this.#mac}${this.#lines} ${json}`).digest('hex');
+  }
+
+  #take(line: Line, mac: string, bytes: number): void {
+    this.#mac = mac;
+    this.#lines += 1;
+    this.#bytes += bytes;
+    if (line.kind === 'grant') this.#grants.set(subjectOf(line.grant), line.grant);
+    if (line.kind !== 'sign') return;
+    for (const { uuid, identity, anchor, feeMax } of line.entries) {
+      const before = this.#signed.get(uuid)?.feeMax ?? 0n;
+      const fee = BigInt(feeMax);
+      this.#signed.set(uuid, { identity, anchor, feeMax: fee > before ? fee : before });
+    }
+    if (!line.spent) return;
+    // by the newest line, not by the clock: one that was set back must not make the past forgotten
+    this.#spends = this.#spends.filter(({ at }) => at > line.at - 2 * DAY_MS);
+    this.#spends.push({ at: line.at, subject: line.spent.subject, units: BigInt(line.spent.units) });
+  }
+
+  async #writeHead(): Promise<void> {
+    const head: Head = { lines: this.#lines, mac: this.#mac };
+    await replaceFile(join(this.#folder, HEAD_FILE), `${JSON.stringify(head)}\n`);
+  }
+}
+
+async function readHead(folder: string): Promise<Head | null> {
+  const path = join(folder, HEAD_FILE);
+  if (!(await exists(path))) return null;
+  try {
+    return Head.parse(JSON.parse(await readFile(path, 'utf8')));
+  } catch {
+    throw altered();
+  }
+}

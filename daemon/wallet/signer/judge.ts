@@ -1,0 +1,133 @@
+/**
+ * Whether an order may be signed: what the signer is asked for against what was approved, and against what it signed
+ * before. Pure, and total: every output is an approved payment or our own change, every input is a coin of ours worth
+ * what its transaction says, and nothing is left over but a fee within its limits.
+ *
+ * Invariant: nothing here trusts the plan's own words (kinds, addresses, fee) without deriving them again.
+ */
+import type { Branch } from '../../domain/chain.ts';
+import { Rejected } from '../../domain/errors.ts';
+import type { UtxoPlan } from '../../domain/spend.ts';
+import { destination, dustLimit } from './destination.ts';
+import { judgeWithdrawals, type Verdict, type Witness } from './permission.ts';
+import { ADDRESS_SELF, type SignOrder, UNITS_ALL } from './port.ts';
+import type { PreviousOutput } from './previous.ts';
+import { isUtxo, type UtxoChain } from './wire.ts';
+
+/** About what fits into a transaction that nodes relay: 100,000 virtual bytes. */
+export const INPUTS_MAX = 1_470;
+export const WITHDRAWALS_MAX = 200;
+/** A change address further out would be found by no restore. */
+const CHANGE_INDEX_MAX = 10_000_000;
+const LOCK_TIME_IS_HEIGHT_BELOW = 500_000_000;
+/** From here on a sequence carries no relative lock time (BIP-68); this one signals replacement (BIP-125). */
+const SEQUENCE_MIN = 0xfffffffd;
+const SEQUENCE_MAX = 0xffffffff;
+
+/** No fee is ever above this, whoever approved it. Smallest units. */
+const FEE_UNITS_MAX: Readonly<Record<UtxoChain, bigint>> = {
+  BTC: 10_000_000n,
+  LTC: 1_000_000_000n,
+  BCH: 100_000_000n,
+};
+
+export type Facts = Witness & {
+  /** The script (hex) of our own address at branch/index of the plan's account. */
+  ownScript(branch: Branch, index: number): string;
+  /** The output that an outpoint names, read from its own transaction. Throws `Rejected('signer.input')`. */
+  output(outpoint: string): PreviousOutput;
+};
+
+const differs = (why: string): Rejected => new Rejected('signer.differs', `Refused to sign: ${why}`);
+const badInput = (why: string): Rejected => new Rejected('signer.input', `Refused to sign: ${why}`);
+
+/** The plan of an order for a chain that transactions are signed for. Throws `Rejected('signer.unsupported')`. */
+export function utxoPlan({ plan }: SignOrder): { plan: UtxoPlan; chain: UtxoChain } {
+  if (plan.kind !== 'utxo' || !isUtxo(plan.chain)) {
+    throw new Rejected('signer.unsupported', `The wallet does not sign for ${plan.chain} yet`);
+  }
+  if (plan.inputs.length === 0 || plan.inputs.length > INPUTS_MAX) {
+    throw new Rejected('signer.unsupported', `A transaction has 1 to ${INPUTS_MAX} inputs`);
+  }
+  return { plan, chain: plan.chain };
+}
+
+/** Throws `Rejected` (see `Signer.sign`) unless everything about the order is right. */
+export function judge(order: SignOrder, facts: Facts): Verdict {
+  const { plan, chain } = utxoPlan(order);
+  judgeFrame(plan);
+  const spent = judgeInputs(plan, facts);
+  judgeOutputs(order, plan, chain, facts);
+  const paid = sum(plan.outputs);
+  if (plan.fee < 0n || spent !== paid + plan.fee) throw differs('inputs are not outputs plus fee');
+  if (plan.fee > FEE_UNITS_MAX[chain]) throw feeTooHigh(plan.fee, FEE_UNITS_MAX[chain]);
+  const verdict = judgeWithdrawals(order, plan, facts);
+  if (plan.fee > verdict.feeMax) throw feeTooHigh(plan.fee, verdict.feeMax);
+  return verdict;
+}
+
+const feeTooHigh = (fee: bigint, max: bigint): Rejected =>
+  new Rejected('signer.fee', `Refused to sign: a fee of ${fee} is above the limit of ${max}`);
+
+function judgeFrame({ version, lockTime, inputs }: UtxoPlan): void {
+  if (version !== 1 && version !== 2) throw differs('a transaction has version 1 or 2');
+  if (lockTime < 0 || lockTime >= LOCK_TIME_IS_HEIGHT_BELOW) throw differs('the lock time is no height');
+  if (inputs.some(({ sequence }) => sequence < SEQUENCE_MIN || sequence > SEQUENCE_MAX)) {
+    throw differs('an input has a relative lock time');
+  }
+}
+
+/** What the inputs are worth: each is ours, named once, and exactly what the transaction says that it comes from. */
+function judgeInputs({ inputs }: UtxoPlan, { ownScript, output }: Facts): bigint {
+  if (new Set(inputs.map(({ outpoint }) => outpoint)).size !== inputs.length) throw badInput('an input is named twice');
+  for (const { outpoint, units, script, branch, index } of inputs) {
+    const real = output(outpoint);
+    if (real.units !== units) throw badInput(`the coin ${outpoint} is not worth ${units}`);
+    if (real.script !== hex(script)) throw badInput(`the coin ${outpoint} has another script`);
+    if (real.script !== ownScript(branch, index)) throw badInput(`the coin ${outpoint} is not ours`);
+  }
+  return sum(inputs);
+}
+
+/** Every output is a payment of the intents, exactly once each, or the one change. */
+function judgeOutputs(order: SignOrder, plan: UtxoPlan, chain: UtxoChain, facts: Facts): void {
+  const { outputs, network } = plan;
+  const payouts = outputs.filter((output) => output.kind === 'payout');
+  const changes = outputs.filter((output) => output.kind === 'change');
+  for (const { script, units, address } of outputs) {
+    if (units < dustLimit(hex(script), chain)) throw differs('an output is dust');
+    if (destination(address, chain, network) !== hex(script)) throw differs(`an output does not pay ${address}`);
+  }
+  for (const { index, script } of changes) {
+    if (index > CHANGE_INDEX_MAX || hex(script) !== facts.ownScript(1, index)) throw differs('the change is not ours');
+  }
+  const wanted = order.purpose === 'cancel' ? [] : order.withdrawals.map(({ intent }) => intent);
+  const alone = wanted.length === 1 ? wanted[0] : undefined;
+  if (wanted.some(({ units, address }) => units === UNITS_ALL || address === ADDRESS_SELF) && !alone) {
+    throw differs('what takes everything, or pays only ourselves, stands alone');
+  }
+  const toSelf = order.purpose === 'cancel' || alone?.address === ADDRESS_SELF;
+  if (toSelf && (payouts.length > 0 || changes.length !== 1)) throw differs('it pays others than ourselves');
+  if (alone?.units === UNITS_ALL && changes.length > 0) throw differs('what takes everything leaves no change');
+  if (changes.length > 1) throw differs('there is more than one change');
+  if (toSelf) return;
+  matchPayouts(plan, chain, payouts, wanted);
+}
+
+type Payout = { script: Uint8Array; units: bigint };
+type Wanted = { address: string; units: string };
+
+function matchPayouts(plan: UtxoPlan, chain: UtxoChain, payouts: Payout[], wanted: Wanted[]): void {
+  const left = payouts.map(({ script, units }) => ({ script: hex(script), units }));
+  for (const { address, units } of wanted) {
+    const script = destination(address, chain, plan.network);
+    if (script === null) throw differs(`${address} is no address of ${chain} on ${plan.network}`);
+    const at = left.findIndex((one) => one.script === script && (units === UNITS_ALL || one.units === BigInt(units)));
+    if (at < 0) throw differs(`it does not pay ${units} to ${address}`);
+    left.splice(at, 1);
+  }
+  if (left.length > 0) throw differs('it pays somebody whom nobody approved');
+}
+
+const sum = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((total, { units }) => total + units, 0n);
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

@@ -1,0 +1,35 @@
+/**
+ * The operating system's keychain (macOS Keychain, Windows Credential Manager, Secret Service): an addon, so it is loaded
+ * only in processes that end soon, never in the daemon or the signer.
+ */
+import { Unavailable } from '../../domain/errors.ts';
+
+const SERVICE = 'Countinghouse';
+const RETRY_SECONDS = 60;
+
+/** The entry of a wallet, by its fingerprint. Throws `Unavailable` where there is no keychain. */
+async function entry<T>(
+  fingerprint: string,
+  use: (entry: import('@napi-rs/keyring').AsyncEntry) => Promise<T>,
+): Promise<T> {
+  try {
+    const { AsyncEntry } = await import('@napi-rs/keyring');
+    return await use(new AsyncEntry(SERVICE, `wallet ${fingerprint}`));
+  } catch (error) {
+    throw new Unavailable(`The keychain does not answer: ${(error as Error).message.split('\n')[0]}`, RETRY_SECONDS);
+  }
+}
+
+/** The passphrase of a wallet, or null when the keychain has none. */
+export async function readKeychain(fingerprint: string): Promise<string | null> {
+  return (await entry(fingerprint, (one) => one.getPassword())) ?? null;
+}
+
+export async function writeKeychain(fingerprint: string, passphrase: string): Promise<void> {
+  await entry(fingerprint, (one) => one.setPassword(passphrase));
+}
+
+/** Whether there was one. */
+export async function forgetKeychain(fingerprint: string): Promise<boolean> {
+  return entry(fingerprint, (one) => one.deleteCredential());
+}

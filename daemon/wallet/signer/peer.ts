@@ -1,0 +1,121 @@
+/**
+ * One running signer as seen from outside: requests by number, answers in their order, and an end.
+ *
+ * Invariant: every request is settled once: by its answer, by its time limit, or by the end of the process. One that
+ * does not answer in time is ended, since nobody knows what it does.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { readLines } from './lines.ts';
+import { Answer, LINE_BYTES_MAX, type Request } from './wire.ts';
+
+const STOP_MS = 5_000;
+const RETRY_SECONDS = 5;
+const STDERR_CHARS_MAX = 2_000;
+const WAITING_MAX = 100;
+
+/** A request without its number. */
+export type Call = Request extends infer R ? (R extends unknown ? Omit<R, 'id'> : never) : never;
+
+type Waiting = { resolve(result: unknown): void; reject(error: Error): void; timer: NodeJS.Timeout };
+
+export class Peer {
+  /** Settles when the process has ended. */
+  readonly ended: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #log: (message: string) => void;
+  readonly #waiting = new Map<number, Waiting>();
+  #id = 0;
+  #said = '';
+  #stopping = false;
+
+  constructor(child: ChildProcess, log: (message: string) => void) {
+    this.#child = child;
+    this.#log = log;
+    this.ended = new Promise((resolve) => {
+      const end = (code: number | null): void => {
+        this.#end(code);
+        resolve();
+      };
+      child.once('close', end);
+      child.once('error', (error) => {
+        this.#said += error.message;
+        end(null);
+      });
+    });
+    child.stdin?.on('error', () => {});
+    child.stderr?.on('data', (chunk: Buffer) => {
+      // only before it was asked for anything: later it may have something to hide
+      if (this.#id === 0) this.#said = (this.#said + chunk.toString('utf8')).slice(-STDERR_CHARS_MAX);
+    });
+    void this.#read();
+  }
+
+  /** Throws what the signer threw, and `Unavailable` when it did not answer. */
+  ask(call: Call, ms: number): Promise<unknown> {
+    if (this.#waiting.size >= WAITING_MAX) {
+      return Promise.reject(new Unavailable('The wallet has too much to do', RETRY_SECONDS));
+    }
+    const line = `${JSON.stringify({ id: ++this.#id, ...call })}\n`;
+    if (line.length > LINE_BYTES_MAX) {
+      const message = 'The previous transactions are too many and too large for one transaction: spend fewer coins';
+      return Promise.reject(new Rejected('signer.unsupported', message));
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const timer = setTimeout(() => {
+      this.#log('the signer did not answer in time and was ended');
+      this.#child.kill('SIGKILL');
+    }, ms);
+    this.#waiting.set(this.#id, { resolve, reject, timer });
+    this.#child.stdin?.write(line);
+    return promise;
+  }
+
+  /** Ends the process, and with it every secret. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#child.stdin?.end();
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
+    await this.ended;
+    clearTimeout(timer);
+  }
+
+  async #read(): Promise<void> {
+    if (!this.#child.stdout) return;
+    try {
+      for await (const line of readLines(this.#child.stdout, LINE_BYTES_MAX)) {
+        this.#settle(Answer.parse(JSON.parse(line)));
+      }
+    } catch {
+      this.#log('the signer answered what is no answer and was ended');
+      this.#child.kill('SIGKILL');
+    }
+  }
+
+  #settle(answer: Answer): void {
+    const waiting = this.#waiting.get(answer.id);
+    if (!waiting) return;
+    this.#waiting.delete(answer.id);
+    clearTimeout(waiting.timer);
+    if (answer.end === 'ok') waiting.resolve(answer.result);
+    else waiting.reject(errorOf(answer));
+  }
+
+  #end(code: number | null): void {
+    const asked = this.#waiting.size > 0;
+    for (const { reject, timer } of this.#waiting.values()) {
+      clearTimeout(timer);
+      reject(new Unavailable('The process that holds the wallet ended', RETRY_SECONDS));
+    }
+    this.#waiting.clear();
+    if (!this.#stopping && (code !== 0 || asked)) {
+      this.#log(`the signer ended by itself (${code}): the wallet is locked. ${this.#said}`.trim());
+    }
+  }
+}
+
+function errorOf(answer: Exclude<Answer, { end: 'ok' }>): Error {
+  if (answer.end === 'rejected') return new Rejected(answer.code, answer.message, answer.field);
+  if (answer.end === 'unavailable') return new Unavailable(answer.message, answer.retryAfterSeconds);
+  return new Error(`the signer failed by a bug: ${answer.message}`);
+}

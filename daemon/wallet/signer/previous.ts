@@ -1,0 +1,91 @@
+/**
+ * The outputs of a previous transaction, and proof that they are its: what an input is worth is never believed, since a
+ * wrong amount makes a wallet pay the difference as fee (CVE-2020-14199).
+ *
+ * Only what the transaction's id is made of is read: version, inputs, outputs and lock time. Witnesses, and LTC's MWEB
+ * part, lie in between and have no say: if anything there were taken for an output, the id would not come out.
+ */
+import { createHash, hash } from 'node:crypto';
+import { Rejected } from '../../domain/errors.ts';
+
+/** `script` is in hex. */
+export type PreviousOutput = { units: bigint; script: string };
+
+const SEGWIT_MARKER = 0x00;
+const INPUT_BYTES_MIN = 41;
+const OUTPUT_BYTES_MIN = 9;
+const TX_BYTES_MAX = 4_000_000;
+/** Without its witness: one of 64 could be an inner node of a merkle tree. */
+const TX_BYTES_MIN = 10 + INPUT_BYTES_MIN;
+
+/** Reads from the front; whatever lies beyond the end throws `RangeError`. */
+class Reader {
+  readonly bytes: Buffer;
+  at = 0;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  skip(length: number): void {
+    if (this.at + length > this.bytes.length) throw new RangeError('beyond the end');
+    this.at += length;
+  }
+
+  count(bytesEach: number): number {
+    const value = this.compactSize();
+    if (value * bytesEach > this.bytes.length) throw new RangeError('beyond the end');
+    return value;
+  }
+
+  compactSize(): number {
+    const first = this.bytes.readUInt8(this.at);
+    this.at += 1;
+    if (first < 0xfd) return first;
+    const length = first === 0xfd ? 2 : first === 0xfe ? 4 : 8;
+    const value = length === 8 ? Number(this.bytes.readBigUInt64LE(this.at)) : this.bytes.readUIntLE(this.at, length);
+    this.at += length;
+    return value;
+  }
+}
+
+/** The outputs of the transaction `txid`. Throws `Rejected('signer.input')` when these bytes are not that transaction. */
+export function previousOutputs(txid: string, raw: string): PreviousOutput[] {
+  const bytes = Buffer.from(raw, 'hex');
+  try {
+    if (bytes.length * 2 !== raw.length || bytes.length < TX_BYTES_MIN || bytes.length > TX_BYTES_MAX) {
+      throw new RangeError('not of the size of a transaction');
+    }
+    return read(bytes, txid);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Rejected('signer.input', `The previous transaction ${txid} is not what was given for it`);
+  }
+}
+
+function read(bytes: Buffer, txid: string): PreviousOutput[] {
+  const reader = new Reader(bytes);
+  reader.skip(4);
+  // a transaction without inputs is none, so that a zero here is the mark of an extended form (BIP-144)
+  if (bytes[reader.at] === SEGWIT_MARKER) reader.skip(2);
+  const start = reader.at;
+  for (let left = reader.count(INPUT_BYTES_MIN); left > 0; left--) {
+    reader.skip(36);
+    reader.skip(reader.compactSize());
+    reader.skip(4);
+  }
+  const outputs: PreviousOutput[] = [];
+  for (let left = reader.count(OUTPUT_BYTES_MIN); left > 0; left--) {
+    const units = bytes.readBigUInt64LE(reader.at);
+    reader.skip(8);
+    const length = reader.compactSize();
+    const from = reader.at;
+    reader.skip(length);
+    outputs.push({ units, script: bytes.toString('hex', from, reader.at) });
+  }
+  const body = bytes.subarray(start, reader.at);
+  const digest = createHash('sha256').update(bytes.subarray(0, 4)).update(body).update(bytes.subarray(-4)).digest();
+  const id = hash('sha256', digest, 'buffer').reverse().toString('hex');
+  if (id !== txid) throw new RangeError('another transaction');
+  return outputs;
+}

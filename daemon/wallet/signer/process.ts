@@ -1,0 +1,142 @@
+/**
+ * The signer: the process that alone sees the words. The daemon starts it with an empty environment under Node's
+ * permission model (see spawn.ts), writes requests to its stdin and reads answers from its stdout, a line of JSON each.
+ *
+ * Invariant: no answer and no error carries a secret. Locking ends the process, so that its memory goes with it; so does
+ * the end of stdin, which is the daemon's.
+ */
+import { join } from 'node:path';
+import { z } from 'zod';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { exists } from '../files.ts';
+import { changeVaultLock, vaultFingerprint } from '../vault.ts';
+import { attempt, retryAfterSeconds } from './attempts.ts';
+import { VAULT_FILE } from './files.ts';
+import { readLines } from './lines.ts';
+import { SEAL_CHANGE, SEAL_UNLOCK, type Sealed, type SignerStatus } from './port.ts';
+import { sealPair, unseal } from './seal.ts';
+import { Session } from './session.ts';
+import { type Answer, decodeOrder, LINE_BYTES_MAX, Request } from './wire.ts';
+
+/** `autoLockMs`: after so long without a use; 0: never. */
+const Settings = z.strictObject({ folder: z.string(), autoLockMs: z.int().min(0) });
+/** A process that nobody unlocked is not kept. */
+const UNUSED_MS = 10 * 60_000;
+
+/** What counts as a use of the wallet: looking at its state does not keep it open. */
+const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'sign', 'grant']);
+
+const { folder, autoLockMs } = Settings.parse(JSON.parse(process.argv[2] ?? ''));
+const vault = join(folder, VAULT_FILE);
+const pair = sealPair();
+let session: Session | null = null;
+let lockAt: number | null = null;
+let timer: NodeJS.Timeout | undefined;
+
+/** Ends it all when nothing more is asked for. */
+function used(): void {
+  clearTimeout(timer);
+  const afterMs = session ? autoLockMs : UNUSED_MS;
+  lockAt = session && afterMs > 0 ? Date.now() + afterMs : null;
+  if (afterMs > 0) timer = setTimeout(end, afterMs);
+}
+
+/** Wipes and goes. */
+async function end(): Promise<void> {
+  await session?.close();
+  process.exit(0);
+}
+
+async function status(): Promise<SignerStatus> {
+  if (!(await exists(vault))) return { state: 'none', fingerprint: null, lockAt: null, retryAfterSeconds: 0 };
+  return {
+    state: session ? 'unlocked' : 'locked',
+    fingerprint: await vaultFingerprint(vault),
+    lockAt,
+    retryAfterSeconds: await retryAfterSeconds(folder, Date.now()),
+  };
+}
+
+const isWrong = (error: unknown): boolean => error instanceof Rejected && error.code === 'vault.passphrase';
+
+async function unlock(sealed: Sealed): Promise<SignerStatus> {
+  const passphrase = unseal(pair, SEAL_UNLOCK, sealed);
+  const opened = await attempt(folder, Date.now, () => Session.open(folder, passphrase, Date.now), isWrong);
+  await session?.close();
+  session = opened;
+  used();
+  // what the passphrase and the words left in strings is garbage now
+  globalThis.gc?.();
+  return status();
+}
+
+const Passphrases = z.strictObject({ old: z.string(), new: z.string() });
+
+async function change(sealed: Sealed): Promise<SignerStatus> {
+  const given = Passphrases.safeParse(JSON.parse(unseal(pair, SEAL_CHANGE, sealed)));
+  if (!given.success) throw new Rejected('seal', 'Two passphrases are needed, the old and the new');
+  await attempt(folder, Date.now, () => changeVaultLock(vault, given.data.old, given.data.new), isWrong);
+  globalThis.gc?.();
+  return status();
+}
+
+function unlocked(): Session {
+  if (session) return session;
+  throw new Rejected('signer.locked', 'The wallet is locked');
+}
+
+async function carryOut(request: Request): Promise<unknown> {
+  switch (request.call) {
+    case 'status':
+      return status();
+    case 'sealKey':
+      return pair.publicKey;
+    case 'unlock':
+      return unlock(request.sealed);
+    case 'change':
+      return change(request.sealed);
+    case 'grant':
+      await unlocked().grant(request.grant, request.mac);
+      return null;
+    case 'sign': {
+      const { fee, ...signed } = await unlocked().sign(decodeOrder(request.order));
+      return { ...signed, fee: fee.toString() };
+    }
+  }
+}
+
+async function answer(line: string): Promise<Answer> {
+  let id = 0;
+  try {
+    const request = Request.parse(JSON.parse(line));
+    id = request.id;
+    if (USES.has(request.call)) clearTimeout(timer);
+    return { id, end: 'ok', result: await carryOut(request).finally(() => USES.has(request.call) && used()) };
+  } catch (error) {
+    if (error instanceof Rejected) {
+      const { code, message, field } = error;
+      return { id, end: 'rejected', code, message, ...(field === undefined ? {} : { field }) };
+    }
+    if (error instanceof Unavailable) {
+      const { message, retryAfterSeconds: seconds } = error;
+      return { id, end: 'unavailable', message, retryAfterSeconds: seconds };
+    }
+    return { id, end: 'bug', message: whereOf(error) };
+  }
+}
+
+/** Where an unexpected error came from. Its message stays here: nobody knows what it quotes. */
+function whereOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'no error';
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  const { code } = error as { code?: unknown };
+  return [error.name, ...(typeof code === 'string' ? [code] : []), ...frames.slice(0, 8)].join('\n');
+}
+
+process.on('uncaughtException', () => process.exit(1));
+used();
+// one after the other: what is judged is what is in the journal
+for await (const line of readLines(process.stdin, LINE_BYTES_MAX)) {
+  process.stdout.write(`${JSON.stringify(await answer(line))}\n`);
+}
+await end();

@@ -1,0 +1,139 @@
+/**
+ * The unlocked wallet inside the signer's process: the seed, what is derived from it beside coins' keys, and the journal.
+ *
+ * Invariant: a signature is given out only after its order was judged and its line is in the journal. Closed, every
+ * secret that has a buffer is wiped; what went through JavaScript's strings goes with the process, which ends then.
+ */
+import { join } from 'node:path';
+import { Rejected } from '../../domain/errors.ts';
+import type { SignedSpend } from '../../domain/spend.ts';
+import { masterFingerprint } from '../accounts.ts';
+import { seedOf } from '../mnemonic.ts';
+import { openVault } from '../vault.ts';
+import { approvalKey, grantMac, identityText, intentMac, journalKey, sameMac } from './approval.ts';
+import { VAULT_FILE } from './files.ts';
+import { Journal, type Line } from './journal.ts';
+import { type Entry, subjectOf } from './permission.ts';
+import type { PolicyGrant, SignOrder } from './port.ts';
+import type { PreviousOutput } from './previous.ts';
+
+/** How far ahead the operator's clock may be of this machine's when a grant is made. */
+const GRANT_AHEAD_MS = 3_600_000;
+
+export class Session {
+  readonly #seed: Buffer;
+  readonly #approvalKey: Buffer;
+  readonly #journalKey: Buffer;
+  readonly #journal: Journal;
+  readonly #now: () => number;
+
+  private constructor(seed: Buffer, keys: { approval: Buffer; journal: Buffer }, journal: Journal, now: () => number) {
+    this.#seed = seed;
+    this.#approvalKey = keys.approval;
+    this.#journalKey = keys.journal;
+    this.#journal = journal;
+    this.#now = now;
+  }
+
+  /** Opens the vault and the journal. Throws `Rejected`: `vault.*`, `signer.journal`. */
+  static async open(folder: string, passphrase: string, now: () => number): Promise<Session> {
+    const secret = await openVault(join(folder, VAULT_FILE), passphrase);
+    const seed = await seedOf(secret.mnemonic, secret.passphrase);
+    const keys = { approval: approvalKey(seed), journal: journalKey(seed) };
+    try {
+      const journal = await Journal.open(folder, keys.journal, masterFingerprint(seed), now());
+      return new Session(seed, keys, journal, now);
+    } catch (error) {
+      for (const secretBytes of [seed, keys.approval, keys.journal]) secretBytes.fill(0);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const secretBytes of [this.#seed, this.#approvalKey, this.#journalKey]) secretBytes.fill(0);
+    await this.#journal.close();
+  }
+
+  /** Throws `Rejected`: see `Signer.sign`. */
+  async sign(order: SignOrder): Promise<SignedSpend> {
+    // loaded when first needed: a wallet that is only unlocked need not wait for them
+    const [{ judge, utxoPlan }, { signPlan }, { withAccountKeys }, { ownScript }, { previousOutputs }] =
+      await Promise.all([
+        import('./judge.ts'),
+        import('./sign.ts'),
+        import('./keys.ts'),
+        import('./destination.ts'),
+        import('./previous.ts'),
+      ]);
+    const { plan, chain } = utxoPlan(order);
+    const verdict = withAccountKeys(this.#seed, chain, plan.network, plan.accountNo, (keys) =>
+      judge(order, {
+        memory: this.#journal.memory,
+        now: this.#now(),
+        isApproved: (intent, { mac, until }) => sameMac(mac, intentMac(this.#approvalKey, intent, until)),
+        ownScript: (branch, index) => ownScript(keys.publicKey(branch, index), chain),
+        output: outputsOf(order.previous, previousOutputs),
+      }),
+    );
+    const signed = signPlan(this.#seed, plan);
+    await this.#journal.append(lineOf(order, verdict.entries, signed, this.#now()));
+    return signed;
+  }
+
+  /** Throws `Rejected('signer.approval')` when it is not the operator's, or older than what is granted already. */
+  async grant(grant: PolicyGrant, mac: string): Promise<void> {
+    const now = this.#now();
+    const before = this.#journal.memory.grants.get(subjectOf(grant));
+    if (!sameMac(mac, grantMac(this.#approvalKey, grant)) || grant.issuedAt > now + GRANT_AHEAD_MS) {
+      throw new Rejected('signer.approval', "The operator's approval does not belong to these limits");
+    }
+    if (before && grantMac(this.#approvalKey, before) === mac) return;
+    if (before && before.issuedAt >= grant.issuedAt) {
+      throw new Rejected('signer.approval', 'Newer limits are in force already');
+    }
+    await this.#journal.append({ kind: 'grant', at: now, grant: { ...grant, network: realNetwork(grant) } });
+  }
+}
+
+function realNetwork({ network }: PolicyGrant): 'mainnet' | 'testnet' | 'regtest' {
+  if (network === 'sandbox') throw new Rejected('signer.unsupported', 'The sandbox asks for no approval');
+  return network;
+}
+
+/** Each previous transaction is read and hashed once, however many of its outputs are spent. */
+function outputsOf(
+  previous: SignOrder['previous'],
+  read: (txid: string, raw: string) => PreviousOutput[],
+): (outpoint: string) => PreviousOutput {
+  const known = new Map<string, PreviousOutput[]>();
+  return (outpoint) => {
+    const [txid = '', n] = outpoint.split(':');
+    let outputs = known.get(txid);
+    if (!outputs) {
+      const raw = Object.hasOwn(previous, txid) ? previous[txid] : undefined;
+      if (raw === undefined) throw new Rejected('signer.input', `The previous transaction ${txid} was not given`);
+      outputs = read(txid, raw);
+      known.set(txid, outputs);
+    }
+    const output = outputs[Number(n)];
+    if (!output) throw new Rejected('signer.input', `There is no output ${outpoint}`);
+    return output;
+  };
+}
+
+function lineOf(order: SignOrder, entries: readonly Entry[], { txid, fee }: SignedSpend, at: number): Line {
+  const byPolicy = entries.filter(({ policyUnits }) => policyUnits !== null);
+  const [one] = byPolicy;
+  const units = byPolicy.reduce((total, { policyUnits }) => total + (policyUnits ?? 0n), 0n);
+  return {
+    kind: 'sign',
+    at,
+    purpose: order.purpose,
+    txid,
+    fee: fee.toString(),
+    entries: entries.map(({ intent, anchor, feeMax }) => ({
+      ...{ uuid: intent.uuid, identity: identityText(intent), anchor, feeMax: feeMax.toString() },
+    })),
+    ...(one ? { spent: { subject: subjectOf(one.intent), units: units.toString() } } : {}),
+  };
+}

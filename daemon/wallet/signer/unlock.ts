@@ -1,0 +1,46 @@
+/** Where a passphrase comes from when nobody types it, fetched by a helper that seals it: see helper.ts. */
+import { z } from 'zod';
+import { Unavailable } from '../../domain/errors.ts';
+import type { Sealed } from './port.ts';
+import { spawnHelper } from './spawn.ts';
+import { SealedShape } from './wire.ts';
+
+/** `prompt`: from the operator alone. */
+export type UnlockSource =
+  | { kind: 'prompt' }
+  | { kind: 'keychain' }
+  | { kind: 'file'; path: string }
+  | { kind: 'systemd' };
+
+const HELPER_MS = 60_000;
+const OUTPUT_CHARS_MAX = 100_000;
+const RETRY_SECONDS = 60;
+
+const unavailable = (why: string): Unavailable => new Unavailable(why, RETRY_SECONDS);
+
+/** The passphrase, sealed to the signer's key. Throws `Unavailable` with the reason why there is none. */
+export async function sealedBy(
+  source: Exclude<UnlockSource, { kind: 'prompt' }>,
+  sealKey: string,
+  fingerprint: string,
+): Promise<Sealed> {
+  const more = source.kind === 'file' ? { path: source.path } : source.kind === 'keychain' ? { fingerprint } : {};
+  const child = spawnHelper({ source: source.kind, sealKey, ...more });
+  const said = { out: '', err: '' };
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    said.out = (said.out + text).slice(0, OUTPUT_CHARS_MAX);
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said.err = (said.err + text).slice(0, OUTPUT_CHARS_MAX);
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), HELPER_MS);
+  const code = await new Promise<number | null>((resolve) => {
+    child.once('close', resolve);
+    child.once('error', () => resolve(null));
+  });
+  clearTimeout(timer);
+  if (code !== 0) throw unavailable(said.err.trim().split('\n')[0] || 'the passphrase could not be read');
+  const sealed = z.preprocess((text) => JSON.parse(String(text)), SealedShape).safeParse(said.out);
+  if (!sealed.success) throw unavailable('the passphrase could not be read');
+  return sealed.data;
+}

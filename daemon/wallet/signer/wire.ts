@@ -1,0 +1,174 @@
+/**
+ * How orders and answers cross the pipe between daemon and signer: one line of JSON each, amounts as decimals, bytes as
+ * hex. The signer believes nothing before it has been checked here: limits, canonical spellings, no unknown fields.
+ */
+import { z } from 'zod';
+import { CHAINS, type ChainId, NETWORKS } from '../../domain/assets.ts';
+import { assert } from '../../domain/errors.ts';
+import type { SpendPlan } from '../../domain/spend.ts';
+import { ADDRESS_SELF, type SignOrder, UNITS_ALL } from './port.ts';
+
+export type UtxoChain = 'BTC' | 'LTC' | 'BCH';
+export const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
+
+/** The longest line: an order with every previous transaction. */
+export const LINE_BYTES_MAX = 64 * 1024 * 1024;
+
+const LIST_MAX = 2_000;
+const GRANT_ADDRESSES_MAX = 1_000;
+const SCRIPT_BYTES_MAX = 100;
+
+const Units = z.string().regex(/^(?:0|[1-9]\d{0,29})$/);
+const Whole = z.int().min(0);
+const U32 = Whole.max(0xffffffff);
+const Index = Whole.max(2 ** 31 - 1);
+/** In one spelling only, so that no two name the same coin. */
+const Outpoint = z.string().regex(/^[0-9a-f]{64}:(?:0|[1-9]\d{0,9})$/);
+const Script = z
+  .string()
+  .regex(/^(?:[0-9a-f]{2})+$/)
+  .max(2 * SCRIPT_BYTES_MAX);
+/** Without spaces, controls and what only looks like something else. */
+const Text = z.string().regex(/^[\x21-\x7e]{1,200}$/);
+const Asset = z.enum(['BTC', 'BCH', 'LTC', 'XMR', 'ETH', 'BNB', 'USDT_ERC20', 'USDT_BEP20', 'XAUT', 'PAXG']);
+
+const IntentShape = z.strictObject({
+  uuid: Text,
+  network: z.enum(NETWORKS),
+  accountNo: Index,
+  chain: z.enum(CHAINS),
+  asset: Asset,
+  address: z.union([Text, z.literal(ADDRESS_SELF)]),
+  units: z.union([Units, z.literal(UNITS_ALL)]),
+  feeMax: Units,
+});
+
+const ApprovalShape = z.discriminatedUnion('by', [
+  z.strictObject({ by: z.literal('operator'), until: Whole, mac: z.string().max(64) }),
+  z.strictObject({ by: z.literal('policy') }),
+]);
+
+const Input = z.strictObject({
+  outpoint: Outpoint,
+  units: Units,
+  script: Script,
+  branch: z.union([z.literal(0), z.literal(1)]),
+  index: Index,
+  confirmations: Whole,
+  sequence: U32,
+});
+
+const output = { address: Text, script: Script, units: Units };
+const Output = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('payout'), ...output }),
+  z.strictObject({ kind: z.literal('change'), ...output, index: Index }),
+]);
+
+const PlanShape = z.strictObject({
+  kind: z.literal('utxo'),
+  network: z.enum(['mainnet', 'testnet', 'regtest']),
+  chain: z.enum(['BTC', 'LTC', 'BCH']),
+  accountNo: Index,
+  version: U32,
+  lockTime: U32,
+  inputs: z.array(Input).min(1).max(LIST_MAX),
+  outputs: z.array(Output).min(1).max(LIST_MAX),
+  fee: Units,
+  vsize: Whole,
+});
+
+const OrderShape = z.strictObject({
+  purpose: z.enum(['pay', 'cancel']),
+  plan: PlanShape,
+  withdrawals: z
+    .array(z.strictObject({ intent: IntentShape, approval: ApprovalShape, anchor: Outpoint }))
+    .min(1)
+    .max(LIST_MAX),
+  previous: z.record(z.string().regex(/^[0-9a-f]{64}$/), z.string().regex(/^(?:[0-9a-f]{2})+$/)),
+});
+
+export const GrantShape = z.strictObject({
+  network: z.enum(['mainnet', 'testnet', 'regtest']),
+  accountNo: Index,
+  asset: Asset,
+  perWithdrawal: Units,
+  perDay: Units,
+  addresses: z.array(Text).max(GRANT_ADDRESSES_MAX).nullable(),
+  issuedAt: Whole,
+});
+
+export const SealedShape = z.strictObject({
+  key: z.base64().max(64),
+  nonce: z.base64().max(32),
+  box: z.base64().max(65_536),
+});
+
+/** What the daemon asks, each line one. */
+export const Request = z.discriminatedUnion('call', [
+  z.strictObject({ id: Whole, call: z.literal('status') }),
+  z.strictObject({ id: Whole, call: z.literal('sealKey') }),
+  z.strictObject({ id: Whole, call: z.literal('unlock'), sealed: SealedShape }),
+  z.strictObject({ id: Whole, call: z.literal('change'), sealed: SealedShape }),
+  z.strictObject({ id: Whole, call: z.literal('sign'), order: OrderShape }),
+  z.strictObject({ id: Whole, call: z.literal('grant'), grant: GrantShape, mac: z.string().max(64) }),
+]);
+export type Request = z.infer<typeof Request>;
+
+/** What the signer answers. `rejected` and `unavailable` become the errors of these names again. */
+export const Answer = z.discriminatedUnion('end', [
+  z.object({ id: Whole, end: z.literal('ok'), result: z.unknown().optional() }),
+  z.object({
+    id: Whole,
+    end: z.literal('rejected'),
+    code: z.string(),
+    message: z.string(),
+    field: z.string().optional(),
+  }),
+  z.object({ id: Whole, end: z.literal('unavailable'), message: z.string(), retryAfterSeconds: z.number() }),
+  z.object({ id: Whole, end: z.literal('bug'), message: z.string() }),
+]);
+export type Answer = z.infer<typeof Answer>;
+
+export const SignedShape = z.object({ txid: z.string(), raw: z.string(), fee: Units, vsize: Whole });
+export const StatusShape = z.object({
+  state: z.enum(['none', 'locked', 'unlocked']),
+  fingerprint: z.string().nullable(),
+  lockAt: z.number().nullable(),
+  retryAfterSeconds: z.number(),
+});
+
+/** The order as JSON can carry it. */
+export function encodeOrder({ purpose, plan, withdrawals, previous }: SignOrder): unknown {
+  return { purpose, plan: encodePlan(plan), withdrawals, previous };
+}
+
+/** Whatever else a plan holds is left behind: what was not checked does not get in. */
+function encodePlan(plan: SpendPlan): unknown {
+  assert(plan.kind === 'utxo', 'only plans of real chains cross to the signer');
+  const { kind, network, chain, accountNo, version, lockTime, vsize } = plan;
+  const inputs = plan.inputs.map(({ outpoint, units, script, branch, index, confirmations, sequence }) => ({
+    ...{ outpoint, units: units.toString(), script: hex(script), branch, index, confirmations, sequence },
+  }));
+  const outputs = plan.outputs.map((one) => {
+    const { address } = one;
+    const common = { kind: one.kind, address, units: one.units.toString(), script: hex(one.script) };
+    return one.kind === 'change' ? { ...common, index: one.index } : common;
+  });
+  return { kind, network, chain, accountNo, version, lockTime, inputs, outputs, fee: plan.fee.toString(), vsize };
+}
+
+const hex = (data: Uint8Array): string => Buffer.from(data).toString('hex');
+const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
+
+/** The order again. */
+export function decodeOrder({ plan, ...rest }: z.infer<typeof OrderShape>): SignOrder {
+  return {
+    ...rest,
+    plan: {
+      ...plan,
+      inputs: plan.inputs.map((one) => ({ ...one, units: BigInt(one.units), script: bytes(one.script) })),
+      outputs: plan.outputs.map((one) => ({ ...one, units: BigInt(one.units), script: bytes(one.script) })),
+      fee: BigInt(plan.fee),
+    },
+  };
+}
