@@ -177,6 +177,9 @@ function whatIsWrong(leaf: Leaf<unknown>, value: unknown, issue: z.core.$ZodIssu
 
 /** What no key can tell alone: a node's login is given exactly once. */
 function contradictions(config: Config, reader: Reader): void {
+  if (config.wallet.unlock === 'file' && config.wallet.passphraseFile === null) {
+    reader.problem('wallet.passphrase_file', 'wallet.unlock = "file" needs it');
+  }
   for (const network of NETWORKS) {
     for (const chain of CHAINS) {
       const { coreRpc, coreRpcCookie } = config.networks[network][chain];
