@@ -9,6 +9,8 @@ import type { KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access, mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isUtxo } from '../../chains/target.ts';
+import type { ChainId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import {
   accountsToJump,
@@ -28,6 +30,8 @@ import { Manifest } from './make.ts';
 
 /** How far numbers jump: more than a shop uses between two backups. */
 export const INDICES_JUMPED = 10_000;
+/** Chains with accounts or one change address need no change addresses but in the sandbox. */
+const CHANGE_JUMPED_ELSEWHERE = 100;
 
 const WORK_PREFIX = 'restore-';
 
@@ -74,6 +78,7 @@ export async function restoreBackup(
   secret: { fingerprint: string; privateKey: KeyObject },
   dataDir: string,
   now: number,
+  jump = INDICES_JUMPED,
 ): Promise<Manifest> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await mustBeEmpty(dataDir);
@@ -82,7 +87,7 @@ export async function restoreBackup(
     const { manifest } = await unpackBackup(file, secret, work);
     const [problem] = storeProblems(join(work, DATABASE));
     if (problem) throw new Rejected('backup.damaged', `The database of this backup is not sound: ${problem}`);
-    await quarantine(work, manifest, now);
+    await quarantine(work, manifest, now, jump);
     await rm(join(work, MANIFEST));
     await moveInto(work, dataDir);
     return manifest;
@@ -103,20 +108,21 @@ async function mustBeEmpty(dataDir: string): Promise<void> {
 }
 
 /** Marks a restored database: its numbers jump ahead, what may have been sent is not sent again. */
-async function quarantine(folder: string, manifest: Manifest, now: number): Promise<void> {
+async function quarantine(folder: string, manifest: Manifest, now: number, jump: number): Promise<void> {
   const store = await Store.open(folder);
   try {
     await store.write((tx) => {
       const record: QuarantineRecord = { since: now, backup_made_at: manifest.made_at };
       tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
       tx.run(skipWebhooks, {});
-      for (const { id, next_index, next_change } of tx.all(accountsToJump, {})) {
+      for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {
         // an address that was ready then may have been given to somebody since
         tx.run(retirePool, { account_id: id });
-        const to = { to_index: next_index + INDICES_JUMPED, to_change: next_change + INDICES_JUMPED };
+        const change = isUtxo(chain_key.split(':')[1] as ChainId) ? jump : Math.min(jump, CHANGE_JUMPED_ELSEWHERE);
+        const to = { to_index: next_index + jump, to_change: next_change + change };
         tx.run(jumpAccount, { account_id: id, ...to });
       }
-      const by = { by: INDICES_JUMPED };
+      const by = { by: jump };
       if (tx.run(jumpWithdrawals, by).changes === 0) tx.run(beginWithdrawals, by);
     });
   } finally {

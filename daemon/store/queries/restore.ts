@@ -9,7 +9,7 @@ export const skipWebhooks = statement((_: Nothing) =>
 );
 
 export const accountsToJump = statement((_: Nothing) =>
-  sqlite.selectFrom('account').select(['id', 'next_index', 'next_change']).orderBy('id'),
+  sqlite.selectFrom('account').select(['id', 'chain_key', 'next_index', 'next_change']).orderBy('id'),
 );
 
 /** Addresses that nobody is known to have are given to nobody any more, and stay watched. */
