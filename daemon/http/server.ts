@@ -5,6 +5,7 @@ import express, { type Express } from 'express';
 import type { App } from '../app/app.ts';
 import type { SandboxControls } from '../app/sandbox.ts';
 import { Rejected } from '../domain/errors.ts';
+import { demoPage } from './assets/demo.ts';
 import { sdkRouter } from './assets/sdk.ts';
 import { clientRouter } from './client/router.ts';
 import { errorHandler, notFound, onlyMethods } from './errors.ts';
@@ -42,6 +43,7 @@ export function publicApp(app: App, sandbox: SandboxControls | null): Express {
     })
     .all(onlyMethods('GET'));
   server.use('/js', sdkRouter());
+  server.route('/demo').get(demoPage(app)).all(onlyMethods('GET', 'HEAD'));
   server.use('/pay', pageRouter(app, sandbox));
   server.use(notFound);
   server.use(errorHandler(app.log));

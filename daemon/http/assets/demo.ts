@@ -1,0 +1,58 @@
+/**
+ * The example shop at `/demo`, for trying out a sandbox and for copying: one HTML file, with this service's address and
+ * the client ID of the sandbox in the places where a shop puts its own. Where there is no sandbox's client ID there is no
+ * example shop: it never takes live money.
+ */
+import { createHash } from 'node:crypto';
+import type { RequestHandler } from 'express';
+import type { App } from '../../app/app.ts';
+import { notFound } from '../errors.ts';
+import { browserFile } from './asset.ts';
+
+const ADDRESS = 'https://pay.example.com';
+const CLIENT_ID = 'ch_client_YOURS';
+
+/** The first client ID of a sandbox business that is in force. */
+function sandboxClient(app: App): string | undefined {
+  return app.directory.clients().find(({ businessId }) => app.directory.business(businessId).network === 'sandbox')
+    ?.publicId;
+}
+
+/** The hashes by which a policy lets through exactly these inline blocks (CSP, level 2). */
+function hashesOf(html: string, tag: 'script' | 'style'): string {
+  const blocks = [...html.matchAll(new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`, 'g'))];
+  return blocks.map(([, text]) => `'sha256-${createHash('sha256').update(text!).digest('base64')}'`).join(' ');
+}
+
+const inAttribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+
+export function demoPage(app: App): RequestHandler {
+  return (request, response, next) => {
+    const clientId = sandboxClient(app);
+    if (clientId === undefined) {
+      notFound(request, response, next);
+      return;
+    }
+    const html = browserFile('static/shop.html')
+      .replace(ADDRESS, () => inAttribute(app.publicUrl))
+      .replace(CLIENT_ID, () => clientId);
+    const { origin } = new URL(app.publicUrl);
+    const policy = [
+      "default-src 'none'",
+      `script-src ${origin} ${hashesOf(html, 'script')}`,
+      `style-src ${hashesOf(html, 'style')}`,
+      'img-src data:',
+      `connect-src ${origin}`,
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ];
+    response.set({
+      'Cache-Control': 'no-store',
+      'Content-Security-Policy': policy.join('; '),
+      'Referrer-Policy': 'no-referrer',
+      'X-Content-Type-Options': 'nosniff',
+    });
+    response.type('html').send(html);
+  };
+}
