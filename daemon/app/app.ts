@@ -3,9 +3,11 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import type { RateBook } from '../rates/book.ts';
 import type { Store } from '../store/store.ts';
+import type { Signer } from '../wallet/signer/port.ts';
 import type { Chains } from './chains.ts';
 import type { Directory } from './directory.ts';
 import type { KeyRing } from './keys.ts';
+import type { Live } from './live.ts';
 
 export type App = {
   readonly store: Store;
@@ -14,13 +16,23 @@ export type App = {
   readonly chains: Chains;
   readonly directory: Directory;
   readonly keys: KeyRing;
+  /** Who waits for news of an invoice. */
+  readonly live: Live;
+  /** The process that alone can sign. */
+  readonly signer: Signer;
   readonly log: Log;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Where payers reach the service, without a slash at the end. Known once the port is. */
   publicUrl: string;
   /** Called after the commit that gave a worker something to do. */
-  readonly wake: { webhooks: () => void; pool: () => void; chain: (key: string) => void };
+  readonly wake: {
+    webhooks: () => void;
+    pool: () => void;
+    chain: (key: string) => void;
+    /** A chain's withdrawals have something to do. */
+    withdrawals: (key: string) => void;
+  };
 };
 
 export const MS_PER_HOUR = 3_600_000;

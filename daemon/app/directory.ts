@@ -5,6 +5,7 @@
 import { ASSETS, type Asset, type AssetId, assetOf, type Network } from '../domain/assets.ts';
 import { type AccountKey, type ChainKey, chainKey } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
+import { allBrands } from '../store/queries/branding.ts';
 import { type AccountRow, allAccounts, allBusinessAssets, allBusinesses } from '../store/queries/businesses.ts';
 import { liveClients } from '../store/queries/clients.ts';
 import type { Reader } from '../store/store.ts';
@@ -23,6 +24,8 @@ export type Business = {
   createdAt: number;
   /** In the order of the asset table. */
   enabled: readonly Asset[];
+  /** How it looks to payers; null where it has nothing of its own. `logo`: the picture's id. */
+  brand: { name: string | null; accent: string | null; logo: string | null };
 };
 
 /** A client ID that was not revoked. */
@@ -49,6 +52,7 @@ export class Directory {
       const assets = enabled.get(row.business_id) ?? new Set();
       enabled.set(row.business_id, assets.add(row.asset));
     }
+    const brands = new Map(reader.all(allBrands, {}).map((row) => [row.business_id, row]));
     const businesses = new Map<number, Business>();
     for (const row of reader.all(allBusinesses, {})) {
       businesses.set(row.id, {
@@ -60,6 +64,11 @@ export class Directory {
         accountNo: row.account_no,
         createdAt: row.created_at,
         enabled: ASSETS.filter((asset) => enabled.get(row.id)?.has(asset.symbol)),
+        brand: {
+          name: brands.get(row.id)?.display_name ?? null,
+          accent: brands.get(row.id)?.accent ?? null,
+          logo: brands.get(row.id)?.logo_id ?? null,
+        },
       });
     }
     this.#businesses = businesses;

@@ -28,6 +28,7 @@ import type { App } from './app.ts';
 import type { ChainRuntime } from './chains.ts';
 import { CreditBook } from './credits.ts';
 import { fileInInbox, settleInvoice } from './settle.ts';
+import { isOwnChange, reopenSpends, settleSpends } from './withdrawals/settle.ts';
 
 /** The invoice id of a used address that no invoice was given. */
 const NOBODY = 0;
@@ -68,15 +69,18 @@ export function ingest(app: App, chain: ChainRuntime, update: ChainUpdate, began
     const tip = tipOf(update.checkpoint);
     const credits = new CreditBook(app, chain, tip.height, tx);
     const lastSyncAt = Math.max(state.synced_at, chain.syncedAt);
+    reopenSpends(tx, chain, update.orphaned);
     undoBlocks(tx, credits, update.orphaned);
     for (const credit of update.credits) seeCredit(app, chain, tx, credits, credit, lastSyncAt);
     for (const spend of update.spends) seeSpend(credits, spend);
     if (update.mempool === 'complete') dropAbsent(tx, chain, credits, update);
-    for (const row of tx.all(unsettledCredits, { chain_key: chain.key })) credits.edit(row);
+    const unsettled = tx.all(unsettledCredits, { chain_key: chain.key });
+    for (const row of unsettled) credits.edit(row);
     for (const row of tx.all(unvaluedCredits, { chain_key: chain.key, limit: UNVALUED_PER_UPDATE_MAX })) {
       credits.value(row);
     }
     const touched = credits.flush();
+    settleSpends(app, tx, chain, tip.height);
 
     const syncedAt = update.mempool === 'complete' ? Math.max(chain.syncedAt, beganAt) : chain.syncedAt;
     const due = { chain_key: chain.key, synced_at: syncedAt, limit: DEADLINES_PER_UPDATE_MAX };
@@ -94,6 +98,9 @@ export function ingest(app: App, chain: ChainRuntime, update: ChainUpdate, began
     tx.afterCommit(() => {
       chain.syncedAt = syncedAt;
       chain.tipHeight = tip.height;
+      // a block changes the confirmations of credits whose rows it leaves as they are
+      const waiting = moved ? unsettled.map((row) => row.invoice_id ?? NOBODY) : [];
+      for (const invoiceId of new Set([...touched, ...waiting])) app.live.changed(invoiceId);
     });
     return true;
   });
@@ -166,6 +173,7 @@ function seeCredit(
     locked: credit.locked ? 1 : 0,
     replaceable: credit.replaceable === false ? 0 : 1,
     claim,
+    own_change: isOwnChange(tx, target, credit.txid) ? 1 : 0,
   });
   const ownChange = target.branch === 1;
   // an address that somebody paid unasked is known to somebody: no payer gets it any more

@@ -164,6 +164,7 @@ export function decideInvoice(app: App, invoice: InvoiceRow, decision: Decision,
     return;
   }
   const status = decision === 'cancel' ? 'canceled' : 'paid';
+  tx.afterCommit(() => app.live.changed(invoice.id));
   tx.run(setInvoiceStatus, { id: invoice.id, status, updated_at: app.now() });
   if (status === 'paid') queueWebhook(app, tx, current);
 }

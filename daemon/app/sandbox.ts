@@ -3,11 +3,11 @@ import type { Sandbox } from '../chains/sandbox/sandbox.ts';
 import { type Asset, type AssetId, assetOf, type ChainId, findAsset } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import { formatUnits, parseDecimal } from '../domain/money.ts';
-import { paymentOf } from '../store/queries/invoices.ts';
-import type { App } from './app.ts';
+import { paymentOf, setInvoiceDue, updateQuote } from '../store/queries/invoices.ts';
+import { type App, graceMs } from './app.ts';
 import type { Business } from './directory.ts';
 import { findInvoiceOf } from './invoices.ts';
-import { view } from './views.ts';
+import { readInvoice, view } from './views.ts';
 
 export class SandboxControls {
   readonly #app: App;
@@ -23,6 +23,35 @@ export class SandboxControls {
     const { address, asset, units } = this.#toPay(business, invoiceName, amount);
     const { txid } = await this.#sandbox.pay(asset.chain, { address, asset: asset.symbol, units });
     return { txid, amount: formatUnits(units, asset) };
+  }
+
+  /**
+   * Pays what remains after the time: the invoice's due date, its deadline and the end of its quote are moved to now, as
+   * if the payer had waited so long. Throws `Rejected`.
+   */
+  async payLate(business: Business, invoiceName: string): Promise<{ txid: string; amount: string }> {
+    const app = this.#app;
+    const now = app.now();
+    this.#toPay(business, invoiceName);
+    await app.store.write((tx) => {
+      const invoice = findInvoiceOf(tx, business, invoiceName);
+      const row = tx.get(paymentOf, { invoice_id: invoice.id });
+      if (invoice.status !== 'unpaid' || !row) return;
+      const past = now - 1;
+      const dueAt = Math.min(invoice.due_at, past);
+      tx.run(setInvoiceDue, { id: invoice.id, due_at: dueAt, check_at: dueAt + graceMs(app), updated_at: now });
+      tx.run(updateQuote, {
+        ...row,
+        quote_ends_at: Math.min(row.quote_ends_at, past),
+        deadline_at: Math.min(row.deadline_at, past),
+        check_at: Math.min(row.check_at ?? past, past),
+        updated_at: now,
+      });
+      tx.afterCommit(() => app.live.changed(invoice.id));
+    });
+    // whoever reads it gets a fresh quote, and that is what is paid
+    await readInvoice(app, business, invoiceName);
+    return this.pay(business, invoiceName);
   }
 
   /** Mines blocks on the chain that carries a crypto. */

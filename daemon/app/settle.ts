@@ -77,6 +77,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
   const invoice = tx.get(invoiceById, { id: invoiceId });
   const payment = tx.get(paymentOf, { invoice_id: invoiceId });
   assert(invoice && payment, `invoice ${invoiceId} has a payment to settle`);
+  tx.afterCommit(() => app.live.changed(invoiceId));
   const credits = payingCredits(tx, payment);
   const marked = decision === 'mark-paid' || (payment.flags & FLAG.markedPaid) !== 0;
   const result = settle(

@@ -32,6 +32,8 @@ export type Asset = {
   networkName: string;
   /** Ascending by `fromUsd`, the first from 0. */
   confirmations: ConfirmationTier[];
+  /** A token's contract on mainnet, with its checksum (EIP-55). */
+  contract?: string;
 };
 
 const tiers = (...rows: [fromUsd: number, confirmations: number][]): ConfirmationTier[] =>
@@ -46,10 +48,22 @@ const row = (
   priceSymbol: string,
   networkName: string,
   confirmations: ConfirmationTier[],
-): Asset => ({ id, symbol, name, chain, decimals, quoteDecimals, priceSymbol, networkName, confirmations });
+  contract?: string,
+): Asset => ({
+  ...{ id, symbol, name, chain, decimals, quoteDecimals, priceSymbol, networkName, confirmations },
+  ...(contract ? { contract } : {}),
+});
 
 const ETHEREUM = tiers([0, 12]);
 const BSC = tiers([0, 15]);
+
+/** As their issuers publish them (Tether, Binance, Paxos) and the chains' token lists have them. */
+const TOKEN = {
+  USDT_ERC20: '0xdAC17F958D2ee523a2206206994597C13D831ec7',
+  USDT_BEP20: '0x55d398326f99059fF775485246999027B3197955',
+  XAUT: '0x68749665FF8D2d112Fa859AA293F07A622782F38',
+  PAXG: '0x45804880De22913dAFE09f4980848ECE6EcbAf78',
+};
 
 export const ASSETS: readonly Asset[] = [
   row(1, 'BTC', 'Bitcoin', 'BTC', [8, 8], 'BTC', 'Bitcoin', tiers([0, 1], [1_000, 3], [10_000, 6])),
@@ -58,10 +72,30 @@ export const ASSETS: readonly Asset[] = [
   row(4, 'XMR', 'Monero', 'XMR', [12, 12], 'XMR', 'Monero', tiers([0, 10])),
   row(5, 'ETH', 'Ethereum', 'ETH', [18, 8], 'ETH', 'Ethereum (ERC-20 network)', ETHEREUM),
   row(6, 'BNB', 'BNB', 'BSC', [18, 8], 'BNB', 'BNB Smart Chain (BEP-20 network)', BSC),
-  row(7, 'USDT_ERC20', 'Tether USD (ERC20)', 'ETH', [6, 6], 'USDT', 'Ethereum (ERC-20 network)', ETHEREUM),
-  row(8, 'USDT_BEP20', 'Tether USD (BEP20)', 'BSC', [18, 6], 'USDT', 'BNB Smart Chain (BEP-20 network)', BSC),
-  row(9, 'XAUT', 'Tether Gold', 'ETH', [6, 6], 'XAUT', 'Ethereum (ERC-20 network)', ETHEREUM),
-  row(10, 'PAXG', 'PAX Gold', 'ETH', [18, 6], 'PAXG', 'Ethereum (ERC-20 network)', ETHEREUM),
+  row(
+    7,
+    'USDT_ERC20',
+    'Tether USD (ERC20)',
+    'ETH',
+    [6, 6],
+    'USDT',
+    'Ethereum (ERC-20 network)',
+    ETHEREUM,
+    TOKEN.USDT_ERC20,
+  ),
+  row(
+    8,
+    'USDT_BEP20',
+    'Tether USD (BEP20)',
+    'BSC',
+    [18, 6],
+    'USDT',
+    'BNB Smart Chain (BEP-20 network)',
+    BSC,
+    TOKEN.USDT_BEP20,
+  ),
+  row(9, 'XAUT', 'Tether Gold', 'ETH', [6, 6], 'XAUT', 'Ethereum (ERC-20 network)', ETHEREUM, TOKEN.XAUT),
+  row(10, 'PAXG', 'PAX Gold', 'ETH', [18, 6], 'PAXG', 'Ethereum (ERC-20 network)', ETHEREUM, TOKEN.PAXG),
 ];
 
 const bySymbol = new Map<string, Asset>(ASSETS.map((asset) => [asset.symbol, asset]));

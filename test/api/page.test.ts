@@ -50,7 +50,7 @@ describe('headers', () => {
     ['an invoice', async () => get(await invoice()), 200],
     ['no invoice', () => get('AAAAAAAAAAAA'), 404],
   ])('of %s', async (_, load, status) => {
-    const { headers, status: answered } = await load();
+    const { headers, text, status: answered } = await load();
     expect(answered).toBe(status);
     const names = [
       'content-type',
@@ -59,28 +59,66 @@ describe('headers', () => {
       'x-content-type-options',
       'cache-control',
     ];
+    const nonce = /script-src 'nonce-([\w-]{22})'/.exec(headers.get('content-security-policy')!)![1]!;
     expect(names.map((name) => headers.get(name))).toEqual([
       'text/html; charset=utf-8',
-      "default-src 'none';style-src 'self';img-src 'self' data:;form-action 'self';frame-ancestors 'none';base-uri 'none'",
+      `default-src 'none';script-src 'nonce-${nonce}';style-src 'nonce-${nonce}';img-src 'self' data:;connect-src 'self';form-action 'self';frame-ancestors 'none';base-uri 'none'`,
       'no-referrer',
       'nosniff',
       'no-store',
     ]);
     expect(headers.get('set-cookie')).toBeNull();
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    for (const [tag] of text.matchAll(/<(?:script|link|style)[^>]*>/g)) {
+      if (!tag.includes('rel="icon"')) expect(tag).toContain(`nonce="${nonce}"`);
+    }
   });
 
-  it('the style sheet lies where the pages say, and may be kept for ever', async () => {
+  it('have a nonce of their own each', async () => {
     const slug = await invoice();
-    for (const path of [slug, 'AAAAAAAAAAAA', `${slug}/`, `${slug}/deeper/still`]) {
-      const link = /<link rel="stylesheet" href="([^"]+)"/.exec((await get(path)).text)![1]!;
-      const response = await fetch(new URL(link, `${service.url}/pay/${path}`));
-      expect([response.status, response.headers.get('content-type'), response.headers.get('cache-control')]).toEqual([
-        200,
-        'text/css; charset=utf-8',
-        'public, max-age=31536000, immutable',
-      ]);
-      expect(await response.text()).toContain('.card');
+    const policies = [await get(slug), await get(slug)].map(({ headers }) => headers.get('content-security-policy'));
+    expect(policies[0]).not.toBe(policies[1]);
+  });
+
+  it('style and script lie where the pages say, and may be kept for ever', async () => {
+    const slug = await invoice();
+    for (const path of [slug, 'AAAAAAAAAAAA', `${slug}/deeper/still`]) {
+      const { text } = await get(path);
+      const links = [...text.matchAll(/<(?:link rel="stylesheet" href|script type="module" src)="([^"]+)"/g)];
+      expect(links).toHaveLength(path === slug ? 2 : 1);
+      for (const [, link] of links) {
+        const response = await fetch(new URL(link!, `${service.url}/pay/${path}`));
+        const type = link!.endsWith('.css') ? 'text/css' : 'text/javascript';
+        expect([response.status, response.headers.get('content-type'), response.headers.get('cache-control')]).toEqual([
+          200,
+          `${type}; charset=utf-8`,
+          'public, max-age=31536000',
+        ]);
+        expect(await response.text()).toContain(type === 'text/css' ? '.card' : 'location.reload');
+      }
     }
+  });
+
+  it('the page with everything it loads is small', async () => {
+    const slug = await requested();
+    const page = await get(slug);
+    const links = [...page.text.matchAll(/(?:href|src)="((?:\.\.\/)[^"]+\.(?:css|mjs))"/g)].map((match) => match[1]!);
+    expect(new Set(links).size).toBe(3);
+    const sizes = await Promise.all(
+      [...new Set(links)].map(async (link) => {
+        const response = await fetch(new URL(link, `${service.url}/pay/${slug}`));
+        expect(response.status).toBe(200);
+        return (await response.arrayBuffer()).byteLength;
+      }),
+    );
+    // unpacked: what goes over the wire is a third of it
+    expect(sizes.reduce((sum, size) => sum + size, Buffer.byteLength(page.text))).toBeLessThan(60_000);
+  });
+
+  it('the page has one address', async () => {
+    const slug = await invoice();
+    const page = await get(`${slug}/`);
+    expect([page.status, target(page, `${slug}/`)]).toEqual([308, `${service.url}/pay/${slug}`]);
   });
 });
 
@@ -106,7 +144,7 @@ describe('what is not there', () => {
       const { status, text } = await getRaw(path);
       expect([path, status]).toEqual([path, 404]);
       expect(text).toContain('<h1>There is no such invoice</h1>');
-      expect(text).not.toContain('script');
+      expect(text).not.toMatch(/<script|%3C/);
     }
   });
 
@@ -206,34 +244,34 @@ describe('a payment', () => {
     const half = await post(`${slug}/sandbox`, 'do=half');
     expect([half.status, target(half, `${slug}/sandbox`)]).toEqual([303, `${service.url}/pay/${slug}`]);
     const partly = await showing(slug, 'Part of it has arrived');
-    expect(partly.text).toContain('0.625 LTC arrived. Please send 0.625 LTC more');
+    expect(partly.text).toContain('>0.625 LTC</bdi></bdi> arrived. Please send <bdi><bdi dir="ltr">0.625 LTC<');
     expect(partly.text).toContain('?amount=0.625"');
     await post(`${slug}/sandbox`, 'do=exact');
-    const found = await showing(slug, '0 of 3 confirmations');
+    const found = await showing(slug, '<bdi>0</bdi> of <bdi>3</bdi> confirmations');
     expect(found.text).not.toContain('litecoin:');
     // nothing is left: the button of an old page does no harm
     expect((await post(`${slug}/sandbox`, 'do=exact')).status).toBe(303);
     for (let block = 1; block <= 3; block++) await post(`${slug}/sandbox`, 'do=mine');
     const paid = await showing(slug, 'Paid. Thank you!');
     expect(paid.text).toContain('<meta http-equiv="refresh" content="5;url=https://shop.example/?a=1&amp;b=2">');
-    expect(paid.text).toContain('Received: 1.25 LTC');
+    expect(paid.text).toContain('<dt>Received</dt><dd><bdi dir="ltr">1.25 LTC</bdi></dd>');
   });
 
   it('says when too much came', async () => {
     const slug = await requested({ crypto: 'BCH' });
     const { remaining } = await paymentOf(slug);
     await post(`${slug}/sandbox`, 'do=double');
-    await showing(slug, 'of 1 confirmations');
+    await showing(slug, 'of <bdi>1</bdi> confirmation');
     await post(`${slug}/sandbox`, 'do=mine');
     const paid = await showing(slug, 'Paid. Thank you!');
-    expect(paid.text).toContain(`We received ${Number(remaining) * 2} BCH in total`);
+    expect(paid.text).toContain(`<bdi dir="ltr">${Number(remaining) * 2} BCH</bdi></bdi> in total`);
     expect(paid.text).not.toContain('http-equiv="refresh"');
   });
 
   it('gives a fresh price after the quote, and none while the chain is behind', async () => {
     const slug = await requested();
     const { address } = await paymentOf(slug);
-    const ending = (text: string): string => /holds until <time datetime="([^"]+)"/.exec(text)?.[1] ?? '';
+    const ending = (text: string): string => /holds until <bdi><time datetime="([^"]+)"/.exec(text)?.[1] ?? '';
     const first = ending((await get(slug)).text);
     await service.call('POST', '/sandbox/outage', { crypto: 'LTC', down: true });
     service.advance(HOUR + 1_000);

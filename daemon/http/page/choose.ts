@@ -1,27 +1,31 @@
 /** The form in which a payer chooses how to pay, or, where the invoice says how, begins. */
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
+import { coin } from './icons.ts';
+import { fill, type Locale, rich } from './locale.ts';
 import type { InvoicePage, Offer, State } from './model.ts';
-import type { Texts } from './texts.ts';
 
 type Choose = Extract<State, { is: 'choose' }>;
 
-export function renderChoice(model: InvoicePage, state: Choose, texts: Texts): Html {
+const WITHHELD = { chain: 'offerChain', rate: 'offerRate', wallet: 'offerWallet' } as const;
+
+export function renderChoice(model: InvoicePage, state: Choose, locale: Locale): Html {
+  const { words } = locale;
   const { fixed, offers, notice } = state;
   const open = offers.filter((offer) => offer.withheld === null).length;
-  const heading = fixed ? texts.payWith(offers[0]?.asset.name ?? '') : texts.chooseHeading;
-  const problem = notice === null ? null : html`<div class="note" role="alert">${texts[notice]}</div>\n`;
+  const heading = fixed ? fill(words.payWith, { name: offers[0]?.asset.name ?? '' }) : words.chooseHeading;
+  const problem = notice === null ? null : html`<div class="note" role="alert">${words[notice]}</div>\n`;
   const row = (offer: Offer): Html => {
-    const body = renderOffer(offer, model.currency, texts);
+    const body = renderOffer(offer, model.currency, locale);
     if (fixed) return html`<div class="offer">${body}</div>\n`;
     const kind = offer.withheld === null ? 'open' : 'shut';
     return html`<label class="offer ${kind}">${radio(offer, open === 1)}${body}</label>\n`;
   };
-  return html`${problem}<form method="post" action="${model.root}${model.slug}">
+  return html`${problem}<form method="post" action="${model.root}${model.slug}${model.query}" class="choose">
 <fieldset>
-<legend><h2>${heading}</h2></legend>
+<legend><h2 class="status" tabindex="-1">${heading}</h2></legend>
 ${offers.map(row)}</fieldset>
-${open === 0 ? html`<p class="note">${texts.nothingOffered}</p>` : submit(fixed, heading, texts)}
+${open === 0 ? html`<p class="note">${words.nothingOffered}</p>` : submit(fixed, heading, locale)}
 </form>`;
 }
 
@@ -32,21 +36,23 @@ function radio({ asset, withheld }: Offer, only: boolean): Html {
   return html`<input type="radio" name="crypto" value="${asset.symbol}" required>`;
 }
 
-function renderOffer(offer: Offer, currency: string, texts: Texts): Html {
+function renderOffer(offer: Offer, currency: string, { words, tag }: Locale): Html {
   const { asset } = offer;
-  const network = html`<span class="quiet">${texts.onNetwork(asset.networkName)}</span>`;
-  let amount: Part = null;
-  let detail: string;
-  if (offer.withheld === null) {
-    amount = html`<span>${texts.about(format.crypto(offer.units, asset))}</span>`;
-    detail = texts.rate(format.tickerOf(asset), format.fiat(offer.rate, currency, texts.locale));
-  } else {
-    detail = texts.withheldOffer[offer.withheld];
+  const name = format.plainName(asset);
+  // a coin on the network of its own name needs no second word
+  const network: Part =
+    format.networkOf(asset) === name
+      ? null
+      : html`<span class="on">${rich(words.onNetwork, { network: format.networkOf(asset) })}</span>`;
+  if (offer.withheld !== null) {
+    const why = words[WITHHELD[offer.withheld]];
+    return html`${coin(asset.symbol)}<span class="names"><b>${name}</b> <span class="quiet">${network}</span> <span class="line quiet">${why}</span></span>`;
   }
-  return html`<span class="line"><b>${asset.name}</b>${amount}</span><span class="line">${network}<span class="quiet">${detail}</span></span>`;
+  const rate = html`<bdi dir="ltr">1 ${format.tickerOf(asset)} = ${format.fiat(offer.rate, currency, tag)}</bdi>`;
+  return html`${coin(asset.symbol)}<span class="names"><span class="line"><b>${name}</b> <b>${format.cryptoHtml(offer.units, asset)}</b></span> <span class="line quiet">${network} ${rate}</span></span>`;
 }
 
-function submit(fixed: boolean, heading: string, texts: Texts): Html {
-  return html`<p class="quiet">${fixed ? texts.fixedHint : texts.chooseHint}</p>
-<button type="submit" class="main">${fixed ? heading : texts.continue}</button>`;
+function submit(fixed: boolean, heading: string, { words }: Locale): Html {
+  return html`<p class="quiet">${fixed ? words.fixedHint : words.chooseHint}</p>
+<button type="submit" class="main">${fixed ? heading : words.continue}</button>`;
 }

@@ -1,12 +1,25 @@
 /** Money and time in a reader's words. Exact: no amount passes through a floating-point number. */
 import type { Asset } from '../../domain/assets.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import { type Html, html } from './html.ts';
 
-const MS_PER_MINUTE = 60_000;
+const SECONDS_PER_MINUTE = 60;
 const MINUTES_PER_HOUR = 60;
-const MINUTES_PER_DAY = 1_440;
 const COARSE_FROM = 10n ** BigInt(FIAT_DECIMALS);
 const FINE_DIGITS = 6;
+const FORMATTERS_MAX = 500;
+
+/** Making one costs as much as a page; there are few, and a payer's tag cannot make them many. */
+const formatters = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
+function kept<T extends Intl.NumberFormat | Intl.DateTimeFormat>(key: string, make: () => T): T {
+  let found = formatters.get(key) as T | undefined;
+  if (!found) {
+    if (formatters.size >= FORMATTERS_MAX) formatters.clear();
+    found = make();
+    formatters.set(key, found);
+  }
+  return found;
+}
 
 /** What payers call the asset: on every network a USDT is a USDT. */
 export const tickerOf = (asset: Asset): string => (asset.priceSymbol === 'USDT' ? 'USDT' : asset.symbol);
@@ -14,17 +27,21 @@ export const tickerOf = (asset: Asset): string => (asset.priceSymbol === 'USDT' 
 /** The asset's name without the network in brackets, where that is named by itself. */
 export const plainName = (asset: Asset): string => asset.name.replace(/ \([^)]*\)$/, '');
 
+/** The network in words that need no translation. */
+export const networkOf = (asset: Asset): string => asset.networkName.replace(/ network\)$/, ')');
+
 /** "0.0123 LTC" */
 export const crypto = (units: bigint, asset: Asset): string => `${formatUnits(units, asset)} ${tickerOf(asset)}`;
+
+/** The same as markup that reads from left to right wherever it stands. */
+export const cryptoHtml = (units: bigint, asset: Asset): Html => html`<bdi dir="ltr">${crypto(units, asset)}</bdi>`;
 
 /** A fiat amount (1e-8) in its currency's usual form. What is finer than that is cut off; a small rate has 6 digits. */
 export function fiat(scaled: bigint, currency: string, locale: string): string {
   const small = scaled > 0n && scaled < COARSE_FROM;
-  const format = new Intl.NumberFormat(locale, {
-    style: 'currency',
-    currency,
-    roundingMode: 'trunc',
-    ...(small ? { maximumFractionDigits: FINE_DIGITS } : {}),
+  const format = kept(`${locale} ${currency} ${small}`, () => {
+    const fine = small ? { maximumFractionDigits: FINE_DIGITS } : {};
+    return new Intl.NumberFormat(locale, { style: 'currency', currency, roundingMode: 'trunc', ...fine });
   });
   // NumberFormat reads a decimal string exactly
   return format.format(formatDecimal(scaled, FIAT_DECIMALS) as Intl.StringNumericLiteral);
@@ -32,17 +49,27 @@ export function fiat(scaled: bigint, currency: string, locale: string): string {
 
 /** "21 Nov 2026, 14:05 UTC" */
 export function instant(at: number, locale: string): string {
-  const text = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+  const text = kept(
+    locale,
+    () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
+  );
   return `${text.format(at)} UTC`;
 }
 
-/** "in 12 minutes", "in 3 hours": whole units, rounded down, so that nobody is told too much time. */
-export function fromNow(at: number, now: number, locale: string): string {
-  const minutes = Math.max(0, Math.floor((at - now) / MS_PER_MINUTE));
-  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'always' });
-  if (minutes < 2 * MINUTES_PER_HOUR) return format.format(minutes, 'minute');
-  if (minutes < 2 * MINUTES_PER_DAY) return format.format(Math.floor(minutes / MINUTES_PER_HOUR), 'hour');
-  return format.format(Math.floor(minutes / MINUTES_PER_DAY), 'day');
+/** The instant as an element: in UTC here, in the payer's own time zone where the page's script runs. */
+export const timeHtml = (at: number, locale: string): Html =>
+  html`<time datetime="${isoOf(at)}" data-local>${instant(at, locale)}</time>`;
+
+/** "8 minutes", "2 hours": whole units, rounded up, at least a minute. */
+export function duration(seconds: number, locale: string): string {
+  const minutes = Math.max(1, Math.ceil(seconds / SECONDS_PER_MINUTE));
+  const long = minutes > 2 * MINUTES_PER_HOUR;
+  const unit = long ? 'hour' : 'minute';
+  const format = kept(
+    `${locale} ${unit}`,
+    () => new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }),
+  );
+  return format.format(long ? Math.ceil(minutes / MINUTES_PER_HOUR) : minutes);
 }
 
 /** A machine's form of the instant, for `datetime`. */

@@ -13,10 +13,12 @@ import { chainKey } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { cryptoFor } from '../../domain/money.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
-import type { Problem } from './texts.ts';
-import { webUrl } from './uri.ts';
+import { expectedSeconds } from './timing.ts';
+import { contractOf, ethereumUri, paymentUri, webUrl } from './uri.ts';
 
 const REFRESH_SECONDS = 10;
+/** Whoever opens a paid invoice later than that wants to see it. */
+const REDIRECT_MS_MAX = 15 * 60_000;
 /** Whoever tries out the sandbox's buttons should not have to wait. */
 const SANDBOX_REFRESH_SECONDS = 3;
 
@@ -35,22 +37,33 @@ export type Funds = {
   transactions: { txid: string; units: bigint }[];
   overpaid: boolean;
   late: boolean;
+  /** How long the confirmations that are missing usually take; null where that is not known. */
+  expectedSeconds: number | null;
 };
+
+/** What the receipt of a payment says besides. */
+export type Settled = { at: number; rate: bigint | null };
+
+/** `uri`: what wallets read with the amount; null where the plain address is the better thing. */
+export type Way = { address: string; uri: string | null; ethereumUri: string | null; contract: string | null };
 
 export type State =
   | { is: 'choose'; fixed: boolean; offers: Offer[]; notice: 'mustChoose' | 'notNow' | null }
-  | { is: 'waiting' | 'partial'; funds: Funds; address: string; remaining: bigint; rate: bigint; quoteEndsAt: number }
+  | { is: 'waiting' | 'partial'; funds: Funds; way: Way; remaining: bigint; rate: bigint; quoteEndsAt: number }
   | { is: 'detected'; funds: Funds }
   | { is: 'withheld'; funds: Funds; why: 'chain' | 'rate' | 'over' }
-  | { is: 'paid'; funds: Funds | null; redirect: boolean }
+  | { is: 'paid'; funds: Funds | null; settled: Settled; redirect: boolean }
   | { is: 'canceled'; funds: Funds | null };
 
 export type InvoicePage = {
   page: 'invoice';
   /** The path of the payment pages from where this one is read, with a slash at the end. */
   root: string;
+  /** What keeps a chosen language: to be put behind links to the page. */
+  query: string;
   slug: string;
-  business: string;
+  /** `logo`: the picture's id. `accent`: "#rrggbb". */
+  business: { name: string; accent: string | null; logo: string | null };
   network: Network;
   /** Fiat, 1e-8. */
   amount: bigint;
@@ -64,10 +77,12 @@ export type InvoicePage = {
   behind: boolean;
   backUrl: string | null;
   /** The sandbox's buttons; null everywhere else. */
-  sandbox: { canPay: boolean } | null;
+  sandbox: { canPay: boolean; canReplace: boolean; canReorg: boolean; down: boolean } | null;
 };
 
-export type ProblemPage = { page: 'problem'; root: string; problem: Problem; slug: string | null };
+export type Problem = 'notFound' | 'tooMany' | 'method' | 'request' | 'refused' | 'unavailable' | 'bug';
+
+export type ProblemPage = { page: 'problem'; root: string; query: string; problem: Problem; slug: string | null };
 
 export type PageModel = InvoicePage | ProblemPage;
 
@@ -112,34 +127,46 @@ function chooseState(app: App, { business, invoice }: InvoiceView, now: number, 
   return { is: 'choose', fixed: fixed !== null, offers, notice };
 }
 
-const fundsOf = (payment: PaymentView): Funds => ({
-  asset: payment.asset,
-  received: payment.received,
-  confirmations: payment.confirmations,
-  required: payment.required,
-  transactions: payment.transactions,
-  overpaid: payment.overpaid,
-  late: payment.late,
-});
+function fundsOf(app: App, business: Business, payment: PaymentView): Funds {
+  const { asset, confirmations, required } = payment;
+  const missing = Math.max(0, required - confirmations);
+  return {
+    asset,
+    confirmations,
+    required,
+    received: payment.received,
+    transactions: payment.transactions,
+    overpaid: payment.overpaid,
+    late: payment.late,
+    expectedSeconds: expectedSeconds(business.network, asset.chain, missing, app.config.sandbox.blockSeconds),
+  };
+}
 
 function isBehind(app: App, payment: PaymentView, now: number): boolean {
   const chain = app.chains.find(payment.row.chain_key);
   return !chain || chain.withheld(now) !== null;
 }
 
-function payState(app: App, payment: PaymentView, now: number): State {
-  const funds = fundsOf(payment);
+function payState(app: App, { business }: InvoiceView, payment: PaymentView, now: number): State {
+  const funds = fundsOf(app, business, payment);
   // also when what arrived is not valued yet for want of a rate: nothing more is asked for until it is
   if (payment.remaining === 0n) return { is: 'detected', funds };
   if (payment.quoteEnded) {
     const over = now >= payment.row.deadline_at + graceMs(app);
     return { is: 'withheld', funds, why: over ? 'over' : isBehind(app, payment, now) ? 'chain' : 'rate' };
   }
+  const { remaining, asset } = payment;
+  const { address } = payment.row;
   return {
     is: payment.received === 0n ? 'waiting' : 'partial',
     funds,
-    address: payment.row.address,
-    remaining: payment.remaining,
+    way: {
+      address,
+      uri: paymentUri(asset, address, remaining),
+      ethereumUri: ethereumUri(asset, business.network, address, remaining),
+      contract: contractOf(asset, business.network),
+    },
+    remaining,
     rate: BigInt(payment.row.quote_rate),
     quoteEndsAt: payment.row.quote_ends_at,
   };
@@ -152,19 +179,31 @@ function backUrlOf(invoice: InvoiceRow): string | null {
 }
 
 function stateOf(app: App, found: InvoiceView, now: number, notice: Notice, backUrl: string | null): State {
-  const { invoice, payment } = found;
-  const funds = payment ? fundsOf(payment) : null;
+  const { invoice, payment, business } = found;
+  const funds = payment ? fundsOf(app, business, payment) : null;
   if (invoice.status === 'paid') {
-    return { is: 'paid', funds, redirect: invoice.automatic_redirect === 1 && backUrl !== null };
+    const fresh = now - invoice.updated_at < REDIRECT_MS_MAX;
+    const rate = payment?.row.quote_rate;
+    return {
+      is: 'paid',
+      funds,
+      settled: { at: invoice.updated_at, rate: rate === undefined ? null : BigInt(rate) },
+      redirect: fresh && invoice.automatic_redirect === 1 && backUrl !== null,
+    };
   }
   if (invoice.status === 'canceled') return { is: 'canceled', funds };
-  return payment ? payState(app, payment, now) : chooseState(app, found, now, notice);
+  return payment ? payState(app, found, payment, now) : chooseState(app, found, now, notice);
 }
 
 export type Notice = 'mustChoose' | 'notNow' | null;
 
 /** The page of an invoice. `notice`: what was wrong with the choice that was just sent. */
-export function invoicePage(app: App, found: InvoiceView, root: string, notice: Notice = null): InvoicePage {
+export function invoicePage(
+  app: App,
+  found: InvoiceView,
+  { root, query }: Pick<InvoicePage, 'root' | 'query'>,
+  notice: Notice = null,
+): InvoicePage {
   const { invoice, business, payment } = found;
   const now = app.now();
   const backUrl = backUrlOf(invoice);
@@ -173,8 +212,9 @@ export function invoicePage(app: App, found: InvoiceView, root: string, notice: 
   return {
     page: 'invoice',
     root,
+    query,
     slug: invoice.slug,
-    business: business.name,
+    business: { ...business.brand, name: business.brand.name ?? business.name },
     network: business.network,
     amount: BigInt(invoice.amount),
     currency: invoice.currency,
@@ -184,6 +224,17 @@ export function invoicePage(app: App, found: InvoiceView, root: string, notice: 
     payableUntil: open && payment?.row.status === 'overdue' ? payment.row.deadline_at + graceMs(app) : null,
     behind: open && payment !== null && isBehind(app, payment, now),
     backUrl,
-    sandbox: business.network === 'sandbox' && payment ? { canPay: open && payment.remaining > 0n } : null,
+    sandbox: sandboxOf(app, found),
+  };
+}
+
+function sandboxOf(app: App, { invoice, business, payment }: InvoiceView): InvoicePage['sandbox'] {
+  if (business.network !== 'sandbox' || !payment) return null;
+  const depths = payment.transactions.map(({ confirmations }) => confirmations);
+  return {
+    canPay: invoice.status === 'unpaid' && payment.remaining > 0n,
+    canReplace: depths.some((depth) => depth === 0),
+    canReorg: depths.some((depth) => depth > 0),
+    down: app.chains.find(payment.row.chain_key)?.adapter.health().error !== null,
   };
 }

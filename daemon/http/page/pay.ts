@@ -1,103 +1,109 @@
-/** The part of the page that says how to pay, or why not, and what has arrived. */
+/** The part of the page that says how to pay: amount, code, address, network, and how long the price holds. */
 import { fiatFor, formatUnits } from '../../domain/money.ts';
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
-import type { Funds, InvoicePage, State } from './model.ts';
+import { CLOCK, coin } from './icons.ts';
+import { fill, type Locale, plural, rich } from './locale.ts';
+import type { InvoicePage, State } from './model.ts';
 import { qrSvg } from './qr.ts';
-import type { Texts } from './texts.ts';
-import { paymentUri } from './uri.ts';
 
-type Open = Extract<State, { is: 'waiting' | 'partial' }>;
+export type Open = Extract<State, { is: 'waiting' | 'partial' }>;
 
-/** What to do in this state. */
-export function renderPay(model: InvoicePage, texts: Texts): Part {
-  const { state } = model;
-  switch (state.is) {
-    case 'choose':
-      return null;
-    case 'waiting':
-    case 'partial':
-      return renderAddress(model, state, texts);
-    case 'detected':
-      return renderConfirmations(state.funds, texts);
-    case 'withheld':
-      return html`<p class="note">${texts.withheld[state.why]}</p>\n`;
-    case 'paid':
-      return renderPaid(model, state.redirect, texts);
-    case 'canceled':
-      return renderCanceled(state.funds, texts);
-  }
-}
-
-function renderConfirmations({ confirmations, required }: Funds, texts: Texts): Html {
-  const text = texts.confirmations(confirmations, required);
-  const max = Math.max(required, 1);
-  return html`<p class="count" id="count">${text}</p>
-<progress aria-labelledby="count" max="${max}" value="${Math.min(confirmations, max)}"></progress>
-<p class="quiet">${texts.confirmationsHint}</p>\n`;
-}
-
-function renderPaid({ backUrl }: InvoicePage, redirect: boolean, texts: Texts): Html {
-  const link =
-    backUrl === null ? null : html`<p><a class="main" href="${backUrl}" rel="noreferrer">${texts.back}</a></p>\n`;
-  return html`${redirect ? html`<p class="quiet">${texts.redirecting}</p>\n` : null}${link}`;
-}
-
-function renderCanceled(funds: Funds | null, texts: Texts): Html {
-  if (!funds) return html``;
-  const some = funds.received > 0n;
-  const arrived = some ? html`<p>${texts.canceledReceived(format.crypto(funds.received, funds.asset))}</p>\n` : null;
-  return html`<p class="note">${texts.canceledHint}</p>\n${arrived}`;
-}
-
-function renderAddress(model: InvoicePage, state: Open, texts: Texts): Html {
-  const { funds, address, remaining } = state;
+export function renderPay(model: InvoicePage, state: Open, locale: Locale): Html {
+  const { words } = locale;
+  const { funds, remaining } = state;
   const { asset } = funds;
-  const amount = format.crypto(remaining, asset);
-  const uri = paymentUri(asset, address, remaining);
   const partial = state.is === 'partial';
-  const hint = html`<p>${texts.partialHint(format.crypto(funds.received, asset), amount)}</p>\n`;
-  const link = uri === null ? null : html`<p><a class="main" href="${uri}">${texts.openWallet}</a></p>\n`;
-  const addressOnly = uri === null ? html`<p class="quiet">${texts.qrAddressOnly}</p>\n` : null;
-  return html`${partial ? hint : null}<section class="send">
-<h3>${partial ? texts.sendMore : texts.sendExactly}</h3>
-<p class="amount"><span class="mono pick">${formatUnits(remaining, asset)}</span> <span class="ticker">${format.tickerOf(asset)}</span></p>
-<p class="quiet">${texts.equals(worth(model, state, texts))}</p>
-<figure>${qrSvg(uri ?? address, texts.qrLabel(amount, asset.name))}<figcaption class="quiet">${texts.scan}</figcaption></figure>
-${addressOnly}${link}<h3>${texts.toAddress}</h3>
-<p class="address mono pick" translate="no">${groups(address)}</p>
-<p class="warning"><strong>${texts.network}: ${asset.networkName}.</strong> ${texts.onlyNetwork(format.plainName(asset), format.tickerOf(asset), asset.networkName)}</p>
-<p class="quiet">${texts.feesHint}</p>
-<p class="quote">${texts.priceHolds} <time datetime="${format.isoOf(state.quoteEndsAt)}">${format.instant(state.quoteEndsAt, texts.locale)}</time> (${format.fromNow(state.quoteEndsAt, model.now, texts.locale)}). <span class="quiet">${texts.newPriceHint}</span></p>
+  const hint = rich(words.partialHint, {
+    received: format.cryptoHtml(funds.received, asset),
+    amount: format.cryptoHtml(remaining, asset),
+  });
+  return html`${partial ? html`<p class="more">${hint}</p>\n` : null}<section class="send" aria-labelledby="how">
+<div class="what">
+<h3 id="how">${partial ? words.sendMore : words.sendExactly}</h3>
+<p class="amount"><span dir="ltr"><span class="mono pick" data-part="amount">${formatUnits(remaining, asset)}</span> <span class="ticker">${format.tickerOf(asset)}</span></span>${copyButton(formatUnits(remaining, asset), words.copyAmount, locale)}</p>
+<p class="quiet">${worth(model, state, locale)}</p>
+</div>
+${scan(state, locale)}<div class="where">
+<h3>${words.toAddress}</h3>
+<div class="box"><p class="address mono pick" dir="ltr" translate="no" data-part="address">${groups(state.way.address)}</p>${copyButton(state.way.address, words.copyAddress, locale)}</div>
+${network(state, locale)}</div>
+<div class="quote">
+${price(state, locale)}<p class="quiet">${neededText(state, locale)}${words.feesHint}</p>
+</div>
 </section>
 `;
 }
 
-/** What is to be sent in fiat: the invoice's own amount while nothing has arrived, else the rest, rounded down. */
-function worth({ amount, currency }: InvoicePage, state: Open, texts: Texts): string {
-  const rest = fiatFor(state.remaining, state.funds.asset, state.rate);
-  return format.fiat(state.is === 'waiting' || rest > amount ? amount : rest, currency, texts.locale);
+/** The button does nothing without the page's script, which shows it. */
+function copyButton(text: string, label: string, { words }: Locale): Html {
+  return html`<button type="button" class="copy" data-copy="${text}" aria-label="${label}"><span class="idle">${words.copy}</span><span class="done" aria-hidden="true">✓ ${words.copied}</span></button>`;
+}
+
+/** What is to be sent in fiat, and at which rate. */
+function worth({ amount, currency }: InvoicePage, state: Open, { tag }: Locale): Html {
+  const { asset } = state.funds;
+  const rest = fiatFor(state.remaining, asset, state.rate);
+  const fiat = format.fiat(state.is === 'waiting' || rest > amount ? amount : rest, currency, tag);
+  const rate = format.fiat(state.rate, currency, tag);
+  return html`<bdi dir="ltr">= ${fiat}</bdi> · <bdi dir="ltr">1 ${format.tickerOf(asset)} = ${rate}</bdi>`;
+}
+
+/** The code, a link for wallets on this device, and for account chains the code that not every wallet reads. */
+function scan({ funds: { asset }, way, remaining }: Open, locale: Locale): Html {
+  const { words } = locale;
+  const label = fill(words.qrLabel, { amount: format.crypto(remaining, asset), name: asset.name });
+  const plain = qrSvg(way.uri ?? way.address, label, 'plain');
+  if (way.uri !== null) {
+    return html`<div class="scan">
+<figure>${plain}<figcaption class="quiet">${words.scan}</figcaption></figure>
+<p><a class="main" href="${way.uri}">${words.openWallet}</a></p>
+</div>
+`;
+  }
+  const figure = html`<figure>${plain}${way.ethereumUri === null ? null : qrSvg(way.ethereumUri, label, 'full')}<figcaption class="quiet">${words.scan}<span class="plain">. ${words.qrAddressOnly}</span></figcaption></figure>\n`;
+  if (way.ethereumUri === null) return html`<div class="scan">\n${figure}</div>\n`;
+  return html`<div class="scan">
+${figure}<div class="switch">
+<label><input type="checkbox" class="full-switch"> ${words.qrSwitch}</label>
+<p class="full quiet">${words.qrSwitchHint}</p>
+<p class="full"><a class="main" href="${way.ethereumUri}">${words.openWallet}</a></p>
+</div>
+</div>
+`;
+}
+
+/** Where it has to be sent, in words, since the address alone does not tell. */
+function network({ funds: { asset }, way }: Open, { words }: Locale): Html {
+  const contract: Part =
+    way.contract === null
+      ? null
+      : html`<p class="contract"><span class="quiet">${words.contract}</span> <span class="mono" dir="ltr" translate="no">${way.contract}</span></p>\n`;
+  const name = format.plainName(asset);
+  const text = format.networkOf(asset) === name ? words.onlyCoin : words.onlyNetwork;
+  const warning = rich(text, { name, ticker: format.tickerOf(asset), network: format.networkOf(asset) });
+  return html`<div class="net">${coin(asset.symbol)}<div>
+<p><span class="quiet">${words.network}</span> <strong data-part="network"><bdi>${format.networkOf(asset)}</bdi></strong></p>
+${contract}<p>${warning}</p>
+</div></div>
+`;
+}
+
+/** A clock where the page's script runs it, an hour elsewhere. */
+function price({ quoteEndsAt }: Open, { words, tag }: Locale): Html {
+  const until = rich(words.priceUntil, { time: format.timeHtml(quoteEndsAt, tag) });
+  const left = rich(words.priceFor, { time: html`<b class="left-text" role="timer"></b>` });
+  return html`<p class="holds">${CLOCK}<span><span class="live">${left}</span><span class="still">${until}</span> <span class="quiet">${words.newPriceHint}</span></span></p>\n`;
+}
+
+/** How many confirmations the payment will need, and how long they take, where that is known. */
+function neededText({ funds }: Open, locale: Locale): Part {
+  if (funds.expectedSeconds === null) return null;
+  const time = format.duration(funds.expectedSeconds, locale.tag);
+  return html`${rich(plural(locale.words.needed, funds.required, locale), { count: funds.required, time })} `;
 }
 
 /** The address in groups for the eye: the gaps are drawn, so that copying gives the address as it is. */
 function groups(address: string): Html[] {
   return format.inGroups(address).map((group) => html`<span>${group}</span><wbr>`);
-}
-
-/** What has arrived, with the transactions' names. */
-export function renderDetails(funds: Funds | null, texts: Texts): Part {
-  if (!funds || funds.transactions.length === 0) return null;
-  const { asset } = funds;
-  const rows = funds.transactions.map(
-    ({ txid, units }) =>
-      html`<li><span class="mono txid">${txid}</span> <span>${format.crypto(units, asset)}</span></li>\n`,
-  );
-  return html`<section class="details">
-<h3>${texts.received}: ${format.crypto(funds.received, asset)}</h3>
-<details><summary>${texts.transactions} (${funds.transactions.length})</summary>
-<ul>
-${rows}</ul>
-</details>
-</section>
-`;
 }

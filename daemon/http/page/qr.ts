@@ -26,7 +26,7 @@ function draw(text: string): { path: string; size: number } {
 }
 
 /** The QR code of a text, error correction M. `label` is for who cannot see it. */
-export function qrSvg(text: string, label: string): Html {
+export function qrSvg(text: string, label: string, kind: 'plain' | 'full' = 'plain'): Html {
   let picture = cache.get(text);
   if (picture === undefined) {
     const { path, size } = draw(text);
@@ -35,5 +35,5 @@ export function qrSvg(text: string, label: string): Html {
         .markup;
     cache.set(text, picture);
   }
-  return html`<svg class="qr" role="img" aria-label="${label}" ${new Html(picture)}</svg>`;
+  return html`<svg class="qr ${kind}" role="img" aria-label="${label}" ${new Html(picture)}</svg>`;
 }

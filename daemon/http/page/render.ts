@@ -1,25 +1,36 @@
-/** The payment page as HTML: pure functions of the model. No script; what changes is read anew by the browser. */
+/**
+ * The payment page as HTML: pure functions of the model. What changes while the page is open stands in one element, the
+ * view, which its script gets rendered anew from the same functions; without scripts the browser reads the page anew.
+ */
+import { createHash } from 'node:crypto';
+import { renderCanceled, renderConfirmations, renderDetails, renderPaid, renderWithheld } from './after.ts';
+import { accentStyle } from './brand.ts';
 import { renderChoice } from './choose.ts';
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
+import { CROSS, TICK } from './icons.ts';
+import { LANGUAGES } from './languages/index.ts';
+import { fill, type Locale, rich } from './locale.ts';
 import { type InvoicePage, type PageModel, type ProblemPage, refreshSeconds, type State } from './model.ts';
-import { renderDetails, renderPay } from './pay.ts';
+import { renderPay } from './pay.ts';
+import { sandboxPanel } from './sandbox.ts';
+import { SCRIPT_PATH, SDK_PATH } from './script.ts';
 import { STYLE_PATH } from './style.ts';
-import { ENGLISH, type Texts } from './texts.ts';
 
 const REDIRECT_SECONDS = 5;
+const VERSION_CHARACTERS = 16;
 
-/** The whole document. */
-export function renderPage(model: PageModel, texts: Texts = ENGLISH): string {
-  return (model.page === 'invoice' ? renderInvoice(model, texts) : renderProblem(model, texts)).markup;
+/** The whole document. `nonce` is what the answer's policy lets scripts and styles carry. */
+export function renderPage(model: PageModel, locale: Locale, nonce: string): string {
+  return (model.page === 'invoice' ? renderInvoice(model, locale, nonce) : renderProblem(model, locale, nonce)).markup;
 }
 
-type Frame = { title: string; root: string; refresh: Part; tone: string; body: Html };
+type Frame = { title: string; root: string; nonce: string; head: Part; attributes: Part; body: Html };
 
 /** What every page is set in. */
-function frame({ title, root, refresh, tone, body }: Frame, texts: Texts): Html {
+function frame({ title, root, nonce, head, attributes, body }: Frame, { language, direction }: Locale): Html {
   return html`<!doctype html>
-<html lang="${texts.locale.slice(0, 2)}" dir="${texts.direction}">
+<html lang="${language}" dir="${direction}">
 <head>
 <meta charset="utf-8">
 <title>${title}</title>
@@ -27,13 +38,67 @@ function frame({ title, root, refresh, tone, body }: Frame, texts: Texts): Html 
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex, nofollow">
 <meta name="format-detection" content="telephone=no">
-${refresh}<link rel="stylesheet" href="${root}${STYLE_PATH}">
-</head>
-<body class="${tone}">
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${root}${STYLE_PATH}" nonce="${nonce}">
+${head}</head>
+<body${attributes}>
 ${body}
 </body>
 </html>
 `;
+}
+
+/** Where no script runs, the browser reads the page anew, or goes back to the shop, by itself. */
+function refreshOf(model: InvoicePage): Part {
+  const { state, backUrl } = model;
+  if (state.is === 'paid' && state.redirect && backUrl !== null) {
+    return html`<noscript><meta http-equiv="refresh" content="${REDIRECT_SECONDS};url=${backUrl}"></noscript>\n`;
+  }
+  const seconds = refreshSeconds(model);
+  return seconds === null ? null : html`<noscript><meta http-equiv="refresh" content="${seconds}"></noscript>\n`;
+}
+
+function renderInvoice(model: InvoicePage, locale: Locale, nonce: string): Html {
+  const { root, slug, query, business } = model;
+  const { words } = locale;
+  const accent = business.accent;
+  const head = html`${accent === null ? null : html`<style nonce="${nonce}">${accentStyle(accent)}</style>\n`}${refreshOf(model)}<link rel="modulepreload" href="${root}${SDK_PATH}" nonce="${nonce}">
+<script type="module" src="${root}${SCRIPT_PATH}" nonce="${nonce}"></script>
+`;
+  const { view, version } = renderView(model, locale);
+  const attributes = html` data-status="${root}${slug}/status${query}" data-events="${root}${slug}/events" data-version="${version}" data-now="${model.now}" data-build="${SCRIPT_PATH}" data-offline="${words.offline}" data-online="${words.online}" data-copied="${words.copied}" data-copy-failed="${words.copyFailed}"`;
+  const again = refreshSeconds(model) === null ? null : html`<p class="quiet still">${words.refreshes}</p>\n`;
+  const body = html`${banner(model, locale)}<p id="offline" class="offline" hidden></p>
+${view}
+<footer class="foot">
+${again}${languageForm(model, locale)}</footer>
+<div id="say" class="unseen" role="status"></div>`;
+  return frame({ title: titleOf(model, locale), root, nonce, head, attributes, body }, locale);
+}
+
+function titleOf(model: InvoicePage, { tag }: Locale): string {
+  const title = `${format.fiat(model.amount, model.currency, tag)} – ${clip(model.business.name)}`;
+  return model.state.is === 'paid' ? `✓ ${title}` : title;
+}
+
+const TITLE_CHARACTERS_MAX = 60;
+const clip = (text: string): string => {
+  const characters = [...text];
+  return characters.length > TITLE_CHARACTERS_MAX ? `${characters.slice(0, TITLE_CHARACTERS_MAX).join('')}…` : text;
+};
+
+/** What may be different at the next look, and a name for just this content. */
+export function renderView(model: InvoicePage, locale: Locale): { view: Html; version: string } {
+  const { state, backUrl } = model;
+  const ends = 'quoteEndsAt' in state ? html` data-ends="${state.quoteEndsAt}"` : null;
+  const leaves = state.is === 'paid' && state.redirect && backUrl !== null;
+  const redirect = leaves ? html` data-redirect="${backUrl}" data-seconds="${REDIRECT_SECONDS}"` : null;
+  const view = html`<div id="view" class="view ${TONES[state.is]}" data-state="${state.is}" data-flags="${flagsOf(model)}" data-title="${titleOf(model, locale)}" data-say="${sayOf(model, locale)}"${ends}${redirect}>
+${summary(model, locale)}<main class="card">
+${content(model, locale)}</main>
+${model.sandbox ? sandboxPanel(model, locale) : null}</div>`;
+  const version = createHash('sha256').update(view.markup).digest('hex').slice(0, VERSION_CHARACTERS);
+  return { view, version };
 }
 
 const TONES: Readonly<Record<State['is'], string>> = {
@@ -46,106 +111,141 @@ const TONES: Readonly<Record<State['is'], string>> = {
   canceled: 'bad',
 };
 
-function refreshOf(model: InvoicePage): Part {
-  const { state, backUrl } = model;
-  if (state.is === 'paid' && state.redirect && backUrl !== null) {
-    return html`<meta http-equiv="refresh" content="${REDIRECT_SECONDS};url=${backUrl}">\n`;
+function flagsOf({ state, payableUntil, behind }: InvoicePage): string {
+  const funds = state.is === 'choose' ? null : state.funds;
+  const flags = { overdue: payableUntil !== null, behind, late: funds?.late, overpaid: funds?.overpaid };
+  return Object.entries(flags)
+    .filter(([, set]) => set)
+    .map(([name]) => name)
+    .join(' ');
+}
+
+/** What somebody who cannot see the page is told when this differs from what they were told last. */
+function sayOf(model: InvoicePage, { words }: Locale): string {
+  const { state } = model;
+  if (state.is === 'choose') return words.chooseHeading;
+  const told: string[] = [words[state.is]];
+  if (state.is === 'waiting') {
+    told.push(`${words.sendExactly}: ${format.crypto(state.remaining, state.funds.asset)}`);
+  } else if (state.is === 'partial') {
+    const { asset, received } = state.funds;
+    const values = { received: format.crypto(received, asset), amount: format.crypto(state.remaining, asset) };
+    told.push(fill(words.partialHint, values));
   }
-  const seconds = refreshSeconds(model);
-  return seconds === null ? null : html`<meta http-equiv="refresh" content="${seconds}">\n`;
+  if (state.funds?.overpaid) {
+    told.push(fill(words.overpaid, { received: format.crypto(state.funds.received, state.funds.asset) }));
+  }
+  return told.join('. ').replaceAll('!.', '!');
 }
 
-function renderInvoice(model: InvoicePage, texts: Texts): Html {
-  const amount = format.fiat(model.amount, model.currency, texts.locale);
-  const body = html`${banner(model, texts)}<main class="card">
-<header class="head">
-<p class="payee">${texts.payTo} <bdi>${model.business}</bdi></p>
-<h1 class="total">${amount}</h1>
-${due(model, texts)}</header>
-${content(model, texts)}
-</main>
-${sandbox(model, texts)}<footer class="foot">
-${model.backUrl === null || model.state.is === 'paid' ? null : html`<p><a href="${model.backUrl}" rel="noreferrer">${texts.back}</a></p>\n`}<p class="quiet">${texts.invoice} <span class="mono">${model.slug}</span></p>
-${refreshSeconds(model) === null ? null : html`<p class="quiet">${texts.refreshes}</p>\n`}</footer>`;
-  const title = texts.title(amount, model.business);
-  return frame({ title, root: model.root, refresh: refreshOf(model), tone: TONES[model.state.is], body }, texts);
-}
-
-function banner({ network }: InvoicePage, texts: Texts): Part {
+function banner({ network }: InvoicePage, { words }: Locale): Part {
   if (network === 'mainnet') return null;
-  return html`<p class="banner">${network === 'sandbox' ? texts.sandboxBanner : texts.testBanner}</p>\n`;
+  return html`<p class="banner" data-part="banner">${network === 'sandbox' ? words.sandboxBanner : words.testBanner}</p>\n`;
 }
 
-function due({ dueAt, state }: InvoicePage, texts: Texts): Part {
-  if (state.is === 'paid' || state.is === 'canceled') return null;
-  const text = format.instant(dueAt, texts.locale);
-  return html`<p class="quiet">${texts.dueBy} <time datetime="${format.isoOf(dueAt)}">${text}</time></p>\n`;
+/** Who asks for how much. */
+function summary(model: InvoicePage, locale: Locale): Html {
+  const { words, tag } = locale;
+  const { root, slug, business, state, backUrl } = model;
+  const logo =
+    business.logo === null ? null : html`<img class="logo" src="${root}logo/${business.logo}" alt="" height="48">\n`;
+  const open = state.is !== 'paid' && state.is !== 'canceled';
+  const due = open
+    ? html`<p class="quiet">${rich(words.dueBy, { time: format.timeHtml(model.dueAt, tag) })}</p>\n`
+    : null;
+  const back =
+    backUrl === null || state.is === 'paid'
+      ? null
+      : html`<p class="return"><a href="${backUrl}" rel="noreferrer" target="_top"><span class="arrow" aria-hidden="true"></span>${words.back}</a></p>\n`;
+  return html`<header class="summary">
+${logo}<p class="payee">${words.payTo} <bdi class="clip">${business.name}</bdi></p>
+<h1 class="total"><bdi>${format.fiat(model.amount, model.currency, tag)}</bdi></h1>
+${due}<p class="quiet">${words.invoice} <span class="mono" dir="ltr" translate="no">${slug}</span></p>
+${back}</header>
+`;
 }
 
-function content(model: InvoicePage, texts: Texts): Html {
-  if (model.state.is === 'choose') return renderChoice(model, model.state, texts);
-  return html`${statusLine(model.state, texts)}
-${notices(model, texts)}${renderPay(model, texts)}${renderDetails(model.state.funds, texts)}`;
+function content(model: InvoicePage, locale: Locale): Html {
+  const { state } = model;
+  if (state.is === 'choose') return renderChoice(model, state, locale);
+  return html`${statusLine(state, locale)}
+${notices(model, locale)}${body(model, state, locale)}`;
+}
+
+/** What to do in this state. */
+function body(model: InvoicePage, state: Exclude<State, { is: 'choose' }>, locale: Locale): Html {
+  switch (state.is) {
+    case 'waiting':
+    case 'partial':
+      return html`${renderPay(model, state, locale)}${renderDetails(state.funds, locale)}`;
+    case 'detected':
+      return renderConfirmations(state.funds, locale);
+    case 'withheld':
+      return html`${renderWithheld(state.why, locale)}${renderDetails(state.funds, locale)}`;
+    case 'paid':
+      return renderPaid(model, state, locale);
+    case 'canceled':
+      return html`${renderCanceled(state.funds, locale)}${state.funds && renderDetails(state.funds, locale)}`;
+  }
 }
 
 const STEP_OF: Partial<Record<State['is'], number>> = { waiting: 0, partial: 0, detected: 1, paid: 3 };
 
-const CHECK = html`<svg class="check" viewBox="0 0 48 48" aria-hidden="true"><circle cx="24" cy="24" r="22"/><path d="M14 25l7 7 13-15"/></svg>\n`;
-
-function statusLine(state: Exclude<State, { is: 'choose' }>, texts: Texts): Html {
+function statusLine(state: Exclude<State, { is: 'choose' }>, { words }: Locale): Html {
   const at = STEP_OF[state.is];
-  const names = [texts.steps.pay, texts.steps.found, texts.steps.done];
   const step = (name: string, i: number): Html =>
     i === at
       ? html`<li class="now" aria-current="step">${name}</li>`
       : html`<li class="${i < (at ?? 0) ? 'past' : 'ahead'}">${name}</li>`;
-  const steps = html`<ol class="steps" aria-label="${texts.steps.label}">${names.map(step)}</ol>\n`;
-  const check = state.is === 'paid' ? CHECK : null;
-  return html`${at === undefined ? null : steps}${check}<h2 class="status" role="status">${texts.status[state.is]}</h2>`;
+  const names = [words.stepPay, words.stepFound, words.stepDone];
+  const steps = html`<ol class="steps" aria-label="${words.progress}">${names.map(step)}</ol>\n`;
+  const sign = state.is === 'paid' ? TICK : state.is === 'canceled' ? CROSS : null;
+  return html`${at === undefined ? null : steps}${sign}<h2 class="status" tabindex="-1">${words[state.is]}</h2>`;
 }
 
 /** What the payer should know besides the state, the most pressing first. */
-function notices({ state, payableUntil, behind }: InvoicePage, texts: Texts): Html[] {
+function notices({ state, payableUntil, behind }: InvoicePage, { words, tag }: Locale): Html[] {
+  if (state.is === 'choose') return [];
   const notes: Html[] = [];
-  const add = (title: string | null, text: string): void => {
-    notes.push(
-      html`<div class="note">${title === null ? null : html`<strong>${title}</strong> `}<span>${text}</span></div>\n`,
-    );
+  const add = (name: string, text: Html | string): void => {
+    notes.push(html`<p class="note" data-note="${name}">${text}</p>\n`);
   };
-  if (state.is === 'choose') return notes;
   const { funds } = state;
   const waits = state.is === 'waiting' || state.is === 'partial';
   if (payableUntil !== null && waits) {
-    add(texts.overdue, texts.overdueHint(format.instant(payableUntil, texts.locale)));
+    add('overdue', rich(words.overdue, { time: format.timeHtml(payableUntil, tag) }));
   }
-  if (behind && funds && state.is !== 'withheld') add(null, texts.behind(funds.asset.networkName));
-  if (funds?.overpaid) add(texts.overpaid, texts.overpaidHint(format.crypto(funds.received, funds.asset)));
-  if (funds?.late && state.is !== 'canceled') add(null, texts.late);
+  if (behind && funds && state.is !== 'withheld') {
+    add('behind', rich(words.behind, { network: format.networkOf(funds.asset) }));
+  }
+  if (funds?.overpaid) {
+    add('overpaid', rich(words.overpaid, { received: format.cryptoHtml(funds.received, funds.asset) }));
+  }
+  if (funds?.late && state.is !== 'canceled') add('late', words.late);
   return notes;
 }
 
-/** The sandbox's buttons: one form, the button pressed says what. */
-function sandbox({ sandbox: controls, root, slug }: InvoicePage, texts: Texts): Part {
-  if (!controls) return null;
-  const names = controls.canPay ? (['exact', 'half', 'double', 'mine'] as const) : (['mine'] as const);
-  const buttons = names.map(
-    (name) => html`<button type="submit" name="do" value="${name}">${texts.sandbox[name]}</button>\n`,
-  );
-  return html`<section class="card sandbox">
-<h2>${texts.sandboxHeading}</h2>
-<p class="quiet">${texts.sandboxHint}</p>
-<form method="post" action="${root}${slug}/sandbox" class="buttons">
-${buttons}</form>
-</section>
+/** A form, so that it works without scripts; it leads to the same page in another language. */
+function languageForm({ root, slug }: InvoicePage, { words, language }: Locale): Html {
+  const option = (entry: (typeof LANGUAGES)[number]): Html =>
+    entry.language === language
+      ? html`<option value="${entry.language}" lang="${entry.language}" selected>${entry.name}</option>`
+      : html`<option value="${entry.language}" lang="${entry.language}">${entry.name}</option>`;
+  return html`<form method="get" action="${root}${slug}" class="languages">
+<label for="lang">${words.language}</label> <select id="lang" name="lang" autocomplete="off">${LANGUAGES.map(option)}</select>
+<button type="submit" class="plain-button">${words.changeLanguage}</button>
+</form>
 `;
 }
 
-function renderProblem({ root, problem, slug }: ProblemPage, texts: Texts): Html {
-  const { title, text } = texts.problems[problem];
-  const back = slug === null ? null : html`<p><a href="${root}${slug}">${texts.toInvoice}</a></p>\n`;
+function renderProblem({ root, query, problem, slug }: ProblemPage, locale: Locale, nonce: string): Html {
+  const { words } = locale;
+  const title = words[problem];
+  const back =
+    slug === null ? null : html`<p><a class="main" href="${root}${slug}${query}">${words.toInvoice}</a></p>\n`;
   const body = html`<main class="card problem">
 <h1>${title}</h1>
-<p>${text}</p>
+<p>${words[`${problem}Text`]}</p>
 ${back}</main>`;
-  return frame({ title, root, refresh: null, tone: 'bad', body }, texts);
+  return frame({ title, root, nonce, head: null, attributes: null, body }, locale);
 }

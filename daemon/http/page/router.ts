@@ -1,52 +1,59 @@
 /**
- * The hosted payment page over HTTP: pages and two forms, without scripts and without cookies. An invoice's slug is all
- * that a payer needs and has, so guessing is limited by address, and every page that is none looks alike.
+ * The hosted payment page over HTTP: pages, their status, a stream of hints and two forms, without cookies. An invoice's
+ * slug is all that a payer needs and has, so guessing is limited by address, and every page that is none looks alike.
  */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
 import helmet from 'helmet';
 import type { App } from '../../app/app.ts';
+import { findLogo } from '../../app/branding.ts';
 import { findInvoice } from '../../app/invoices.ts';
 import { requestPayment } from '../../app/payments.ts';
 import { withAddress } from '../../app/pool.ts';
 import type { SandboxControls } from '../../app/sandbox.ts';
 import { readInvoice } from '../../app/views.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { formatUnits } from '../../domain/money.ts';
+import { makeAsset, serveAsset } from '../assets/asset.ts';
 import { TokenBuckets } from '../limits.ts';
-import { invoicePage, type Notice, type PageModel } from './model.ts';
-import { renderPage } from './render.ts';
+import { frameAncestors, setPolicy } from './csp.ts';
+import { eventStreams } from './events.ts';
+import { type Locale, localeFor } from './locale.ts';
+import { invoicePage, type Notice, type PageModel, type Problem } from './model.ts';
+import { renderPage, renderView } from './render.ts';
+import { press } from './sandbox.ts';
+import { SCRIPT, SCRIPT_PATH } from './script.ts';
 import { STYLE, STYLE_PATH } from './style.ts';
-import type { Problem } from './texts.ts';
 
 const READS_PER_MINUTE = 120;
 const READS_BURST = 60;
+/** Of pages that are open: a few payers behind one address, each asking every few seconds. */
+const LOOKS_PER_MINUTE = 600;
+const LOOKS_BURST = 120;
 const WRITES_PER_MINUTE = 10;
 const WRITES_BURST = 10;
+const PRESSES_PER_MINUTE = 120;
+const PRESSES_BURST = 40;
 const ADDRESSES_MAX = 10_000;
 const BODY_BYTES_MAX = 1_024;
 const FIELDS_MAX = 8;
 const YEAR_SECONDS = 31_536_000;
 
 const SLUG = /^[A-Za-z0-9]{12}$/;
+const LOGO_ID = /^[0-9a-f]{32}$/;
+const packed = promisify(gzip);
 
-/** Nothing may be loaded but our own style, nothing may frame the page, and forms lead back here only. */
+/** What every answer carries besides its own policy (see `csp.ts`). */
 const HEADERS = helmet({
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: {
-      'default-src': ["'none'"],
-      'style-src': ["'self'"],
-      'img-src': ["'self'", 'data:'],
-      'form-action': ["'self'"],
-      'frame-ancestors': ["'none'"],
-      'base-uri': ["'none'"],
-    },
-  },
+  contentSecurityPolicy: false,
   referrerPolicy: { policy: 'no-referrer' },
   xFrameOptions: { action: 'deny' },
   // whoever ends TLS in front of this service decides about the whole domain
   strictTransportSecurity: false,
 });
+
+const localeOf = (request: Request): Locale => localeFor(request.query.lang, request.headers['accept-language']);
+const queryOf = ({ chosen, language }: Locale): string => (chosen ? `?lang=${language}` : '');
 
 /**
  * The path of the payment pages relative to the page that is answered, so that it also works where a proxy serves them
@@ -57,14 +64,22 @@ function rootOf(request: Request): string {
   return `${'../'.repeat(path.split('/').length - 2)}${request.baseUrl.slice(1)}/`;
 }
 
-function send(response: Response, status: number, model: PageModel): void {
-  response.status(status).type('html').send(renderPage(model));
+type Content = { model: PageModel; locale: Locale; ancestors: readonly string[] };
+
+async function send(request: Request, response: Response, status: number, content: Content): Promise<void> {
+  const nonce = setPolicy(response, content.ancestors);
+  const markup = renderPage(content.model, content.locale, nonce);
+  response.status(status).type('html').vary('Accept-Encoding').vary('Accept-Language');
+  if (request.acceptsEncodings('gzip') === false) response.send(markup);
+  else response.set('Content-Encoding', 'gzip').send(await packed(markup));
 }
 
-function sendProblem(request: Request, response: Response, status: number, problem: Problem): void {
+function sendProblem(request: Request, response: Response, status: number, problem: Problem): Promise<void> {
   const slug = request.params?.slug;
   const known = typeof slug === 'string' && SLUG.test(slug) && problem !== 'notFound';
-  send(response, status, { page: 'problem', root: rootOf(request), problem, slug: known ? slug : null });
+  const locale = localeOf(request);
+  const model = { page: 'problem', problem, root: rootOf(request), query: queryOf(locale) } as const;
+  return send(request, response, status, { model: { ...model, slug: known ? slug : null }, locale, ancestors: [] });
 }
 
 /** The slug of the path. Throws like an invoice that does not exist: the record's own id is none of a payer's. */
@@ -77,28 +92,28 @@ function slugOf(request: Request): string {
 const toInvoice = (request: Request, response: Response, slug: string): void => {
   response
     .status(303)
-    .location(`${rootOf(request)}${slug}`)
+    .location(`${rootOf(request)}${slug}${queryOf(localeOf(request))}`)
     .end();
 };
 
 function limiter(app: App, perMinute: number, burst: number): RequestHandler {
   const buckets = new TokenBuckets({ perMinute, burst, now: app.now, addressesMax: ADDRESSES_MAX });
-  return (request, response, next) => {
+  return async (request, response, next) => {
     const taken = buckets.take(request.ip ?? '');
     if (taken.ok) {
       next();
       return;
     }
     response.setHeader('Retry-After', String(taken.retryAfterSeconds));
-    sendProblem(request, response, 429, 'tooMany');
+    await sendProblem(request, response, 429, 'tooMany');
   };
 }
 
 const onlyMethods =
   (methods: string): RequestHandler =>
-  (request, response) => {
+  async (request, response) => {
     response.setHeader('Allow', methods);
-    sendProblem(request, response, 405, 'method');
+    await sendProblem(request, response, 405, 'method');
   };
 
 /** Mounted at the path of the payment pages. `controls`: null where there is no sandbox. */
@@ -106,22 +121,36 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
   const router = Router();
   const form = express.urlencoded({ extended: false, limit: BODY_BYTES_MAX, parameterLimit: FIELDS_MAX });
   const reads = limiter(app, READS_PER_MINUTE, READS_BURST);
-  const writes = (): RequestHandler => limiter(app, WRITES_PER_MINUTE, WRITES_BURST);
+  const looks = limiter(app, LOOKS_PER_MINUTE, LOOKS_BURST);
+  const writes = limiter(app, WRITES_PER_MINUTE, WRITES_BURST);
+  const presses = limiter(app, PRESSES_PER_MINUTE, PRESSES_BURST);
 
   router.use(HEADERS, (_request, response, next) => {
     response.setHeader('Cache-Control', 'no-store');
+    setPolicy(response, []);
     next();
   });
-  router.get(`/${STYLE_PATH}`, (_request, response) => {
-    response.setHeader('Cache-Control', `public, max-age=${YEAR_SECONDS}, immutable`);
-    response.type('css').send(STYLE);
-  });
+  router.get(
+    `/${STYLE_PATH}`,
+    serveAsset(() => makeAsset('text/css; charset=utf-8', STYLE), YEAR_SECONDS),
+  );
+  router.get(
+    `/${SCRIPT_PATH}`,
+    serveAsset(() => makeAsset('text/javascript; charset=utf-8', SCRIPT), YEAR_SECONDS),
+  );
+  router.get('/logo/:id', reads, sendLogo(app));
 
   const show = async (request: Request, response: Response, status = 200, notice: Notice = null): Promise<void> => {
     const found = await readInvoice(app, null, slugOf(request));
-    send(response, status, invoicePage(app, found, rootOf(request), notice));
+    const locale = localeOf(request);
+    const model = invoicePage(app, found, { root: rootOf(request), query: queryOf(locale) }, notice);
+    await send(request, response, status, { model, locale, ancestors: frameAncestors(app, found.invoice) });
   };
-  const read: RequestHandler = (request, response) => show(request, response);
+  const read: RequestHandler = async (request, response) => {
+    // one address for a page: what it shows leads on from there
+    if (request.path.endsWith('/')) response.redirect(308, `${rootOf(request)}${slugOf(request)}`);
+    else await show(request, response);
+  };
   const choose: RequestHandler = async (request, response) => {
     const slug = slugOf(request);
     const notice = await ask(app, slug, fieldOf(request, 'crypto'), response);
@@ -132,16 +161,53 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     const slug = slugOf(request);
     await press(app, controls, slug, fieldOf(request, 'do')).catch((error: unknown) => {
       // pressed twice, or on a page that is older than the invoice: the page shows how it stands
-      if (!(error instanceof Rejected && error.code === 'validation')) throw error;
+      if (!(error instanceof Rejected && HARMLESS.has(error.code))) throw error;
     });
     toInvoice(request, response, slug);
   };
 
-  router.route('/:slug').get(reads, read).post(writes(), form, choose).all(onlyMethods('GET, HEAD, POST'));
-  router.route('/:slug/sandbox').post(writes(), form, control).all(onlyMethods('POST'));
+  router.route('/:slug').get(reads, read).post(writes, form, choose).all(onlyMethods('GET, HEAD, POST'));
+  router.route('/:slug/status').get(looks, status(app)).all(onlyMethods('GET, HEAD'));
+  router.route('/:slug/events').get(looks, eventStreams(app, slugOf)).all(onlyMethods('GET, HEAD'));
+  router.route('/:slug/sandbox').post(presses, form, control).all(onlyMethods('POST'));
   router.use((request, response) => sendProblem(request, response, 404, 'notFound'));
   router.use(problemHandler(app));
   return router;
+}
+
+/** What a button means that came too late. */
+const HARMLESS = new Set(['validation', 'sandbox.unknown_tx', 'sandbox.already_mined', 'sandbox.not_the_payers']);
+
+/**
+ * What has changed for an open page: the view, rendered as for the whole page, unless the page has it already. Its links
+ * are written for the page's own address.
+ */
+function status(app: App): RequestHandler {
+  return async (request, response) => {
+    const found = await readInvoice(app, null, slugOf(request));
+    const locale = localeOf(request);
+    const model = invoicePage(app, found, { root: `../${request.baseUrl.slice(1)}/`, query: queryOf(locale) });
+    const { view, version } = renderView(model, locale);
+    const { invoice } = found;
+    const known = request.query.version === version;
+    response.json({
+      status: invoice.status,
+      version,
+      build: SCRIPT_PATH,
+      now: model.now,
+      ...(known ? {} : { view: view.markup }),
+    });
+  };
+}
+
+function sendLogo(app: App): RequestHandler {
+  return (request, response) => {
+    const { id } = request.params;
+    const logo = typeof id === 'string' && LOGO_ID.test(id) ? findLogo(app, id) : undefined;
+    if (!logo) throw new Rejected('invoice.not_found', 'There is no such picture');
+    response.set({ 'Cache-Control': `public, max-age=${YEAR_SECONDS}, immutable`, 'Content-Type': logo.type });
+    response.send(Buffer.from(logo.bytes));
+  };
 }
 
 /** A field of a form that was sent; undefined when it is missing, empty or there twice. */
@@ -174,55 +240,24 @@ async function ask(app: App, slug: string, symbol: string | undefined, response:
   }
 }
 
-const HALF = 2n;
-const DOUBLE = 2n;
-
-/** Carries out one of the sandbox's buttons. On every other network they do not exist. */
-async function press(
-  app: App,
-  controls: SandboxControls | null,
-  slug: string,
-  what: string | undefined,
-): Promise<unknown> {
-  const { business, payment } = await readInvoice(app, null, slug);
-  if (!controls || business.network !== 'sandbox') throw new Rejected('invoice.not_found', 'Invoice not found');
-  if (!payment) throw new Rejected('sandbox.no_payment', 'No payment was requested for this invoice yet');
-  const { asset, remaining } = payment;
-  switch (what) {
-    case 'exact':
-      return controls.pay(business, slug);
-    case 'half':
-      return controls.pay(business, slug, formatUnits(remaining > 1n ? remaining / HALF : remaining, asset));
-    case 'double':
-      return controls.pay(business, slug, formatUnits(remaining * DOUBLE, asset));
-    case 'mine':
-      return controls.mine(business, asset.symbol, 1);
-    default:
-      throw new Rejected('sandbox.control', 'There is no such control');
-  }
-}
-
 /** Every error as a page. */
 function problemHandler(app: App): ErrorRequestHandler {
-  return (error: unknown, request, response, next) => {
-    if (response.headersSent) {
-      next(error);
-      return;
-    }
+  return async (error: unknown, request, response, next) => {
+    if (response.headersSent) return next(error);
     const status = (error as { status?: unknown } | null)?.status;
     if (error instanceof Rejected) {
-      if (error.code === 'invoice.not_found') sendProblem(request, response, 404, 'notFound');
-      else sendProblem(request, response, 400, 'refused');
+      if (error.code === 'invoice.not_found') await sendProblem(request, response, 404, 'notFound');
+      else await sendProblem(request, response, 400, 'refused');
     } else if (error instanceof Unavailable) {
       response.setHeader('Retry-After', String(error.retryAfterSeconds));
-      sendProblem(request, response, 503, 'unavailable');
+      await sendProblem(request, response, 503, 'unavailable');
     } else if (error instanceof URIError || (status === 400 && request.method === 'GET')) {
-      sendProblem(request, response, 404, 'notFound');
+      await sendProblem(request, response, 404, 'notFound');
     } else if (typeof status === 'number' && status >= 400 && status < 500) {
-      sendProblem(request, response, status, 'request');
+      await sendProblem(request, response, status, 'request');
     } else {
       app.log.error({ error, method: request.method, path: request.path }, 'a payment page failed by a bug');
-      sendProblem(request, response, 500, 'bug');
+      await sendProblem(request, response, 500, 'bug');
     }
   };
 }

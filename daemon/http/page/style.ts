@@ -1,125 +1,150 @@
-/** The page's style sheet, served under a name that holds its hash, so that browsers may keep it for ever. */
+/**
+ * The page's style sheet, served under a name that holds its hash, so that browsers may keep it for ever. Every side is
+ * logical (inline, block), so that the page reads from right to left as well.
+ */
 import { createHash } from 'node:crypto';
+import { PAY_STYLE } from './style-pay.ts';
 
-/** Colours have a contrast of at least 4.5 on their grounds, in light and dark. Phone first; nothing is below 16 px. */
-export const STYLE = `
+/** Colours have a contrast of at least 4.5 on their grounds, in light and dark. Phone first; nothing is below 15 px. */
+const BASE = `
 :root {
   color-scheme: light dark;
-  --ground: #f3f5f7; --card: #fff; --ink: #17212b; --quiet: #55636f; --line: #d9dfe5; --field: #f6f8fa;
-  --main: #0b5cad; --main-ink: #fff; --good: #12703c; --warn: #8a4b00; --bad: #a3201c;
-  --warn-ground: #fff5e5; --warn-line: #f0cf9b; --shadow: 0 1px 2px #0f1c2810, 0 8px 28px #0f1c2814;
+  --ground: #eef1f5; --card: #fff; --field: #f6f8fa; --ink: #101a26; --quiet: #51606f; --line: #d8dfe7; --edge: #75838f;
+  --fill: #1c57c8; --fill-ink: #fff; --main: #1c57c8;
+  --good: #0d6b3c; --good-ground: #e4f5eb; --warn: #7f4a00; --warn-ground: #fff4e0; --warn-line: #efcf97;
+  --bad: #a3201c; --bad-ground: #fdebea;
+  --shadow: 0 1px 2px #0f1c280d, 0 12px 32px -8px #0f1c2821;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --ground: #0f1419; --card: #182028; --ink: #e8edf2; --quiet: #a3b1bd; --line: #33404c; --field: #10171e;
-    --main: #7db8f5; --main-ink: #0a1a2a; --good: #6fd39a; --warn: #f3bd6c; --bad: #ff9d96;
-    --warn-ground: #2b2212; --warn-line: #5e4a22; --shadow: none;
+    --ground: #0d1218; --card: #1b2430; --field: #131b25; --ink: #eaf0f6; --quiet: #a9b7c5; --line: #33404e; --edge: #8494a4;
+    --fill: #7fb1ff; --fill-ink: #000; --main: #8dbaff;
+    --good: #6fdba0; --good-ground: #12301f; --warn: #f5c271; --warn-ground: #2d2413; --warn-line: #64501f;
+    --bad: #ff9f98; --bad-ground: #38191a; --shadow: none;
   }
 }
-* { box-sizing: border-box; }
+*, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body {
-  margin: 0; padding: 0 1rem 2rem; background: var(--ground); color: var(--ink); --tone: var(--main);
-  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; overflow-wrap: anywhere;
+  margin: 0; padding: 0 max(1rem, env(safe-area-inset-right)) 2rem max(1rem, env(safe-area-inset-left));
+  background: var(--ground); color: var(--ink); overflow-wrap: anywhere;
+  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Noto Sans Arabic", "Noto Sans Devanagari",
+    "Noto Sans CJK SC", sans-serif;
 }
-body.good { --tone: var(--good); }
-body.warn { --tone: var(--warn); }
-body.bad { --tone: var(--bad); }
-.card, .foot { max-width: 30rem; margin: 1.25rem auto 0; }
-.card {
-  padding: 1.5rem 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: 1rem;
-  box-shadow: var(--shadow);
-}
-h1, h2, h3, p, ol, ul, figure, fieldset { margin: 0; padding: 0; }
+h1, h2, h3, p, ol, ul, dl, dd, figure, fieldset { margin: 0; padding: 0; }
 h2 { font-size: 1.25rem; line-height: 1.3; }
-h3 { font-size: 1rem; font-weight: 600; margin-top: 1.5rem; }
-p { margin-top: .5rem; }
-a { color: var(--main); }
+h3 { font-size: .95rem; font-weight: 600; color: var(--quiet); }
+a { color: var(--main); text-underline-offset: .15em; }
+bdi { unicode-bidi: isolate; }
+button, select, input { font: inherit; color: inherit; }
+[hidden] { display: none !important; }
 .quiet { color: var(--quiet); }
 .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .pick { -webkit-user-select: all; user-select: all; }
-.banner {
-  margin: 0 -1rem; padding: .6rem 1rem; text-align: center; font-weight: 600; color: var(--warn);
-  background: var(--warn-ground); border-bottom: 1px solid var(--warn-line);
+.unseen { position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.clip { display: -webkit-inline-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; line-clamp: 3; overflow: hidden; vertical-align: bottom; max-inline-size: 100%; }
+.live { display: none; }
+.js .live { display: revert; }
+.js .still { display: none; }
+:focus-visible { outline: 3px solid var(--main); outline-offset: 2px; border-radius: .25rem; }
+[tabindex="-1"]:focus { outline: none; }
+
+.banner, .offline { margin: 0 -1rem; padding: .5rem 1rem; text-align: center; font-weight: 600; }
+.banner { color: var(--warn); background: var(--warn-ground); border-block-end: 1px solid var(--warn-line); }
+.offline { position: sticky; inset-block-start: 0; z-index: 1; color: var(--card); background: var(--ink); }
+
+.view { --tone: var(--main); max-inline-size: 30rem; margin: 0 auto; }
+.view.good { --tone: var(--good); } .view.warn { --tone: var(--warn); } .view.bad { --tone: var(--bad); }
+.summary { padding: 1.5rem .25rem 1.25rem; text-align: center; }
+.logo { display: block; block-size: 3rem; inline-size: auto; max-inline-size: 12rem; margin: 0 auto .75rem; object-fit: contain; }
+.payee bdi { font-weight: 600; }
+.total { font-size: 2.5rem; line-height: 1.2; font-weight: 700; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
+.summary .quiet { font-size: .95rem; }
+.return { margin-block-start: .5rem; }
+.arrow { display: inline-block; margin-inline-end: .4em; }
+.arrow::before { content: "←"; }
+[dir=rtl] .arrow::before { content: "→"; }
+.card { padding: 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: 1.25rem; box-shadow: var(--shadow); }
+.foot { max-inline-size: 30rem; margin: 1.5rem auto 0; text-align: center; font-size: .95rem; }
+.languages { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; justify-content: center; margin-block-start: .5rem; }
+.languages select { min-block-size: 2.25rem; padding: .2rem .5rem; border: 1px solid var(--edge); border-radius: .5rem; background: var(--card); }
+
+.main, .second, .plain-button {
+  cursor: pointer; border-radius: .75rem; text-align: center; text-decoration: none; font-weight: 600;
 }
-.head { padding-bottom: 1.25rem; margin-bottom: 1.25rem; border-bottom: 1px solid var(--line); text-align: center; }
-.head p { margin: 0; }
-.payee bdi { color: var(--ink); font-weight: 600; }
-.payee { color: var(--quiet); }
-.total { font-size: 2.25rem; line-height: 1.25; font-weight: 700; letter-spacing: -.01em; font-variant-numeric: tabular-nums; }
-.steps { display: flex; gap: .5rem; list-style: none; margin-bottom: 1.25rem; color: var(--quiet); }
-.steps li { flex: 1; padding-top: .4rem; border-top: .25rem solid var(--line); }
+.main, .second { display: block; inline-size: 100%; padding: .8rem 1rem; margin-block-start: 1rem; }
+.js .second { display: block; }
+.main { border: 1px solid var(--fill); background: var(--fill); color: var(--fill-ink); }
+.second { border: 1px solid var(--edge); background: none; color: var(--main); }
+.second.live { display: none; }
+.js .second.live { display: block; }
+.plain-button { min-block-size: 2.25rem; padding: .2rem .8rem; border: 1px solid var(--edge); background: none; color: var(--main); font-weight: 500; border-radius: .5rem; }
+.main:hover, .second:hover, .plain-button:hover, .copy:hover { filter: brightness(.94); }
+.main:active, .second:active { transform: translateY(1px); }
+
+.steps { display: flex; gap: .5rem; list-style: none; margin-block-end: 1.25rem; font-size: .95rem; color: var(--quiet); }
+.steps li { flex: 1; padding-block-start: .45rem; border-block-start: .25rem solid var(--line); }
 .steps .past { border-color: var(--tone); }
 .steps .now { border-color: var(--tone); color: var(--ink); font-weight: 600; }
-.good .steps li { border-color: var(--good); }
 .status { display: flex; gap: .6rem; align-items: baseline; color: var(--tone); }
-.status::before { content: ""; flex: none; width: .7rem; height: .7rem; border-radius: 50%; background: var(--tone); }
-.count { font-size: 1.25rem; font-weight: 600; font-variant-numeric: tabular-nums; }
-progress { display: block; width: 100%; height: .6rem; margin: .6rem 0 .75rem; accent-color: var(--main); }
-.check { display: block; width: 4.5rem; margin: 1.5rem auto .75rem; fill: none; stroke: var(--good); stroke-width: 3; stroke-linecap: round; stroke-linejoin: round; }
-.good .status { justify-content: center; font-size: 1.5rem; }
-.good .status::before { content: none; }
-.good .status ~ p { text-align: center; }
-.note, .warning {
-  margin-top: 1rem; padding: .75rem 1rem; border: 1px solid var(--warn-line); border-radius: .6rem;
-  background: var(--warn-ground);
-}
-.send figure { margin-top: 1.25rem; text-align: center; }
-.qr { display: block; width: 15rem; max-width: 100%; height: auto; margin: 0 auto .35rem; border: 1px solid var(--line); border-radius: .75rem; }
-.amount { display: flex; flex-wrap: wrap; gap: 0 .5rem; align-items: baseline; margin-top: .1rem; font-size: 1.6rem; font-weight: 600; line-height: 1.3; }
-.address {
-  margin-top: .5rem; padding: .8rem 1rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--field);
-  font-size: 1.05rem; line-height: 1.7; overflow-wrap: normal;
-}
-.address span { margin-right: .5em; white-space: nowrap; }
-.address span:nth-of-type(-n+2), .address span:nth-last-of-type(-n+2) { font-weight: 700; color: var(--main); }
-.quote { margin-top: 1rem; }
-.main {
-  display: block; width: 100%; margin-top: 1.25rem; padding: .8rem 1rem; border: 1px solid var(--main);
-  border-radius: .6rem; background: var(--main); color: var(--main-ink); font: inherit; font-weight: 600;
-  text-align: center; text-decoration: none; cursor: pointer;
-}
-.main:hover { filter: brightness(1.08); }
-:focus-visible { outline: 3px solid var(--main); outline-offset: 2px; }
-fieldset { border: 0; min-width: 0; }
-legend { padding: 0; margin-bottom: .75rem; }
-.offer {
-  display: grid; grid-template-columns: auto 1fr; gap: .1rem .75rem; align-items: start; padding: .8rem 1rem;
-  margin-top: .6rem; border: 1px solid var(--line); border-radius: .75rem; cursor: pointer;
-}
-.offer:hover { border-color: var(--main); }
-.offer:has(input:checked) { border-color: var(--main); box-shadow: 0 0 0 1px var(--main); }
-.offer:focus-within { outline: 3px solid var(--main); outline-offset: 2px; }
-.offer input { width: 1.25rem; height: 1.25rem; margin: .15rem 0 0; accent-color: var(--main); }
-.offer input:focus-visible { outline: none; }
-.offer .line { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 .75rem; grid-column: 2; font-variant-numeric: tabular-nums; }
-div.offer { grid-template-columns: 0 1fr; gap: .1rem 0; cursor: auto; }
-div.offer:hover { border-color: var(--line); }
-.shut { cursor: not-allowed; background: var(--field); color: var(--quiet); }
-.shut:hover { border-color: var(--line); }
-.details ul { list-style: none; }
-.details li { padding: .6rem 0; border-top: 1px solid var(--line); }
-.details summary { padding: .5rem 0; color: var(--quiet); cursor: pointer; }
-.txid { display: block; overflow-wrap: anywhere; }
-.sandbox { border-style: dashed; box-shadow: none; }
-.buttons { display: flex; flex-wrap: wrap; gap: .6rem; margin-top: .75rem; }
-.buttons button {
-  flex: 1 1 8rem; padding: .65rem .8rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--field);
-  color: var(--ink); font: inherit; cursor: pointer;
-}
-.buttons button:hover { border-color: var(--main); }
-.foot { text-align: center; }
-.foot p { margin-top: .25rem; }
-.problem { margin-top: 15vh; text-align: center; }
-@media (min-width: 40rem) {
+.status::before { content: ""; flex: none; inline-size: .7rem; block-size: .7rem; border-radius: 50%; background: var(--tone); }
+.choose .status { color: inherit; }
+.choose .status::before, .good .status::before, .bad .status::before { content: none; }
+.good .status, .bad .status { justify-content: center; text-align: center; font-size: 1.5rem; }
+.tick { display: block; inline-size: 5rem; margin: 1rem auto .75rem; fill: var(--good-ground); stroke: var(--good); stroke-width: 3; stroke-linecap: round; stroke-linejoin: round; }
+.tick path { fill: none; }
+.bad .tick { fill: var(--bad-ground); stroke: var(--bad); }
+.note { margin-block-start: 1rem; padding: .75rem 1rem; border: 1px solid var(--warn-line); border-radius: .75rem; background: var(--warn-ground); }
+
+.problem { max-inline-size: 30rem; margin: 12vh auto 0; padding: 2rem 1.5rem; text-align: center; }
+.problem h1 { font-size: 1.5rem; line-height: 1.3; margin-block-end: .5rem; }
+
+.sandbox { margin-block-start: 1.25rem; padding: 1rem 1.25rem; border: 2px dashed var(--warn-line); border-radius: 1.25rem; }
+.sandbox h2 { font-size: 1rem; }
+.sandbox p { color: var(--quiet); }
+.buttons { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(9.5rem, 100%), 1fr)); gap: .5rem; margin-block-start: .75rem; }
+.buttons button { min-block-size: 2.75rem; padding: .4rem .6rem; border: 1px solid var(--edge); border-radius: .6rem; background: var(--card); cursor: pointer; }
+.buttons button:hover { border-color: var(--main); color: var(--main); }
+
+@media (min-width: 62rem) {
+  .view, .foot { max-inline-size: 62rem; }
+  .view { display: grid; grid-template-columns: 17rem minmax(0, 1fr); gap: 0 2.5rem; padding-block-start: 3rem; align-items: start; }
+  .summary { text-align: start; padding-block-start: 1rem; grid-row: span 2; }
+  .total { font-size: 2.75rem; }
+  .logo { margin-inline: 0; }
   .card { padding: 2rem; }
-  .card, .foot { margin-top: 2rem; }
+  .card, .sandbox { grid-column: 2; }
+  .foot { padding-inline-start: 19.5rem; }
+  .problem { max-inline-size: 34rem; }
 }
 @media (prefers-reduced-motion: no-preference) {
   .calm .status::before { animation: breathe 2.4s ease-in-out infinite; }
+  .good .tick path { stroke-dasharray: 1; animation: draw .5s .15s ease-out backwards; }
+  .good .tick circle { animation: pop .35s ease-out; transform-origin: center; }
+  .ring .left, .clock .left { transition: stroke-dasharray .5s; }
   @keyframes breathe { 50% { opacity: .35; } }
+  @keyframes draw { from { stroke-dashoffset: 1; } }
+  @keyframes pop { from { transform: scale(.6); opacity: 0; } }
+}
+@media (forced-colors: active) {
+  .main, .copy, .box, .card, .note { border: 1px solid; }
+  .ring .left, .clock .left, .tick { stroke: CanvasText; }
+}
+@media print {
+  :root { --ground: #fff; --card: #fff; --ink: #000; --quiet: #333; --line: #999; --shadow: none; }
+  body { color: #000; background: #fff; font-size: 11pt; padding: 0; }
+  .banner { border: 1px solid #999; margin: 0; }
+  .steps, .sandbox, .foot, .main, .second, .copy, .going, .return, .offline, .switch { display: none !important; }
+  .view { display: block; max-inline-size: none; padding: 0; }
+  .summary { text-align: start; }
+  .card { border: 0; padding: 0; }
+  .tick { inline-size: 2.5rem; margin: 0; }
+  .good .status { justify-content: start; }
 }
 `;
+
+/** The whole sheet, without what only people read. */
+export const STYLE = `${BASE}${PAY_STYLE}`.replace(/\n\s*/g, '\n').trim();
 
 const HASH_CHARACTERS = 16;
 const hash = createHash('sha256').update(STYLE).digest('hex').slice(0, HASH_CHARACTERS);

@@ -99,6 +99,13 @@ export const setInvoiceCheck = statement((p: Named<InvoiceRow, 'id' | 'check_at'
   sqlite.updateTable('invoice').set({ check_at: p.check_at }).where('id', '=', p.id),
 );
 
+export const setInvoiceDue = statement((p: Named<InvoiceRow, 'id' | 'due_at' | 'check_at' | 'updated_at'>) =>
+  sqlite
+    .updateTable('invoice')
+    .set({ due_at: p.due_at, check_at: p.check_at, updated_at: p.updated_at })
+    .where('id', '=', p.id),
+);
+
 export const setInvoiceDeleted = statement((p: { id: number; deleted_at: number }) =>
   sqlite
     .updateTable('invoice')

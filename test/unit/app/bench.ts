@@ -10,6 +10,7 @@ import { Directory } from '../../../daemon/app/directory.ts';
 import { beginChain, checkpointOf, ingest } from '../../../daemon/app/ingest.ts';
 import { createInvoice } from '../../../daemon/app/invoices.ts';
 import { KeyRing } from '../../../daemon/app/keys.ts';
+import { Live } from '../../../daemon/app/live.ts';
 import { requestPayment } from '../../../daemon/app/payments.ts';
 import { derive, withAddress } from '../../../daemon/app/pool.ts';
 import type { ChainAdapter } from '../../../daemon/chains/adapter.ts';
@@ -29,6 +30,7 @@ import {
 import { chainState, openAlerts, webhookOf } from '../../../daemon/store/queries/effects.ts';
 import { invoiceById, paymentOf } from '../../../daemon/store/queries/invoices.ts';
 import { Store } from '../../../daemon/store/store.ts';
+import type { Signer } from '../../../daemon/wallet/signer/port.ts';
 
 export const HOUR = 3_600_000;
 /** 2026-01-01 at noon. */
@@ -36,6 +38,11 @@ const START = Date.UTC(2026, 0, 1, 12);
 const BLOCK_MS = 600_000;
 const FIRST_HEIGHT = 1_000;
 const LAST_ID = 2 ** 31;
+
+/** What these tests tell needs no signature. */
+const NO_SIGNER = new Proxy({} as Signer, {
+  get: (_, name) => () => Promise.reject(new Error(`nothing here calls signer.${String(name)}`)),
+});
 
 /** An invoice of 100 USD, or so, with its payment. `units`: what its quote asks for. */
 export type Paid = { id: number; slug: string; targetId: number; units: bigint };
@@ -87,10 +94,12 @@ export class Bench {
       chains: new Chains(),
       directory: new Directory(),
       keys: new KeyRing(store, now),
+      live: new Live(),
+      signer: NO_SIGNER,
       log: createLog({ level: 'silent', format: 'json' }),
       now,
       publicUrl: 'http://127.0.0.1',
-      wake: { webhooks: () => {}, pool: () => {}, chain: () => {} },
+      wake: { webhooks: () => {}, pool: () => {}, chain: () => {}, withdrawals: () => {} },
     };
     const chain = app.chains.add(fakeAdapter(chainId));
     const key = { kind: 'secp256k1', publicKey: '', chainCode: '' } as const;

@@ -15,6 +15,7 @@ import { READ, WRITE } from '../../../daemon/store/sandbox-statements.ts';
 import { type Opened, opened } from './opened.ts';
 
 const ALL: [string, { readonly sql: string }][] = [
+  branding,
   businesses,
   clients,
   credits,

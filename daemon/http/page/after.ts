@@ -1,0 +1,91 @@
+/** The part of the page after something arrived, or nothing can any more: confirmations, receipt, and why not. */
+import * as format from './format.ts';
+import { type Html, html, type Part } from './html.ts';
+import { ring } from './icons.ts';
+import { type Locale, plural, rich } from './locale.ts';
+import type { Funds, InvoicePage, State } from './model.ts';
+
+type Paid = Extract<State, { is: 'paid' }>;
+
+const WITHHELD = { chain: 'withheldChain', rate: 'withheldRate', over: 'withheldOver' } as const;
+
+export function renderWithheld(why: keyof typeof WITHHELD, { words }: Locale): Html {
+  return html`<p class="note">${words[WITHHELD[why]]}</p>\n`;
+}
+
+export function renderConfirmations(funds: Funds, locale: Locale): Html {
+  const { words, tag } = locale;
+  const { confirmations: have, required, expectedSeconds } = funds;
+  const count = rich(plural(words.confirmations, required, locale), { have, count: required });
+  const soon = expectedSeconds !== null && have < required;
+  const expected = soon
+    ? html`<p>${rich(words.expected, { time: format.duration(expectedSeconds, tag) })}</p>\n`
+    : null;
+  return html`<div class="wait">
+${ring(have, required)}
+<p class="count" data-part="confirmations">${count}</p>
+${expected}<p class="quiet">${words.closeHint}</p>
+</div>
+${renderDetails(funds, locale)}`;
+}
+
+export function renderCanceled(funds: Funds | null, { words }: Locale): Html {
+  if (!funds) return html``;
+  const received = format.cryptoHtml(funds.received, funds.asset);
+  const arrived = funds.received > 0n ? html`<p>${rich(words.canceledReceived, { received })}</p>\n` : null;
+  return html`<p class="note">${words.canceledHint}</p>\n${arrived}`;
+}
+
+/** The way back to the shop, and what a payer keeps. */
+export function renderPaid(model: InvoicePage, state: Paid, locale: Locale): Html {
+  const { words } = locale;
+  const { backUrl } = model;
+  const link =
+    backUrl === null
+      ? null
+      : html`<p><a class="main" href="${backUrl}" rel="noreferrer" target="_top">${words.back}</a></p>\n`;
+  const going = state.redirect
+    ? html`<p class="going quiet"><span>${words.redirecting}</span> <button type="button" class="stay plain-button live">${words.stay}</button></p>\n`
+    : null;
+  return html`${going}${link}${receipt(model, state, locale)}`;
+}
+
+/** A row of the receipt; nothing where there is nothing to say. */
+function entry(name: string, value: Part): Html {
+  return value === null ? html`` : html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`;
+}
+
+function receipt(model: InvoicePage, { funds, settled }: Paid, locale: Locale): Html {
+  const { words, tag } = locale;
+  const { currency } = model;
+  const rate =
+    funds && settled.rate !== null
+      ? html`<bdi dir="ltr">1 ${format.tickerOf(funds.asset)} = ${format.fiat(settled.rate, currency, tag)}</bdi>`
+      : null;
+  const code = (text: string): Html => html`<span class="mono" dir="ltr" translate="no">${text}</span>`;
+  return html`<section class="receipt" aria-labelledby="receipt">
+<h3 id="receipt">${words.receipt}</h3>
+<dl>
+${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${entry(words.invoice, code(model.slug))}${entry(words.date, format.timeHtml(settled.at, tag))}${entry(words.amount, html`<bdi>${format.fiat(model.amount, currency, tag)}</bdi>`)}${entry(words.received, funds && format.cryptoHtml(funds.received, funds.asset))}${entry(words.rate, rate)}${entry(words.network, funds && html`<bdi>${format.networkOf(funds.asset)}</bdi>`)}${entry(words.transactions, funds && funds.transactions.length > 0 ? html`${funds.transactions.map(({ txid }) => html`<div>${code(txid)}</div>`)}` : null)}</dl>
+<button type="button" class="print second live">${words.print}</button>
+</section>
+`;
+}
+
+/** What has arrived, with the transactions' names. */
+export function renderDetails(funds: Funds, { words }: Locale): Part {
+  if (funds.transactions.length === 0) return null;
+  const { asset } = funds;
+  const rows = funds.transactions.map(
+    ({ txid, units }) =>
+      html`<li><span class="mono txid" dir="ltr" translate="no">${txid}</span> ${format.cryptoHtml(units, asset)}</li>\n`,
+  );
+  return html`<section class="details">
+<h3>${words.received}: ${format.cryptoHtml(funds.received, asset)}</h3>
+<details><summary>${words.transactions} (${funds.transactions.length})</summary>
+<ul>
+${rows}</ul>
+</details>
+</section>
+`;
+}

@@ -1,0 +1,61 @@
+/**
+ * A merchant's colour as the page uses it, kept readable: the contrast of every text with its ground is at least 4.5 to 1
+ * (WCAG 2.2, 1.4.3), whatever colour was chosen.
+ */
+
+export const CONTRAST_MIN = 4.5;
+const CHANNEL_MAX = 255;
+const STEPS = 50;
+
+type Rgb = readonly [red: number, green: number, blue: number];
+
+export const WHITE = '#ffffff';
+export const BLACK = '#000000';
+/** The grounds that coloured text stands on, the hardest first: see the style sheet. */
+export const LIGHT_GROUNDS = ['#eef1f5', '#ffffff'];
+export const DARK_GROUNDS = ['#1b2430', '#0d1218'];
+
+const parse = (colour: string): Rgb => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16)) as never;
+
+const write = (rgb: Rgb): string =>
+  `#${rgb.map((channel) => Math.round(channel).toString(16).padStart(2, '0')).join('')}`;
+
+/** WCAG's relative luminance of an sRGB colour, 0 to 1. */
+function luminance(colour: string): number {
+  const [red, green, blue] = parse(colour).map((channel) => {
+    const part = channel / CHANNEL_MAX;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  }) as never as Rgb;
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+/** WCAG's contrast ratio of two colours ("#rrggbb"), 1 to 21. */
+export function contrast(a: string, b: string): number {
+  const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y) as [number, number];
+  return (high + 0.05) / (low + 0.05);
+}
+
+const mix = (from: Rgb, to: Rgb, part: number): Rgb =>
+  from.map((channel, i) => channel + (to[i]! - channel) * part) as never;
+
+/** The colour, moved towards black or white just as far as it takes to be read on all of these grounds. */
+export function readableOn(colour: string, grounds: readonly string[], towards: string): string {
+  for (let step = 0; step <= STEPS; step++) {
+    const mixed = write(mix(parse(colour), parse(towards), step / STEPS));
+    if (grounds.every((ground) => contrast(mixed, ground) >= CONTRAST_MIN)) return mixed;
+  }
+  return towards;
+}
+
+/** Black or white, whichever reads better on the colour: one of them has at least 4.58 to 1 on any. */
+export const inkOn = (colour: string): string => (contrast(colour, WHITE) >= CONTRAST_MIN ? WHITE : BLACK);
+
+/** The style rules of an accent colour, for light and dark. */
+export function accentStyle(accent: string): string {
+  const light = readableOn(accent, LIGHT_GROUNDS, BLACK);
+  const dark = readableOn(accent, DARK_GROUNDS, WHITE);
+  const rule = (fill: string, text: string): string => `:root{--fill:${fill};--fill-ink:${inkOn(fill)};--main:${text}}`;
+  // a fill that hardly differs from its ground would be no button any more: there the readable form takes its place
+  const fillOn = (readable: string, ground: string): string => (contrast(accent, ground) >= 3 ? accent : readable);
+  return `${rule(fillOn(light, WHITE), light)}@media (prefers-color-scheme:dark){${rule(fillOn(dark, DARK_GROUNDS[0]!), dark)}}`;
+}

@@ -1,0 +1,321 @@
+/**
+ * The payment page's script. What the page shows is rendered by the server; this asks for it anew, puts in what is
+ * different, and adds what only a running page can have: a clock, copying, the payer's own time zone.
+ *
+ * Invariant: nothing here decides anything about money, and the page says the same without it, only later.
+ */
+import { ask, poll } from '../sdk/sdk.ts';
+
+type Status = { status: string; version: string; build: string; now: number; view?: string };
+
+const page = document.body;
+const { dataset } = page;
+const language = document.documentElement.lang;
+
+/** With a stream, questions are only a safety net. */
+const STREAM_QUIET_MS = 30_000;
+const STREAM_RETRY_MS = 20_000;
+const TICK_MS = 500;
+const COPIED_MS = 2_000;
+const FAILURES_SHOWN = 2;
+const SOON_MS = 300_000;
+
+const view = (): HTMLElement => document.getElementById('view') as HTMLElement;
+const say = document.getElementById('say') as HTMLElement;
+const offline = document.getElementById('offline') as HTMLElement;
+
+// ---- what is different is put in, and what is the same is left alone: focus, selection and opened details stay
+
+function sameKind(a: Node, b: Node): boolean {
+  return a.nodeType === b.nodeType && a.nodeName === b.nodeName;
+}
+
+function syncAttributes(from: Element, to: Element): void {
+  for (const { name } of Array.from(from.attributes)) {
+    // whether details are open is the reader's
+    if (!to.hasAttribute(name) && name !== 'open') from.removeAttribute(name);
+  }
+  for (const { name, value } of Array.from(to.attributes)) {
+    if (from.getAttribute(name) !== value) from.setAttribute(name, value);
+  }
+}
+
+function morph(from: Element, to: Element): void {
+  syncAttributes(from, to);
+  const wanted = Array.from(to.childNodes);
+  wanted.forEach((next, i) => {
+    const now = from.childNodes[i];
+    if (!now) from.appendChild(document.importNode(next, true));
+    else if (!sameKind(now, next)) from.replaceChild(document.importNode(next, true), now);
+    else if (now instanceof Element) morph(now, next as Element);
+    else if (now.nodeValue !== next.nodeValue) now.nodeValue = next.nodeValue;
+  });
+  while (from.childNodes.length > wanted.length) from.removeChild(from.lastChild as Node);
+}
+
+function show(markup: string): void {
+  const fresh = new DOMParser().parseFromString(markup, 'text/html').getElementById('view');
+  if (!fresh) return;
+  const focused = document.activeElement;
+  const other = fresh.getAttribute('data-state') !== view().getAttribute('data-state');
+  // another state is another page: nothing of the old one is kept that only happens to be alike
+  if (other) view().replaceWith(document.importNode(fresh, true));
+  else morph(view(), fresh);
+  // whoever was on something that is gone goes on at the heading, not at the top
+  const lost = focused && focused !== page && !focused.isConnected;
+  if (lost) view().querySelector<HTMLElement>('h2')?.focus({ preventScroll: true });
+  dress();
+}
+
+// ---- what the server cannot know
+
+const moment = new Intl.DateTimeFormat(`${language}-u-nu-latn`, { dateStyle: 'medium', timeStyle: 'short' } as object);
+
+/** Instants in the payer's time zone, news for who cannot see them, and the clock. */
+function dress(): void {
+  const shown = view();
+  for (const time of Array.from(shown.querySelectorAll('time[data-local]'))) {
+    const local = moment.format(new Date((time as HTMLTimeElement).dateTime));
+    if (time.textContent !== local) time.textContent = local;
+  }
+  document.title = shown.dataset.title || document.title;
+  if (shown.dataset.say && told !== shown.dataset.say) {
+    // the first words are read with the page itself
+    if (told !== undefined) say.textContent = shown.dataset.say;
+    told = shown.dataset.say;
+  }
+  tick();
+  leave();
+}
+let told: string | undefined;
+
+// ---- the clock runs by the service's time, whatever the device believes
+
+let serviceAhead = Number(dataset.now) - Date.now();
+let quoteLength = 0;
+let quoteEnd = 0;
+const two = (n: number): string => (n < 10 ? `0${n}` : `${n}`);
+
+function clockText(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1000));
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+function tick(): void {
+  const shown = view();
+  const ends = Number(shown.dataset.ends);
+  if (!ends) return;
+  const left = ends - (Date.now() + serviceAhead);
+  if (ends !== quoteEnd) {
+    quoteEnd = ends;
+    quoteLength = Math.max(left, 3_600_000);
+  }
+  const text = shown.querySelector('.left-text');
+  const value = clockText(left);
+  if (text && text.textContent !== value) text.textContent = value;
+  const ring = shown.querySelector('.clock .left');
+  if (ring) ring.setAttribute('stroke-dasharray', `${Math.max(0, Math.min(100, (100 * left) / quoteLength))} 100`);
+  const clock = shown.querySelector('.holds');
+  if (clock) clock.classList.toggle('soon', left < SOON_MS);
+  // a new price is owed: once, then as often as the polling asks
+  if (left <= 0 && askedFor !== ends) {
+    askedFor = ends;
+    look();
+  }
+}
+let askedFor = 0;
+
+// ---- news: by polling, and at once where a stream comes through
+
+let version = dataset.version || '';
+let dirty = false;
+let answeredAt = Date.now();
+/** What the page itself was made of. */
+let last: Status = { status: 'unpaid', version, build: dataset.build || '', now: Number(dataset.now) };
+let failures = 0;
+let askNow = (): void => {};
+
+function look(): void {
+  dirty = true;
+  askNow();
+}
+
+function connected(works: boolean): void {
+  failures = works ? 0 : failures + 1;
+  const away = failures >= FAILURES_SHOWN;
+  if (away === !offline.hidden) return;
+  offline.hidden = !away;
+  offline.textContent = away ? dataset.offline || '' : '';
+  say.textContent = (away ? dataset.offline : dataset.online) || '';
+}
+
+async function read(): Promise<Status> {
+  const quiet = stream && stream.readyState !== EventSource.CLOSED && Date.now() - answeredAt < STREAM_QUIET_MS;
+  if (quiet && !dirty) return last;
+  dirty = false;
+  const sentAt = Date.now();
+  try {
+    const path = dataset.status || '';
+    last = await ask<Status>(`${path}${path.includes('?') ? '&' : '?'}version=${version}`);
+  } catch (error) {
+    dirty = true;
+    connected(Boolean((error as { details?: unknown }).details));
+    throw error;
+  }
+  connected(true);
+  answeredAt = Date.now();
+  serviceAhead = last.now - (sentAt + answeredAt) / 2;
+  return last;
+}
+
+function update(answer: Status): void {
+  // the service was renewed while the page was open: so is the page
+  if (answer.build !== dataset.build) {
+    location.reload();
+    return;
+  }
+  if (answer.view === undefined || answer.version === version) return;
+  version = answer.version;
+  show(answer.view);
+}
+
+let stream: EventSource | undefined;
+let streamTimer: ReturnType<typeof setTimeout> | undefined;
+
+/** A browser has few connections to a host for all its pages: a hidden one gives its own back. */
+function listen(): void {
+  clearTimeout(streamTimer);
+  if (document.hidden || over || typeof EventSource === 'undefined' || !dataset.events) {
+    stream?.close();
+    stream = undefined;
+    return;
+  }
+  if (stream && stream.readyState !== EventSource.CLOSED) return;
+  const opened = new EventSource(dataset.events);
+  stream = opened;
+  // what happened between the page and the stream
+  opened.addEventListener('open', look);
+  opened.addEventListener('change', look);
+  opened.addEventListener('error', () => {
+    look();
+    if (opened === stream && opened.readyState === EventSource.CLOSED)
+      streamTimer = setTimeout(listen, STREAM_RETRY_MS);
+  });
+}
+let over = false;
+
+function follow(): void {
+  const isEnd = ({ status }: Status): boolean => status !== 'unpaid';
+  const options = { onUpdate: update, wake: (now: () => void) => (askNow = now) };
+  poll(read, isEnd, options).then(finish, () => location.reload());
+}
+
+function finish(): void {
+  over = true;
+  listen();
+}
+
+function shown(): void {
+  if (!document.hidden) {
+    dirty = true;
+    tick();
+  }
+  listen();
+}
+
+// ---- what a payer presses
+
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch (_) {
+    // no clipboard on pages without TLS, or not in this frame: the older way
+    const field = document.createElement('textarea');
+    field.value = text;
+    field.readOnly = true;
+    field.className = 'unseen';
+    page.appendChild(field);
+    field.select();
+    const done = document.execCommand('copy');
+    field.remove();
+    return done;
+  }
+}
+
+async function copy(button: HTMLElement): Promise<void> {
+  const done = await copyText(button.dataset.copy || '');
+  button.focus({ preventScroll: true });
+  say.textContent = '';
+  say.textContent = (done ? dataset.copied : dataset.copyFailed) || '';
+  if (!done) return;
+  button.classList.add('copied');
+  setTimeout(() => button.classList.remove('copied'), COPIED_MS);
+}
+
+/** The shop is gone to once: whoever comes back wants to be here. */
+let leaving: ReturnType<typeof setTimeout> | undefined;
+function leave(): void {
+  const { redirect, seconds } = view().dataset;
+  const been = (history.state as { left?: boolean } | null)?.left;
+  if (!redirect || !/^https?:/.test(redirect) || leaving !== undefined) return;
+  if (been) {
+    stay();
+    return;
+  }
+  leaving = setTimeout(() => {
+    history.replaceState({ left: true }, '');
+    try {
+      (window.top || window).location.href = redirect;
+    } catch (_) {
+      stay();
+    }
+  }, Number(seconds) * 1000);
+}
+
+function stay(): void {
+  clearTimeout(leaving);
+  leaving = leaving || setTimeout(() => {});
+  view().removeAttribute('data-redirect');
+  view().querySelector('.going')?.remove();
+}
+
+document.addEventListener('click', (event) => {
+  const pressed = (event.target as Element).closest<HTMLElement>('button');
+  if (!pressed) return;
+  if (pressed.dataset.copy) void copy(pressed);
+  else if (pressed.classList.contains('print')) window.print();
+  else if (pressed.classList.contains('stay')) stay();
+});
+
+/** The sandbox's buttons work without leaving the place where the payer is. */
+document.addEventListener('submit', (event) => {
+  const form = event.target as HTMLFormElement;
+  const button = (event as SubmitEvent).submitter as HTMLButtonElement | null;
+  if (!form.matches('.sandbox form') || !button) return;
+  event.preventDefault();
+  const body = new URLSearchParams([[button.name, button.value]]);
+  fetch(form.action, { method: 'POST', body, redirect: 'manual' }).then(look, look);
+});
+
+document.documentElement.classList.add('js');
+// before the polling's own, so that its question on return is a real one
+document.addEventListener('visibilitychange', shown);
+window.addEventListener('online', look);
+window.addEventListener('pageshow', (event) => {
+  if (!event.persisted) return;
+  shown();
+  look();
+});
+window.addEventListener('pagehide', () => {
+  stream?.close();
+  stream = undefined;
+});
+dress();
+setInterval(tick, TICK_MS);
+if (/^(?:paid|canceled)$/.test(view().dataset.state || '')) over = true;
+else {
+  listen();
+  follow();
+}
