@@ -110,5 +110,6 @@ export function endQuarantine(app: App, tx: Tx): void {
   tx.afterCommit(() => {
     app.wake.pool();
     app.wake.webhooks();
+    for (const { key } of app.chains.all()) app.wake.withdrawals(key);
   });
 }
