@@ -17,6 +17,7 @@ import { keyCommands } from './keys.ts';
 import { port } from './parse.ts';
 import { start } from './start.ts';
 import { printStatus } from './status.ts';
+import { walletCommands } from './unlock.ts';
 import { webhookCommands } from './webhooks.ts';
 
 /** Runs the command that `argv` (without program names) holds and returns the exit code. Never throws. */
@@ -63,6 +64,7 @@ function program(io: Io): Command {
   inboxCommands(root, io);
   webhookCommands(root, io);
   alertCommands(root, io);
+  walletCommands(root, io);
   backupCommands(root, io);
   root
     .command('config')

@@ -84,7 +84,7 @@ async function newWallet(session: Session, options: WalletOptions, folder: strin
     const text = 'the words of a new wallet need a terminal to be shown on: a script gives --i-have-the-words';
     throw new Failure(text, EXIT.failed, 'no_terminal');
   }
-  const passphrase = await newPassphrase(session, options);
+  const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // before the wallet: a crash in between leaves a mark without a wallet, which does no harm
   await writeOnce(join(folder, UNPROVED_FILE), '');
@@ -98,7 +98,7 @@ async function importWallet(session: Session, options: WalletOptions, folder: st
     : await askSecret(session, 'The words of the wallet, with spaces between them:', '--words-file');
   const { parseWords } = await import('../wallet/mnemonic.ts');
   await parseWords(words);
-  const passphrase = await newPassphrase(session, options);
+  const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
   await rm(join(folder, UNPROVED_FILE), { force: true });
   await createWallet(folder, { words, passphrase });
   if (options.birthday === undefined) {
@@ -113,16 +113,17 @@ async function oldPassphrase(session: Session, { passphraseFile }: WalletOptions
     : secretFile(passphraseFile, '--passphrase-file');
 }
 
-async function newPassphrase(session: Session, { passphraseFile }: WalletOptions): Promise<string> {
-  if (passphraseFile !== undefined) {
-    const text = await secretFile(passphraseFile, '--passphrase-file');
+/** A passphrase that the operator chooses, from `file` when it is given with `option`. Throws `Failure`. */
+export async function newPassphrase(session: Session, file: string | undefined, option: string): Promise<string> {
+  if (file !== undefined) {
+    const text = await secretFile(file, option);
     if (isLongEnough(text)) return text;
     throw new Failure(TOO_SHORT, EXIT.failed, 'vault.weak_passphrase');
   }
   if (canAsk(session.io))
     session.note('The wallet is encrypted with a passphrase. Whoever forgets it needs the words.');
   for (let tries = 1; tries <= TRIES_MAX; tries++) {
-    const first = await askSecret(session, 'New passphrase:', '--passphrase-file');
+    const first = await askSecret(session, 'New passphrase:', option);
     if (!isLongEnough(first)) session.note(TOO_SHORT);
     else if ((await askHidden(session.io, 'Once more:')) === first) return first;
     else session.note('The two differ.');
@@ -134,7 +135,7 @@ const TOO_SHORT = `A passphrase has at least ${PASSPHRASE_CHARS_MIN} characters:
 const isLongEnough = (text: string): boolean => [...text].length >= PASSPHRASE_CHARS_MIN;
 
 /** Asks for a secret; a script is told the option that takes it from a file. */
-async function askSecret({ io }: Session, question: string, option: string): Promise<string> {
+export async function askSecret({ io }: Session, question: string, option: string): Promise<string> {
   if (!canAsk(io)) throw new Failure(`there is no terminal to ask on: give ${option}`, EXIT.failed, 'no_terminal');
   return askHidden(io, question);
 }

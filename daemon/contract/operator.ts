@@ -24,6 +24,7 @@ import {
   WebhookShape,
 } from './operator-shapes.ts';
 import { RECOVERY } from './recovery.ts';
+import { WALLET } from './wallet.ts';
 
 export const OPERATOR_PATH = '/operator/v1/';
 export const BODY_BYTES_MAX = 1_048_576;
@@ -31,6 +32,8 @@ export const PAGE_MAX = 200;
 
 const TEXT_CHARS_MAX = 300;
 const LIST_MAX = 100;
+/** More than a logo may have, so that one that is too large gets an answer that says so. */
+const LOGO_BASE64_MAX = 524_288;
 
 const Nothing = z.strictObject({});
 const Text = z.string().min(1).max(TEXT_CHARS_MAX);
@@ -89,6 +92,17 @@ export const OPERATOR = {
     z.object({ business: BusinessShape }),
   ),
 
+  /** How it looks to payers: what is left out stays, null goes back to how every business looks. `logo`: in base64. */
+  'business.brand': method(
+    z.strictObject({
+      business: BusinessRef,
+      name: Text.nullish(),
+      accent: Text.nullish(),
+      logo: z.base64().max(LOGO_BASE64_MAX).nullish(),
+    }),
+    z.object({ business: BusinessShape }),
+  ),
+
   'key.list': method(
     z.strictObject({ business: BusinessRef.optional(), revoked: z.boolean().default(false) }),
     z.object({ keys: z.array(KeyShape) }),
@@ -128,6 +142,7 @@ export const OPERATOR = {
     z.object({ status: z.int().nullable(), error: z.string().nullable(), webhook: WebhookShape }),
   ),
   ...RECOVERY,
+  ...WALLET,
   'alert.list': method(
     z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX) }),
     z.object({ alerts: z.array(AlertShape) }),

@@ -12,7 +12,7 @@ export type Answer = { status: number; headers?: Record<string, string>; body: u
 /** Rejections that are no fault of the request but of the state that it met. */
 const CONFLICTS = new Set(['business.account', 'business.ambiguous', 'invoice.not_unpaid', 'vault.exists']);
 
-const READING = /^status$|\.(list|show|nextAccount)$/;
+const READING = /^status$|\.(list|show|status|sealKey|nextAccount)$/;
 
 /** What a rejected use case is answered with: by its code, so that a new one needs no row here. */
 function statusOf(code: string): number {

@@ -1,5 +1,6 @@
 /** What each method of the operator API does: a use case, and its outcome in the contract's form. */
 import type { App } from '../../app/app.ts';
+import { changeBrand } from '../../app/branding.ts';
 import { changeBusiness, nextAccountNo, rescanPoints } from '../../app/businesses.ts';
 import type { Business } from '../../app/directory.ts';
 import { addApiKey, endApiKey, endClient } from '../../app/keys.ts';
@@ -13,6 +14,7 @@ import type { Context } from './context.ts';
 import { alertList, alertSeen, inboxList, status } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
+import { WALLET_METHODS } from './wallet.ts';
 
 type Methods = {
   readonly [M in Method]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
@@ -23,6 +25,7 @@ const businessOrAll = (app: App, ref: string | undefined): Business | null =>
 
 export const METHODS: Methods = {
   ...RECOVERY_METHODS,
+  ...WALLET_METHODS,
   status,
   'inbox.list': inboxList,
   'alert.list': alertList,
@@ -37,6 +40,13 @@ export const METHODS: Methods = {
       const { name, time_zone: timeZone, enable = [], disable = [] } = params;
       changeBusiness(app, app.directory.business(id), { name, timeZone, enable, disable }, tx);
     });
+    return { business: businessJson(app, app.directory.business(id)) };
+  },
+
+  'business.brand': async ({ app }, { business, name, accent, logo }) => {
+    const { id } = findBusiness(app, business);
+    const bytes = typeof logo === 'string' ? Buffer.from(logo, 'base64') : logo;
+    await app.store.write((tx) => changeBrand(app, app.directory.business(id), { name, accent, logo: bytes }, tx));
     return { business: businessJson(app, app.directory.business(id)) };
   },
 

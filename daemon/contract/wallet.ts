@@ -1,0 +1,39 @@
+/**
+ * The operator API's methods about the merchant's wallet. Passphrases cross only sealed to the key that `wallet.sealKey`
+ * gives (`seal` in daemon/wallet/signer/seal.ts: X25519, HKDF-SHA-256, AES-256-GCM), so that the daemon never reads one.
+ */
+import { z } from 'zod';
+
+const Nothing = z.strictObject({});
+const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
+
+const WalletShape = z.object({
+  /** `none`: there is no wallet yet. While it is locked withdrawals wait, and everything else works. */
+  state: z.enum(['none', 'locked', 'unlocked']),
+  /** BIP-32's fingerprint of its master key. */
+  fingerprint: z.string().nullable(),
+  /** What opens it: an operator, or the service by itself. */
+  unlock: z.enum(['prompt', 'keychain', 'file', 'systemd']),
+  /** When it locks itself unless it is used. */
+  locks_at: z.iso.datetime().nullable(),
+  /** How long the next passphrase has to wait, after wrong ones. */
+  retry_after_seconds: z.int().min(0),
+});
+
+/** All three in base64. */
+const SealedShape = z.strictObject({
+  key: z.string().max(64),
+  nonce: z.string().max(32),
+  box: z.string().max(65_536),
+});
+
+export const WALLET = {
+  'wallet.status': method(Nothing, z.object({ wallet: WalletShape })),
+  /** The X25519 public key (hex) of this start of the wallet's process; starts it. */
+  'wallet.sealKey': method(Nothing, z.object({ seal_key: z.string() })),
+  /** `sealed`: the passphrase, for the purpose `unlock`. */
+  'wallet.unlock': method(z.strictObject({ sealed: SealedShape }), z.object({ wallet: WalletShape })),
+  'wallet.lock': method(Nothing, z.object({ wallet: WalletShape })),
+  /** `sealed`: `{"old","new"}` as JSON, for the purpose `change passphrase`. */
+  'wallet.passphrase': method(z.strictObject({ sealed: SealedShape }), z.object({ wallet: WalletShape })),
+} as const;

@@ -1,0 +1,33 @@
+/** The methods about the merchant's wallet: each is handed on to the signer. */
+import type { Method, Parsed, Result } from '../../contract/operator.ts';
+import type { WALLET } from '../../contract/wallet.ts';
+import { toIso } from '../../domain/calendar.ts';
+import type { SignerStatus } from '../../wallet/signer/port.ts';
+import type { Context } from './context.ts';
+
+type Own = Method & keyof typeof WALLET;
+type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
+
+export const WALLET_METHODS: Methods = {
+  'wallet.status': async ({ app }) => walletJson(app, await app.signer.status()),
+  'wallet.sealKey': async ({ app }) => ({ seal_key: await app.signer.sealKey() }),
+  'wallet.unlock': async ({ app }, { sealed }) => {
+    const status = await app.signer.unlock(sealed);
+    for (const { key } of app.chains.all()) app.wake.withdrawals(key);
+    return walletJson(app, status);
+  },
+  'wallet.lock': async ({ app }) => walletJson(app, await app.signer.lock()),
+  'wallet.passphrase': async ({ app }, { sealed }) => walletJson(app, await app.signer.changePassphrase(sealed)),
+};
+
+function walletJson({ config }: Context['app'], status: SignerStatus): Result<'wallet.status'> {
+  return {
+    wallet: {
+      state: status.state,
+      fingerprint: status.fingerprint,
+      unlock: config.wallet.unlock,
+      locks_at: status.lockAt === null ? null : toIso(status.lockAt),
+      retry_after_seconds: status.retryAfterSeconds,
+    },
+  };
+}
