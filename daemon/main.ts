@@ -5,6 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { needsAgreement } from './app/agreement.ts';
+import { raise } from './app/alerts.ts';
 import type { App } from './app/app.ts';
 import { addBusiness } from './app/businesses.ts';
 import { Chains } from './app/chains.ts';
@@ -15,12 +17,13 @@ import { derive } from './app/pool.ts';
 import { SandboxControls } from './app/sandbox.ts';
 import { watchList } from './app/watch.ts';
 import { retakeWebhook } from './app/webhooks.ts';
-import { openAdapter, unservedKeys } from './chains/registry.ts';
+import type { ChainAdapter, ScriptList } from './chains/adapter.ts';
+import { isDefaultSource, openAdapter, unservedKeys } from './chains/registry.ts';
 import { createSandbox, type Sandbox } from './chains/sandbox/sandbox.ts';
 import { simulatedSpend } from './chains/sandbox/simulated.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { configuredHosts, manualRates } from './config/views.ts';
-import { CHAINS, type ChainId, NETWORKS } from './domain/assets.ts';
+import { CHAINS, type ChainId, NETWORKS, type Network } from './domain/assets.ts';
 import { type AccountKey, chainKey } from './domain/chain.ts';
 import { formatDecimal } from './domain/money.ts';
 import { serveOperator } from './http/operator/server.ts';
@@ -38,7 +41,7 @@ import { SignerClient } from './wallet/signer/client.ts';
 import type { Signer } from './wallet/signer/port.ts';
 import { Backups } from './workers/backup.ts';
 import { Jobs } from './workers/jobs.ts';
-import { SyncLoop } from './workers/sync.ts';
+import { SyncLoops } from './workers/loops.ts';
 import { WebhookWorker } from './workers/webhooks.ts';
 import { WithdrawalWorker } from './workers/withdrawals.ts';
 
@@ -172,7 +175,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   app.directory.load(store);
   const sandbox = openSandbox(app);
   cleanup.push(() => sandbox.close());
-  connectChains(app, sandbox);
+  connectChains(app, sandbox, options.dataDir);
   const sandboxAccounts: SandboxAccounts = (accountNo) =>
     Object.fromEntries(CHAINS.map((chain) => [chain, wallet.account(chain, accountNo)]));
   return { app, sandbox, sandboxAccounts, hooks };
@@ -217,14 +220,13 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
 
 /** Starts everything that works by itself. */
 async function work({ app, sandbox, hooks }: Parts, cleanup: Cleanup): Promise<void> {
-  const loops = new Map(app.chains.all().map((chain) => [chain.key as string, new SyncLoop(app, chain)]));
-  hooks.chain = (key) => loops.get(key)?.wake();
-  cleanup.push(async () => {
-    await Promise.all([...loops.values()].map((loop) => loop.stop()));
-  });
+  const loops = new SyncLoops(app);
+  hooks.chain = (key) => loops.wake(key);
+  cleanup.push(() => loops.stop());
   // the sandbox answers at once; a real chain may take its time, and only its own payments wait for it
-  const first = [...loops].map(([key, loop]) => ({ key, pass: loop.start() }));
-  await Promise.all(first.filter(({ key }) => key.startsWith('sandbox:')).map(({ pass }) => pass));
+  loops.begin();
+  const simulated = app.chains.all().filter(({ adapter }) => adapter.network === 'sandbox');
+  await Promise.all(simulated.map(({ key }) => loops.firstPass(key)));
   sandbox.start();
   const withdrawals = new Map(app.chains.all().map((chain) => [chain.key as string, new WithdrawalWorker(app, chain)]));
   hooks.withdrawals = (key) => withdrawals.get(key)?.wake();
@@ -234,7 +236,11 @@ async function work({ app, sandbox, hooks }: Parts, cleanup: Cleanup): Promise<v
   for (const worker of withdrawals.values()) worker.start();
 
   const jobs = new Jobs(app);
-  hooks.fill = () => jobs.fill();
+  hooks.fill = () => {
+    jobs.fill();
+    // a business that was added just now may need a chain that nobody needed before
+    loops.begin();
+  };
   jobs.start();
   cleanup.push(() => jobs.stop());
   hooks.webhooks();
@@ -271,17 +277,32 @@ function openSandbox(app: App): Sandbox {
   });
 }
 
-function connectChains(app: App, sandbox: Sandbox): void {
+/** A chain's source as the operator configured it, looking for what `list` names; null when nothing connects it. */
+function openSource(app: App, dataDir: string, network: Network, chain: ChainId, list: ScriptList): ChainAdapter | null {
+  const key = chainKey(network, chain);
+  const { socksProxy, proxyFor } = app.config.electrum;
+  return openAdapter(network, chain, app.config.networks[network][chain], {
+    list,
+    folder: join(dataDir, 'electrum'),
+    ...{ socksProxy, proxyForAll: proxyFor === 'all' },
+    needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
+    log: (message) => app.log.warn({ chain: key }, message),
+    alert: (server, message) => void raise(app, 'source.dropped', `${key} ${server}`, `${server}: ${message}`),
+  });
+}
+
+/** Opens the adapters of all chains that have a source. Opening connects to nothing. */
+function connectChains(app: App, sandbox: Sandbox, dataDir: string): void {
   for (const network of NETWORKS) {
     for (const chain of CHAINS) {
       const key = chainKey(network, chain);
+      const settings = app.config.networks[network][chain];
       const adapter =
         network === 'sandbox'
           ? sandbox.adapter(chain)
-          : openAdapter(network, chain, app.config.networks[network][chain], watchList(app.store, key), (message) =>
-              app.log.warn({ chain: key }, message),
-            );
-      if (adapter) app.chains.add(adapter);
+          : openSource(app, dataDir, network, chain, watchList(app.store, key));
+      if (!adapter) continue;
+      app.chains.add(adapter).resting = network !== 'sandbox' && isDefaultSource(network, chain, settings);
     }
   }
 }

@@ -36,6 +36,7 @@ export type NewCredit = Pick<
   | 'locked'
   | 'replaceable'
   | 'claim'
+  | 'own_change'
 >;
 
 export class CreditBook {
@@ -150,7 +151,9 @@ export class CreditBook {
     const here = row.gone === 0;
     row.confirmed = here && depth >= Math.max(row.required, row.maturity) ? 1 : 0;
     row.settled = row.confirmed === 1 && depth >= 1 ? 1 : 0;
-    const spendable = here && row.locked === 0 && depth >= Math.max(1, row.maturity) && row.spent_txid === null;
+    // our own change is ours before it confirms
+    const deep = depth >= Math.max(row.own_change === 1 ? 0 : 1, row.maturity);
+    const spendable = here && row.locked === 0 && deep && row.spent_txid === null;
     row.counted = spendable ? 1 : 0;
     const names = Object.keys(row) as (keyof CreditRow)[];
     if (names.every((name) => row[name] === stored[name])) return;

@@ -113,3 +113,18 @@ export function snapDecimal(source: string, decimals: number): bigint | null {
   const off = digits > nearest * one ? digits - nearest * one : nearest * one - digits;
   return off * pow10(NOISE_DECIMALS) <= one * pow10(decimals) ? nearest : null;
 }
+
+/**
+ * The number that a JSON text spells, as an integer that counts 10^-decimals; null when it is negative, no number, or
+ * has more digits than that. Nothing is rounded: for amounts of crypto, where every unit counts.
+ */
+export function exactDecimal(source: string, decimals: number): bigint | null {
+  const match = JSON_NUMBER.exec(source);
+  if (!match || match[1] === '-') return null;
+  const fraction = match[3] ?? '';
+  const digits = BigInt(match[2] + fraction);
+  const shift = Number.parseInt(match[4] ?? '0', 10) - fraction.length + decimals;
+  if (shift >= 0) return digits * pow10(shift);
+  const one = pow10(-shift);
+  return digits % one === 0n ? digits / one : null;
+}

@@ -9,6 +9,7 @@ import { ASSETS } from '../domain/assets.ts';
 import { clientPaths, clientSchemas, type Kit } from './client/openapi.ts';
 import { SANDBOX_SCHEMAS } from './merchant/sandbox.ts';
 import { balanceSchema, createInvoiceSchema, requestPaymentSchema } from './merchant/schemas.ts';
+import { withdrawSchema } from './merchant/withdraw.ts';
 
 type Json = Record<string, unknown>;
 
@@ -47,6 +48,8 @@ function object(properties: Record<string, Json>, optional: string[] = []): Json
 
 const symbols: Json = { type: 'string', enum: ASSETS.map((asset) => asset.symbol) };
 const symbolsOrAll: Json = { type: 'string', enum: [...ASSETS.map((asset) => asset.symbol), 'ALL'] };
+
+const withdrawalStatus: Json = { type: 'string', enum: ['pending', 'completed', 'failed'] };
 
 const PAYMENT_FIELDS: Record<string, Json> = {
   invoice_id: { type: 'string', format: 'uuid' },
@@ -109,6 +112,19 @@ const SCHEMAS: Record<string, Json> = {
       ],
     },
   },
+  RequestedWithdrawal: object({ id: text('A decimal.'), status: withdrawalStatus }),
+  Withdrawal: object({
+    id: text('A decimal.'),
+    status: withdrawalStatus,
+    tx_id: { type: ['string', 'null'], description: 'Only when completed.' },
+    amount: decimal,
+    crypto: symbols,
+    address: text(),
+    fee: { type: ['string', 'null'], description: 'On top of the amount; null until it is signed.' },
+    created_at: instant,
+    updated_at: instant,
+  }),
+  WithdrawalError: object({ message: text(), status: { const: 'error' } }),
   Message: object({ message: text() }),
   Error: object({ error: text() }),
   MessageAndError: object({ message: text(), error: text() }),
@@ -249,13 +265,42 @@ function otherPaths(): Record<string, Json> {
 
 const KIT: Kit = { fromZod, object, ref, answer, inPath };
 
+function withdrawalPaths(): Record<string, Json> {
+  const failed = (description: string): Json => answer(description, 'WithdrawalError');
+  const refusals: Record<string, Json> = {
+    401: failed('The API key is absent or invalid'),
+    403: failed('The API key lacks the scope "withdraw"'),
+    429: failed('Too many guesses of an API key from this address'),
+  };
+  const withdraw = operation({
+    summary: 'Withdraw',
+    body: fromZod(withdrawSchema),
+    idempotent: true,
+    answers: {
+      201: answer('Accepted: poll Get withdrawal', 'RequestedWithdrawal'),
+      400: failed('A field is wrong, the balance insufficient, or no rate is known; only the first is told'),
+      409: failed('The Idempotency-Key was used with another body'),
+    },
+  });
+  const get = operation({
+    summary: 'Get withdrawal',
+    answers: { 201: answer('The withdrawal', 'Withdrawal'), 404: failed('Withdrawal not found') },
+  });
+  for (const described of [withdraw, get]) Object.assign(described.responses as Json, refusals);
+  Object.assign(withdraw.responses as Json, { 413: failed('The body is over 64 KiB'), 415: failed('No JSON') });
+  return {
+    '/merchant/withdraw': { post: withdraw },
+    '/merchant/withdrawal/{id}': { parameters: [inPath('id', 'As Withdraw gave it')], get },
+  };
+}
+
 /** The description that is served at `/api/v1/openapi.json`. */
 export function openApi(app: App): Json {
   return {
     openapi: '3.1.0',
     info: { title: 'Countinghouse', version: 'v1', description: 'Cryptocurrency invoices for one merchant.' },
     servers: [{ url: '/api/v1' }],
-    paths: { ...invoicePaths(app), ...otherPaths(), ...clientPaths(app, KIT) },
+    paths: { ...invoicePaths(app), ...otherPaths(), ...withdrawalPaths(), ...clientPaths(app, KIT) },
     components: {
       schemas: { ...SCHEMAS, ...clientSchemas(SCHEMAS, KIT) },
       securitySchemes: {

@@ -11,6 +11,7 @@ import { clientRouter } from './client/router.ts';
 import { errorHandler, notFound, onlyMethods } from './errors.ts';
 import { merchantRouter } from './merchant/router.ts';
 import { sandboxRouter } from './merchant/sandbox.ts';
+import { withdrawRouter } from './merchant/withdraw.ts';
 import { openApi } from './openapi.ts';
 import { pageRouter } from './page/router.ts';
 
@@ -33,6 +34,7 @@ export function publicApp(app: App, sandbox: SandboxControls | null): Express {
     next();
   });
   server.use(`${API}/merchant`, merchantRouter(app));
+  server.use(`${API}/merchant`, withdrawRouter(app));
   server.use(`${API}/merchant/sandbox`, sandboxRouter(app, sandbox));
   server.use(`${API}/sdk`, clientRouter(app));
   const description = JSON.stringify(openApi(app));

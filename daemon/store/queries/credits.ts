@@ -34,6 +34,7 @@ export type CreditRow = {
   spent_txid: string | null;
   spent_block_hash: string | null;
   spent_block_height: number | null;
+  own_change: number;
 };
 
 export type TargetRow = {
@@ -115,6 +116,7 @@ export const insertCredit = statement((p: Omit<CreditRow, 'id'>) =>
     spent_txid: p.spent_txid,
     spent_block_hash: p.spent_block_hash,
     spent_block_height: p.spent_block_height,
+    own_change: p.own_change,
   }),
 );
 

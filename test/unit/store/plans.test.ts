@@ -10,7 +10,9 @@ import * as credits from '../../../daemon/store/queries/credits.ts';
 import * as effects from '../../../daemon/store/queries/effects.ts';
 import * as invoices from '../../../daemon/store/queries/invoices.ts';
 import * as operator from '../../../daemon/store/queries/operator.ts';
+import * as policies from '../../../daemon/store/queries/policies.ts';
 import * as watch from '../../../daemon/store/queries/watch.ts';
+import * as withdrawals from '../../../daemon/store/queries/withdrawals.ts';
 import { READ, WRITE } from '../../../daemon/store/sandbox-statements.ts';
 import { type Opened, opened } from './opened.ts';
 
@@ -22,7 +24,9 @@ const ALL: [string, { readonly sql: string }][] = [
   effects,
   invoices,
   operator,
+  policies,
   watch,
+  withdrawals,
   READ,
   WRITE,
 ].flatMap((module) => Object.entries(module) as [string, { readonly sql: string }][]);
@@ -87,6 +91,14 @@ describe('an index is used', () => {
     ['scriptsGivenNext', 'target_pool'],
     ['expireIdempotentAnswers', 'idempotency_expiry'],
     ['apiKeyByHash', 'sqlite_autoindex_api_key_1'],
+    ['heldWithdrawals', 'withdrawal_held'],
+    ['approvedWithdrawals', 'withdrawal_approved'],
+    ['waitingWithdrawalsAbove', 'withdrawal_waiting'],
+    ['expiredWithdrawals', 'withdrawal_deadline'],
+    ['withdrawalsOfSpend', 'withdrawal_spend'],
+    ['approvedByPolicySince', 'withdrawal_by_policy'],
+    ['openSpends', 'spend_open'],
+    ['coinsOf', 'credit_coin'],
   ])('%s: %s', (name, index) => {
     const found = ALL.find(([known]) => known === name);
     expect(plan(found![1].sql).join('\n')).toMatch(new RegExp(`USING (COVERING )?INDEX ${index}\\b`));

@@ -1,0 +1,173 @@
+/**
+ * The operator's decisions about a withdrawal that is not signed yet, and what is shown before one.
+ *
+ * Invariant: approving and rejecting are one compare-and-set on the state; whoever comes second is told so.
+ */
+import { decodeSimulated, simulatedSpend } from '../../chains/sandbox/simulated.ts';
+import { decodeTransaction, unsignedTransaction } from '../../chains/utxo/spend/transaction.ts';
+import { assert, Rejected } from '../../domain/errors.ts';
+import { isFeeHigh } from '../../domain/policy.ts';
+import type { DecodedSpend, SpendPlan } from '../../domain/spend.ts';
+import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { Tx } from '../../store/store.ts';
+import type { Intent } from '../../wallet/signer/port.ts';
+import type { App } from '../app.ts';
+import { availableUnits } from './coins.ts';
+import { feeRateNow, highestRate, isUtxo } from './fees.ts';
+import { type Place, placeOf, prepare } from './plan.ts';
+import { type AddressReport, reportAddress } from './policy.ts';
+import { APPROVAL_HOLDS_MS, assetFor, findWithdrawal } from './request.ts';
+import { applyEvent, saveWithdrawal } from './rows.ts';
+import { intentOf, type StoredApproval } from './sign.ts';
+import { wishOf } from './work.ts';
+
+export type Warning = { code: 'new_address' | 'lookalike' | 'high_fee'; text: string };
+
+/** One transaction as it would be signed now, read from its own bytes. */
+export type Preview = {
+  /** What the approval's MAC is made over. */
+  intents: Intent[];
+  decoded: DecodedSpend;
+  /** The scripts (hex) that are our own change. */
+  change: ReadonlySet<string>;
+  fee: bigint;
+  /** What the approval allows at the most. */
+  feeMax: bigint;
+  vsize: number;
+  /** 1e-8 US dollars per whole coin; null while no rate is known. */
+  usdRate: bigint | null;
+  warnings: Warning[];
+};
+
+/** Why a preview could not be made, in words: the withdrawal can be approved all the same, and waits. */
+export type Previewed = { row: WithdrawalRow; preview: Preview | null; why: string | null; until: number };
+
+/** Shows what approving a withdrawal would sign now. Throws `Rejected('withdrawal.not_found')`. */
+export async function previewWithdrawal(app: App, name: string): Promise<Previewed> {
+  const row = findWithdrawal(app.store, name);
+  const until = app.now() + APPROVAL_HOLDS_MS;
+  try {
+    return { row, preview: await planned(app, row), why: null, until };
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    return { row, preview: null, why: error.message, until };
+  }
+}
+
+async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
+  const place = placeOf(app, row);
+  const rate = await feeRateNow(place.chain);
+  const wish = wishOf(app, row, rate);
+  const { plan } = await prepare(app, place, { ...wish, feeMax: 1n << 256n });
+  // blocks may ask for more by the time it is signed: the fee may rise to what was held, or to twice that of now
+  const highest = (plan.fee * highestRate(place.chain, rate)) / rate;
+  const held = BigInt(row.fee_held);
+  const feeMax = [held, highest, plan.fee].reduce((a, b) => (a > b ? a : b));
+  const intent: Intent = { ...intentOf(place, row), feeMax: feeMax.toString() };
+  return { ...describePlan(app, place, plan, [row]), intents: [intent], feeMax };
+}
+
+/** What a plan says when it is read as the bytes that are signed. */
+export function describePlan(
+  app: App,
+  { business, chain }: Pick<Place, 'business' | 'chain'>,
+  plan: SpendPlan,
+  rows: readonly WithdrawalRow[],
+): Omit<Preview, 'intents' | 'feeMax'> {
+  const decoded = decodePlan(plan);
+  const change = new Set(plan.outputs.filter(({ kind }) => kind === 'change').map(({ script }) => hex(script)));
+  const [first] = rows;
+  const asset = first ? assetFor(first) : null;
+  const rate = asset && app.rates.rate(business.network, asset.symbol, 'USD', app.now());
+  const paid = decoded.outputs.filter(({ script }) => !change.has(hex(script)));
+  const amount = paid.reduce((sum, { units }) => sum + units, 0n);
+  const warnings = rows.flatMap((row) => warningsOf(reportAddress(app.store, row), row));
+  if (amount > 0n && isFeeHigh(plan.fee, amount)) {
+    warnings.push({ code: 'high_fee', text: 'The network fee is more than 5 % of what is paid' });
+  }
+  assert(chain.adapter.chain === plan.chain, 'a plan is of its chain');
+  const vsize = plan.kind === 'utxo' ? plan.vsize : decoded.vsize;
+  return { decoded, change, fee: plan.fee, vsize, usdRate: rate?.scaled ?? null, warnings };
+}
+
+export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+function decodePlan(plan: SpendPlan): DecodedSpend {
+  if (plan.kind === 'sandbox') return decodeSimulated(plan.chain, simulatedSpend(plan).raw);
+  assert(isUtxo(plan.chain), 'a plan of a UTXO chain');
+  return decodeTransaction(unsignedTransaction(plan), plan.chain, plan.network);
+}
+
+function warningsOf({ isNew, lookalikes }: AddressReport, { id }: WithdrawalRow): Warning[] {
+  const warnings: Warning[] = [];
+  if (isNew) warnings.push({ code: 'new_address', text: `Nothing was ever paid to the address of withdrawal ${id}` });
+  if (lookalikes.length > 0) {
+    const text = `The address of withdrawal ${id} begins and ends like ${lookalikes.join(', ')}, and is another one`;
+    warnings.push({ code: 'lookalike', text });
+  }
+  return warnings;
+}
+
+/** `feeMax`: what the approval allows, smallest units. `mac` null only in the sandbox, whose wallet has no lock. */
+export type GivenApproval = { feeMax: bigint; until: number; mac: string | null };
+
+/** Approves a withdrawal that waits. Throws `Rejected`: `withdrawal.state`, `.approval`, `.insufficient`. */
+export function approve(app: App, tx: Tx, name: string, given: GivenApproval): WithdrawalRow {
+  const row = findWithdrawal(tx, name);
+  const change = approvedFields(app, tx, row, given);
+  const approved = applyEvent(app, tx, row, 'approve', change);
+  tx.afterCommit(() => app.wake.withdrawals(row.chain_key));
+  return approved;
+}
+
+/** What an approval writes into a row. */
+export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: GivenApproval): Partial<WithdrawalRow> {
+  const { feeMax, until, mac } = given;
+  const { business } = placeOf(app, row);
+  const now = app.now();
+  if (mac === null && business.network !== 'sandbox') {
+    throw new Rejected(
+      'withdrawal.approval',
+      "The operator's approval is missing: it needs the wallet's passphrase",
+      'mac',
+    );
+  }
+  if (until <= now || until > now + APPROVAL_HOLDS_MS + CLOCKS_APART_MAX_MS) {
+    throw new Rejected('withdrawal.approval', 'An approval holds for up to seven days from now', 'until');
+  }
+  const available = availableUnits(tx, row.account_id, assetFor(row).symbol, row.id);
+  const needed = BigInt(row.units) + (row.sweep === 1 ? 0n : feeMax);
+  if (row.outpoint === null && feeMax > BigInt(row.fee_held) && available < needed) {
+    throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');
+  }
+  const approval: StoredApproval | null = mac === null ? null : { until, mac };
+  return {
+    fee_held: feeMax.toString(),
+    approved_by: 'operator',
+    approved_at: now,
+    approval: approval && JSON.stringify(approval),
+    deadline_at: until,
+    problem: null,
+  };
+}
+
+/** The operator's machine may have another clock. */
+const CLOCKS_APART_MAX_MS = 3_600_000;
+
+/** Rejects a withdrawal that is not signed yet. Throws `Rejected`: `withdrawal.not_found`, `withdrawal.state`. */
+export function reject(app: App, tx: Tx, name: string, reason: string | null): WithdrawalRow {
+  const row = findWithdrawal(tx, name);
+  return applyEvent(app, tx, row, 'reject', {
+    reason: reason === null ? 'rejected' : `rejected: ${reason}`,
+    deadline_at: null,
+    problem: null,
+  });
+}
+
+/** Raises what a withdrawal may cost, for a version of it that pays more. */
+export function raiseFee(app: App, tx: Tx, row: WithdrawalRow, given: GivenApproval): WithdrawalRow {
+  const { fee_held, approval } = approvedFields(app, tx, row, given);
+  const next = { ...row, fee_held: fee_held ?? row.fee_held, approval: approval ?? row.approval };
+  saveWithdrawal(app, tx, next, row.state);
+  return next;
+}

@@ -1,0 +1,125 @@
+/**
+ * Which coins of an account may be spent now. A coin that any version of an open spend names is spoken for, whether or
+ * not that version was ever sent.
+ */
+import { tipOf } from '../../chains/adapter.ts';
+import type { AssetId } from '../../domain/assets.ts';
+import type { Branch } from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+import type { Coin } from '../../domain/spend.ts';
+import { balanceOf } from '../../store/queries/credits.ts';
+import {
+  type AnyCoinRow,
+  type CoinRow,
+  coinByOutpoint,
+  coinsOf,
+  heldWithdrawals,
+  reservedOutpoints,
+  spendsOfOutpoint,
+  spendsOfTransaction,
+  versionByTxid,
+  versionsOf,
+} from '../../store/queries/withdrawals.ts';
+import type { Reader } from '../../store/store.ts';
+import type { ChainRuntime } from '../chains.ts';
+import type { Account } from '../directory.ts';
+import { checkpointOf } from '../ingest.ts';
+
+/** What one selection looks at, at the most: the oldest coins come first. */
+export const COINS_READ_MAX = 20_000;
+
+/** Coins by how gladly they are spent: deposits nobody has to decide about, those in the inbox, our unconfirmed change. */
+export type Coins = { plain: Coin[]; undecided: Coin[]; change: Coin[] };
+
+/** The height of the tip that the stored facts belong to. */
+export function tipHeightOf(reader: Reader, chain: ChainRuntime): number {
+  const checkpoint = checkpointOf(reader, chain);
+  assert(checkpoint, `${chain.key} has a checkpoint`);
+  return tipOf(checkpoint).height;
+}
+
+/** `settledOnly`: nothing but what has the confirmations that its value asks for, and our own confirmed change. */
+export function spendableCoins(
+  reader: Reader,
+  chain: ChainRuntime,
+  account: Account,
+  asset: AssetId,
+  settledOnly: boolean,
+): Coins {
+  const tip = tipHeightOf(reader, chain);
+  const reserved = new Set(reader.all(reservedOutpoints, { chain_key: chain.key }).map(({ outpoint }) => outpoint));
+  const coins: Coins = { plain: [], undecided: [], change: [] };
+  for (const row of reader.all(coinsOf, { account_id: account.id, asset, limit: COINS_READ_MAX })) {
+    if (reserved.has(row.outpoint) || !isRipe(row, tip)) continue;
+    const coin = coinFrom(row, tip);
+    if (coin.confirmations === 0) {
+      if (!settledOnly && isNewestChange(reader, chain, row.txid)) coins.change.push(coin);
+    } else if (!settledOnly || row.confirmed === 1 || row.own_change === 1) {
+      (row.inbox_state === 'open' ? coins.undecided : coins.plain).push(coin);
+    }
+  }
+  return coins;
+}
+
+/** Whether a coin may be spent by what the chain says of it: our own change before it confirms, too. */
+function isRipe(row: CoinRow, tip: number): boolean {
+  const depth = row.block_height === null ? 0 : Math.max(0, tip - row.block_height + 1);
+  return row.locked === 0 && depth >= Math.max(row.own_change === 1 ? 0 : 1, row.maturity);
+}
+
+/** Change of a transaction that is being replaced is about to disappear. */
+function isNewestChange(reader: Reader, chain: ChainRuntime, txid: string): boolean {
+  const version = reader.get(versionByTxid, { txid, chain_key: chain.key });
+  return version !== undefined && reader.all(versionsOf, { spend_id: version.spend_id }).at(-1)?.id === version.id;
+}
+
+export function coinFrom(row: CoinRow, tip: number): Coin {
+  return {
+    outpoint: row.outpoint,
+    units: BigInt(row.units),
+    script: row.script,
+    branch: row.branch as Branch,
+    index: row.idx,
+    confirmations: row.block_height === null ? 0 : Math.max(0, tip - row.block_height + 1),
+  };
+}
+
+/** The coin of an outpoint as it is now, spent or not; undefined when it is not ours. */
+export function coinAt(reader: Reader, chain: ChainRuntime, outpoint: string): AnyCoinRow | undefined {
+  return reader.get(coinByOutpoint, { outpoint, chain_key: chain.key });
+}
+
+/** The spend that has reserved an outpoint, other than `except`; null when it is free. */
+export function reservedBy(reader: Reader, chain: ChainRuntime, outpoint: string, except: number): number | null {
+  const spends = reader.all(spendsOfOutpoint, { outpoint, chain_key: chain.key });
+  return spends.find(({ id }) => id !== except)?.id ?? null;
+}
+
+/** Whether a transaction of ours that is not buried yet spends what another one pays to us. */
+export function hasDescendant(reader: Reader, chain: ChainRuntime, txid: string): boolean {
+  const range = { from: `${txid}:`, to: `${txid};`, chain_key: chain.key };
+  return reader.all(spendsOfTransaction, range).length > 0;
+}
+
+/** Smallest units that open withdrawals take off an account's balance, beside one of them. */
+export function heldUnits(reader: Reader, accountId: number, asset: AssetId, except: number | null = null): bigint {
+  return reader
+    .all(heldWithdrawals, { account_id: accountId, asset })
+    .filter(({ id }) => id !== except)
+    .reduce(
+      (sum, { units, sweep, fee, fee_held }) => sum + BigInt(units) + BigInt(sweep ? (fee ?? '0') : fee_held),
+      0n,
+    );
+}
+
+/** What an account can still withdraw: its coins less what is held; never below 0. */
+export function availableUnits(
+  reader: Reader,
+  accountId: number,
+  asset: AssetId,
+  except: number | null = null,
+): bigint {
+  const total = BigInt(reader.get(balanceOf, { account_id: accountId, asset })?.units ?? '0');
+  const left = total - heldUnits(reader, accountId, asset, except);
+  return left > 0n ? left : 0n;
+}

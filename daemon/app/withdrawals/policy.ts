@@ -1,0 +1,150 @@
+/** Approval policies and the address book of a business, and what they say about one withdrawal. */
+import { assetOf, type ChainId } from '../../domain/assets.ts';
+import { chainKey } from '../../domain/chain.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { faceOf, MANUAL, POLICY_WINDOW_MS, type Policy, WITHOUT_ASKING, whyAsk } from '../../domain/policy.ts';
+import {
+  type AddressBookRow,
+  addressById,
+  addressesByFace,
+  addressesOf,
+  addressInBook,
+  dropAddress,
+  insertAddress,
+  policyOf,
+  setPolicy,
+} from '../../store/queries/policies.ts';
+import { approvedByPolicySince, type WithdrawalRow, withdrawalsByFace } from '../../store/queries/withdrawals.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import type { Business } from '../directory.ts';
+import { quarantineOf } from '../quarantine.ts';
+
+export const ADDRESSES_MAX = 1_000;
+const LABEL_CHARACTERS_MAX = 100;
+const ALIKE_MAX = 20;
+
+const limitOf = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
+
+/** The policy of a business: where none was set, by hand, and in the sandbox without asking. Restored: by hand. */
+export function policyFor(reader: Reader, business: Business): Policy {
+  if (quarantineOf(reader)) return MANUAL;
+  const row = reader.get(policyOf, { business_id: business.id });
+  if (!row) return business.network === 'sandbox' ? WITHOUT_ASKING : MANUAL;
+  return {
+    mode: row.mode === 'automatic' ? 'automatic' : 'manual',
+    perWithdrawalUsd: limitOf(row.per_withdrawal_usd),
+    perDayUsd: limitOf(row.per_day_usd),
+    addressBookOnly: row.address_book_only === 1,
+  };
+}
+
+/** Sets a business's policy. Throws `Rejected` for one without any limit where money is real. */
+export function changePolicy(app: App, tx: Tx, business: Business, policy: Policy): void {
+  const unlimited = policy.perWithdrawalUsd === null || policy.perDayUsd === null;
+  if (policy.mode === 'automatic' && unlimited && business.network !== 'sandbox') {
+    throw new Rejected(
+      'policy.limits',
+      'An automatic policy needs a limit per withdrawal and one per 24 hours',
+      'mode',
+    );
+  }
+  tx.run(setPolicy, {
+    business_id: business.id,
+    mode: policy.mode,
+    per_withdrawal_usd: policy.perWithdrawalUsd?.toString() ?? null,
+    per_day_usd: policy.perDayUsd?.toString() ?? null,
+    address_book_only: policy.addressBookOnly ? 1 : 0,
+    updated_at: app.now(),
+  });
+}
+
+/** What the policy let go in the last 24 hours, in 1e-8 US dollars. A clock that was set back forgets none of it. */
+export function usedOfPolicy(app: App, reader: Reader, business: Business): bigint {
+  const rows = reader.all(approvedByPolicySince, {
+    business_id: business.id,
+    since: app.now() - POLICY_WINDOW_MS,
+  });
+  return rows
+    .filter(({ state }) => state !== 'rejected' && state !== 'failed')
+    .reduce((sum, { usd_value }) => sum + BigInt(usd_value ?? '0'), 0n);
+}
+
+/** Why this withdrawal waits for the operator, or null when the policy approves it. */
+export function whyByHand(
+  app: App,
+  reader: Reader,
+  business: Business,
+  wanted: { chain: ChainId; address: string; usd: bigint | null },
+): string | null {
+  return whyAsk(policyFor(reader, business), {
+    usd: wanted.usd,
+    usedUsd: usedOfPolicy(app, reader, business),
+    inAddressBook: isInBook(reader, business, wanted.chain, wanted.address),
+  });
+}
+
+const isInBook = (reader: Reader, business: Business, chain: ChainId, address: string): boolean =>
+  reader.get(addressInBook, { business_id: business.id, chain, address }) !== undefined;
+
+/** Adds an address. Throws `Rejected`: `address_book.address`, `.label`, `.too_many`, `.known`. */
+export function addAddress(
+  app: App,
+  tx: Tx,
+  business: Business,
+  { chain, address, label }: { chain: ChainId; address: string; label: string },
+): AddressBookRow {
+  const adapter = app.chains.find(chainKey(business.network, chain))?.adapter;
+  if (!adapter) throw new Rejected('address_book.chain', `${business.name} has no ${chain} chain`, 'chain');
+  if (!adapter.isValidAddress(address)) {
+    throw new Rejected('address_book.address', `${address} is no address of ${chain} on this network`, 'address');
+  }
+  const text = label.trim();
+  if (text.length === 0 || text.length > LABEL_CHARACTERS_MAX) {
+    throw new Rejected('address_book.label', `A label has 1 to ${LABEL_CHARACTERS_MAX} characters`, 'label');
+  }
+  if (tx.all(addressesOf, { business_id: business.id, limit: ADDRESSES_MAX }).length >= ADDRESSES_MAX) {
+    throw new Rejected('address_book.too_many', `The address book holds ${ADDRESSES_MAX} addresses: remove some first`);
+  }
+  const added = tx.run(insertAddress, {
+    business_id: business.id,
+    chain,
+    address,
+    label: text,
+    face: faceOf(address),
+    created_at: app.now(),
+  });
+  if (added.changes !== 1) throw new Rejected('address_book.known', `${address} is in the address book already`);
+  const row = tx.get(addressInBook, { business_id: business.id, chain, address });
+  if (!row) throw new Error('assertion failed: an address that was added is there');
+  return row;
+}
+
+/** Removes an address. Throws `Rejected('address_book.not_found')`. */
+export function removeAddress(tx: Tx, id: number): AddressBookRow {
+  const row = tx.get(addressById, { id });
+  if (!row) throw new Rejected('address_book.not_found', `There is no address ${id} in the address book`, 'id');
+  tx.run(dropAddress, { id });
+  return row;
+}
+
+/** What speaks for or against an address that is to be paid. */
+export type AddressReport = {
+  /** Its label in the address book. */
+  label: string | null;
+  /** No withdrawal to it was ever completed, and it is not in the book. */
+  isNew: boolean;
+  /** Known addresses that begin and end like it and are others. */
+  lookalikes: string[];
+};
+
+export function reportAddress(reader: Reader, withdrawal: WithdrawalRow): AddressReport {
+  const { business_id, address, face, id } = withdrawal;
+  const { chain } = assetOf(withdrawal.asset as Parameters<typeof assetOf>[0]);
+  const known = reader.get(addressInBook, { business_id, chain, address });
+  const earlier = reader.all(withdrawalsByFace, { business_id, face, limit: ALIKE_MAX }).filter((row) => row.id !== id);
+  const listed = reader.all(addressesByFace, { business_id, face, limit: ALIKE_MAX });
+  const others = [...earlier, ...listed].map((row) => row.address).filter((other) => other !== address);
+  const paidBefore = earlier.some((row) => row.address === address && row.state === 'completed');
+  return { label: known?.label ?? null, isNew: !known && !paidBefore, lookalikes: [...new Set(others)] };
+}

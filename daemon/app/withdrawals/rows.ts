@@ -1,0 +1,80 @@
+/**
+ * Changing a withdrawal's row: the table of the domain decides, compare-and-set on the state that was read keeps two
+ * deciders apart, and what is held of the balance follows from the state.
+ */
+import { assert, Rejected } from '../../domain/errors.ts';
+import { isOpen, stepWithdrawal, type WithdrawalEvent, type WithdrawalState } from '../../domain/withdrawal.ts';
+import { insertAlert } from '../../store/queries/effects.ts';
+import { stepInbox } from '../../store/queries/policies.ts';
+import { updateWithdrawal, type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+
+export const stateOf = (row: Pick<WithdrawalRow, 'state'>): WithdrawalState => row.state as WithdrawalState;
+
+/** A withdrawal that is known to exist. */
+export function withdrawalOf(reader: Reader, id: number): WithdrawalRow {
+  const row = reader.get(withdrawalById, { id });
+  assert(row, `no withdrawal ${id}`);
+  return row;
+}
+
+/** Writes a changed row. Throws when the stored one is in another state than `was`: that is a bug inside a transaction. */
+export function saveWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string): void {
+  const saved = tx.run(updateWithdrawal, { ...row, updated_at: app.now(), was });
+  assert(saved.changes === 1, `withdrawal ${row.id} is ${was}`);
+}
+
+const ALERTS = {
+  undone: 'A chain reorganisation undid the payment of withdrawal %: it is being sent again',
+  revived: 'Withdrawal % was given up as failed, and has been paid after all: do not pay it another way',
+  lost: 'Withdrawal % was completed, and another transaction took its place for good: its recipient was not paid',
+} as const;
+
+/** The row after an event that is known to be possible, with what follows from it; unchanged fields stay. */
+export function applyEvent(
+  app: App,
+  tx: Tx,
+  row: WithdrawalRow,
+  event: WithdrawalEvent,
+  change: Partial<WithdrawalRow> = {},
+): WithdrawalRow {
+  const step = stepWithdrawal(stateOf(row), event);
+  if (!step) throw new Rejected('withdrawal.state', `Withdrawal ${row.id} is ${row.state}: ${REFUSED[event]}`);
+  const next: WithdrawalRow = { ...row, held: isOpen(step.state) ? row.held : 0, ...change, state: step.state };
+  if (sameRow(row, next)) return row;
+  saveWithdrawal(app, tx, next, row.state);
+  if (step.alert !== null) {
+    const message = ALERTS[step.alert].replace('%', `${row.id}`);
+    tx.run(insertAlert, {
+      kind: `withdrawal.${step.alert}`,
+      subject: `${row.id}`,
+      message,
+      created_at: app.now(),
+    });
+  }
+  if (step.state !== row.state && (step.state === 'rejected' || step.state === 'failed')) reopenDeposit(app, tx, next);
+  return next;
+}
+
+const REFUSED: Record<WithdrawalEvent, string> = {
+  approve: 'it cannot be approved any more',
+  reject: 'it cannot be rejected any more',
+  return: 'its approval was used',
+  expire: 'it cannot expire any more',
+  sign: 'it is not to be signed',
+  send: 'it was not signed',
+  pay: 'it was not signed',
+  unpay: 'it was not signed',
+  lose: 'it was not signed',
+};
+
+function sameRow(a: WithdrawalRow, b: WithdrawalRow): boolean {
+  return (Object.keys(b) as (keyof WithdrawalRow)[]).every((name) => a[name] === b[name]);
+}
+
+/** A refund that will not be: its deposit waits for a decision again. */
+function reopenDeposit(app: App, tx: Tx, row: WithdrawalRow): void {
+  if (row.inbox_id === null) return;
+  tx.run(stepInbox, { id: row.inbox_id, from: 'refunded', to: 'open', withdrawal_id: null, updated_at: app.now() });
+}

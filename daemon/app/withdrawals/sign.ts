@@ -1,0 +1,210 @@
+/**
+ * Having a claimed transaction signed, and keeping its bytes.
+ *
+ * Invariant: the same stored plan is given to the signer until its bytes are stored, so that a crash in between changes
+ * nothing; bytes that could not be stored are forgotten, never sent.
+ */
+import { simulatedSpend } from '../../chains/sandbox/simulated.ts';
+import { withoutWitnesses } from '../../chains/utxo/spend/transaction.ts';
+import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
+import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
+import { isSigned } from '../../domain/withdrawal.ts';
+import { insertAlert } from '../../store/queries/effects.ts';
+import {
+  payoutsOf,
+  type SpendRow,
+  setVersionProblem,
+  signVersion,
+  type VersionRow,
+  versionById,
+  versionByTxid,
+  type WithdrawalRow,
+  withdrawalsOfSpend,
+} from '../../store/queries/withdrawals.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import { type Approval, type Intent, type SignOrder, UNITS_ALL } from '../../wallet/signer/port.ts';
+import type { App } from '../app.ts';
+import { dropPlan, spendOf } from './claim.ts';
+import { coinAt } from './coins.ts';
+import { isUtxo, spendingOf } from './fees.ts';
+import { type Place, placeOf } from './plan.ts';
+import { applyEvent, saveWithdrawal, stateOf, withdrawalOf } from './rows.ts';
+import { feeShare } from './settle.ts';
+import { readPlan } from './stored-plan.ts';
+
+const PREVIOUS_TIMEOUT_MS = 20_000;
+
+/** What the signer and the operator call a withdrawal's payment. */
+export function intentOf(place: Pick<Place, 'business' | 'chain'>, row: WithdrawalRow): Intent {
+  return {
+    uuid: row.uuid,
+    network: place.business.network,
+    accountNo: place.business.accountNo,
+    chain: place.chain.adapter.chain,
+    asset: row.asset as Intent['asset'],
+    address: row.address,
+    units: row.sweep === 1 ? UNITS_ALL : row.units,
+    feeMax: row.fee_held,
+  };
+}
+
+/** An approval as it is kept in a row. */
+export type StoredApproval = { until: number; mac: string };
+/** That of a transaction which pays only ourselves has its intent beside it: there is no withdrawal that would tell. */
+export type StoredBump = { intent: Intent; approval: Approval };
+
+function approvalOf({ approval }: WithdrawalRow): Approval {
+  return approval === null ? { by: 'policy' } : { by: 'operator', ...(JSON.parse(approval) as StoredApproval) };
+}
+
+/** Signs a claimed version and stores its bytes. Throws `Unavailable`, and `Rejected('signer.locked')`: ask again. */
+export async function signClaimed(app: App, versionId: number): Promise<void> {
+  const version = app.store.get(versionById, { id: versionId });
+  if (!version || version.txid !== null) return;
+  const spend = spendOf(app.store, version.spend_id);
+  const place = placeOfSpend(app, spend);
+  const plan = readPlan(version.plan);
+  if (isStale(app.store, place, spend, plan)) {
+    await app.store.write((tx) => dropUnsigned(app, tx, versionId));
+    return;
+  }
+  let signed: SignedSpend;
+  try {
+    signed = await sign(app, place, spend, version, plan);
+  } catch (error) {
+    if (!(error instanceof Rejected) || error.code === 'signer.locked') throw error;
+    await app.store.write((tx) => refused(app, tx, versionId, error));
+    return;
+  }
+  await app.store.write((tx) => storeSigned(app, tx, versionId, signed));
+}
+
+function placeOfSpend(app: App, spend: SpendRow): Place {
+  return placeOf(app, { business_id: app.directory.businessOfAccount(spend.account_id), asset: spend.asset });
+}
+
+/** Whether a coin of a plan has gone, or was spent by something that is no version of this spend. */
+function isStale(reader: Reader, { chain }: Place, spend: SpendRow, plan: SpendPlan): boolean {
+  return plan.inputs.some(({ outpoint }) => {
+    const coin = coinAt(reader, chain, outpoint);
+    if (!coin || coin.gone === 1) return true;
+    if (coin.spent_txid === null) return false;
+    const spender = reader.get(versionByTxid, { txid: coin.spent_txid, chain_key: chain.key });
+    return spender?.spend_id !== spend.id;
+  });
+}
+
+async function sign(
+  app: App,
+  place: Place,
+  spend: SpendRow,
+  version: VersionRow,
+  plan: SpendPlan,
+): Promise<SignedSpend> {
+  if (plan.kind === 'sandbox') return simulatedSpend(plan);
+  const previous = place.business.network === 'sandbox' ? {} : await previousOf(app, place, plan);
+  return app.signer.sign({ ...orderOf(app.store, place, spend, version), plan, previous });
+}
+
+function orderOf(
+  reader: Reader,
+  place: Place,
+  spend: SpendRow,
+  version: VersionRow,
+): Pick<SignOrder, 'purpose' | 'withdrawals'> {
+  const { anchor } = spend;
+  if (spend.purpose === 'bump') {
+    assert(version.approval !== null, 'a bump was approved');
+    const { intent, approval } = JSON.parse(version.approval) as StoredBump;
+    return { purpose: 'pay', withdrawals: [{ intent, approval, anchor }] };
+  }
+  const rows =
+    version.kind === 'cancel' ? reader.all(withdrawalsOfSpend, { spend_id: spend.id }) : paidBy(reader, version);
+  return {
+    purpose: version.kind === 'cancel' ? 'cancel' : 'pay',
+    withdrawals: rows.map((row) => ({ intent: intentOf(place, row), approval: approvalOf(row), anchor })),
+  };
+}
+
+/** The withdrawals that a version pays. */
+export function paidBy(reader: Reader, version: Pick<VersionRow, 'id'>): WithdrawalRow[] {
+  return reader
+    .all(payoutsOf, { version_id: version.id })
+    .map(({ withdrawal_id }) => withdrawalOf(reader, withdrawal_id));
+}
+
+/** The transactions that a plan's coins come from: our own from their stored bytes, others from the source. */
+async function previousOf(app: App, { chain }: Place, plan: SpendPlan): Promise<Record<string, string>> {
+  const spending = spendingOf(chain);
+  const { chain: id } = chain.adapter;
+  const previous: Record<string, string> = {};
+  for (const { outpoint } of plan.inputs) {
+    const txid = outpoint.slice(0, outpoint.indexOf(':'));
+    if (previous[txid] !== undefined) continue;
+    const own = app.store.get(versionByTxid, { txid, chain_key: chain.key })?.raw;
+    const base = own && isUtxo(id) ? withoutWitnesses(own, txid, id) : null;
+    const block = coinAt(app.store, chain, outpoint)?.block_hash ?? null;
+    previous[txid] = base ?? (await spending.transaction(txid, block, AbortSignal.timeout(PREVIOUS_TIMEOUT_MS)));
+  }
+  return previous;
+}
+
+/** Stores signed bytes, unless somebody decided otherwise meanwhile: then they are forgotten. */
+function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): void {
+  const version = tx.get(versionById, { id: versionId });
+  if (!version || version.txid !== null) return;
+  const payouts = tx.all(payoutsOf, { version_id: version.id });
+  const rows = payouts.map(({ withdrawal_id }) => withdrawalOf(tx, withdrawal_id));
+  if (rows.some((row) => row.state !== 'approved' && !isSigned(stateOf(row)))) {
+    dropPlan(app, tx, version);
+    return;
+  }
+  const { txid, raw, fee, vsize } = signed;
+  const fields = { id: version.id, txid, raw, fee: fee.toString(), vsize, signed_at: app.now() };
+  if (tx.run(signVersion, fields).changes !== 1) throw new Error(`assertion failed: version ${version.id} is unsigned`);
+  for (const [at, row] of rows.entries()) {
+    if (row.state === 'completed') continue;
+    const share = feeShare({ fee: fee.toString() }, rows.length);
+    const units = payouts[at]?.units ?? row.units;
+    applyEvent(app, tx, row, 'sign', { fee: share, units, deadline_at: null, problem: null });
+  }
+  const { chain_key } = version;
+  tx.afterCommit(() => app.wake.withdrawals(chain_key));
+}
+
+/** What the signer will not sign. Its limits are asked of the operator; anything else is told and tried no more. */
+function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
+  const version = tx.get(versionById, { id: versionId });
+  if (!version || version.txid !== null) return;
+  const rows = paidBy(tx, version);
+  dropPlan(app, tx, version);
+  for (const { id } of rows) {
+    const row = withdrawalOf(tx, id);
+    if (row.state !== 'approved') saveWithdrawal(app, tx, { ...row, problem: error.message }, row.state);
+    else applyEvent(app, tx, row, 'return', { problem: error.message, approved_by: null, approval: null });
+  }
+  if (error.code === 'signer.limit') return;
+  tx.run(insertAlert, {
+    kind: 'withdrawal.refused',
+    subject: rows.map(({ id }) => id).join(',') || `spend ${version.spend_id}`,
+    message: `The signer refused withdrawal ${rows.map(({ id }) => id).join(', ')}: ${error.message}`,
+    created_at: app.now(),
+  });
+  app.log.error({ withdrawals: rows.map(({ id }) => id), code: error.code }, 'the signer refused');
+}
+
+function dropUnsigned(app: App, tx: Tx, versionId: number): void {
+  const version = tx.get(versionById, { id: versionId });
+  if (version && version.txid === null) dropPlan(app, tx, version);
+}
+
+/** Notes why a version is not signed yet; the same words twice write nothing. */
+export function noteProblem(tx: Tx, version: VersionRow, problem: string): void {
+  if (version.problem !== problem) tx.run(setVersionProblem, { id: version.id, problem });
+}
+
+/** Whether an error only means that the same is to be tried later. */
+export function isForLater(error: unknown): boolean {
+  if (error instanceof Unavailable) return true;
+  return error instanceof Rejected && error.code === 'signer.locked';
+}

@@ -1,0 +1,137 @@
+/**
+ * One pass over a chain's withdrawals: whatever is approved is claimed, whatever is claimed is signed, whatever is signed
+ * is sent until the chain shows it. Everything is read from rows, so a pass after a crash goes on where the last one was.
+ */
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import {
+  approvedWithdrawals,
+  expiredWithdrawals,
+  type VersionRow,
+  type WithdrawalRow,
+} from '../../store/queries/withdrawals.ts';
+import type { Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import type { ChainRuntime } from '../chains.ts';
+import { quarantineOf } from '../quarantine.ts';
+import { claim, Overtaken } from './claim.ts';
+import { coinAt, reservedBy } from './coins.ts';
+import { feeRateNow } from './fees.ts';
+import { placeOf, prepare, type Wish } from './plan.ts';
+import { applyEvent, saveWithdrawal, withdrawalOf } from './rows.ts';
+import { send, unseenVersions, unsignedVersions } from './send.ts';
+import { isForLater, noteProblem, signClaimed } from './sign.ts';
+
+const CLAIMED_PER_PASS_MAX = 100;
+const EXPIRED_PER_PASS_MAX = 1_000;
+const CLAIM_TRIES_MAX = 5;
+
+/** What a pass found to do later. */
+export type Pass = { waits: boolean };
+
+/** `isDue`: whether a version is to be sent (again) now. */
+export async function passWithdrawals(
+  app: App,
+  chain: ChainRuntime,
+  isDue: (version: VersionRow) => boolean,
+): Promise<Pass> {
+  if (!chain.adapter.spending || quarantineOf(app.store)) return { waits: false };
+  const waits = [await signAll(app, chain), await claimAll(app, chain), await sendAll(app, chain, isDue)];
+  return { waits: waits.some(Boolean) };
+}
+
+/** Has every claimed version signed. True when one has to wait. */
+async function signAll(app: App, chain: ChainRuntime): Promise<boolean> {
+  let waits = false;
+  for (const version of unsignedVersions(app.store, chain)) {
+    try {
+      await signClaimed(app, version.id);
+    } catch (error) {
+      if (!isForLater(error)) throw error;
+      waits = true;
+      await app.store.write((tx) => noteProblem(tx, version, (error as Error).message));
+    }
+  }
+  return waits;
+}
+
+async function claimAll(app: App, chain: ChainRuntime): Promise<boolean> {
+  const rows = app.store
+    .all(approvedWithdrawals, { chain_key: chain.key, limit: CLAIMED_PER_PASS_MAX })
+    .filter(({ spend_id }) => spend_id === null);
+  // a plan of a locked wallet would be old when it is signed
+  const locked = rows.length > 0 && (await isLocked(app, chain));
+  let waits = false;
+  for (const row of rows) {
+    const why = locked ? 'the wallet is locked' : await claimOne(app, row);
+    if (why === null) continue;
+    waits = true;
+    await app.store.write((tx) => noteWaiting(app, tx, row.id, why));
+  }
+  return waits || (rows.length > 0 && (await signAll(app, chain)));
+}
+
+async function isLocked(app: App, chain: ChainRuntime): Promise<boolean> {
+  if (chain.adapter.network === 'sandbox') return false;
+  return (await app.signer.status()).state !== 'unlocked';
+}
+
+/** Plans and claims one withdrawal; what it waits for, or null. */
+async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const place = placeOf(app, row);
+      const planned = await prepare(app, place, wishOf(app, row, await feeRateNow(place.chain)));
+      await app.store.write((tx) => claim(app, tx, place, planned, [row]));
+      return null;
+    } catch (error) {
+      if (error instanceof Rejected || error instanceof Unavailable) return error.message;
+      if (!(error instanceof Overtaken)) throw error;
+      if (attempt >= CLAIM_TRIES_MAX) return error.message;
+    }
+  }
+}
+
+/** What a withdrawal asks the planner for. Throws `Rejected` while a refund's deposit is not there to be spent. */
+export function wishOf(app: App, row: WithdrawalRow, feeRate: bigint): Wish {
+  const { outpoint, sweep, address, units, fee_held, approved_by } = row;
+  const payouts = [{ address, units: sweep === 1 ? null : BigInt(units) }];
+  const wish = { payouts, feeRate, feeMax: BigInt(fee_held), settledOnly: approved_by === 'policy' };
+  if (outpoint === null) return wish;
+  const { chain } = placeOf(app, row);
+  const coin = coinAt(app.store, chain, outpoint);
+  if (!coin || coin.gone === 1) throw new Rejected('spend.gone', 'The deposit is not on the chain any more');
+  if (coin.spent_txid !== null || reservedBy(app.store, chain, outpoint, 0) !== null) {
+    throw new Rejected('spend.spent', 'The deposit was spent by another withdrawal: reject this one');
+  }
+  if (coin.confirmed !== 1) throw new Rejected('spend.unconfirmed', 'The deposit does not have its confirmations yet');
+  return { ...wish, only: [outpoint] };
+}
+
+/** Notes what a withdrawal waits for; the same words twice write nothing. */
+function noteWaiting(app: App, tx: Tx, id: number, why: string): void {
+  const row = withdrawalOf(tx, id);
+  if (row.state === 'approved' && row.problem !== why) saveWithdrawal(app, tx, { ...row, problem: why }, row.state);
+}
+
+async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRow) => boolean): Promise<boolean> {
+  let waits = false;
+  for (const version of unseenVersions(app.store, chain)) {
+    waits = true;
+    if (!isDue(version)) continue;
+    try {
+      await send(app, chain, version);
+    } catch (error) {
+      if (!(error instanceof Unavailable) && (error as Error).name !== 'TimeoutError') throw error;
+      await app.store.write((tx) => noteProblem(tx, version, (error as Error).message));
+    }
+  }
+  return waits;
+}
+
+/** Ends what waited longer than seven days for a decision, or for the signer. Called every minute. */
+export function expireWithdrawals(app: App, tx: Tx): void {
+  for (const row of tx.all(expiredWithdrawals, { now: app.now(), limit: EXPIRED_PER_PASS_MAX })) {
+    if (row.spend_id !== null) continue;
+    applyEvent(app, tx, row, 'expire', { reason: 'expired', deadline_at: null, problem: null });
+  }
+}

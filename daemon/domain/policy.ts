@@ -1,0 +1,59 @@
+/** Which withdrawals a business lets go without asking, and what speaks against an address. All of it is pure. */
+
+/** Amounts are 1e-8 US dollars; null: no limit. */
+export type Policy = {
+  mode: 'manual' | 'automatic';
+  perWithdrawalUsd: bigint | null;
+  perDayUsd: bigint | null;
+  addressBookOnly: boolean;
+};
+
+export const MANUAL: Policy = { mode: 'manual', perWithdrawalUsd: null, perDayUsd: null, addressBookOnly: false };
+/** The sandbox's default: nothing there is worth anything. */
+export const WITHOUT_ASKING: Policy = { ...MANUAL, mode: 'automatic' };
+
+export const POLICY_WINDOW_MS = 24 * 3_600_000;
+
+/** `usd`: what this one is worth, null while no rate is known. `usedUsd`: what the policy let go in the last 24 hours. */
+export type PolicyCase = { usd: bigint | null; usedUsd: bigint; inAddressBook: boolean };
+
+/** Why a withdrawal waits for the operator, in words, or null when the policy approves it. */
+export function whyAsk(policy: Policy, { usd, usedUsd, inAddressBook }: PolicyCase): string | null {
+  if (policy.mode === 'manual') return 'every withdrawal is approved by hand';
+  if (policy.addressBookOnly && !inAddressBook) return 'its address is not in the address book';
+  const { perWithdrawalUsd, perDayUsd } = policy;
+  if (perWithdrawalUsd === null && perDayUsd === null) return null;
+  if (usd === null) return 'no rate is known that tells what it is worth';
+  if (perWithdrawalUsd !== null && usd > perWithdrawalUsd) return 'it is above the limit per withdrawal';
+  if (perDayUsd !== null && usedUsd + usd > perDayUsd) return 'it is above what is left of the limit per 24 hours';
+  return null;
+}
+
+const PREFIX = /^(?:(?:bc|tb|bcrt|ltc|tltc|rltc)1[qp]|(?:bitcoincash|bchtest|bchreg):[qp]|0x|[48][0-9AB]|[13LMmn2Q])/;
+const FACE_START = 3;
+const FACE_END = 3;
+
+/**
+ * What people compare of an address: its first and last characters, behind what all of a kind have in common. An address
+ * that has another's face is likely made to be mistaken for it ("address poisoning").
+ */
+export function faceOf(address: string): string {
+  const rest = address.replace(PREFIX, '');
+  return `${rest.slice(0, FACE_START)}…${rest.slice(-FACE_END)}`.toLowerCase();
+}
+
+const GROUP_CHARACTERS = 4;
+
+/** An address in groups of four characters, so that people can compare all of it. */
+export function inGroups(address: string): string {
+  const [, prefix = '', rest = ''] = /^([a-z]+:|0x)?(.*)$/.exec(address) ?? [];
+  const groups = rest.match(new RegExp(`.{1,${GROUP_CHARACTERS}}`, 'g')) ?? [];
+  return [...(prefix ? [prefix] : []), ...groups].join(' ');
+}
+
+const FEE_WARNING_PERCENT = 5n;
+
+/** Whether a fee is so high that somebody should look twice. */
+export function isFeeHigh(fee: bigint, amount: bigint): boolean {
+  return fee * 100n > amount * FEE_WARNING_PERCENT;
+}

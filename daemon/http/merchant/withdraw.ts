@@ -1,0 +1,161 @@
+/**
+ * Withdraw and Get withdrawal. Every answer that is not a success is `{"message": …, "status": "error"}`; a refused
+ * request is a 400 of that shape, whatever it was refused for.
+ */
+import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
+import { z } from 'zod';
+import type { App } from '../../app/app.ts';
+import type { Business } from '../../app/directory.ts';
+import { once } from '../../app/idempotency.ts';
+import {
+  estimateHighestFee,
+  findWithdrawalOf,
+  type NewWithdrawal,
+  requestWithdrawal,
+  withdrawable,
+} from '../../app/withdrawals/request.ts';
+import { type Asset, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { exactDecimal, formatUnits } from '../../domain/money.ts';
+import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
+import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import { JsonNumber, jsonBody } from '../body.ts';
+import { onlyMethods } from '../errors.ts';
+import { authenticator, callerOf } from './auth.ts';
+import { check } from './schemas.ts';
+
+const ADDRESS_CHARACTERS_MAX = 255;
+/** Digits before or after the point that no asset has: so long a number is none that anybody means. */
+const NUMBER_CHARACTERS_MAX = 60;
+const STATUS_ERROR = { status: 'error' };
+
+const isNumberText = (text: string): boolean =>
+  text.length <= NUMBER_CHARACTERS_MAX && /^\d+(\.\d+)?([eE][+-]?\d{1,2})?$/.test(text);
+
+const textOf = (value: unknown): string | null =>
+  value instanceof JsonNumber ? value.source : typeof value === 'string' ? value : null;
+
+/** In the order of the contract's table, one message a rule. */
+export const withdrawSchema = z.object({
+  amount: z
+    .unknown()
+    .optional()
+    .superRefine((value, context) => {
+      const fail = (message: string): void => context.addIssue({ code: 'custom', message });
+      const text = textOf(value);
+      if (value === undefined || value === null || value === '') fail('The amount field is required.');
+      else if (text === null) fail('The amount must be a number.');
+      else if (!isNumberText(text) || /^[0.]+([eE].*)?$/.test(text)) fail('The amount must be a positive number.');
+    })
+    .transform((value) => textOf(value) ?? '')
+    .meta({
+      required: true,
+      description: 'In units of the crypto, worth at least 10 USD: what the recipient gets; the fee comes on top.',
+      override: { oneOf: [{ type: 'number' }, { type: 'string', pattern: '^\\d+(\\.\\d+)?$' }] },
+    }),
+  crypto: z
+    .string('The crypto field is required.')
+    .min(1, 'The crypto field is required.')
+    .refine((symbol) => findAsset(symbol) !== undefined, 'The selected crypto is invalid.')
+    .meta({ required: true, override: { type: 'string', examples: ['BTC', 'BCH', 'LTC', 'XMR'] } }),
+  address: z
+    .string('The address field is required.')
+    .min(1, 'The address field is required.')
+    .max(ADDRESS_CHARACTERS_MAX, 'The address is invalid.')
+    .meta({ required: true, override: { type: 'string', maxLength: ADDRESS_CHARACTERS_MAX } }),
+});
+
+/** What a checked body asks for. Throws `Rejected` where the crypto decides: not taken here, or too many digits. */
+function wanted(app: App, business: Business, json: unknown): NewWithdrawal {
+  const body = check(withdrawSchema, json);
+  const asset = findAsset(body.crypto) as Asset;
+  if (!withdrawable(app, business, asset)) {
+    throw new Rejected('validation', 'The selected crypto is invalid.', 'crypto');
+  }
+  const units = exactDecimal(body.amount, asset.decimals);
+  if (units === null) {
+    throw new Rejected('validation', `The amount may have at most ${asset.decimals} decimals.`, 'amount');
+  }
+  return { asset, units, address: body.address, origin: 'merchant' };
+}
+
+export function withdrawRouter(app: App): Router {
+  const router = Router();
+  const withKey = authenticator(app);
+  const scoped = withKey('withdraw', STATUS_ERROR);
+  router.use(['/withdraw', '/withdrawal'], shaped);
+  router
+    .route('/withdraw')
+    .post(scoped, ...jsonBody, withdraw(app))
+    .all(onlyMethods('POST'));
+  router.route('/withdrawal/:id').get(scoped, get(app)).all(onlyMethods('GET'));
+  router.use(['/withdraw', '/withdrawal'], refusal);
+  return router;
+}
+
+/** Whoever answers with an error, here or in the server around, does it in the shape of these endpoints. */
+const shaped: RequestHandler = (_request, response, next) => {
+  const json = response.json.bind(response);
+  response.json = (body: { message?: unknown }) =>
+    json(response.statusCode < 400 ? body : { message: body.message, ...STATUS_ERROR });
+  next();
+};
+
+const STATUSES: Record<string, number> = { 'idempotency.conflict': 409, 'withdrawal.not_found': 404 };
+
+/** What the program refuses is a 400, a rate that is missing too; a disk that does not take it is not the caller's. */
+function refusal(error: unknown, _request: Request, response: Response, next: NextFunction): void {
+  if (error instanceof Rejected) {
+    response.status(STATUSES[error.code] ?? 400).json({ message: error.message });
+  } else if (error instanceof Unavailable && error.cause === undefined) {
+    response.status(400).set('Retry-After', String(error.retryAfterSeconds)).json({ message: error.message });
+  } else next(error);
+}
+
+function withdraw(app: App): RequestHandler {
+  return async (request, response) => {
+    const business = callerOf(response);
+    const key = request.headers['idempotency-key'];
+    const asked = {
+      businessId: business.id,
+      route: `${request.method} ${request.baseUrl}${request.path}`,
+      key: typeof key === 'string' ? key : null,
+      body: request.body as unknown,
+      forever: true,
+    };
+    const fee = await estimateHighestFee(app, business, () => wanted(app, business, request.body));
+    const answer = await app.store.write((tx) =>
+      once(app, tx, asked, () => {
+        const row = requestWithdrawal(app, tx, business, wanted(app, business, request.body), fee);
+        const body = { id: `${row.id}`, status: apiStatus(row.state as WithdrawalState) };
+        return { status: 201, body: JSON.stringify(body) };
+      }),
+    );
+    response.status(answer.status).type('application/json').send(answer.body);
+  };
+}
+
+function get(app: App): RequestHandler {
+  return (request, response) => {
+    const row = findWithdrawalOf(app.store, callerOf(response), (request.params as { id: string }).id);
+    response.status(201).json(presentWithdrawal(row));
+  };
+}
+
+/** The answer of Get withdrawal. */
+export function presentWithdrawal(row: WithdrawalRow) {
+  const asset = assetOf(row.asset as AssetId);
+  const status = apiStatus(row.state as WithdrawalState);
+  return {
+    id: `${row.id}`,
+    status,
+    tx_id: status === 'completed' ? row.txid : null,
+    amount: formatUnits(BigInt(row.units), asset),
+    crypto: row.asset,
+    address: row.address,
+    fee: row.fee === null ? null : formatUnits(BigInt(row.fee), asset),
+    created_at: toIso(row.created_at),
+    updated_at: toIso(row.updated_at),
+  };
+}

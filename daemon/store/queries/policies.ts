@@ -1,0 +1,110 @@
+/** Statements about approval policies, the address book, and what was decided about deposits in the inbox. */
+import { sqlite, statement } from '../statement.ts';
+
+export type PolicyRow = {
+  business_id: number;
+  mode: string;
+  per_withdrawal_usd: string | null;
+  per_day_usd: string | null;
+  address_book_only: number;
+  updated_at: number;
+};
+
+export type AddressBookRow = {
+  id: number;
+  business_id: number;
+  chain: string;
+  address: string;
+  label: string;
+  face: string;
+  created_at: number;
+};
+
+export type InboxRow = {
+  id: number;
+  credit_id: number;
+  business_id: number;
+  invoice_id: number | null;
+  reason: string;
+  state: string;
+  withdrawal_id: number | null;
+  created_at: number;
+  updated_at: number;
+};
+
+export const policyOf = statement((p: { business_id: number }) =>
+  sqlite.selectFrom('policy').selectAll().where('business_id', '=', p.business_id),
+);
+
+export const setPolicy = statement((p: PolicyRow) =>
+  sqlite.replaceInto('policy').values({
+    business_id: p.business_id,
+    mode: p.mode,
+    per_withdrawal_usd: p.per_withdrawal_usd,
+    per_day_usd: p.per_day_usd,
+    address_book_only: p.address_book_only,
+    updated_at: p.updated_at,
+  }),
+);
+
+export const insertAddress = statement((p: Omit<AddressBookRow, 'id'>) =>
+  sqlite
+    .insertInto('address_book')
+    .values({
+      business_id: p.business_id,
+      chain: p.chain,
+      address: p.address,
+      label: p.label,
+      face: p.face,
+      created_at: p.created_at,
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+export const addressesOf = statement((p: { business_id: number; limit: number }) =>
+  sqlite
+    .selectFrom('address_book')
+    .selectAll()
+    .where('business_id', '=', p.business_id)
+    .orderBy('chain')
+    .orderBy('address')
+    .limit(p.limit),
+);
+
+export const addressInBook = statement((p: { business_id: number; chain: string; address: string }) =>
+  sqlite
+    .selectFrom('address_book')
+    .selectAll()
+    .where('business_id', '=', p.business_id)
+    .where('chain', '=', p.chain)
+    .where('address', '=', p.address),
+);
+
+export const addressesByFace = statement((p: { business_id: number; face: string; limit: number }) =>
+  sqlite
+    .selectFrom('address_book')
+    .select(['address', 'label'])
+    .where('business_id', '=', p.business_id)
+    .where('face', '=', p.face)
+    .limit(p.limit),
+);
+
+export const addressById = statement((p: { id: number }) =>
+  sqlite.selectFrom('address_book').selectAll().where('id', '=', p.id),
+);
+
+export const dropAddress = statement((p: { id: number }) => sqlite.deleteFrom('address_book').where('id', '=', p.id));
+
+export const inboxById = statement((p: { id: number }) =>
+  sqlite.selectFrom('inbox').selectAll().where('id', '=', p.id),
+);
+
+/** Moves a deposit on, if it is still where the caller believes it to be. */
+export const stepInbox = statement(
+  (p: { id: number; from: string; to: string; withdrawal_id: number | null; updated_at: number }) =>
+    sqlite
+      .updateTable('inbox')
+      .set({ state: p.to, withdrawal_id: p.withdrawal_id, updated_at: p.updated_at })
+      .where('id', '=', p.id)
+      .where('state', '=', p.from),
+);

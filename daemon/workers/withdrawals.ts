@@ -1,0 +1,96 @@
+/**
+ * One loop per chain that carries withdrawals out: woken by what gives it work, and by the clock as long as something
+ * waits. A bug halts this chain's withdrawals alone, with an alert.
+ */
+import { raise } from '../app/alerts.ts';
+import type { App } from '../app/app.ts';
+import type { ChainRuntime } from '../app/chains.ts';
+import { passWithdrawals } from '../app/withdrawals/work.ts';
+import { Unavailable } from '../domain/errors.ts';
+
+const POLL_MS = 5_000;
+/** So long after it was sent a version that the chain does not show is sent again; doubled each time. */
+const RESEND_MS = 5_000;
+const RESEND_MAX_MS = 600_000;
+/** Versions whose last sending is remembered. */
+const REMEMBERED_MAX = 10_000;
+
+type Sending = { times: number; nextAt: number };
+
+export class WithdrawalWorker {
+  readonly #app: App;
+  readonly #chain: ChainRuntime;
+  /** By version: when it may be sent again. Forgotten by a restart, which sends at once. */
+  readonly #sendings = new Map<number, Sending>();
+  #stopped = false;
+  #wake: (() => void) | null = null;
+  #woken = false;
+  #running: Promise<void> | null = null;
+
+  constructor(app: App, chain: ChainRuntime) {
+    this.#app = app;
+    this.#chain = chain;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Makes the loop look at once. */
+  wake(): void {
+    this.#woken = true;
+    this.#wake?.();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.wake();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      this.#woken = false;
+      let waits = true;
+      try {
+        ({ waits } = await passWithdrawals(this.#app, this.#chain, ({ id }) => this.#isDue(id)));
+      } catch (error) {
+        if (!(error instanceof Unavailable)) {
+          await this.#halt(error);
+          return;
+        }
+      }
+      await this.#pause(waits ? POLL_MS : null);
+    }
+  }
+
+  #isDue(version: number): boolean {
+    const now = performance.now();
+    const last = this.#sendings.get(version);
+    if (last && now < last.nextAt) return false;
+    const times = (last?.times ?? 0) + 1;
+    if (this.#sendings.size >= REMEMBERED_MAX) this.#sendings.clear();
+    this.#sendings.set(version, { times, nextAt: now + Math.min(RESEND_MS * 2 ** (times - 1), RESEND_MAX_MS) });
+    return true;
+  }
+
+  async #halt(error: unknown): Promise<void> {
+    const { key } = this.#chain;
+    this.#app.log.fatal({ chain: key, error }, 'the withdrawals of a chain were halted by a bug');
+    await raise(this.#app, 'withdrawals.halted', key, `Withdrawals of ${key} were halted by a bug: ${String(error)}`);
+  }
+
+  /** Waits for a wake-up, and no longer than `ms` where something is to be tried again. */
+  #pause(ms: number | null): Promise<void> {
+    if (this.#woken || this.#stopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        if (timer) clearTimeout(timer);
+        this.#wake = null;
+        resolve();
+      };
+      const timer = ms === null ? null : setTimeout(done, ms);
+      this.#wake = done;
+    });
+  }
+}
