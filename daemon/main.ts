@@ -278,7 +278,13 @@ function openSandbox(app: App): Sandbox {
 }
 
 /** A chain's source as the operator configured it, looking for what `list` names; null when nothing connects it. */
-function openSource(app: App, dataDir: string, network: Network, chain: ChainId, list: ScriptList): ChainAdapter | null {
+function openSource(
+  app: App,
+  dataDir: string,
+  network: Network,
+  chain: ChainId,
+  list: ScriptList,
+): ChainAdapter | null {
   const key = chainKey(network, chain);
   const { socksProxy, proxyFor } = app.config.electrum;
   return openAdapter(network, chain, app.config.networks[network][chain], {

@@ -19,6 +19,8 @@ export class ChainRuntime {
   tipHeight: number | null = null;
   /** Whether the source said that it is behind, when it was last asked. */
   lagging = false;
+  /** Connected to nothing yet: it is there by default, and no business needs it. */
+  resting = false;
 
   constructor(adapter: ChainAdapter) {
     this.adapter = adapter;

@@ -1,7 +1,9 @@
 /** Which adapter serves a chain, by what the operator configured for it. A new kind of source is a row here. */
 import type { ChainId, Network } from '../domain/assets.ts';
-import type { ChainAdapter, WatchList } from './adapter.ts';
+import type { ChainAdapter, ScriptList } from './adapter.ts';
 import { coreAdapter } from './utxo/core.ts';
+import { ElectrumAdapter } from './utxo/electrum/electrum.ts';
+import { builtInServers } from './utxo/electrum/servers.ts';
 import type { UtxoChain } from './utxo/params.ts';
 
 /** What connects a chain to its network. Lists are empty and values null where the operator gave none. */
@@ -13,23 +15,53 @@ export type SourceSettings = {
   readonly rpc: readonly string[];
 };
 
+/** What of the program around it a source needs. */
+export type SourceContext = {
+  list: ScriptList;
+  /** Where what was fetched and learned of servers is kept. */
+  folder: string;
+  socksProxy: string | null;
+  /** Whether the proxy is for every Electrum server, or for onion services only. */
+  proxyForAll: boolean;
+  /** Whether two servers must agree before credits of a transaction count as confirmed. */
+  needsAgreement: (credits: readonly { targetId: number; units: bigint }[]) => boolean;
+  log: (message: string) => void;
+  /** A server was caught; `server` is its address. */
+  alert: (server: string, message: string) => void;
+};
+
 const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
 
 /** The keys of sources that are known but that no adapter of this release speaks to, of those that were given. */
 export function unservedKeys(settings: SourceSettings): string[] {
-  const lists = { electrum: settings.electrum, monerod: settings.monerod, rpc: settings.rpc };
+  const lists = { monerod: settings.monerod, rpc: settings.rpc };
   return Object.entries(lists).flatMap(([key, urls]) => (urls.length > 0 ? [key] : []));
 }
 
-/** The adapter of a real chain, or null when nothing connects it. */
+/**
+ * Whether a chain is connected only because of a default: then nothing is connected to before a business needs it.
+ * On mainnet BTC, LTC and BCH have public servers to begin with; on other networks the operator names a source.
+ */
+export function isDefaultSource(network: Network, chain: ChainId, settings: SourceSettings): boolean {
+  return isUtxo(chain) && network === 'mainnet' && settings.coreRpc === null && settings.electrum.length === 0;
+}
+
+/** The adapter of a real chain, or null when nothing connects it. A node of one's own comes before servers. */
 export function openAdapter(
   network: Network,
   chain: ChainId,
   settings: SourceSettings,
-  watch: WatchList,
-  log: (message: string) => void,
+  context: SourceContext,
 ): ChainAdapter | null {
-  if (!isUtxo(chain) || settings.coreRpc === null) return null;
-  const cookie = settings.coreRpcCookie === null ? {} : { cookieFile: settings.coreRpcCookie };
-  return coreAdapter({ chain, network, url: settings.coreRpc, watch, log, ...cookie });
+  if (!isUtxo(chain)) return null;
+  const { list, log } = context;
+  if (settings.coreRpc !== null) {
+    const cookie = settings.coreRpcCookie === null ? {} : { cookieFile: settings.coreRpcCookie };
+    return coreAdapter({ chain, network, url: settings.coreRpc, watch: list, log, ...cookie });
+  }
+  const builtIn = isDefaultSource(network, chain, settings) ? builtInServers(chain, network) : [];
+  const servers = settings.electrum.length > 0 ? settings.electrum : builtIn;
+  if (servers.length === 0) return null;
+  const { folder, socksProxy: proxy, proxyForAll, needsAgreement, alert } = context;
+  return new ElectrumAdapter({ chain, network, servers, list, folder, proxy, proxyForAll, needsAgreement, log, alert });
 }

@@ -72,7 +72,7 @@ function nodeLeaves(network: Network, chain: ChainId): NodeLeaves {
     electrum: bitcoin ? leaf.electrumServers() : utxo.list,
     electrum_agree_usd: bitcoin
       ? leaf.whole(0, AGREE_USD_MAX, 1_000, 'USD; from there two servers must agree; 0 = always')
-      : leaf.unusable(why('Bitcoin-like'), 0),
+      : leaf.unusable<number>(why('Bitcoin-like'), 0),
     core_rpc: bitcoin ? leaf.secretUrl('a URL such as "http://user:password@127.0.0.1:8332"') : utxo.one,
     core_rpc_file: bitcoin ? leaf.path('a file that holds the URL of core_rpc') : utxo.one,
     core_rpc_cookie: bitcoin ? leaf.path("the node's .cookie file") : utxo.one,

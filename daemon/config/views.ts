@@ -14,7 +14,7 @@ function hostPort(url: string): string {
  * notification may ever reach.
  */
 export function configuredHosts(config: Config): string[] {
-  const urls: string[] = config.webhook.socksProxy ? [config.webhook.socksProxy] : [];
+  const urls = [config.webhook.socksProxy, config.electrum.socksProxy].filter((url) => url !== null);
   for (const network of NETWORKS) {
     for (const chain of CHAINS) {
       const { electrum, coreRpc, monerod, rpc } = config.networks[network][chain];

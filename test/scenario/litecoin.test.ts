@@ -1,5 +1,5 @@
 /**
- * The whole service on a real litecoind: an invoice is paid, seen, mined, reorganised away and mined again, paid in two
+ * The whole service on a real litecoind, over its RPC and through an Electrum server: an invoice is paid, seen, mined, reorganised away and mined again, paid in two
  * parts, overpaid, replaced by a fee bump, and paid while the daemon was stopped.
  */
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
 import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { ElectrumServer } from '../nodes/electrum-server.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 
@@ -31,14 +32,43 @@ const unitsOf = (decimal: string): bigint => {
   return BigInt(whole! + fraction.padEnd(8, '0'));
 };
 
-describe.skipIf(!hasLitecoind)(litecoindTitle('the whole service on litecoind'), () => {
+type Opened = { setting: string; away(): Promise<void>; back(): Promise<void>; stop(): Promise<void> };
+type Source = { name: string; open(node: Litecoind): Promise<Opened> };
+
+const SOURCES: Source[] = [
+  {
+    name: 'over Core RPC',
+    open: async (node) => ({
+      setting: `core_rpc = "${node.url}"`,
+      away: () => node.stop(),
+      back: async () => {
+        await node.launch();
+        await node.fund();
+      },
+      stop: async () => {},
+    }),
+  },
+  {
+    name: 'over Electrum',
+    async open(node) {
+      const server = await ElectrumServer.start({ node });
+      const setting = `electrum = ["${server.url}"]`;
+      return { setting, away: () => server.close(), back: () => server.listen(), stop: () => server.stop() };
+    },
+  },
+];
+
+const title = ({ name }: Source): string => litecoindTitle(`the whole service on litecoind ${name}`);
+
+describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), source] as const))('%s', (_, { open }) => {
   let node: Litecoind;
+  let source: Opened;
   let service: TestDaemon;
   let key: string;
 
   const config = (): string => `
 [networks.regtest.LTC]
-core_rpc = "${node.url}"
+${source.setting}
 [networks.regtest.rates]
 LTC = "80"
 `;
@@ -46,6 +76,7 @@ LTC = "80"
   beforeAll(async () => {
     node = await Litecoind.start();
     await node.fund();
+    source = await open(node);
     service = await startTestDaemon(config());
     const vault = join(service.dataDir, 'vault');
     await createWallet(vault, { passphrase: PASSPHRASE });
@@ -62,6 +93,7 @@ LTC = "80"
   });
   afterAll(async () => {
     await service?.stop();
+    await source?.stop();
     await node?.remove();
   });
 
@@ -170,15 +202,14 @@ LTC = "80"
     expect(seen.status).toBe('unpaid');
   });
 
-  it('withholds LTC while the node is away, and goes on when it is back', async () => {
-    await node.stop();
+  it('withholds LTC while its source is away, and goes on when it is back', async () => {
+    await source.away();
     const away = await until('the operator is told', async () => {
       const { chains } = await operatorClient(service.dataDir)('status', {});
       return chains.find(({ network, chain }) => network === 'regtest' && chain === 'LTC')?.error;
     });
     expect(away).not.toMatch(/password|user/);
-    await node.launch();
-    await node.fund();
+    await source.back();
     const invoice = await requested();
     await send(invoice);
     await node.mine(3);

@@ -19,7 +19,8 @@ export type ChainStatus = {
 };
 
 export function chainStatuses(app: App): ChainStatus[] {
-  return app.chains.all().map((chain) => {
+  const followed = app.chains.all().filter(({ resting }) => !resting);
+  return followed.map((chain) => {
     const health = chain.adapter.health();
     return {
       network: chain.adapter.network,

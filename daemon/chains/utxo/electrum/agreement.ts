@@ -20,7 +20,7 @@ const ASKED_AT_ONCE_MAX = 20;
 export class Agreement {
   readonly #set: ServerSet;
   readonly #headers: Headers;
-  readonly #units: () => bigint | null;
+  readonly #isNeeded: (held: Held) => boolean;
   readonly #wake: () => void;
   /** When each was asked about last. Bounded by the ledger: it goes with what it is about. */
   readonly #askedAtMs = new WeakMap<Held, number>();
@@ -28,10 +28,10 @@ export class Agreement {
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
-  constructor(parts: { set: ServerSet; headers: Headers; units: () => bigint | null; wake: () => void }) {
+  constructor(parts: { set: ServerSet; headers: Headers; isNeeded: (held: Held) => boolean; wake: () => void }) {
     this.#set = parts.set;
     this.#headers = parts.headers;
-    this.#units = parts.units;
+    this.#isNeeded = parts.isNeeded;
     this.#wake = parts.wake;
   }
 
@@ -41,10 +41,9 @@ export class Agreement {
   }
 
   /** Decides whether a transaction's block may be reported, or asks a second server, which takes a while. */
-  check(held: Held, units: bigint): void {
+  check(held: Held): void {
     if (held.agreed || !held.place) return;
-    const threshold = this.#units();
-    if (this.#set.servers.length < 2 || (threshold !== null && units < threshold)) {
+    if (this.#set.servers.length < 2 || !this.#isNeeded(held)) {
       held.agreed = true;
       return;
     }

@@ -32,8 +32,8 @@ export type ClientOptions = {
   proxyForAll: boolean;
   pins: Pins;
   timeouts: Timeouts;
-  /** From how many smallest units on a second server must show a transaction's block; null when it is not known. */
-  agreeUnits: () => bigint | null;
+  /** Whether a second server must show the block of a transaction that brings this. */
+  needsAgreement: (credits: readonly { targetId: number; units: bigint }[]) => boolean;
   warn: (message: string) => void;
   /** A server was caught. */
   alert: (server: string, message: string) => void;
@@ -100,7 +100,10 @@ export class LightClient {
         options.wake();
       },
     });
-    this.agreement = new Agreement({ set: this.set, headers, units: options.agreeUnits, wake: options.wake });
+    this.agreement = new Agreement({
+      ...{ set: this.set, headers, wake: options.wake },
+      isNeeded: ({ outputs }) => outputs.length > 0 && options.needsAgreement(outputs),
+    });
     this.set.start();
     // What is listed may grow without any server having news.
     this.#timer = setInterval(() => {
@@ -147,7 +150,7 @@ export class LightClient {
     await this.#refresh(server);
     const subscribed = await this.#subscribe(server);
     const read = await this.#read(server, tip);
-    for (const held of this.#ledger.all()) this.agreement.check(held, this.#ledger.units(held));
+    for (const held of this.#ledger.all()) this.agreement.check(held);
     const found: Found = { credits: [], spends: [] };
     const isOnChain = ({ height, hash }: BlockId): boolean =>
       height <= tip.height && (height < this.headers.lowest || this.headers.hashAt(height) === hash);

@@ -34,8 +34,8 @@ export type ElectrumOptions = {
   /** "socks5://host:port" for onion services, and for every server if `proxyForAll`. */
   proxy?: string | null;
   proxyForAll?: boolean;
-  /** From how many smallest units on a second server must agree; null when it is not known. None without. */
-  agreeUnits?: () => bigint | null;
+  /** Whether a second server must agree to what these credits' transaction says; none without. */
+  needsAgreement?: (credits: readonly { targetId: number; units: bigint }[]) => boolean;
   timeouts?: Partial<Timeouts>;
   log?: (message: string) => void;
   /** A server was caught at something. */
@@ -152,7 +152,7 @@ export class ElectrumAdapter implements ChainAdapter {
       proxyForAll: this.#options.proxyForAll ?? false,
       pins: new Pins(join(folder, 'certificates.json')),
       timeouts: { ...TIMEOUTS, ...this.#options.timeouts },
-      agreeUnits: this.#options.agreeUnits ?? (() => null),
+      needsAgreement: this.#options.needsAgreement ?? (() => false),
       warn: this.#options.log ?? (() => {}),
       alert: (server, message) => this.#options.alert?.(server, message),
       wake: () => {

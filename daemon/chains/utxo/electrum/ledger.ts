@@ -106,11 +106,6 @@ export class Ledger {
     if (held.outputs.length > 0) this.#coinChanges++;
   }
 
-  /** What a transaction is worth to us, in smallest units. */
-  units(held: Held): bigint {
-    return held.outputs.reduce((sum, { units }) => sum + units, 0n);
-  }
-
   /** Whether the store has everything that a transaction in a block means to us, in that block. */
   isStored(held: Held): boolean {
     const hash = held.place?.block.hash;
