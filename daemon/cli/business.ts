@@ -6,6 +6,7 @@
  */
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
+import { brandCommand } from './brand.ts';
 import { clientText } from './clients.ts';
 import { action, list } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
@@ -66,6 +67,7 @@ export function businessCommands(root: Command, io: Io): void {
     .option('--disable <cryptos>', 'take these no longer', list)
     .description('change what it is called or takes')
     .action(action(io, changeBusiness));
+  brandCommand(business, io);
 }
 
 async function listBusinesses(session: Session) {

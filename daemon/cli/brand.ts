@@ -1,0 +1,63 @@
+/** `countinghouse business brand`: how a business looks to its payers. */
+import { readFile, stat } from 'node:fs/promises';
+import type { Command } from 'commander';
+import type { Params, Result } from '../contract/operator.ts';
+import { action } from './commands.ts';
+import { EXIT, Failure, type Io } from './io.ts';
+import type { Session } from './session.ts';
+import { pairs } from './table.ts';
+
+/** Commander makes `--no-x` set `x` to false. */
+type BrandOptions = { name?: string | false; accent?: string | false; logo?: string | false };
+
+/** No logo comes near it: whatever is larger was named by mistake. */
+const FILE_BYTES_MAX = 262_144;
+
+export function brandCommand(business: Command, io: Io): void {
+  business
+    .command('brand')
+    .argument('<business>', 'its number, UUID or name')
+    .option('--name <name>', 'what payers know it as')
+    .option('--no-name', 'call it by its own name again')
+    .option('--logo <file>', 'a picture: PNG, JPEG or WebP, at most 32 KiB')
+    .option('--no-logo', 'show none')
+    .option('--accent <colour>', 'the colour of its buttons, such as #1f6feb; kept readable')
+    .option('--no-accent', 'use the usual colour')
+    .description('change how it looks on the payment page')
+    .action(action(io, brandBusiness));
+}
+
+async function readLogo(file: string): Promise<string> {
+  try {
+    const { size } = await stat(file);
+    if (size > FILE_BYTES_MAX) throw new Failure(`${file} is too large for a logo`, EXIT.usage, 'usage');
+    return (await readFile(file)).toString('base64');
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw new Failure(`${file} cannot be read: ${(error as Error).message}`, EXIT.usage, 'usage');
+  }
+}
+
+/** What to send: nothing for what was not named, null for what is to go. */
+const orNull = (value: string | false): string | null => (value === false ? null : value);
+
+async function brandBusiness(session: Session, { name, accent, logo }: BrandOptions, business = '') {
+  const change: Params<'business.brand'> = {
+    business,
+    ...(name === undefined ? {} : { name: orNull(name) }),
+    ...(accent === undefined ? {} : { accent: orNull(accent) }),
+    ...(logo === undefined ? {} : { logo: logo === false ? null : await readLogo(logo) }),
+  };
+  if (Object.keys(change).length === 1) {
+    throw new Failure('nothing to change: see `countinghouse business brand --help`', EXIT.usage, 'usage');
+  }
+  const changed = await session.call('business.brand', change);
+  session.print(changed, () => brandText(changed.business));
+}
+
+const brandText = ({ name, brand }: Result<'business.brand'>['business']): string =>
+  pairs([
+    ['Payers see', brand.name ?? name],
+    ['Colour', brand.accent ?? 'the usual one'],
+    ['Logo', brand.logo ? 'yes' : 'none'],
+  ]);
