@@ -6,6 +6,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { writeHeader } from '../../../daemon/chains/utxo/electrum/header.ts';
 import { HeaderChain, type HeaderChainOptions } from '../../../daemon/chains/utxo/electrum/header-chain.ts';
 import { HEADERS_PER_CALL_MAX, type HeaderFault } from '../../../daemon/chains/utxo/electrum/header-types.ts';
+import { type HeaderRules, rulesOf } from '../../../daemon/chains/utxo/electrum/rules.ts';
+import { bitsOfTarget, targetOfBits } from '../../../daemon/chains/utxo/electrum/target.ts';
 import { branch, hashOf, mine, REGTEST_GENESIS } from './headers-kit.ts';
 
 const folders: string[] = [];
@@ -248,16 +250,75 @@ describe('hostile headers', () => {
     // A run of the greatest length that still does not connect is given up.
     await refuses(Buffer.alloc(HEADERS_PER_CALL_MAX * 80), 5, refused('deep', 5));
   });
+});
 
-  it('in a longer chain of less work', async () => {
-    // Where the difficulty differs, length says nothing: three blocks at the easiest, one at four times that.
-    const work = (bits: number): Buffer => mine(last, { timeSeconds: lastTime + 600, bits });
-    expect(work(0x201fffff).readUInt32LE(72)).toBe(0x201fffff);
-    const chain = await open();
-    await chain.connect(join80(main), 1);
-    const longer = branch(main[9]!, 9, 4);
-    expect(await chain.connect(join80(longer), 11)).toEqual({ kind: 'weaker', forkHeight: 10, missingWork: 3n });
+describe('difficulty', () => {
+  const regtest = rulesOf('BTC', 'regtest')!;
+  const retarget: HeaderRules = {
+    ...regtest,
+    difficulty: { kind: 'retarget', timespanSeconds: 2_016 * 600, intervals: 2_015, bip94: false },
+  };
+
+  it('counts work, not length: a longer chain of easier blocks loses', async () => {
+    const chain = await open({ rules: retarget });
+    const trunk = branch(REGTEST_GENESIS, 2_014, 0, 100);
+    await chain.connect(join80(trunk), 1);
+    // The last block of a period decides by its time how hard the next is: four times harder, or as easy as possible.
+    const fast = branch(trunk.at(-1)!, 1, 1);
+    for (let i = 0; i < 2; i++) {
+      fast.push(mine(fast.at(-1)!, { timeSeconds: fast.at(-1)!.readUInt32LE(68) + 600, bits: 0x201fffff }));
+    }
+    const slow = [mine(trunk.at(-1)!, { timeSeconds: GENESIS_TIME + 2_016 * 600, salt: 2 })];
+    slow.push(...branch(slow[0]!, 9, 2));
+    expect(await chain.connect(join80(fast), 2_015)).toMatchObject({ kind: 'extended', added: 3 });
+    const weaker = { kind: 'weaker', forkHeight: 2_014 };
+    expect(await chain.connect(join80(slow.slice(0, 8)), 2_015)).toEqual({ ...weaker, missingWork: 3n });
+    expect(chain.tip.height).toBe(2_017);
+    expect(await chain.connect(join80(slow), 2_015)).toMatchObject({ kind: 'extended', orphaned: ids(fast, 2_015) });
+    expect(chain.work).toBe(2n * 2_024n);
+    // Either branch is refused with the other's difficulty.
+    const wrong = mine(slow[0]!, { timeSeconds: slow[0]!.readUInt32LE(68) + 600, bits: 0x201fffff });
+    await expect(chain.connect(wrong, 2_016)).rejects.toMatchObject(refused('bits', 2_016));
     await chain.close();
+  });
+
+  it('may not fall by any amount: whoever mines one block on an old checkpoint gets no cheap ones after it', async () => {
+    const halfLifeSeconds = 172_800;
+    const anchorBits = 0x1f00ffff;
+    const height = 100;
+    /** A chain that hangs on a block found `halfLives` behind its schedule. */
+    const behind = async (halfLives: number) => {
+      const timeSeconds = GENESIS_TIME + 600 + halfLives * halfLifeSeconds;
+      const asert = { kind: 'asert' as const, anchorHeight: height, anchorBits, halfLifeSeconds };
+      const rules = { ...regtest, difficulty: { ...asert, anchorParentTimeSeconds: GENESIS_TIME }, easingMax: 64n };
+      // Below the checkpoint nothing is asked but the links: these were not mined.
+      const context: Buffer[] = [];
+      for (let at = 0; at < 11; at++) {
+        const previous = context.length > 0 ? hashOf(context.at(-1)!) : '00'.repeat(32);
+        const time = at < 10 ? GENESIS_TIME - 6_000 + at * 600 : timeSeconds;
+        const merkleRoot = '11'.repeat(32);
+        context.push(writeHeader({ version: 4, previous, merkleRoot, timeSeconds: time, bits: anchorBits, nonce: at }));
+      }
+      const folder = freshFolder();
+      const checkpoint = { height, hash: hashOf(context[10]!) };
+      const chain = await HeaderChain.open({
+        chain: 'BCH',
+        network: 'mainnet',
+        folder,
+        rules,
+        checkpoint,
+        now: () => NOW,
+      });
+      await chain.prepend(join80(context), height - 10);
+      const bits = bitsOfTarget((targetOfBits(anchorBits) as bigint) << BigInt(halfLives));
+      return { chain, header: mine(context[10]!, { timeSeconds: timeSeconds + 600, bits }) };
+    };
+    const six = await behind(6);
+    expect(await six.chain.connect(six.header, height + 1)).toMatchObject({ kind: 'extended' });
+    await six.chain.close();
+    const seven = await behind(7);
+    await expect(seven.chain.connect(seven.header, height + 1)).rejects.toMatchObject(refused('easy', height + 1));
+    await seven.chain.close();
   });
 });
 

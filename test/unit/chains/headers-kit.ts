@@ -27,12 +27,12 @@ export function mine(parent: Buffer, { timeSeconds, salt = 0, bits = REGTEST_BIT
   }
 }
 
-/** A branch of `count` headers on top of `parent`, ten minutes apart. */
-export function branch(parent: Buffer, count: number, salt = 0): Buffer[] {
+/** A branch of `count` headers on top of `parent`, ten minutes apart unless said otherwise. */
+export function branch(parent: Buffer, count: number, salt = 0, spacingSeconds = 600): Buffer[] {
   const headers: Buffer[] = [];
   let previous = parent;
   for (let i = 0; i < count; i++) {
-    const timeSeconds = previous.readUInt32LE(68) + 600;
+    const timeSeconds = previous.readUInt32LE(68) + spacingSeconds;
     previous = mine(previous, { timeSeconds, salt });
     headers.push(previous);
   }
