@@ -1,9 +1,9 @@
 /** Spending on a real litecoind: what we build is taken, mined and replaced; what we refuse, the node refuses too. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ChainAdapter, SpendingSource } from '../../daemon/chains/adapter.ts';
-import { replacementRate } from '../../daemon/chains/spend.ts';
 import { scriptOf } from '../../daemon/chains/utxo/address.ts';
 import { coreAdapter } from '../../daemon/chains/utxo/core.ts';
+import { replacementRate } from '../../daemon/chains/utxo/spend/fees.ts';
 import { dustOf } from '../../daemon/chains/utxo/spend/sizes.ts';
 import { withoutWitnesses } from '../../daemon/chains/utxo/spend/transaction.ts';
 import type { Coin, SpendRequest, UtxoPlan } from '../../daemon/domain/spend.ts';
