@@ -18,6 +18,7 @@ export function show(value) {
 
 /** Rows of cells in columns, the first to the left and the others to the right. */
 export function columns(rows) {
+  if (rows.length === 0) return '';
   const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)));
   return rows
     .map((row) => row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  '))

@@ -4,7 +4,7 @@
  * what is shown are medians.
  *
  *   --quick            shorter, with a tenth of the invoices
- *   --only NAME        load, sustained, start or scan; may be given several times
+ *   --only NAME        load, sustained, start, scan or headers; may be given several times
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
  *   --dist FOLDER      another build than this tree's
@@ -33,7 +33,7 @@ import { POOL, poolFull, prepareStores } from './stores.mjs';
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
-    only: { type: 'string', multiple: true, default: ['load', 'sustained', 'start', 'scan'] },
+    only: { type: 'string', multiple: true, default: ['load', 'sustained', 'start', 'scan', 'headers'] },
     connections: { type: 'string', default: '64' },
     rounds: { type: 'string' },
     dist: { type: 'string', default: join(root, 'dist') },
@@ -59,6 +59,7 @@ const POOL_DEFAULT = 1_000;
 const START_SAMPLES = quick ? 3 : 7;
 const SCAN = { blocks: quick ? 2 : 6, rounds: quick ? 3 : 7 };
 const WATCHED = 100_000;
+const HEADERS = { sha256d: quick ? 10_080 : 40_320, scrypt: quick ? 2_016 : 8_064, rounds: quick ? 1 : 3 };
 
 const PATH = '/api/v1/merchant/invoice';
 const BODY = JSON.stringify({
@@ -81,6 +82,7 @@ const series = new Map();
 const resident = { few: [], many: [], fewLoaded: [], manyLoaded: [] };
 const starts = { first: [], few: [], many: [] };
 let scan = null;
+let headers = null;
 
 function record(name, result) {
   series.set(name, [...(series.get(name) ?? []), result]);
@@ -177,6 +179,12 @@ function pairsRatio(stored, offset) {
   return median(quotients);
 }
 
+/** Scrypt takes a core a quarter of a millisecond a header: there the ceiling is the machine's. */
+function headerAims() {
+  const results = (headers?.results ?? []).filter(({ label: name }) => name.includes('SHA-256d'));
+  return results.map(({ label: name, perSecond }) => [`headers a second, ${name}`, perSecond, '≥', 20_000]);
+}
+
 function aims() {
   const pairsCpu = (2 * medianOf(LABEL.yardstick, 'cpuUs')) / medianOf(label('pairs', few), 'cpuUs');
   const p99 = (kind) => ratio(label(kind, many), label(kind, few), 'p99');
@@ -193,6 +201,7 @@ function aims() {
     [`ready, ${many}, s`, median(starts.many) / 1_000, '<', 1],
     [`memory after start, ${few}, MB`, median(resident.few), '<', 150],
     [`memory after start, ${many}, MB`, median(resident.many), '<', 150],
+    ...headerAims(),
   ];
 }
 
@@ -216,6 +225,11 @@ function print() {
       `block scan, ${count(watched)} addresses watched (blocks of ${show(scan.blockMegabytes)} MB)`,
       megabytesPerSecond,
       'MB/s',
+    ]),
+    ...(headers?.results ?? []).flatMap(({ label: name, perSecond, heldMs, bytesEach }) => [
+      [`headers verified and stored, ${name}`, perSecond, 'per second'],
+      [`event loop held meanwhile, ${name}`, heldMs, 'ms at the most'],
+      [`disk, ${name}`, bytesEach, 'bytes a header'],
     ]),
   ].filter(([, value]) => Number.isFinite(value));
   if (lines.length > 0) text += `${valueTable(lines)}\n`;
@@ -244,6 +258,10 @@ async function main() {
   if (only.includes('scan')) {
     say('Block scan …');
     scan = await runTool('scan.mjs', { dist, folder: scratch, watched: [0, WATCHED], ...SCAN });
+  }
+  if (only.includes('headers')) {
+    say('Headers …');
+    headers = await runTool('headers.mjs', { dist, folder: scratch, ...HEADERS });
   }
   print();
 }
