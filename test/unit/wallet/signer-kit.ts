@@ -1,0 +1,117 @@
+/** A wallet with coins, and orders to sign, for the tests of the signer: right in every way until a test spoils one. */
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Transaction } from 'bitcoinjs-lib';
+import { expect } from 'vitest';
+import { childPublicKey } from '../../../daemon/chains/hd.ts';
+import { scriptOf, targetOf } from '../../../daemon/chains/utxo/address.ts';
+import type { UtxoChain } from '../../../daemon/chains/utxo/params.ts';
+import type { Network } from '../../../daemon/domain/assets.ts';
+import type { Branch } from '../../../daemon/domain/chain.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
+import type { Coin, UtxoPlan } from '../../../daemon/domain/spend.ts';
+import { accountKey } from '../../../daemon/wallet/accounts.ts';
+import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
+import { approvalKey, grantMac, intentMac } from '../../../daemon/wallet/signer/approval.ts';
+import type { Approval, Intent, PolicyGrant, SignOrder } from '../../../daemon/wallet/signer/port.ts';
+import { createWallet } from '../../../daemon/wallet/wallet.ts';
+import { DESTINATIONS } from '../chains/spend-kit.ts';
+
+export const WORDS = `${'abandon '.repeat(11)}about`;
+export const PASSPHRASE = 'correct horse battery';
+export const FAR = Date.UTC(2100, 0);
+
+export const SEED = await seedOf(WORDS, '');
+const KEY = approvalKey(SEED);
+
+/** A folder with the wallet of WORDS; the caller removes it. */
+export async function walletFolder(): Promise<{ folder: string; remove(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'signer-'));
+  await createWallet(folder, { words: WORDS, passphrase: PASSPHRASE });
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+/** Our address, by the daemon's own derivation from public keys: the signer's is another. */
+export function own(chain: UtxoChain, branch: Branch, index: number, network: Network = 'regtest', accountNo = 0) {
+  return targetOf(childPublicKey(accountKey(SEED, chain, network, accountNo), branch, index), chain, network);
+}
+
+let count = 0;
+
+/** A coin of ours, out of a previous transaction that also pays others. */
+export function coin(
+  chain: UtxoChain,
+  units: bigint,
+  { branch = 0, index = 0, n = 1, network = 'regtest', script }: Partial<Coin> & { n?: number; network?: Network } = {},
+): { coin: Coin & { sequence: number }; raw: string; txid: string } {
+  const previous = new Transaction();
+  previous.version = 2;
+  previous.addInput(createHash('sha256').update(`previous ${count++}`).digest(), 0);
+  const paid = script ?? own(chain, branch, index, network).script;
+  for (let i = 0; i <= n + 1; i++)
+    previous.addOutput(i === n ? paid : own(chain, 0, 900 + i).script, i === n ? units : 7_000n);
+  const txid = previous.getId();
+  const made = { outpoint: `${txid}:${n}`, units, script: paid, branch, index, confirmations: 6, sequence: 0xfffffffd };
+  return { coin: made, raw: previous.toHex(), txid };
+}
+
+export function approve(intent: Intent, until = FAR): Approval {
+  return { by: 'operator', until, mac: intentMac(KEY, intent, until) };
+}
+export const grantOf = (grant: PolicyGrant): [PolicyGrant, string] => [grant, grantMac(KEY, grant)];
+
+export type Spoil = {
+  plan?: Partial<UtxoPlan>;
+  intents?: Partial<Intent>[];
+  order?: Partial<SignOrder>;
+};
+
+/** A payment to each address: three coins of 0.5 in, change to index 3, a fee of 2,000 of at most 5,000. */
+export function payment(
+  chain: UtxoChain,
+  uuids: string[],
+  units = 40_000_000n,
+  network: Network = 'regtest',
+): SignOrder & { plan: UtxoPlan } {
+  const coins = [0, 1, 2].map((index) =>
+    coin(chain, 50_000_000n, { branch: index === 2 ? 1 : 0, index: index * 7, n: index, network }),
+  );
+  const payouts = uuids.map((_, i) => {
+    const address = DESTINATIONS[chain][i % DESTINATIONS[chain].length]!;
+    return { kind: 'payout' as const, address, script: scriptOf(address, chain, network) ?? new Uint8Array(), units };
+  });
+  const change = own(chain, 1, 3, network);
+  const fee = 2_000n;
+  const plan: UtxoPlan = {
+    ...{ kind: 'utxo', network, chain, accountNo: 0, version: 2, lockTime: 120 },
+    inputs: coins.map((one) => one.coin),
+    outputs: [
+      ...payouts,
+      { kind: 'change', ...change, units: 150_000_000n - units * BigInt(uuids.length) - fee, index: 3 },
+    ],
+    fee,
+    vsize: 400,
+  };
+  const withdrawals = uuids.map((uuid, i) => {
+    const { address } = payouts[i]!;
+    const common = { uuid, network, accountNo: 0, chain, asset: chain };
+    const intent: Intent = { ...common, address, units: units.toString(), feeMax: '5000' };
+    return { intent, approval: approve(intent), anchor: plan.inputs[0]!.outpoint };
+  });
+  return { purpose: 'pay', plan, withdrawals, previous: Object.fromEntries(coins.map(({ txid, raw }) => [txid, raw])) };
+}
+
+/** The code of what it was rejected with; fails on any other error, and on none. */
+export async function codeOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof Rejected) return error.code;
+    throw error;
+  }
+  return expect.fail('nothing was rejected');
+}
