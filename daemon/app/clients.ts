@@ -4,7 +4,7 @@
  * Invariant: `holds` is 1 exactly while such an invoice is unpaid and has an address, so that the cap of a client ID
  * counts what really binds addresses, and counts no further than the cap.
  */
-import { getDomain } from 'tldts';
+import { getDomain, getPublicSuffix } from 'tldts';
 import { TooMany } from '../domain/errors.ts';
 import { clientInvoice, heldAbove, insertClientInvoice, setHolds } from '../store/queries/clients.ts';
 import type { InvoiceRow } from '../store/queries/invoices.ts';
@@ -21,21 +21,25 @@ export function allowsOrigin(app: App, client: Client, origin: string): boolean 
   return client.origins.has(origin) || app.directory.business(client.businessId).network === 'sandbox';
 }
 
-/** Whether the client ID may name a URL's host: one of its list, or below one of its list. In the sandbox it may any. */
+/** The public suffix list with its private part: who has `me.github.io` has nothing to say about `you.github.io`. */
+const SUFFIXES = { allowPrivateDomains: true };
+
+/**
+ * Whether the client ID may name a URL's host: one of its list, or below one of its list, unless that one is a suffix
+ * under which others have their names. In the sandbox it may any.
+ */
 export function allowsHost(app: App, client: Client, url: string): boolean {
   if (app.directory.business(client.businessId).network === 'sandbox') return true;
   const host = new URL(url).hostname.replace(/\.$/, '');
-  // nothing lies below an address: 10.0.0.1 is no parent of 1.10.0.0.1, which is no host at all
-  return client.hosts.some((allowed) => host === allowed || host.endsWith(`.${allowed}`));
+  return client.hosts.some((allowed) => {
+    return host === allowed || (host.endsWith(`.${allowed}`) && getPublicSuffix(allowed, SUFFIXES) !== allowed);
+  });
 }
 
-/**
- * The hosts that follow from origins: each its registrable domain, by the public suffix list with its private part
- * (`me.github.io`, not `github.io`); one that has none (localhost, an address) itself.
- */
+/** The hosts that follow from origins: each its registrable domain, or itself where it has none (localhost, an address). */
 export function hostsOf(origins: readonly string[]): string[] {
   const hosts = origins.filter((text) => URL.canParse(text)).map((text) => new URL(text).hostname);
-  return [...new Set(hosts.map((host) => getDomain(host, { allowPrivateDomains: true }) ?? host))];
+  return [...new Set(hosts.map((host) => getDomain(host, SUFFIXES) ?? host))];
 }
 
 /** Notes which client ID made an invoice. */

@@ -305,6 +305,27 @@ describe('limits by address', () => {
   });
 });
 
+describe('the address that is limited', () => {
+  const twelve = (own: TestDaemon) =>
+    Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        pageOf(own, own.clientId)('POST', '/invoice', { amount: 10 }, { 'x-forwarded-for': `203.0.113.${n}` }),
+      ),
+    ).then((answers) => answers.filter(({ status }) => status === 429).length);
+
+  it.each([
+    ['is the connection’s, whatever it says of others', '', 2],
+    ['is a configured proxy’s word', 'trusted_proxies = ["127.0.0.1"]\n', 0],
+  ])('%s', async (_name, config, refused) => {
+    const own = await startTestDaemon(config);
+    try {
+      expect(await twelve(own)).toBe(refused);
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
 describe('the cap of a client ID', () => {
   it('counts only unpaid invoices that hold an address', async () => {
     const own = await startTestDaemon(`${NO_LIMITS}open_invoices_max = 3\n`);

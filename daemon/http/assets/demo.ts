@@ -27,15 +27,15 @@ function hashesOf(html: string, tag: 'script' | 'style'): string {
 const inAttribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 
 export function demoPage(app: App): RequestHandler {
+  let template: string | undefined;
   return (request, response, next) => {
     const clientId = sandboxClient(app);
     if (clientId === undefined) {
       notFound(request, response, next);
       return;
     }
-    const html = browserFile('static/shop.html')
-      .replace(ADDRESS, () => inAttribute(app.publicUrl))
-      .replace(CLIENT_ID, () => clientId);
+    template ??= browserFile('static/shop.html');
+    const html = template.replace(ADDRESS, () => inAttribute(app.publicUrl)).replace(CLIENT_ID, () => clientId);
     const { origin } = new URL(app.publicUrl);
     const policy = [
       "default-src 'none'",

@@ -51,6 +51,12 @@ describe('a URL is let through', () => {
     expect(allowsHost(on('sandbox'), client([]), url)).toBe(true);
   });
 
+  it.each(['github.io', 'co.uk', 'localhost'])('below %s only at itself: others have their names there', (suffix) => {
+    const own = client([suffix]);
+    expect(allowsHost(on('mainnet'), own, `https://${suffix}/`)).toBe(true);
+    expect(allowsHost(on('mainnet'), own, `https://you.${suffix}/`)).toBe(false);
+  });
+
   it('exactly when its host ends in a listed one, at a dot', () => {
     const label = fc.stringMatching(/^[a-z][a-z0-9]{0,5}$/);
     fc.assert(
@@ -59,7 +65,9 @@ describe('a URL is let through', () => {
         fc.array(label, { minLength: 1, maxLength: 4 }),
         (a, b) => {
           const ends = a.length >= b.length && a.slice(-b.length).join() === b.join();
-          expect(allowsHost(on('mainnet'), client([b.join('.')]), `https://${a.join('.')}/`)).toBe(ends);
+          expect(allowsHost(on('mainnet'), client([`${b.join('.')}.example`]), `https://${a.join('.')}.example/`)).toBe(
+            ends,
+          );
         },
       ),
     );
