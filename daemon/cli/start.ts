@@ -101,5 +101,7 @@ Make an invoice of 25 USD and open the invoice_url of the answer:
 
   ${curl}
 
+Or buy something in the example shop, as a payer would: ${url}/demo
+
 `;
 }

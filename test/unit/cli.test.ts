@@ -258,6 +258,7 @@ describe('start', () => {
     expect(first).toContain('http://127.0.0.1:8480/api/v1/openapi.json');
     expect(first).toContain('curl -X POST http://127.0.0.1:8480/api/v1/merchant/invoice -H "MB-API-KEY: ch_test_K"');
     expect(first).not.toMatch(/^\{/m);
+    expect(first).toContain(`${daemon.url}/demo`);
     expect(readyText({ ...daemon, firstKeys: null })).not.toContain('ch_');
   });
 });
