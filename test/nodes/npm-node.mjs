@@ -205,6 +205,17 @@ const commands = {
     evict(txid);
     return enter(conflict);
   },
+  spend: async (secret, txid, vout) => {
+    const ring = KeyRing.fromSecret(secret, network);
+    if (!CASH) ring.witness = true;
+    const hash = insideHash(txid);
+    const coin = mempool.getCoin(hash, vout) ?? (await chain.getCoin(hash, vout));
+    const mtx = new MTX();
+    mtx.addCoin(coin);
+    mtx.addOutput(Address.fromString(newAddress(), network), coin.value - FEE_UNITS);
+    if (mtx.sign(ring) !== 1) throw new Error('the key does not fit the coin');
+    return enter(mtx.toTX());
+  },
   submit: async (raw) => enter(TX.fromRaw(Buffer.from(raw, 'hex'))),
   evictAll: () => mempool.reset(),
   reorg,

@@ -133,6 +133,11 @@ export class NpmNode {
     return this.pay([{ address, units }]);
   }
 
+  /** Spends a coin by its key (in wallet import format) to nobody, less a fee; returns the transaction's id. */
+  spend(secret: string, txid: string, vout: number): Promise<string> {
+    return this.#tell('spend', secret, txid, vout);
+  }
+
   /** The ids of what is in the mempool. */
   mempool(): Promise<string[]> {
     return this.rpc<string[]>('getrawmempool');

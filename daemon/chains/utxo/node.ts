@@ -34,7 +34,7 @@ const chainInfo = z.object({
   bestblockhash: hash,
   initialblockdownload: z.boolean().default(false),
   pruned: z.boolean().default(false),
-  pruneheight: height.optional(),
+  pruneheight: height.nullish(),
 });
 
 const mempoolInfo = z.object({
