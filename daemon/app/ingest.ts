@@ -23,6 +23,7 @@ import {
 } from '../store/queries/credits.ts';
 import { chainState, saveChainState } from '../store/queries/effects.ts';
 import { paymentOf, paymentsToCheck } from '../store/queries/invoices.ts';
+import { keepPrevious } from '../store/queries/previous.ts';
 import type { Reader, Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 import type { ChainRuntime } from './chains.ts';
@@ -140,6 +141,7 @@ function seeCredit(
   lastSyncAt: number,
 ): void {
   const block = credit.block && { ...credit.block, time: credit.blockTime ?? null };
+  if (credit.base) tx.run(keepPrevious, { txid: credit.txid, chain_key: chain.key, base: credit.base });
   const row = credits.find(credit.id);
   if (row) {
     row.gone = 0;

@@ -43,6 +43,11 @@ export type Credit = {
   blockTime?: number;
   /** The outpoints that its transaction spends, for recognising a replacement; at most INPUTS_KEPT_MAX. */
   inputs: string[];
+  /**
+   * Its transaction without witnesses, only with a block: kept for the day when the credit is spent, which a source may
+   * not remember it for.
+   */
+  base?: Uint8Array;
   /** True unless the source proved that no unconfirmed ancestor, nor itself, signals or allows replacement. */
   replaceable?: boolean;
   /** Confirmations before it may be spent: 100 for a coinbase, 6 for a peg-out. */

@@ -82,6 +82,11 @@ export type WithdrawalTables = {
     problem: string | null;
   };
   spend_input: { outpoint: string; chain_key: string; version_id: number };
+  /**
+   * Transactions that paid us, without witnesses (`base`): a signer wants them whole, and a pruned node has none of the
+   * old ones.
+   */
+  previous_tx: { txid: string; chain_key: string; base: Uint8Array };
   spend_payout: { version_id: number; withdrawal_id: number; units: string };
   /** Limits are 1e-8 US dollars, null without. */
   policy: {

@@ -19,7 +19,7 @@ import { type Fixture, makeFixture, restore, Service } from './fixture.ts';
  */
 const FROZEN: readonly [name: string, statements: readonly string[], sha256: string][] = [
   ['0001-first', FIRST, 'eb6950bedd53b7fbc04a2b76859e349047a515be305b312185bbfd800a1e6bba'],
-  ['0002-withdrawals', WITHDRAWALS, 'accc64de6e5974f582714e4cd2d9e67192eb67874e6bd353b809391033178ff3'],
+  ['0002-withdrawals', WITHDRAWALS, 'd3a2450f9acedc304c38f10b3bc93af2027ced769064af9552981cdf66bf307b'],
   ['0003-branding', BRANDING, 'd2cb0fe7495b41e2ff8e2763b204be37a72df71e6b6a3e2625deb6ed34a84183'],
   ['0004-appliance', APPLIANCE, '6ac7e4b1555c63a58baa6e9172c61bf80bbe370041455bb19f85dce5d7b760ae'],
   ['0005-clients', CLIENTS, 'c06b63fad770e391e579370786153ad1fbc9ea154661461d80f9cfdb278995e0'],

@@ -10,6 +10,7 @@ import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
 import { insertAlert } from '../../store/queries/effects.ts';
+import { previousTx } from '../../store/queries/previous.ts';
 import {
   payoutsOf,
   type SpendRow,
@@ -133,7 +134,7 @@ export function paidBy(reader: Reader, version: Pick<VersionRow, 'id'>): Withdra
     .map(({ withdrawal_id }) => withdrawalOf(reader, withdrawal_id));
 }
 
-/** The transactions that a plan's coins come from: our own from their stored bytes, others from the source. */
+/** The transactions that a plan's coins come from: from their stored bytes, or else from the source. */
 async function previousOf(app: App, { chain }: Place, plan: SpendPlan): Promise<Record<string, string>> {
   const spending = spendingOf(chain);
   const { chain: id } = chain.adapter;
@@ -142,7 +143,8 @@ async function previousOf(app: App, { chain }: Place, plan: SpendPlan): Promise<
     const txid = outpoint.slice(0, outpoint.indexOf(':'));
     if (previous[txid] !== undefined) continue;
     const own = app.store.get(versionByTxid, { txid, chain_key: chain.key })?.raw;
-    const base = own && isUtxo(id) ? withoutWitnesses(own, txid, id) : null;
+    const kept = app.store.get(previousTx, { txid, chain_key: chain.key })?.base;
+    const base = own && isUtxo(id) ? withoutWitnesses(own, txid, id) : kept ? Buffer.from(kept).toString('hex') : null;
     const block = coinAt(app.store, chain, outpoint)?.block_hash ?? null;
     previous[txid] = base ?? (await spending.transaction(txid, block, AbortSignal.timeout(PREVIOUS_TIMEOUT_MS)));
   }

@@ -57,6 +57,7 @@ export async function findInTransaction(
       if (wait) await wait;
     }
   }
+  let base: Uint8Array | undefined;
   for (const [n, output] of transaction.outputs.entries()) {
     const targetId = watch.targetOf(output.script);
     // An output of nothing is no money.
@@ -70,7 +71,11 @@ export async function findInTransaction(
         block,
         inputs: transaction.coinbase ? [] : transaction.inputs.slice(0, INPUTS_KEPT_MAX).map(outpointOf),
       };
-      if (place) credit.blockTime = place.blockTime;
+      if (place) {
+        credit.blockTime = place.blockTime;
+        base ??= transaction.base();
+        credit.base = base;
+      }
       if (transaction.coinbase) credit.maturity = COINBASE_MATURITY;
       else if (transaction.hogEx) credit.maturity = PEG_OUT_MATURITY;
       if (output.token) credit.locked = true;

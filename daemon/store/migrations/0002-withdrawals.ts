@@ -42,6 +42,9 @@ export const WITHDRAWALS: readonly string[] = [
     label TEXT NOT NULL, face TEXT NOT NULL, created_at INTEGER NOT NULL,
     UNIQUE (business_id, chain, address)) STRICT`,
   `CREATE INDEX address_book_face ON address_book (business_id, face)`,
+  `CREATE TABLE previous_tx (
+    txid TEXT NOT NULL, chain_key TEXT NOT NULL, base BLOB NOT NULL,
+    PRIMARY KEY (txid, chain_key)) STRICT, WITHOUT ROWID`,
   `ALTER TABLE account ADD COLUMN next_change INTEGER NOT NULL DEFAULT 0`,
   `ALTER TABLE credit ADD COLUMN own_change INTEGER NOT NULL DEFAULT 0`,
   `CREATE INDEX credit_coin ON credit (account_id, asset, id) WHERE spent_txid IS NULL AND gone = 0`,

@@ -11,6 +11,7 @@ import * as effects from '../../../daemon/store/queries/effects.ts';
 import * as invoices from '../../../daemon/store/queries/invoices.ts';
 import * as operator from '../../../daemon/store/queries/operator.ts';
 import * as policies from '../../../daemon/store/queries/policies.ts';
+import * as previous from '../../../daemon/store/queries/previous.ts';
 import * as watch from '../../../daemon/store/queries/watch.ts';
 import * as withdrawals from '../../../daemon/store/queries/withdrawals.ts';
 import { READ, WRITE } from '../../../daemon/store/sandbox-statements.ts';
@@ -25,6 +26,7 @@ const ALL: [string, { readonly sql: string }][] = [
   invoices,
   operator,
   policies,
+  previous,
   watch,
   withdrawals,
   READ,
