@@ -9,6 +9,7 @@ import type { ScriptList } from '../../adapter.ts';
 import type { UtxoChain } from '../params.ts';
 import type { Found } from '../scan.ts';
 import { Agreement } from './agreement.ts';
+import { Auditor } from './auditor.ts';
 import type { Timeouts } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ConnectionLost, ServerRefusal } from './faults.ts';
@@ -49,8 +50,11 @@ const SUBSCRIBED_AT_ONCE = 256;
 /** The list is taken over anew this often even if nothing seems to have changed. */
 const REFRESH_MS = 60_000;
 const STAMP_MS = 500;
+/** So many servers are asked for a history before it is left out. */
+const REFUSALS_MAX = 2;
 
-export type View = { complete: boolean; found: Found };
+/** `unsettled`: a server must make up its mind first; looking again at once would tell nothing new. */
+export type View = { complete: boolean; unsettled: boolean; found: Found };
 
 export class LightClient {
   readonly set: ServerSet;
@@ -63,7 +67,10 @@ export class LightClient {
   readonly #ledger: Ledger;
   /** Scripts with a block above the tip that was reported: looked at again once the tip moves. */
   readonly #early = new Set<Script>();
+  readonly #auditor: Auditor;
   readonly #timer: NodeJS.Timeout;
+  /** Which servers refused the history of a script. */
+  readonly #refusals = new WeakMap<Script, Set<string>>();
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #lastTip: string | null = null;
 
@@ -104,6 +111,7 @@ export class LightClient {
       ...{ set: this.set, headers, wake: options.wake },
       isNeeded: ({ outputs }) => outputs.length > 0 && options.needsAgreement(outputs),
     });
+    this.#auditor = new Auditor({ set: this.set, scripts, follower, reader: this.reader });
     this.set.start();
     // What is listed may grow without any server having news.
     this.#timer = setInterval(() => {
@@ -115,6 +123,7 @@ export class LightClient {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.agreement.close();
+    this.#auditor.close();
     this.set.close();
     await this.headers.close();
   }
@@ -156,7 +165,8 @@ export class LightClient {
       height <= tip.height && (height < this.headers.lowest || this.headers.hashAt(height) === hash);
     for (const held of this.#ledger.all()) this.#ledger.tell(held, isOnChain, found);
     const unchanged = server.tip?.hash === tip.hash && this.set.primary === server && this.follower.isOnChain(tip);
-    return { complete: subscribed && read && unchanged && !this.scripts.overflown, found };
+    const complete = subscribed && read === 'whole' && unchanged && !this.scripts.overflown;
+    return { complete, unsettled: read === 'open', found };
   }
 
   /** Brings every script that is watched to where the server has it, as far as one step goes. True when all are. */
@@ -183,8 +193,8 @@ export class LightClient {
     return missing.length < SUBSCRIBED_PER_STEP_MAX;
   }
 
-  /** Takes the histories in that may have changed, as far as one step goes. True when nothing is left. */
-  async #read(server: Server, tip: Tip): Promise<boolean> {
+  /** Takes the histories in that may have changed, as far as one step goes; `more` is left for the next. */
+  async #read(server: Server, tip: Tip): Promise<'whole' | 'open' | 'more'> {
     const dirty: Script[] = [];
     for (const script of this.scripts.dirty) {
       if (dirty.length >= READ_PER_STEP_MAX) break;
@@ -197,11 +207,27 @@ export class LightClient {
         if (script.top > tip.height) this.#early.add(script);
       } catch (error) {
         if (!(error instanceof ServerRefusal)) throw error;
-        this.#options.warn(`${server.name} refuses the history of a script: ${error.message}`);
-        open++;
+        this.#refused(server, script, error.message);
       }
     });
-    return open === 0 && this.scripts.dirty.size === 0;
+    if (open > 0) return 'open';
+    return this.scripts.dirty.size === 0 ? 'whole' : 'more';
+  }
+
+  /**
+   * A server refuses a history: another one may have it. One that several refuse is larger than any server gives; it is
+   * left out, so that nobody can stop a shop by paying one of its addresses ten thousand times.
+   */
+  #refused(server: Server, script: Script, reason: string): void {
+    const by = this.#refusals.get(script) ?? new Set();
+    this.#refusals.set(script, by.add(server.name));
+    if (by.size < Math.min(REFUSALS_MAX, this.set.servers.length)) {
+      server.disconnect(`it refuses the history of an address: ${reason}`);
+      throw new ConnectionLost(reason);
+    }
+    this.#options.alert(server.name, `several servers refuse the history of address ${script.id}: ${reason}`);
+    script.status = server.statuses.get(script.hash);
+    this.scripts.dirty.delete(script);
   }
 
   async #refresh(server: Server): Promise<void> {

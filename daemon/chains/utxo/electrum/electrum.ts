@@ -219,8 +219,8 @@ export class ElectrumAdapter implements ChainAdapter {
       ...{ credits: [], spends: [] },
     };
     if (!atTip) return update;
-    const { complete, found } = await client.view(server, tip, orphaned);
-    if (!complete && found.credits.length === 0) await sleep(UNSETTLED_MS, signal);
+    const { complete, unsettled, found } = await client.view(server, tip, orphaned);
+    if (unsettled) await sleep(UNSETTLED_MS, signal);
     return { ...update, ...found, mempool: complete ? 'complete' : 'unknown' };
   }
 

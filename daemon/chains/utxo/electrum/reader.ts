@@ -13,7 +13,7 @@ import type { HistoryEntry } from './answers.ts';
 import { ServerRefusal } from './faults.ts';
 import type { Follower } from './follow.ts';
 import { printed, sha256d } from './header.ts';
-import type { Headers } from './header-types.ts';
+import type { Header, Headers } from './header-types.ts';
 import { inParallel } from './in-parallel.ts';
 import { type Held, type Ledger, TRANSACTIONS_MAX } from './ledger.ts';
 import { BadProof, DepthNeeded, type MerkleClaim, treeDepth, verifyMerkle } from './merkle.ts';
@@ -75,7 +75,8 @@ export class HistoryReader {
     const held: string[] = [];
     await inParallel(open, FETCHED_AT_ONCE, async (entry) => {
       const one = await this.#hold(server, entry, tip);
-      if (one === 'failed') failed.push(entry);
+      // A block above the server's own tip: it is about to tell of it, or it lies.
+      if (one === 'failed' || entry.height > (server.tip?.height ?? 0)) failed.push(entry);
       if (typeof one === 'string') return;
       one.mentions.add(script.hash);
       held.push(one.txid);
@@ -124,7 +125,10 @@ export class HistoryReader {
     // What is in a block above the tip that is being reported counts as unconfirmed until that is the tip.
     const claimed = height > 0 && height <= tip.height ? height : 0;
     if (claimed === 0) held.place = null;
-    else if (!(await this.#place(server, held, claimed))) return 'failed';
+    else if (!(await this.#place(server, held, claimed))) {
+      if (held.mentions.size === 0) this.#ledger.drop(held);
+      return 'failed';
+    }
     return held;
   }
 
@@ -155,26 +159,32 @@ export class HistoryReader {
     const at = held.place?.block;
     if (at && at.height === height && this.#headers.hashAt(height) === at.hash) return true;
     held.place = null;
+    const header = await this.#proved(server, held.txid, height, held.raw);
+    if (header) held.place = { block: { height, hash: header.hash }, blockTime: header.timeSeconds * 1000 };
+    return header !== null;
+  }
+
+  /** Whether a server can prove that a transaction is in the block at a height. Throws as `take` does. */
+  async proves(server: Server, { txid, height }: HistoryEntry): Promise<boolean> {
+    return (await this.#proved(server, txid, height, null)) !== null;
+  }
+
+  /** The header of the block that a server proved a transaction to be in; null when that cannot be done now. */
+  async #proved(server: Server, txid: string, height: number, known: Buffer | null): Promise<Header | null> {
     if (height < this.#headers.lowest) await this.#follower.reachDown(server, height);
     const header = this.#headers.at(height);
-    if (!header) return false;
+    if (!header) return null;
     try {
-      const [proof, raw] = await Promise.all([
-        server.merkle(held.txid, height),
-        held.raw ?? server.transaction(held.txid),
-      ]);
-      const claim = { ...proof, chain: this.#chain, raw, txid: held.txid, merkleRoot: header.merkleRoot };
+      const [proof, raw] = await Promise.all([server.merkle(txid, height), known ?? server.transaction(txid)]);
+      const claim = { ...proof, chain: this.#chain, raw, txid, merkleRoot: header.merkleRoot };
       const fault = await this.#faultOf(server, claim, height);
-      if (fault === null) {
-        held.place = { block: { height, hash: header.hash }, blockTime: header.timeSeconds * 1000 };
-        return true;
-      }
+      if (fault === null) return header;
       // The server may be on another branch by now: then its header differs, and the proof may be right there.
       const theirs = printed(sha256d(await server.header(height)));
-      if (theirs !== header.hash || this.#headers.hashAt(height) !== header.hash) return false;
-      throw server.caught(`it does not prove that transaction ${held.txid} is in block ${height}: ${fault}`);
+      if (theirs !== header.hash || this.#headers.hashAt(height) !== header.hash) return null;
+      throw server.caught(`it does not prove that transaction ${txid} is in block ${height}: ${fault}`);
     } catch (error) {
-      if (error instanceof ServerRefusal) return false;
+      if (error instanceof ServerRefusal) return null;
       throw error;
     }
   }
