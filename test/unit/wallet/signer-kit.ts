@@ -9,7 +9,7 @@ import { childPublicKey } from '../../../daemon/chains/hd.ts';
 import { scriptOf, targetOf } from '../../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../../daemon/chains/utxo/params.ts';
 import type { Network } from '../../../daemon/domain/assets.ts';
-import type { Branch } from '../../../daemon/domain/chain.ts';
+import type { AccountKey, Branch } from '../../../daemon/domain/chain.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import type { Coin, UtxoPlan } from '../../../daemon/domain/spend.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
@@ -35,9 +35,17 @@ export async function walletFolder(): Promise<{ folder: string; remove(): Promis
 
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
+const accounts = new Map<string, AccountKey>();
+function accountOf(chain: UtxoChain, network: Network, accountNo: number): AccountKey {
+  const name = `${chain} ${network} ${accountNo}`;
+  const known = accounts.get(name) ?? accountKey(SEED, chain, network, accountNo);
+  accounts.set(name, known);
+  return known;
+}
+
 /** Our address, by the daemon's own derivation from public keys: the signer's is another. */
 export function own(chain: UtxoChain, branch: Branch, index: number, network: Network = 'regtest', accountNo = 0) {
-  return targetOf(childPublicKey(accountKey(SEED, chain, network, accountNo), branch, index), chain, network);
+  return targetOf(childPublicKey(accountOf(chain, network, accountNo), branch, index), chain, network);
 }
 
 let count = 0;
@@ -63,12 +71,6 @@ export function approve(intent: Intent, until = FAR): Approval {
   return { by: 'operator', until, mac: intentMac(KEY, intent, until) };
 }
 export const grantOf = (grant: PolicyGrant): [PolicyGrant, string] => [grant, grantMac(KEY, grant)];
-
-export type Spoil = {
-  plan?: Partial<UtxoPlan>;
-  intents?: Partial<Intent>[];
-  order?: Partial<SignOrder>;
-};
 
 /** A payment to each address: three coins of 0.5 in, change to index 3, a fee of 2,000 of at most 5,000. */
 export function payment(

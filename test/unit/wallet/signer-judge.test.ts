@@ -1,0 +1,651 @@
+/** What the signer refuses: every way in which a plan may differ from what was approved, and from what was signed before. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scriptOf } from '../../../daemon/chains/utxo/address.ts';
+import type { PlannedOutput, UtxoPlan } from '../../../daemon/domain/spend.ts';
+import { ADDRESS_SELF, type Intent, type SignOrder, UNITS_ALL } from '../../../daemon/wallet/signer/port.ts';
+import { Session } from '../../../daemon/wallet/signer/session.ts';
+import { CHAINS_UTXO, DESTINATIONS } from '../chains/spend-kit.ts';
+import { approve, codeOf, coin, FAR, grantOf, own, PASSPHRASE, payment, walletFolder } from './signer-kit.ts';
+
+type Order = SignOrder & { plan: UtxoPlan };
+
+let wallet: Awaited<ReturnType<typeof walletFolder>>;
+let session: Session;
+let now = Date.UTC(2030, 0);
+beforeAll(async () => {
+  wallet = await walletFolder();
+  session = await Session.open(wallet.folder, PASSPHRASE, () => now);
+});
+afterAll(async () => {
+  await session.close();
+  await wallet.remove();
+});
+
+let uuids = 0;
+const fresh = (): string => `w-${uuids++}`;
+const change = (order: Order): Extract<PlannedOutput, { kind: 'change' }> => {
+  const found = order.plan.outputs.find((output) => output.kind === 'change');
+  if (found?.kind !== 'change') throw new Error('no change');
+  return found;
+};
+/** Changes what is asked for, and has it approved anew. */
+const approveAs = (order: Order, fields: Partial<Intent>, at = 0): void => {
+  const one = order.withdrawals[at]!;
+  one.intent = { ...one.intent, ...fields };
+  one.approval = approve(one.intent);
+};
+const foreign = { address: DESTINATIONS.LTC[1]!, script: scriptOf(DESTINATIONS.LTC[1]!, 'LTC', 'regtest')! };
+
+describe.each(CHAINS_UTXO)('on %s', (chain) => {
+  it('signs what was approved, also for several at once', async () => {
+    expect((await session.sign(payment(chain, [fresh()]))).txid).toMatch(/^[0-9a-f]{64}$/);
+    expect((await session.sign(payment(chain, [fresh(), fresh(), fresh()], 20_000_000n))).fee).toBe(2_000n);
+  });
+});
+
+/** Each spoils a right order of two payments in one way. */
+const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
+  // the recipients
+  ['signer.differs', 'another recipient', ({ plan }) => Object.assign(plan.outputs[0]!, foreign)],
+  [
+    'signer.differs',
+    "another recipient under the right one's name",
+    ({ plan }) => Object.assign(plan.outputs[0]!, { script: foreign.script }),
+  ],
+  ['signer.differs', 'less for a recipient', ({ plan }) => move(plan, 0, 1, 1n)],
+  ['signer.differs', 'more for a recipient, out of the change', ({ plan }) => move(plan, 2, 0, 1n)],
+  [
+    'signer.differs',
+    "the recipients' amounts exchanged",
+    (order) => {
+      move(order.plan, 2, 0, 5n);
+      approveAs(order, { units: '20000005' }, 1);
+    },
+  ],
+  [
+    'signer.differs',
+    'one recipient paid twice',
+    ({ plan }) => Object.assign(plan.outputs[1]!, { ...plan.outputs[0]! }),
+  ],
+  [
+    'signer.differs',
+    'nothing for one of them',
+    ({ plan }) => {
+      move(plan, 1, 2, plan.outputs[1]!.units);
+      plan.outputs.splice(1, 1);
+    },
+  ],
+  [
+    'signer.differs',
+    'one more recipient',
+    ({ plan }) => {
+      move(plan, 2, 0, 50_000n);
+      plan.outputs[0]!.units -= 50_000n;
+      plan.outputs.push({ kind: 'payout', ...foreign, units: 50_000n });
+    },
+  ],
+  [
+    'signer.differs',
+    'a payment that nobody asked for',
+    (order) => {
+      order.withdrawals.pop();
+    },
+  ],
+  [
+    'signer.differs',
+    'nobody asking',
+    (order) => {
+      order.withdrawals = [];
+    },
+  ],
+  [
+    'signer.differs',
+    'the same withdrawal twice',
+    (order) => {
+      order.withdrawals[1] = order.withdrawals[0]!;
+    },
+  ],
+  // the change
+  ['signer.differs', 'change to somebody else', (order) => Object.assign(change(order), foreign)],
+  [
+    'signer.differs',
+    'change under our own name to somebody else',
+    (order) => Object.assign(change(order), { script: foreign.script }),
+  ],
+  ['signer.differs', 'change to another index than it says', (order) => Object.assign(change(order), { index: 4 })],
+  ['signer.differs', 'change to an address for payers', (order) => Object.assign(change(order), own('LTC', 0, 3))],
+  [
+    'signer.differs',
+    'change to another account',
+    (order) => Object.assign(change(order), own('LTC', 1, 3, 'regtest', 1)),
+  ],
+  ['signer.differs', 'change to another network', (order) => Object.assign(change(order), own('LTC', 1, 3, 'testnet'))],
+  [
+    'signer.differs',
+    'change where nobody finds it',
+    (order) => Object.assign(change(order), own('LTC', 1, 2_000_000_000), { index: 2_000_000_000 }),
+  ],
+  [
+    'signer.differs',
+    'change in two parts',
+    ({ plan }) => {
+      plan.outputs.push({ kind: 'change', ...own('LTC', 1, 4), index: 4, units: 50_000n });
+      plan.outputs[2]!.units -= 50_000n;
+    },
+  ],
+  [
+    'signer.differs',
+    'change so small that it is dust',
+    ({ plan }) => {
+      plan.outputs.push({ kind: 'change', ...own('LTC', 1, 4), index: 4, units: 2_939n });
+      plan.outputs[2]!.units -= 2_939n;
+    },
+  ],
+  // what is spent
+  [
+    'signer.input',
+    'an input named twice',
+    ({ plan }) => {
+      plan.inputs[1] = plan.inputs[0]!;
+    },
+  ],
+  [
+    'signer.input',
+    'a coin said to be worth less: the rest would be fee',
+    ({ plan }) => {
+      plan.inputs[1]!.units -= 1_000_000n;
+      plan.outputs[2]!.units -= 1_000_000n;
+    },
+  ],
+  [
+    'signer.input',
+    'a coin said to be worth more',
+    ({ plan }) => {
+      plan.inputs[1]!.units += 1n;
+      plan.fee += 1n;
+    },
+  ],
+  [
+    'signer.input',
+    'a coin of another index',
+    ({ plan }) => {
+      plan.inputs[1]!.index += 1;
+    },
+  ],
+  [
+    'signer.input',
+    'a coin of the other branch',
+    ({ plan }) => {
+      plan.inputs[0]!.branch = 1;
+    },
+  ],
+  [
+    'signer.input',
+    'a coin with another script',
+    ({ plan }) => {
+      plan.inputs[0]!.script = foreign.script;
+    },
+  ],
+  [
+    'signer.input',
+    "somebody else's coin",
+    (order) => swapCoin(order, coin('LTC', 50_000_000n, { script: foreign.script })),
+  ],
+  [
+    'signer.input',
+    'a coin of another account',
+    (order) => swapCoin(order, coin('LTC', 50_000_000n, { script: own('LTC', 0, 0, 'regtest', 1).script })),
+  ],
+  [
+    'signer.input',
+    'no previous transaction',
+    (order) => {
+      delete order.previous[order.plan.inputs[1]!.outpoint.slice(0, 64)];
+    },
+  ],
+  [
+    'signer.input',
+    'another previous transaction',
+    (order) => {
+      order.previous[order.plan.inputs[1]!.outpoint.slice(0, 64)] = Object.values(order.previous)[0]!;
+    },
+  ],
+  [
+    'signer.input',
+    'an output that the previous transaction has not',
+    ({ plan }) => {
+      plan.inputs[2]!.outpoint = `${plan.inputs[2]!.outpoint.slice(0, 64)}:9`;
+    },
+  ],
+  [
+    'signer.input',
+    'no previous transaction by a special name',
+    (order) => {
+      order.previous = JSON.parse('{"__proto__": {}}');
+    },
+  ],
+  // the sums
+  [
+    'signer.differs',
+    'another fee than inputs less outputs',
+    ({ plan }) => {
+      plan.fee -= 1n;
+    },
+  ],
+  [
+    'signer.differs',
+    'more going out than in',
+    ({ plan }) => {
+      plan.outputs[2]!.units += 3_000n;
+      plan.fee = -1_000n;
+    },
+  ],
+  [
+    'signer.fee',
+    'a fee above what was approved',
+    ({ plan }) => {
+      plan.outputs[2]!.units -= 8_001n;
+      plan.fee += 8_001n;
+    },
+  ],
+  [
+    'signer.fee',
+    'a fee above any sense, although approved',
+    (order) => {
+      order.plan.outputs[2]!.units = 5_000n;
+      order.plan.fee = 109_995_000n;
+      move(order.plan, 0, 0, 0n);
+      huge(order);
+    },
+  ],
+  // the frame
+  [
+    'signer.differs',
+    'a version that nobody relays',
+    ({ plan }) => {
+      plan.version = 3;
+    },
+  ],
+  [
+    'signer.differs',
+    'a lock time that is an instant',
+    ({ plan }) => {
+      plan.lockTime = 1_800_000_000;
+    },
+  ],
+  [
+    'signer.differs',
+    'a relative lock time',
+    ({ plan }) => {
+      plan.inputs[0]!.sequence = 65_535;
+    },
+  ],
+  [
+    'signer.unsupported',
+    'no input',
+    ({ plan }) => {
+      plan.inputs = [];
+    },
+  ],
+  [
+    'signer.unsupported',
+    'a chain whose transactions are made elsewhere',
+    ({ plan }) => {
+      plan.chain = 'ETH';
+    },
+  ],
+  // whose it is
+  ['signer.differs', 'an approval for another chain', (order) => approveAs(order, { chain: 'BTC', asset: 'BTC' })],
+  ['signer.differs', 'an approval for another asset', (order) => approveAs(order, { asset: 'USDT_ERC20' })],
+  ['signer.differs', 'an approval for another network', (order) => approveAs(order, { network: 'mainnet' })],
+  ['signer.differs', 'an approval for another account', (order) => approveAs(order, { accountNo: 1 })],
+  [
+    'signer.differs',
+    'the same plan on another network',
+    (order) => {
+      order.plan.network = 'testnet';
+      for (const at of [0, 1]) approveAs(order, { network: 'testnet' }, at);
+    },
+  ],
+  [
+    'signer.input',
+    'the same plan on mainnet',
+    (order) => {
+      order.plan.network = 'mainnet';
+      for (const at of [0, 1]) approveAs(order, { network: 'mainnet' }, at);
+    },
+  ],
+  [
+    'signer.input',
+    'the same plan of another account',
+    (order) => {
+      order.plan.accountNo = 1;
+      for (const at of [0, 1]) approveAs(order, { accountNo: 1 }, at);
+    },
+  ],
+  // the approvals
+  [
+    'signer.approval',
+    'an approval of another withdrawal',
+    ({ withdrawals }) => {
+      withdrawals[0]!.approval = withdrawals[1]!.approval;
+    },
+  ],
+  [
+    'signer.approval',
+    'a fee raised after the approval',
+    ({ withdrawals }) => {
+      withdrawals[0]!.intent.feeMax = '9999';
+    },
+  ],
+  [
+    'signer.approval',
+    'another name than was approved',
+    ({ withdrawals }) => {
+      withdrawals[0]!.intent.uuid = fresh();
+    },
+  ],
+  [
+    'signer.approval',
+    'an approval whose end was moved',
+    ({ withdrawals }) => {
+      withdrawals[0]!.approval = { ...approve(withdrawals[0]!.intent), until: FAR + 1 } as never;
+    },
+  ],
+  [
+    'signer.approval',
+    'an approval that has ended',
+    ({ withdrawals }) => {
+      withdrawals[0]!.approval = approve(withdrawals[0]!.intent, now);
+    },
+  ],
+  [
+    'signer.approval',
+    'no MAC at all',
+    ({ withdrawals }) => {
+      withdrawals[0]!.approval = { by: 'operator', until: FAR, mac: '' };
+    },
+  ],
+  [
+    'signer.limit',
+    'a policy without a grant',
+    ({ withdrawals }) => {
+      withdrawals[0]!.approval = { by: 'policy' };
+    },
+  ],
+  // the anchor
+  [
+    'signer.anchor',
+    'an anchor that is not spent',
+    ({ withdrawals }) => {
+      withdrawals[0]!.anchor = coin('LTC', 1n).coin.outpoint;
+    },
+  ],
+  // cancelling
+  [
+    'signer.differs',
+    'cancelling what was never signed',
+    (order) => {
+      order.purpose = 'cancel';
+      order.plan.outputs = [{ ...change(order), units: 149_998_000n }];
+    },
+  ],
+];
+
+function move(plan: UtxoPlan, from: number, to: number, units: bigint): void {
+  plan.outputs[from]!.units -= units;
+  plan.outputs[to]!.units += units;
+}
+function swapCoin(order: Order, { coin: other, txid, raw }: ReturnType<typeof coin>): void {
+  order.plan.inputs[1] = other;
+  order.previous[txid] = raw;
+}
+/** A coin of 12 LTC, nearly all of which would be fee. */
+function huge(order: Order): void {
+  const big = coin('LTC', 1_200_000_000n);
+  swapCoin(order, big);
+  order.plan.fee += 1_150_000_000n;
+  for (const at of [0, 1]) approveAs(order, { feeMax: '9999999999' }, at);
+}
+
+describe('refused', () => {
+  it.each(REFUSED)('with %s: %s', async (code, _, spoil) => {
+    const order = payment('LTC', [fresh(), fresh()], 20_000_000n);
+    spoil(order);
+    expect(await codeOf(session.sign(order))).toBe(code);
+  });
+
+  it('and the same orders are signed unspoilt', async () => {
+    await session.sign(payment('LTC', [fresh(), fresh()], 20_000_000n));
+  });
+});
+
+describe('a withdrawal that was signed before', () => {
+  /** The same payment, from other coins beside the anchor, at another fee. */
+  const again = (first: Order, feeUnits: bigint): Order => {
+    const next = payment('LTC', [first.withdrawals[0]!.intent.uuid]);
+    const anchor = first.plan.inputs[0]!;
+    next.plan.inputs[0] = anchor;
+    Object.assign(next.previous, first.previous);
+    next.plan.fee = feeUnits;
+    change(next).units = 110_000_000n - feeUnits;
+    next.withdrawals = [{ ...first.withdrawals[0]!, anchor: anchor.outpoint }];
+    return next;
+  };
+
+  it('is signed again as it was, with the same bytes', async () => {
+    const order = payment('LTC', [fresh()]);
+    const first = await session.sign(order);
+    expect(await session.sign(order)).toEqual(first);
+  });
+
+  it('is signed at a higher fee with its anchor, up to what was approved, after the approval ended too', async () => {
+    const first = payment('LTC', [fresh()]);
+    const [one] = first.withdrawals;
+    one!.approval = approve(one!.intent, now + 1);
+    await session.sign(first);
+    now += 8 * 86_400_000;
+    const faster = await session.sign(again(first, 5_000n));
+    expect(faster.fee).toBe(5_000n);
+    expect(await codeOf(session.sign(again(first, 5_001n)))).toBe('signer.fee');
+  });
+
+  it('is signed above that with a new approval only', async () => {
+    const first = payment('LTC', [fresh()]);
+    await session.sign(first);
+    const dear = again(first, 9_000n);
+    dear.withdrawals[0]!.intent = { ...dear.withdrawals[0]!.intent, feeMax: '9000' };
+    expect(await codeOf(session.sign(dear))).toBe('signer.approval');
+    dear.withdrawals[0]!.approval = { by: 'policy' };
+    expect(await codeOf(session.sign(dear))).toBe('signer.approval');
+    dear.withdrawals[0]!.approval = approve(dear.withdrawals[0]!.intent);
+    expect((await session.sign(dear)).fee).toBe(9_000n);
+  });
+
+  it.each<[string, string, (next: Order, first: Order) => void]>([
+    [
+      'signer.anchor',
+      'without its anchor',
+      (next) =>
+        Object.assign(next, { ...payment('LTC', ['x']), withdrawals: [{ ...next.withdrawals[0]!, anchor: '' }] }),
+    ],
+    [
+      'signer.anchor',
+      'with another anchor',
+      (next) => {
+        next.withdrawals[0]!.anchor = next.plan.inputs[1]!.outpoint;
+      },
+    ],
+    [
+      'signer.differs',
+      'to somebody else, newly approved',
+      (next) => {
+        Object.assign(next.plan.outputs[0]!, foreign);
+        approveAs(next, { address: foreign.address });
+      },
+    ],
+    [
+      'signer.differs',
+      'with another amount, newly approved',
+      (next) => {
+        move(next.plan, 1, 0, 1n);
+        approveAs(next, { units: '40000001' });
+      },
+    ],
+  ])('is refused with %s %s', async (code, _, spoil) => {
+    const first = payment('LTC', [fresh()]);
+    await session.sign(first);
+    const next = again(first, 3_000n);
+    next.withdrawals = structuredClone(next.withdrawals);
+    spoil(next, first);
+    expect(await codeOf(session.sign(next))).toBe(code);
+  });
+
+  it('is cancelled with its anchor to ourselves, and to nobody else', async () => {
+    const first = payment('LTC', [fresh()]);
+    await session.sign(first);
+    const cancel = again(first, 4_000n);
+    cancel.purpose = 'cancel';
+    cancel.withdrawals[0]!.approval = { by: 'policy' };
+    expect(await codeOf(session.sign(cancel))).toBe('signer.differs');
+    cancel.plan.outputs = [{ ...change(cancel), units: 149_996_000n }];
+    expect((await session.sign(cancel)).fee).toBe(4_000n);
+    cancel.plan.outputs = [{ kind: 'change', ...foreign, index: 3, units: 149_996_000n }];
+    expect(await codeOf(session.sign(cancel))).toBe('signer.differs');
+  });
+});
+
+describe('sending everything', () => {
+  const everything = (uuid: string): Order => {
+    const order = payment('BTC', [uuid]);
+    order.plan.outputs = [{ ...order.plan.outputs[0]!, units: 149_998_000n }];
+    approveAs(order, { units: UNITS_ALL });
+    return order;
+  };
+
+  it('pays one recipient all but the fee', async () => {
+    await session.sign(everything(fresh()));
+  });
+
+  it.each<[string, (order: Order) => void]>([
+    [
+      'leaving change',
+      (order) => {
+        order.plan.outputs[0]!.units -= 50_000n;
+        order.plan.outputs.push({ kind: 'change', ...own('BTC', 1, 3), index: 3, units: 50_000n });
+      },
+    ],
+    [
+      'paying two',
+      (order) => {
+        order.plan.outputs[0]!.units -= 50_000n;
+        order.plan.outputs.push({ ...order.plan.outputs[0]!, units: 50_000n });
+      },
+    ],
+    [
+      'beside another withdrawal',
+      (order) => {
+        const other = payment('BTC', [fresh()]).withdrawals[0]!;
+        order.withdrawals.push({ ...other, anchor: order.plan.inputs[0]!.outpoint });
+      },
+    ],
+  ])('is refused %s', async (_, spoil) => {
+    const order = everything(fresh());
+    spoil(order);
+    expect(await codeOf(session.sign(order))).toBe('signer.differs');
+  });
+});
+
+describe('a transaction to ourselves', () => {
+  const toSelf = (uuid: string): Order => {
+    const order = payment('BTC', [uuid]);
+    order.plan.outputs = [{ kind: 'change', ...own('BTC', 1, 3), index: 3, units: 149_998_000n }];
+    approveAs(order, { address: ADDRESS_SELF, units: '0' });
+    return order;
+  };
+
+  it('is signed with the operator’s approval, and not with a policy’s', async () => {
+    await session.sign(toSelf(fresh()));
+    const order = toSelf(fresh());
+    order.withdrawals[0]!.approval = { by: 'policy' };
+    expect(await codeOf(session.sign(order))).toBe('signer.limit');
+  });
+
+  it('pays nobody else', async () => {
+    const order = toSelf(fresh());
+    order.plan.outputs = payment('BTC', ['x']).plan.outputs;
+    expect(await codeOf(session.sign(order))).toBe('signer.differs');
+  });
+});
+
+describe('what a policy may let go', () => {
+  const GRANT = {
+    ...{ network: 'regtest' as const, accountNo: 0, asset: 'BCH' as const },
+    ...{ perWithdrawal: '40000000', perDay: '100000000', addresses: null, issuedAt: now },
+  };
+  const byPolicy = (uuid = fresh(), units = 40_000_000n): Order => {
+    const order = payment('BCH', [uuid], units);
+    order.withdrawals[0]!.approval = { by: 'policy' };
+    return order;
+  };
+
+  it('is nothing before it is granted, and what was granted by the operator alone', async () => {
+    expect(await codeOf(session.sign(byPolicy()))).toBe('signer.limit');
+    const [grant, mac] = grantOf(GRANT);
+    expect(await codeOf(session.grant({ ...grant, perDay: '900000000' }, mac))).toBe('signer.approval');
+    expect(await codeOf(session.grant(grant, ''))).toBe('signer.approval');
+    await session.grant(grant, mac);
+    await session.grant(grant, mac);
+  });
+
+  it('is limited for each and for 24 hours, fees included, counted once however often it is signed', async () => {
+    expect(await codeOf(session.sign(byPolicy(fresh(), 40_000_001n)))).toBe('signer.limit');
+    const first = byPolicy();
+    await session.sign(first);
+    await session.sign(first);
+    await session.sign(byPolicy());
+    // two fees of 2,000 are gone too
+    expect(await codeOf(session.sign(byPolicy(fresh(), 19_994_001n)))).toBe('signer.limit');
+    await session.sign(byPolicy(fresh(), 19_994_000n));
+    expect(await codeOf(session.sign(byPolicy(fresh(), 10_000n)))).toBe('signer.limit');
+    now += 86_400_000 - 1;
+    expect(await codeOf(session.sign(byPolicy(fresh(), 10_000n)))).toBe('signer.limit');
+    now += 1;
+    await session.sign(byPolicy(fresh(), 10_000n));
+  });
+
+  it('counts a batch as a whole', async () => {
+    now += 2 * 86_400_000;
+    const batch = payment('BCH', [fresh(), fresh(), fresh()], 34_000_000n);
+    for (const one of batch.withdrawals) one.approval = { by: 'policy' };
+    expect(await codeOf(session.sign(batch))).toBe('signer.limit');
+    batch.withdrawals[2]!.approval = approve(batch.withdrawals[2]!.intent);
+    await session.sign(batch);
+  });
+
+  it('is told by the clock of the newest line when the clock was set back', async () => {
+    const before = now;
+    now -= 30 * 86_400_000;
+    expect(await codeOf(session.sign(byPolicy()))).toBe('signer.limit');
+    now = before + 2 * 86_400_000;
+  });
+
+  it('is only to the addresses, and of the account and network, that the grant names', async () => {
+    await session.grant(...grantOf({ ...GRANT, addresses: [DESTINATIONS.BCH[1]!], issuedAt: now }));
+    expect(await codeOf(session.sign(byPolicy()))).toBe('signer.limit');
+    await session.grant(...grantOf({ ...GRANT, addresses: [DESTINATIONS.BCH[0]!], issuedAt: now + 1 }));
+    await session.sign(byPolicy());
+    const elsewhere = payment('LTC', [fresh()]);
+    elsewhere.withdrawals[0]!.approval = { by: 'policy' };
+    expect(await codeOf(session.sign(elsewhere))).toBe('signer.limit');
+  });
+
+  it('ends when the operator says so, and an older word does not bring it back', async () => {
+    await session.grant(...grantOf({ ...GRANT, perWithdrawal: '0', perDay: '0', issuedAt: now + 2 }));
+    expect(await codeOf(session.sign(byPolicy()))).toBe('signer.limit');
+    expect(await codeOf(session.grant(...grantOf(GRANT)))).toBe('signer.approval');
+    expect(await codeOf(session.grant(...grantOf({ ...GRANT, issuedAt: now + 10 * 86_400_000 })))).toBe(
+      'signer.approval',
+    );
+  });
+});
