@@ -33,7 +33,7 @@ export const en = {
   withheld: 'No payment possible at the moment',
   progress: 'Progress',
   stepPay: 'Send',
-  stepFound: 'Confirm',
+  stepFound: 'Confirming',
   stepDone: 'Paid',
 
   sendExactly: 'Send exactly',
