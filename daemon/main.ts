@@ -15,6 +15,7 @@ import { addApiKey, addClient, KeyRing, SCOPES } from './app/keys.ts';
 import { Live } from './app/live.ts';
 import { derive } from './app/pool.ts';
 import { SandboxControls } from './app/sandbox.ts';
+import { WalletScan } from './app/scan.ts';
 import { watchList } from './app/watch.ts';
 import { retakeWebhook } from './app/webhooks.ts';
 import type { ChainAdapter, ScriptList } from './chains/adapter.ts';
@@ -205,11 +206,18 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   const backups = new Backups(app, dataDir, version());
   backups.start();
   cleanup.push(() => backups.stop());
+  let scan: WalletScan | null = null;
+  cleanup.push(() => scan?.stop());
   const operator = await serveOperator(app, {
     dataDir,
     version: version(),
     startedAt,
     makeBackup: (file) => backups.make(file),
+    scanWallet: async (wish) => {
+      await scan?.stop();
+      scan = new WalletScan(wish, (network, chain, list) => openSource(app, dataDir, network, chain, list));
+    },
+    scanned: () => scan?.state ?? null,
     deriveSandboxAccounts: parts.sandboxAccounts,
     sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),
   });

@@ -5,6 +5,7 @@ import { isTimeZone } from '../domain/calendar.ts';
 import { type AccountKey, type Checkpoint, chainKey } from '../domain/chain.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '../store/queries/businesses.ts';
+import { jumpAccount } from '../store/queries/restore.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 import { BUSINESSES_MAX, type Business } from './directory.ts';
@@ -23,6 +24,8 @@ export type NewBusiness = {
   birthday: number | null;
   /** Where to begin reading the past of each chain, for a wallet that has one (see `rescanPoints`); `[]`: still to be found. */
   past?: Partial<Record<ChainId, Checkpoint>>;
+  /** Addresses from the first on that are watched and never given out. */
+  skip?: number;
 };
 
 /** The number of the next account of a network: they are given without gaps, so that a restore finds them. */
@@ -96,7 +99,7 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
   });
   const chains = CHAINS.filter((chain) => wanted.accounts[chain]);
   for (const chain of chains) {
-    tx.run(insertAccount, {
+    const account = tx.run(insertAccount, {
       business_id: id,
       chain_key: chainKey(wanted.network, chain),
       key: JSON.stringify(wanted.accounts[chain]),
@@ -104,6 +107,8 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
       birthday: wanted.birthday ?? now,
       rescan: wanted.past?.[chain] ? JSON.stringify(wanted.past[chain]) : null,
     });
+    const skip = wanted.skip ?? 0;
+    if (skip > 0) tx.run(jumpAccount, { account_id: account.id, to_index: skip, to_change: skip });
   }
   for (const asset of possibleAssets(app, wanted.network, chains)) {
     tx.run(setBusinessAsset, { business_id: id, asset, enabled: 1 });

@@ -26,6 +26,16 @@ export function nextRescan(app: App, chain: ChainRuntime, except: ReadonlySet<nu
   return { account, stored: row.rescan, checkpoint: checkpoint.length > 0 ? checkpoint : null };
 }
 
+/** The accounts whose past is still being read, and how far each has come. */
+export function rescansUnderWay(app: App): { chain: string; height: number | null }[] {
+  return app.chains.all().flatMap(({ key }) =>
+    app.store.all(accountsToRescan, { chain_key: key }).map(({ rescan }) => ({
+      chain: key,
+      height: (JSON.parse(rescan ?? '[]') as Checkpoint).at(-1)?.height ?? null,
+    })),
+  );
+}
+
 /** Stores where an account's past begins. */
 export async function beginRescan(app: App, { account, stored }: Rescan, checkpoint: Checkpoint): Promise<void> {
   await app.store.write((tx) => tx.run(stepRescan, { id: account.id, from: stored, to: JSON.stringify(checkpoint) }));

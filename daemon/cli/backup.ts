@@ -11,6 +11,7 @@ import type { OpenedBackup } from '../wallet/backup-key.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { askHidden, canAsk, confirm } from './prompt.ts';
+import { restoreWordsCommand } from './restore-words.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
 
@@ -32,6 +33,7 @@ export function backupCommands(root: Command, io: Io): void {
   const restore = opened(root.command('restore').argument('<file>', 'a backup'))
     .description('bring everything back from a backup, into an empty data directory')
     .action(action(io, restoreFile));
+  restoreWordsCommand(restore, io);
   restore
     .command('confirm')
     .description('end the quarantine of a restored service: it takes payments and pays out again')

@@ -10,7 +10,9 @@ export function action<O>(io: Io, work: Work<O>) {
   return async (...given: unknown[]): Promise<void> => {
     const command = given.at(-1) as Command;
     const names = given.slice(0, -2).filter((name) => name !== undefined) as string[];
-    await work(new Session(io, command.optsWithGlobals<GlobalOptions>()), command.opts() as O, ...names);
+    // an option that a command and its parent both know is taken by the parent
+    const options = command.optsWithGlobals<GlobalOptions>();
+    await work(new Session(io, options), options as O, ...names);
   };
 }
 

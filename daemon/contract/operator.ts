@@ -25,6 +25,7 @@ import {
 } from './operator-shapes.ts';
 import { RECOVERY } from './recovery.ts';
 import { WALLET } from './wallet.ts';
+import { WITHDRAWALS } from './withdrawals.ts';
 
 export const OPERATOR_PATH = '/operator/v1/';
 export const BODY_BYTES_MAX = 1_048_576;
@@ -32,6 +33,7 @@ export const PAGE_MAX = 200;
 
 const TEXT_CHARS_MAX = 300;
 const LIST_MAX = 100;
+const SKIP_MAX = 1_000_000;
 /** More than a logo may have, so that one that is too large gets an answer that says so. */
 const LOGO_BASE64_MAX = 524_288;
 
@@ -62,6 +64,8 @@ const NewBusiness = z.strictObject({
   accounts: z.partialRecord(z.enum(CHAIN_NAMES), AccountKeySchema).optional(),
   /** When the wallet was first used; null: it is new. */
   birthday: z.iso.datetime().nullable().default(null),
+  /** Of a wallet with a past: so many addresses are watched from the first on, and none of them is given out. */
+  skip: z.int().min(0).max(SKIP_MAX).default(0),
   key: z.strictObject({ name: Name, scopes: Scopes }),
   client: NewClient.optional(),
 });
@@ -143,6 +147,7 @@ export const OPERATOR = {
   ),
   ...RECOVERY,
   ...WALLET,
+  ...WITHDRAWALS,
   'alert.list': method(
     z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX) }),
     z.object({ alerts: z.array(AlertShape) }),

@@ -1,7 +1,10 @@
 /** The operator API's methods about backups and what comes back from one. */
 import { z } from 'zod';
+import { AccountKeySchema, CHAIN_NAMES, NETWORK_NAMES } from './operator-shapes.ts';
 
 const PATH_CHARS_MAX = 4_096;
+const GAP_MAX = 20_000;
+const ACCOUNTS_MAX = 200;
 
 const Nothing = z.strictObject({});
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
@@ -21,6 +24,36 @@ export const RECOVERY = {
       backup_made_at: z.string().nullable(),
       /** Whether the skipped addresses are all watched, so that the quarantine can end. */
       ready: z.boolean(),
+    }),
+  ),
+  /** Looks for the accounts of a wallet that were ever used. One at a time; a new one ends the last. */
+  'wallet.scan': method(
+    z.strictObject({
+      network: z.enum(NETWORK_NAMES),
+      birthday: z.iso.datetime(),
+      gap: z.int().min(20).max(GAP_MAX).default(1_000),
+      /** The public keys of accounts 0, 1, 2, … of each chain. */
+      accounts: z.partialRecord(z.enum(CHAIN_NAMES), z.array(AccountKeySchema).max(ACCOUNTS_MAX)),
+    }),
+    z.object({}),
+  ),
+  'wallet.scanned': method(
+    Nothing,
+    z.object({
+      running: z.boolean(),
+      chains: z.array(
+        z.object({
+          chain: z.enum(CHAIN_NAMES),
+          height: z.int().nullable(),
+          tip: z.int().nullable(),
+          done: z.boolean(),
+        }),
+      ),
+      /** `highest`: the highest index that was paid; -1 when only change was. */
+      used: z.array(z.object({ chain: z.enum(CHAIN_NAMES), account_no: z.int(), highest: z.int() })),
+      error: z.string().nullable(),
+      /** Accounts whose past is still being read after they were added, and how far that has come. */
+      rescans: z.array(z.object({ chain: z.string(), height: z.int().nullable() })),
     }),
   ),
   /** Ends the quarantine. */

@@ -15,6 +15,7 @@ import { alertList, alertSeen, inboxList, status } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
 import { WALLET_METHODS } from './wallet.ts';
+import { WITHDRAWAL_METHODS } from './withdrawals.ts';
 
 type Methods = {
   readonly [M in Method]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
@@ -26,6 +27,7 @@ const businessOrAll = (app: App, ref: string | undefined): Business | null =>
 export const METHODS: Methods = {
   ...RECOVERY_METHODS,
   ...WALLET_METHODS,
+  ...WITHDRAWAL_METHODS,
   status,
   'inbox.list': inboxList,
   'alert.list': alertList,
@@ -130,7 +132,7 @@ async function addNewBusiness(
   const client = params.client ? { ...params.client, hosts: params.client.hosts } : null;
   // a wallet that was used before has a past, which is read beside the present
   const past = birthday === null || sandbox ? {} : await rescanPoints(app, network, birthday);
-  const wanted = { name, network, timeZone, accountNo, accounts, birthday, past };
+  const wanted = { name, network, timeZone, accountNo, accounts, birthday, past, skip: params.skip };
   const added = await openBusiness(app, wanted, params.key, client);
   return {
     business: businessJson(app, app.directory.business(added.id)),

@@ -1,6 +1,7 @@
 /** The operator API's methods about backups and what comes back from one. */
 import { isAbsolute } from 'node:path';
 import { endQuarantine, hasJumped, quarantineOf } from '../../app/quarantine.ts';
+import { rescansUnderWay } from '../../app/rescan.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { RECOVERY } from '../../contract/recovery.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -26,6 +27,15 @@ export const RECOVERY_METHODS: Methods = {
       ready: hasJumped(app),
     };
   },
+  'wallet.scan': async ({ extra }, { network, birthday, gap, accounts }) => {
+    if (network === 'sandbox') throw new Rejected('wallet.sandbox', 'The sandbox has a wallet of its own', 'network');
+    await extra.scanWallet({ network, birthday: Date.parse(birthday), gap, accounts });
+    return {};
+  },
+  'wallet.scanned': ({ app, extra }) => ({
+    ...(extra.scanned() ?? { running: false, chains: [], used: [], error: null }),
+    rescans: rescansUnderWay(app),
+  }),
   'restore.confirm': async ({ app }) => {
     await app.store.write((tx) => endQuarantine(app, tx));
     return {};

@@ -1,0 +1,180 @@
+/**
+ * Finds out which accounts of a wallet were ever used, from public keys alone, when nothing is left but its words: a
+ * chain is read from the wallet's birthday on for the addresses of many accounts at once, and nothing is stored. The
+ * accounts that it finds are then added, and their money is found as for every imported wallet.
+ */
+import { type ChainAdapter, type ListedScript, type ScriptList, tipOf } from '../chains/adapter.ts';
+import { targetAt } from '../chains/target.ts';
+import { CHAINS, type ChainId, type Network } from '../domain/assets.ts';
+import type { AccountKey, Branch, Checkpoint } from '../domain/chain.ts';
+import { Rejected, Unavailable } from '../domain/errors.ts';
+
+const SLICE_MS_MAX = 5;
+const RETRY_MS = 2_000;
+const SCRIPTS_MAX = 1_000_000;
+
+export type ScanWish = {
+  network: Network;
+  /** Milliseconds since 1970. */
+  birthday: number;
+  /** Addresses looked at beyond the last one used, in each branch. */
+  gap: number;
+  /** The keys of accounts 0, 1, 2, … of each chain. */
+  accounts: Partial<Record<ChainId, AccountKey[]>>;
+};
+
+export type ScanState = {
+  running: boolean;
+  chains: { chain: ChainId; height: number | null; tip: number | null; done: boolean }[];
+  /** The highest index used of each account that was used at all. */
+  used: { chain: ChainId; account_no: number; highest: number }[];
+  error: string | null;
+};
+
+type Place = { account: number; branch: Branch; index: number };
+
+/** The addresses of a scan in memory, in the form in which a source asks for them. */
+class ScratchList implements ScriptList {
+  readonly #ids = new Map<string, number>();
+  readonly #scripts: ListedScript[] = [];
+  readonly places: Place[] = [];
+  #changes = 0;
+
+  add(script: Uint8Array, place: Place): void {
+    if (this.#scripts.length >= SCRIPTS_MAX) throw new Rejected('scan.too_many', 'Too many addresses are in use');
+    const id = this.#scripts.length;
+    this.#ids.set(Buffer.from(script).toString('latin1'), id);
+    this.#scripts.push({ id, script });
+    this.places.push(place);
+    this.#changes++;
+  }
+
+  targetOf = (script: Uint8Array): number | undefined => this.#ids.get(Buffer.from(script).toString('latin1'));
+  isOurCoin = (): boolean => false;
+  stamp = (): string => `${this.#changes}`;
+  *active(): Iterable<ListedScript[]> {
+    yield [...this.#scripts];
+  }
+  page = (after: number, limit: number): ListedScript[] => this.#scripts.slice(after + 1, after + 1 + limit);
+  inBlock = (): ListedScript[] => [];
+  coinsOf = (): [] => [];
+  coin = (): undefined => undefined;
+}
+
+export type OpenSource = (network: Network, chain: ChainId, list: ScriptList) => ChainAdapter | null;
+
+export class WalletScan {
+  readonly #wish: ScanWish;
+  readonly #open: OpenSource;
+  readonly #abort = new AbortController();
+  readonly state: ScanState = { running: true, chains: [], used: [], error: null };
+  readonly done: Promise<void>;
+
+  constructor(wish: ScanWish, open: OpenSource) {
+    this.#wish = wish;
+    this.#open = open;
+    this.done = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await this.done;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await Promise.all(CHAINS.map((chain) => this.#scan(chain)));
+    } catch (error) {
+      this.#abort.abort();
+      this.state.error = error instanceof Error ? error.message : String(error);
+    }
+    this.state.running = false;
+  }
+
+  async #scan(chain: ChainId): Promise<void> {
+    const { network, accounts, birthday, gap } = this.#wish;
+    const keys = accounts[chain] ?? [];
+    const list = new ScratchList();
+    const source = keys.length > 0 ? this.#open(network, chain, list) : null;
+    if (!source) return;
+    const progress: ScanState['chains'][number] = { chain, height: null, tip: null, done: false };
+    this.state.chains.push(progress);
+    const reached = new Map<string, number>();
+    const extend = async (account: number, branch: Branch, to: number): Promise<void> => {
+      const from = reached.get(`${account}/${branch}`) ?? 0;
+      reached.set(`${account}/${branch}`, Math.max(from, to));
+      let began = performance.now();
+      for (let index = from; index < to && !this.#abort.signal.aborted; index++) {
+        const { script } = targetAt(chain, network, keys[account] as AccountKey, branch, index);
+        list.add(script, { account, branch, index });
+        if (performance.now() - began < SLICE_MS_MAX) continue;
+        await new Promise((resolve) => setImmediate(resolve));
+        began = performance.now();
+      }
+    };
+    try {
+      for (const account of keys.keys()) for (const branch of [0, 1] as const) await extend(account, branch, gap);
+      await this.#follow(source, birthday, progress, async (id) => {
+        const place = list.places[id];
+        if (!place) return;
+        this.#note(chain, place);
+        await extend(place.account, place.branch, place.index + 1 + gap);
+      });
+      progress.done = true;
+    } finally {
+      await source.close();
+    }
+  }
+
+  #note(chain: ChainId, { account, branch, index }: Place): void {
+    const { used } = this.state;
+    const known = used.find((one) => one.chain === chain && one.account_no === account);
+    const highest = branch === 0 ? index : -1;
+    if (known) known.highest = Math.max(known.highest, highest);
+    else used.push({ chain, account_no: account, highest });
+  }
+
+  /** Reads a chain up to its tip and tells of every address that was paid. */
+  async #follow(
+    source: ChainAdapter,
+    birthday: number,
+    progress: ScanState['chains'][number],
+    paid: (targetId: number) => Promise<void>,
+  ): Promise<void> {
+    const { signal } = this.#abort;
+    let checkpoint: Checkpoint | null = null;
+    while (!signal.aborted) {
+      try {
+        checkpoint ??= await source.begin(birthday, signal);
+        const update = await source.sync(checkpoint, signal);
+        if (update) {
+          for (const { targetId } of update.credits) await paid(targetId);
+          checkpoint = update.checkpoint;
+        }
+        progress.height = tipOf(checkpoint).height;
+        progress.tip = source.health().tip?.height ?? null;
+        if (update?.mempool === 'complete') return;
+        if (!update) await pause(signal);
+      } catch (error) {
+        if (!(error instanceof Unavailable) || signal.aborted) throw error;
+        this.state.error = error.message;
+        await pause(signal);
+        this.state.error = null;
+      }
+    }
+  }
+}
+
+function pause(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, RETRY_MS);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,197 @@
+/**
+ * `countinghouse restore words`: when nothing is left but the words. The accounts that were ever used are found, added as
+ * businesses, and their money with them. What only the database knew (invoices, names, keys) is gone.
+ *
+ * Invariant: of the words only public account keys leave this process.
+ */
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { Params, Result } from '../contract/operator.ts';
+import { CHAINS } from '../domain/assets.ts';
+import type { OpenedBackup } from '../wallet/backup-key.ts';
+import { action } from './commands.ts';
+import { EXIT, Failure, type Io } from './io.ts';
+import { day, wholeNumber } from './parse.ts';
+import { askHidden, canAsk } from './prompt.ts';
+import { secretFile } from './secrets.ts';
+import type { Session } from './session.ts';
+import { newPassphrase } from './wallet.ts';
+
+const VAULT_FOLDER = 'vault';
+/** Accounts looked at beyond the last one that was used. */
+const ACCOUNTS_AHEAD = 20;
+const ROUNDS_MAX = 10;
+const LOOK_MS = 1_000;
+const GAP = 1_000;
+
+type Network = Params<'wallet.scan'>['network'];
+type Scanned = Result<'wallet.scanned'>;
+type Options = {
+  network: Exclude<Network, 'sandbox'>;
+  birthday: string;
+  gap?: number;
+  name: string;
+  wordsFile?: string;
+  passphraseFile?: string;
+  bip39PassphraseFile?: string;
+};
+type Restored = { business: string; account_no: number; key: string; balances: { crypto: string; amount: string }[] };
+
+export function restoreWordsCommand(restore: Command, io: Io): void {
+  restore
+    .command('words')
+    .description('find what the words of a wallet alone can bring back; the service must run with its nodes configured')
+    .addOption(
+      new Option('--network <network>', 'where the wallet was used')
+        .choices(['mainnet', 'testnet', 'regtest'])
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--birthday <day>', 'when it was first used, or before: YYYY-MM-DD')
+        .argParser(day)
+        .makeOptionMandatory(),
+    )
+    .option('--gap <addresses>', `addresses looked at beyond the last one used (default: ${GAP})`, wholeNumber)
+    .option('--name <name>', 'what the businesses found are called, with a number', 'Restored')
+    .option('--words-file <file>', 'the words; otherwise they are asked for')
+    .option('--bip39-passphrase-file <file>', 'the BIP-39 passphrase that belongs to the words, if there is one')
+    .option(
+      '--passphrase-file <file>',
+      'the passphrase that the wallet gets on this machine; otherwise it is asked for',
+    )
+    .action(action(io, restoreWords));
+}
+
+async function restoreWords(session: Session, options: Options): Promise<void> {
+  const { network, birthday, gap = GAP } = options;
+  await session.call('business.nextAccount', { network });
+  const { text, bip39 } = await wordsOf(session, options);
+  const { openByWords } = await import('../wallet/backup-key.ts');
+  const words = await openByWords(text, bip39);
+  try {
+    await makeWallet(session, options, words, text, bip39);
+    const found = await scan(session, words, { network, birthday, gap });
+    const added = await addAccounts(session, words, options, found);
+    await untilRead(session);
+    const restored = await withBalances(session, added);
+    session.print({ used: found.used, businesses: restored }, () => restoredText(found, restored));
+  } finally {
+    words.close();
+  }
+}
+
+async function wordsOf(session: Session, options: Options): Promise<{ text: string; bip39: string }> {
+  const { wordsFile, bip39PassphraseFile } = options;
+  const bip39 = bip39PassphraseFile ? await secretFile(bip39PassphraseFile, '--bip39-passphrase-file') : '';
+  if (wordsFile !== undefined) return { text: await secretFile(wordsFile, '--words-file'), bip39 };
+  if (!canAsk(session.io)) {
+    throw new Failure('there is no terminal to ask on: give --words-file', EXIT.failed, 'no_terminal');
+  }
+  return { text: await askHidden(session.io, 'The words of the wallet, with spaces between them:'), bip39 };
+}
+
+/** The wallet of this data directory becomes that of the words, unless it is already. */
+async function makeWallet(session: Session, options: Options, words: OpenedBackup, text: string, bip39: string) {
+  const { createWallet, hasWallet, walletFingerprint } = await import('../wallet/wallet.ts');
+  const folder = join(session.dataDir, VAULT_FOLDER);
+  if (!(await hasWallet(folder))) {
+    const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
+    await createWallet(folder, { words: text, mnemonicPassphrase: bip39, passphrase });
+    return;
+  }
+  if ((await walletFingerprint(folder)) !== words.secret.fingerprint) {
+    throw new Failure('there is another wallet here already: use another --data-dir', EXIT.failed, 'vault.exists');
+  }
+}
+
+/** Scans more accounts until the last 20 are unused. */
+async function scan(
+  session: Session,
+  words: OpenedBackup,
+  { network, birthday, gap }: { network: Options['network']; birthday: string; gap: number },
+): Promise<Scanned> {
+  let count = ACCOUNTS_AHEAD;
+  for (let round = 1; round <= ROUNDS_MAX; round++) {
+    const numbers = Array.from({ length: count }, (_, account) => account);
+    const accounts = Object.fromEntries(
+      CHAINS.map((chain) => [chain, numbers.map((account) => words.account(chain, network, account))]),
+    );
+    await session.call('wallet.scan', { network, birthday, gap, accounts });
+    const found = await watchScan(session);
+    if (found.error !== null) throw new Failure(`the scan ended: ${found.error}`, EXIT.failed, 'scan');
+    const needed = highestAccount(found) + 1 + ACCOUNTS_AHEAD;
+    if (needed <= count) return found;
+    count = needed;
+  }
+  throw new Failure('there is no end of used accounts', EXIT.failed, 'scan');
+}
+
+const highestAccount = (found: Scanned): number => Math.max(-1, ...found.used.map(({ account_no }) => account_no));
+
+async function watchScan(session: Session): Promise<Scanned> {
+  let said = '';
+  for (;;) {
+    const state = await session.call('wallet.scanned', {});
+    const text = state.chains.map(
+      ({ chain, height, tip, done }) => `${chain} ${done ? 'read' : `${height ?? 0} of ${tip ?? '?'}`}`,
+    );
+    const line = `Looking for used accounts: ${text.join(', ') || 'no node is connected'}; found ${state.used.length}`;
+    if (line !== said) session.note(line);
+    said = line;
+    if (!state.running) return state;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+/** Adds every account up to the last one used, so that their numbers have no gaps. */
+async function addAccounts(session: Session, words: OpenedBackup, options: Options, found: Scanned) {
+  const { network, birthday, gap = GAP, name } = options;
+  const added: { id: number; account_no: number; key: string }[] = [];
+  for (;;) {
+    const { account_no } = await session.call('business.nextAccount', { network });
+    if (account_no > highestAccount(found)) return added;
+    const { business, key } = await session.call('business.add', {
+      name: `${name} ${account_no + 1}`,
+      network,
+      account_no,
+      accounts: Object.fromEntries(CHAINS.map((chain) => [chain, words.account(chain, network, account_no)])),
+      birthday,
+      skip: gap,
+      key: { name: 'restored', scopes: ['invoices', 'balance'] },
+    });
+    added.push({ id: business.id, account_no, key: key.key });
+  }
+}
+
+async function untilRead(session: Session): Promise<void> {
+  let said = '';
+  for (;;) {
+    const { rescans } = await session.call('wallet.scanned', {});
+    if (rescans.length === 0) return;
+    const line = `Reading what they hold: ${rescans.map(({ chain, height }) => `${chain} at ${height ?? 0}`).join(', ')}`;
+    if (line !== said) session.note(line);
+    said = line;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+async function withBalances(
+  session: Session,
+  added: readonly { id: number; account_no: number; key: string }[],
+): Promise<Restored[]> {
+  const { businesses } = await session.call('business.list', {});
+  return added.map(({ id, account_no, key }) => {
+    const business = businesses.find((one) => one.id === id);
+    const balances = business?.balances.filter(({ amount }) => amount !== '0') ?? [];
+    return { business: business?.name ?? '', account_no, key, balances };
+  });
+}
+
+function restoredText(found: Scanned, restored: readonly Restored[]): string {
+  if (found.used.length === 0) return 'No account of these words was ever used on this network.\n';
+  const lines = restored.map(({ business, account_no, key, balances }) => {
+    const held = balances.map(({ crypto, amount }) => `${amount} ${crypto}`).join(', ') || 'nothing';
+    return `${business} (account ${account_no}): ${held}\n  API key  ${key}`;
+  });
+  return `${lines.join('\n') || 'Every account that was used is here already.'}\n`;
+}
