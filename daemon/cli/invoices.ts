@@ -5,6 +5,7 @@ import { action } from './commands.ts';
 import { invoiceText } from './invoice-text.ts';
 import type { Io } from './io.ts';
 import { type PageOptions, paged, pageOf } from './page.ts';
+import { depositCommands } from './policies.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
@@ -43,6 +44,7 @@ export function invoiceCommands(root: Command, io: Io): void {
 export function inboxCommands(root: Command, io: Io): void {
   const inbox = root.command('inbox').description('deposits that no unpaid invoice claims');
   paged(inbox.command('list')).description('list them, newest first').action(action(io, listInbox));
+  depositCommands(inbox, io);
 }
 
 async function listInvoices(session: Session, options: ListOptions) {

@@ -15,10 +15,12 @@ import { inboxCommands, invoiceCommands } from './invoices.ts';
 import { clean, EXIT, Failure, type Io, jsonLine } from './io.ts';
 import { keyCommands } from './keys.ts';
 import { port } from './parse.ts';
+import { policyCommands } from './policies.ts';
 import { start } from './start.ts';
 import { printStatus } from './status.ts';
 import { walletCommands } from './unlock.ts';
 import { webhookCommands } from './webhooks.ts';
+import { withdrawalCommands } from './withdrawals.ts';
 
 /** Runs the command that `argv` (without program names) holds and returns the exit code. Never throws. */
 export async function runCli(argv: readonly string[], io: Io): Promise<number> {
@@ -62,6 +64,8 @@ function program(io: Io): Command {
   clientCommands(root, io);
   invoiceCommands(root, io);
   inboxCommands(root, io);
+  withdrawalCommands(root, io);
+  policyCommands(root, io);
   webhookCommands(root, io);
   alertCommands(root, io);
   walletCommands(root, io);

@@ -87,6 +87,11 @@ export function whyByHand(
 const isInBook = (reader: Reader, business: Business, chain: ChainId, address: string): boolean =>
   reader.get(addressInBook, { business_id: business.id, chain, address }) !== undefined;
 
+/** The addresses of a business. */
+export function addressBook(reader: Reader, business: Business): AddressBookRow[] {
+  return reader.all(addressesOf, { business_id: business.id, limit: ADDRESSES_MAX });
+}
+
 /** Adds an address. Throws `Rejected`: `address_book.address`, `.label`, `.too_many`, `.known`. */
 export function addAddress(
   app: App,
@@ -103,7 +108,7 @@ export function addAddress(
   if (text.length === 0 || text.length > LABEL_CHARACTERS_MAX) {
     throw new Rejected('address_book.label', `A label has 1 to ${LABEL_CHARACTERS_MAX} characters`, 'label');
   }
-  if (tx.all(addressesOf, { business_id: business.id, limit: ADDRESSES_MAX }).length >= ADDRESSES_MAX) {
+  if (addressBook(tx, business).length >= ADDRESSES_MAX) {
     throw new Rejected('address_book.too_many', `The address book holds ${ADDRESSES_MAX} addresses: remove some first`);
   }
   const added = tx.run(insertAddress, {

@@ -50,11 +50,14 @@ type Replacement = {
 export async function previewReplacement(app: App, wish: ReplaceWish): Promise<Preview & { until: number }> {
   const { place, planned, pays, concerned } = await replacement(app, wish, FEE_UNLIMITED);
   const share = divided(planned.plan.fee, concerned.length);
-  const intents = concerned.map((row): Intent => {
-    const held = BigInt(row.fee_held);
-    return { ...intentOf(place, row), feeMax: (share > held ? share : held).toString() };
-  });
-  const feeMax = intents.reduce((sum, intent) => sum + BigInt(intent.feeMax), 0n);
+  // only a fee above what was approved has to be approved anew
+  const intents = concerned
+    .filter((row) => share > BigInt(row.fee_held))
+    .map((row): Intent => ({ ...intentOf(place, row), feeMax: share.toString() }));
+  const feeMax = concerned.reduce((sum, { fee_held }) => {
+    const held = BigInt(fee_held);
+    return sum + (share > held ? share : held);
+  }, 0n);
   return { ...describePlan(app, place, planned.plan, pays), intents, feeMax, until: app.now() + APPROVAL_HOLDS_MS };
 }
 

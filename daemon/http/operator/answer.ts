@@ -10,9 +10,12 @@ import { METHODS } from './methods.ts';
 export type Answer = { status: number; headers?: Record<string, string>; body: unknown };
 
 /** Rejections that are no fault of the request but of the state that it met. */
-const CONFLICTS = new Set(['business.account', 'business.ambiguous', 'invoice.not_unpaid', 'vault.exists']);
+const CONFLICTS = new Set([
+  ...['business.account', 'business.ambiguous', 'invoice.not_unpaid', 'vault.exists'],
+  ...['withdrawal.state', 'withdrawal.overtaken', 'withdrawal.descendant', 'inbox.decided', 'inbox.gone'],
+]);
 
-const READING = /^status$|\.(list|show|status|sealKey|nextAccount)$/;
+const READING = /^status$|\.(list|show|status|sealKey|nextAccount|grants|preview[A-Za-z]*)$/;
 
 /** What a rejected use case is answered with: by its code, so that a new one needs no row here. */
 function statusOf(code: string): number {

@@ -1,0 +1,91 @@
+/**
+ * The operator's decision about a deposit that no invoice claims: it counts for its invoice after all, it goes back, or it
+ * stays. One compare-and-set: whoever decides second is told so.
+ */
+
+import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { type CreditRow, creditById, setClaim } from '../../store/queries/credits.ts';
+import { type InvoiceRow, invoiceById, paymentOf, setInvoiceStatus } from '../../store/queries/invoices.ts';
+import { type InboxRow, inboxById, stepInbox } from '../../store/queries/policies.ts';
+import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import { settleInvoice } from '../settle.ts';
+import { estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
+
+type Deposit = { item: InboxRow; credit: CreditRow };
+
+function depositOf(reader: Reader, id: number): Deposit {
+  const item = reader.get(inboxById, { id });
+  const credit = item && reader.get(creditById, { id: item.credit_id });
+  if (!item || !credit) throw new Rejected('inbox.not_found', `There is no deposit ${id} in the inbox`, 'id');
+  return { item, credit };
+}
+
+function decide(app: App, tx: Tx, item: InboxRow, to: string, withdrawalId: number | null = null): void {
+  const step = { id: item.id, from: 'open', to, withdrawal_id: withdrawalId, updated_at: app.now() };
+  if (tx.run(stepInbox, step).changes === 1) return;
+  throw new Rejected('inbox.decided', `Deposit ${item.id} was decided about already: ${item.state}`);
+}
+
+function needThere({ credit, item }: Deposit): void {
+  if (credit.gone === 1) throw new Rejected('inbox.gone', `Deposit ${item.id} is not on the chain any more`);
+}
+
+/**
+ * Counts a deposit for the invoice at whose address it came, a canceled one too: with enough money that is paid. Throws
+ * `Rejected`: `inbox.not_found`, `.decided`, `.gone`, `.no_invoice`, `.asset`.
+ */
+export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
+  const deposit = depositOf(tx, id);
+  const { item, credit } = deposit;
+  const invoice = item.invoice_id === null ? undefined : tx.get(invoiceById, { id: item.invoice_id });
+  const payment = invoice && tx.get(paymentOf, { invoice_id: invoice.id });
+  if (!invoice || !payment || invoice.deleted_at !== null) {
+    throw new Rejected('inbox.no_invoice', `Deposit ${id} belongs to no invoice that it could count for`);
+  }
+  if (credit.asset !== payment.asset || credit.locked === 1) {
+    throw new Rejected('inbox.asset', `Invoice ${invoice.slug} is not paid in what deposit ${id} is`);
+  }
+  needThere(deposit);
+  decide(app, tx, item, 'accepted');
+  tx.run(setClaim, { id: credit.id, claim: 'invoice' });
+  // what was canceled for want of this money is judged anew; without enough it is canceled again at once
+  if (invoice.status === 'canceled') {
+    tx.run(setInvoiceStatus, { id: invoice.id, status: 'unpaid', updated_at: app.now() });
+  }
+  settleInvoice(app, tx, invoice.id);
+  return tx.get(invoiceById, { id: invoice.id }) ?? invoice;
+}
+
+/** Leaves a deposit where it is: ours, and nobody's. Throws `Rejected`: `inbox.not_found`, `.decided`. */
+export function keepDeposit(app: App, tx: Tx, id: number): void {
+  decide(app, tx, depositOf(tx, id).item, 'kept');
+}
+
+/**
+ * Drafts a withdrawal that sends a deposit to an address, less the fee: of its own coin, and signed once that has its
+ * confirmations. Throws `Rejected`: `inbox.not_found`, `.decided`, `.gone`, `.spent`, and what a withdrawal does.
+ */
+export async function refundDeposit(app: App, id: number, address: string): Promise<WithdrawalRow> {
+  const { item, credit } = depositOf(app.store, id);
+  const business = app.directory.business(item.business_id);
+  const wanted: NewWithdrawal = {
+    asset: assetOf(credit.asset as AssetId),
+    units: null,
+    address,
+    origin: 'inbox',
+    deposit: { outpoint: credit.outpoint, inboxId: id },
+  };
+  const rate = await estimateHighestFee(app, business, () => wanted);
+  return app.store.write((tx) => {
+    const now = depositOf(tx, id);
+    needThere(now);
+    if (now.credit.locked === 1) throw new Rejected('inbox.locked', `Deposit ${id} cannot be spent`);
+    if (now.credit.spent_txid !== null) throw new Rejected('inbox.spent', `Deposit ${id} was spent already`);
+    const row = requestWithdrawal(app, tx, business, wanted, rate);
+    decide(app, tx, now.item, 'refunded', row.id);
+    return row;
+  });
+}

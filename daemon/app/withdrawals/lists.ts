@@ -1,0 +1,49 @@
+/** The operator's lists of withdrawals: pages of bounded work. */
+import {
+  type SpendRow,
+  type VersionRow,
+  versionsOf,
+  type WithdrawalRow,
+  withdrawalsBelow,
+  withdrawalsOfBusinessBelow,
+} from '../../store/queries/withdrawals.ts';
+import type { App } from '../app.ts';
+import type { Business } from '../directory.ts';
+import { spendOf } from './claim.ts';
+import { findWithdrawal } from './request.ts';
+
+/** What one call looks at at the most: a filter that matches little must not read everything. */
+const SCANNED_MAX = 5_000;
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
+export type WithdrawalFilter = {
+  business: Business | null;
+  state: string | null;
+  limit: number;
+  before: number | null;
+};
+
+/** The newest withdrawals that match, and where the next page begins: null when there is none. */
+export function listWithdrawals(
+  app: App,
+  { business, state, limit, before }: WithdrawalFilter,
+): { rows: WithdrawalRow[]; next: number | null } {
+  const page = { id: before ?? NEWEST, limit: state === null ? limit : SCANNED_MAX };
+  const found = business
+    ? app.store.all(withdrawalsOfBusinessBelow, { ...page, business_id: business.id })
+    : app.store.all(withdrawalsBelow, page);
+  const rows = found.filter((row) => state === null || row.state === state).slice(0, limit);
+  const last = rows.length === limit ? rows.at(-1) : found.at(-1);
+  const more = rows.length === limit || found.length === page.limit;
+  return { rows, next: more && last && last.id > 1 ? last.id : null };
+}
+
+export type WithdrawalDetails = { row: WithdrawalRow; spend: SpendRow | null; versions: VersionRow[] };
+
+/** Everything about one. Throws `Rejected('withdrawal.not_found')`. */
+export function showWithdrawal(app: App, name: string): WithdrawalDetails {
+  const row = findWithdrawal(app.store, name);
+  if (row.spend_id === null) return { row, spend: null, versions: [] };
+  const spend = spendOf(app.store, row.spend_id);
+  return { row, spend, versions: app.store.all(versionsOf, { spend_id: spend.id }) };
+}

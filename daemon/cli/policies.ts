@@ -1,0 +1,155 @@
+/** `countinghouse policy`, `address-book` and `rates`, and decisions about deposits in the inbox. */
+import { type Command, Option } from 'commander';
+import type { Result } from '../contract/operator.ts';
+import { type PassphraseOption, signedGrants } from './approvals.ts';
+import { action } from './commands.ts';
+import type { Io } from './io.ts';
+import { wholeNumber } from './parse.ts';
+import { confirm } from './prompt.ts';
+import type { Session } from './session.ts';
+import { pairs, table, when } from './table.ts';
+import { asked } from './withdrawals.ts';
+
+type PolicyOptions = PassphraseOption & {
+  mode: 'manual' | 'automatic';
+  perWithdrawal?: string;
+  perDay?: string;
+  addressBookOnly?: boolean;
+};
+type Policy = Result<'policy.show'>['policy'];
+const CHAINS = ['BTC', 'BCH', 'LTC', 'XMR', 'ETH', 'BSC'] as const;
+type Chain = (typeof CHAINS)[number];
+
+export function policyCommands(root: Command, io: Io): void {
+  const policy = root.command('policy').description('which withdrawals go without asking');
+  policy.command('show').argument('<business>', 'its number, UUID or name').action(action(io, showPolicy));
+  policy
+    .command('set')
+    .argument('<business>', 'its number, UUID or name')
+    .addOption(
+      new Option('--mode <mode>', 'by hand, or up to the limits without asking')
+        .choices(['manual', 'automatic'])
+        .makeOptionMandatory(),
+    )
+    .option('--per-withdrawal <usd>', 'the most for one withdrawal, US dollars')
+    .option('--per-day <usd>', 'the most in any 24 hours, US dollars')
+    .option('--address-book-only', 'only to addresses in the address book as it is now')
+    .option('--passphrase-file <file>', "a file that holds the wallet's passphrase; otherwise it is asked for")
+    .description('set it; the wallet, which counts limits of its own, has to be unlocked for it')
+    .action(action(io, setPolicy));
+
+  const book = root.command('address-book').description('addresses that a policy may pay, and that have a name');
+  book.command('list').argument('<business>', 'its number, UUID or name').action(action(io, listAddresses));
+  book
+    .command('add')
+    .argument('<business>', 'its number, UUID or name')
+    .argument('<chain>', CHAINS.join(', '))
+    .argument('<address>')
+    .argument('<label>', 'whose it is')
+    .action(action(io, addAddress));
+  book.command('remove').argument('<number>', 'as listed', wholeNumber).action(action(io, removeAddress));
+  root.command('rates').description('what a coin is worth now').action(action(io, listRates));
+}
+
+/** Added to the inbox's own commands. */
+export function depositCommands(inbox: Command, io: Io): void {
+  inbox
+    .command('accept')
+    .argument('<number>', 'as listed', wholeNumber)
+    .description('let it count for the invoice at whose address it came')
+    .action(action(io, accept));
+  inbox
+    .command('refund')
+    .argument('<number>', 'as listed', wholeNumber)
+    .argument('<address>', 'where to: ask the payer, do not take it from the chain')
+    .description('draft a withdrawal of it, less the fee')
+    .action(action(io, refund));
+  inbox
+    .command('keep')
+    .argument('<number>', 'as listed', wholeNumber)
+    .description('leave it as ours')
+    .action(action(io, keep));
+}
+
+async function showPolicy(session: Session, _: object, business = ''): Promise<void> {
+  print(session, await session.call('policy.show', { business }));
+}
+
+async function setPolicy(session: Session, options: PolicyOptions, business = ''): Promise<void> {
+  const { mode, perWithdrawal = null, perDay = null, addressBookOnly = false } = options;
+  const wanted = {
+    business,
+    mode,
+    per_withdrawal_usd: perWithdrawal,
+    per_day_usd: perDay,
+    address_book_only: addressBookOnly,
+  };
+  const { grants } = mode === 'manual' ? { grants: [] } : await session.call('policy.grants', wanted);
+  if (mode === 'automatic') {
+    const limits = grants.map(({ asset, perDay: most }) => `${most} units of ${asset} a day`).join(', ');
+    await confirm(session.io, session.yes, `The wallet will sign up to ${limits || 'anything'} without asking. Do so?`);
+  }
+  const signed = await signedGrants(session, options, grants);
+  print(session, await session.call('policy.set', { ...wanted, grants: signed }));
+}
+
+function print(session: Session, result: { policy: Policy }): void {
+  const { policy } = result;
+  const limit = (usd: string | null): string => (usd === null ? 'none' : `${usd} USD`);
+  session.print(result, () =>
+    pairs([
+      ['Business', policy.business],
+      ['Withdrawals', policy.mode === 'manual' ? 'by hand' : 'without asking, up to the limits'],
+      ['Per withdrawal', policy.mode === 'manual' ? null : limit(policy.per_withdrawal_usd)],
+      ['Per 24 hours', policy.mode === 'manual' ? null : `${limit(policy.per_day_usd)} (${policy.used_usd} USD used)`],
+      ['Addresses', policy.address_book_only ? 'those of the address book' : null],
+    ]),
+  );
+}
+
+async function listAddresses(session: Session, _: object, business = ''): Promise<void> {
+  const found = await session.call('addressBook.list', { business });
+  session.print(found, () =>
+    table(
+      ['>NO', 'CHAIN', 'LABEL', 'ADDRESS', 'SINCE'],
+      found.addresses.map((one) => [`${one.id}`, one.chain, one.label, one.address, when(one.created_at)]),
+      'The address book is empty.',
+    ),
+  );
+}
+
+async function addAddress(session: Session, _: object, business = '', chain = '', address = '', label = '') {
+  const added = await session.call('addressBook.add', { business, chain: chain as Chain, address, label });
+  session.print(added, () => `${added.address.label} is in the address book.\n`);
+}
+
+async function removeAddress(session: Session, _: object, ...given: unknown[]): Promise<void> {
+  const removed = await session.call('addressBook.remove', { id: Number(given[0]) });
+  session.print(removed, () => `${removed.address.label} is no longer in the address book.\n`);
+}
+
+async function listRates(session: Session): Promise<void> {
+  const found = await session.call('rates.list', {});
+  session.print(found, () =>
+    table(
+      ['NETWORK', 'CRYPTO', '>USD', '>EUR', '>GBP'],
+      found.rates.map((one) => [one.network, one.crypto, one.usd ?? '-', one.eur ?? '-', one.gbp ?? '-']),
+      'No business takes anything.',
+    ),
+  );
+}
+
+async function accept(session: Session, _: object, ...given: unknown[]): Promise<void> {
+  const done = await session.call('inbox.accept', { id: Number(given[0]) });
+  session.print(done, () => `It counts for invoice ${done.invoice}, which is ${done.status}.\n`);
+}
+
+async function refund(session: Session, _: object, ...given: unknown[]): Promise<void> {
+  const [id, address] = given;
+  asked(session, await session.call('inbox.refund', { id: Number(id), address: String(address) }));
+}
+
+async function keep(session: Session, _: object, ...given: unknown[]): Promise<void> {
+  const done = await session.call('inbox.keep', { id: Number(given[0]) });
+  session.print(done, () => 'It stays.\n');
+}

@@ -1,0 +1,62 @@
+/** Withdrawals and what is approved of them, for people. */
+import type { Result } from '../contract/operator.ts';
+import { pairs, table, when } from './table.ts';
+
+type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
+type Preview = Result<'withdrawal.previewBatch'>['preview'];
+
+const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ');
+
+export function withdrawalText(withdrawal: Withdrawal): string {
+  const { crypto, versions } = withdrawal;
+  const state = [withdrawal.state, ...(withdrawal.canceling ? ['being canceled'] : [])].join(', ');
+  const parts = [
+    pairs([
+      ['Withdrawal', `${withdrawal.id}`],
+      ['Business', `${withdrawal.business} (${withdrawal.network})`],
+      ['State', withdrawal.reason === null ? state : `${state}: ${withdrawal.reason}`],
+      ['Waits', withdrawal.problem],
+      ['Amount', `${withdrawal.amount} ${crypto}${withdrawal.sweep ? ' (everything)' : ''}`],
+      ['Worth', withdrawal.usd_value === null ? null : `${withdrawal.usd_value} USD when it was asked for`],
+      ['Address', withdrawal.address],
+      ['Fee', `${withdrawal.fee ?? '-'} (at most ${withdrawal.fee_max}) ${crypto}`],
+      ['Approved', approvedText(withdrawal)],
+      ['Until', withdrawal.deadline_at === null ? null : when(withdrawal.deadline_at)],
+      ['Transaction', withdrawal.tx_id],
+      ['Asked for', `${when(withdrawal.created_at)} by ${withdrawal.origin}`],
+    ]),
+  ];
+  if (versions.length > 0) {
+    const rows = versions.map((version) => [
+      `${version.id}`,
+      version.kind,
+      `${version.fee} ${crypto}`,
+      when(version.sent_at),
+      version.tx_id ?? '-',
+      version.problem ?? '',
+    ]);
+    parts.push(`Versions\n${indent(table(['>NO', 'KIND', '>FEE', 'SENT', 'TRANSACTION', ''], rows, ''))}`);
+  }
+  return parts.join('\n');
+}
+
+function approvedText({ approved_by, approved_at }: Withdrawal): string | null {
+  if (approved_by === null) return null;
+  return `${approved_by}, ${when(approved_at)}`;
+}
+
+const worth = (usd: string | null): string => (usd === null ? '' : ` (${usd} USD)`);
+
+/** Every output, whole and in groups, the fee, and what speaks against it. */
+export function previewText(preview: Preview, crypto: string): string {
+  const outputs = preview.outputs.map(({ address, groups, amount, usd_value, change }) => {
+    const to = change ? 'back to ourselves' : 'to';
+    return `${amount} ${crypto}${worth(usd_value)} ${to}\n  ${address ?? 'a script without address'}\n  ${groups}\n`;
+  });
+  const fee = pairs([
+    ['Fee', `${preview.fee} ${crypto}${worth(preview.fee_usd)}, ${preview.fee_rate} a byte`],
+    ['At most', `${preview.fee_max} ${crypto}${worth(preview.fee_max_usd)} with this approval`],
+  ]);
+  const warnings = preview.warnings.map(({ text }) => `WARNING: ${text}.\n`);
+  return [...outputs, fee, ...warnings].join('');
+}

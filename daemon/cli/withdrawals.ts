@@ -1,0 +1,192 @@
+/** `countinghouse withdrawal`: money that leaves. What is approved is shown first, read from the transaction itself. */
+import { type Command, Option } from 'commander';
+import type { Result } from '../contract/operator.ts';
+import { approvalsFor, type PassphraseOption } from './approvals.ts';
+import { action } from './commands.ts';
+import { EXIT, Failure, type Io } from './io.ts';
+import { type PageOptions, paged, pageOf } from './page.ts';
+import { confirm } from './prompt.ts';
+import type { Session } from './session.ts';
+import { table, when } from './table.ts';
+import { previewText, withdrawalText } from './withdrawal-text.ts';
+
+const STATES = ['requested', 'approved', 'signed', 'broadcast', 'completed', 'rejected', 'failed'] as const;
+const PASSPHRASE_HELP = "a file that holds the wallet's passphrase; otherwise it is asked for";
+const RATE_HELP = 'smallest units per byte; otherwise what the next blocks ask for';
+
+type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[number] };
+type ReplaceOptions = PassphraseOption & { feeRate?: string };
+
+export function withdrawalCommands(root: Command, io: Io): void {
+  const withdrawal = root.command('withdrawal').description('money that leaves');
+  paged(withdrawal.command('list'))
+    .option('--business <business>', 'only those of this business')
+    .addOption(new Option('--state <state>', 'only those').choices([...STATES]))
+    .description('list them, newest first')
+    .action(action(io, list));
+  withdrawal
+    .command('show')
+    .argument('<id>', 'its number')
+    .description('everything about one: state, fee, transactions')
+    .action(action(io, show));
+  withdrawal
+    .command('add')
+    .argument('<business>', 'its number, UUID or name')
+    .argument('<amount>', 'what the recipient gets, in the crypto; the fee comes on top')
+    .argument('<crypto>', 'its symbol')
+    .argument('<address>', 'where to')
+    .description('ask for one')
+    .action(action(io, add));
+  withdrawal
+    .command('sweep')
+    .argument('<business>', 'its number, UUID or name')
+    .argument('<crypto>', 'its symbol')
+    .argument('<address>', 'where to')
+    .description('ask for one of everything, less the fee')
+    .action(action(io, sweep));
+  approving(withdrawal.command('approve').argument('<id>', 'its number'))
+    .description('show what is signed, and approve it')
+    .action(action(io, approve));
+  withdrawal
+    .command('reject')
+    .argument('<id>', 'its number')
+    .option('--reason <text>', 'why')
+    .description('refuse one that is not signed yet')
+    .action(action(io, reject));
+  replacementCommands(withdrawal, io);
+}
+
+function replacementCommands(withdrawal: Command, io: Io): void {
+  approving(withdrawal.command('speed-up').argument('<id>', 'its number'))
+    .option('--fee-rate <rate>', RATE_HELP)
+    .description('replace its transaction by one that pays a higher fee, and the recipient the same')
+    .action(action(io, (session, options: ReplaceOptions, id = '') => replace(session, options, id, 'speed-up')));
+  approving(withdrawal.command('cancel').argument('<id>', 'its number'))
+    .option('--fee-rate <rate>', RATE_HELP)
+    .description('replace its transaction, while it is not confirmed, by one that does not pay it')
+    .action(action(io, (session, options: ReplaceOptions, id = '') => replace(session, options, id, 'cancel')));
+  approving(withdrawal.command('batch').argument('<ids...>', 'their numbers'))
+    .description('approve several of one crypto, and pay them with one transaction')
+    .action(action(io, batch));
+  approving(withdrawal.command('bump').argument('<business>').argument('<crypto>').argument('<deposit>', '"txid:n"'))
+    .option('--fee-rate <rate>', RATE_HELP)
+    .description('pay a deposit that is stuck on to ourselves, with a fee that is enough for both')
+    .action(action(io, bump));
+}
+
+const approving = (command: Command): Command => command.option('--passphrase-file <file>', PASSPHRASE_HELP);
+
+async function list(session: Session, options: ListOptions): Promise<void> {
+  const { business, state } = options;
+  const filter = { ...(business === undefined ? {} : { business }), ...(state === undefined ? {} : { state }) };
+  const found = await session.call('withdrawal.list', { ...filter, ...pageOf(options) });
+  session.print(found, () =>
+    table(
+      ['>NO', 'BUSINESS', 'ASKED FOR', '>AMOUNT', '>USD', 'STATE', 'ADDRESS', 'WAITS'],
+      found.withdrawals.map((one) => [
+        `${one.id}`,
+        one.business,
+        when(one.created_at),
+        `${one.amount} ${one.crypto}`,
+        one.usd_value ?? '-',
+        one.canceling ? `${one.state}, being canceled` : one.state,
+        one.address,
+        one.reason ?? one.problem ?? '',
+      ]),
+      found.next === null ? 'There are no such withdrawals.' : 'None among the newest.',
+    ),
+  );
+  if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
+}
+
+async function show(session: Session, _: object, id = ''): Promise<void> {
+  const found = await session.call('withdrawal.show', { id });
+  session.print(found, () => withdrawalText(found.withdrawal));
+}
+
+async function add(session: Session, _: object, business = '', amount = '', crypto = '', address = ''): Promise<void> {
+  asked(session, await session.call('withdrawal.add', { business, crypto, address, amount }));
+}
+
+async function sweep(session: Session, _: object, business = '', crypto = '', address = ''): Promise<void> {
+  asked(session, await session.call('withdrawal.add', { business, crypto, address, amount: null }));
+}
+
+/** What follows on asking for a withdrawal. */
+export function asked(
+  session: Session,
+  result: { withdrawal: Result<'withdrawal.list'>['withdrawals'][number] },
+): void {
+  const { id, state } = result.withdrawal;
+  session.print(result, () =>
+    state === 'requested'
+      ? `Withdrawal ${id} waits: approve it with 'countinghouse withdrawal approve ${id}'.\n`
+      : `Withdrawal ${id} is ${state}.\n`,
+  );
+}
+
+async function approve(session: Session, options: PassphraseOption, id = ''): Promise<void> {
+  const { withdrawal, preview, why } = await session.call('withdrawal.preview', { id });
+  if (!preview) throw new Failure(`it cannot be shown what would be signed: ${why}`, EXIT.failed, 'withdrawal.preview');
+  if (!session.json) session.note(previewText(preview, withdrawal.crypto).trimEnd());
+  await confirm(session.io, session.yes, `Approve withdrawal ${id}?`);
+  const [approval] = await approvalsFor(session, options, preview.intents, preview.until);
+  if (!approval) throw new Failure('the daemon named nothing to approve');
+  const { uuid: _, ...given } = approval;
+  const done = await session.call('withdrawal.approve', { id, ...given });
+  session.print(done, () => `Withdrawal ${done.withdrawal.id} is approved.\n`);
+}
+
+async function reject(session: Session, { reason }: { reason?: string }, id = ''): Promise<void> {
+  if (!session.yes) {
+    const { withdrawal } = await session.call('withdrawal.show', { id });
+    const text = `${withdrawal.amount} ${withdrawal.crypto} to ${withdrawal.address}, ${withdrawal.state}`;
+    await confirm(session.io, false, `${text}. Reject it?`);
+  }
+  const done = await session.call('withdrawal.reject', { id, ...(reason === undefined ? {} : { reason }) });
+  session.print(done, () => `Withdrawal ${done.withdrawal.id} is rejected.\n`);
+}
+
+async function replace(
+  session: Session,
+  options: ReplaceOptions,
+  id: string,
+  kind: 'speed-up' | 'cancel',
+): Promise<void> {
+  const { withdrawal } = await session.call('withdrawal.show', { id });
+  const wish = { id, kind, ...(options.feeRate === undefined ? {} : { fee_rate: options.feeRate }) };
+  const { preview } = await session.call('withdrawal.previewReplacement', wish);
+  if (!session.json) session.note(previewText(preview, withdrawal.crypto).trimEnd());
+  const question = kind === 'cancel' ? `Cancel withdrawal ${id} this way?` : `Replace its transaction by this one?`;
+  await confirm(session.io, session.yes, question);
+  const approvals = await approvalsFor(session, options, preview.intents, preview.until);
+  const done = await session.call('withdrawal.replace', { ...wish, approvals });
+  session.print(done, () =>
+    kind === 'cancel'
+      ? `Withdrawal ${id} is being canceled: that is certain once the other transaction is deep in the chain.\n`
+      : `Withdrawal ${id} is being sent with a higher fee.\n`,
+  );
+}
+
+async function batch(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
+  const ids = given.flat() as string[];
+  const { withdrawal } = await session.call('withdrawal.show', { id: ids[0] ?? '' });
+  const { preview } = await session.call('withdrawal.previewBatch', { ids });
+  if (!session.json) session.note(previewText(preview, withdrawal.crypto).trimEnd());
+  await confirm(session.io, session.yes, `Approve these ${ids.length} withdrawals, in one transaction?`);
+  const approvals = await approvalsFor(session, options, preview.intents, preview.until);
+  const done = await session.call('withdrawal.batch', { ids, approvals });
+  session.print(done, () => `${done.withdrawals.length} withdrawals are approved, in one transaction.\n`);
+}
+
+async function bump(session: Session, options: ReplaceOptions, business = '', crypto = '', outpoint = '') {
+  const rate = options.feeRate === undefined ? {} : { fee_rate: options.feeRate };
+  const wish = { business, crypto, outpoint, ...rate };
+  const { preview } = await session.call('withdrawal.previewBump', wish);
+  if (!session.json) session.note(previewText(preview, crypto).trimEnd());
+  await confirm(session.io, session.yes, 'Pay the deposit on to ourselves with this fee?');
+  const [approval] = await approvalsFor(session, options, preview.intents, preview.until);
+  if (!approval) throw new Failure('the daemon named nothing to approve');
+  const done = await session.call('withdrawal.bump', { ...wish, approval });
+  session.print(done, () => 'It is being sent.\n');
+}

@@ -1,0 +1,266 @@
+/**
+ * The operator API's methods about money that leaves: withdrawals, policies, the address book, and decisions about
+ * deposits. What is approved goes out with a MAC that only the operator's client can make from the wallet's passphrase:
+ * over each intent of a preview, with the `fee_max` and `until` that stand beside it. The sandbox's needs none.
+ */
+import { z } from 'zod';
+import { CHAIN_NAMES, Decimal, Id, Instant, NETWORK_NAMES } from './operator-shapes.ts';
+
+const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
+
+const PAGE_MAX = 200;
+const BATCH_MAX = 100;
+const GRANTS_MAX = 100;
+const Text = z.string().min(1).max(300);
+const Name = z.string().regex(/^[1-9]\d{0,14}$/);
+const Units = z.string().regex(/^\d{1,78}$/);
+const Mac = z.string().regex(/^[0-9a-f]{64}$/);
+const PositiveDecimal = z.string().regex(/^\d{1,30}(\.\d{1,30})?$/);
+const Millis = z.int().min(0);
+
+export const WITHDRAWAL_STATE_NAMES = [
+  ...(['requested', 'approved', 'signed', 'broadcast'] as const),
+  ...(['completed', 'rejected', 'failed'] as const),
+] as const;
+
+/** See `Intent` of the signer: amounts are smallest units as decimals, or "all". */
+export const IntentShape = z.object({
+  uuid: z.string(),
+  network: z.enum(NETWORK_NAMES),
+  accountNo: z.int().min(0),
+  chain: z.enum(CHAIN_NAMES),
+  asset: z.string(),
+  address: z.string(),
+  units: z.string(),
+  feeMax: z.string(),
+});
+
+const GrantShape = z.strictObject({
+  network: z.enum(NETWORK_NAMES),
+  accountNo: z.int().min(0),
+  asset: z.string(),
+  perWithdrawal: Units,
+  perDay: Units,
+  addresses: z.array(Text).max(1_000).nullable(),
+  issuedAt: Millis,
+});
+
+export const WithdrawalShape = z.object({
+  id: Id,
+  uuid: z.string(),
+  business_id: Id,
+  business: z.string(),
+  network: z.enum(NETWORK_NAMES),
+  crypto: z.string(),
+  origin: z.string(),
+  /** What the recipient gets; of a sweep that is not signed yet, all that it takes. */
+  amount: Decimal,
+  sweep: z.boolean(),
+  usd_value: Decimal.nullable(),
+  address: z.string(),
+  state: z.enum(WITHDRAWAL_STATE_NAMES),
+  /** Why it was rejected, or failed. */
+  reason: z.string().nullable(),
+  /** What it waits for. */
+  problem: z.string().nullable(),
+  approved_by: z.string().nullable(),
+  approved_at: Instant.nullable(),
+  /** When the wait for a decision, or for the wallet, is over. */
+  deadline_at: Instant.nullable(),
+  /** The highest fee that is held for it, and its share of what is paid. */
+  fee_max: Decimal,
+  fee: Decimal.nullable(),
+  tx_id: z.string().nullable(),
+  canceling: z.boolean(),
+  created_at: Instant,
+  updated_at: Instant,
+});
+
+/** One transaction that was planned or signed. */
+const VersionShape = z.object({
+  id: Id,
+  kind: z.string(),
+  tx_id: z.string().nullable(),
+  fee: Decimal,
+  vsize: z.int().min(0),
+  signed_at: Instant.nullable(),
+  sent_at: Instant.nullable(),
+  problem: z.string().nullable(),
+});
+
+export const WithdrawalDetailShape = WithdrawalShape.extend({
+  /** What every version spends. */
+  anchor: z.string().nullable(),
+  versions: z.array(VersionShape),
+});
+
+/** A transaction read from its own bytes: what an approval is about. */
+export const PreviewShape = z.object({
+  intents: z.array(IntentShape),
+  outputs: z.array(
+    z.object({
+      /** Null: a script that no address stands for. */
+      address: z.string().nullable(),
+      /** In groups of four, so that people can compare all of it. */
+      groups: z.string(),
+      amount: Decimal,
+      usd_value: Decimal.nullable(),
+      /** It comes back to us. */
+      change: z.boolean(),
+    }),
+  ),
+  inputs: z.array(z.string()),
+  fee: Decimal,
+  fee_usd: Decimal.nullable(),
+  /** What the approval allows at the most. */
+  fee_max: Decimal,
+  fee_max_usd: Decimal.nullable(),
+  /** Smallest units per virtual byte. */
+  fee_rate: Decimal,
+  vsize: z.int().min(0),
+  warnings: z.array(z.object({ code: z.string(), text: z.string() })),
+  /** Until when an approval made now holds: milliseconds since 1970, part of the MAC. */
+  until: Millis,
+});
+
+const ApprovalShape = z.strictObject({
+  uuid: Text,
+  /** Smallest units, as in the intent that the MAC was made over. */
+  fee_max: Units,
+  until: Millis,
+  mac: Mac.nullable(),
+});
+const Approvals = z.array(ApprovalShape).max(BATCH_MAX).default([]);
+
+const PolicyShape = z.object({
+  business_id: Id,
+  business: z.string(),
+  mode: z.enum(['manual', 'automatic']),
+  per_withdrawal_usd: Decimal.nullable(),
+  per_day_usd: Decimal.nullable(),
+  address_book_only: z.boolean(),
+  /** What the policy let go in the last 24 hours. */
+  used_usd: Decimal,
+});
+
+const PolicyParams = z.strictObject({
+  business: Text,
+  mode: z.enum(['manual', 'automatic']),
+  per_withdrawal_usd: PositiveDecimal.nullable().default(null),
+  per_day_usd: PositiveDecimal.nullable().default(null),
+  address_book_only: z.boolean().default(false),
+});
+
+export const AddressShape = z.object({
+  id: Id,
+  business_id: Id,
+  business: z.string(),
+  chain: z.enum(CHAIN_NAMES),
+  address: z.string(),
+  label: z.string(),
+  created_at: Instant,
+});
+
+const Replacement = {
+  id: Name,
+  /** `speed-up`: the same payments with a higher fee. `cancel`: without this one. */
+  kind: z.enum(['speed-up', 'cancel']),
+  /** Smallest units per virtual byte; left out: what the next blocks ask for. */
+  fee_rate: PositiveDecimal.optional(),
+};
+const Bump = {
+  business: Text,
+  crypto: Text,
+  /** The deposit, "txid:n". */
+  outpoint: Text,
+  fee_rate: PositiveDecimal.optional(),
+};
+
+export const WITHDRAWALS = {
+  /** Newest first. With `state`, a page may be short, even empty, and still have a next. */
+  'withdrawal.list': method(
+    z.strictObject({
+      business: Text.optional(),
+      state: z.enum(WITHDRAWAL_STATE_NAMES).optional(),
+      limit: z.int().min(1).max(PAGE_MAX).default(50),
+      before: Id.optional(),
+    }),
+    z.object({ withdrawals: z.array(WithdrawalShape), next: Id.nullable() }),
+  ),
+  'withdrawal.show': method(z.strictObject({ id: Name }), z.object({ withdrawal: WithdrawalDetailShape })),
+  /** `amount` null: everything, less the fee. */
+  'withdrawal.add': method(
+    z.strictObject({ business: Text, crypto: Text, address: Text, amount: PositiveDecimal.nullable() }),
+    z.object({ withdrawal: WithdrawalShape }),
+  ),
+  /** What approving it would sign now; `why` says why nothing can be shown. */
+  'withdrawal.preview': method(
+    z.strictObject({ id: Name }),
+    z.object({ withdrawal: WithdrawalShape, preview: PreviewShape.nullable(), why: z.string().nullable() }),
+  ),
+  'withdrawal.approve': method(
+    z.strictObject({ id: Name, fee_max: Units, until: Millis, mac: Mac.nullable() }),
+    z.object({ withdrawal: WithdrawalShape }),
+  ),
+  'withdrawal.reject': method(
+    z.strictObject({ id: Name, reason: Text.optional() }),
+    z.object({ withdrawal: WithdrawalShape }),
+  ),
+  'withdrawal.previewReplacement': method(z.strictObject(Replacement), z.object({ preview: PreviewShape })),
+  'withdrawal.replace': method(
+    z.strictObject({ ...Replacement, approvals: Approvals }),
+    z.object({ withdrawal: WithdrawalShape }),
+  ),
+  'withdrawal.previewBatch': method(
+    z.strictObject({ ids: z.array(Name).min(2).max(BATCH_MAX) }),
+    z.object({ preview: PreviewShape }),
+  ),
+  'withdrawal.batch': method(
+    z.strictObject({ ids: z.array(Name).min(2).max(BATCH_MAX), approvals: Approvals }),
+    z.object({ withdrawals: z.array(WithdrawalShape) }),
+  ),
+  'withdrawal.previewBump': method(z.strictObject(Bump), z.object({ preview: PreviewShape })),
+  'withdrawal.bump': method(z.strictObject({ ...Bump, approval: ApprovalShape }), z.object({})),
+
+  'policy.show': method(z.strictObject({ business: Text }), z.object({ policy: PolicyShape })),
+  /** What the wallet has to be granted for such a policy: each is to be signed for (`policyMac`) and given to `set`. */
+  'policy.grants': method(PolicyParams, z.object({ grants: z.array(GrantShape) })),
+  'policy.set': method(
+    PolicyParams.extend({
+      grants: z
+        .array(z.strictObject({ grant: GrantShape, mac: Mac }))
+        .max(GRANTS_MAX)
+        .default([]),
+    }),
+    z.object({ policy: PolicyShape }),
+  ),
+
+  'addressBook.list': method(z.strictObject({ business: Text }), z.object({ addresses: z.array(AddressShape) })),
+  'addressBook.add': method(
+    z.strictObject({ business: Text, chain: z.enum(CHAIN_NAMES), address: Text, label: Text }),
+    z.object({ address: AddressShape }),
+  ),
+  'addressBook.remove': method(z.strictObject({ id: Id }), z.object({ address: AddressShape })),
+
+  /** The deposit counts for the invoice at whose address it came. */
+  'inbox.accept': method(z.strictObject({ id: Id }), z.object({ invoice: z.string(), status: z.string() })),
+  /** Drafts a withdrawal of this deposit, less the fee. */
+  'inbox.refund': method(z.strictObject({ id: Id, address: Text }), z.object({ withdrawal: WithdrawalShape })),
+  'inbox.keep': method(z.strictObject({ id: Id }), z.object({})),
+
+  /** What a coin is worth; null where no rate holds. */
+  'rates.list': method(
+    z.strictObject({}),
+    z.object({
+      rates: z.array(
+        z.object({
+          network: z.enum(NETWORK_NAMES),
+          crypto: z.string(),
+          usd: Decimal.nullable(),
+          eur: Decimal.nullable(),
+          gbp: Decimal.nullable(),
+        }),
+      ),
+    }),
+  ),
+} as const;

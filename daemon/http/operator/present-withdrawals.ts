@@ -1,0 +1,127 @@
+/** Withdrawals, previews, policies and addresses as the operator API shows them. */
+import type { App } from '../../app/app.ts';
+import type { Business } from '../../app/directory.ts';
+import type { Preview } from '../../app/withdrawals/approve.ts';
+import { policyFor, usedOfPolicy } from '../../app/withdrawals/policy.ts';
+import type { Result } from '../../contract/operator.ts';
+import { type Asset, type AssetId, assetOf, type ChainId } from '../../domain/assets.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain/money.ts';
+import { inGroups } from '../../domain/policy.ts';
+import type { AddressBookRow } from '../../store/queries/policies.ts';
+import type { SpendRow, VersionRow, WithdrawalRow } from '../../store/queries/withdrawals.ts';
+
+type WithdrawalJson = Result<'withdrawal.list'>['withdrawals'][number];
+type DetailJson = Result<'withdrawal.show'>['withdrawal'];
+type PreviewJson = Result<'withdrawal.previewBatch'>['preview'];
+type PolicyJson = Result<'policy.show'>['policy'];
+type AddressJson = Result<'addressBook.add'>['address'];
+
+const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
+const usd = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
+const usdOrNull = (scaled: string | bigint | null): string | null => (scaled === null ? null : usd(BigInt(scaled)));
+
+export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
+  const asset = assetOf(row.asset as AssetId);
+  const { name, network } = app.directory.business(row.business_id);
+  return {
+    id: row.id,
+    uuid: row.uuid,
+    business_id: row.business_id,
+    business: name,
+    network,
+    crypto: asset.symbol,
+    origin: row.origin,
+    amount: formatUnits(BigInt(row.units), asset),
+    sweep: row.sweep === 1,
+    usd_value: usdOrNull(row.usd_value),
+    address: row.address,
+    state: row.state as WithdrawalJson['state'],
+    reason: row.reason,
+    problem: row.problem,
+    approved_by: row.approved_by,
+    approved_at: isoOrNull(row.approved_at),
+    deadline_at: isoOrNull(row.deadline_at),
+    fee_max: formatUnits(BigInt(row.fee_held), asset),
+    fee: row.fee === null ? null : formatUnits(BigInt(row.fee), asset),
+    tx_id: row.txid,
+    canceling: row.cancel === 1 && (row.state === 'signed' || row.state === 'broadcast'),
+    created_at: toIso(row.created_at),
+    updated_at: toIso(row.updated_at),
+  };
+}
+
+export function detailJson(
+  app: App,
+  row: WithdrawalRow,
+  spend: SpendRow | null,
+  versions: readonly VersionRow[],
+): DetailJson {
+  const asset = assetOf(row.asset as AssetId);
+  return {
+    ...withdrawalJson(app, row),
+    anchor: spend?.anchor ?? null,
+    versions: versions.map((version) => ({
+      id: version.id,
+      kind: version.kind,
+      tx_id: version.txid,
+      fee: formatUnits(BigInt(version.fee), asset),
+      vsize: version.vsize,
+      signed_at: isoOrNull(version.signed_at),
+      sent_at: isoOrNull(version.sent_at),
+      problem: version.problem,
+    })),
+  };
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+const RATE_DECIMALS = 3;
+
+export function previewJson(preview: Preview, asset: Asset, until: number): PreviewJson {
+  const { decoded, change, fee, feeMax, vsize, usdRate, warnings, intents } = preview;
+  const worth = (units: bigint): string | null => (usdRate === null ? null : usd(fiatFor(units, asset, usdRate)));
+  return {
+    intents,
+    outputs: decoded.outputs.map(({ address, script, units }) => ({
+      address,
+      groups: inGroups(address ?? hex(script)),
+      amount: formatUnits(units, asset),
+      usd_value: worth(units),
+      change: change.has(hex(script)),
+    })),
+    inputs: decoded.inputs.map(({ outpoint }) => outpoint),
+    fee: formatUnits(fee, asset),
+    fee_usd: worth(fee),
+    fee_max: formatUnits(feeMax, asset),
+    fee_max_usd: worth(feeMax),
+    fee_rate: formatDecimal(vsize > 0 ? (fee * 10n ** BigInt(RATE_DECIMALS)) / BigInt(vsize) : 0n, RATE_DECIMALS),
+    vsize,
+    warnings: warnings.map(({ code, text }) => ({ code, text })),
+    until,
+  };
+}
+
+export function policyJson(app: App, business: Business): PolicyJson {
+  const policy = policyFor(app.store, business);
+  return {
+    business_id: business.id,
+    business: business.name,
+    mode: policy.mode,
+    per_withdrawal_usd: usdOrNull(policy.perWithdrawalUsd),
+    per_day_usd: usdOrNull(policy.perDayUsd),
+    address_book_only: policy.addressBookOnly,
+    used_usd: usd(usedOfPolicy(app, app.store, business)),
+  };
+}
+
+export function addressJson(app: App, row: AddressBookRow): AddressJson {
+  return {
+    id: row.id,
+    business_id: row.business_id,
+    business: app.directory.business(row.business_id).name,
+    chain: row.chain as ChainId,
+    address: row.address,
+    label: row.label,
+    created_at: toIso(row.created_at),
+  };
+}

@@ -1,0 +1,172 @@
+/** The methods about money that leaves. */
+import type { App } from '../../app/app.ts';
+import { findBusiness } from '../../app/operator/find.ts';
+import { approve, type GivenApproval, previewWithdrawal, reject } from '../../app/withdrawals/approve.ts';
+import { changePolicyGranted, wantedGrants } from '../../app/withdrawals/grants.ts';
+import { acceptDeposit, keepDeposit, refundDeposit } from '../../app/withdrawals/inbox.ts';
+import { listWithdrawals, showWithdrawal } from '../../app/withdrawals/lists.ts';
+import { addAddress, addressBook, removeAddress } from '../../app/withdrawals/policy.ts';
+import { assetFor, findWithdrawal, requestByOperator } from '../../app/withdrawals/request.ts';
+import {
+  batch,
+  bump,
+  placeFor,
+  previewBatch,
+  previewBump,
+  previewReplacement,
+  replace,
+} from '../../app/withdrawals/versions.ts';
+import type { Method, Parsed, Result } from '../../contract/operator.ts';
+import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
+import { findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { PolicyGrant } from '../../wallet/signer/port.ts';
+import type { Context } from './context.ts';
+import { addressJson, detailJson, policyJson, previewJson, withdrawalJson } from './present-withdrawals.ts';
+
+type Own = Method & keyof typeof WITHDRAWALS;
+type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
+
+type GivenJson = Parsed<'withdrawal.bump'>['approval'];
+
+const given = ({ fee_max, until, mac }: Omit<GivenJson, 'uuid'>): GivenApproval => ({
+  feeMax: BigInt(fee_max),
+  until,
+  mac,
+});
+const byUuid = (approvals: readonly GivenJson[]): Map<string, GivenApproval> =>
+  new Map(approvals.map((approval) => [approval.uuid, given(approval)]));
+
+/** A fee rate per virtual byte as one per 1,000 of them. Throws `Rejected` for more digits than that has. */
+function feeRate(text: string | undefined): bigint | null {
+  if (text === undefined) return null;
+  const rate = parseDecimal(text, 3);
+  if (rate === null || rate <= 0n) throw new Rejected('params', 'A fee rate has at most 3 decimals', 'fee_rate');
+  return rate;
+}
+
+function dollars(text: string | null, field: string): bigint | null {
+  if (text === null) return null;
+  const scaled = parseDecimal(text, FIAT_DECIMALS);
+  if (scaled === null) throw new Rejected('params', 'An amount of dollars has at most 8 decimals', field);
+  return scaled;
+}
+
+const policyOf = (params: Parsed<'policy.grants'>): Policy => ({
+  mode: params.mode,
+  perWithdrawalUsd: dollars(params.per_withdrawal_usd, 'per_withdrawal_usd'),
+  perDayUsd: dollars(params.per_day_usd, 'per_day_usd'),
+  addressBookOnly: params.address_book_only,
+});
+
+export const WITHDRAWAL_METHODS: Methods = {
+  'withdrawal.list': ({ app }, { business, state = null, limit, before = null }) => {
+    const owner = business === undefined ? null : findBusiness(app, business);
+    const { rows, next } = listWithdrawals(app, { business: owner, state, limit, before });
+    return { withdrawals: rows.map((row) => withdrawalJson(app, row)), next };
+  },
+  'withdrawal.show': ({ app }, { id }) => {
+    const { row, spend, versions } = showWithdrawal(app, id);
+    return { withdrawal: detailJson(app, row, spend, versions) };
+  },
+  'withdrawal.add': async ({ app }, { business, crypto, address, amount }) => {
+    const row = await requestByOperator(app, findBusiness(app, business), { crypto, address, amount });
+    return { withdrawal: withdrawalJson(app, row) };
+  },
+  'withdrawal.preview': async ({ app }, { id }) => {
+    const { row, preview, why, until } = await previewWithdrawal(app, id);
+    const json = preview && previewJson(preview, assetFor(row), until);
+    return { withdrawal: withdrawalJson(app, row), preview: json, why };
+  },
+  'withdrawal.approve': async ({ app }, { id, ...approval }) => {
+    const row = await app.store.write((tx) => approve(app, tx, id, given(approval)));
+    return { withdrawal: withdrawalJson(app, row) };
+  },
+  'withdrawal.reject': async ({ app }, { id, reason }) => {
+    const row = await app.store.write((tx) => reject(app, tx, id, reason ?? null));
+    return { withdrawal: withdrawalJson(app, row) };
+  },
+  'withdrawal.previewReplacement': async ({ app }, { id, kind, fee_rate }) => {
+    const preview = await previewReplacement(app, { name: id, kind, feeRate: feeRate(fee_rate) });
+    return { preview: previewJson(preview, assetFor(findWithdrawal(app.store, id)), preview.until) };
+  },
+  'withdrawal.replace': async ({ app }, { id, kind, fee_rate, approvals }) => {
+    const row = await replace(app, { name: id, kind, feeRate: feeRate(fee_rate) }, byUuid(approvals));
+    return { withdrawal: withdrawalJson(app, row) };
+  },
+  'withdrawal.previewBatch': async ({ app }, { ids }) => {
+    const preview = await previewBatch(app, ids);
+    return { preview: previewJson(preview, assetFor(findWithdrawal(app.store, ids[0] ?? '')), preview.until) };
+  },
+  'withdrawal.batch': async ({ app }, { ids, approvals }) => {
+    const rows = await batch(app, ids, byUuid(approvals));
+    return { withdrawals: rows.map((row) => withdrawalJson(app, row)) };
+  },
+  'withdrawal.previewBump': async ({ app }, params) => {
+    const { place, wish, asset } = bumpOf(app, params);
+    const preview = await previewBump(app, place, wish);
+    return { preview: previewJson(preview, asset, preview.until) };
+  },
+  'withdrawal.bump': async ({ app }, { approval, ...params }) => {
+    const { place, wish } = bumpOf(app, params);
+    await bump(app, place, wish, approval.uuid, given(approval));
+    return {};
+  },
+
+  'policy.show': ({ app }, { business }) => ({ policy: policyJson(app, findBusiness(app, business)) }),
+  'policy.grants': ({ app }, params) => ({
+    grants: wantedGrants(app, findBusiness(app, params.business), policyOf(params)),
+  }),
+  'policy.set': async ({ app }, { grants, ...params }) => {
+    const business = findBusiness(app, params.business);
+    // the schema has the grant's own fields: what is signed for is what is handed on
+    const signed = grants.map(({ grant, mac }) => ({ grant: grant as PolicyGrant, mac }));
+    await changePolicyGranted(app, business, policyOf(params), signed);
+    return { policy: policyJson(app, business) };
+  },
+
+  'addressBook.list': ({ app }, { business }) => ({
+    addresses: addressBook(app.store, findBusiness(app, business)).map((row) => addressJson(app, row)),
+  }),
+  'addressBook.add': async ({ app }, { business, ...entry }) => {
+    const owner = findBusiness(app, business);
+    return { address: addressJson(app, await app.store.write((tx) => addAddress(app, tx, owner, entry))) };
+  },
+  'addressBook.remove': async ({ app }, { id }) => ({
+    address: addressJson(app, await app.store.write((tx) => removeAddress(tx, id))),
+  }),
+
+  'inbox.accept': async ({ app }, { id }) => {
+    const { slug, status } = await app.store.write((tx) => acceptDeposit(app, tx, id));
+    return { invoice: slug, status };
+  },
+  'inbox.refund': async ({ app }, { id, address }) => ({
+    withdrawal: withdrawalJson(app, await refundDeposit(app, id, address)),
+  }),
+  'inbox.keep': async ({ app }, { id }) => {
+    await app.store.write((tx) => keepDeposit(app, tx, id));
+    return {};
+  },
+
+  'rates.list': ({ app }) => ({ rates: NETWORKS.flatMap((network) => ratesOf(app, network)) }),
+};
+
+function bumpOf(app: App, params: Parsed<'withdrawal.previewBump'>) {
+  const business = findBusiness(app, params.business);
+  const asset = findAsset(params.crypto);
+  if (!asset) throw new Rejected('params', `${params.crypto} is no cryptocurrency of this service`, 'crypto');
+  const wish = { business: business.name, outpoint: params.outpoint, feeRate: feeRate(params.fee_rate) };
+  return { place: placeFor(app, business.id, asset.symbol), wish, asset };
+}
+
+/** Of every crypto that a business of this network takes. */
+function ratesOf(app: App, network: Network): Result<'rates.list'>['rates'] {
+  const businesses = app.directory.businesses().filter((business) => business.network === network);
+  const symbols = new Set(businesses.flatMap(({ enabled }) => enabled.map(({ symbol }) => symbol)));
+  return [...symbols].map((crypto) => {
+    const { usd = null, eur = null, gbp = null } = app.rates.shownKnown(network, crypto, app.now());
+    return { network, crypto, usd, eur, gbp };
+  });
+}
