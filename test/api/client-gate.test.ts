@@ -19,11 +19,11 @@ beforeAll(async () => {
   service = await startTestDaemon(NO_LIMITS);
   operator = strictCaller(service.dataDir);
   const accounts = Object.fromEntries(
-    CHAINS.map((chain) => [chain, accountKey(new Uint8Array(32).fill(9), chain, 'mainnet', 0)]),
+    CHAINS.map((chain) => [chain, accountKey(new Uint8Array(32).fill(9), chain, 'regtest', 0)]),
   );
   const added = await operator('business.add', {
     name: 'Live',
-    network: 'mainnet',
+    network: 'regtest',
     time_zone: 'UTC',
     accounts,
     account_no: 0,

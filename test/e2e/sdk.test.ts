@@ -194,11 +194,11 @@ describe.skipIf(!hasChromium)(chromiumTitle('a shop in Chromium'), { timeout: 90
   it('a live client ID works on its own pages and on no other', async () => {
     const operator = strictCaller(service.dataDir);
     const accounts = Object.fromEntries(
-      CHAINS.map((chain) => [chain, accountKey(new Uint8Array(32).fill(3), chain, 'mainnet', 0)]),
+      CHAINS.map((chain) => [chain, accountKey(new Uint8Array(32).fill(3), chain, 'regtest', 0)]),
     );
     const { client } = await operator('business.add', {
       name: 'Live',
-      network: 'mainnet',
+      network: 'regtest',
       time_zone: 'UTC',
       accounts,
       account_no: 0,
