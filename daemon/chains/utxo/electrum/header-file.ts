@@ -65,8 +65,8 @@ export class HeaderFile {
   /** Forgets all headers but the first `count`. */
   cut(count: number): void {
     if (count >= this.#count) return;
-    this.#count = count;
     ftruncateSync(this.#fd, PREAMBLE_BYTES + count * HEADER_BYTES);
+    this.#count = count;
   }
 
   close(): void {

@@ -2,6 +2,7 @@
  * Verifies a run of headers that continues a chain: links, difficulty, times, and work. Everything that is cheap comes
  * first, so that a bad run costs little; scrypt, a quarter of a millisecond each, runs on the thread pool.
  */
+import { availableParallelism } from 'node:os';
 import { slices } from '../slices.ts';
 import { type Ancestors, PERIOD_BLOCKS, requiredBits } from './difficulty.ts';
 import { asNumber, bitsOf, HEADER_BYTES, previousOf, scryptHash, sha256d, timeOf } from './header.ts';
@@ -15,8 +16,8 @@ export const FUTURE_SECONDS_MAX = 2 * 60 * 60;
 export const MEDIAN_BLOCKS = 11;
 /** BIP-94: how much earlier than the block before it the first block of a period may be dated. */
 const TIMEWARP_SECONDS_MAX = 600;
-/** How many scrypt hashes are computed at once. The thread pool has four threads, and others need it too. */
-const SCRYPT_AT_ONCE = 2;
+/** How many scrypt hashes are computed at once: one of the thread pool's four threads is left to others. */
+const SCRYPT_AT_ONCE = Math.min(3, availableParallelism());
 
 export type Run = {
   rules: HeaderRules;

@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path';
 import type { BlockId } from '../../../domain/chain.ts';
+import { Unavailable } from '../../../domain/errors.ts';
 import { slices } from '../slices.ts';
 import { asNumber, bitsOf, HEADER_BYTES, previousOf, sha256d, unprinted } from './header.ts';
 import { HeaderFile } from './header-file.ts';
@@ -16,6 +17,7 @@ import { targetOfBits, workOfTarget } from './target.ts';
 
 /** Read from a file at once. */
 const CHUNK_HEADERS = 512;
+const WRITE_RETRY_SECONDS = 60;
 
 /** The header at an index of a run. A view, not a copy. */
 export const nthHeader = (headers: Buffer, index: number): Buffer =>
@@ -102,19 +104,22 @@ export class HeaderStore {
     return count === 0 ? unprinted(this.base.hash) : Buffer.from(previousOf(this.#below.read(count - 1)));
   }
 
-  /** Adds verified older headers, in descending order. */
+  /** Adds verified older headers, in descending order. Throws `Unavailable` when the disk refuses. */
   appendBelow(descending: Buffer): void {
-    this.#below.append(descending);
+    write(() => this.#below.append(descending));
   }
 
-  /** Puts verified headers in the place of all that are above `height`, and `work` in that of theirs. */
+  /**
+   * Puts verified headers in the place of all that are above `height`, and `work` in that of theirs. Throws `Unavailable`
+   * when the disk refuses; then it ends at `height`, as if nothing above were known.
+   */
   replaceAbove(height: number, headers: Buffer, work: bigint): void {
     const parent = this.hashAt(height) as Buffer;
     const leaving = workOf(this.readAbove(height));
-    this.#above.cut(height - this.base.height);
+    write(() => this.#above.cut(height - this.base.height));
     this.#tipHash = parent;
     this.#work -= leaving;
-    this.#above.append(headers);
+    write(() => this.#above.append(headers));
     this.#tipHash = sha256d(nthHeader(headers, headers.length / HEADER_BYTES - 1));
     this.#work += work;
   }
@@ -157,6 +162,16 @@ export class HeaderStore {
     this.#work -= workOf(last);
     this.#tipHash = Buffer.from(previousOf(last));
     this.#above.cut(count - 1);
+  }
+}
+
+function write(change: () => void): void {
+  try {
+    change();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new Unavailable(`the chain of headers cannot be written (${code}): is the disk full?`, WRITE_RETRY_SECONDS);
   }
 }
 
