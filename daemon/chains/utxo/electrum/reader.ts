@@ -72,17 +72,20 @@ export class HistoryReader {
     const entries = status === null ? [] : await server.history(script.hash);
     const open = entries.filter(({ txid, height }) => stored.get(txid) !== height);
     const failed: HistoryEntry[] = [];
-    const held: string[] = [];
-    await inParallel(open, FETCHED_AT_ONCE, async (entry) => {
-      const one = await this.#hold(server, entry, tip);
-      // A block above the server's own tip: it is about to tell of it, or it lies.
-      if (one === 'failed' || entry.height > (server.tip?.height ?? 0)) failed.push(entry);
-      if (typeof one === 'string') return;
-      one.mentions.add(script.hash);
-      held.push(one.txid);
-    });
+    const held = new Set<string>();
+    try {
+      await inParallel(open, FETCHED_AT_ONCE, async (entry) => {
+        const one = await this.#hold(server, script, entry, tip, held);
+        // A block above the server's own tip: it is about to tell of it, or it lies.
+        if (one === 'failed' || entry.height > (server.tip?.height ?? 0)) failed.push(entry);
+      });
+    } catch (error) {
+      // Nothing of a history that was not taken in is kept.
+      for (const txid of held) if (!script.txids.includes(txid)) this.#ledger.unmention(txid, script.hash);
+      throw error;
+    }
     const top = entries.reduce((highest, { height }) => Math.max(highest, height), 0);
-    this.#adopt(script, failed.length === 0 ? status : undefined, held, top);
+    this.#adopt(script, failed.length === 0 ? status : undefined, [...held], top);
     return this.#judge(server, script, failed);
   }
 
@@ -113,23 +116,32 @@ export class HistoryReader {
     throw server.caught(`it names transaction ${txid} (height ${height}) and proves neither it nor its block`);
   }
 
-  /** A transaction of a history, placed where the server proves it to be. `left`: it is not to be looked at. */
-  async #hold(server: Server, { txid, height }: HistoryEntry, tip: Tip): Promise<Held | 'left' | 'failed'> {
-    let held = this.#ledger.get(txid);
-    if (!held) {
+  /** Takes a transaction of a history into the ledger, placed where the server proves it to be; `held` has its id then. */
+  async #hold(
+    server: Server,
+    script: Script,
+    { txid, height }: HistoryEntry,
+    tip: Tip,
+    held: Set<string>,
+  ): Promise<'held' | 'left' | 'failed'> {
+    let one = this.#ledger.get(txid);
+    if (!one) {
       if (this.#ledger.size >= TRANSACTIONS_MAX) return 'failed';
       const fetched = await this.#fetch(server, txid, height > 0);
       if (typeof fetched === 'string') return fetched;
-      held = this.#ledger.get(txid) ?? this.#ledger.add(txid, fetched.transaction, fetched.bytes);
+      one = this.#ledger.get(txid) ?? this.#ledger.add(txid, fetched.transaction, fetched.bytes);
     }
+    one.mentions.add(script.hash);
+    held.add(txid);
     // What is in a block above the tip that is being reported counts as unconfirmed until that is the tip.
     const claimed = height > 0 && height <= tip.height ? height : 0;
-    if (claimed === 0) held.place = null;
-    else if (!(await this.#place(server, held, claimed))) {
-      if (held.mentions.size === 0) this.#ledger.drop(held);
+    if (claimed === 0) one.place = null;
+    else if (!(await this.#place(server, one, claimed))) {
+      held.delete(txid);
+      if (!script.txids.includes(txid)) this.#ledger.unmention(txid, script.hash);
       return 'failed';
     }
-    return held;
+    return 'held';
   }
 
   async #fetch(server: Server, txid: string, confirmed: boolean): Promise<Fetched | 'left' | 'failed'> {
