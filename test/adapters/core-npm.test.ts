@@ -4,29 +4,13 @@ import { coreAdapter } from '../../daemon/chains/utxo/core.ts';
 import { hasNpmNodes, NpmNode, npmNodesTitle } from '../nodes/npm-node.ts';
 import { type ChainControls, conformance } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
-import { privateKeyOf, testAccount } from './keys.ts';
+import { npmControls } from './npm-controls.ts';
 
 async function controls(kind: 'bcoin' | 'bcash'): Promise<ChainControls> {
   const node = await NpmNode.start(kind);
   await node.fund();
   const chain = kind === 'bcoin' ? 'BTC' : 'BCH';
-  return {
-    account: testAccount,
-    connect: (watch) => coreAdapter({ chain, network: 'regtest', url: node.url, watch, pollMs: 100 }),
-    mine: async (count, rewardTo) => node.mine(count, rewardTo ?? (await node.newAddress())),
-    pay: (outputs) => node.pay(outputs),
-    reorg: (depth, drop) => node.reorg(depth, drop),
-    replace: async (txid) => {
-      await node.replace(txid);
-    },
-    evictAll: () => node.evictAll(),
-    spend: (credit, index) => node.spend(privateKeyOf(index), credit.txid, Number(credit.id.split(':')[1])),
-    lag: () => node.lag(),
-    catchUp: () => node.catchUp(),
-    disconnect: () => node.disconnect(),
-    reconnect: () => node.reconnect(),
-    stop: () => node.stop(),
-  };
+  return npmControls(node, (watch) => coreAdapter({ chain, network: 'regtest', url: node.url, watch, pollMs: 100 }));
 }
 
 describe.skipIf(!hasNpmNodes)(npmNodesTitle('on real nodes from npm'), () => {

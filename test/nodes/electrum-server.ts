@@ -52,7 +52,7 @@ export class FollowedChain {
   readonly #listeners = new Set<() => void>();
   readonly #pollMs: number;
   #running: Promise<void> = Promise.resolve();
-  #updating: Promise<void> | null = null;
+  #looking: Promise<void> = Promise.resolve();
   #stopped = false;
 
   private constructor(node: NodeRpc, segwit: boolean, pollMs: number) {
@@ -83,17 +83,14 @@ export class FollowedChain {
     }
   }
 
-  /** Looks at the node now. Throws when the node does not answer. */
+  /** Looks at the node, once a look that is under way has ended. Throws when the node does not answer. */
   update(): Promise<void> {
-    this.#updating ??= this.chain
-      .update()
-      .then(({ any }) => {
-        if (any) for (const listener of this.#listeners) listener();
-      })
-      .finally(() => {
-        this.#updating = null;
-      });
-    return this.#updating;
+    const done = this.#looking.then(async () => {
+      const { any } = await this.chain.update();
+      if (any) for (const listener of this.#listeners) listener();
+    });
+    this.#looking = done.catch(() => undefined);
+    return done;
   }
 
   async stop(): Promise<void> {
