@@ -25,8 +25,9 @@ export type Connected =
   /** All of them were known. */
   | { kind: 'known' }
   /**
-   * They do not follow a block that is known: `from - 1` is of another branch, or not known yet. Ask the server again,
-   * from `retryFrom` on up to the same end, and connect that whole run: it is valid or refused, and never asked twice.
+   * They do not follow a block that is known: `from - 1` is of another branch, or not known yet. Ask the server again
+   * from `retryFrom` on: up to the same end, or, if that is above the tip, as far as one request goes. It lies three times
+   * as far back each time, until the run begins on the chain or is refused.
    */
   | { kind: 'apart'; retryFrom: number }
   /**
