@@ -4,7 +4,7 @@
  * what is shown are medians.
  *
  *   --quick            shorter, with a tenth of the invoices
- *   --only NAME        load, sustained, start, scan or headers; may be given several times
+ *   --only NAME        load, sustained, start, scan, headers or spend; may be given several times
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
  *   --dist FOLDER      another build than this tree's
@@ -33,7 +33,7 @@ import { POOL, poolFull, prepareStores } from './stores.mjs';
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
-    only: { type: 'string', multiple: true, default: ['load', 'sustained', 'start', 'scan', 'headers'] },
+    only: { type: 'string', multiple: true, default: ['load', 'sustained', 'start', 'scan', 'headers', 'spend'] },
     connections: { type: 'string', default: '64' },
     rounds: { type: 'string' },
     dist: { type: 'string', default: join(root, 'dist') },
@@ -59,6 +59,7 @@ const POOL_DEFAULT = 1_000;
 const START_SAMPLES = quick ? 3 : 7;
 const SCAN = { blocks: quick ? 2 : 6, rounds: quick ? 3 : 7 };
 const WATCHED = 100_000;
+const SPEND = { wallets: [10, 1_000, 20_000], rounds: quick ? 5 : 25 };
 const HEADERS = { sha256d: quick ? 10_080 : 40_320, scrypt: quick ? 2_016 : 8_064, rounds: quick ? 1 : 3 };
 
 const PATH = '/api/v1/merchant/invoice';
@@ -83,6 +84,7 @@ const resident = { few: [], many: [], fewLoaded: [], manyLoaded: [] };
 const starts = { first: [], few: [], many: [] };
 let scan = null;
 let headers = null;
+let spend = null;
 
 function record(name, result) {
   series.set(name, [...(series.get(name) ?? []), result]);
@@ -231,6 +233,10 @@ function print() {
       [`event loop held meanwhile, ${name}`, heldMs, 'ms at the most'],
       [`disk, ${name}`, bytesEach, 'bytes a header'],
     ]),
+    ...(spend?.results ?? []).flatMap(({ coins, inputs, planMs, signMs }) => [
+      [`choosing among ${count(coins)} coins, ${inputs} of them spent`, planMs, 'ms'],
+      [`signing ${inputs} inputs`, signMs, 'ms'],
+    ]),
   ].filter(([, value]) => Number.isFinite(value));
   if (lines.length > 0) text += `${valueTable(lines)}\n`;
   const table = aimTable(aims());
@@ -262,6 +268,10 @@ async function main() {
   if (only.includes('headers')) {
     say('Headers …');
     headers = await runTool('headers.mjs', { dist, folder: scratch, ...HEADERS });
+  }
+  if (only.includes('spend')) {
+    say('Spending …');
+    spend = await runTool('spend.mjs', { dist, ...SPEND });
   }
   print();
 }
