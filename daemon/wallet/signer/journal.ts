@@ -11,17 +11,18 @@ import { createHmac } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
 import { exists, replaceFile } from '../files.ts';
 import { sameMac } from './approval.ts';
 import { HEAD_FILE, JOURNAL_FILE } from './files.ts';
+import { readLines } from './lines.ts';
 import { DAY_MS, type Memory, type PolicySpend, type Signed, subjectOf } from './permission.ts';
 import type { PolicyGrant } from './port.ts';
 import { GrantShape } from './wire.ts';
 
 const JOURNAL_BYTES_MAX = 512 * 1024 * 1024;
+const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const MAC_CHARS = 64;
 const NO_MAC = '0'.repeat(MAC_CHARS);
 
@@ -106,8 +107,9 @@ export class Journal {
     if (this.#broken) throw new Error('the journal could not be written: restart the signer');
     const json = JSON.stringify(line);
     const mac = this.#macOf(json);
-    const text = `${mac} ${json}\n`;
-    if (this.#bytes + text.length > JOURNAL_BYTES_MAX) throw new Rejected('signer.journal', 'The journal is full');
+    const text = Buffer.from(`${mac} ${json}\n`);
+    if (text.length > LINE_BYTES_MAX || this.#bytes + text.length > JOURNAL_BYTES_MAX)
+      throw new Rejected('signer.journal', 'The journal is full');
     try {
       await this.#file.writeFile(text);
     } catch (error) {
@@ -130,9 +132,9 @@ export class Journal {
     if (size > JOURNAL_BYTES_MAX) throw altered();
     let seen = head === null;
     // a line without its end, or one that no MAC belongs to, is what a crash left of the newest: see below
-    for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
+    for await (const text of readLines(createReadStream(path), LINE_BYTES_MAX)) {
       const line = this.#parse(text);
-      if (!line || this.#bytes + Buffer.byteLength(text) + 1 > size) break;
+      if (!line) break;
       this.#take(line, text.slice(0, MAC_CHARS), Buffer.byteLength(text) + 1);
       if (head?.lines === this.#lines) seen = sameMac(head.mac, this.#mac);
     }
@@ -159,7 +161,7 @@ export class Journal {
   /** The line, or null when its MAC is not the one that belongs here. */
   #parse(text: string): Line | null {
     const json = text.slice(MAC_CHARS + 1);
-    if (!sameMac(text.slice(0, MAC_CHARS), this.#macOf(json))) return null;
+    if (text[MAC_CHARS] !== ' ' || !sameMac(text.slice(0, MAC_CHARS), this.#macOf(json))) return null;
     return Line.parse(JSON.parse(json));
   }
 

@@ -1,0 +1,207 @@
+/** The signer's memory: what survives a crash, and what is noticed when its files are not as it left them. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HEAD_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
+import { Journal, type Line } from '../../../daemon/wallet/signer/journal.ts';
+import { codeOf } from './signer-kit.ts';
+
+const KEY = Buffer.alloc(32, 7);
+const NOW = Date.UTC(2030, 0);
+
+const root = await mkdtemp(join(tmpdir(), 'journal-'));
+afterAll(() => rm(root, { recursive: true }));
+
+const folderOf = (): Promise<string> => mkdtemp(join(root, 'j-'));
+const open = (folder: string, key = KEY): Promise<Journal> => Journal.open(folder, key, '73c5da0a', NOW);
+
+const line = (n: number): Line => ({
+  ...{ kind: 'sign', at: NOW + n, purpose: 'pay', txid: `${n}`.repeat(64).slice(0, 64), fee: '2000' },
+  entries: [{ uuid: `w-${n}`, identity: `identity ${n} \u2028 é`, anchor: `anchor ${n}`, feeMax: `${n}000` }],
+  spent: { subject: 'regtest/0/BTC', units: `${n}` },
+});
+
+/** A journal of four lines, and the state of both files after each. */
+const states: { journal: Buffer; head: Buffer }[] = [];
+beforeAll(async () => {
+  const folder = await folderOf();
+  const journal = await open(folder);
+  for (let n = 0; n < 4; n++) {
+    if (n > 0) await journal.append(line(n));
+    states.push({
+      journal: await readFile(join(folder, JOURNAL_FILE)),
+      head: await readFile(join(folder, HEAD_FILE)),
+    });
+  }
+  await journal.close();
+});
+
+/** A folder with these files. */
+async function folderWith(journal: Buffer | string | null, head: Buffer | string | null): Promise<string> {
+  const folder = await folderOf();
+  if (journal !== null) await writeFile(join(folder, JOURNAL_FILE), journal);
+  if (head !== null) await writeFile(join(folder, HEAD_FILE), head);
+  return folder;
+}
+
+async function linesOf(folder: string): Promise<string[]> {
+  const journal = await open(folder);
+  const uuids = [...journal.memory.signed.keys()];
+  await journal.close();
+  return uuids;
+}
+
+const last = () => states[3]!;
+
+describe('a journal', () => {
+  it('begins by itself, for the owner alone, and tells afterwards what was written', async () => {
+    const folder = await folderWith(last().journal, last().head);
+    const journal = await open(folder);
+    expect([...journal.memory.signed]).toEqual(
+      [1, 2, 3].map((n) => [
+        `w-${n}`,
+        { identity: `identity ${n} \u2028 é`, anchor: `anchor ${n}`, feeMax: BigInt(n) * 1_000n },
+      ]),
+    );
+    expect(journal.memory.policySpends.map(({ units }) => units)).toEqual([1n, 2n, 3n]);
+    await journal.append(line(4));
+    await journal.close();
+    expect(await linesOf(folder)).toEqual(['w-1', 'w-2', 'w-3', 'w-4']);
+    const made = await folderOf();
+    await (await open(made)).close();
+    expect((await stat(join(made, JOURNAL_FILE))).mode & 0o777).toBe(0o600);
+  });
+
+  it('keeps the highest fee that was approved', async () => {
+    const folder = await folderOf();
+    const journal = await open(folder);
+    for (const feeMax of ['5', '9', '7']) {
+      await journal.append({ ...line(1), entries: [{ uuid: 'w', identity: 'i', anchor: 'a', feeMax }] } as Line);
+    }
+    expect(journal.memory.signed.get('w')?.feeMax).toBe(9n);
+    await journal.close();
+  });
+
+  it('forgets what a policy let go two days ago, and no later', async () => {
+    const journal = await open(await folderOf());
+    const day = 86_400_000;
+    for (const at of [0, day, 2 * day, 3 * day]) await journal.append({ ...line(1), at: NOW + at } as Line);
+    expect(journal.memory.policySpends.map(({ at }) => (at - NOW) / day)).toEqual([2, 3]);
+    await journal.close();
+  });
+});
+
+describe('after a crash', () => {
+  it('at any byte of writing a line, all before it is known', async () => {
+    const [before, after] = [states[2]!, states[3]!];
+    for (let cut = before.journal.length; cut < after.journal.length; cut += 7) {
+      const folder = await folderWith(after.journal.subarray(0, cut), before.head);
+      expect(await linesOf(folder)).toEqual(['w-1', 'w-2']);
+      const journal = await open(folder);
+      await journal.append(line(3));
+      await journal.close();
+      expect(await linesOf(folder)).toEqual(['w-1', 'w-2', 'w-3']);
+    }
+  });
+
+  it('between line and head, the line is known', async () => {
+    expect(await linesOf(await folderWith(last().journal, states[2]!.head))).toEqual(['w-1', 'w-2', 'w-3']);
+    expect(await linesOf(await folderWith(states[0]!.journal, null))).toEqual([]);
+  });
+
+  it('that left zeros where a line was to be, all before it is known', async () => {
+    const torn = Buffer.concat([states[2]!.journal, Buffer.alloc(300)]);
+    expect(await linesOf(await folderWith(torn, states[2]!.head))).toEqual(['w-1', 'w-2']);
+  });
+
+  it('in the very beginning, it begins', async () => {
+    expect(await linesOf(await folderWith('', null))).toEqual([]);
+    expect(await linesOf(await folderWith(states[0]!.journal.subarray(0, 50), null))).toEqual([]);
+  });
+});
+
+describe('refused', () => {
+  const lines = (): string[] =>
+    last()
+      .journal.toString()
+      .split(/(?<=\n)/);
+  it.each<[string, () => [journal: Buffer | string | null, head: Buffer | string | null]]>([
+    ['without the newest line', () => [states[2]!.journal, last().head]],
+    ['in an older state, with the newer head', () => [states[0]!.journal, last().head]],
+    ['cut in its newest line', () => [last().journal.subarray(0, -5), last().head]],
+    ['empty', () => ['', last().head]],
+    ['gone', () => [null, last().head]],
+    ['without its head', () => [last().journal, null]],
+    ['with a head that is none', () => [last().journal, '{}']],
+    ['with a head of another length', () => [last().journal, JSON.stringify({ lines: 3, mac: headMac() })]],
+    ['without a line in the middle', () => [lines().toSpliced(2, 1).join(''), last().head]],
+    ['with two lines exchanged', () => [[lines()[0], lines()[2], lines()[1], lines()[3]].join(''), last().head]],
+    ['with a line twice', () => [[...lines(), lines()[3]].join('') + lines()[3], last().head]],
+    [
+      'with lines that it did not write',
+      () => [`${last().journal}${'0'.repeat(64)} {}\n${'0'.repeat(64)} {}\n`, last().head],
+    ],
+  ])('%s', async (_, files) => {
+    const folder = await folderWith(...files());
+    expect(await codeOf(open(folder))).toBe('signer.journal');
+    expect(await codeOf(open(folder))).toBe('signer.journal');
+  });
+
+  it('under another key', async () => {
+    expect(await codeOf(open(await folderWith(last().journal, last().head), Buffer.alloc(32, 8)))).toBe(
+      'signer.journal',
+    );
+  });
+
+  it('with any byte changed', async () => {
+    const folder = await folderWith(last().journal, last().head);
+    await fc.assert(
+      fc.asyncProperty(fc.nat(last().journal.length - 1), fc.integer({ min: 1, max: 255 }), async (at, by) => {
+        const altered = Buffer.from(last().journal);
+        altered[at]! ^= by;
+        await writeFile(join(folder, JOURNAL_FILE), altered);
+        await writeFile(join(folder, HEAD_FILE), last().head);
+        expect(await codeOf(open(folder))).toBe('signer.journal');
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+const headMac = (): string => (JSON.parse(last().head.toString()) as { mac: string }).mac;
+
+describe('a disk that takes no more', () => {
+  /** Appends until it fails, in a process whose files may have 2 KiB, and once more when there is room again. */
+  const script = `
+    const { Journal } = await import(${JSON.stringify(new URL('../../../daemon/wallet/signer/journal.ts', import.meta.url))});
+    const journal = await Journal.open(process.argv[1], Buffer.alloc(32, 7), '73c5da0a', 0);
+    const line = (n) => ({ kind: 'sign', at: n, purpose: 'pay', txid: 't'.repeat(300), fee: '0',
+      entries: [{ uuid: 'n-' + n, identity: 'i', anchor: 'a', feeMax: '1' }] });
+    const failed = [];
+    for (let n = 0; n < 8; n++) await journal.append(line(n)).catch((error) => failed.push(error.code));
+    console.log(JSON.stringify({ failed, known: [...journal.memory.signed.keys()] }));`;
+
+  it('leaves the journal as it was', async () => {
+    const folder = await folderOf();
+    const command = 'ulimit -f 2; exec "$0" --input-type=module -e "$1" "$2"';
+    const { stdout } = await promisify(execFile)('bash', ['-c', command, process.execPath, script, folder]);
+    const { failed, known } = JSON.parse(stdout) as { failed: string[]; known: string[] };
+    expect(failed.length).toBeGreaterThan(2);
+    expect(new Set(failed)).toEqual(new Set(['EFBIG']));
+    expect(await linesOf(folder)).toEqual(known);
+    expect(known.length).toBeGreaterThan(1);
+  });
+});
+
+it('takes no line that could not be read again', async () => {
+  const folder = await folderWith(last().journal, last().head);
+  const journal = await open(folder);
+  expect(await codeOf(journal.append({ ...line(4), txid: 'x'.repeat(5_000_000) } as Line))).toBe('signer.journal');
+  await journal.append(line(4));
+  await journal.close();
+  expect(await linesOf(folder)).toEqual(['w-1', 'w-2', 'w-3', 'w-4']);
+});
