@@ -1,0 +1,146 @@
+/** What nodes of the family say about fees and about transactions that they are given, in their own words. */
+import { describe, expect, it } from 'vitest';
+import type { SpendingSource } from '../../daemon/chains/adapter.ts';
+import { FactBook } from './fact-book.ts';
+import { bchn, core28 } from './fixtures/dialects.ts';
+import { FakeNode } from './fixtures/fake-node.ts';
+import { adapterOf, closeAfterEach, nodeOf, ready, signal } from './fixtures/fake-setup.ts';
+import { writeTransaction } from './fixtures/serial.ts';
+
+closeAfterEach();
+
+const RAW = '0200000001';
+const failing = (code: number, message: string) => () => FakeNode.failure(code, message);
+
+async function spendingOn(dialect: typeof core28): Promise<{ node: FakeNode; spending: SpendingSource }> {
+  const node = await nodeOf(dialect);
+  const { spending } = adapterOf(node, new FactBook());
+  if (!spending) throw new Error('a node takes transactions');
+  return { node, spending };
+}
+
+describe('the fee rate', () => {
+  const mempool = { size: 0, bytes: 0, usage: 0, mempoolminfee: 0.00001, minrelaytxfee: 0.00001 };
+
+  it.each([
+    ['is the estimate', { feerate: 0.00023457, blocks: 6 }, 0.00001, 23_457n],
+    ['is the fallback without one', { errors: ['Insufficient data'], blocks: 2 }, 0.00001, 5_000n],
+    ['is what the full mempool asks for above it', { feerate: 0.00002, blocks: 6 }, 0.00004, 4_000n],
+    ['has a ceiling', { feerate: 0.5, blocks: 6 }, 0.00001, 1_000_000n],
+    ['is the fallback when the estimate makes no sense', { feerate: -1 }, 0.00001, 5_000n],
+  ])('of Bitcoin Core %s', async (_name, estimate, mempoolminfee, expected) => {
+    const { node, spending } = await spendingOn(core28);
+    let asked: unknown[] = [];
+    node.overrides.set('estimatesmartfee', (params) => {
+      asked = params;
+      return estimate;
+    });
+    node.overrides.set('getmempoolinfo', () => ({ ...mempool, mempoolminfee }));
+    expect(await spending.feeRate(6, signal())).toBe(expected);
+    expect(asked).toEqual([6, 'ECONOMICAL']);
+    await spending.feeRate(5_000, signal());
+    expect(asked).toEqual([1_008, 'ECONOMICAL']);
+  });
+
+  it.each([
+    [0.00001231, 1_231n],
+    [0.000001, 1_000n],
+    [1, 100_000n],
+    [-1, 1_200n],
+  ])('of Bitcoin Cash Node, estimated at %s, is %s', async (estimate, expected) => {
+    const { node, spending } = await spendingOn(bchn);
+    node.overrides.set('estimatefee', () => estimate);
+    node.overrides.set('getmempoolinfo', () => mempool);
+    expect(await spending.feeRate(6, signal())).toBe(expected);
+  });
+});
+
+describe('a broadcast', () => {
+  it.each([
+    ['in the mempool already', -27, 'txn-already-in-mempool'],
+    ['in the mempool with another witness', -26, 'txn-same-nonwitness-data-in-mempool'],
+    ['known from a block', -26, 'txn-already-known'],
+    ['in a block', -27, 'Transaction already in block chain'],
+    ['in a block, as Core 28 says it', -27, 'Transaction outputs already in utxo set'],
+  ])('of a transaction that is %s is a success', async (_name, code, message) => {
+    const { node, spending } = await spendingOn(core28);
+    node.overrides.set('sendrawtransaction', failing(code, message));
+    await expect(spending.broadcast(RAW, signal())).resolves.toBeUndefined();
+  });
+
+  it.each([
+    [-26, 'txn-mempool-conflict'],
+    [-26, 'insufficient fee, rejecting replacement'],
+    [-26, 'min relay fee not met, 1 < 100'],
+    [-25, 'bad-txns-inputs-missingorspent'],
+    [-22, 'TX decode failed'],
+  ])('that is refused (%s: %s) says why', async (code, message) => {
+    const { node, spending } = await spendingOn(bchn);
+    node.overrides.set('sendrawtransaction', failing(code, message));
+    await expect(spending.broadcast(RAW, signal())).rejects.toMatchObject({ code: 'broadcast.refused', message });
+  });
+
+  it.each([
+    ['starts', failing(-28, 'Loading block index...')],
+    ['has an error of its own', failing(-1, 'database trouble')],
+    ['answers nonsense', () => 7],
+  ])('to a node that %s may be tried again', async (_name, answer) => {
+    const { node, spending } = await spendingOn(core28);
+    node.overrides.set('sendrawtransaction', answer);
+    await expect(spending.broadcast(RAW, signal())).rejects.toMatchObject({ name: 'Unavailable' });
+  });
+
+  it('never reaches a node of another chain', async () => {
+    const { node, spending } = await spendingOn(core28);
+    node.overrides.set('getblockhash', () => '00'.repeat(32));
+    await expect(spending.broadcast(RAW, signal())).rejects.toThrow('another chain');
+    expect(node.calls.get('sendrawtransaction')).toBeUndefined();
+  });
+});
+
+describe('a transaction', () => {
+  it('that was pruned, or is another one, is not had', async () => {
+    const { node, spending } = await spendingOn(core28);
+    const txid = '11'.repeat(32);
+    const missing = { name: 'Unavailable', message: expect.stringContaining('does not have the transaction') };
+    node.overrides.set('getrawtransaction', failing(-1, 'Block not available (pruned data)'));
+    await expect(spending.transaction(txid, '22'.repeat(32), signal())).rejects.toMatchObject(missing);
+    const other = writeTransaction({
+      inputs: [{ txid, vout: 0 }],
+      outputs: [{ units: 1n, script: Uint8Array.of(0x6a) }],
+    }).toString('hex');
+    node.overrides.set('getrawtransaction', () => other);
+    await expect(spending.transaction(txid, '22'.repeat(32), signal())).rejects.toMatchObject(missing);
+  });
+
+  it('that paid us comes with its credit, once a block has it, for a node that will have pruned it', async () => {
+    const { node, book, adapter, target } = await ready(core28);
+    const txid = node.pay([
+      { address: target.address, units: 50_000n },
+      { address: target.address, units: 60_000n },
+    ]);
+    const bytes = writeTransaction(node.mempool.get(txid)!);
+    await book.catchUp(adapter);
+    const bases = () => [...book.credits.values()].map(({ base }) => base && Buffer.from(base).toString('hex'));
+    expect(bases()).toEqual([undefined, undefined]);
+    node.mine(1);
+    await book.catchUp(adapter);
+    expect(bases()).toEqual([bytes.toString('hex'), bytes.toString('hex')]);
+  });
+
+  it.each([
+    [
+      'Bitcoin Core',
+      core28,
+      { ancestorsize: 500, vsize: 200, fees: { base: 0.00001, ancestor: 0.00001234 } },
+      1_234n,
+      500,
+    ],
+    ['Bitcoin Cash Node', bchn, { size: 220, fees: { base: 0.00000221, modified: 0.00000221 } }, 221n, 220],
+  ])('of %s that is unconfirmed is weighed with what it comes from', async (_name, dialect, entry, fee, vsize) => {
+    const { node, spending } = await spendingOn(dialect);
+    expect(await spending.unconfirmed('33'.repeat(32), signal())).toBeNull();
+    node.overrides.set('getmempoolentry', () => entry);
+    expect(await spending.unconfirmed('33'.repeat(32), signal())).toEqual({ fee, vsize });
+  });
+});
