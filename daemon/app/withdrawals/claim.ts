@@ -26,7 +26,7 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { coinAt, hasDescendant, reservedBy } from './coins.ts';
+import { coinAt, hasDescendant, isSoleChange, reservedBy } from './coins.ts';
 import { anchorOf, type Place, type Planned, payoutsIn } from './plan.ts';
 import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { writePlan } from './stored-plan.ts';
@@ -135,6 +135,9 @@ function needFree(tx: Tx, { chain }: Place, outpoint: string, spendId: number): 
     throw new Overtaken(`${outpoint} is spent`);
   }
   if (reservedBy(tx, chain, outpoint, spendId) !== null) throw new Overtaken(`${outpoint} is reserved`);
+  if (coin.own_change === 1 && coin.block_height === null && !isSoleChange(tx, chain, coin.txid)) {
+    throw new Overtaken(`${outpoint} is change of what is being replaced`);
+  }
 }
 
 /** Throws `Rejected` when what is to be replaced has a descendant of ours, which would fall with it. */

@@ -53,7 +53,7 @@ export function spendableCoins(
     if (reserved.has(row.outpoint) || !isRipe(row, tip)) continue;
     const coin = coinFrom(row, tip);
     if (coin.confirmations === 0) {
-      if (!settledOnly && isNewestChange(reader, chain, row.txid)) coins.change.push(coin);
+      if (!settledOnly && isSoleChange(reader, chain, row.txid)) coins.change.push(coin);
     } else if (!settledOnly || row.confirmed === 1 || row.own_change === 1) {
       (row.inbox_state === 'open' ? coins.undecided : coins.plain).push(coin);
     }
@@ -67,10 +67,13 @@ function isRipe(row: CoinRow, tip: number): boolean {
   return row.locked === 0 && depth >= Math.max(row.own_change === 1 ? 0 : 1, row.maturity);
 }
 
-/** Change of a transaction that is being replaced is about to disappear. */
-function isNewestChange(reader: Reader, chain: ChainRuntime, txid: string): boolean {
+/**
+ * Change that is there as surely as its transaction is: of one that has no other version, which might confirm in its
+ * place. From then on it gets none, since nothing is replaced that a later transaction of ours spends from.
+ */
+export function isSoleChange(reader: Reader, chain: ChainRuntime, txid: string): boolean {
   const version = reader.get(versionByTxid, { txid, chain_key: chain.key });
-  return version !== undefined && reader.all(versionsOf, { spend_id: version.spend_id }).at(-1)?.id === version.id;
+  return version !== undefined && reader.all(versionsOf, { spend_id: version.spend_id }).length === 1;
 }
 
 export function coinFrom(row: CoinRow, tip: number): Coin {

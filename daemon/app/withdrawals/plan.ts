@@ -177,15 +177,10 @@ async function nextChange(app: App, { account, chain }: Place): Promise<ChangeTa
   return { address, script, index: row.next_change };
 }
 
-/**
- * The outpoint that every version is to spend: the deepest of the inputs. Throws `Rejected` when none is in a block: what
- * is anchored in unconfirmed change would fall with the transaction that made it.
- */
+/** The outpoint that every version is to spend: the deepest of the inputs, since a reorganisation reaches it last. */
 export function anchorOf(plan: SpendPlan): string {
   const [deepest] = [...plan.inputs].sort((a, b) => b.confirmations - a.confirmations);
-  if (!deepest || deepest.confirmations < 1) {
-    throw new Rejected('spend.unconfirmed', 'It waits for the confirmation of earlier change');
-  }
+  assert(deepest, 'a transaction has an input');
   return deepest.outpoint;
 }
 

@@ -67,6 +67,8 @@ function recordSent(app: App, tx: Tx, version: VersionRow): void {
 
 function recordRefusal(app: App, tx: Tx, version: VersionRow, reason: string): void {
   if (version.problem !== reason) tx.run(setVersionProblem, { id: version.id, problem: reason });
+  // a long chain of our own change is taken once its beginning is confirmed
+  if (reason.includes('too-long-mempool-chain')) return;
   const ids = paidBy(tx, version)
     .map(({ id }) => id)
     .join(', ');

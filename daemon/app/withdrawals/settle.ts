@@ -10,6 +10,7 @@ import { type AnchorFact, BURIED_BLOCKS, eventsOf, type Spender, stepWithdrawal 
 import { type CreditRow, creditByOutpoint, creditsSpentInBlock, type TargetRow } from '../../store/queries/credits.ts';
 import { insertAlert } from '../../store/queries/effects.ts';
 import {
+  approvedWithdrawals,
   openSpends,
   payoutsOf,
   type SpendRow,
@@ -49,17 +50,20 @@ export function reopenSpends(tx: Tx, chain: ChainRuntime, orphaned: readonly Blo
 /** Brings every open spend of a chain in line with what is known now. Called after the credits were written. */
 export function settleSpends(app: App, tx: Tx, chain: ChainRuntime, tipHeight: number): void {
   for (const spend of tx.all(openSpends, { chain_key: chain.key })) settleSpend(app, tx, chain, spend, tipHeight);
+  // coins that somebody waits for may be there now
+  const [waiting] = tx.all(approvedWithdrawals, { chain_key: chain.key, limit: 1 });
+  if (waiting) tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
 function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tipHeight: number): void {
   const coin = tx.get(creditByOutpoint, { outpoint: spend.anchor, chain_key: spend.chain_key });
-  const anchor = anchorFact(coin, tipHeight);
+  const buried = BURIED_BLOCKS[chain.adapter.chain];
+  const anchor = lostWithParent(tx, coin, tipHeight, buried) ?? anchorFact(coin, tipHeight);
   // what left the mempool is to be sent again
   if (anchor.spentBy === null) tx.afterCommit(() => app.wake.withdrawals(chain.key));
   const versions = tx.all(versionsOf, { spend_id: spend.id });
   const spender = versions.find(({ txid }) => txid !== null && txid === anchor.spentBy);
   const paid = new Set(spender ? tx.all(payoutsOf, { version_id: spender.id }).map((row) => row.withdrawal_id) : []);
-  const buried = BURIED_BLOCKS[chain.adapter.chain];
   const withdrawals = tx.all(withdrawalsOfSpend, { spend_id: spend.id });
   for (const row of withdrawals) {
     const kind: Spender = !spender ? 'foreign' : paid.has(row.id) ? 'pays' : 'ours';
@@ -73,6 +77,25 @@ function anchorFact(coin: CreditRow | undefined, tipHeight: number): AnchorFact 
   if (!coin || coin.spent_txid === null) return { spentBy: null, depth: 0 };
   const height = coin.spent_block_height;
   return { spentBy: coin.spent_txid, depth: height === null ? 0 : Math.max(0, tipHeight - height + 1) };
+}
+
+/**
+ * An anchor that was our change can never be there again once something else is buried in place of the transaction that
+ * made it: that takes the anchor along.
+ */
+function lostWithParent(
+  reader: Reader,
+  coin: CreditRow | undefined,
+  tipHeight: number,
+  buried: number,
+): AnchorFact | null {
+  if (!coin || coin.gone === 0 || coin.own_change === 0) return null;
+  const { chain_key } = coin;
+  const version = reader.get(versionByTxid, { txid: coin.txid, chain_key });
+  const parent = version && reader.get(spendById, { id: version.spend_id });
+  const grandcoin = parent && reader.get(creditByOutpoint, { outpoint: parent.anchor, chain_key });
+  const fact = lostWithParent(reader, grandcoin, tipHeight, buried) ?? anchorFact(grandcoin, tipHeight);
+  return fact.spentBy !== null && fact.spentBy !== coin.txid && fact.depth >= buried ? fact : null;
 }
 
 type Found = {
