@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
 import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
-import { ElectrumServer } from '../nodes/electrum-server.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { type Opened, SOURCES, type Source } from './sources.ts';
 
 const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
@@ -31,32 +31,6 @@ const unitsOf = (decimal: string): bigint => {
   const [whole, fraction = ''] = decimal.split('.');
   return BigInt(whole! + fraction.padEnd(8, '0'));
 };
-
-type Opened = { setting: string; away(): Promise<void>; back(): Promise<void>; stop(): Promise<void> };
-type Source = { name: string; open(node: Litecoind): Promise<Opened> };
-
-const SOURCES: Source[] = [
-  {
-    name: 'over Core RPC',
-    open: async (node) => ({
-      setting: `core_rpc = "${node.url}"`,
-      away: () => node.stop(),
-      back: async () => {
-        await node.launch();
-        await node.fund();
-      },
-      stop: async () => {},
-    }),
-  },
-  {
-    name: 'over Electrum',
-    async open(node) {
-      const server = await ElectrumServer.start({ node });
-      const setting = `electrum = ["${server.url}"]`;
-      return { setting, away: () => server.close(), back: () => server.listen(), stop: () => server.stop() };
-    },
-  },
-];
 
 const title = ({ name }: Source): string => litecoindTitle(`the whole service on litecoind ${name}`);
 

@@ -13,6 +13,7 @@ import { createWords } from '../../daemon/wallet/mnemonic.ts';
 import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { type Opened, SOURCES, type Source } from './sources.ts';
 
 const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
@@ -20,13 +21,20 @@ const DAY_MS = 86_400_000;
 /** Beyond the 20 that the test's service keeps ready, within the gap limit. */
 const FAR = 700;
 
-describe.skipIf(!hasLitecoind)(litecoindTitle('a wallet with a past, on litecoind'), () => {
+const title = ({ name }: Source): string => litecoindTitle(`a wallet with a past, on litecoind ${name}`);
+
+describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), source] as const))('%s', (_, { open }) => {
   let node: Litecoind;
+  let source: Opened;
   beforeAll(async () => {
     node = await Litecoind.start();
     await node.fund();
+    source = await open(node);
   });
-  afterAll(() => node?.remove());
+  afterAll(async () => {
+    await source?.stop();
+    await node?.remove();
+  });
 
   async function usedWallet(service: TestDaemon): Promise<Record<(typeof CHAINS)[number], AccountKey>> {
     const vault = join(service.dataDir, 'vault');
@@ -43,7 +51,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('a wallet with a past, on litecoin
 
   const config = (): string => `
 [networks.regtest.LTC]
-core_rpc = "${node.url}"
+${source.setting}
 [networks.regtest.rates]
 LTC = "80"
 `;
@@ -85,14 +93,14 @@ LTC = "80"
     }
   });
 
-  it('is read later when its node is away while the business is added', async () => {
+  it('is read later when its source is away while the business is added', async () => {
     const service = await startTestDaemon(config());
     try {
       const accounts = await usedWallet(service);
-      await node.stop();
+      await source.away();
       const { key, business } = await add(service, accounts);
       expect(business.cryptos).toContain('LTC');
-      await node.launch();
+      await source.back();
       await foundAll(service, key.key);
     } finally {
       await service.stop();

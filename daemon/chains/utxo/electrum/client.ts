@@ -19,6 +19,7 @@ import { inParallel } from './in-parallel.ts';
 import { Ledger } from './ledger.ts';
 import type { Pins } from './pins.ts';
 import { HistoryReader } from './reader.ts';
+import { Rotation } from './rotation.ts';
 import { type Script, Scripts } from './scripts.ts';
 import type { Server, Tip } from './server.ts';
 import { ServerSet } from './server-set.ts';
@@ -63,6 +64,7 @@ export class LightClient {
   readonly scripts: Scripts;
   readonly reader: HistoryReader;
   readonly agreement: Agreement;
+  readonly rotation: Rotation;
   readonly #options: ClientOptions;
   readonly #ledger: Ledger;
   /** Scripts with a block above the tip that was reported: looked at again once the tip moves. */
@@ -112,6 +114,10 @@ export class LightClient {
       isNeeded: ({ outputs }) => outputs.length > 0 && options.needsAgreement(outputs),
     });
     this.#auditor = new Auditor({ set: this.set, scripts, follower, reader: this.reader });
+    this.rotation = new Rotation({
+      ...{ set: this.set, scripts, list, wake: options.wake },
+      isKnown: (listed, txid, height) => this.reader.isStored(listed, txid, height),
+    });
     this.set.start();
     // What is listed may grow without any server having news.
     this.#timer = setInterval(() => {
@@ -124,6 +130,7 @@ export class LightClient {
     clearInterval(this.#timer);
     this.agreement.close();
     this.#auditor.close();
+    this.rotation.close();
     this.set.close();
     await this.headers.close();
   }

@@ -7,7 +7,15 @@
  */
 import { join } from 'node:path';
 import type { Network } from '../../../domain/assets.ts';
-import type { AccountKey, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../../../domain/chain.ts';
+import type {
+  AccountKey,
+  BlockId,
+  Branch,
+  ChainUpdate,
+  Checkpoint,
+  SourceHealth,
+  Target,
+} from '../../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../../domain/errors.ts';
 import { type ChainAdapter, type ScriptList, tipOf } from '../../adapter.ts';
 import { childPublicKey } from '../../hd.ts';
@@ -20,7 +28,7 @@ import { ConnectionLost, Misbehaved, ServerRefusal } from './faults.ts';
 import { HeaderChain } from './header-chain.ts';
 import { Pins } from './pins.ts';
 import { rulesOf } from './rules.ts';
-import type { Server } from './server.ts';
+import type { Server, Tip } from './server.ts';
 import { checkpointAt, nextStep } from './steps.ts';
 
 export type ElectrumOptions = {
@@ -44,6 +52,7 @@ export type ElectrumOptions = {
 
 const SERVERS_PER_SYNC_MAX = 3;
 const RETRY_SECONDS = 5;
+const SCRIPTS_PER_PAST_STEP = 200;
 /** How long a first connection is waited for. */
 const CONNECT_MS_MAX = 10_000;
 const CONNECT_LOOK_MS = 20;
@@ -63,6 +72,10 @@ export class ElectrumAdapter implements ChainAdapter {
   #client: LightClient | null = null;
   #closed = false;
   #syncing = false;
+  /** Where the present was left by the last sync that followed it; another checkpoint is one of the past. */
+  #present: string[] = [];
+  /** The last script that was looked at for the sake of the past. */
+  #pastCursor = 0;
   /** The last sync found the servers behind the checkpoint. */
   #behind = false;
   #alert: string | null = null;
@@ -209,6 +222,8 @@ export class ElectrumAdapter implements ChainAdapter {
     this.#behind = !follower.isOnChain(tip);
     if (this.#behind) return null;
     const from = tipOf(since);
+    if (this.#isPast(from, tip)) return this.#pastStep(client, server, since, tip);
+    this.#present = [from.hash];
     if (from.height < headers.lowest - 1) await follower.reachDown(server, from.height);
     const step = nextStep(since, { height: tip.height, hash: tip.hash }, headers);
     this.#behind = step === null;
@@ -218,10 +233,30 @@ export class ElectrumAdapter implements ChainAdapter {
       ...{ since: from, checkpoint, orphaned, targets: 'all', mempool: 'unknown' },
       ...{ credits: [], spends: [] },
     };
+    this.#present.push(tipOf(checkpoint).hash);
     if (!atTip) return update;
     const { complete, unsettled, found } = await client.view(server, tip, orphaned);
     if (unsettled) await sleep(UNSETTLED_MS, signal);
     return { ...update, ...found, mempool: complete ? 'complete' : 'unknown' };
+  }
+
+  /** Whether a checkpoint is one from which a wallet's past is read: not where the present was left, and below it. */
+  #isPast(from: BlockId, tip: Tip): boolean {
+    return this.#present.length > 0 && !this.#present.includes(from.hash) && from.height < tip.height;
+  }
+
+  /**
+   * A step through a wallet's past. Histories are whole, so blocks need not be walked through: every script is looked at
+   * once, new ones too that were derived on the way, and what has a history is followed with the present from then on.
+   */
+  async #pastStep(client: LightClient, server: Server, since: Checkpoint, tip: Tip): Promise<ChainUpdate> {
+    const last = await client.rotation.look(server, this.#pastCursor, SCRIPTS_PER_PAST_STEP);
+    this.#pastCursor = last ?? 0;
+    const checkpoint = last === null ? checkpointAt(tip.height, client.headers) : since;
+    return {
+      ...{ since: tipOf(since), checkpoint, orphaned: [], targets: 'all', mempool: 'unknown' },
+      ...{ credits: [], spends: [] },
+    };
   }
 
   /** Why no server is asked, in an operator's words; null when one is. */

@@ -6,7 +6,7 @@
  * asked for, a block counts by a proof that leads to a header of our chain, and who fails at either is dropped.
  */
 import { hash } from 'node:crypto';
-import type { ScriptList, StoredCoin } from '../../adapter.ts';
+import type { ListedScript, ScriptList, StoredCoin } from '../../adapter.ts';
 import { type ParsedTransaction, ParseError, parseTransaction } from '../block.ts';
 import type { UtxoChain } from '../params.ts';
 import type { HistoryEntry } from './answers.ts';
@@ -87,6 +87,12 @@ export class HistoryReader {
     const top = entries.reduce((highest, { height }) => Math.max(highest, height), 0);
     this.#adopt(script, failed.length === 0 ? status : undefined, [...held], top);
     return this.#judge(server, script, failed);
+  }
+
+  /** Whether the store has a transaction of a script in the block at a height. */
+  isStored({ id }: ListedScript, txid: string, height: number): boolean {
+    const stored = storedHeights(this.#list.coinsOf(id), (at, blockHash) => this.#isOnChain(at, blockHash));
+    return stored.get(txid) === height;
   }
 
   /** Below the lowest header held, nothing is reorganised any more. */

@@ -52,6 +52,10 @@ export class Scripts {
     return this.#byHash.size;
   }
 
+  has(id: number): boolean {
+    return this.#byId.has(id);
+  }
+
   get(scriptHash: string): Script | undefined {
     return this.#byHash.get(scriptHash);
   }
