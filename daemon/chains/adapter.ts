@@ -55,6 +55,8 @@ export interface ChainAdapter {
   readonly chain: ChainId;
   /** How it takes what leaves the wallet; absent where nothing can be spent yet. */
   readonly spending?: SpendingSource;
+  /** Absent where the chain is simulated. */
+  readonly holdings?: HoldingsSource;
 
   /** The target of an index, from public keys alone. Throws on an index above 2^31 - 1. */
   deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target>;
@@ -82,6 +84,20 @@ export interface ChainAdapter {
 
   /** Ends timers and connections. No call may follow. */
   close(): Promise<void>;
+}
+
+/** An account with how many addresses of each branch are watched. */
+export type WatchedAccount = { key: AccountKey; receiving: number; change: number };
+
+/** An output in a block that nothing in a block spends. */
+export type HeldCoin = { outpoint: string; units: bigint; height: number };
+
+/** The source's own books of coins, beside the blocks that it told: what our books are checked against. */
+export interface HoldingsSource {
+  /**
+   * Every coin that these accounts' addresses hold at the source's tip. May take minutes. Throws `Unavailable`.
+   */
+  coins(accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<{ tip: BlockId; coins: HeldCoin[] }>;
 }
 
 /**

@@ -7,6 +7,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { alertCommands } from './alerts.ts';
 import { backupCommands } from './backup.ts';
+import { bookCommands } from './books.ts';
 import { businessCommands } from './business.ts';
 import { clientCommands } from './clients.ts';
 import { action } from './commands.ts';
@@ -70,6 +71,7 @@ function program(io: Io): Command {
   alertCommands(root, io);
   walletCommands(root, io);
   backupCommands(root, io);
+  bookCommands(root, io);
   root
     .command('config')
     .description('the configuration as it is in force, without secrets')

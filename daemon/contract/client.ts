@@ -12,6 +12,9 @@ import { ErrorBody, type Method, OPERATOR, OPERATOR_FILE, OPERATOR_PATH, Operato
 
 /** A resend waits for the other side for ten seconds; nothing else takes as long. */
 const TIMEOUT_MS = 30_000;
+/** What copies a database, or has a node read all of its coins. */
+const SLOW_TIMEOUT_MS = 3_600_000;
+const SLOW_METHODS: readonly string[] = ['backup.make', 'ledger.prove'];
 const ANSWER_BYTES_MAX = 16 * 1_048_576;
 
 /** The daemon refused. `code` is for programs, `message` for people. */
@@ -86,6 +89,7 @@ function parseJson(text: string): unknown {
 function post(address: OperatorFile, method: string, params: unknown, dataDir: string) {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
   const body = JSON.stringify(params);
+  const timeoutMs = SLOW_METHODS.includes(method) ? SLOW_TIMEOUT_MS : TIMEOUT_MS;
   const call = request(
     new URL(OPERATOR_PATH + method, address.url),
     {
@@ -97,8 +101,8 @@ function post(address: OperatorFile, method: string, params: unknown, dataDir: s
         'content-length': Buffer.byteLength(body),
       },
       agent: false,
-      timeout: TIMEOUT_MS,
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      timeout: timeoutMs,
+      signal: AbortSignal.timeout(timeoutMs),
     },
     (response) => {
       readBody(response).then((text) => resolve({ status: response.statusCode ?? 0, body: text }), reject);
@@ -108,7 +112,7 @@ function post(address: OperatorFile, method: string, params: unknown, dataDir: s
     // a daemon that was killed leaves its file behind
     if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') reject(new NoDaemon(dataDir));
     else if (error.name === 'AbortError' || error.name === 'TimeoutError')
-      reject(new Error(`the daemon did not answer within ${TIMEOUT_MS / 1000} s`));
+      reject(new Error(`the daemon did not answer within ${timeoutMs / 1000} s`));
     else reject(new Error(`the daemon did not answer: ${error.code ?? error.message}`));
   });
   call.end(body);

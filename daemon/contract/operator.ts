@@ -5,6 +5,7 @@
  * Invariant: a parameter that a method does not know is refused, so that a misspelt one is never silently without effect.
  */
 import { z } from 'zod';
+import { BOOKS } from './books.ts';
 import {
   AccountKeySchema,
   AlertShape,
@@ -146,6 +147,7 @@ export const OPERATOR = {
     z.object({ status: z.int().nullable(), error: z.string().nullable(), webhook: WebhookShape }),
   ),
   ...RECOVERY,
+  ...BOOKS,
   ...WALLET,
   ...WITHDRAWALS,
   'alert.list': method(

@@ -3,11 +3,14 @@ import { type ScheduledTask, schedule } from 'node-cron';
 import type { App } from '../app/app.ts';
 import { expireAnswers } from '../app/idempotency.ts';
 import { cancelForgotten } from '../app/invoices.ts';
+import { proveLedger } from '../app/ledger.ts';
 import { fillPool, isLow } from '../app/pool.ts';
 import { jumpAhead } from '../app/quarantine.ts';
 import { expireWithdrawals } from '../app/withdrawals/work.ts';
 
 const EVERY_MINUTE = '* * * * *';
+const EVERY_NIGHT = '40 2 * * *';
+const PROOF_TIMEOUT_MS = 3_600_000;
 /** So many payments may take an address before the pools are looked at again. */
 const FILL_PAUSE_MS = 250;
 const ADDRESSES_AT_FIRST = 40;
@@ -17,13 +20,17 @@ export class Jobs {
   #tasks: ScheduledTask[] = [];
   #filling: Promise<void> | null = null;
   #stopped = false;
+  readonly #abort = new AbortController();
 
   constructor(app: App) {
     this.#app = app;
   }
 
   start(): void {
-    this.#tasks = [schedule(EVERY_MINUTE, () => this.minute(), { noOverlap: true })];
+    this.#tasks = [
+      schedule(EVERY_MINUTE, () => this.minute(), { noOverlap: true }),
+      schedule(EVERY_NIGHT, () => this.night(), { noOverlap: true }),
+    ];
     this.fill();
     void this.minute();
   }
@@ -41,6 +48,19 @@ export class Jobs {
     }
   }
 
+  /** The ledger of every chain against the source's own books; what differs is an alert. */
+  async night(): Promise<void> {
+    const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(PROOF_TIMEOUT_MS)]);
+    for (const chain of this.#app.chains.all()) {
+      try {
+        await proveLedger(this.#app, chain, signal);
+      } catch (error) {
+        if (this.#stopped) return;
+        this.#app.log.warn({ chain: chain.key, error }, 'the ledger could not be proved');
+      }
+    }
+  }
+
   /** Fills every account's pool, unless that is under way. */
   fill(): void {
     if (this.#filling || this.#stopped) return;
@@ -55,6 +75,7 @@ export class Jobs {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#abort.abort();
     for (const task of this.#tasks) await task.destroy();
     await this.#filling;
   }

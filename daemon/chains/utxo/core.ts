@@ -8,11 +8,12 @@
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
-import { type ChainAdapter, type SpendingSource, tipOf, type WatchList } from '../adapter.ts';
+import { type ChainAdapter, type HoldingsSource, type SpendingSource, tipOf, type WatchList } from '../adapter.ts';
 import { childPublicKey } from '../hd.ts';
 import { isValidAddress, targetOf } from './address.ts';
 import { beginAt, prunedAdvice, settingOf } from './begin.ts';
 import { commonBlocks, contiguousEnd, extended, readBlocks } from './blocks.ts';
+import { CoreHoldings } from './core-holdings.ts';
 import { CoreSpending } from './core-spending.ts';
 import { Mempool, type MempoolLimits } from './mempool.ts';
 import { CoreNode, type NodeState, PrunedBlock } from './node.ts';
@@ -53,6 +54,7 @@ class CoreAdapter implements ChainAdapter {
   readonly network: Network;
   readonly chain: UtxoChain;
   readonly spending: SpendingSource;
+  readonly holdings: HoldingsSource;
   readonly #watch: WatchList;
   readonly #setting: string;
   readonly #rpc: Rpc;
@@ -84,6 +86,7 @@ class CoreAdapter implements ChainAdapter {
     this.#rpc = new Rpc({ url, cookieFile, label: this.#setting, responseBytesMax: RESPONSE_BYTES_MAX[chain] });
     this.#node = new CoreNode(this.#rpc, chain, network, this.#setting);
     this.spending = new CoreSpending(this.#node, chain, this.#setting);
+    this.holdings = new CoreHoldings(this.#node, chain, network);
     const warn = options.log ?? (() => {});
     this.#mempool = new Mempool({ node: this.#node, chain, watch, warn, limits: options.mempoolLimits ?? {} });
     this.#poller = new Poller(options.pollMs ?? POLL_MS, (signal) => this.#hasNews(signal));

@@ -57,13 +57,28 @@ const mempoolEntry = z.object({
 const coins = z
   .number()
   .min(0)
-  .max(21e6)
+  .max(84e6)
   .transform((value) => parseDecimal(value.toFixed(8), 8) ?? 0n);
 const mempoolFloor = z.object({ mempoolminfee: coins, minrelaytxfee: coins.default(0n) });
 /** Bitcoin and Litecoin Core; `feerate` is absent where there is too little to go by. */
 const smartEstimate = z.object({ feerate: coins.optional() });
-const ancestors = z.object({ ancestorsize: z.int().min(1), fees: z.object({ ancestor: coins }) });
+/** Bitcoin Cash Node has stopped counting ancestors: its entry speaks of the transaction alone. */
+const ancestors = z.union([
+  z.object({ ancestorsize: z.int().min(1), fees: z.object({ ancestor: coins }) }),
+  z.object({ size: z.int().min(1), fees: z.object({ base: coins }) }).transform(({ size, fees }) => ({
+    ancestorsize: size,
+    fees: { ancestor: fees.base },
+  })),
+]);
+const unspentSet = z.object({
+  height,
+  bestblock: hash,
+  unspents: z.array(z.object({ txid: hash, vout: z.int().min(0), amount: coins, height: z.int().min(0) })),
+});
 const hex = z.string().regex(/^(?:[0-9a-f]{2})+$/);
+
+/** Reading the whole set of unspent outputs of a main chain from a slow disk. */
+const SCAN_TIMEOUT_MS = 1_800_000;
 
 export type NodeState = {
   height: number;
@@ -256,6 +271,26 @@ export class CoreNode {
     if (code === ALREADY_MINED || ALREADY_KNOWN.test(message)) return null;
     if (REFUSALS.includes(code)) return message;
     throw this.#refused('sendrawtransaction', reply.error);
+  }
+
+  /**
+   * What the node's set of unspent outputs holds for descriptors (each with how many of its keys). Reads all of the set:
+   * minutes on a main chain. Throws `Unavailable`, also when another such scan is under way.
+   */
+  async unspentOf(
+    descriptors: readonly { desc: string; count: number }[],
+    signal: AbortSignal,
+  ): Promise<{ height: number; hash: string; coins: { outpoint: string; units: bigint; height: number }[] }> {
+    const objects = descriptors.map(({ desc, count }) => ({ desc, range: [0, count - 1] }));
+    const call: Call = ['scantxoutset', 'start', objects];
+    const [reply] = await this.#rpc.batch([call], signal, SCAN_TIMEOUT_MS);
+    const found = this.#read(unspentSet, reply, 'scantxoutset');
+    const coins = found.unspents.map(({ txid, vout, amount, height: at }) => ({
+      outpoint: `${txid}:${vout}`,
+      units: amount,
+      height: at,
+    }));
+    return { height: found.height, hash: found.bestblock, coins };
   }
 
   async #ofMempool(method: string, txids: readonly string[], signal: AbortSignal): Promise<(Reply | null)[]> {

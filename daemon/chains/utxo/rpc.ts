@@ -20,7 +20,8 @@ export type RpcOptions = {
   responseBytesMax: number;
 };
 
-export type Call = readonly [method: string, ...params: readonly (string | number | boolean)[]];
+export type Call = readonly [method: string, ...params: readonly Parameter[]];
+type Parameter = string | number | boolean | readonly Parameter[] | { readonly [name: string]: Parameter };
 export type Reply = { result: unknown } | { error: RpcError };
 
 /** The node's own refusal of a call. Codes: Bitcoin Core's `rpc/protocol.h`. */
@@ -86,10 +87,10 @@ export class Rpc {
   }
 
   /** The answers in the order of the calls, at most BATCH_CALLS_MAX. Throws `Unavailable`. */
-  async batch(calls: readonly Call[], signal: AbortSignal): Promise<Reply[]> {
+  async batch(calls: readonly Call[], signal: AbortSignal, timeoutMs = REQUEST_TIMEOUT_MS): Promise<Reply[]> {
     assert(calls.length <= BATCH_CALLS_MAX, `a batch of ${calls.length} calls`);
     if (calls.length === 0) return [];
-    const answer = this.#parsed(await this.#exchange(JSON.stringify(calls.map(envelope)), signal));
+    const answer = this.#parsed(await this.#exchange(JSON.stringify(calls.map(envelope)), signal, timeoutMs));
     if (!Array.isArray(answer)) {
       const reply = this.#checked(replyOf(answer));
       throw this.#unavailable(`the node refuses a batch: ${'error' in reply ? reply.error.message : 'no array'}`);
@@ -107,12 +108,12 @@ export class Rpc {
     return new Unavailable(`${this.#options.label}: ${what}`, RETRY_SECONDS);
   }
 
-  async #exchange(body: string, signal: AbortSignal): Promise<Answer> {
+  async #exchange(body: string, signal: AbortSignal, timeoutMs = REQUEST_TIMEOUT_MS): Promise<Answer> {
     signal.throwIfAborted();
     try {
-      const answer = await this.#send(body, await this.#login(false), signal);
+      const answer = await this.#send(body, await this.#login(false), signal, timeoutMs);
       if (answer.status !== 401 || !this.#usesCookie()) return answer;
-      return await this.#send(body, await this.#login(true), signal);
+      return await this.#send(body, await this.#login(true), signal, timeoutMs);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof Unavailable) throw error;
@@ -120,7 +121,7 @@ export class Rpc {
     }
   }
 
-  #send(body: string, login: string | null, signal: AbortSignal): Promise<Answer> {
+  #send(body: string, login: string | null, signal: AbortSignal, timeoutMs: number): Promise<Answer> {
     const headers: Record<string, string> = { 'content-type': 'application/json' };
     if (login !== null) headers.authorization = `Basic ${Buffer.from(login, 'utf8').toString('base64')}`;
     return post({
@@ -128,7 +129,7 @@ export class Rpc {
       agent: this.#agent,
       headers,
       body,
-      timeoutMs: REQUEST_TIMEOUT_MS,
+      timeoutMs,
       responseBytesMax: this.#options.responseBytesMax,
       signal,
       onNewConnection: () => {

@@ -10,6 +10,7 @@ import { decide, listInvoices, showInvoice } from '../../app/operator/invoices.t
 import { clientsOf, keysOf, nextOf, showWebhook, webhookPage } from '../../app/operator/lists.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { BOOKS_METHODS } from './books.ts';
 import type { Context } from './context.ts';
 import { alertList, alertSeen, inboxList, status } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
@@ -26,6 +27,7 @@ const businessOrAll = (app: App, ref: string | undefined): Business | null =>
 
 export const METHODS: Methods = {
   ...RECOVERY_METHODS,
+  ...BOOKS_METHODS,
   ...WALLET_METHODS,
   ...WITHDRAWAL_METHODS,
   status,

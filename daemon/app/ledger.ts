@@ -1,0 +1,211 @@
+/**
+ * The ledger against the chain: every unit that our books say was received, spent, paid as fee and is held adds up, and
+ * the coins that they say are held are those that the source's own books hold. Whatever differs is named by its
+ * transaction.
+ *
+ * Invariant: the two are compared at one block: when the chain moved while it was asked, both are read again. Rows are
+ * read in pages, so that requests are answered in between.
+ */
+import { type HeldCoin, tipOf, type WatchedAccount } from '../chains/adapter.ts';
+import type { BlockId } from '../domain/chain.ts';
+import { Unavailable } from '../domain/errors.ts';
+import { type CreditRow, creditsOfTransaction } from '../store/queries/credits.ts';
+import { creditsAbove } from '../store/queries/ledger.ts';
+import { jumpsOf } from '../store/queries/restore.ts';
+import { type VersionRow, versionByTxid } from '../store/queries/withdrawals.ts';
+import { raise } from './alerts.ts';
+import type { App } from './app.ts';
+import type { ChainRuntime } from './chains.ts';
+import { checkpointOf } from './ingest.ts';
+import { quarantineOf } from './quarantine.ts';
+import { readPlan } from './withdrawals/stored-plan.ts';
+
+const PAGE = 1_000;
+const TRIES_MAX = 5;
+const PROBLEMS_MAX = 100;
+const NAMED_IN_ALERT_MAX = 5;
+const MOVED_RETRY_SECONDS = 30;
+
+/** Smallest units. */
+export type LedgerLine = {
+  asset: string;
+  received: bigint;
+  spent: bigint;
+  fees: bigint;
+  paidOut: bigint;
+  held: bigint;
+};
+export type LedgerReport = {
+  chain: string;
+  tip: BlockId;
+  lines: LedgerLine[];
+  /** Whether the source's own books were compared; not where the chain is simulated. */
+  compared: boolean;
+  problems: string[];
+};
+
+/**
+ * Proves one chain, and raises an alert when something differs. Throws `Unavailable` when the source does not answer or
+ * does not stand still, and when it cannot say what is held.
+ */
+export async function proveLedger(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<LedgerReport> {
+  for (let attempt = 1; attempt <= TRIES_MAX; attempt++) {
+    const held = await chain.adapter.holdings?.coins(watchedAccounts(app, chain), signal);
+    const checkpoint = checkpointOf(app.store, chain);
+    if (!checkpoint) throw new Unavailable(`${chain.key} has not been read yet`, MOVED_RETRY_SECONDS);
+    const tip = tipOf(checkpoint);
+    if (held && held.tip.hash !== tip.hash) {
+      app.wake.chain(chain.key);
+      await new Promise((resolve) => setTimeout(resolve, 1_000 * attempt));
+      continue;
+    }
+    const report = await compare(app, chain, tip, held?.coins ?? null);
+    // what was read while the chain went on is of two chains
+    if (tipOf(checkpointOf(app.store, chain) ?? checkpoint).hash !== tip.hash) continue;
+    if (report.problems.length > 0) await alertOf(app, report);
+    return report;
+  }
+  throw new Unavailable(`${chain.key} did not stand still long enough to be proved`, MOVED_RETRY_SECONDS);
+}
+
+function watchedAccounts(app: App, chain: ChainRuntime): WatchedAccount[] {
+  return app.directory
+    .accounts()
+    .filter(({ chainKey }) => chainKey === chain.key)
+    .map(({ id, key }) => {
+      const row = app.store.get(jumpsOf, { account_id: id });
+      return { key, receiving: row?.next_index ?? 0, change: row?.next_change ?? 0 };
+    });
+}
+
+/** Sums and comparisons of one pass over a chain's credits. */
+class Proof {
+  readonly lines = new Map<string, LedgerLine>();
+  readonly problems: string[] = [];
+  readonly #tip: BlockId;
+  /** What the source holds and our books were not seen to hold yet; null: it was not asked. */
+  readonly #unmatched: Map<string, HeldCoin> | null;
+  /** Of each transaction that spent coins of ours: what it took, by asset. */
+  readonly #spenders = new Map<string, { asset: string; units: bigint }>();
+
+  constructor(tip: BlockId, coins: readonly HeldCoin[] | null) {
+    this.#tip = tip;
+    this.#unmatched = coins && new Map(coins.map((coin) => [coin.outpoint, coin]));
+  }
+
+  line(asset: string): LedgerLine {
+    let line = this.lines.get(asset);
+    if (!line) {
+      line = { asset, received: 0n, spent: 0n, fees: 0n, paidOut: 0n, held: 0n };
+      this.lines.set(asset, line);
+    }
+    return line;
+  }
+
+  problem(text: string): void {
+    if (this.problems.length < PROBLEMS_MAX) this.problems.push(text);
+  }
+
+  take(row: CreditRow): void {
+    if (row.gone === 1 || row.block_height === null || row.block_height > this.#tip.height) return;
+    const line = this.line(row.asset);
+    const units = BigInt(row.units);
+    line.received += units;
+    const spent = row.spent_block_height !== null && row.spent_block_height <= this.#tip.height;
+    if (spent && row.spent_txid !== null) {
+      line.spent += units;
+      const spender = this.#spenders.get(row.spent_txid) ?? { asset: row.asset, units: 0n };
+      spender.units += units;
+      this.#spenders.set(row.spent_txid, spender);
+    } else {
+      line.held += units;
+    }
+    this.#match(row, units, spent);
+  }
+
+  #match(row: CreditRow, units: bigint, spent: boolean): void {
+    if (!this.#unmatched) return;
+    const coin = this.#unmatched.get(row.outpoint);
+    this.#unmatched.delete(row.outpoint);
+    if (spent && coin)
+      this.problem(`${row.outpoint}: our books say that ${row.spent_txid} spent it, the source holds it`);
+    if (!spent && !coin) this.problem(`${row.outpoint}: our books hold ${units} ${row.asset}, the source does not`);
+    if (!spent && coin && coin.units !== units) {
+      this.problem(`${row.outpoint}: our books say ${units} ${row.asset}, the source ${coin.units}`);
+    }
+  }
+
+  /** What is left over, and where every unit that was spent went. */
+  finish(app: App, chain: ChainRuntime): void {
+    for (const { outpoint, units } of this.#unmatched?.values() ?? []) {
+      this.problem(`${outpoint}: the source holds ${units} units that our books do not know`);
+    }
+    for (const [txid, { asset, units }] of this.#spenders) this.#account(app, chain, txid, asset, units);
+    for (const line of this.lines.values()) {
+      if (line.received - line.spent !== line.held)
+        this.problem(`${line.asset}: received less spent is not what is held`);
+    }
+  }
+
+  #account(app: App, chain: ChainRuntime, txid: string, asset: string, taken: bigint): void {
+    const line = this.line(asset);
+    const version = app.store.get(versionByTxid, { txid, chain_key: chain.key });
+    if (!version) {
+      line.paidOut += taken;
+      this.problem(`${txid}: spent ${taken} ${asset} of ours, and we did not make it`);
+      return;
+    }
+    const back = backToUs(app, chain, txid, asset);
+    const { fee, outputs } = planOf(version);
+    line.fees += fee;
+    line.paidOut += taken - back - fee;
+    if (outputs + fee !== taken) {
+      this.problem(`${txid}: took ${taken} ${asset} and pays ${outputs} with a fee of ${fee}`);
+    }
+  }
+}
+
+function planOf(version: VersionRow): { fee: bigint; outputs: bigint } {
+  const { outputs } = readPlan(version.plan);
+  return { fee: BigInt(version.fee), outputs: outputs.reduce((sum, { units }) => sum + units, 0n) };
+}
+
+/** What a transaction of ours paid back to ourselves. */
+function backToUs(app: App, chain: ChainRuntime, txid: string, asset: string): bigint {
+  return app.store
+    .all(creditsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key: chain.key })
+    .filter((row) => row.asset === asset && row.gone === 0)
+    .reduce((sum, row) => sum + BigInt(row.units), 0n);
+}
+
+async function compare(
+  app: App,
+  chain: ChainRuntime,
+  tip: BlockId,
+  coins: readonly HeldCoin[] | null,
+): Promise<LedgerReport> {
+  const proof = new Proof(tip, coins);
+  for (let after = 0; ; ) {
+    const rows = app.store.all(creditsAbove, { id: after, limit: PAGE });
+    for (const row of rows) if (row.chain_key === chain.key) proof.take(row);
+    const last = rows.at(-1);
+    if (!last) break;
+    after = last.id;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  proof.finish(app, chain);
+  return {
+    chain: chain.key,
+    tip,
+    lines: [...proof.lines.values()],
+    compared: coins !== null,
+    problems: proof.problems,
+  };
+}
+
+async function alertOf(app: App, { chain, tip, problems }: LedgerReport): Promise<void> {
+  if (quarantineOf(app.store)) return;
+  const named = problems.slice(0, NAMED_IN_ALERT_MAX).join('; ');
+  const more = problems.length > NAMED_IN_ALERT_MAX ? ` and ${problems.length - NAMED_IN_ALERT_MAX} more` : '';
+  await raise(app, 'ledger.differs', chain, `${chain} at block ${tip.height}: ${named}${more}`);
+}

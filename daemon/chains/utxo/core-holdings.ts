@@ -1,0 +1,59 @@
+/**
+ * A node's own books of coins: its set of unspent outputs, searched by descriptors of an account's public keys
+ * (`scantxoutset`), so that the node derives the addresses itself. Pruned nodes have all of it.
+ */
+import { HDKey } from '@scure/bip32';
+import type { Network } from '../../domain/assets.ts';
+import type { AccountKey, BlockId } from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+import type { HeldCoin, HoldingsSource, WatchedAccount } from '../adapter.ts';
+import type { CoreNode } from './node.ts';
+import type { UtxoChain } from './params.ts';
+
+/** BIP-32's version bytes of an extended public key, as all three nodes read them. */
+const VERSIONS = { mainnet: 0x0488b21e, others: 0x043587cf };
+/** An account is three levels below the master key (BIP-44). */
+const ACCOUNT_DEPTH = 3;
+
+export class CoreHoldings implements HoldingsSource {
+  readonly #node: CoreNode;
+  readonly #chain: UtxoChain;
+  readonly #network: Network;
+
+  constructor(node: CoreNode, chain: UtxoChain, network: Network) {
+    this.#node = node;
+    this.#chain = chain;
+    this.#network = network;
+  }
+
+  async coins(accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<{ tip: BlockId; coins: HeldCoin[] }> {
+    await this.#node.identify(signal);
+    const descriptors = accounts.flatMap(({ key, receiving, change }) =>
+      [receiving, change].flatMap((count, branch) =>
+        count > 0 ? [{ desc: this.#descriptor(key, branch), count }] : [],
+      ),
+    );
+    if (descriptors.length === 0) {
+      const { height, hash } = await this.#node.state(signal);
+      return { tip: { height, hash }, coins: [] };
+    }
+    const { height, hash, coins } = await this.#node.unspentOf(descriptors, signal);
+    return { tip: { height, hash }, coins };
+  }
+
+  /** BIP-380 ff.: P2WPKH of BTC and LTC, P2PKH of BCH. */
+  #descriptor(account: AccountKey, branch: number): string {
+    assert(account.kind === 'secp256k1', 'an account of this family has a secp256k1 key');
+    const version = this.#network === 'mainnet' ? VERSIONS.mainnet : VERSIONS.others;
+    const node = new HDKey({
+      publicKey: Buffer.from(account.publicKey, 'hex'),
+      chainCode: Buffer.from(account.chainCode, 'hex'),
+      depth: ACCOUNT_DEPTH,
+      // no parent is named: only what derives from the key counts
+      parentFingerprint: 0,
+      versions: { public: version, private: version },
+    });
+    const form = this.#chain === 'BCH' ? 'pkh' : 'wpkh';
+    return `${form}(${node.publicExtendedKey}/${branch}/*)`;
+  }
+}

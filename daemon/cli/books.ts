@@ -1,0 +1,114 @@
+/** `countinghouse ledger` and `export`: do the books add up, and what goes to the accountant. */
+import { writeFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import type { Params, Result } from '../contract/operator.ts';
+import { action } from './commands.ts';
+import { EXIT, Failure, type Io } from './io.ts';
+import { day } from './parse.ts';
+import type { Session } from './session.ts';
+import { table } from './table.ts';
+
+type Proved = Result<'ledger.prove'>['chains'][number];
+type Row = Result<'export.page'>['rows'][number];
+type ExportOptions = { from?: string; to?: string; business?: string; file?: string };
+
+const DAY_MS = 86_400_000;
+const COLUMNS = [
+  'at',
+  'kind',
+  'business',
+  'network',
+  'crypto',
+  'amount',
+  'currency',
+  'value',
+  'usd_value',
+  'reference',
+  'address',
+  'tx_id',
+] as const;
+
+export function bookCommands(root: Command, io: Io): void {
+  root
+    .command('ledger')
+    .argument('[chain]', 'such as mainnet:BTC (default: all that are connected)')
+    .description("prove that received, spent, fees and held add up, against the source's own books")
+    .action(action(io, prove));
+  root
+    .command('export')
+    .description('receipts, withdrawals and fees with their value at the time, as CSV for an accountant')
+    .option('--from <day>', 'the first day, YYYY-MM-DD (default: the beginning)', day)
+    .option('--to <day>', 'the last day (default: today)', day)
+    .option('--business <business>', 'of this one only (default: all but the sandbox)')
+    .option('--file <file>', 'where to write it; must not exist (default: printed)')
+    .action(action(io, exportRows));
+}
+
+async function prove(session: Session, _: object, chain?: string): Promise<void> {
+  const { chains } = await session.call('ledger.prove', chain === undefined ? {} : { chain });
+  session.print({ chains }, () => `${proofTable(chains)}${chains.flatMap(problemLines).join('')}`);
+  if (chains.some(({ problems }) => problems.length > 0)) {
+    throw new Failure('the books and the chain differ', EXIT.failed, 'ledger.differs');
+  }
+}
+
+function proofTable(chains: readonly Proved[]): string {
+  const rows = chains.flatMap((one) =>
+    one.lines.map(({ crypto, received, paid_out, fees, held }) => [
+      one.chain,
+      `${one.height}`,
+      crypto,
+      received,
+      paid_out,
+      fees,
+      held,
+      one.problems.length > 0 ? 'DIFFERS' : one.compared ? 'proved' : 'adds up',
+    ]),
+  );
+  return table(
+    ['CHAIN', '>BLOCK', 'CRYPTO', '>RECEIVED', '>PAID OUT', '>FEES', '>HELD', 'BOOKS'],
+    rows,
+    'Nothing was received yet.',
+  );
+}
+
+const problemLines = ({ chain, problems, error }: Proved): string[] => [
+  ...problems.map((text) => `${chain}: ${text}\n`),
+  ...(error === null ? [] : [`${chain}: not proved: ${error}\n`]),
+];
+
+async function exportRows(session: Session, options: ExportOptions): Promise<void> {
+  const from = options.from ?? new Date(0).toISOString();
+  // the day itself belongs to it
+  const to = new Date(Date.parse(options.to ?? new Date().toISOString().slice(0, 10)) + DAY_MS).toISOString();
+  const wish = { from, to, ...(options.business === undefined ? {} : { business: options.business }) };
+  const rows: Row[] = [];
+  let cursor: Params<'export.page'>['cursor'];
+  do {
+    const page = await session.call('export.page', { ...wish, ...(cursor ? { cursor } : {}) });
+    rows.push(...page.rows);
+    cursor = page.next ?? undefined;
+  } while (cursor);
+  rows.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  if (options.file === undefined) {
+    session.print({ rows }, () => csv(rows));
+    return;
+  }
+  const { file } = options;
+  await writeFile(file, csv(rows), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+    throw new Failure(`${file} cannot be written (${error.code})`, EXIT.failed, 'export.file');
+  });
+  session.print({ file, rows: rows.length }, () => `${rows.length} lines in ${file}\n`);
+}
+
+/** RFC 4180. */
+const csv = (rows: readonly Row[]): string =>
+  [COLUMNS.join(','), ...rows.map((row) => COLUMNS.map((column) => cell(row[column])).join(','))]
+    .map((line) => `${line}\r\n`)
+    .join('');
+
+/** A cell that a spreadsheet shows and does not carry out, whatever a business is called. */
+function cell(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,69 @@
+/** The operator API's methods about the books: the proof of the ledger, and the accountant's export. */
+import { z } from 'zod';
+
+const TEXT_CHARS_MAX = 300;
+const Text = z.string().min(1).max(TEXT_CHARS_MAX);
+const Units = z.string();
+
+const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
+
+const Cursor = z.strictObject({ part: z.enum(['receipts', 'withdrawals']), after: z.int().min(0) });
+
+export const BOOKS = {
+  /** Proves the ledger of one chain (`mainnet:BTC`), or of all that are connected. A node may take minutes. */
+  'ledger.prove': method(
+    z.strictObject({ chain: Text.optional() }),
+    z.object({
+      chains: z.array(
+        z.object({
+          chain: z.string(),
+          height: z.int(),
+          compared: z.boolean(),
+          /** Whole coins as decimals. */
+          lines: z.array(
+            z.object({
+              crypto: z.string(),
+              received: Units,
+              spent: Units,
+              paid_out: Units,
+              fees: Units,
+              held: Units,
+            }),
+          ),
+          problems: z.array(z.string()),
+          /** Why it could not be proved; null when it could. */
+          error: z.string().nullable(),
+        }),
+      ),
+    }),
+  ),
+  /** Receipts, withdrawals and fees in pages that may be short; `next` goes into the next call. */
+  'export.page': method(
+    z.strictObject({
+      business: Text.optional(),
+      from: z.iso.datetime(),
+      /** Not included. */
+      to: z.iso.datetime(),
+      cursor: Cursor.default({ part: 'receipts', after: 0 }),
+    }),
+    z.object({
+      rows: z.array(
+        z.object({
+          at: z.string(),
+          kind: z.enum(['receipt', 'withdrawal', 'fee']),
+          business: z.string(),
+          network: z.string(),
+          crypto: z.string(),
+          amount: z.string(),
+          currency: z.string(),
+          value: z.string(),
+          usd_value: z.string(),
+          reference: z.string(),
+          address: z.string(),
+          tx_id: z.string(),
+        }),
+      ),
+      next: Cursor.nullable(),
+    }),
+  ),
+} as const;

@@ -1,0 +1,65 @@
+/** The operator API's methods about the books: the proof of the ledger, and the accountant's export. */
+import type { App } from '../../app/app.ts';
+import type { ChainRuntime } from '../../app/chains.ts';
+import { exportPage } from '../../app/export.ts';
+import { type LedgerReport, proveLedger } from '../../app/ledger.ts';
+import { findBusiness } from '../../app/operator/find.ts';
+import type { BOOKS } from '../../contract/books.ts';
+import type { Method, Parsed, Result } from '../../contract/operator.ts';
+import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { formatUnits } from '../../domain/money.ts';
+import type { Context } from './context.ts';
+
+type Own = Method & keyof typeof BOOKS;
+type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
+type Proved = Result<'ledger.prove'>['chains'][number];
+
+const PROOF_TIMEOUT_MS = 3_600_000;
+
+export const BOOKS_METHODS: Methods = {
+  'ledger.prove': async ({ app }, { chain }) => {
+    const chains = chain === undefined ? app.chains.all() : app.chains.all().filter(({ key }) => key === chain);
+    if (chains.length === 0) throw new Rejected('ledger.chain', `${chain} is not connected`, 'chain');
+    const proved: Proved[] = [];
+    for (const one of chains) proved.push(await prove(app, one));
+    return { chains: proved };
+  },
+  'export.page': ({ app }, { business, from, to, cursor }) => {
+    const only = business === undefined ? null : findBusiness(app, business);
+    const wish = { business: only, from: Date.parse(from), to: Date.parse(to), cursor };
+    const { rows, next } = exportPage(app, wish);
+    return { rows: rows.map((row) => ({ ...row, at: toIso(row.at) })), next };
+  },
+};
+
+async function prove(app: App, chain: ChainRuntime): Promise<Proved> {
+  try {
+    return shown(await proveLedger(app, chain, AbortSignal.timeout(PROOF_TIMEOUT_MS)));
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return { chain: chain.key, height: 0, compared: false, lines: [], problems: [], error: error.message };
+  }
+}
+
+function shown({ chain, tip, compared, lines, problems }: LedgerReport): Proved {
+  return {
+    chain,
+    height: tip.height,
+    compared,
+    lines: lines.map(({ asset, received, spent, paidOut, fees, held }) => {
+      const coins = (units: bigint): string => formatUnits(units, assetOf(asset as AssetId));
+      return {
+        crypto: asset,
+        received: coins(received),
+        spent: coins(spent),
+        paid_out: coins(paidOut),
+        fees: coins(fees),
+        held: coins(held),
+      };
+    }),
+    problems,
+    error: null,
+  };
+}

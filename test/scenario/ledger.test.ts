@@ -1,0 +1,136 @@
+/** The books against a real litecoind's own, and what they give an accountant. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operatorClient } from '../../daemon/contract/client.ts';
+import { CHAINS } from '../../daemon/domain/assets.ts';
+import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cli } from '../unit/cli-kit.ts';
+
+const PASSPHRASE = 'a passphrase of the test';
+const COIN = 100_000_000n;
+
+describe.skipIf(!hasLitecoind)(litecoindTitle('the ledger against litecoind'), () => {
+  let node: Litecoind;
+  let service: TestDaemon;
+  let key: string;
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'countinghouse-ledger-'));
+    node = await Litecoind.start();
+    await node.fund();
+    service = await startTestDaemon(`
+[networks.regtest.LTC]
+core_rpc = "${node.url}"
+[networks.regtest.rates]
+LTC = "80"
+`);
+    const vault = join(service.dataDir, 'vault');
+    await createWallet(vault, { passphrase: PASSPHRASE });
+    const added = await operatorClient(service.dataDir)('business.add', {
+      name: '=Shop, "the best"',
+      network: 'regtest',
+      account_no: 0,
+      accounts: await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS),
+      key: { name: 'shop', scopes: ['invoices'] },
+    });
+    key = added.key.key;
+  }, 60_000);
+  afterAll(async () => {
+    await service?.stop();
+    await node?.remove();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const call = <Body>(method: string, path: string, body?: unknown) =>
+    service.call<Body>(method, path, body, { 'mb-api-key': key });
+
+  async function paid(amount: number, units: bigint): Promise<{ id: string; txid: string }> {
+    const { body } = await call<{ id: string }>('POST', '/invoice', { amount, crypto: 'LTC' });
+    const requested = await until('litecoind is followed', async () => {
+      const answer = await call<{ address: string }>('POST', `/invoice/rp/${body.id}`, {});
+      return answer.status === 201 && answer.body;
+    });
+    const txid = await node.pay([{ address: requested.address, units }]);
+    await node.mine(3);
+    await until('it is paid', async () => {
+      return (await call<{ status: string }>('GET', `/invoice/${body.id}`)).body.status === 'paid';
+    });
+    return { id: body.id, txid };
+  }
+
+  it('adds up, coin by coin, and is told as a table', async () => {
+    await paid(80, COIN);
+    await paid(160, 2n * COIN);
+    const { chains } = await operatorClient(service.dataDir)('ledger.prove', { chain: 'regtest:LTC' });
+    expect(chains).toEqual([
+      {
+        chain: 'regtest:LTC',
+        height: expect.any(Number),
+        compared: true,
+        lines: [{ crypto: 'LTC', received: '3', spent: '0', paid_out: '0', fees: '0', held: '3' }],
+        problems: [],
+        error: null,
+      },
+    ]);
+    const told = await cli(service.dataDir, ['ledger', 'regtest:LTC']);
+    expect(told).toMatchObject({ code: 0, out: expect.stringMatching(/regtest:LTC +\d+ +LTC +3 +0 +0 +3 +proved/) });
+    expect(await cli(service.dataDir, ['ledger', 'mainnet:XMR'])).toMatchObject({ code: 1 });
+  });
+
+  it('names the transaction of what differs, and raises an alert', async () => {
+    const { txid } = await paid(80, COIN);
+    const db = new Database(join(service.dataDir, 'countinghouse.db'));
+    const credit = db.prepare('SELECT id, outpoint, units FROM credit WHERE txid = ?').get(txid) as {
+      id: number;
+      outpoint: string;
+      units: string;
+    };
+    const prove = async () =>
+      (await operatorClient(service.dataDir)('ledger.prove', { chain: 'regtest:LTC' })).chains[0]!.problems;
+
+    db.prepare("UPDATE credit SET units = '100000001' WHERE id = ?").run(credit.id);
+    expect(await prove()).toEqual([`${credit.outpoint}: our books say 100000001 LTC, the source 100000000`]);
+    db.prepare('UPDATE credit SET units = ?, gone = 1 WHERE id = ?').run(credit.units, credit.id);
+    expect(await prove()).toEqual([`${credit.outpoint}: the source holds 100000000 units that our books do not know`]);
+    db.prepare('UPDATE credit SET gone = 0, outpoint = ? WHERE id = ?').run(`${'ab'.repeat(32)}:0`, credit.id);
+    expect(await prove()).toHaveLength(2);
+    db.prepare('UPDATE credit SET outpoint = ?, spent_txid = ?, spent_block_height = 1 WHERE id = ?').run(
+      credit.outpoint,
+      'cd'.repeat(32),
+      credit.id,
+    );
+    expect(await prove()).toEqual([
+      `${credit.outpoint}: our books say that ${'cd'.repeat(32)} spent it, the source holds it`,
+      `${'cd'.repeat(32)}: spent 100000000 LTC of ours, and we did not make it`,
+    ]);
+    db.prepare('UPDATE credit SET spent_txid = NULL, spent_block_height = NULL WHERE id = ?').run(credit.id);
+    db.close();
+    expect(await prove()).toEqual([]);
+    const { alerts } = await operatorClient(service.dataDir)('alert.list', {});
+    const raised = alerts.find(({ kind }) => kind === 'ledger.differs');
+    expect(raised).toMatchObject({ subject: 'regtest:LTC', message: expect.stringContaining(credit.outpoint) });
+  });
+
+  it('gives an accountant every receipt with its value, in a file that is safe to open', async () => {
+    const { id, txid } = await paid(80, COIN);
+    const file = join(folder, 'books.csv');
+    const done = await cli(service.dataDir, ['export', '--file', file]);
+    expect(done).toMatchObject({ code: 0, out: expect.stringContaining('4 lines') });
+    const lines = (await readFile(file, 'utf8')).split('\r\n');
+    expect(lines[0]).toBe('at,kind,business,network,crypto,amount,currency,value,usd_value,reference,address,tx_id');
+    expect(lines).toHaveLength(6);
+    const line = lines.find((text) => text.includes(txid));
+    expect(line).toMatch(
+      new RegExp(`^20\\d\\d-.*Z,receipt,"'=Shop, ""the best""",regtest,LTC,1,USD,80,80,${id},rltc1q[a-z0-9]+,${txid}$`),
+    );
+    const early = await cli(service.dataDir, ['export', '--to', '2020-01-01']);
+    expect(early.out.split('\r\n')).toHaveLength(2);
+    expect(await cli(service.dataDir, ['export', '--file', file])).toMatchObject({ code: 1 });
+  });
+});
