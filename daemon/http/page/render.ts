@@ -68,7 +68,7 @@ function renderInvoice(model: InvoicePage, locale: Locale, nonce: string): Html 
   const { view, version } = renderView(model, locale);
   const attributes = html` data-status="${root}${slug}/status${query}" data-events="${root}${slug}/events" data-version="${version}" data-now="${model.now}" data-build="${SCRIPT_PATH}" data-offline="${words.offline}" data-online="${words.online}" data-copied="${words.copied}" data-copy-failed="${words.copyFailed}"`;
   const again = refreshSeconds(model) === null ? null : html`<p class="quiet still">${words.refreshes}</p>\n`;
-  const body = html`${banner(model, locale)}<p id="offline" class="offline" hidden></p>
+  const body = html`${banner(model, locale)}<p id="offline" class="offline" role="status" hidden></p>
 ${view}
 <footer class="foot">
 ${again}${languageForm(model, locale)}</footer>
@@ -140,7 +140,7 @@ function sayOf(model: InvoicePage, { words }: Locale): string {
 
 function banner({ network }: InvoicePage, { words }: Locale): Part {
   if (network === 'mainnet') return null;
-  return html`<p class="banner" data-part="banner">${network === 'sandbox' ? words.sandboxBanner : words.testBanner}</p>\n`;
+  return html`<aside class="banner" data-part="banner">${network === 'sandbox' ? words.sandboxBanner : words.testBanner}</aside>\n`;
 }
 
 /** Who asks for how much. */

@@ -147,7 +147,7 @@ function connected(works: boolean): void {
   if (away === !offline.hidden) return;
   offline.hidden = !away;
   offline.textContent = away ? dataset.offline || '' : '';
-  say.textContent = (away ? dataset.offline : dataset.online) || '';
+  say.textContent = away ? '' : dataset.online || '';
 }
 
 async function read(): Promise<Status> {
