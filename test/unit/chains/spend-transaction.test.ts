@@ -3,6 +3,8 @@ import { decodeTransaction, encodeTransaction, hexToBin } from '@bitauth/libauth
 import { Transaction } from 'bitcoinjs-lib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { targetAt } from '../../../daemon/chains/sandbox/addresses.ts';
+import { decodeSimulated, simulatedRaw } from '../../../daemon/chains/sandbox/simulated.ts';
 import { addressOf, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { feeOf, feeRateFrom, replacementRate } from '../../../daemon/chains/utxo/spend/fees.ts';
 import { planUtxo } from '../../../daemon/chains/utxo/spend/plan.ts';
@@ -11,7 +13,7 @@ import {
   unsignedTransaction,
   withoutWitnesses,
 } from '../../../daemon/chains/utxo/spend/transaction.ts';
-import { signSpend } from '../../adapters/sandbox-kit.ts';
+import { accountOf, signSpend } from '../../adapters/sandbox-kit.ts';
 import { CHAINS_UTXO, coinsOf, DESTINATIONS, ownScript, requestOf } from './spend-kit.ts';
 
 const planOf = (chain: (typeof CHAINS_UTXO)[number], inputs = 3, payouts = 5) =>
@@ -105,6 +107,63 @@ describe('a signed transaction', () => {
     for (const raw of ['', 'zz', '00', 'ABCD', '02000000', unsignedTransaction(planOf('BTC')).slice(2)]) {
       expect(() => decode(raw, 'BTC', 'regtest')).toThrow('malformed');
     }
+  });
+});
+
+describe('bytes of anybody', () => {
+  const decodedOrRefused = (read: () => unknown): void => {
+    try {
+      read();
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'spend.malformed' });
+    }
+  };
+
+  it('are read or refused, never more', () => {
+    const whole = CHAINS_UTXO.map((chain) => Buffer.from(unsignedTransaction(planOf(chain)), 'hex'));
+    const bent = fc
+      .tuple(fc.constantFrom(...whole), fc.nat(), fc.nat(255), fc.nat(60))
+      .map(([bytes, at, value, cut]) => {
+        const copy = Buffer.from(bytes);
+        copy[at % copy.length] = value;
+        return copy.subarray(0, copy.length - (cut > 40 ? cut : 0));
+      });
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...CHAINS_UTXO),
+        fc.oneof(bent, fc.uint8Array({ maxLength: 300 })),
+        (chain, bytes) => {
+          decodedOrRefused(() => decode(Buffer.from(bytes).toString('hex'), chain, 'regtest'));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('of a simulated transaction likewise: it says one thing in one way', () => {
+    const { address } = targetAt('ETH', accountOf('ETH'), 0, 0);
+    const raw = simulatedRaw('ETH', ['ab:0'], [{ address, asset: 'USDT_ERC20', units: 5n }]);
+    expect(decodeSimulated('ETH', raw).outputs).toMatchObject([{ address, asset: 'USDT_ERC20', units: 5n }]);
+    for (const [from, to] of [
+      ['"5"', '"05"'],
+      ['"5"', '"0"'],
+      ['"5"', '"-5"'],
+      ['"5"', '5'],
+      ['USDT_ERC20', 'USDT_BEP20'],
+      ['USDT_ERC20', 'BTC'],
+      ['"ETH"', '"BSC"'],
+      ['["ab:0"]', '["ab:0","ab:0"]'],
+      ['["ab:0"]', '[]'],
+      [address, address.slice(0, -1)],
+      ['{"simulated"', '{ "simulated"'],
+      ['This is no', 'This is a'],
+    ] as const) {
+      expect(raw.includes(from)).toBe(true);
+      expect(() => decodeSimulated('ETH', raw.replace(from, to)), `${from} for ${to}`).toThrow(
+        'no simulated transaction',
+      );
+    }
+    fc.assert(fc.property(fc.string(), (text) => decodedOrRefused(() => decodeSimulated('XMR', text))));
   });
 });
 
