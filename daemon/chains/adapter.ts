@@ -4,7 +4,16 @@
  */
 
 import type { ChainId, Network } from '../domain/assets.ts';
-import type { AccountKey, BlockId, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../domain/chain.ts';
+import type {
+  AccountKey,
+  BlockId,
+  Branch,
+  ChainUpdate,
+  Checkpoint,
+  SourceHealth,
+  SourceServer,
+  Target,
+} from '../domain/chain.ts';
 
 /** Lookups in the store's indexed tables: their cost does not grow with the number of rows. */
 export interface WatchList {
@@ -81,6 +90,12 @@ export interface ChainAdapter {
   onHint(wake: () => void): void;
 
   health(): SourceHealth;
+
+  /** Its servers one by one, where it has several. */
+  servers?(): SourceServer[];
+
+  /** Looks at every address there ever was anew, soon; absent where nothing is ever overlooked. */
+  rescan?(): void;
 
   /** Ends timers and connections. No call may follow. */
   close(): Promise<void>;

@@ -90,6 +90,26 @@ export type SourceHealth = {
   error: string | null;
 };
 
+/** One of several servers of a source. */
+export type SourceServer = {
+  name: string;
+  /** `dropped`: it was caught at something, and is left alone for a while. */
+  state: 'idle' | 'connecting' | 'ready' | 'waiting' | 'dropped';
+  /** Whether it is the one that is asked. */
+  asked: boolean;
+  /** What it calls itself, with the protocol; null while it is not connected. */
+  software: string | null;
+  tip: BlockId | null;
+  /** Blocks behind the chain with the most work; null on another branch, or while not connected. */
+  behind: number | null;
+  /** Running mean; null before its first answer. */
+  latencyMs: number | null;
+  /** Addresses that it watches for us. */
+  watched: number;
+  failures: number;
+  error: string | null;
+};
+
 /** A chain of a network, as one key. */
 export type ChainKey = `${Network}:${ChainId}`;
 export const chainKey = (network: Network, chain: ChainId): ChainKey => `${network}:${chain}`;

@@ -14,10 +14,11 @@ import type {
   ChainUpdate,
   Checkpoint,
   SourceHealth,
+  SourceServer,
   Target,
 } from '../../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../../domain/errors.ts';
-import { type ChainAdapter, type ScriptList, tipOf } from '../../adapter.ts';
+import { type ChainAdapter, type ScriptList, type SpendingSource, tipOf } from '../../adapter.ts';
 import { childPublicKey } from '../../hd.ts';
 import { isValidAddress, targetOf } from '../address.ts';
 import type { UtxoChain } from '../params.ts';
@@ -29,6 +30,7 @@ import { HeaderChain } from './header-chain.ts';
 import { Pins } from './pins.ts';
 import { rulesOf } from './rules.ts';
 import type { Server, Tip } from './server.ts';
+import { ElectrumSpending, type WithClient } from './spending.ts';
 import { checkpointAt, nextStep } from './steps.ts';
 
 export type ElectrumOptions = {
@@ -65,6 +67,7 @@ const TIP_AGE_MS_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 3 * HOUR_MS, 
 export class ElectrumAdapter implements ChainAdapter {
   readonly network: Network;
   readonly chain: UtxoChain;
+  readonly spending: SpendingSource;
   readonly #options: ElectrumOptions;
   readonly #setting: string;
   readonly #wakes: (() => void)[] = [];
@@ -85,6 +88,9 @@ export class ElectrumAdapter implements ChainAdapter {
     this.chain = options.chain;
     this.#options = options;
     this.#setting = `[networks.${options.network}.${options.chain}] electrum`;
+    const { chain, list } = options;
+    const withClient: WithClient = (signal, use) => this.#withServer(signal, use);
+    this.spending = new ElectrumSpending({ chain, list, setting: this.#setting, withClient });
   }
 
   async deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target> {
@@ -138,6 +144,27 @@ export class ElectrumAdapter implements ChainAdapter {
       lagging: this.#behind || isOld,
       error: primary ? this.#alert : this.#whyNone(),
     };
+  }
+
+  servers(): SourceServer[] {
+    const client = this.#client;
+    if (!client) return [];
+    return client.set.servers.map((server) => {
+      const behind = client.follower.behind(server);
+      return {
+        ...{ name: server.name, state: server.state, software: server.software, error: server.error },
+        asked: server === client.set.primary,
+        tip: server.tip && { height: server.tip.height, hash: server.tip.hash },
+        behind: Number.isFinite(behind) ? behind : null,
+        latencyMs: server.latencyMs === null ? null : Math.round(server.latencyMs),
+        watched: server.statuses.size,
+        failures: server.failures,
+      };
+    });
+  }
+
+  rescan(): void {
+    this.#client?.rotation.rescan();
   }
 
   async close(): Promise<void> {

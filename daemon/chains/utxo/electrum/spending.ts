@@ -1,0 +1,198 @@
+/**
+ * How Electrum servers take what leaves the wallet. A transaction goes to several servers at once; rates are the middle of
+ * what several say, so that one of them alone cannot make us pay too much or wait for ever.
+ *
+ * Invariant: `Rejected` means that every server that was asked refused, in the words of one of them; whenever one did not
+ * answer, it is `Unavailable`, and the same bytes may be sent again.
+ */
+import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
+import { parseDecimal } from '../../../domain/money.ts';
+import type { ScriptList, SpendingSource } from '../../adapter.ts';
+import { type ParsedTransaction, ParseError, parseTransaction } from '../block.ts';
+import type { UtxoChain } from '../params.ts';
+import { feeRateFrom, TARGET_BLOCKS_MAX } from '../spend/fees.ts';
+import { vsizeOf } from '../spend/sizes.ts';
+import type { LightClient } from './client.ts';
+import { ConnectionLost, Misbehaved, ServerRefusal } from './faults.ts';
+import { scriptHashOf } from './scripts.ts';
+import type { Server } from './server.ts';
+
+const RETRY_SECONDS = 10;
+/** Coins have eight digits behind the point on all of these chains. */
+const COIN_DECIMALS = 8;
+/** Unconfirmed transactions that are added up, as many as nodes allow in a row (DEFAULT_ANCESTOR_LIMIT). */
+const ANCESTORS_MAX = 25;
+const INPUTS_MAX = 500;
+
+/** Runs a use of the client with a connected server, or throws `Unavailable`. */
+export type WithClient = <T>(
+  signal: AbortSignal,
+  use: (client: LightClient, asked: Server) => Promise<T>,
+) => Promise<T>;
+
+export class ElectrumSpending implements SpendingSource {
+  readonly #chain: UtxoChain;
+  readonly #list: ScriptList;
+  readonly #setting: string;
+  readonly #with: WithClient;
+
+  constructor(parts: { chain: UtxoChain; list: ScriptList; setting: string; withClient: WithClient }) {
+    this.#chain = parts.chain;
+    this.#list = parts.list;
+    this.#setting = parts.setting;
+    this.#with = parts.withClient;
+  }
+
+  feeRate(targetBlocks: number, signal: AbortSignal): Promise<bigint> {
+    assert(Number.isInteger(targetBlocks) && targetBlocks >= 1, 'a target is a number of blocks');
+    const target = Math.min(targetBlocks, TARGET_BLOCKS_MAX);
+    return this.#with(signal, async (client) => {
+      const servers = client.set.ready();
+      const ask = (call: (server: Server) => Promise<number>) =>
+        Promise.all(servers.map((server) => answerOf(call(server))));
+      const [estimates, least] = await Promise.all([
+        ask((server) => server.estimateFee(target)),
+        ask((server) => server.minimumFee()),
+      ]);
+      if ([...estimates, ...least].every((fee) => fee === null)) throw new ConnectionLost('no server tells its fees');
+      return feeRateFrom(this.#chain, middle(estimates), middle(least) ?? 0n);
+    });
+  }
+
+  transaction(txid: string, _blockHash: string | null, signal: AbortSignal): Promise<string> {
+    return this.#with(signal, async (client, asked) => {
+      for (const server of [asked, ...client.set.others(asked)]) {
+        const raw = await answerOf(server.transaction(txid));
+        if (raw === null) continue;
+        const parsed = parsedOrNull(raw, this.#chain);
+        if (parsed?.txid() === txid) return parsed.base().toString('hex');
+        server.caught(`it sent another transaction than ${txid}`);
+      }
+      throw new Unavailable(`${this.#setting}: no server has the transaction ${txid}`, RETRY_SECONDS);
+    });
+  }
+
+  /**
+   * Added up from the transactions themselves: what is unconfirmed among the ancestors is told by the histories of the
+   * scripts that they paid.
+   */
+  unconfirmed(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null> {
+    return this.#with(signal, async (_client, server) => {
+      const known = new Map<string, { transaction: ParsedTransaction; bytes: number }>();
+      const fetch = async (id: string) => {
+        const cached = known.get(id);
+        if (cached) return cached;
+        if (known.size >= INPUTS_MAX) throw this.#tooMany(txid);
+        const raw = await server.transaction(id);
+        const transaction = parsedOrNull(raw, this.#chain);
+        if (transaction?.txid() !== id) throw server.caught(`it sent another transaction than ${id}`);
+        const fetched = { transaction, bytes: raw.length };
+        known.set(id, fetched);
+        return fetched;
+      };
+      const root = await answerOf(fetch(txid));
+      const first = root?.transaction.outputs[0];
+      if (!root || !first || !(await isUnconfirmed(server, txid, first.script))) return null;
+      const total = { fee: 0n, vsize: 0 };
+      const waiting = [txid];
+      const counted = new Set(waiting);
+      for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+        const { transaction, bytes } = await fetch(id);
+        total.vsize += vsizeOf(this.#chain === 'BCH' ? 4 * bytes : 3 * transaction.base().length + bytes);
+        for (const { units } of transaction.outputs) total.fee -= units;
+        for (const input of transaction.inputs) {
+          const output = (await fetch(input.txid)).transaction.outputs[input.vout];
+          if (!output) throw server.caught(`transaction ${id} spends what is not there`);
+          total.fee += output.units;
+          if (counted.has(input.txid) || !(await isUnconfirmed(server, input.txid, output.script))) continue;
+          counted.add(input.txid);
+          if (counted.size > ANCESTORS_MAX) throw this.#tooMany(txid);
+          waiting.push(input.txid);
+        }
+      }
+      return total;
+    });
+  }
+
+  broadcast(raw: string, signal: AbortSignal): Promise<void> {
+    const transaction = parseTransaction(Buffer.from(raw, 'hex'), this.#chain);
+    const txid = transaction.txid();
+    return this.#with(signal, async (client) => {
+      this.#watch(client, transaction);
+      const outcomes = await Promise.all(client.set.ready().map((server) => send(server, raw, txid)));
+      if (outcomes.includes('taken')) return;
+      const refusal = outcomes.find((outcome) => typeof outcome === 'object');
+      if (!refusal || outcomes.includes('unknown')) throw new ConnectionLost('no server said what became of it');
+      throw new Rejected('broadcast.refused', refusal.reason);
+    });
+  }
+
+  /** What leaves and what comes back as change is watched at once, though its addresses may be old or new. */
+  #watch(client: LightClient, { inputs, outputs }: ParsedTransaction): void {
+    const spent = inputs.map(({ txid, vout }) => this.#list.coin(`${txid}:${vout}`)?.targetId);
+    const paid = outputs.map(({ script }) => this.#list.targetOf(script));
+    for (const id of [...spent, ...paid]) {
+      const [listed] = id === undefined ? [] : this.#list.page(id - 1, 1);
+      if (listed && listed.id === id) client.scripts.pin(listed);
+    }
+  }
+
+  #tooMany(txid: string): Unavailable {
+    return new Unavailable(`${this.#setting}: transaction ${txid} has too many ancestors to add up`, RETRY_SECONDS);
+  }
+}
+
+function parsedOrNull(bytes: Buffer, chain: UtxoChain): ParsedTransaction | null {
+  try {
+    return parseTransaction(bytes, chain);
+  } catch (error) {
+    if (error instanceof ParseError) return null;
+    throw error;
+  }
+}
+
+type Outcome = 'taken' | 'unknown' | { reason: string };
+
+async function send(server: Server, raw: string, txid: string): Promise<Outcome> {
+  try {
+    await server.broadcast(raw);
+    return 'taken';
+  } catch (error) {
+    if (!(error instanceof ServerRefusal)) return isOfServer(error, 'unknown' as const);
+    // In its mempool or in a block already: nodes say so in many words, but all of them have it then.
+    const known = await answerOf(server.transaction(txid));
+    return known === null ? { reason: error.message } : 'taken';
+  }
+}
+
+/** What a server answered; null when it refused or is gone. */
+async function answerOf<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    return isOfServer(error, null);
+  }
+}
+
+function isOfServer<T>(error: unknown, instead: T): T {
+  if (error instanceof ConnectionLost || error instanceof Misbehaved || error instanceof ServerRefusal) return instead;
+  throw error;
+}
+
+async function isUnconfirmed(server: Server, txid: string, script: Uint8Array): Promise<boolean> {
+  const history = await server.history(scriptHashOf(script));
+  const entry = history.find((one) => one.txid === txid);
+  return entry !== undefined && entry.height <= 0;
+}
+
+/** The middle of what servers said, of two the lower one, in smallest units; null when none knows. Rounded to nearest. */
+function middle(fees: readonly (number | null)[]): bigint | null {
+  const units = fees.flatMap((fee) => {
+    // -1 is no fee, and neither is one beyond any coin.
+    const digits =
+      fee === null || fee < 0 || fee > 1_000 ? null : parseDecimal(fee.toFixed(COIN_DECIMALS), COIN_DECIMALS);
+    return digits === null ? [] : [digits];
+  });
+  units.sort((a, b) => (a < b ? -1 : Number(a > b)));
+  return units[(units.length - 1) >> 1] ?? null;
+}

@@ -1,0 +1,166 @@
+/** Spending through Electrum servers in front of a real litecoind: what they take, refuse, know and estimate. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ElectrumAdapter } from '../../daemon/chains/utxo/electrum/electrum.ts';
+import { FEE_TERMS } from '../../daemon/chains/utxo/spend/fees.ts';
+import { withoutWitnesses } from '../../daemon/chains/utxo/spend/transaction.ts';
+import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
+import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
+import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { until } from './conformance.ts';
+import { FactBook } from './fact-book.ts';
+import { testAccount } from './keys.ts';
+
+const signal = () => AbortSignal.timeout(25_000);
+const ESTIMATE = 'blockchain.estimatefee';
+
+describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
+  let node: Litecoind;
+  let followed: FollowedChain;
+  let servers: ElectrumServer[];
+  let folder: string;
+  let adapter: ElectrumAdapter;
+
+  beforeAll(async () => {
+    node = await Litecoind.start();
+    await node.fund();
+    followed = await FollowedChain.start(node);
+    servers = [
+      await ElectrumServer.start(followed),
+      await ElectrumServer.start(followed),
+      await ElectrumServer.start(followed),
+    ];
+    folder = await mkdtemp(join(tmpdir(), 'electrum-'));
+    const list = new FactBook();
+    list.watch(await new ElectrumAdapter(optionsFor(list)).deriveTarget(testAccount, 0, 0));
+    adapter = new ElectrumAdapter(optionsFor(list));
+    list.checkpoint = await adapter.begin(null, signal());
+    await until(() => adapter.servers().filter(({ state }) => state === 'ready').length === 3, 'three connections');
+  }, 60_000);
+  afterAll(async () => {
+    await adapter?.close();
+    for (const server of servers ?? []) await server.stop();
+    await followed?.stop();
+    await node?.remove();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const optionsFor = (list: FactBook) => ({
+    ...({ chain: 'LTC', network: 'regtest', folder, list } as const),
+    servers: servers.map(({ url }) => url),
+  });
+
+  /** A signed transaction that was not sent. */
+  async function unsent(units: bigint): Promise<{ raw: string; txid: string }> {
+    const outputs = [{ [await node.newAddress()]: Number(units) / 1e8 }];
+    const { hex } = await node.rpc<{ hex: string }>('fundrawtransaction', [
+      await node.rpc('createrawtransaction', [[], outputs]),
+    ]);
+    const signed = await node.rpc<{ hex: string }>('signrawtransactionwithwallet', [hex]);
+    const { txid } = await node.rpc<{ txid: string }>('decoderawtransaction', [signed.hex]);
+    return { raw: signed.hex, txid };
+  }
+
+  it('sends, and takes it as sent what is known in the mempool or in a block already', async () => {
+    const { raw, txid } = await unsent(10_000_000n);
+    await adapter.spending.broadcast(raw, signal());
+    expect(await node.rpc<string[]>('getrawmempool', [])).toContain(txid);
+    await adapter.spending.broadcast(raw, signal());
+    await node.mine(1);
+    await followed.update();
+    await adapter.spending.broadcast(raw, signal());
+    for (const server of servers)
+      expect(server.calls.get('blockchain.transaction.broadcast')).toBeGreaterThanOrEqual(3);
+  });
+
+  it('gives the reason of a refusal', async () => {
+    const { raw } = await unsent(10_000_000n);
+    const broken = `${raw.slice(0, 8)}0001${raw.slice(12)}`.replace(/(.{60})../, '$1ff');
+    const refusal = await adapter.spending.broadcast(broken, signal()).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(Rejected);
+    expect((refusal as Rejected).code).toBe('broadcast.refused');
+    expect((refusal as Rejected).message.length).toBeGreaterThan(5);
+  });
+
+  it('is sent if one server takes it, whatever the others say', async () => {
+    const { raw, txid } = await unsent(11_000_000n);
+    for (const liar of servers.slice(1)) {
+      liar.behaviour = {
+        answer: (method, _params, honest) => {
+          if (method === 'blockchain.transaction.broadcast') throw new Error('no');
+          return honest();
+        },
+      };
+    }
+    await adapter.spending.broadcast(raw, signal());
+    for (const liar of servers) liar.behaviour = {};
+    expect(await node.rpc<string[]>('getrawmempool', [])).toContain(txid);
+  });
+
+  it('gives a transaction without its witnesses, and says when nobody has it', async () => {
+    const { raw, txid } = await unsent(12_000_000n);
+    await adapter.spending.broadcast(raw, signal());
+    await followed.update();
+    expect(await adapter.spending.transaction(txid, null, signal())).toBe(withoutWitnesses(raw, txid, 'LTC'));
+    await expect(adapter.spending.transaction('ab'.repeat(32), null, signal())).rejects.toThrow(Unavailable);
+  });
+
+  it('falls back where servers have no estimate, and takes the middle of what they say within bounds', async () => {
+    const { fallback, ceiling, floor } = FEE_TERMS.LTC;
+    expect(await adapter.spending.feeRate(6, signal())).toBe(fallback);
+    const say = (fees: number[]) => {
+      for (const [i, server] of servers.entries()) {
+        server.behaviour = { answer: (method, _params, honest) => (method === ESTIMATE ? (fees[i] ?? -1) : honest()) };
+      }
+    };
+    say([0.0005, 0.0003, 900]);
+    expect(await adapter.spending.feeRate(6, signal())).toBe(50_000n);
+    say([1e-12, 0, 0]);
+    expect(await adapter.spending.feeRate(6, signal())).toBe(floor);
+    say([500, 500, 500]);
+    expect(await adapter.spending.feeRate(6, signal())).toBe(ceiling);
+    say([-1, 0.0002, -1]);
+    expect(await adapter.spending.feeRate(6, signal())).toBe(20_000n);
+    for (const server of servers) server.behaviour = {};
+  });
+
+  it('adds up what an unconfirmed transaction and its ancestors pay and weigh', async () => {
+    await node.mine(1);
+    const parent = await node.pay([{ address: await node.newAddress(), units: 300_000_000n }]);
+    // Everything of the wallet in one transaction, so that it spends the parent's outputs too.
+    const { txid } = await spendOutputOf(parent);
+    await followed.update();
+    const entry = await node.rpc<{ ancestorsize: number; fees: { ancestor: number } }>('getmempoolentry', [txid]);
+    expect(await adapter.spending.unconfirmed(txid, signal())).toEqual({
+      fee: BigInt(Math.round(entry.fees.ancestor * 1e8)),
+      vsize: entry.ancestorsize,
+    });
+    await node.mine(1);
+    await followed.update();
+    expect(await adapter.spending.unconfirmed(txid, signal())).toBeNull();
+    expect(await adapter.spending.unconfirmed('cd'.repeat(32), signal())).toBeNull();
+  });
+
+  async function spendOutputOf(parent: string): Promise<{ txid: string }> {
+    const { vout } = await node.rpc<{ vout: { n: number; value: number }[] }>('getrawtransaction', [parent, true]);
+    const mine = vout.find(({ value }) => value === 3);
+    const raw = await node.rpc('createrawtransaction', [
+      [{ txid: parent, vout: mine?.n ?? 0 }],
+      [{ [await node.newAddress()]: 2.999 }],
+    ]);
+    const { hex } = await node.rpc<{ hex: string }>('signrawtransactionwithwallet', [raw]);
+    return { txid: await node.rpc<string>('sendrawtransaction', [hex]) };
+  }
+
+  it('is unavailable while no server answers, and nothing was refused', async () => {
+    const { raw } = await unsent(13_000_000n);
+    for (const server of servers) await server.close();
+    await expect(adapter.spending.broadcast(raw, signal())).rejects.toThrow(Unavailable);
+    await expect(adapter.spending.feeRate(6, signal())).rejects.toThrow(Unavailable);
+    for (const server of servers) await server.listen();
+    await until(() => adapter.health().error === null, 'the servers to be back');
+    await adapter.spending.broadcast(raw, signal());
+  });
+});
