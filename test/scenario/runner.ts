@@ -2,17 +2,20 @@
  * A daemon in a process of its own that kills itself: `node runner.ts DATA_DIR [MOMENT COMMIT]`.
  *
  * MOMENT says when: `committed`, when that commit is on the disk and nobody was told yet; `answered`, when those who
- * waited for it were told. Commit 0 is the opening of the database. Every commit is a line "commit" on standard output,
- * the daemon's address and first keys are a line of JSON.
+ * waited for it were told. Commit 0 is the opening of the database. `calling` and `called`: before that call of the signer
+ * or of a chain's source leaves, and when its answer has come and nobody was told. Every commit is a line "commit" on
+ * standard output, every call a line "call", the daemon's address and first keys are a line of JSON.
  */
 import { writeSync } from 'node:fs';
+import { SandboxSpending } from '../../daemon/chains/sandbox/spending.ts';
 import { createLog } from '../../daemon/log.ts';
 import { startDaemon } from '../../daemon/main.ts';
 import { Store } from '../../daemon/store/store.ts';
+import { SignerClient } from '../../daemon/wallet/signer/client.ts';
 
 const STDOUT = 1;
 const [dataDir, moment, commitText] = process.argv.slice(2);
-if (dataDir === undefined) throw new Error('usage: runner.ts DATA_DIR [committed|answered COMMIT]');
+if (dataDir === undefined) throw new Error('usage: runner.ts DATA_DIR [committed|answered|calling|called NUMBER]');
 const fatal = commitText === undefined ? Number.POSITIVE_INFINITY : Number(commitText);
 let commits = 0;
 
@@ -26,8 +29,26 @@ function onCommit(): void {
   if (commits !== fatal) return;
   if (moment === 'committed') die();
   // answers are written in the turn of the commit; this is the turn after it
-  else setImmediate(die);
+  else if (moment === 'answered') setImmediate(die);
 }
+
+let calls = 0;
+
+/** Counts the calls of a method that leaves the daemon, and dies at the one that was asked for. */
+function watchCalls<T extends object>(owner: T, name: keyof T & string): void {
+  const real = owner[name] as (...given: unknown[]) => Promise<unknown>;
+  const watched = async function (this: unknown, ...given: unknown[]): Promise<unknown> {
+    const mine = ++calls;
+    writeSync(STDOUT, 'call\n');
+    if (moment === 'calling' && mine === fatal) die();
+    const answer = await real.apply(this, given);
+    if (moment === 'called' && mine === fatal) die();
+    return answer;
+  };
+  Object.defineProperty(owner, name, { value: watched });
+}
+watchCalls(SignerClient.prototype, 'sign');
+watchCalls(SandboxSpending.prototype, 'broadcast');
 
 const open = Store.open;
 Store.open = async (folder) => {

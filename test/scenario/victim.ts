@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Call, OperatorError, operatorClient } from '../../daemon/contract/client.ts';
@@ -18,7 +18,10 @@ const STARTS_MAX = 5;
 const TRIES_MAX = 5;
 
 /** When to die: see `runner.ts`. */
-export type Death = { moment: 'committed' | 'answered'; commit: number };
+export type Death = { moment: 'committed' | 'answered' | 'calling' | 'called'; commit: number };
+
+/** What a life begins with, instead of nothing: the data of an earlier one, and its key. */
+export type Origin = { dataDir: string; key: string };
 
 /** A connection broke: the service is dead, or about to be. */
 class Died extends Error {}
@@ -28,6 +31,8 @@ export class Victim {
   readonly shop: Shop;
   /** The commits of the first life. */
   commits = 0;
+  /** The calls of the signer and of sources in the first life. */
+  calls = 0;
   /** How often the process ended by itself. */
   deaths = 0;
   #death: Death | null;
@@ -37,9 +42,13 @@ export class Victim {
   #key = '';
   #noise = '';
 
-  constructor(shop: Shop, death: Death | null) {
+  constructor(shop: Shop, death: Death | null, origin?: Origin) {
     this.shop = shop;
     this.#death = death;
+    if (origin) {
+      cpSync(origin.dataDir, this.dataDir, { recursive: true });
+      this.#key = origin.key;
+    }
     const config = [
       'port = 0',
       '[rates]\nsources = []',
@@ -48,6 +57,11 @@ export class Victim {
       `[webhook]\nallow_hosts = ["127.0.0.1:${shop.port}"]`,
     ];
     writeFileSync(join(this.dataDir, 'countinghouse.toml'), `${config.join('\n')}\n`);
+  }
+
+  /** The key that its shop calls with. */
+  get key(): string {
+    return this.#key;
   }
 
   /** Calls the operator API; a connection that breaks is `Died`. */
@@ -162,6 +176,7 @@ export class Victim {
       rest = lines.pop() ?? '';
       for (const line of lines) {
         if (line === 'commit') this.commits += first ? 1 : 0;
+        else if (line === 'call') this.calls += first ? 1 : 0;
         else if (line.startsWith('{"url"')) resolve(line);
         else this.#noise = `${this.#noise}${line}\n`.slice(-2_000);
       }

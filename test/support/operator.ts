@@ -1,0 +1,83 @@
+/** The operator of a test: decides about withdrawals with the wallet's passphrase, as the command line does. */
+import { join } from 'node:path';
+import { type Call, operatorClient } from '../../daemon/contract/client.ts';
+import type { Result } from '../../daemon/contract/operator.ts';
+import { SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
+import { seal } from '../../daemon/wallet/signer/seal.ts';
+import { type Approvable, approvalMacs, policyMac } from '../../daemon/wallet/wallet.ts';
+
+type Preview = Result<'withdrawal.previewBatch'>['preview'];
+type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
+type Grant = Parameters<typeof policyMac>[2];
+
+export class Operator {
+  readonly call: Call;
+  readonly #folder: string;
+  readonly #passphrase: string;
+
+  constructor(dataDir: string, passphrase = '') {
+    this.call = operatorClient(dataDir);
+    this.#folder = join(dataDir, 'vault');
+    this.#passphrase = passphrase;
+  }
+
+  async unlock(): Promise<void> {
+    const { seal_key } = await this.call('wallet.sealKey', {});
+    await this.call('wallet.unlock', { sealed: seal(seal_key, SEAL_UNLOCK, this.#passphrase) });
+  }
+
+  async show(id: string | number): Promise<Withdrawal> {
+    return (await this.call('withdrawal.show', { id: `${id}` })).withdrawal;
+  }
+
+  /** The approvals of what a preview names. */
+  async approvals({ intents, until }: Preview) {
+    const macs = intents.every(({ network }) => network === 'sandbox')
+      ? []
+      : await approvalMacs(
+          this.#folder,
+          this.#passphrase,
+          intents.map((intent) => ({ intent, until }) as Approvable),
+        );
+    return intents.map(({ uuid, feeMax }, at) => ({ uuid, fee_max: feeMax, until, mac: macs[at] ?? null }));
+  }
+
+  async preview(id: string | number): Promise<Preview> {
+    const { preview, why } = await this.call('withdrawal.preview', { id: `${id}` });
+    if (!preview) throw new Error(`nothing to show of withdrawal ${id}: ${why}`);
+    return preview;
+  }
+
+  /** Approves a withdrawal as it is shown. */
+  async approve(id: string | number): Promise<Preview> {
+    const preview = await this.preview(id);
+    const [approval] = await this.approvals(preview);
+    const { uuid: _, ...given } = approval!;
+    await this.call('withdrawal.approve', { id: `${id}`, ...given });
+    return preview;
+  }
+
+  /** Replaces the transaction of a withdrawal. */
+  async replace(id: string | number, kind: 'speed-up' | 'cancel', feeRate?: string): Promise<Preview> {
+    const wish = { id: `${id}`, kind, ...(feeRate === undefined ? {} : { fee_rate: feeRate }) };
+    const { preview } = await this.call('withdrawal.previewReplacement', wish);
+    await this.call('withdrawal.replace', { ...wish, approvals: await this.approvals(preview) });
+    return preview;
+  }
+
+  /** Grants the wallet what a policy may let go, and sets it. */
+  async allow(policy: {
+    business: string;
+    per_withdrawal_usd: string;
+    per_day_usd: string;
+    address_book_only?: boolean;
+  }): Promise<void> {
+    const wanted = { ...policy, mode: 'automatic' as const };
+    const { grants } = await this.call('policy.grants', wanted);
+    const signed = [];
+    for (const grant of grants) {
+      signed.push({ grant, mac: await policyMac(this.#folder, this.#passphrase, grant as Grant) });
+    }
+    await this.call('policy.set', { ...wanted, grants: signed });
+  }
+}
