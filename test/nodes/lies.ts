@@ -287,6 +287,8 @@ export const LIES: readonly Lie[] = [
       return histories(scene, () => many);
     },
   },
+  { name: 'never tells of scripts', ends: 'left', behaviour: (scene) => silent(scene, /scripthash/) },
+  { name: 'never tells of anything', ends: 'left', behaviour: (scene) => silent(scene, /./) },
   { name: 'refuses every history', ends: 'left', behaviour: refuses(HISTORY) },
   { name: 'refuses every subscription', ends: 'left', behaviour: refuses(SUBSCRIBE) },
   { name: 'refuses headers', ends: 'left', behaviour: refuses(HEADERS) },
@@ -640,6 +642,16 @@ export const LIES: readonly Lie[] = [
     }),
   },
 ];
+
+function silent({ lied }: Scene, about: RegExp): Behaviour {
+  return {
+    notify: (method, params) => {
+      if (!about.test(method)) return params;
+      lied();
+      return null;
+    },
+  };
+}
 
 function refuses(method: string): (scene: Scene) => Behaviour {
   return ({ lied }) => ({ answer: (asked, _params, honest) => (asked === method ? refuse(lied) : honest()) });

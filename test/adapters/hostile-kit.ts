@@ -1,0 +1,194 @@
+/**
+ * A light client between a liar and an honest server, in front of one real litecoind: what it says is compared with the
+ * node's chain after every update.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { childPublicKey } from '../../daemon/chains/hd.ts';
+import { targetOf } from '../../daemon/chains/utxo/address.ts';
+import { ElectrumAdapter } from '../../daemon/chains/utxo/electrum/electrum.ts';
+import { Unavailable } from '../../daemon/domain/errors.ts';
+import { scripthashOf } from '../nodes/electrum-chain.ts';
+import type { Behaviour } from '../nodes/electrum-server.ts';
+import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
+import type { Scene } from '../nodes/lies.ts';
+import { Litecoind } from '../nodes/litecoind.ts';
+import { until } from './conformance.ts';
+import { FactBook } from './fact-book.ts';
+import { testAccount } from './keys.ts';
+
+const SYNC_MS = 10_000;
+const REST_MS = 50;
+/** A machine that does something else at the same time is slow. */
+const FOUND_WITHIN_MS = 60_000;
+const TIMEOUTS = { requestMs: 4_000, stallMs: 1_500, pingMs: 500 };
+const BLOCKS = 150;
+const CHECKPOINT_BLOCKS = 60;
+/** One transaction a server sends may be this long; what the test's own liar says is not to be cut short by it. */
+const LIAR_SENDS_BYTES_MAX = 200_000_000;
+
+/** The node that all trials share: its payments and blocks are made one after the other. */
+export class Ground {
+  readonly node: Litecoind;
+  readonly followed: FollowedChain;
+  #queue: Promise<unknown> = Promise.resolve();
+  #nextIndex = 0;
+
+  private constructor(node: Litecoind, followed: FollowedChain) {
+    this.node = node;
+    this.followed = followed;
+  }
+
+  static async start(): Promise<Ground> {
+    const node = await Litecoind.start();
+    await node.mine(BLOCKS);
+    return new Ground(node, await FollowedChain.start(node));
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#queue.then(work);
+    this.#queue = done.catch(() => undefined);
+    return done;
+  }
+
+  nextIndex(): number {
+    return this.#nextIndex++;
+  }
+
+  pay(address: string, units: bigint): Promise<string> {
+    return this.#inTurn(async () => {
+      const txid = await this.node.pay([{ address, units }]);
+      await this.followed.update();
+      return txid;
+    });
+  }
+
+  mine(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.node.mine(1);
+      await this.followed.update();
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.followed.stop();
+    await this.node.remove();
+  }
+}
+
+type Paid = { id: number; txid: string; units: bigint };
+
+export type TrialOptions = {
+  ground: Ground;
+  behaviour: (scene: Scene) => Behaviour;
+  /** What is said of unconfirmed payments beyond the true ones is let pass. */
+  unproved?: boolean;
+  tls?: boolean;
+};
+
+export class Trial {
+  readonly liar: ElectrumServer;
+  readonly honest: ElectrumServer;
+  readonly adapter: ElectrumAdapter;
+  readonly book = new FactBook();
+  /** The servers that were dropped, in order. */
+  readonly alerts: string[] = [];
+  lies = 0;
+  readonly #ground: Ground;
+  readonly #folder: string;
+  readonly #unproved: boolean;
+  readonly #paid: Paid[] = [];
+  readonly #scripts = new Map<string, Uint8Array>();
+
+  private constructor(options: TrialOptions, folder: string, liar: ElectrumServer, honest: ElectrumServer) {
+    this.#ground = options.ground;
+    this.#folder = folder;
+    this.#unproved = options.unproved ?? false;
+    this.liar = liar;
+    this.honest = honest;
+    liar.behaviour = options.behaviour({ server: liar, scripts: this.#scripts, lied: () => this.lies++ });
+    const { blocks } = options.ground.followed.chain;
+    this.book.checkpoint = blocks.map(({ hash }, height) => ({ height, hash })).slice(-CHECKPOINT_BLOCKS);
+    this.adapter = new ElectrumAdapter({
+      ...{ chain: 'LTC', network: 'regtest', folder, list: this.book, timeouts: TIMEOUTS },
+      servers: [liar.url, honest.url],
+      // Proofs alone are to hold: nobody is asked for a second opinion.
+      needsAgreement: () => false,
+      alert: (server) => this.alerts.push(server),
+    });
+  }
+
+  /** Begins with the liar alone; the other server is there once `honest.listen()` is called. */
+  static async start(options: TrialOptions): Promise<Trial> {
+    const { followed } = options.ground;
+    const { tls = false } = options;
+    const folder = await mkdtemp(join(tmpdir(), 'hostile-'));
+    const liar = await ElectrumServer.start(followed, { tls, limits: { sendBytesMax: LIAR_SENDS_BYTES_MAX } });
+    const honest = await ElectrumServer.start(followed);
+    await honest.close();
+    return new Trial(options, folder, liar, honest);
+  }
+
+  /** Pays a fresh address of ours. */
+  async pay(): Promise<void> {
+    const index = this.#ground.nextIndex();
+    const target = targetOf(childPublicKey(testAccount, 0, index), 'LTC', 'regtest');
+    const id = this.book.watch(target);
+    this.#scripts.set(scripthashOf(target.script), target.script);
+    const units = 100_000n + BigInt(index);
+    this.#paid.push({ id, units, txid: await this.#ground.pay(target.address, units) });
+  }
+
+  /** Takes one update, if there is one. */
+  async sync(): Promise<void> {
+    try {
+      const update = await this.adapter.sync(this.book.checkpoint, AbortSignal.timeout(SYNC_MS));
+      if (update) this.book.apply(update);
+    } catch (error) {
+      if (!(error instanceof Unavailable) && (error as Error).name !== 'TimeoutError') throw error;
+    }
+    this.#checkNothingInvented();
+    await new Promise((resolve) => setTimeout(resolve, REST_MS));
+  }
+
+  /** What counts is in a block of the real chain, with the transaction and the amount that are there. */
+  #checkNothingInvented(): void {
+    const { blocks } = this.#ground.followed.chain;
+    for (const { txid, id, block, amount } of this.book.credits.values()) {
+      if (!block) continue;
+      expect(blocks[block.height]?.hash).toBe(block.hash);
+      const tx = blocks[block.height]?.txs.find((one) => one.txid === txid);
+      expect(tx?.outputs[Number(id.split(':')[1])]?.units).toBe(amount.units);
+    }
+  }
+
+  /** Whether the book says of every payment what the node says of it, and of nothing else. */
+  isRight(): boolean {
+    const { chain } = this.#ground.followed;
+    const right = this.#paid.filter(({ id, txid, units }) => {
+      const height = chain.tx(txid)?.height ?? -1;
+      return this.book.paid(id).some((one) => one.units === units && one.height === (height > 0 ? height : null));
+    });
+    const all = [...this.book.credits.values()];
+    const counted = this.#unproved ? all.filter(({ block }) => block) : all;
+    const exact = this.#unproved ? counted.length <= right.length : counted.length === right.length;
+    return right.length === this.#paid.length && exact && this.book.tip.hash === chain.tip.hash;
+  }
+
+  async syncUntil(condition: () => boolean, what: string, withinMs = FOUND_WITHIN_MS): Promise<void> {
+    const attempt = async (): Promise<boolean> => {
+      await this.sync();
+      return condition();
+    };
+    await until(attempt, what, withinMs);
+  }
+
+  async stop(): Promise<void> {
+    await this.adapter.close();
+    await this.liar.stop();
+    await this.honest.stop();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
