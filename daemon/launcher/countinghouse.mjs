@@ -4,7 +4,7 @@
  * the product. It never outlives its child nor leaves it behind: signals go on to it, its exit code comes back, and
  * the channel between the two closes with this process whatever ends it (see parent.ts), SIGKILL included.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -76,11 +76,15 @@ function start([node, ...others]) {
   if (process.env.npm_lifecycle_event) stopWithNpm(child);
 }
 
-if (!existsSync(program)) {
-  refuse(
-    existsSync(join(root, 'daemon', 'cli.ts'))
-      ? `not built yet. Run \`npm start\` in ${root} once: it installs, builds and starts.`
-      : 'the installation is incomplete (dist/ is missing). Install the package again.',
-  );
+/** In a fresh clone any command installs and builds first, as `npm start` does; what it says goes to stderr. */
+function prepare() {
+  const bootstrap = join(root, 'daemon', 'launcher', 'prepare.mjs');
+  if (!existsSync(join(root, 'daemon', 'cli.ts'))) {
+    refuse('the installation is incomplete (dist/ is missing). Install the package again.');
+  }
+  const { status } = spawnSync(process.execPath, [bootstrap], { stdio: ['ignore', 2, 2] });
+  if (status !== 0) refuse(`could not be installed and built in ${root}`);
 }
+
+if (!existsSync(program)) prepare();
 start(usableNodes());
