@@ -54,6 +54,11 @@ export function shownCredits(reader: Reader, payment: PaymentRow): CreditRow[] {
   return payingCredits(reader, payment).filter((row) => row.claim === null || row.claim === 'invoice');
 }
 
+/** All that came to a payment's address in its asset, in smallest units, whoever may have it now. */
+export function arrivedUnits(reader: Reader, payment: PaymentRow): bigint {
+  return payingCredits(reader, payment).reduce((sum, row) => sum + BigInt(row.units), 0n);
+}
+
 /** Whether money for a payment has been seen that is not confirmed yet. */
 export function hasFundsUnderWay(reader: Reader, payment: PaymentRow): boolean {
   return payingCredits(reader, payment).some((row) => row.confirmed === 0);

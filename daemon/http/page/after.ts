@@ -6,6 +6,7 @@ import { type Locale, plural, rich } from './locale.ts';
 import type { Funds, InvoicePage, State } from './model.ts';
 
 type Paid = Extract<State, { is: 'paid' }>;
+type Canceled = Extract<State, { is: 'canceled' }>;
 
 const WITHHELD = { chain: 'withheldChain', rate: 'withheldRate', over: 'withheldOver' } as const;
 
@@ -29,11 +30,10 @@ ${expected}<p class="quiet">${words.closeHint}</p>
 ${renderDetails(funds, locale)}`;
 }
 
-export function renderCanceled(funds: Funds | null, { words }: Locale): Html {
-  if (!funds) return html``;
-  const received = format.cryptoHtml(funds.received, funds.asset);
-  const arrived = funds.received > 0n ? html`<p>${rich(words.canceledReceived, { received })}</p>\n` : null;
-  return html`<p class="note">${words.canceledHint}</p>\n${arrived}`;
+export function renderCanceled({ funds, arrived }: Canceled, { words }: Locale): Html {
+  const received = funds && arrived > 0n ? format.cryptoHtml(arrived, funds.asset) : null;
+  const mine = received === null ? null : html`<p class="note">${rich(words.canceledReceived, { received })}</p>\n`;
+  return html`${mine}<p class="note">${words.canceledHint}</p>\n`;
 }
 
 /** The way back to the shop, and what a payer keeps. */

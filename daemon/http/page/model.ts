@@ -7,6 +7,7 @@
 import { type App, graceMs } from '../../app/app.ts';
 import type { Business } from '../../app/directory.ts';
 import { fixedAsset } from '../../app/invoices.ts';
+import { arrivedUnits } from '../../app/settle.ts';
 import type { InvoiceView, PaymentView } from '../../app/views.ts';
 import type { Asset, Network } from '../../domain/assets.ts';
 import { chainKey } from '../../domain/chain.ts';
@@ -53,7 +54,8 @@ export type State =
   | { is: 'detected'; funds: Funds }
   | { is: 'withheld'; funds: Funds; why: 'chain' | 'rate' | 'over' }
   | { is: 'paid'; funds: Funds | null; settled: Settled; redirect: boolean }
-  | { is: 'canceled'; funds: Funds | null };
+  /** `arrived`: also what the invoice has no claim to any more. */
+  | { is: 'canceled'; funds: Funds | null; arrived: bigint };
 
 export type InvoicePage = {
   page: 'invoice';
@@ -191,7 +193,9 @@ function stateOf(app: App, found: InvoiceView, now: number, notice: Notice, back
       redirect: fresh && invoice.automatic_redirect === 1 && backUrl !== null,
     };
   }
-  if (invoice.status === 'canceled') return { is: 'canceled', funds };
+  if (invoice.status === 'canceled') {
+    return { is: 'canceled', funds, arrived: payment ? arrivedUnits(app.store, payment.row) : 0n };
+  }
   return payment ? payState(app, found, payment, now) : chooseState(app, found, now, notice);
 }
 

@@ -185,7 +185,7 @@ function body(model: InvoicePage, state: Exclude<State, { is: 'choose' }>, local
     case 'paid':
       return renderPaid(model, state, locale);
     case 'canceled':
-      return html`${renderCanceled(state.funds, locale)}${state.funds && renderDetails(state.funds, locale)}`;
+      return renderCanceled(state, locale);
   }
 }
 

@@ -229,16 +229,16 @@ describe('each state says what it should', () => {
     },
     {
       name: 'canceled',
-      model: page({ is: 'canceled', funds: some() }),
+      model: page({ is: 'canceled', funds: some(), arrived: 20_000_000n }),
       says: ['This invoice is canceled', 'Do not send money to its address any more', '0.2 LTC had arrived'],
       not: ['To this address', 'Due by'],
       refresh: null,
     },
     {
       name: 'canceled before a payment',
-      model: page({ is: 'canceled', funds: null }),
-      says: ['This invoice is canceled'],
-      not: ['address', 'arrived'],
+      model: page({ is: 'canceled', funds: null, arrived: 0n }),
+      says: ['This invoice is canceled', 'Please ask the shop for a new invoice'],
+      not: ['To this address', 'arrived'],
       refresh: null,
     },
   ];
