@@ -38,6 +38,10 @@ export function eventStreams(app: App, slugOf: (request: Request) => string): Re
 
   return (request, response) => {
     const invoice = findInvoice(app.store, slugOf(request));
+    if (request.method === 'HEAD') {
+      response.type('text/event-stream').end();
+      return;
+    }
     const address = bucketOf(request.ip ?? '');
     const stream: Stream = { response, openedAt: Date.now() };
     const full = (perAddress.get(address) ?? 0) >= STREAMS_PER_ADDRESS_MAX;

@@ -5,8 +5,8 @@ export const PAY_STYLE = `
 fieldset { border: 0; min-inline-size: 0; }
 legend { padding: 0; margin-block-end: .75rem; }
 .offer {
-  display: grid; grid-template-columns: auto auto minmax(0, 1fr); gap: .75rem; align-items: center;
-  padding: .7rem .9rem; margin-block-start: .5rem; border: 1px solid var(--line); border-radius: .9rem; cursor: pointer;
+  display: grid; grid-template-columns: auto auto minmax(0, 1fr); gap: .65rem; align-items: center;
+  padding: .7rem .75rem; margin-block-start: .5rem; border: 1px solid var(--line); border-radius: .9rem; cursor: pointer;
 }
 .names { line-height: 1.4; font-variant-numeric: tabular-nums; }
 .names .line { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 .75rem; }
@@ -24,13 +24,14 @@ div.offer:hover { border-color: var(--line); }
 
 .more { margin-block-start: .75rem; }
 .send { display: grid; gap: 1.25rem; margin-block-start: 1.25rem; }
-.amount { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: center; justify-content: space-between; font-size: 1.75rem; font-weight: 650; line-height: 1.3; letter-spacing: -.01em; }
+.amount { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: center; justify-content: space-between; font-size: clamp(1.3rem, 6.2vw, 1.75rem); font-weight: 650; line-height: 1.3; letter-spacing: -.01em; }
 .copy {
   position: relative; flex: none; min-inline-size: 5rem; min-block-size: 2.5rem; padding: .3rem .8rem; visibility: hidden;
   border: 1px solid var(--edge); border-radius: .6rem; background: var(--card); color: var(--main); cursor: pointer;
   font-size: .95rem; font-weight: 600; letter-spacing: 0;
 }
 .js .copy { visibility: visible; }
+@media (scripting: none) { .copy { display: none; } }
 .copy .done { display: none; color: var(--good); }
 .copied .done { display: inline; }
 .copied .idle { display: none; }
@@ -69,6 +70,7 @@ div.offer:hover { border-color: var(--line); }
 .ring .left { stroke: var(--tone); transform: rotate(-90deg); transform-origin: center; }
 .ring text { fill: var(--ink); font-size: 2.4rem; font-weight: 700; stroke: none; font-variant-numeric: tabular-nums; direction: ltr; }
 .ring .of { font-size: 1.3rem; font-weight: 500; fill: var(--quiet); }
+.wait p, .scan figcaption, .going { text-wrap: balance; }
 .count { font-size: 1.15rem; font-weight: 600; }
 
 .details { margin-block-start: 1.25rem; padding-block-start: 1rem; border-block-start: 1px solid var(--line); }

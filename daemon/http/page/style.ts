@@ -138,7 +138,8 @@ button, select, input { font: inherit; color: inherit; }
   .view { display: block; max-inline-size: none; padding: 0; }
   .summary { text-align: start; }
   .card { border: 0; padding: 0; }
-  .tick { inline-size: 2.5rem; margin: 0; }
+  .tick, .logo { margin: 0; }
+  .tick { inline-size: 2.5rem; }
   .good .status { justify-content: start; }
 }
 `;

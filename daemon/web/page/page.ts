@@ -19,6 +19,8 @@ const TICK_MS = 500;
 const COPIED_MS = 2_000;
 const FAILURES_SHOWN = 2;
 const SOON_MS = 300_000;
+/** A page that was just loaded and is old already comes from something in between: again would be no better. */
+const RELOAD_AFTER_MS = 10_000;
 
 const view = (): HTMLElement => document.getElementById('view') as HTMLElement;
 const say = document.getElementById('say') as HTMLElement;
@@ -58,6 +60,9 @@ function show(markup: string): void {
   if (!fresh) return;
   const focused = document.activeElement;
   const other = fresh.getAttribute('data-state') !== view().getAttribute('data-state');
+  // what was wrong with the form that was just sent is known to this page only
+  const alert = view().querySelector('[role=alert]');
+  if (alert && !other) fresh.querySelector('main')?.prepend(document.importNode(alert, true));
   // another state is another page: nothing of the old one is kept that only happens to be alike
   if (other) view().replaceWith(document.importNode(fresh, true));
   else morph(view(), fresh);
@@ -171,7 +176,7 @@ async function read(): Promise<Status> {
 
 function update(answer: Status): void {
   // the service was renewed while the page was open: so is the page
-  if (answer.build !== dataset.build) {
+  if (answer.build !== dataset.build && performance.now() > RELOAD_AFTER_MS) {
     location.reload();
     return;
   }
