@@ -6,7 +6,7 @@
  * Invariant: the two are compared at one block: when the chain moved while it was asked, both are read again. Rows are
  * read in pages, so that requests are answered in between.
  */
-import { type HeldCoin, tipOf, type WatchedAccount } from '../chains/adapter.ts';
+import { type HeldCoin, type HoldingsSource, tipOf, type WatchedAccount } from '../chains/adapter.ts';
 import type { BlockId } from '../domain/chain.ts';
 import { Unavailable } from '../domain/errors.ts';
 import { type CreditRow, creditsOfTransaction } from '../store/queries/credits.ts';
@@ -18,6 +18,7 @@ import type { App } from './app.ts';
 import type { ChainRuntime } from './chains.ts';
 import { checkpointOf } from './ingest.ts';
 import { quarantineOf } from './quarantine.ts';
+import { UNKNOWN } from './withdrawals/adopted.ts';
 import { readPlan } from './withdrawals/stored-plan.ts';
 
 const PAGE = 1_000;
@@ -59,7 +60,7 @@ export async function proveLedger(app: App, chain: ChainRuntime, signal: AbortSi
       await new Promise((resolve) => setTimeout(resolve, 1_000 * attempt));
       continue;
     }
-    const report = await compare(app, chain, tip, held?.coins ?? null);
+    const report = await compare(app, chain, tip, held ?? null);
     // what was read while the chain went on is of two chains
     if (tipOf(checkpointOf(app.store, chain) ?? checkpoint).hash !== tip.hash) continue;
     if (report.problems.length > 0) await alertOf(app, report);
@@ -78,19 +79,23 @@ function watchedAccounts(app: App, chain: ChainRuntime): WatchedAccount[] {
     });
 }
 
+type Held = Awaited<ReturnType<HoldingsSource['coins']>>;
+
 /** Sums and comparisons of one pass over a chain's credits. */
 class Proof {
   readonly lines = new Map<string, LedgerLine>();
   readonly problems: string[] = [];
   readonly #tip: BlockId;
+  readonly #lessMempool: boolean;
   /** What the source holds and our books were not seen to hold yet; null: it was not asked. */
   readonly #unmatched: Map<string, HeldCoin> | null;
   /** Of each transaction that spent coins of ours: what it took, by asset. */
   readonly #spenders = new Map<string, { asset: string; units: bigint }>();
 
-  constructor(tip: BlockId, coins: readonly HeldCoin[] | null) {
+  constructor(tip: BlockId, held: Held | null) {
     this.#tip = tip;
-    this.#unmatched = coins && new Map(coins.map((coin) => [coin.outpoint, coin]));
+    this.#lessMempool = held?.lessMempool ?? false;
+    this.#unmatched = held && new Map(held.coins.map((coin) => [coin.outpoint, coin]));
   }
 
   line(asset: string): LedgerLine {
@@ -129,7 +134,9 @@ class Proof {
     this.#unmatched.delete(row.outpoint);
     if (spent && coin)
       this.problem(`${row.outpoint}: our books say that ${row.spent_txid} spent it, the source holds it`);
-    if (!spent && !coin) this.problem(`${row.outpoint}: our books hold ${units} ${row.asset}, the source does not`);
+    const isLeaving = this.#lessMempool && row.spent_txid !== null;
+    if (!spent && !coin && !isLeaving)
+      this.problem(`${row.outpoint}: our books hold ${units} ${row.asset}, the source does not`);
     if (!spent && coin && coin.units !== units) {
       this.problem(`${row.outpoint}: our books say ${units} ${row.asset}, the source ${coin.units}`);
     }
@@ -155,6 +162,10 @@ class Proof {
       this.problem(`${txid}: spent ${taken} ${asset} of ours, and we did not make it`);
       return;
     }
+    // the operator's word that this appliance takes over also explains it
+    if (version.kind === UNKNOWN && quarantineOf(app.store)) {
+      this.problem(`${txid}: spent ${taken} ${asset} of ours, and the backup knows nothing of it`);
+    }
     const back = backToUs(app, chain, txid, asset);
     const { fee, outputs } = planOf(version);
     line.fees += fee;
@@ -178,13 +189,8 @@ function backToUs(app: App, chain: ChainRuntime, txid: string, asset: string): b
     .reduce((sum, row) => sum + BigInt(row.units), 0n);
 }
 
-async function compare(
-  app: App,
-  chain: ChainRuntime,
-  tip: BlockId,
-  coins: readonly HeldCoin[] | null,
-): Promise<LedgerReport> {
-  const proof = new Proof(tip, coins);
+async function compare(app: App, chain: ChainRuntime, tip: BlockId, held: Held | null): Promise<LedgerReport> {
+  const proof = new Proof(tip, held);
   for (let after = 0; ; ) {
     const rows = app.store.all(creditsAbove, { id: after, limit: PAGE });
     for (const row of rows) if (row.chain_key === chain.key) proof.take(row);
@@ -198,7 +204,7 @@ async function compare(
     chain: chain.key,
     tip,
     lines: [...proof.lines.values()],
-    compared: coins !== null,
+    compared: held !== null,
     problems: proof.problems,
   };
 }

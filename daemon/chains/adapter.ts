@@ -110,9 +110,13 @@ export type HeldCoin = { outpoint: string; units: bigint; height: number };
 /** The source's own books of coins, beside the blocks that it told: what our books are checked against. */
 export interface HoldingsSource {
   /**
-   * Every coin that these accounts' addresses hold at the source's tip. May take minutes. Throws `Unavailable`.
+   * Every coin that these accounts' addresses hold at the source's tip. May take minutes. `lessMempool`: those that an
+   * unconfirmed transaction spends are not among them. Throws `Unavailable`.
    */
-  coins(accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<{ tip: BlockId; coins: HeldCoin[] }>;
+  coins(
+    accounts: readonly WatchedAccount[],
+    signal: AbortSignal,
+  ): Promise<{ tip: BlockId; coins: HeldCoin[]; lessMempool: boolean }>;
 }
 
 /**

@@ -10,11 +10,15 @@ import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { cli } from '../unit/cli-kit.ts';
+import { type Opened, SOURCES, type Source } from './sources.ts';
 
 const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
 
-describe.skipIf(!hasLitecoind)(litecoindTitle('the ledger against litecoind'), () => {
+const title = ({ name }: Source): string => litecoindTitle(`the ledger against litecoind, ${name}`);
+
+describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), source] as const))('%s', (_, { open }) => {
+  let source: Opened;
   let node: Litecoind;
   let service: TestDaemon;
   let key: string;
@@ -24,9 +28,10 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('the ledger against litecoind'), (
     folder = await mkdtemp(join(tmpdir(), 'countinghouse-ledger-'));
     node = await Litecoind.start();
     await node.fund();
+    source = await open(node);
     service = await startTestDaemon(`
 [networks.regtest.LTC]
-core_rpc = "${node.url}"
+${source.setting}
 [networks.regtest.rates]
 LTC = "80"
 `);
@@ -43,6 +48,7 @@ LTC = "80"
   }, 60_000);
   afterAll(async () => {
     await service?.stop();
+    await source?.stop();
     await node?.remove();
     await rm(folder, { recursive: true, force: true });
   });

@@ -26,7 +26,10 @@ export class CoreHoldings implements HoldingsSource {
     this.#network = network;
   }
 
-  async coins(accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<{ tip: BlockId; coins: HeldCoin[] }> {
+  async coins(
+    accounts: readonly WatchedAccount[],
+    signal: AbortSignal,
+  ): Promise<{ tip: BlockId; coins: HeldCoin[]; lessMempool: boolean }> {
     await this.#node.identify(signal);
     const descriptors = accounts.flatMap(({ key, receiving, change }) =>
       [receiving, change].flatMap((count, branch) =>
@@ -35,10 +38,10 @@ export class CoreHoldings implements HoldingsSource {
     );
     if (descriptors.length === 0) {
       const { height, hash } = await this.#node.state(signal);
-      return { tip: { height, hash }, coins: [] };
+      return { tip: { height, hash }, coins: [], lessMempool: false };
     }
     const { height, hash, coins } = await this.#node.unspentOf(descriptors, signal);
-    return { tip: { height, hash }, coins };
+    return { tip: { height, hash }, coins, lessMempool: false };
   }
 
   /** BIP-380 ff.: P2WPKH of BTC and LTC, P2PKH of BCH. */

@@ -77,6 +77,22 @@ export function readHistory(value: unknown): HistoryEntry[] {
   });
 }
 
+/** The coins of a script; `height` is 0 while unconfirmed. */
+export type UnspentEntry = { outpoint: string; units: bigint; height: number };
+
+export function readUnspent(value: unknown): UnspentEntry[] {
+  if (!Array.isArray(value)) throw new Misbehaved('the coins of a script are no list');
+  if (value.length > HISTORY_ENTRIES_MAX) throw new Misbehaved(`${value.length} coins of one script`);
+  return value.map((entry: unknown) => {
+    const { tx_hash: txid, tx_pos: vout, value: units, height } = isObject(entry) ? entry : {};
+    if (typeof txid !== 'string' || !HASH.test(txid)) throw new Misbehaved('a coin has no transaction');
+    if (!Number.isSafeInteger(vout) || !Number.isSafeInteger(units) || (units as number) < 0 || !isHeight(height)) {
+      throw new Misbehaved('a coin of a script is none');
+    }
+    return { outpoint: `${txid}:${vout as number}`, units: BigInt(units as number), height };
+  });
+}
+
 export function readMerkle(value: unknown): MerkleProof {
   const { merkle, pos } = isObject(value) ? value : {};
   const isBranch = Array.isArray(merkle) && merkle.every((hash) => typeof hash === 'string' && HASH.test(hash));

@@ -18,7 +18,7 @@ import type {
   Target,
 } from '../../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../../domain/errors.ts';
-import { type ChainAdapter, type ScriptList, type SpendingSource, tipOf } from '../../adapter.ts';
+import { type ChainAdapter, type HoldingsSource, type ScriptList, type SpendingSource, tipOf } from '../../adapter.ts';
 import { childPublicKey } from '../../hd.ts';
 import { isValidAddress, targetOf } from '../address.ts';
 import type { UtxoChain } from '../params.ts';
@@ -27,6 +27,7 @@ import { TIMEOUTS, type Timeouts } from './connection.ts';
 import { endpointOf } from './endpoint.ts';
 import { ConnectionLost, Misbehaved, ServerRefusal } from './faults.ts';
 import { HeaderChain } from './header-chain.ts';
+import { ElectrumHoldings } from './holdings.ts';
 import { Pins } from './pins.ts';
 import { rulesOf } from './rules.ts';
 import type { Server, Tip } from './server.ts';
@@ -68,6 +69,7 @@ export class ElectrumAdapter implements ChainAdapter {
   readonly network: Network;
   readonly chain: UtxoChain;
   readonly spending: SpendingSource;
+  readonly holdings: HoldingsSource;
   readonly #options: ElectrumOptions;
   readonly #setting: string;
   readonly #wakes: (() => void)[] = [];
@@ -90,6 +92,7 @@ export class ElectrumAdapter implements ChainAdapter {
     this.#setting = `[networks.${options.network}.${options.chain}] electrum`;
     const { chain, list } = options;
     const withClient: WithClient = (signal, use) => this.#withServer(signal, use);
+    this.holdings = new ElectrumHoldings(chain, options.network, withClient);
     this.spending = new ElectrumSpending({ chain, list, setting: this.#setting, withClient });
   }
 

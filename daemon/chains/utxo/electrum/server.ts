@@ -170,6 +170,11 @@ export class Server {
     return this.#call('blockchain.scripthash.get_history', [scriptHash], answers.readHistory);
   }
 
+  /** The coins of a script as the server has them, less those that its mempool spends. */
+  unspent(scriptHash: string): Promise<answers.UnspentEntry[]> {
+    return this.#call('blockchain.scripthash.listunspent', [scriptHash], answers.readUnspent);
+  }
+
   transaction(txid: string): Promise<Buffer> {
     return this.#call('blockchain.transaction.get', [txid], answers.readTransaction);
   }
