@@ -149,6 +149,7 @@ export function deleteInvoice(app: App, invoice: InvoiceRow, tx: Tx): void {
     throw new Rejected('invoice.pending', 'Invoice has a pending payment, cannot be deleted at this time');
   }
   tx.run(setInvoiceDeleted, { id: invoice.id, deleted_at: app.now() });
+  tx.afterCommit(() => app.live.changed(invoice.id));
   releaseAddress(tx, invoice);
   if (payment && invoice.status === 'unpaid') settleInvoice(app, tx, invoice.id, { decision: 'cancel' });
 }
@@ -177,8 +178,12 @@ export function cancelForgotten(app: App, tx: Tx): number {
   const rows = tx.all(invoicesToCheck, { now: app.now(), limit: UNPAID_CHECKED_PER_RUN_MAX });
   for (const row of rows) {
     const waits = row.status === 'unpaid' && tx.get(paymentOf, { invoice_id: row.id }) === undefined;
-    if (waits) tx.run(setInvoiceStatus, { id: row.id, status: 'canceled', updated_at: app.now() });
-    else tx.run(setInvoiceCheck, { id: row.id, check_at: null });
+    if (!waits) {
+      tx.run(setInvoiceCheck, { id: row.id, check_at: null });
+      continue;
+    }
+    tx.run(setInvoiceStatus, { id: row.id, status: 'canceled', updated_at: app.now() });
+    tx.afterCommit(() => app.live.changed(row.id));
   }
   return rows.length;
 }

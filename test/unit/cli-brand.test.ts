@@ -1,0 +1,53 @@
+/** `countinghouse business brand` against a running service. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+import { cli } from './cli-kit.ts';
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+let service: TestDaemon;
+let logo: string;
+beforeAll(async () => {
+  service = await startTestDaemon();
+  logo = join(service.dataDir, 'logo.png');
+  await writeFile(logo, PNG);
+});
+afterAll(() => service.stop());
+
+const brand = (...argv: string[]) => cli(service.dataDir, ['business', 'brand', '1', ...argv]);
+
+it('sets what is named, keeps the rest, and takes back what is said to go', async () => {
+  const all = await brand('--name', 'Rosa & Co', '--accent', '#B03060', '--logo', logo);
+  expect(all).toMatchObject({ code: 0, err: '' });
+  expect(all.out).toMatch(/Rosa & Co[\s\S]*#b03060[\s\S]*yes/);
+  const one = await brand('--no-accent', '--json');
+  expect(JSON.parse(one.out).business.brand).toEqual({
+    name: 'Rosa & Co',
+    accent: null,
+    logo: expect.stringMatching(/^[0-9a-f]{32}$/),
+  });
+  expect((await brand('--no-name', '--no-logo')).out).toMatch(/Sandbox[\s\S]*the usual one[\s\S]*none/);
+});
+
+it.each([
+  [[], /nothing to change/],
+  [['--accent', 'red'], /red is no colour/],
+  [['--logo', '/nowhere/logo.png'], /cannot be read/],
+])('refuses %j', async (argv, words) => {
+  const { code, err } = await brand(...argv);
+  expect(code).not.toBe(0);
+  expect(err).toMatch(words);
+});
+
+it('refuses a file that is no picture, and one that is far too large', async () => {
+  const text = join(service.dataDir, 'logo.svg');
+  await writeFile(text, '<svg/>');
+  expect((await brand('--logo', text)).err).toMatch(/PNG, JPEG or WebP/);
+  await writeFile(text, Buffer.alloc(300_000));
+  expect((await brand('--logo', text)).err).toMatch(/too large/);
+});
