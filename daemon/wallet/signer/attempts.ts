@@ -54,8 +54,9 @@ export async function attempt<T>(
     await rm(path, { force: true });
     return made;
   } catch (error) {
-    // what failed for another reason was no guess
-    if (!isWrong(error)) await replaceFile(path, JSON.stringify(before));
+    // what failed for another reason was no guess; the wait begins when the answer is known
+    const after = isWrong(error) ? { wrong: before.wrong + 1, at: now() } : before;
+    await replaceFile(path, JSON.stringify(after));
     throw error;
   }
 }

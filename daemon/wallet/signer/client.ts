@@ -53,7 +53,8 @@ export class SignerClient implements Signer {
   }
 
   async status(): Promise<SignerStatus> {
-    if (this.#peer) return this.#ask({ call: 'status' }, StatusShape, STATUS_MS);
+    const running = this.#peer && (await this.#running());
+    if (running) return running;
     const { folder } = this.#options;
     const vault = join(folder, VAULT_FILE);
     if (!(await exists(vault))) return { state: 'none', fingerprint: null, lockAt: null, retryAfterSeconds: 0 };
@@ -65,6 +66,16 @@ export class SignerClient implements Signer {
       lockAt: null,
       retryAfterSeconds: await retryAfterSeconds(folder, Date.now()),
     };
+  }
+
+  /** What the process says of itself; null when it ends meanwhile. */
+  async #running(): Promise<SignerStatus | null> {
+    try {
+      return await this.#ask({ call: 'status' }, StatusShape, STATUS_MS);
+    } catch (error) {
+      if (error instanceof Unavailable) return null;
+      throw error;
+    }
   }
 
   async sealKey(): Promise<string> {

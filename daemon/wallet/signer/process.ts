@@ -105,11 +105,15 @@ async function carryOut(request: Request): Promise<unknown> {
   }
 }
 
+const Numbered = z.object({ id: z.int().min(0) });
+
 async function answer(line: string): Promise<Answer> {
   let id = 0;
   try {
-    const request = Request.parse(JSON.parse(line));
-    id = request.id;
+    const asked: unknown = JSON.parse(line);
+    // before anything else, so that whatever is wrong is answered to the one who asked
+    id = Numbered.parse(asked).id;
+    const request = Request.parse(asked);
     if (USES.has(request.call)) clearTimeout(timer);
     return { id, end: 'ok', result: await carryOut(request).finally(() => USES.has(request.call) && used()) };
   } catch (error) {

@@ -35,6 +35,9 @@ export function fence(folder: string): string[] {
     `--allow-fs-read=${folder}`,
     `--allow-fs-write=${folder}`,
     '--no-addons',
+    // the permission model of Node 26.10 does not reach these: a database could be opened, and written, anywhere
+    ...['--no-experimental-sqlite', '--no-experimental-ffi', '--no-experimental-webstorage'],
+    '--no-experimental-websocket',
     '--disable-sigusr1',
     '--disallow-code-generation-from-strings',
     '--disable-warning=ExperimentalWarning',
