@@ -17,6 +17,7 @@ import { clean, EXIT, Failure, type Io, jsonLine } from './io.ts';
 import { keyCommands } from './keys.ts';
 import { port } from './parse.ts';
 import { policyCommands } from './policies.ts';
+import { sourceCommands } from './sources.ts';
 import { start } from './start.ts';
 import { printStatus } from './status.ts';
 import { walletCommands } from './unlock.ts';
@@ -69,6 +70,7 @@ function program(io: Io): Command {
   policyCommands(root, io);
   webhookCommands(root, io);
   alertCommands(root, io);
+  sourceCommands(root, io);
   walletCommands(root, io);
   backupCommands(root, io);
   bookCommands(root, io);

@@ -25,6 +25,7 @@ import {
   WebhookShape,
 } from './operator-shapes.ts';
 import { RECOVERY } from './recovery.ts';
+import { SOURCES } from './sources.ts';
 import { WALLET } from './wallet.ts';
 import { WITHDRAWALS } from './withdrawals.ts';
 
@@ -150,6 +151,7 @@ export const OPERATOR = {
   ...BOOKS,
   ...WALLET,
   ...WITHDRAWALS,
+  ...SOURCES,
   'alert.list': method(
     z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX) }),
     z.object({ alerts: z.array(AlertShape) }),

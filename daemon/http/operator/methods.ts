@@ -15,6 +15,7 @@ import type { Context } from './context.ts';
 import { alertList, alertSeen, inboxList, status } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
+import { SOURCE_METHODS } from './sources.ts';
 import { WALLET_METHODS } from './wallet.ts';
 import { WITHDRAWAL_METHODS } from './withdrawals.ts';
 
@@ -30,6 +31,7 @@ export const METHODS: Methods = {
   ...BOOKS_METHODS,
   ...WALLET_METHODS,
   ...WITHDRAWAL_METHODS,
+  ...SOURCE_METHODS,
   status,
   'inbox.list': inboxList,
   'alert.list': alertList,

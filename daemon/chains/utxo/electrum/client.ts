@@ -287,10 +287,10 @@ export class LightClient {
   }
 
   #statusChanged(server: Server, scriptHash: string): void {
-    if (server !== this.set.primary) return;
     const script = this.scripts.get(scriptHash);
     if (!script || script.status === server.statuses.get(scriptHash)) return;
-    this.scripts.dirty.add(script);
+    // What another server tells first is a reason to ask the asked one, which may have frozen.
+    if (server === this.set.primary) this.scripts.dirty.add(script);
     this.#options.wake();
   }
 }

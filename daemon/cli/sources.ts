@@ -1,0 +1,64 @@
+/** `countinghouse source`: where chains are read from. */
+import type { Command } from 'commander';
+import type { Result } from '../contract/operator.ts';
+import { action } from './commands.ts';
+import type { Io } from './io.ts';
+import type { Session } from './session.ts';
+import { span, table } from './table.ts';
+
+export function sourceCommands(root: Command, io: Io): void {
+  const source = root.command('source').description('where chains are read from: nodes and servers');
+  source
+    .command('list')
+    .description('every source with its servers: tip, latency, agreement')
+    .option('--all', 'also the servers that are not connected')
+    .action(action(io, listSources));
+  source
+    .command('rescan')
+    .argument('<chain>', 'such as BTC')
+    .option('--network <network>', 'mainnet, testnet or regtest', 'mainnet')
+    .description('look at every address that there ever was, in the background')
+    .action(action(io, rescan));
+}
+
+type Source = Result<'source.list'>['sources'][number];
+
+async function listSources(session: Session, { all = false }: { all?: boolean }) {
+  const found = await session.call('source.list', {});
+  session.print(found, () =>
+    [
+      table(
+        ['NETWORK', 'CHAIN', 'ASKED', '>TIP', '>AGE', '>AGREE', 'STATE'],
+        found.sources.map((source) => [
+          ...[source.network, source.chain, source.source, source.tip ? `${source.tip.height}` : '-'],
+          source.tip_age_seconds === null ? '-' : span(Math.max(0, source.tip_age_seconds)),
+          source.agreeing === null ? '-' : `${source.agreeing}`,
+          source.error ?? source.withheld ?? 'ok',
+        ]),
+        'No chain is connected.',
+      ),
+      table(
+        ['CHAIN', 'SERVER', 'STATE', '>TIP', '>BEHIND', '>MS', '>WATCHES', 'SOFTWARE'],
+        found.sources.flatMap((source) => serverRows(source, all)),
+        'No server is connected.',
+      ),
+    ].join('\n'),
+  );
+}
+
+function serverRows({ network, chain, servers }: Source, all: boolean): string[][] {
+  return servers
+    .filter(({ state, error }) => all || state === 'ready' || error !== null)
+    .map((server) => [
+      ...[`${network}:${chain}`, server.name, server.asked ? 'asked' : server.state],
+      ...[server.tip?.height, server.behind, server.latency_ms].map((number) => (number == null ? '-' : `${number}`)),
+      `${server.watched}`,
+      server.software ?? server.error ?? '-',
+    ]);
+}
+
+async function rescan(session: Session, { network }: { network: string }, chain: string) {
+  const { begun } = await session.call('source.rescan', { network, chain });
+  const text = begun ? 'Every address is being looked at.\n' : 'A node overlooks nothing: there is nothing to do.\n';
+  session.print({ begun }, () => text);
+}

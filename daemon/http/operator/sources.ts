@@ -1,0 +1,40 @@
+/** The methods about where chains are read from. */
+import { chainStatuses } from '../../app/operator/status.ts';
+import type { Parsed, Result } from '../../contract/operator.ts';
+import type { SourceServer } from '../../domain/chain.ts';
+import { Rejected } from '../../domain/errors.ts';
+import type { Context } from './context.ts';
+
+const MS_PER_SECOND = 1_000;
+
+export const SOURCE_METHODS = { 'source.list': listSources, 'source.rescan': rescan };
+
+function listSources({ app }: Context): Result<'source.list'> {
+  const sources = chainStatuses(app).map((chain) => {
+    const servers = app.chains.find(`${chain.network}:${chain.chain}`)?.adapter.servers?.() ?? [];
+    return {
+      network: chain.network,
+      chain: chain.chain,
+      source: chain.source,
+      tip: chain.tip,
+      tip_age_seconds: chain.tipAgeMs === null ? null : Math.floor(chain.tipAgeMs / MS_PER_SECOND),
+      lagging: chain.lagging,
+      error: chain.error,
+      withheld: chain.withheld,
+      agreeing:
+        servers.length === 0 ? null : servers.filter(({ state, behind }) => state === 'ready' && behind === 0).length,
+      servers: servers.map(serverJson),
+    };
+  });
+  return { sources };
+}
+
+const serverJson = ({ latencyMs, ...rest }: SourceServer) => ({ ...rest, latency_ms: latencyMs });
+
+function rescan({ app }: Context, { network, chain }: Parsed<'source.rescan'>): Result<'source.rescan'> {
+  const runtime = app.chains.find(`${network}:${chain}`);
+  if (!runtime || runtime.resting)
+    throw new Rejected('source.unknown', `${chain} is not connected on ${network}`, 'chain');
+  runtime.adapter.rescan?.();
+  return { begun: runtime.adapter.rescan !== undefined };
+}
