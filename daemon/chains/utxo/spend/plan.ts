@@ -148,8 +148,8 @@ class Wallet {
     const { feeRate, change } = this.#request;
     const spendLater = feeOf(Math.ceil(inputWeight(this.#chain) / 4), feeRate < later ? feeRate : later);
     const dust = dustOf(this.#chain, change.script);
-    // Change below what its own spending costs would be none.
-    const leastChange = spendLater > dust ? spendLater : dust;
+    // Change that is worth less than its own spending is none, unless it is all that is wanted.
+    const leastChange = paid > 0n && spendLater > dust ? spendLater : dust;
     const changeFee = this.fee(1, true) - this.fee(1, false);
     return {
       units: optional.map(({ units }) => units),
