@@ -6,7 +6,7 @@
  *
  * What is not agreed on is reported as unconfirmed; what the store has in a block already is never taken back.
  */
-import { ConnectionLost, Misbehaved, ServerRefusal } from './faults.ts';
+import { isOfServer } from './faults.ts';
 import { printed, sha256d } from './header.ts';
 import type { Headers } from './header-types.ts';
 import type { Held } from './ledger.ts';
@@ -22,13 +22,21 @@ export class Agreement {
   readonly #headers: Headers;
   readonly #isNeeded: (held: Held) => boolean;
   readonly #wake: () => void;
+  readonly #bug: (error: unknown) => void;
   /** When each was asked about last. Bounded by the ledger: it goes with what it is about. */
   readonly #askedAtMs = new WeakMap<Held, number>();
   #asking = 0;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
-  constructor(parts: { set: ServerSet; headers: Headers; isNeeded: (held: Held) => boolean; wake: () => void }) {
+  constructor(parts: {
+    set: ServerSet;
+    headers: Headers;
+    isNeeded: (held: Held) => boolean;
+    wake: () => void;
+    bug: (error: unknown) => void;
+  }) {
+    this.#bug = parts.bug;
     this.#set = parts.set;
     this.#headers = parts.headers;
     this.#isNeeded = parts.isNeeded;
@@ -52,7 +60,7 @@ export class Agreement {
     this.#later();
     if (now - askedAtMs < ASK_MS || this.#asking >= ASKED_AT_ONCE_MAX) return;
     this.#askedAtMs.set(held, now);
-    void this.#ask(held);
+    this.#ask(held).catch(this.#bug);
   }
 
   async #ask(held: Held): Promise<void> {
@@ -69,8 +77,7 @@ export class Agreement {
       held.agreed = true;
       this.#wake();
     } catch (error) {
-      if (error instanceof ConnectionLost || error instanceof Misbehaved || error instanceof ServerRefusal) return;
-      throw error;
+      if (!isOfServer(error)) throw error;
     } finally {
       this.#asking--;
     }

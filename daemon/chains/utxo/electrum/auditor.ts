@@ -7,7 +7,7 @@
  * Differences about what is unconfirmed prove nothing: mempools differ.
  */
 import type { HistoryEntry } from './answers.ts';
-import { ConnectionLost, Misbehaved, ServerRefusal } from './faults.ts';
+import { isOfServer, ServerRefusal } from './faults.ts';
 import type { Follower } from './follow.ts';
 import { inParallel } from './in-parallel.ts';
 import type { HistoryReader } from './reader.ts';
@@ -33,14 +33,22 @@ export class Auditor {
   readonly #differing = new Map<string, { sinceMs: number; statuses: string; settled: boolean }>();
   #looking: Promise<void> | null = null;
 
-  constructor(parts: { set: ServerSet; scripts: Scripts; follower: Follower; reader: HistoryReader }) {
+  constructor(parts: {
+    set: ServerSet;
+    scripts: Scripts;
+    follower: Follower;
+    reader: HistoryReader;
+    bug: (error: unknown) => void;
+  }) {
     this.#set = parts.set;
     this.#scripts = parts.scripts;
     this.#follower = parts.follower;
     this.#reader = parts.reader;
     this.#timer = setInterval(() => {
       this.#looking ??= this.#look()
-        .catch(isOfServers)
+        .catch((error: unknown) => {
+          if (!isOfServer(error)) parts.bug(error);
+        })
         .finally(() => {
           this.#looking = null;
         });
@@ -119,9 +127,4 @@ export class Auditor {
     const known = this.#differing.get(script.hash);
     if (known) known.settled = true;
   }
-}
-
-function isOfServers(error: unknown): void {
-  if (error instanceof ConnectionLost || error instanceof Misbehaved || error instanceof ServerRefusal) return;
-  throw error;
 }

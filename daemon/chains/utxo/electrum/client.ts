@@ -109,13 +109,14 @@ export class LightClient {
         options.wake();
       },
     });
+    const bug = (error: unknown) => options.warn(`a bug in the light client: ${String(error)}`);
     this.agreement = new Agreement({
-      ...{ set: this.set, headers, wake: options.wake },
+      ...{ set: this.set, headers, wake: options.wake, bug },
       isNeeded: ({ outputs }) => outputs.length > 0 && options.needsAgreement(outputs),
     });
-    this.#auditor = new Auditor({ set: this.set, scripts, follower, reader: this.reader });
+    this.#auditor = new Auditor({ set: this.set, scripts, follower, reader: this.reader, bug });
     this.rotation = new Rotation({
-      ...{ set: this.set, scripts, list, wake: options.wake },
+      ...{ set: this.set, scripts, list, wake: options.wake, bug },
       isKnown: (listed, txid, height) => this.reader.isStored(listed, txid, height),
     });
     this.set.start();

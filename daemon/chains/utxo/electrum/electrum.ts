@@ -25,7 +25,7 @@ import type { UtxoChain } from '../params.ts';
 import { LightClient } from './client.ts';
 import { TIMEOUTS, type Timeouts } from './connection.ts';
 import { endpointOf } from './endpoint.ts';
-import { ConnectionLost, Misbehaved, ServerRefusal } from './faults.ts';
+import { ConnectionLost, isOfServer } from './faults.ts';
 import { HeaderChain } from './header-chain.ts';
 import { ElectrumHoldings } from './holdings.ts';
 import { Pins } from './pins.ts';
@@ -76,6 +76,7 @@ export class ElectrumAdapter implements ChainAdapter {
   #opening: Promise<LightClient> | null = null;
   #client: LightClient | null = null;
   #closed = false;
+  #closing: Promise<void> | null = null;
   #syncing = false;
   /** Where the present was left by the last sync that followed it; another checkpoint is one of the past. */
   #present: string[] = [];
@@ -170,10 +171,13 @@ export class ElectrumAdapter implements ChainAdapter {
     this.#client?.rotation.rescan();
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#closed = true;
-    const client = await this.#opening?.catch(() => null);
-    await client?.close();
+    this.#closing ??= (async () => {
+      const client = await this.#opening?.catch(() => null);
+      await client?.close();
+    })();
+    return this.#closing;
   }
 
   #open(): Promise<LightClient> {
@@ -217,9 +221,7 @@ export class ElectrumAdapter implements ChainAdapter {
         return result;
       } catch (error) {
         if (error instanceof ChainAlert) this.#alert = error.message;
-        const isServers =
-          error instanceof ConnectionLost || error instanceof Misbehaved || error instanceof ServerRefusal;
-        if (!isServers) throw error;
+        if (!(error instanceof Error) || !isOfServer(error)) throw error;
         if (server.state === 'ready') server.disconnect(error.message);
       }
     }

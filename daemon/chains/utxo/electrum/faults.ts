@@ -37,3 +37,8 @@ export function serverText(value: unknown): string {
   const text = typeof value === 'string' ? value : 'no reason given';
   return text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, SERVER_TEXT_CHARS_MAX);
 }
+
+/** Whether an error is a server's; any other is a bug of ours. */
+export function isOfServer(error: unknown): boolean {
+  return error instanceof ConnectionLost || error instanceof Misbehaved || error instanceof ServerRefusal;
+}

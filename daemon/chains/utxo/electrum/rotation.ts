@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListedScript, ScriptList } from '../../adapter.ts';
-import { ConnectionLost, Misbehaved, ServerRefusal } from './faults.ts';
+import { isOfServer, ServerRefusal } from './faults.ts';
 import { inParallel } from './in-parallel.ts';
 import { type Scripts, scriptHashOf } from './scripts.ts';
 import type { Server } from './server.ts';
@@ -39,13 +39,14 @@ export class Rotation {
     /** Whether the store has a transaction of a script in the block at a height. */
     isKnown: (listed: ListedScript, txid: string, height: number) => boolean;
     wake: () => void;
+    bug: (error: unknown) => void;
   }) {
     this.#set = parts.set;
     this.#scripts = parts.scripts;
     this.#list = parts.list;
     this.#isKnown = parts.isKnown;
     this.#wake = parts.wake;
-    void this.#run();
+    this.#run().catch(parts.bug);
   }
 
   close(): void {
@@ -103,7 +104,7 @@ export class Rotation {
         if (last === null) this.#rescanning = false;
         await this.#pause(last === null ? ROUND_MS : ((this.#rescanning ? PAGE : 1) / perSecond) * 1_000);
       } catch (error) {
-        if (!(error instanceof ConnectionLost || error instanceof Misbehaved)) throw error;
+        if (!isOfServer(error)) throw error;
         await this.#pause(AWAY_MS);
       }
     }

@@ -13,7 +13,7 @@ import type { UtxoChain } from '../params.ts';
 import { feeRateFrom, TARGET_BLOCKS_MAX } from '../spend/fees.ts';
 import { vsizeOf } from '../spend/sizes.ts';
 import type { LightClient } from './client.ts';
-import { ConnectionLost, Misbehaved, ServerRefusal } from './faults.ts';
+import { ConnectionLost, isOfServer, ServerRefusal } from './faults.ts';
 import { scriptHashOf } from './scripts.ts';
 import type { Server } from './server.ts';
 
@@ -158,7 +158,8 @@ async function send(server: Server, raw: string, txid: string): Promise<Outcome>
     await server.broadcast(raw);
     return 'taken';
   } catch (error) {
-    if (!(error instanceof ServerRefusal)) return isOfServer(error, 'unknown' as const);
+    if (!isOfServer(error)) throw error;
+    if (!(error instanceof ServerRefusal)) return 'unknown';
     // In its mempool or in a block already: nodes say so in many words, but all of them have it then.
     const known = await answerOf(server.transaction(txid));
     return known === null ? { reason: error.message } : 'taken';
@@ -170,13 +171,9 @@ async function answerOf<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;
   } catch (error) {
-    return isOfServer(error, null);
+    if (!isOfServer(error)) throw error;
+    return null;
   }
-}
-
-function isOfServer<T>(error: unknown, instead: T): T {
-  if (error instanceof ConnectionLost || error instanceof Misbehaved || error instanceof ServerRefusal) return instead;
-  throw error;
 }
 
 async function isUnconfirmed(server: Server, txid: string, script: Uint8Array): Promise<boolean> {
