@@ -66,7 +66,7 @@ function receipt(model: InvoicePage, { funds, settled }: Paid, locale: Locale): 
   return html`<section class="receipt" aria-labelledby="receipt">
 <h3 id="receipt">${words.receipt}</h3>
 <dl>
-${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${entry(words.invoice, code(model.slug))}${entry(words.date, format.timeHtml(settled.at, tag))}${entry(words.amount, html`<bdi>${format.fiat(model.amount, currency, tag)}</bdi>`)}${entry(words.received, funds && format.cryptoHtml(funds.received, funds.asset))}${entry(words.rate, rate)}${entry(words.network, funds && html`<bdi>${format.networkOf(funds.asset)}</bdi>`)}${entry(words.transactions, funds && funds.transactions.length > 0 ? html`${funds.transactions.map(({ txid }) => html`<div>${code(txid)}</div>`)}` : null)}</dl>
+${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${entry(words.invoice, code(model.slug))}${entry(words.date, format.timeHtml(settled.at, tag))}${entry(words.amount, html`<bdi>${format.price(model.amount, currency, tag)}</bdi>`)}${entry(words.received, funds && format.cryptoHtml(funds.received, funds.asset))}${entry(words.rate, rate)}${entry(words.network, funds && html`<bdi>${format.networkOf(funds.asset)}</bdi>`)}${entry(words.transactions, funds && funds.transactions.length > 0 ? html`${funds.transactions.map(({ txid }) => html`<div>${code(txid)}</div>`)}` : null)}</dl>
 <button type="button" class="print second live">${words.print}</button>
 </section>
 `;

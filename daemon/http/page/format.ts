@@ -47,6 +47,19 @@ export function fiat(scaled: bigint, currency: string, locale: string): string {
   return format.format(formatDecimal(scaled, FIAT_DECIMALS) as Intl.StringNumericLiteral);
 }
 
+const CENT = COARSE_FROM / 100n;
+const CENT_DIGITS = 2;
+
+/** A price to the cent, also where its currency's usual form has none: nobody is shown less than is asked. */
+export function price(scaled: bigint, currency: string, locale: string): string {
+  if (scaled % COARSE_FROM < CENT) return fiat(scaled, currency, locale);
+  const format = kept(
+    `${locale} ${currency} exact`,
+    () => new Intl.NumberFormat(locale, { style: 'currency', currency, minimumFractionDigits: CENT_DIGITS }),
+  );
+  return format.format(formatDecimal(scaled, FIAT_DECIMALS) as Intl.StringNumericLiteral);
+}
+
 /** "21 Nov 2026, 14:05 UTC" */
 export function instant(at: number, locale: string): string {
   const text = kept(

@@ -44,7 +44,8 @@ function copyButton(text: string, label: string, { words }: Locale): Html {
 function worth({ amount, currency }: InvoicePage, state: Open, { tag }: Locale): Html {
   const { asset } = state.funds;
   const rest = fiatFor(state.remaining, asset, state.rate);
-  const fiat = format.fiat(state.is === 'waiting' || rest > amount ? amount : rest, currency, tag);
+  const whole = state.is === 'waiting' || rest > amount;
+  const fiat = whole ? format.price(amount, currency, tag) : format.fiat(rest, currency, tag);
   const rate = format.fiat(state.rate, currency, tag);
   return html`<bdi dir="ltr">= ${fiat}</bdi> · <bdi dir="ltr">1 ${format.tickerOf(asset)} = ${rate}</bdi>`;
 }

@@ -77,7 +77,7 @@ ${again}${languageForm(model, locale)}</footer>
 }
 
 function titleOf(model: InvoicePage, { tag }: Locale): string {
-  const title = `${format.fiat(model.amount, model.currency, tag)} – ${clip(model.business.name)}`;
+  const title = `${format.price(model.amount, model.currency, tag)} – ${clip(model.business.name)}`;
   return model.state.is === 'paid' ? `✓ ${title}` : title;
 }
 
@@ -159,7 +159,7 @@ function summary(model: InvoicePage, locale: Locale): Html {
       : html`<p class="return"><a href="${backUrl}" rel="noreferrer" target="_top"><span class="arrow" aria-hidden="true"></span>${words.back}</a></p>\n`;
   return html`<header class="summary">
 ${logo}<p class="payee">${words.payTo} <bdi class="clip">${business.name}</bdi></p>
-<h1 class="total"><bdi>${format.fiat(model.amount, model.currency, tag)}</bdi></h1>
+<h1 class="total"><bdi>${format.price(model.amount, model.currency, tag)}</bdi></h1>
 ${due}<p class="quiet">${words.invoice} <span class="mono" dir="ltr" translate="no">${slug}</span></p>
 ${back}</header>
 `;

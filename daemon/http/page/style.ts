@@ -58,7 +58,7 @@ button, select, input { font: inherit; color: inherit; }
 .summary { padding: 1.5rem .25rem 1.25rem; text-align: center; }
 .logo { display: block; block-size: 3rem; inline-size: auto; max-inline-size: 12rem; margin: 0 auto .75rem; object-fit: contain; }
 .payee bdi { font-weight: 600; }
-.total { font-size: 2.5rem; line-height: 1.2; font-weight: 700; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
+.total { font-size: clamp(1.75rem, 9vw, 2.5rem); line-height: 1.2; font-weight: 700; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
 .summary .quiet { font-size: .95rem; }
 .return { margin-block-start: .5rem; }
 .arrow { display: inline-block; margin-inline-end: .4em; }
@@ -82,8 +82,8 @@ button, select, input { font: inherit; color: inherit; }
 .main:hover, .second:hover, .plain-button:hover, .copy:hover { filter: brightness(.94); }
 .main:active, .second:active { transform: translateY(1px); }
 
-.steps { display: flex; gap: .5rem; list-style: none; margin-block-end: 1.25rem; font-size: .95rem; color: var(--quiet); }
-.steps li { flex: 1; padding-block-start: .45rem; border-block-start: .25rem solid var(--line); }
+.steps { display: flex; gap: .5rem; list-style: none; margin-block-end: 1.25rem; font-size: .9375rem; color: var(--quiet); }
+.steps li { flex: 1; min-inline-size: 0; hyphens: auto; overflow-wrap: break-word; padding-block-start: .45rem; border-block-start: .25rem solid var(--line); }
 .steps .past { border-color: var(--tone); }
 .steps .now { border-color: var(--tone); color: var(--ink); font-weight: 600; }
 .status { display: flex; gap: .6rem; align-items: baseline; color: var(--tone); }

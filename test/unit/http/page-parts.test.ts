@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isValidAddress } from '../../../daemon/chains/evm/address.ts';
 import { ASSETS, type AssetId, assetOf } from '../../../daemon/domain/assets.ts';
 import { parseDecimal } from '../../../daemon/domain/money.ts';
-import { duration, fiat, inGroups, instant, plainName, tickerOf } from '../../../daemon/http/page/format.ts';
+import { duration, fiat, inGroups, instant, plainName, price, tickerOf } from '../../../daemon/http/page/format.ts';
 import { cleanText, escapeHtml, html } from '../../../daemon/http/page/html.ts';
 import { qrSvg } from '../../../daemon/http/page/qr.ts';
 import { contractOf, ethereumUri, paymentUri, webUrl } from '../../../daemon/http/page/uri.ts';
@@ -136,6 +136,16 @@ describe('formats', () => {
     [0n, 'USD', 'US$0.00'],
   ])('%d of %s is %s', (scaled, currency, text) => {
     expect(fiat(scaled, currency, 'en-GB')).toBe(text);
+  });
+
+  it.each([
+    [4_990_000_000n, 'USD', 'US$49.90'],
+    [99_999_999_999_000_000n, 'IDR', 'IDR 999,999,999.99'],
+    [1_250_050_000_000n, 'HUF', 'HUF 12,500.50'],
+    [1_250_000_000_000n, 'IDR', 'IDR 12,500'],
+    [500_000_000_000n, 'JPY', 'JP¥5,000'],
+  ])('a price of %d in %s is %s to the cent', (scaled, currency, text) => {
+    expect(price(scaled, currency, 'en-GB').replace(/\u00a0/g, ' ')).toBe(text);
   });
 
   const now = Date.UTC(2026, 10, 21, 14, 5, 59);
