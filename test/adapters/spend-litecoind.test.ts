@@ -236,7 +236,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending on litecoind'), () => {
     expect(await mempool()).toEqual([txid]);
     await mine(1);
     expect(await mempool()).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   /** The change, and some units more. */
   function withChange(more: bigint) {
