@@ -175,6 +175,7 @@ export class ElectrumChain {
 
   /** The blocks that lead from the last one in common (at height `from` - 1) to `best`. */
   async #newBlocks(best: string): Promise<{ from: number; fresh: Block[] }> {
+    if (this.blocks.at(-1)?.hash === best) return { from: this.blocks.length, fresh: [] };
     const fresh: Block[] = [];
     let { height } = await this.#node.rpc<{ height: number }>('getblockheader', [best]);
     for (let hash = best; this.blocks[height]?.hash !== hash && height >= 0; height--) {

@@ -28,6 +28,7 @@ export class Auditor {
   readonly #scripts: Scripts;
   readonly #follower: Follower;
   readonly #reader: HistoryReader;
+  readonly #wake: () => void;
   readonly #timer: NodeJS.Timeout;
   /** Since when the two have differed, by script hash, and in which statuses. Only of scripts that are watched. */
   readonly #differing = new Map<string, { sinceMs: number; statuses: string; settled: boolean }>();
@@ -38,12 +39,14 @@ export class Auditor {
     scripts: Scripts;
     follower: Follower;
     reader: HistoryReader;
+    wake: () => void;
     bug: (error: unknown) => void;
   }) {
     this.#set = parts.set;
     this.#scripts = parts.scripts;
     this.#follower = parts.follower;
     this.#reader = parts.reader;
+    this.#wake = parts.wake;
     this.#timer = setInterval(() => {
       this.#looking ??= this.#look()
         .catch((error: unknown) => {
@@ -124,7 +127,12 @@ export class Auditor {
         throw silent.caught(`it keeps back that transaction ${entry.txid} is in block ${entry.height}`);
       }
     }
+    // Neither keeps anything back. But one may have told nothing: a server may drop a subscription without a word.
+    const [status] = await Promise.all([primary.subscribe(script.hash), other.subscribe(script.hash)]);
     const known = this.#differing.get(script.hash);
     if (known) known.settled = true;
+    if (status === script.status) return;
+    this.#scripts.dirty.add(script);
+    this.#wake();
   }
 }

@@ -114,7 +114,9 @@ export class LightClient {
       ...{ set: this.set, headers, wake: options.wake, bug },
       isNeeded: ({ outputs }) => outputs.length > 0 && options.needsAgreement(outputs),
     });
-    this.#auditor = new Auditor({ set: this.set, scripts, follower, reader: this.reader, bug });
+    this.#auditor = new Auditor({
+      ...{ set: this.set, scripts, follower, reader: this.reader, wake: options.wake, bug },
+    });
     this.rotation = new Rotation({
       ...{ set: this.set, scripts, list, wake: options.wake, bug },
       isKnown: (listed, txid, height) => this.reader.isStored(listed, txid, height),
