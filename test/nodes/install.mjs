@@ -10,7 +10,9 @@ import { withLock } from '../../daemon/launcher/lock.mjs';
 import { npm, runToEnd } from '../../daemon/launcher/runtime.mjs';
 
 const TIMEOUT_MS = 180_000;
-const INSTALL = ['ci', '--ignore-scripts', '--loglevel=error'];
+/** Without a network it is soon over. */
+const RETRIES = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=2000'];
+const INSTALL = ['ci', '--ignore-scripts', '--loglevel=error', ...RETRIES];
 
 const here = dirname(fileURLToPath(import.meta.url));
 /** npm writes it last. */
