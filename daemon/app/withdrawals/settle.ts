@@ -15,6 +15,7 @@ import {
   payoutsOf,
   type SpendRow,
   setSpendState,
+  setVersionSent,
   spendById,
   spendsByAnchor,
   type VersionRow,
@@ -26,6 +27,7 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
+import { quarantineOf } from '../quarantine.ts';
 import { applyEvent, saveWithdrawal, stateOf } from './rows.ts';
 
 /** Whether a new credit is the change of a transaction of ours, which is ours before it confirms. */
@@ -63,6 +65,10 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
   if (anchor.spentBy === null) tx.afterCommit(() => app.wake.withdrawals(chain.key));
   const versions = tx.all(versionsOf, { spend_id: spend.id });
   const spender = versions.find(({ txid }) => txid !== null && txid === anchor.spentBy);
+  // after a restore, what is not known may be a version that was signed before: it is looked at first
+  if (!spender && isToBeLookedAt(tx, chain, anchor)) return;
+  // a crash came between its sending and the note of it
+  if (spender && spender.sent_at === null) tx.run(setVersionSent, { id: spender.id, sent_at: app.now() });
   const paid = new Set(spender ? tx.all(payoutsOf, { version_id: spender.id }).map((row) => row.withdrawal_id) : []);
   const withdrawals = tx.all(withdrawalsOfSpend, { spend_id: spend.id });
   for (const row of withdrawals) {
@@ -71,6 +77,11 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
   }
   if (anchor.spentBy !== null && !spender) alertForeign(app, tx, spend, withdrawals, anchor);
   if (anchor.spentBy !== null && anchor.depth >= buried) tx.run(setSpendState, { id: spend.id, state: 'buried' });
+}
+
+function isToBeLookedAt(reader: Reader, chain: ChainRuntime, { spentBy }: AnchorFact): boolean {
+  if (spentBy === null || !quarantineOf(reader)) return false;
+  return !reader.get(versionByTxid, { txid: spentBy, chain_key: chain.key });
 }
 
 function anchorFact(coin: CreditRow | undefined, tipHeight: number): AnchorFact {
