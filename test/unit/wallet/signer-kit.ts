@@ -36,9 +36,16 @@ export async function walletFolder(): Promise<{ folder: string; remove(): Promis
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 const accounts = new Map<string, AccountKey>();
+let seedInUse: Uint8Array = SEED;
+/** From now on orders are of this seed's wallet. */
+export function useSeed(seed: Uint8Array): void {
+  seedInUse = seed;
+  accounts.clear();
+}
+
 function accountOf(chain: UtxoChain, network: Network, accountNo: number): AccountKey {
   const name = `${chain} ${network} ${accountNo}`;
-  const known = accounts.get(name) ?? accountKey(SEED, chain, network, accountNo);
+  const known = accounts.get(name) ?? accountKey(seedInUse, chain, network, accountNo);
   accounts.set(name, known);
   return known;
 }
