@@ -50,7 +50,15 @@ export type Way = { address: string; uri: string | null; ethereumUri: string | n
 
 export type State =
   | { is: 'choose'; fixed: boolean; offers: Offer[]; notice: 'mustChoose' | 'notNow' | null }
-  | { is: 'waiting' | 'partial'; funds: Funds; way: Way; remaining: bigint; rate: bigint; quoteEndsAt: number }
+  | {
+      is: 'waiting' | 'partial';
+      funds: Funds;
+      way: Way;
+      remaining: bigint;
+      rate: bigint;
+      quotedAt: number;
+      quoteEndsAt: number;
+    }
   | { is: 'detected'; funds: Funds }
   | { is: 'withheld'; funds: Funds; why: 'chain' | 'rate' | 'over' }
   | { is: 'paid'; funds: Funds | null; settled: Settled; redirect: boolean }
@@ -170,6 +178,7 @@ function payState(app: App, { business }: InvoiceView, payment: PaymentView, now
     },
     remaining,
     rate: BigInt(payment.row.quote_rate),
+    quotedAt: payment.row.quote_issued_at,
     quoteEndsAt: payment.row.quote_ends_at,
   };
 }

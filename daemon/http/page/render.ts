@@ -90,7 +90,7 @@ const clip = (text: string): string => {
 /** What may be different at the next look, and a name for just this content. */
 export function renderView(model: InvoicePage, locale: Locale): { view: Html; version: string } {
   const { state, backUrl } = model;
-  const ends = 'quoteEndsAt' in state ? html` data-ends="${state.quoteEndsAt}"` : null;
+  const ends = 'quoteEndsAt' in state ? html` data-quoted="${state.quotedAt}" data-ends="${state.quoteEndsAt}"` : null;
   const leaves = state.is === 'paid' && state.redirect && backUrl !== null;
   const redirect = leaves ? html` data-redirect="${backUrl}" data-seconds="${REDIRECT_SECONDS}"` : null;
   const view = html`<div id="view" class="view ${TONES[state.is]}" data-state="${state.is}" data-flags="${flagsOf(model)}" data-title="${titleOf(model, locale)}" data-say="${sayOf(model, locale)}"${ends}${redirect}>

@@ -88,9 +88,9 @@ div.offer:hover { border-color: var(--line); }
 
 @media (min-width: 62rem) {
   .send { grid-template-columns: 15rem minmax(0, 1fr); grid-template-rows: auto auto 1fr; gap: 1.25rem 2rem; }
-  .scan { grid-column: 1; grid-row: 1 / span 2; }
-  .quote { grid-column: 1; grid-row: 3; }
+  .scan { grid-column: 1; grid-row: 1 / span 3; }
   .what { grid-column: 2; grid-row: 1; }
-  .where { grid-column: 2; grid-row: 2 / span 2; }
+  .where { grid-column: 2; grid-row: 2; }
+  .quote { grid-column: 2; grid-row: 3; }
 }
 `;

@@ -19,6 +19,7 @@ const TICK_MS = 500;
 const COPIED_MS = 2_000;
 const FAILURES_SHOWN = 2;
 const SOON_MS = 300_000;
+const OWED_RETRY_MS = 2_000;
 /** A page that was just loaded and is old already comes from something in between: again would be no better. */
 const RELOAD_AFTER_MS = 10_000;
 
@@ -96,9 +97,9 @@ let told: string | undefined;
 
 // ---- the clock runs by the service's time, whatever the device believes
 
-let serviceAhead = Number(dataset.now) - Date.now();
-let quoteLength = 0;
-let quoteEnd = 0;
+const [loading] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+const writtenAt = performance.timeOrigin + (loading?.responseStart || performance.now());
+let serviceAhead = Number(dataset.now) - writtenAt;
 const two = (n: number): string => (n < 10 ? `0${n}` : `${n}`);
 
 function clockText(ms: number): string {
@@ -112,24 +113,21 @@ function tick(): void {
   const ends = Number(shown.dataset.ends);
   if (!ends) return;
   const left = ends - (Date.now() + serviceAhead);
-  if (ends !== quoteEnd) {
-    quoteEnd = ends;
-    quoteLength = Math.max(left, 3_600_000);
-  }
+  const length = ends - Number(shown.dataset.quoted);
   const text = shown.querySelector('.left-text');
   const value = clockText(left);
   if (text && text.textContent !== value) text.textContent = value;
   const ring = shown.querySelector('.clock .left');
-  if (ring) ring.setAttribute('stroke-dasharray', `${Math.max(0, Math.min(100, (100 * left) / quoteLength))} 100`);
+  if (ring) ring.setAttribute('stroke-dasharray', `${Math.max(0, Math.min(100, (100 * left) / length))} 100`);
   const clock = shown.querySelector('.holds');
   if (clock) clock.classList.toggle('soon', left < SOON_MS);
-  // a new price is owed: once, then as often as the polling asks
-  if (left <= 0 && askedFor !== ends) {
-    askedFor = ends;
+  // a new price is owed, and a first question may come too early by what the clocks differ
+  if (left <= 0 && Date.now() - askedAt > OWED_RETRY_MS) {
+    askedAt = Date.now();
     look();
   }
 }
-let askedFor = 0;
+let askedAt = 0;
 
 // ---- news: by polling, and at once where a stream comes through
 
@@ -156,8 +154,11 @@ function connected(works: boolean): void {
 }
 
 async function read(): Promise<Status> {
-  const quiet = stream && stream.readyState !== EventSource.CLOSED && Date.now() - answeredAt < STREAM_QUIET_MS;
-  if (quiet && !dirty) return last;
+  const { state, flags } = view().dataset;
+  // nobody is told when a source is back
+  const hinted = state !== 'withheld' && !/behind/.test(flags || '');
+  const streams = stream && stream.readyState !== EventSource.CLOSED;
+  if (hinted && streams && !dirty && Date.now() - answeredAt < STREAM_QUIET_MS) return last;
   dirty = false;
   const sentAt = Date.now();
   try {

@@ -42,6 +42,7 @@ const open = (is: 'waiting' | 'partial', remaining: bigint, paid: Funds, address
   },
   remaining,
   rate: 8_000_000_000n,
+  quotedAt: NOW - 18 * MINUTE,
   quoteEndsAt: NOW + 42 * MINUTE,
 });
 
