@@ -13,7 +13,7 @@ import type { Found } from '../scan.ts';
 import { COINBASE_MATURITY, PEG_OUT_MATURITY } from '../scan.ts';
 
 /** Transactions held; each takes about a kilobyte. What exceeds it waits, and the view is not called complete. */
-export const TRANSACTIONS_MAX = 20_000;
+export const TRANSACTIONS_MAX = 50_000;
 
 const RAW_KEPT_BYTES_MAX = 2_000;
 

@@ -72,11 +72,13 @@ export class HistoryReader {
     const entries = status === null ? [] : await server.history(script.hash);
     const open = entries.filter(({ txid, height }) => stored.get(txid) !== height);
     const failed: HistoryEntry[] = [];
+    let isFull = false;
     const held = new Set<string>();
     try {
       await inParallel(open, FETCHED_AT_ONCE, async (entry) => {
         const one = await this.#hold(server, script, entry, tip, held);
         // A block above the server's own tip: it is about to tell of it, or it lies.
+        if (one === 'full') isFull = true;
         if (one === 'failed' || entry.height > (server.tip?.height ?? 0)) failed.push(entry);
       });
     } catch (error) {
@@ -85,8 +87,9 @@ export class HistoryReader {
       throw error;
     }
     const top = entries.reduce((highest, { height }) => Math.max(highest, height), 0);
-    this.#adopt(script, failed.length === 0 ? status : undefined, [...held], top);
-    return this.#judge(server, script, failed);
+    this.#adopt(script, failed.length === 0 && !isFull ? status : undefined, [...held], top);
+    // There is room again once the store has what is here: that is nobody's fault.
+    return isFull ? 'open' : this.#judge(server, script, failed);
   }
 
   /** Whether the store has a transaction of a script in the block at a height. */
@@ -129,10 +132,10 @@ export class HistoryReader {
     { txid, height }: HistoryEntry,
     tip: Tip,
     held: Set<string>,
-  ): Promise<'held' | 'left' | 'failed'> {
+  ): Promise<'held' | 'left' | 'failed' | 'full'> {
     let one = this.#ledger.get(txid);
     if (!one) {
-      if (this.#ledger.size >= TRANSACTIONS_MAX) return 'failed';
+      if (this.#ledger.size >= TRANSACTIONS_MAX) return 'full';
       const fetched = await this.#fetch(server, txid, height > 0);
       if (typeof fetched === 'string') return fetched;
       one = this.#ledger.get(txid) ?? this.#ledger.add(txid, fetched.transaction, fetched.bytes);
