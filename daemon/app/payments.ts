@@ -105,10 +105,10 @@ export function requestPayment(
   if (invoice.status !== 'unpaid') throw new Rejected('invoice.not_unpaid', 'Invoice is not unpaid');
   const asset = chooseAsset(app, business, invoice, choice());
   const now = app.now();
+  refuseInQuarantine(tx, 'New payments');
   const chain = app.chains.open(business.network, asset.chain, now);
   const { quote, rates } = quoteFor(app, business, invoice, asset, { received: 0n, seenValue: 0n });
 
-  refuseInQuarantine(tx, 'New payments');
   const account = app.directory.account(business, asset.symbol);
   if (!account) throw new Unavailable(`${asset.symbol} has no wallet account yet`, RATE_RETRY_SECONDS);
   holdAddress(app, tx, invoice);

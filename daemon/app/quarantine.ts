@@ -10,12 +10,21 @@ import { jumpsOf, stepChange, stepIndex } from '../store/queries/restore.ts';
 import { dropSetting, settingOf } from '../store/queries/settings.ts';
 import type { Reader, Tx } from '../store/store.ts';
 import type { App } from './app.ts';
+import type { ChainRuntime } from './chains.ts';
 import type { Account } from './directory.ts';
 
 export const QUARANTINE_SETTING = 'quarantine';
 
-/** `since`: milliseconds since 1970. */
-export type QuarantineRecord = { since: number; backup_made_at: string };
+/**
+ * `since`: milliseconds since 1970. `last_withdrawal`: the newest that the backup knew, 0 for none. `heights`: how far it
+ * knew each chain.
+ */
+export type QuarantineRecord = {
+  since: number;
+  backup_made_at: string;
+  last_withdrawal: number;
+  heights: Record<string, number>;
+};
 
 const RETRY_SECONDS = 300;
 /** The invoice id of an address that nobody is given. */
@@ -76,6 +85,24 @@ export async function jumpAhead(app: App, account: Account, stopped: () => boole
   }
 }
 
+/**
+ * Does that for every account of a chain, before its blocks are read: what is not watched yet would be missed in them.
+ * `begins` is called when there is something to do.
+ */
+export async function watchSkipped(
+  app: App,
+  chain: ChainRuntime,
+  begins: () => void,
+  stopped: () => boolean,
+): Promise<void> {
+  if (!quarantineOf(app.store)) return;
+  for (const account of app.directory.accounts()) {
+    if (account.chainKey !== chain.key || jumpOf(app, account) === null) continue;
+    begins();
+    await jumpAhead(app, account, stopped);
+  }
+}
+
 function storeSkipped(tx: Tx, account: Account, branch: Branch, from: number, targets: readonly Target[]): void {
   const step = branch === 0 ? stepIndex : stepChange;
   if (tx.run(step, { account_id: account.id, from, to: from + targets.length }).changes !== 1) return;
@@ -98,7 +125,7 @@ export function endQuarantine(app: App, tx: Tx): void {
   if (!hasJumped(app)) {
     throw new Rejected('restore.not_ready', 'The skipped addresses are still being derived: try again in a minute');
   }
-  const behind = app.chains.all().filter((chain) => chain.syncedAt === 0);
+  const behind = app.chains.all().filter((chain) => chain.syncedAt === 0 && !chain.resting);
   if (behind.length > 0) {
     const names = behind.map(({ key }) => key).join(', ');
     throw new Rejected(

@@ -11,6 +11,7 @@ import { WITHDRAWALS } from './migrations/0002-withdrawals.ts';
 import { BRANDING } from './migrations/0003-branding.ts';
 import { APPLIANCE } from './migrations/0004-appliance.ts';
 import { CLIENTS } from './migrations/0005-clients.ts';
+import { RESTORED } from './migrations/0006-restored.ts';
 
 const migration = (statements: readonly string[]): Migration => ({
   async up(db: Kysely<unknown>): Promise<void> {
@@ -24,6 +25,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0003-branding': migration(BRANDING),
   '0004-appliance': migration(APPLIANCE),
   '0005-clients': migration(CLIENTS),
+  '0006-restored': migration(RESTORED),
 };
 
 /** Applies what is missing, each migration in a transaction of its own. Throws `Rejected('store.newer')`. */

@@ -7,6 +7,7 @@ import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains.ts';
 import { beginChain, checkpointOf, ingest } from '../app/ingest.ts';
+import { watchSkipped } from '../app/quarantine.ts';
 import { beginRescan, nextRescan, prepareRescan, type Rescan, stepThroughPast, watchAhead } from '../app/rescan.ts';
 import { ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
 
@@ -82,6 +83,14 @@ export class SyncLoop {
   async #pass(): Promise<boolean> {
     const { adapter } = this.#chain;
     const { signal } = this.#abort;
+    // nobody waits for the first pass as long as that may take
+    await watchSkipped(
+      this.#app,
+      this.#chain,
+      () => this.#announce(),
+      () => signal.aborted,
+    );
+    if (signal.aborted) return false;
     const since = checkpointOf(this.#app.store, this.#chain);
     if (!since) {
       const birthday = this.#birthday();

@@ -9,6 +9,7 @@ import { WITHDRAWALS } from '../../daemon/store/migrations/0002-withdrawals.ts';
 import { BRANDING } from '../../daemon/store/migrations/0003-branding.ts';
 import { APPLIANCE } from '../../daemon/store/migrations/0004-appliance.ts';
 import { CLIENTS } from '../../daemon/store/migrations/0005-clients.ts';
+import { RESTORED } from '../../daemon/store/migrations/0006-restored.ts';
 import { type Fixture, makeFixture, restore, Service } from './fixture.ts';
 
 /**
@@ -23,6 +24,7 @@ const FROZEN: readonly [name: string, statements: readonly string[], sha256: str
   ['0003-branding', BRANDING, 'd2cb0fe7495b41e2ff8e2763b204be37a72df71e6b6a3e2625deb6ed34a84183'],
   ['0004-appliance', APPLIANCE, '6ac7e4b1555c63a58baa6e9172c61bf80bbe370041455bb19f85dce5d7b760ae'],
   ['0005-clients', CLIENTS, 'c06b63fad770e391e579370786153ad1fbc9ea154661461d80f9cfdb278995e0'],
+  ['0006-restored', RESTORED, '3f013df33a442ba8f6f7bc626ba40326228c57eccf3a395634612c2e3b1c6f56'],
 ];
 
 describe('a migration that was released is never edited', () => {

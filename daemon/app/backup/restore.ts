@@ -9,14 +9,18 @@ import type { KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access, mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { tipOf } from '../../chains/adapter.ts';
 import { isUtxo } from '../../chains/target.ts';
 import type { ChainId } from '../../domain/assets.ts';
+import type { Checkpoint } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
 import {
   accountsToJump,
   beginWithdrawals,
+  chainStates,
   jumpAccount,
   jumpWithdrawals,
+  lastWithdrawal,
   retirePool,
   skipWebhooks,
 } from '../../store/queries/restore.ts';
@@ -112,7 +116,15 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
   const store = await Store.open(folder);
   try {
     await store.write((tx) => {
-      const record: QuarantineRecord = { since: now, backup_made_at: manifest.made_at };
+      const heights = tx
+        .all(chainStates, {})
+        .map(({ chain_key, checkpoint }) => [chain_key, tipOf(JSON.parse(checkpoint) as Checkpoint).height] as const);
+      const record: QuarantineRecord = {
+        since: now,
+        backup_made_at: manifest.made_at,
+        last_withdrawal: tx.get(lastWithdrawal, {})?.id ?? 0,
+        heights: Object.fromEntries(heights),
+      };
       tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
       tx.run(skipWebhooks, {});
       for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {

@@ -12,6 +12,7 @@ import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
+import { refuseInQuarantine } from '../quarantine.ts';
 import { availableUnits } from './coins.ts';
 import { feeRateNow, highestRate, isUtxo } from './fees.ts';
 import { type Place, placeOf, prepare } from './plan.ts';
@@ -154,8 +155,13 @@ export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: Give
 /** The operator's machine may have another clock. */
 const CLOCKS_APART_MAX_MS = 3_600_000;
 
-/** Rejects a withdrawal that is not signed yet. Throws `Rejected`: `withdrawal.not_found`, `withdrawal.state`. */
+/**
+ * Rejects a withdrawal that is not signed yet. Throws `Rejected`: `withdrawal.not_found`, `withdrawal.state`, and in
+ * quarantine `Unavailable`.
+ */
 export function reject(app: App, tx: Tx, name: string, reason: string | null): WithdrawalRow {
+  // it may have been paid after the backup
+  refuseInQuarantine(tx, 'Rejections');
   const row = findWithdrawal(tx, name);
   return applyEvent(app, tx, row, 'reject', {
     reason: reason === null ? 'rejected' : `rejected: ${reason}`,

@@ -178,8 +178,10 @@ async function nextChange(app: App, { account, chain }: Place): Promise<ChangeTa
 }
 
 /** The outpoint that every version is to spend: the deepest of the inputs, since a reorganisation reaches it last. */
-export function anchorOf(plan: SpendPlan): string {
-  const [deepest] = [...plan.inputs].sort((a, b) => b.confirmations - a.confirmations);
+export const anchorOf = (plan: SpendPlan): string => deepestOf(plan.inputs);
+
+export function deepestOf(coins: readonly Coin[]): string {
+  const [deepest] = [...coins].sort((a, b) => b.confirmations - a.confirmations);
   assert(deepest, 'a transaction has an input');
   return deepest.outpoint;
 }

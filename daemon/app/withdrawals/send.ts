@@ -31,11 +31,14 @@ export function unsignedVersions(reader: Reader, chain: ChainRuntime): VersionRo
 export function unseenVersions(reader: Reader, chain: ChainRuntime): VersionRow[] {
   const found: VersionRow[] = [];
   for (const spend of reader.all(openSpends, { chain_key: chain.key })) {
-    const newest = reader.all(versionsOf, { spend_id: spend.id }).findLast(({ txid }) => txid !== null);
+    const versions = reader.all(versionsOf, { spend_id: spend.id });
+    const newest = versions.findLast(({ txid }) => txid !== null);
     const coin = coinAt(reader, chain, spend.anchor);
     if (!newest || !coin || coin.spent_txid === newest.txid) continue;
+    // one that was made before a restore may be known without its signatures
+    const sendable = versions.findLast(({ raw }) => raw !== null);
     // what a block says is not argued with: the mempool of nobody takes it
-    if (coin.spent_in_block === null) found.push(newest);
+    if (sendable && coin.spent_in_block === null) found.push(sendable);
   }
   return found;
 }

@@ -13,6 +13,7 @@ import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
 import { quarantineOf } from '../quarantine.ts';
+import { adoptSpends } from './adopt.ts';
 import { claim, Overtaken } from './claim.ts';
 import { coinAt, reservedBy } from './coins.ts';
 import { feeRateNow } from './fees.ts';
@@ -34,7 +35,11 @@ export async function passWithdrawals(
   chain: ChainRuntime,
   isDue: (version: VersionRow) => boolean,
 ): Promise<Pass> {
-  if (!chain.adapter.spending || quarantineOf(app.store)) return { waits: false };
+  if (!chain.adapter.spending) return { waits: false };
+  if (quarantineOf(app.store)) {
+    await adoptSpends(app, chain);
+    return { waits: true };
+  }
   const waits = [await signAll(app, chain), await claimAll(app, chain), await sendAll(app, chain, isDue)];
   return { waits: waits.some(Boolean) };
 }
@@ -130,6 +135,8 @@ async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRo
 
 /** Ends what waited longer than seven days for a decision, or for the signer. Called every minute. */
 export function expireWithdrawals(app: App, tx: Tx): void {
+  // what was paid after the backup did not expire
+  if (quarantineOf(tx)) return;
   for (const row of tx.all(expiredWithdrawals, { now: app.now(), limit: EXPIRED_PER_PASS_MAX })) {
     if (row.spend_id !== null) continue;
     applyEvent(app, tx, row, 'expire', { reason: 'expired', deadline_at: null, problem: null });

@@ -1,7 +1,8 @@
 /** The operator API's methods about backups and what comes back from one. */
 import { isAbsolute } from 'node:path';
-import { endQuarantine, hasJumped, quarantineOf } from '../../app/quarantine.ts';
+import { hasJumped, quarantineOf } from '../../app/quarantine.ts';
 import { rescansUnderWay } from '../../app/rescan.ts';
+import { takeOver } from '../../app/withdrawals/adopt.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { RECOVERY } from '../../contract/recovery.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -37,7 +38,7 @@ export const RECOVERY_METHODS: Methods = {
     rescans: rescansUnderWay(app),
   }),
   'restore.confirm': async ({ app }) => {
-    await app.store.write((tx) => endQuarantine(app, tx));
+    await takeOver(app);
     return {};
   },
 };

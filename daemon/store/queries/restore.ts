@@ -55,6 +55,16 @@ export const stepChange = statement((p: { account_id: number; from: number; to: 
     .where('next_change', '=', p.from),
 );
 
+/** How far the backup knew each chain. */
+export const chainStates = statement((_: Nothing) =>
+  sqlite.selectFrom('chain_state').select(['chain_key', 'checkpoint']),
+);
+
+/** The newest withdrawal that the backup knew. */
+export const lastWithdrawal = statement((_: Nothing) =>
+  sqlite.selectFrom('withdrawal').select('id').orderBy('id', 'desc').limit(1),
+);
+
 /** The ids of withdrawals go on from so many later. */
 export const jumpWithdrawals = statement((p: { by: number }) =>
   sqlite

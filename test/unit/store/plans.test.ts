@@ -3,6 +3,7 @@
  * grows with the number of invoices from end to end, and the partial indexes must be the ones that are used.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as adopt from '../../../daemon/store/queries/adopt.ts';
 import * as branding from '../../../daemon/store/queries/branding.ts';
 import * as businesses from '../../../daemon/store/queries/businesses.ts';
 import * as clients from '../../../daemon/store/queries/clients.ts';
@@ -18,6 +19,7 @@ import { READ, WRITE } from '../../../daemon/store/sandbox-statements.ts';
 import { type Opened, opened } from './opened.ts';
 
 const ALL: [string, { readonly sql: string }][] = [
+  adopt,
   branding,
   businesses,
   clients,
@@ -81,6 +83,7 @@ describe('an index is used', () => {
     ['creditsInBlock', 'credit_block'],
     ['creditsSpentInBlock', 'credit_spent_block'],
     ['creditsSpentUnconfirmed', 'credit_spent_pool'],
+    ['creditsSpentAbove', 'credit_spent_height'],
     ['creditsOfTarget', 'credit_target'],
     ['creditByOutpoint', 'sqlite_autoindex_credit_1'],
     ['creditsOfTransaction', 'sqlite_autoindex_credit_1'],

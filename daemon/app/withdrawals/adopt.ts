@@ -1,0 +1,110 @@
+/**
+ * A restored appliance meets transactions that its wallet made after the backup, on the machine that is gone. While it is
+ * quarantined each of them is looked at once: what pays a withdrawal that the backup knew becomes that withdrawal's own
+ * transaction, and what pays nobody that it knew is told to the operator.
+ *
+ * Invariant: the quarantine does not end while a coin of ours was spent by a transaction that nobody looked at, so that
+ * nothing that was paid is paid again.
+ */
+import { decodeSimulated } from '../../chains/sandbox/simulated.ts';
+import { decodeTransaction } from '../../chains/utxo/spend/transaction.ts';
+import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
+import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
+import { creditsSpentAbove } from '../../store/queries/adopt.ts';
+import { creditsSpentUnconfirmed } from '../../store/queries/credits.ts';
+import { versionByTxid } from '../../store/queries/withdrawals.ts';
+import type { Reader } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import type { ChainRuntime } from '../chains.ts';
+import { endQuarantine, hasJumped, type QuarantineRecord, quarantineOf } from '../quarantine.ts';
+import { adopt } from './adopted.ts';
+import { isUtxo } from './fees.ts';
+
+const PAGE = 500;
+const TRANSACTION_TIMEOUT_MS = 20_000;
+const RETRY_SECONDS = 30;
+
+type Unknown = { txid: string; blockHash: string | null };
+
+/** The transactions that spent coins of ours since the backup and are none of ours, those in blocks first. */
+function* unknownSpends(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<Unknown> {
+  const { key } = chain;
+  const isUnknown = (txid: string): boolean => !reader.get(versionByTxid, { txid, chain_key: key });
+  // a reorganisation may have put others into the last blocks that the backup knew
+  let height = (record.heights[key] ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
+  for (let id = Number.MAX_SAFE_INTEGER; ; ) {
+    const page = reader.all(creditsSpentAbove, { chain_key: key, height, id, limit: PAGE });
+    for (const { spent_txid, spent_block_hash } of page) {
+      if (spent_txid !== null && isUnknown(spent_txid)) yield { txid: spent_txid, blockHash: spent_block_hash };
+    }
+    const last = page.at(-1);
+    if (!last) break;
+    [height, id] = [last.spent_block_height ?? height, last.id];
+  }
+  for (const { spent_txid } of reader.all(creditsSpentUnconfirmed, { chain_key: key })) {
+    if (spent_txid !== null && isUnknown(spent_txid)) yield { txid: spent_txid, blockHash: null };
+  }
+}
+
+/**
+ * Looks at every unknown spend of a chain that was caught up with. Throws `Unavailable` when the source does not answer,
+ * or has a transaction no more; those before it were looked at.
+ */
+export async function adoptSpends(app: App, chain: ChainRuntime): Promise<void> {
+  const record = quarantineOf(app.store);
+  // before that, coins and change may be missing from our books
+  if (!record || !chain.adapter.spending || chain.syncedAt === 0 || !hasJumped(app)) return;
+  for (;;) {
+    const { value: unknown } = unknownSpends(app.store, chain, record).next();
+    if (!unknown) return;
+    const raw = await transactionOf(chain, unknown);
+    const { network, chain: id } = chain.adapter;
+    const decoded = isUtxo(id) ? decodeTransaction(raw, id, network) : decodeSimulated(id, raw);
+    assert(decoded.txid === unknown.txid, 'a source gives the transaction that it was asked for');
+    const done = await app.store.write((tx) =>
+      adopt(app, tx, chain, { decoded, raw, knownTo: record.last_withdrawal }),
+    );
+    // the chain moved on: the next pass finds what it finds
+    if (!done) return;
+  }
+}
+
+async function transactionOf({ adapter, key }: ChainRuntime, { txid, blockHash }: Unknown): Promise<string> {
+  assert(adapter.spending, `${key} takes transactions`);
+  try {
+    return await adapter.spending.transaction(txid, blockHash, AbortSignal.timeout(TRANSACTION_TIMEOUT_MS));
+  } catch (error) {
+    if ((error as Error).name !== 'TimeoutError') throw error;
+    throw new Unavailable(`${key} did not give the transaction ${txid} in time`, RETRY_SECONDS);
+  }
+}
+
+/**
+ * The operator's word that this appliance takes over: what was spent meanwhile is looked at once more, and the quarantine
+ * ends. Throws `Rejected`: `restore.none`, `restore.not_ready`.
+ */
+export async function takeOver(app: App): Promise<void> {
+  for (const chain of app.chains.all()) {
+    try {
+      await adoptSpends(app, chain);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      throw notLookedAt(chain, error.message);
+    }
+  }
+  await app.store.write((tx) => {
+    const record = quarantineOf(tx);
+    endQuarantine(app, tx);
+    for (const chain of app.chains.all()) {
+      if (!chain.adapter.spending || !record) continue;
+      const { value: unknown } = unknownSpends(tx, chain, record).next();
+      if (unknown) throw notLookedAt(chain, `${unknown.txid} came just now`);
+    }
+  });
+}
+
+const notLookedAt = ({ key }: ChainRuntime, why: string): Rejected =>
+  new Rejected(
+    'restore.not_ready',
+    `What was paid on ${key} after the backup is not known yet (${why}). Try again in a minute`,
+  );

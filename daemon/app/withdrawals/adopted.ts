@@ -1,0 +1,249 @@
+/**
+ * Taking over one transaction that was made elsewhere with our keys: which withdrawals it pays, and writing it down as a
+ * version of their payment. From then on it is settled by the same facts as any other.
+ *
+ * Invariants. An output pays one withdrawal at most. A transaction that spends the anchor of a known payment is a version
+ * of that payment; a withdrawal that was signed is paid by nothing else. A doubt is decided for "paid": the operator can
+ * pay again, and nobody can take a payment back.
+ */
+import { vsizeOf, weightOf } from '../../chains/utxo/spend/sizes.ts';
+import { assert } from '../../domain/errors.ts';
+import type { Coin, DecodedSpend, PlannedOutput, SpendPlan } from '../../domain/spend.ts';
+import { insertAdopted, markOwnChange } from '../../store/queries/adopt.ts';
+import {
+  type CreditRow,
+  creditByOutpoint,
+  creditsOfTransaction,
+  targetById,
+  targetIdByScript,
+} from '../../store/queries/credits.ts';
+import { insertAlert } from '../../store/queries/effects.ts';
+import {
+  heldWithdrawals,
+  insertInput,
+  insertPayout,
+  insertSpend,
+  type SpendRow,
+  spendsByAnchor,
+  versionByTxid,
+  versionsOf,
+  type WithdrawalRow,
+  withdrawalsOfSpend,
+} from '../../store/queries/withdrawals.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import type { ChainRuntime } from '../chains.ts';
+import { dropPlan } from './claim.ts';
+import { coinAt, coinFrom, tipHeightOf } from './coins.ts';
+import { isUtxo } from './fees.ts';
+import { deepestOf, scriptFor } from './plan.ts';
+import { applyEvent, withdrawalOf } from './rows.ts';
+import { feeShare, settleSpends } from './settle.ts';
+import { writePlan } from './stored-plan.ts';
+
+/** Of a transaction that pays nobody we know: it belongs to no withdrawal, and is remembered as looked at. */
+export const UNKNOWN = 'unknown';
+
+/** `raw`: without witnesses. `knownTo`: the newest withdrawal that can be meant. */
+export type Seen = { decoded: DecodedSpend; raw: string; knownTo: number };
+
+type Output = DecodedSpend['outputs'][number];
+type Paid = { row: WithdrawalRow; units: bigint };
+type Case = {
+  chain: ChainRuntime;
+  decoded: DecodedSpend;
+  /** Its inputs that are coins of ours. */
+  coins: CreditRow[];
+  /** The known payment whose anchor it spends. */
+  spend: SpendRow | null;
+  paid: Paid[];
+  /** Outputs that pay neither a withdrawal nor ourselves. */
+  strange: Output[];
+  /** What it pays the miners; 0 while not all of its inputs are ours. */
+  fee: bigint;
+};
+
+/** Takes a transaction over. False when it spends no coin of ours any more: the chain moved on. */
+export function adopt(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw, knownTo }: Seen): boolean {
+  const { txid } = decoded;
+  if (tx.get(versionByTxid, { txid, chain_key: chain.key })) return true;
+  const found = examine(tx, chain, decoded, knownTo);
+  if (!found) return false;
+  const kind = kindOf(found);
+  const spendId = store(app, tx, found, kind, raw);
+  for (const { row, units } of found.paid) take(app, tx, row.id, { spendId, units, found });
+  dropUnsigned(app, tx, spendId);
+  const isWhole = found.coins.length === decoded.inputs.length;
+  if (kind !== UNKNOWN && isWhole) countChange(tx, chain, txid);
+  if (kind === UNKNOWN || found.strange.length > 0 || !isWhole) alertOf(app, tx, found);
+  settleSpends(app, tx, chain, tipHeightOf(tx, chain));
+  const ids = found.paid.map(({ row }) => row.id);
+  tx.afterCommit(() => {
+    app.log.warn({ chain: chain.key, txid, kind, withdrawals: ids }, 'a transaction of the time after the backup');
+    app.wake.chain(chain.key);
+  });
+  return true;
+}
+
+function examine(tx: Reader, chain: ChainRuntime, decoded: DecodedSpend, knownTo: number): Case | null {
+  const coins = decoded.inputs
+    .map(({ outpoint }) => tx.get(creditByOutpoint, { outpoint, chain_key: chain.key }))
+    .filter((row) => row !== undefined);
+  if (!coins.some(({ spent_txid }) => spent_txid === decoded.txid)) return null;
+  const spend = coins.flatMap((coin) => openSpendOf(tx, chain, coin.outpoint))[0] ?? null;
+  const left = [...decoded.outputs];
+  const paid = candidates(tx, coins, spend, knownTo).flatMap((row): Paid[] => {
+    const at = left.findIndex((output) => pays(chain, decoded, output, row));
+    const [output] = at < 0 ? [] : left.splice(at, 1);
+    return output ? [{ row, units: output.units }] : [];
+  });
+  const strange = left.filter(({ script }) => !tx.get(targetIdByScript, { script, chain_key: chain.key }));
+  const fee = coins.length === decoded.inputs.length ? total(coins) - total(decoded.outputs) : 0n;
+  return { chain, decoded, coins, spend, paid, strange, fee };
+}
+
+const total = (amounts: readonly { units: bigint | string }[]): bigint =>
+  amounts.reduce((sum, { units }) => sum + BigInt(units), 0n);
+
+const openSpendOf = (tx: Reader, { key }: ChainRuntime, anchor: string): SpendRow[] =>
+  tx.all(spendsByAnchor, { anchor, chain_key: key }).filter(({ state }) => state === 'open');
+
+/**
+ * The withdrawals that it may pay, the likeliest first: those of the payment whose anchor it spends, then what was never
+ * signed, the oldest first, and of these what takes everything last.
+ */
+function candidates(tx: Reader, coins: readonly CreditRow[], spend: SpendRow | null, knownTo: number): WithdrawalRow[] {
+  const own = spend ? tx.all(withdrawalsOfSpend, { spend_id: spend.id }) : [];
+  const places = new Map(coins.map(({ account_id, asset }) => [`${account_id} ${asset}`, { account_id, asset }]));
+  const waiting = [...places.values()]
+    .flatMap((place) => tx.all(heldWithdrawals, place))
+    .filter(({ id, state }) => id <= knownTo && (state === 'requested' || state === 'approved'))
+    .filter(({ id }) => !own.some((row) => row.id === id))
+    .sort((a, b) => a.sweep - b.sweep || a.id - b.id);
+  return [...own, ...waiting];
+}
+
+/** Whether an output is a withdrawal's payment: its address, and its units unless it takes all that there is. */
+function pays(chain: ChainRuntime, decoded: DecodedSpend, output: Output, row: WithdrawalRow): boolean {
+  if (row.outpoint !== null && !decoded.inputs.some(({ outpoint }) => outpoint === row.outpoint)) return false;
+  const units = row.sweep === 1 ? decoded.outputs.length === 1 : output.units === BigInt(row.units);
+  return units && output.asset === row.asset && Buffer.compare(output.script, scriptFor(chain, row.address)) === 0;
+}
+
+function kindOf({ spend, paid, strange }: Case): string {
+  if (paid.length > 0) return 'pay';
+  if (!spend || strange.length > 0) return UNKNOWN;
+  return spend.purpose === 'pay' ? 'cancel' : 'pay';
+}
+
+/** Writes it down as a version of the payment that it belongs to, or of one of its own. Returns that one's id. */
+function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number {
+  const { chain, decoded, coins, paid, fee } = found;
+  const [first] = coins;
+  assert(first, 'it spends a coin of ours');
+  const { account_id, asset } = first;
+  // before it is given another payment, a withdrawal leaves the one that was planned and never signed
+  for (const { row } of paid) {
+    const before = withdrawalOf(tx, row.id).spend_id;
+    if (before !== null && before !== found.spend?.id) dropUnsigned(app, tx, before);
+  }
+  const common = { chain_key: chain.key, created_at: app.now() };
+  const plan = planOf(app, tx, found);
+  const purpose = kind === UNKNOWN ? UNKNOWN : 'pay';
+  const anchor = deepestOf(plan.inputs);
+  const known = kind === UNKNOWN ? undefined : found.spend?.id;
+  const spendId = known ?? tx.run(insertSpend, { ...common, account_id, asset, purpose, anchor }).id;
+  const { id } = tx.run(insertAdopted, {
+    ...common,
+    spend_id: spendId,
+    kind,
+    plan: writePlan(plan),
+    txid: decoded.txid,
+    // with witnesses apart it could not be sent again
+    raw: kind === UNKNOWN || chain.adapter.chain === 'BTC' || chain.adapter.chain === 'LTC' ? null : raw,
+    fee: fee.toString(),
+    vsize: plan.kind === 'utxo' ? plan.vsize : 0,
+  });
+  for (const { outpoint } of coins) tx.run(insertInput, { outpoint, chain_key: chain.key, version_id: id });
+  for (const { row, units } of paid) {
+    tx.run(insertPayout, { version_id: id, withdrawal_id: row.id, units: units.toString() });
+  }
+  return spendId;
+}
+
+/** The plan that it would have been made from here. */
+function planOf(app: App, tx: Tx, { chain, decoded, coins, fee }: Case): SpendPlan {
+  const { network, chain: id } = chain.adapter;
+  const tip = tipHeightOf(tx, chain);
+  const [first] = coins;
+  assert(first, 'it spends a coin of ours');
+  const { accountNo } = app.directory.business(app.directory.businessOfAccount(first.account_id));
+  const inputs = decoded.inputs.flatMap(({ outpoint, sequence }): (Coin & { sequence: number })[] => {
+    const row = coinAt(tx, chain, outpoint);
+    return row ? [{ ...coinFrom(row, tip), sequence }] : [];
+  });
+  const outputs = decoded.outputs.map(({ address, script, units }): PlannedOutput => {
+    const target = targetOf(tx, chain, script);
+    const to = { address: address ?? '', script, units };
+    return target?.branch === 1 ? { kind: 'change', ...to, index: target.idx } : { kind: 'payout', ...to };
+  });
+  if (isUtxo(id)) {
+    const scripts = outputs.map(({ script }) => script);
+    const { lockTime } = decoded;
+    const vsize = vsizeOf(weightOf(id, inputs.length, scripts));
+    return { kind: 'utxo', network, chain: id, accountNo, version: 2, lockTime, inputs, outputs, fee, vsize };
+  }
+  assert(network === 'sandbox', 'account chains are simulated');
+  const [output] = decoded.outputs;
+  assert(output, 'it has an output');
+  return { kind: 'sandbox', network, chain: id, accountNo, asset: output.asset, inputs, outputs, fee };
+}
+
+function targetOf(reader: Reader, { key }: ChainRuntime, script: Uint8Array) {
+  const id = reader.get(targetIdByScript, { script, chain_key: key })?.id;
+  return id === undefined ? undefined : reader.get(targetById, { id });
+}
+
+/** A withdrawal that is paid by it was approved and signed, wherever that was. */
+function take(
+  app: App,
+  tx: Tx,
+  id: number,
+  { spendId, units, found }: { spendId: number; units: bigint; found: Case },
+): void {
+  let row = withdrawalOf(tx, id);
+  if (row.state === 'requested') {
+    row = applyEvent(app, tx, row, 'approve', { approved_by: 'restore', approved_at: app.now(), problem: null });
+  }
+  if (row.state !== 'approved') return;
+  const fee = feeShare({ fee: found.fee.toString() }, found.paid.length);
+  const signed = { spend_id: spendId, fee, units: units.toString(), deadline_at: null, problem: null };
+  applyEvent(app, tx, row, 'sign', signed);
+}
+
+/** What was planned for a payment and never signed is not to be signed any more. */
+function dropUnsigned(app: App, tx: Tx, spendId: number): void {
+  for (const version of tx.all(versionsOf, { spend_id: spendId })) {
+    if (version.txid === null) dropPlan(app, tx, version);
+  }
+}
+
+/** Its change is ours before it confirms, as that of any transaction of ours. */
+function countChange(tx: Tx, { key }: ChainRuntime, txid: string): void {
+  for (const row of tx.all(creditsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key: key })) {
+    if (tx.get(targetById, { id: row.target_id })?.branch === 1) tx.run(markOwnChange, { id: row.id });
+  }
+}
+
+function alertOf(app: App, tx: Tx, { chain, decoded, paid }: Case): void {
+  const also =
+    paid.length > 0 ? ` It pays withdrawal ${paid.map(({ row }) => row.id).join(', ')}, and somebody else.` : '';
+  tx.run(insertAlert, {
+    kind: 'restore.unknown_spend',
+    subject: `${chain.key} ${decoded.txid}`,
+    message:
+      `Transaction ${decoded.txid} spends coins of ours, and the backup knows nothing of it.${also} Either it was made ` +
+      'after the backup, or another copy of this wallet is running, or somebody else has the keys',
+    created_at: app.now(),
+  });
+}

@@ -1,0 +1,45 @@
+/** Statements by which a restored appliance finds what was spent without it, and takes it over. */
+import { sql } from 'kysely';
+import { sqlite, statement } from '../statement.ts';
+import type { VersionRow } from './withdrawals.ts';
+
+/** Coins spent in blocks above a height, in the order of those blocks; the cursor is the last row of the page before. */
+export const creditsSpentAbove = statement((p: { chain_key: string; height: number; id: number; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .select(['id', 'spent_txid', 'spent_block_height', 'spent_block_hash'])
+    .where('chain_key', '=', p.chain_key)
+    .where('spent_block_height', 'is not', null)
+    .where(sql<boolean>`(spent_block_height, id) > (${p.height}, ${p.id})`)
+    .orderBy('spent_block_height')
+    .orderBy('id')
+    .limit(p.limit),
+);
+
+/** A version that was signed elsewhere. `raw` null: its signatures are not known. */
+export const insertAdopted = statement(
+  (p: Pick<VersionRow, 'spend_id' | 'chain_key' | 'kind' | 'plan' | 'txid' | 'raw' | 'fee' | 'vsize' | 'created_at'>) =>
+    sqlite.insertInto('spend_version').values({
+      spend_id: p.spend_id,
+      chain_key: p.chain_key,
+      kind: p.kind,
+      plan: p.plan,
+      approval: null,
+      txid: p.txid,
+      raw: p.raw,
+      fee: p.fee,
+      vsize: p.vsize,
+      created_at: p.created_at,
+      signed_at: p.created_at,
+      sent_at: p.created_at,
+      problem: null,
+    }),
+);
+
+/** Says that a credit is the change of a transaction of ours: the next look at the chain counts it. */
+export const markOwnChange = statement((p: { id: number }) =>
+  sqlite
+    .updateTable('credit')
+    .set({ own_change: sql.lit(1) })
+    .where('id', '=', p.id),
+);
