@@ -16,7 +16,7 @@ import {
   hexToBin,
   SigningSerializationTypeBCH,
 } from '@bitauth/libauth';
-import { Psbt, script as Script } from 'bitcoinjs-lib';
+import { Psbt, script as Script, Transaction } from 'bitcoinjs-lib';
 import { sign, verify } from 'tiny-secp256k1';
 import { assert } from '../../domain/errors.ts';
 import type { SignedSpend, UtxoPlan } from '../../domain/spend.ts';
@@ -47,14 +47,7 @@ type WithKey = <T>(at: number, use: (pair: KeyPair) => T) => T;
 type Made = Omit<SignedSpend, 'fee'>;
 
 function signSegwit(plan: UtxoPlan, withKey: WithKey): Made {
-  // the fee was judged; the library's own limit would need every previous transaction once more
-  const psbt = new Psbt({ maximumFeeRate: Number.MAX_SAFE_INTEGER });
-  psbt.setVersion(plan.version).setLocktime(plan.lockTime);
-  for (const { outpoint, units, script, sequence } of plan.inputs) {
-    const { txid, n } = parseOutpoint(outpoint);
-    psbt.addInput({ hash: txid, index: n, sequence, witnessUtxo: { script, value: units } });
-  }
-  for (const { script, units } of plan.outputs) psbt.addOutput({ script, value: units });
+  const psbt = unsignedPsbt(plan);
   const digest = digests(plan, SIGHASH_ALL);
   for (const at of plan.inputs.keys()) {
     withKey(at, (pair) => {
@@ -69,6 +62,28 @@ function signSegwit(plan: UtxoPlan, withKey: WithKey): Made {
   );
   const transaction = psbt.finalizeAllInputs().extractTransaction(true);
   return { txid: transaction.getId(), raw: transaction.toHex(), vsize: transaction.virtualSize() };
+}
+
+/** The PSBT of a plan, read from its bytes: adding inputs one by one looks at all of those before, each time. */
+function unsignedPsbt({ version, lockTime, inputs, outputs }: UtxoPlan): Psbt {
+  const unsigned = new Transaction();
+  unsigned.version = version;
+  unsigned.locktime = lockTime;
+  for (const { outpoint, sequence } of inputs) {
+    const { txid, n } = parseOutpoint(outpoint);
+    unsigned.addInput(Buffer.from(txid, 'hex').reverse(), n, sequence);
+  }
+  for (const { script, units } of outputs) unsigned.addOutput(script, units);
+  const bytes = unsigned.toBuffer();
+  // BIP-174: magic, the global map with the transaction under key 00, and an empty map for each input and output
+  const length = Buffer.concat([Uint8Array.of(0xfe), u32(bytes.length)]);
+  const maps = Buffer.alloc(1 + inputs.length + outputs.length);
+  const whole = Buffer.concat([Buffer.from('psbt'), Uint8Array.of(0xff, 1, 0), length, bytes, maps]);
+  const psbt = Psbt.fromBuffer(whole, { maximumFeeRate: Number.MAX_SAFE_INTEGER });
+  for (const [at, { script, units }] of inputs.entries()) {
+    psbt.updateInput(at, { witnessUtxo: { script, value: units } });
+  }
+  return psbt;
 }
 
 /** P2PKH inputs: push of signature and hash type, push of the public key. */
