@@ -58,7 +58,7 @@ export async function rescanPoints(
     try {
       points[chain] = await runtime.adapter.begin(birthday, AbortSignal.timeout(RESCAN_POINT_TIMEOUT_MS));
     } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
+      if (!(error instanceof Unavailable) && (error as Error).name !== 'TimeoutError') throw error;
       points[chain] = [];
     }
   }

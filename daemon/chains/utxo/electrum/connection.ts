@@ -66,6 +66,7 @@ export class Connection {
   #nextId = 0;
   #lastByteAtMs = performance.now();
   #lastSentAtMs = performance.now();
+  #wasLate = false;
   #windowEndsAtMs = 0;
   #notifications = 0;
   #ended: ConnectionLost | Misbehaved | null = null;
@@ -214,9 +215,10 @@ export class Connection {
     if (oldest) {
       const { requestMs, stallMs } = this.#timeouts;
       const silentMs = now - Math.max(this.#lastByteAtMs, oldest.sentAtMs);
-      if (silentMs > stallMs || now - oldest.sentAtMs > requestMs) {
-        this.#end(new ConnectionLost('it does not answer in time'));
-      }
+      const isLate = silentMs > stallMs || now - oldest.sentAtMs > requestMs;
+      // If it was this process that was held up, the answer is here and will be read before the next look.
+      if (isLate && this.#wasLate) this.#end(new ConnectionLost('it does not answer in time'));
+      this.#wasLate = isLate;
     } else if (now - this.#lastSentAtMs > this.#timeouts.pingMs) {
       this.request('server.ping', [], () => null).catch((error: unknown) => {
         // A ping that is refused is an answer all the same.
