@@ -11,6 +11,7 @@ import type { App } from './app/app.ts';
 import { addBusiness } from './app/businesses.ts';
 import { Chains } from './app/chains.ts';
 import { Directory } from './app/directory.ts';
+import { Events } from './app/events.ts';
 import { addApiKey, addClient, KeyRing, SCOPES } from './app/keys.ts';
 import { Live } from './app/live.ts';
 import { derive } from './app/pool.ts';
@@ -162,6 +163,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
     directory: new Directory(),
     keys: new KeyRing(store, now),
     live: new Live(),
+    events: new Events(now),
     signer,
     log,
     now,
@@ -223,6 +225,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   });
   ownPorts.push(...(URL.canParse(operator.url) ? [Number(new URL(operator.url).port)] : []));
   cleanup.push(() => operator.close());
+  cleanup.push(() => app.events.close());
   return url;
 }
 

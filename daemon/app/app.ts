@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { Signer } from '../wallet/signer/port.ts';
 import type { Chains } from './chains.ts';
 import type { Directory } from './directory.ts';
+import type { Events } from './events.ts';
 import type { KeyRing } from './keys.ts';
 import type { Live } from './live.ts';
 
@@ -18,6 +19,8 @@ export type App = {
   readonly keys: KeyRing;
   /** Who waits for news of an invoice. */
   readonly live: Live;
+  /** What the operator's screens wait for. */
+  readonly events: Events;
   /** The process that alone can sign. */
   readonly signer: Signer;
   readonly log: Log;

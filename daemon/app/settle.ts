@@ -104,6 +104,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
   writePayment(app, tx, payment, result, marked);
   if (result.invoice !== invoice.status) {
     tx.run(setInvoiceStatus, { id: invoice.id, status: result.invoice, updated_at: app.now() });
+    tx.afterCommit(() => app.events.tell('invoice', invoice.slug));
     releaseAddress(tx, invoice);
   }
   for (const effect of result.effects) {
@@ -155,6 +156,7 @@ export function fileInInbox(
     state: 'open',
     created_at: app.now(),
   });
+  tx.afterCommit(() => app.events.tell('inbox', `${credit.id}`));
 }
 
 function alertUndone(app: App, tx: Tx, invoice: InvoiceRow): void {

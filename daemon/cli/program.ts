@@ -12,6 +12,7 @@ import { businessCommands } from './business.ts';
 import { clientCommands } from './clients.ts';
 import { action } from './commands.ts';
 import { printConfig } from './config.ts';
+import { eventCommands } from './events.ts';
 import { inboxCommands, invoiceCommands } from './invoices.ts';
 import { clean, EXIT, Failure, type Io, jsonLine } from './io.ts';
 import { keyCommands } from './keys.ts';
@@ -68,6 +69,7 @@ function program(io: Io): Command {
   inboxCommands(root, io);
   withdrawalCommands(root, io);
   policyCommands(root, io);
+  eventCommands(root, io);
   webhookCommands(root, io);
   alertCommands(root, io);
   sourceCommands(root, io);

@@ -248,6 +248,31 @@ export const WITHDRAWALS = {
   'inbox.refund': method(z.strictObject({ id: Id, address: Text }), z.object({ withdrawal: WithdrawalShape })),
   'inbox.keep': method(z.strictObject({ id: Id }), z.object({})),
 
+  /**
+   * What changed since a cursor, by name: read it again. Waits up to `wait_seconds` for the first; without a cursor it
+   * gives one at once. `missed`: too long ago, or another start of the service: read everything again.
+   */
+  'events.next': method(
+    z.strictObject({ cursor: z.string().max(100).optional(), wait_seconds: z.int().min(0).max(20).default(20) }),
+    z.object({
+      events: z.array(
+        z.object({
+          kind: z.enum(['withdrawal', 'invoice', 'inbox', 'alert']),
+          /** A withdrawal's or alert's number, an invoice's slug, the number of the inbox item's deposit. */
+          subject: z.string(),
+          at: Instant,
+        }),
+      ),
+      cursor: z.string(),
+      missed: z.boolean(),
+    }),
+  ),
+  /** The configuration as it is in force, without secrets. */
+  'settings.show': method(
+    z.strictObject({}),
+    z.object({ settings: z.array(z.object({ key: z.string(), value: z.string(), origin: z.string() })) }),
+  ),
+
   /** What a coin is worth; null where no rate holds. */
   'rates.list': method(
     z.strictObject({}),

@@ -1,4 +1,5 @@
 /** How the service is: its chains, its rates, and the addresses that it has ready. */
+import { redact } from '../../config/config.ts';
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
 import type { BlockId } from '../../domain/chain.ts';
 import { openAlertCount } from '../../store/queries/operator.ts';
@@ -56,6 +57,11 @@ export function poolStatuses(app: App): { businessId: number; chainKey: string; 
       ready: ready(app, account),
       wanted: app.config.payments.addressPool,
     }));
+}
+
+/** The configuration as it is in force: secrets are named, and not shown. */
+export function settingsOf(app: App): { key: string; value: string; origin: string }[] {
+  return redact(app.config).map(({ key, shown, origin }) => ({ key, value: shown, origin }));
 }
 
 export function openAlertsCount(app: App): number {

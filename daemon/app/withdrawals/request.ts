@@ -122,7 +122,10 @@ export function requestWithdrawal(
     created_at: now,
     updated_at: now,
   });
-  tx.afterCommit(() => app.wake.withdrawals(chain.key));
+  tx.afterCommit(() => {
+    app.wake.withdrawals(chain.key);
+    app.events.tell('withdrawal', `${id}`);
+  });
   return withdrawalOf(tx, id);
 }
 

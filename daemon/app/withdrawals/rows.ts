@@ -23,6 +23,7 @@ export function withdrawalOf(reader: Reader, id: number): WithdrawalRow {
 export function saveWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string): void {
   const saved = tx.run(updateWithdrawal, { ...row, updated_at: app.now(), was });
   assert(saved.changes === 1, `withdrawal ${row.id} is ${was}`);
+  tx.afterCommit(() => app.events.tell('withdrawal', `${row.id}`));
 }
 
 const ALERTS = {

@@ -15,7 +15,7 @@ const CONFLICTS = new Set([
   ...['withdrawal.state', 'withdrawal.overtaken', 'withdrawal.descendant', 'inbox.decided', 'inbox.gone'],
 ]);
 
-const READING = /^status$|\.(list|show|status|sealKey|nextAccount|grants|preview[A-Za-z]*)$/;
+const READING = /^status$|\.(list|show|status|sealKey|next|nextAccount|grants|preview[A-Za-z]*)$/;
 
 /** What a rejected use case is answered with: by its code, so that a new one needs no row here. */
 function statusOf(code: string): number {

@@ -1,6 +1,7 @@
 /** The methods about money that leaves. */
 import type { App } from '../../app/app.ts';
 import { findBusiness } from '../../app/operator/find.ts';
+import { settingsOf } from '../../app/operator/status.ts';
 import { approve, type GivenApproval, previewWithdrawal, reject } from '../../app/withdrawals/approve.ts';
 import { changePolicyGranted, wantedGrants } from '../../app/withdrawals/grants.ts';
 import { acceptDeposit, keepDeposit, refundDeposit } from '../../app/withdrawals/inbox.ts';
@@ -19,6 +20,7 @@ import {
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
 import { findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
+import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -28,6 +30,8 @@ import { addressJson, detailJson, policyJson, previewJson, withdrawalJson } from
 
 type Own = Method & keyof typeof WITHDRAWALS;
 type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
+
+const MS_PER_SECOND = 1_000;
 
 type GivenJson = Parsed<'withdrawal.bump'>['approval'];
 
@@ -149,6 +153,12 @@ export const WITHDRAWAL_METHODS: Methods = {
     await app.store.write((tx) => keepDeposit(app, tx, id));
     return {};
   },
+
+  'events.next': async ({ app }, { cursor = null, wait_seconds }) => {
+    const page = await app.events.next(app.store, cursor, wait_seconds * MS_PER_SECOND);
+    return { ...page, events: page.events.map(({ at, ...event }) => ({ ...event, at: toIso(at) })) };
+  },
+  'settings.show': ({ app }) => ({ settings: settingsOf(app) }),
 
   'rates.list': ({ app }) => ({ rates: NETWORKS.flatMap((network) => ratesOf(app, network)) }),
 };

@@ -7,6 +7,7 @@ import type { App } from '../../../daemon/app/app.ts';
 import { addBusiness } from '../../../daemon/app/businesses.ts';
 import { type ChainRuntime, Chains } from '../../../daemon/app/chains.ts';
 import { Directory } from '../../../daemon/app/directory.ts';
+import { Events } from '../../../daemon/app/events.ts';
 import { beginChain, checkpointOf, ingest } from '../../../daemon/app/ingest.ts';
 import { createInvoice } from '../../../daemon/app/invoices.ts';
 import { KeyRing } from '../../../daemon/app/keys.ts';
@@ -95,6 +96,7 @@ export class Bench {
       directory: new Directory(),
       keys: new KeyRing(store, now),
       live: new Live(),
+      events: new Events(now),
       signer: NO_SIGNER,
       log: createLog({ level: 'silent', format: 'json' }),
       now,
