@@ -14,7 +14,7 @@ import { scripthashOf } from '../nodes/electrum-chain.ts';
 import type { Behaviour } from '../nodes/electrum-server.ts';
 import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import type { Scene } from '../nodes/lies.ts';
-import { Litecoind } from '../nodes/litecoind.ts';
+import { Litecoind, type Output } from '../nodes/litecoind.ts';
 import { until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
 import { testAccount } from './keys.ts';
@@ -23,7 +23,8 @@ const SYNC_MS = 10_000;
 const REST_MS = 50;
 /** A machine that does something else at the same time is slow. */
 const FOUND_WITHIN_MS = 60_000;
-const TIMEOUTS = { requestMs: 4_000, stallMs: 1_500, pingMs: 500 };
+/** Those of a client that has another server to go to. */
+const SHORT_TIMEOUTS = { requestMs: 4_000, stallMs: 1_500, pingMs: 500 };
 const BLOCKS = 150;
 /** What moves the node also has the servers look. */
 const POLL_MS = 1_000;
@@ -35,6 +36,8 @@ const LIAR_SENDS_BYTES_MAX = 200_000_000;
 export class Ground {
   readonly node: Litecoind;
   readonly followed: FollowedChain;
+  readonly #waiting = new Map<'pay' | 'mine', Promise<string>>();
+  readonly #outputs: Output[] = [];
   #queue: Promise<unknown> = Promise.resolve();
   #nextIndex = 0;
 
@@ -49,8 +52,15 @@ export class Ground {
     return new Ground(node, await FollowedChain.start(node, { pollMs: POLL_MS }));
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#queue.then(work);
+  /** Does something once what was begun before has ended; whoever asks for the same before it begins shares it. */
+  #shared(kind: 'pay' | 'mine', work: () => Promise<string>): Promise<string> {
+    const waiting = this.#waiting.get(kind);
+    if (waiting) return waiting;
+    const done = this.#queue.then(() => {
+      this.#waiting.delete(kind);
+      return work();
+    });
+    this.#waiting.set(kind, done);
     this.#queue = done.catch(() => undefined);
     return done;
   }
@@ -59,19 +69,20 @@ export class Ground {
     return this.#nextIndex++;
   }
 
-  pay(address: string, units: bigint): Promise<string> {
-    return this.#inTurn(async () => {
-      const txid = await this.node.pay([{ address, units }]);
-      await this.followed.update();
-      return txid;
-    });
+  /** Pays an address, in one transaction with what else is to be paid at the moment. Returns its id. */
+  async pay(output: Output): Promise<string> {
+    this.#outputs.push(output);
+    const txid = await this.#shared('pay', () => this.node.pay(this.#outputs.splice(0)));
+    await this.followed.update();
+    return txid;
   }
 
-  mine(): Promise<void> {
-    return this.#inTurn(async () => {
+  async mine(): Promise<void> {
+    await this.#shared('mine', async () => {
       await this.node.mine(1);
-      await this.followed.update();
+      return '';
     });
+    await this.followed.update();
   }
 
   async stop(): Promise<void> {
@@ -88,6 +99,8 @@ export type TrialOptions = {
   /** What is said of unconfirmed payments beyond the true ones is let pass. */
   unproved?: boolean;
   tls?: boolean;
+  /** With the time-outs of the product. */
+  patient?: boolean;
 };
 
 export class Trial {
@@ -114,7 +127,7 @@ export class Trial {
     const { blocks } = options.ground.followed.chain;
     this.book.checkpoint = blocks.map(({ hash }, height) => ({ height, hash })).slice(-CHECKPOINT_BLOCKS);
     this.adapter = new ElectrumAdapter({
-      ...{ chain: 'LTC', network: 'regtest', folder, list: this.book, timeouts: TIMEOUTS },
+      ...{ chain: 'LTC', network: 'regtest', folder, list: this.book, timeouts: options.patient ? {} : SHORT_TIMEOUTS },
       servers: [liar.url, honest.url],
       // Proofs alone are to hold: nobody is asked for a second opinion.
       needsAgreement: () => false,
@@ -140,7 +153,7 @@ export class Trial {
     const id = this.book.watch(target);
     this.#scripts.set(scripthashOf(target.script), target.script);
     const units = 100_000n + BigInt(index);
-    this.#paid.push({ id, units, txid: await this.#ground.pay(target.address, units) });
+    this.#paid.push({ id, units, txid: await this.#ground.pay({ address: target.address, units }) });
   }
 
   /** Takes one update, if there is one. */

@@ -44,7 +44,7 @@ async function suffer(lie: Lie): Promise<void> {
 }
 
 async function serve(oddity: Oddity): Promise<void> {
-  const trial = await Trial.start({ ground, behaviour: ({ server }) => oddity.behaviour(server) });
+  const trial = await Trial.start({ ground, patient: true, behaviour: ({ server }) => oddity.behaviour(server) });
   try {
     await trial.pay();
     await ground.mine();

@@ -53,6 +53,7 @@ export class FollowedChain {
   readonly #pollMs: number;
   #running: Promise<void> = Promise.resolve();
   #looking: Promise<void> = Promise.resolve();
+  #next: Promise<void> | null = null;
   #stopped = false;
 
   private constructor(node: NodeRpc, segwit: boolean, pollMs: number) {
@@ -85,10 +86,13 @@ export class FollowedChain {
 
   /** Looks at the node, once a look that is under way has ended. Throws when the node does not answer. */
   update(): Promise<void> {
-    const done = this.#looking.then(async () => {
+    // Whoever asks before it has begun shares it.
+    this.#next ??= this.#looking.then(async () => {
+      this.#next = null;
       const { any } = await this.chain.update();
       if (any) for (const listener of this.#listeners) listener();
     });
+    const done = this.#next;
     this.#looking = done.catch(() => undefined);
     return done;
   }

@@ -17,6 +17,8 @@ const rewritten = (rewrite: (line: Line) => Line): Behaviour => ({
 
 const HEADERS_AT_ONCE = 30;
 const LATENCY_MS = 120;
+const TURNS = 3;
+const TURN_MS = 30;
 const LATE_MS = 400;
 const ANSWERS_PER_CONNECTION = 60;
 
@@ -53,8 +55,9 @@ export const ODDITIES: readonly Oddity[] = [
     name: 'answers late and in any order',
     behaviour: () => ({
       write: (line, session) => {
-        const message = JSON.parse(line) as Line;
-        const delayMs = message.method === undefined ? LATENCY_MS + (Number(message.id ?? 0) % 3) * 30 : 0;
+        // News come after every answer that was made before them: who subscribes is answered first.
+        const turn = Number((JSON.parse(line) as Line).id ?? NaN) % TURNS;
+        const delayMs = LATENCY_MS + (Number.isNaN(turn) ? TURNS : turn) * TURN_MS;
         setTimeout(() => session.write(line), delayMs);
       },
     }),
