@@ -181,10 +181,6 @@ export class LightClient {
 
   /** Brings every script that is watched to where the server has it, as far as one step goes. True when all are. */
   async #subscribe(server: Server): Promise<boolean> {
-    if (server.statuses.size >= this.scripts.size) {
-      const missing = [...this.scripts.all()].some(({ hash }) => !server.statuses.has(hash));
-      if (!missing) return true;
-    }
     const missing: Script[] = [];
     for (const script of this.scripts.all()) {
       if (missing.length >= SUBSCRIBED_PER_STEP_MAX) break;

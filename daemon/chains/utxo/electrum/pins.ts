@@ -65,8 +65,13 @@ async function readPins(path: string | null): Promise<[string, string][]> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
-  const value: unknown = JSON.parse(text);
-  if (typeof value !== 'object' || value === null) throw new Error(`${path} holds no certificates: remove it`);
+  let value: unknown = null;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Told below: what is damaged is not taken for empty, or every server could show a new certificate.
+  }
+  if (typeof value !== 'object' || value === null) throw new Error(`${path} is damaged: repair or remove it`);
   return Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
 }
 

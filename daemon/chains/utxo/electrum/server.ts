@@ -278,10 +278,11 @@ export class Server {
   }
 }
 
-/** What ended a connection; a bug of ours is no fault of the server and goes through. */
+/** What ended a connection, in an operator's words; what is no server's fault (a damaged file of ours) is told as it is. */
 function asFault(error: unknown): ConnectionLost | Misbehaved {
   if (error instanceof Misbehaved || error instanceof ConnectionLost) return error;
-  if (error instanceof ServerRefusal)
+  if (error instanceof ServerRefusal) {
     return new ConnectionLost(`it refuses what every server must answer: ${error.message}`);
-  throw error;
+  }
+  return new ConnectionLost(`not connected: ${error instanceof Error ? error.message : String(error)}`);
 }
