@@ -311,6 +311,7 @@ describe('other versions', () => {
         crypto: 'BTC',
         address: stranger('BTC', index),
       });
+      if (!body.id) throw new Error(JSON.stringify(body));
       await operator.approve(body.id);
       await when(body.id, 'broadcast');
       return body.id;

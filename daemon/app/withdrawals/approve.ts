@@ -114,7 +114,10 @@ export type GivenApproval = { feeMax: bigint; until: number; mac: string | null 
 
 /** Approves a withdrawal that waits. Throws `Rejected`: `withdrawal.state`, `.approval`, `.insufficient`. */
 export function approve(app: App, tx: Tx, name: string, given: GivenApproval): WithdrawalRow {
-  const row = findWithdrawal(tx, name);
+  const found = findWithdrawal(tx, name);
+  // what was approved and cannot be claimed so, for a fee that rose, say, is approved anew
+  const stuck = found.state === 'approved' && found.spend_id === null && found.problem !== null;
+  const row = stuck ? applyEvent(app, tx, found, 'return') : found;
   const change = approvedFields(app, tx, row, given);
   const approved = applyEvent(app, tx, row, 'approve', change);
   tx.afterCommit(() => app.wake.withdrawals(row.chain_key));

@@ -44,8 +44,11 @@ export type NewWithdrawal = {
 
 /** Whether a business can withdraw an asset: it takes it, and its chain takes transactions of ours. */
 export function withdrawable(app: App, business: Business, asset: Asset): boolean {
-  const chain = chainOf(app, business, asset);
-  return app.directory.takes(business, asset.symbol) && chain !== null && chain.adapter.spending !== undefined;
+  return app.directory.takes(business, asset.symbol) && canSpend(app, business, asset);
+}
+
+function canSpend(app: App, business: Business, asset: Asset): boolean {
+  return chainOf(app, business, asset)?.adapter.spending !== undefined;
 }
 
 function chainOf(app: App, business: Business, asset: Asset): ChainRuntime | null {
@@ -136,7 +139,8 @@ export async function requestByOperator(
   { crypto, address, amount }: { crypto: string; address: string; amount: string | null },
 ): Promise<WithdrawalRow> {
   const asset = findAsset(crypto);
-  if (!asset || !withdrawable(app, business, asset)) {
+  // what a business no longer takes it may still have
+  if (!asset || !canSpend(app, business, asset)) {
     throw new Rejected('withdrawal.crypto', `${business.name} cannot withdraw ${crypto}`, 'crypto');
   }
   const units = amount === null ? null : parseDecimal(amount, asset.decimals);

@@ -65,7 +65,8 @@ export async function signClaimed(app: App, versionId: number): Promise<void> {
   const spend = spendOf(app.store, version.spend_id);
   const place = placeOfSpend(app, spend);
   const plan = readPlan(version.plan);
-  if (isStale(app.store, place, spend, plan)) {
+  const unwanted = paidBy(app.store, version).some((row) => row.state !== 'approved' && !isSigned(stateOf(row)));
+  if (unwanted || isStale(app.store, place, spend, plan)) {
     await app.store.write((tx) => dropUnsigned(app, tx, versionId));
     return;
   }
