@@ -4,7 +4,7 @@
  * what is shown are medians.
  *
  *   --quick            shorter, with a tenth of the invoices
- *   --only NAME        load, sustained, start, scan, headers or spend; may be given several times
+ *   --only NAME        load, sustained, start, scan, headers, electrum, spend, page or backup; may be given several times
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
  *   --dist FOLDER      another build than this tree's
@@ -15,6 +15,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measurePage, pageAims, pageLines } from './page.mjs';
 import { aimTable, loadTable, median, show, valueTable } from './report.mjs';
 import {
   cleanUp,
@@ -33,7 +34,11 @@ import { POOL, poolFull, prepareStores } from './stores.mjs';
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
-    only: { type: 'string', multiple: true, default: ['load', 'sustained', 'start', 'scan', 'headers', 'spend'] },
+    only: {
+      type: 'string',
+      multiple: true,
+      default: ['load', 'sustained', 'start', 'scan', 'headers', 'electrum', 'spend', 'page', 'backup'],
+    },
     connections: { type: 'string', default: '64' },
     rounds: { type: 'string' },
     dist: { type: 'string', default: join(root, 'dist') },
@@ -60,6 +65,8 @@ const START_SAMPLES = quick ? 3 : 7;
 const SCAN = { blocks: quick ? 2 : 6, rounds: quick ? 3 : 7 };
 const WATCHED = 100_000;
 const SPEND = { wallets: [10, 1_000, 20_000], rounds: quick ? 5 : 25 };
+const PAGE = { samples: quick ? 5 : 15, payments: quick ? 20 : 100, pages: quick ? 200 : 1_000 };
+const ELECTRUM = { addresses: quick ? 1_000 : 10_000, payments: quick ? 40 : 200 };
 const HEADERS = { sha256d: quick ? 10_080 : 40_320, scrypt: quick ? 2_016 : 8_064, rounds: quick ? 1 : 3 };
 
 const PATH = '/api/v1/merchant/invoice';
@@ -84,7 +91,10 @@ const resident = { few: [], many: [], fewLoaded: [], manyLoaded: [] };
 const starts = { first: [], few: [], many: [] };
 let scan = null;
 let headers = null;
+let electrum = null;
 let spend = null;
+let page = null;
+let backup = null;
 
 function record(name, result) {
   series.set(name, [...(series.get(name) ?? []), result]);
@@ -204,6 +214,11 @@ function aims() {
     [`memory after start, ${few}, MB`, median(resident.few), '<', 150],
     [`memory after start, ${many}, MB`, median(resident.many), '<', 150],
     ...headerAims(),
+    ['electrum: notification to stored fact, p50, ms', electrum?.notification?.p50, '≤', 20],
+    [`electrum: catch-up with ${count(ELECTRUM.addresses)} addresses, s`, electrum?.catchUpSeconds, '≤', 10],
+    [`electrum: memory for ${count(ELECTRUM.addresses)} addresses, MB`, electrum?.memoryMb, '≤', 60],
+    ['electrum: failover when the asked server freezes, s', electrum?.failoverSeconds, '≤', 10],
+    ...(page ? pageAims(page) : []),
   ];
 }
 
@@ -233,10 +248,16 @@ function print() {
       [`event loop held meanwhile, ${name}`, heldMs, 'ms at the most'],
       [`disk, ${name}`, bytesEach, 'bytes a header'],
     ]),
+    ['electrum: notification to stored fact, p50', electrum?.notification?.p50, 'ms'],
+    ['electrum: notification to stored fact, p99', electrum?.notification?.p99, 'ms'],
     ...(spend?.results ?? []).flatMap(({ coins, inputs, planMs, signMs }) => [
       [`choosing among ${count(coins)} coins, ${inputs} of them spent`, planMs, 'ms'],
       [`signing ${inputs} inputs`, signMs, 'ms'],
     ]),
+    ...(page ? pageLines(page) : []),
+    [`backup, ${many}`, backup?.makeSeconds, 's'],
+    [`backup file of a database of ${show(backup?.databaseMegabytes)} MB`, backup?.megabytes, 'MB'],
+    ['restore of it', backup?.restoreSeconds, 's'],
   ].filter(([, value]) => Number.isFinite(value));
   if (lines.length > 0) text += `${valueTable(lines)}\n`;
   const table = aimTable(aims());
@@ -255,7 +276,7 @@ function prepare() {
 async function main() {
   prepare();
   if (!node) throw new Error('no Node that can run the daemon: run `npm start` once');
-  const stores = only.some((name) => name === 'load' || name === 'start')
+  const stores = only.some((name) => ['load', 'start', 'backup'].includes(name))
     ? await prepareStores(dist, INVOICES, say)
     : null;
   if (only.includes('start')) await measureStarts(stores);
@@ -269,9 +290,24 @@ async function main() {
     say('Headers …');
     headers = await runTool('headers.mjs', { dist, folder: scratch, ...HEADERS });
   }
+  if (only.includes('electrum')) {
+    say('Electrum …');
+    electrum = await runTool('electrum.mjs', { dist, ...ELECTRUM });
+    if (electrum.missing) say(`  left out: ${electrum.missing} is not installed`);
+  }
   if (only.includes('spend')) {
     say('Spending …');
     spend = await runTool('spend.mjs', { dist, ...SPEND });
+  }
+  if (only.includes('page')) {
+    say('Payment page …');
+    page = await measurePage({ dist, nodeFlags, say, ...PAGE });
+  }
+  if (only.includes('backup')) {
+    say('Backup …');
+    const dataDir = workFolder(stores.full.data);
+    backup = await runTool('backup.mjs', { dist, dataDir, folder: workFolder() });
+    dropFolder(dataDir);
   }
   print();
 }

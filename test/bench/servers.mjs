@@ -119,10 +119,13 @@ block_seconds = 0
 [payments]
 `;
 
-/** Starts the daemon of a build on a data directory. `pool` is how many addresses it keeps ready. */
-export function startDaemon(dist, dataDir, pool, nodeFlags = []) {
+/**
+ * Starts the daemon of a build on a data directory. `pool` is how many addresses it keeps ready, `settings` what stands
+ * before the first table of its configuration.
+ */
+export function startDaemon(dist, dataDir, pool, nodeFlags = [], settings = '') {
   const config = join(scratch, `pool-${pool}.toml`);
-  writeFileSync(config, `${CONFIG}address_pool = ${pool}\n`);
+  writeFileSync(config, `${settings}${CONFIG}address_pool = ${pool}\n`);
   const program = join(dist, 'daemon', 'cli.js');
   const flags = ['start', '--json', '--data-dir', dataDir, '--port', '0', '--config', config];
   return startServer([...nodeFlags, program, ...flags], join(scratch, 'last-daemon.log'));

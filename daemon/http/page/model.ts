@@ -11,7 +11,6 @@ import { arrivedUnits } from '../../app/settle.ts';
 import type { InvoiceView, PaymentView } from '../../app/views.ts';
 import type { Asset, Network } from '../../domain/assets.ts';
 import { chainKey } from '../../domain/chain.ts';
-import { Unavailable } from '../../domain/errors.ts';
 import { cryptoFor } from '../../domain/money.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
 import { expectedSeconds } from './timing.ts';
@@ -110,24 +109,13 @@ function offer(app: App, business: Business, invoice: InvoiceRow, asset: Asset, 
   if (!chain || chain.withheld(now) !== null) return { asset, withheld: 'chain' };
   if (!app.directory.account(business, asset.symbol)) return { asset, withheld: 'wallet' };
   const rate = app.rates.quoteRate(business.network, asset.symbol, invoice.currency, now);
-  if (!rate || !hasShownRates(app, business, asset, now)) return { asset, withheld: 'rate' };
+  if (!rate) return { asset, withheld: 'rate' };
   return {
     asset,
     units: cryptoFor(BigInt(invoice.amount), asset, rate.scaled),
     rate: rate.scaled,
     withheld: null,
   };
-}
-
-/** A payment also records its rates in the shown currencies: without them none can be made. */
-function hasShownRates(app: App, business: Business, asset: Asset, now: number): boolean {
-  try {
-    app.rates.shown(business.network, asset.symbol, now);
-    return true;
-  } catch (error) {
-    if (error instanceof Unavailable) return false;
-    throw error;
-  }
 }
 
 function chooseState(app: App, { business, invoice }: InvoiceView, now: number, notice: Notice): State {
