@@ -44,6 +44,7 @@ import type { Signer } from './wallet/signer/port.ts';
 import { Backups } from './workers/backup.ts';
 import { Jobs } from './workers/jobs.ts';
 import { SyncLoops } from './workers/loops.ts';
+import { startResting } from './workers/rest.ts';
 import { WebhookWorker } from './workers/webhooks.ts';
 import { WithdrawalWorker } from './workers/withdrawals.ts';
 
@@ -258,6 +259,7 @@ async function work({ app, sandbox, hooks }: Parts, cleanup: Cleanup): Promise<v
   const { rates, config, log } = app;
   const rateService = startRates({ book: rates, sources: chooseSources(config.rates.sources), log });
   cleanup.push(() => rateService.stop());
+  cleanup.push(startResting());
 }
 
 /** The merchant's wallet in its own process, and the sandbox's in this one: there is nothing in it to steal. */
