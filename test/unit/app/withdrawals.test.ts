@@ -1,0 +1,235 @@
+/** What the chain's facts make of signed withdrawals: the rows that stand for them are put there, the facts are told. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { availableUnits } from '../../../daemon/app/withdrawals/coins.ts';
+import { reportAddress } from '../../../daemon/app/withdrawals/policy.ts';
+import { insertTarget, targetIdByScript } from '../../../daemon/store/queries/credits.ts';
+import {
+  insertInput,
+  insertPayout,
+  insertSpend,
+  insertVersion,
+  insertWithdrawal,
+  reservedOutpoints,
+  signVersion,
+  spendById,
+  type WithdrawalRow,
+  withdrawalById,
+} from '../../../daemon/store/queries/withdrawals.ts';
+import { Bench } from './bench.ts';
+
+const COIN = 100_000_000n;
+const BURIED = 6;
+
+let bench: Bench;
+let coin: string;
+let change: number;
+let made = 0;
+
+beforeEach(async () => {
+  made = 0;
+  bench = await Bench.open('BTC');
+  const target = bench.unassigned();
+  await bench.tell({ blocks: 8, credits: () => [bench.credit(target, 2n * COIN, 7)] });
+  coin = `tx${target}:0`;
+  change = await changeTarget(0);
+});
+
+async function changeTarget(idx: number): Promise<number> {
+  const script = Buffer.from(`change script ${idx}`);
+  const fields = { account_id: bench.accountId, chain_key: bench.chain.key, script, address: `change ${idx}` };
+  await bench.app.store.write((tx) => tx.run(insertTarget, { ...fields, branch: 1, idx, invoice_id: null }));
+  return bench.app.store.get(targetIdByScript, { script, chain_key: bench.chain.key })!.id;
+}
+
+/** A signed withdrawal of 0.5 BTC that spends `anchor` with the transaction `txid`; its fee may be 1,000. */
+async function signed(anchor: string, txid: string): Promise<{ id: number; spendId: number }> {
+  const row: Omit<WithdrawalRow, 'id'> = {
+    uuid: `uuid ${++made}`,
+    business_id: bench.businessId,
+    account_id: bench.accountId,
+    chain_key: bench.chain.key,
+    asset: 'BTC',
+    origin: 'merchant',
+    units: (COIN / 2n).toString(),
+    sweep: 0,
+    fee_held: '1000',
+    address: 'somebody',
+    face: 'some…ody',
+    outpoint: null,
+    inbox_id: null,
+    state: 'signed',
+    held: 1,
+    reason: null,
+    usd_value: null,
+    approved_by: 'operator',
+    approved_at: bench.at,
+    approval: null,
+    deadline_at: null,
+    spend_id: null,
+    cancel: 0,
+    fee: '600',
+    txid: null,
+    problem: null,
+    created_at: bench.at,
+    updated_at: bench.at,
+  };
+  const place = { account_id: bench.accountId, chain_key: bench.chain.key, asset: 'BTC', created_at: bench.at };
+  const spendId = await bench.app.store.write((tx) => tx.run(insertSpend, { ...place, purpose: 'pay', anchor }).id);
+  const id = await bench.app.store.write((tx) => tx.run(insertWithdrawal, { ...row, spend_id: spendId }).id);
+  await version(spendId, txid, [anchor], [id]);
+  return { id, spendId };
+}
+
+/** A signed version of a spend; one that pays nobody is a cancellation. */
+async function version(spendId: number, txid: string, inputs: string[], pays: number[]): Promise<void> {
+  const { chain } = bench;
+  await bench.app.store.write((tx) => {
+    const kind = pays.length > 0 ? 'pay' : 'cancel';
+    const fields = { spend_id: spendId, chain_key: chain.key, kind, plan: '{}', approval: null };
+    const { id } = tx.run(insertVersion, { ...fields, fee: '600', vsize: 140, created_at: bench.at });
+    tx.run(signVersion, { id, txid, raw: '00', fee: '600', vsize: 140, signed_at: bench.at });
+    for (const outpoint of inputs) tx.run(insertInput, { outpoint, chain_key: chain.key, version_id: id });
+    for (const one of pays) tx.run(insertPayout, { version_id: id, withdrawal_id: one, units: '50000000' });
+  });
+}
+
+const row = (id: number): WithdrawalRow => bench.app.store.get(withdrawalById, { id })!;
+const stateOf = (id: number): string => row(id).state;
+const spendState = (id: number): string => bench.app.store.get(spendById, { id })!.state;
+const available = (): bigint => availableUnits(bench.app.store, bench.accountId, 'BTC');
+const reserved = (): string[] =>
+  bench.app.store.all(reservedOutpoints, { chain_key: bench.chain.key }).map(({ outpoint }) => outpoint);
+const spentBy = (txid: string, back: number | null, outpoint = coin) => ({
+  outpoint,
+  txid,
+  block: back === null ? null : bench.block(back),
+});
+
+describe('a signed withdrawal', () => {
+  it('is broadcast when the mempool shows it, completed in a block, and its coins stay reserved until it is buried', async () => {
+    const { id, spendId } = await signed(coin, 'v1');
+    expect(available()).toBe(2n * COIN - COIN / 2n - 1_000n);
+    const back = { credits: () => [bench.credit(change, 149_999_400n, null, { txid: 'v1' })] };
+    await bench.tell({ ...back, spends: () => [spentBy('v1', null)] });
+    // our own change counts at once, and the withdrawal holds nothing any more
+    expect([stateOf(id), row(id).held, available()]).toEqual(['broadcast', 0, 149_999_400n]);
+    await bench.tell({
+      blocks: 1,
+      credits: () => [bench.credit(change, 149_999_400n, 0, { txid: 'v1' })],
+      spends: () => [spentBy('v1', 0)],
+    });
+    expect(row(id)).toMatchObject({ state: 'completed', txid: 'v1', fee: '600' });
+    expect([reserved(), available()]).toEqual([[coin], 149_999_400n]);
+    await bench.tell({ blocks: BURIED - 2 });
+    expect(spendState(spendId)).toBe('open');
+    await bench.tell({ blocks: 1 });
+    expect([spendState(spendId), reserved()]).toEqual(['buried', []]);
+    expect(bench.alerts()).toEqual([]);
+  });
+
+  it('goes back with its block, also from the depth at which it was buried', async () => {
+    const { id, spendId } = await signed(coin, 'v1');
+    await bench.tell({ blocks: BURIED, spends: () => [spentBy('v1', BURIED - 1)] });
+    expect([stateOf(id), spendState(spendId)]).toEqual(['completed', 'buried']);
+    await bench.tell({ orphan: BURIED, blocks: BURIED + 1 });
+    expect(row(id)).toMatchObject({ state: 'broadcast', txid: null, held: 1 });
+    expect([spendState(spendId), reserved()]).toEqual(['open', [coin]]);
+    expect(bench.alerts()).toEqual(['withdrawal.undone']);
+    await bench.tell({ blocks: 1, spends: () => [spentBy('v1', 0)] });
+    expect(row(id)).toMatchObject({ state: 'completed', txid: 'v1', held: 0 });
+  });
+
+  it('fails only when what somebody else made of its coin is buried', async () => {
+    const { id, spendId } = await signed(coin, 'v1');
+    await bench.tell({ blocks: BURIED - 1, spends: () => [spentBy('stranger', BURIED - 2)] });
+    expect([stateOf(id), row(id).held, spendState(spendId)]).toEqual(['signed', 1, 'open']);
+    expect(bench.alerts()).toEqual(['withdrawal.conflict']);
+    await bench.tell({ blocks: 1 });
+    expect(row(id)).toMatchObject({ state: 'failed', reason: 'conflict', txid: null, held: 0 });
+    expect(spendState(spendId)).toBe('buried');
+  });
+
+  it('that had failed and is in a block after all has paid, and the operator is told', async () => {
+    const { id } = await signed(coin, 'v1');
+    await bench.tell({ blocks: BURIED, spends: () => [spentBy('stranger', BURIED - 1)] });
+    expect(stateOf(id)).toBe('failed');
+    await bench.tell({ orphan: BURIED, blocks: BURIED + 1, spends: () => [spentBy('v1', 0)] });
+    expect(row(id)).toMatchObject({ state: 'completed', txid: 'v1', reason: null });
+    expect(bench.alerts()).toContain('withdrawal.revived');
+  });
+
+  it('has several versions: whichever is in a block pays, a buried cancellation ends it', async () => {
+    const { id, spendId } = await signed(coin, 'v1');
+    await version(spendId, 'v2', [coin, 'another:0'], [id]);
+    await version(spendId, 'v3', [coin], []);
+    expect(reserved().sort()).toEqual(['another:0', coin, coin, coin].sort());
+    await bench.tell({ spends: () => [spentBy('v2', null)] });
+    expect(stateOf(id)).toBe('broadcast');
+    await bench.tell({ blocks: 1, spends: () => [spentBy('v1', 0)] });
+    expect(row(id)).toMatchObject({ state: 'completed', txid: 'v1' });
+    await bench.tell({ orphan: 1, blocks: BURIED, spends: () => [spentBy('v3', BURIED - 2)] });
+    expect([stateOf(id), row(id).held]).toEqual(['broadcast', 1]);
+    await bench.tell({ blocks: 1 });
+    expect(row(id)).toMatchObject({ state: 'failed', reason: 'canceled' });
+    expect(reserved()).toEqual([]);
+  });
+
+  it('that was only planned is touched by nothing', async () => {
+    const { id } = await signed(coin, 'v1');
+    const { store } = bench.app;
+    // as before its bytes were stored
+    await store.write((tx) => {
+      tx.run({ sql: `UPDATE withdrawal SET state = 'approved'`, bind: () => [] }, {});
+      tx.run({ sql: 'UPDATE spend_version SET txid = NULL, raw = NULL', bind: () => [] }, {});
+    });
+    await bench.tell({ blocks: BURIED, spends: () => [spentBy('stranger', BURIED - 1)] });
+    expect(stateOf(id)).toBe('approved');
+  });
+});
+
+describe('what is said of an address', () => {
+  const report = (id: number) => reportAddress(bench.app.store, row(id));
+  const rewrite = (id: number, set: string) =>
+    bench.app.store.write((tx) => tx.run({ sql: `UPDATE withdrawal SET ${set} WHERE id = ${id}`, bind: () => [] }, {}));
+
+  it('it is new until something was paid to it', async () => {
+    const first = await signed(coin, 'v1');
+    const second = await signed('other:0', 'v2');
+    expect(report(second.id)).toEqual({ label: null, isNew: true, lookalikes: [] });
+    await rewrite(first.id, `state = 'completed'`);
+    expect(report(second.id).isNew).toBe(false);
+  });
+
+  it('it begins and ends like another one', async () => {
+    const first = await signed(coin, 'v1');
+    const second = await signed('other:0', 'v2');
+    await rewrite(first.id, `address = 'someotherbody'`);
+    expect(report(second.id)).toEqual({ label: null, isNew: true, lookalikes: ['someotherbody'] });
+  });
+});
+
+describe('change', () => {
+  it('of ours counts before it confirms; what a stranger sends there does not', async () => {
+    await signed(coin, 'v1');
+    const before = bench.balance();
+    await bench.tell({ credits: () => [bench.credit(change, COIN, null, { txid: 'stranger' })] });
+    expect(bench.balance()).toBe(before);
+  });
+
+  it('that was spent on falls with the transaction that made it', async () => {
+    const parent = await signed(coin, 'v1');
+    const paidBack = () => [bench.credit(change, 149_999_400n, null, { txid: 'v1' })];
+    await bench.tell({ credits: paidBack, spends: () => [spentBy('v1', null)] });
+    const child = await signed('v1:0', 'w1');
+    await bench.tell({
+      credits: paidBack,
+      spends: () => [spentBy('v1', null), spentBy('w1', null, 'v1:0')],
+    });
+    expect([stateOf(parent.id), stateOf(child.id)]).toEqual(['broadcast', 'broadcast']);
+    await bench.tell({ blocks: BURIED - 1, spends: () => [spentBy('stranger', BURIED - 2)] });
+    expect([stateOf(parent.id), stateOf(child.id)]).toEqual(['broadcast', 'broadcast']);
+    await bench.tell({ blocks: 1 });
+    expect([stateOf(parent.id), stateOf(child.id)]).toEqual(['failed', 'failed']);
+    expect(row(child.id).reason).toBe('conflict');
+  });
+});
