@@ -97,6 +97,9 @@ export interface ChainAdapter {
   /** Looks at every address there ever was anew, soon; absent where nothing is ever overlooked. */
   rescan?(): void;
 
+  /** Whether that is still under way, or could not begin. */
+  rescanning?(): boolean;
+
   /** Ends timers and connections. No call may follow. */
   close(): Promise<void>;
 }

@@ -60,7 +60,10 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('reaching Electrum servers'), () =
       const server = await serve({ tls: true });
       const first = open([server.url]);
       expect((await first.adapter.begin(null, signal())).at(-1)?.height).toBe(5);
-      const pins = JSON.parse(await readFile(join(folder, 'certificates.json'), 'utf8')) as Record<string, string>;
+      const pins = JSON.parse(await readFile(join(folder, 'LTC-regtest.certificates.json'), 'utf8')) as Record<
+        string,
+        string
+      >;
       expect(Object.keys(pins)).toEqual([`127.0.0.1:${server.port}`]);
       expect(Object.values(pins)[0]).toMatch(/^[0-9a-f]{64}$/);
       await first.adapter.close();
@@ -77,9 +80,11 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('reaching Electrum servers'), () =
       await expect(adapter.begin(null, signal())).rejects.toThrow('it shows another certificate than before');
       expect(alerts).toHaveLength(1);
       expect(alerts[0]).toMatch(`${server.url}: it shows another certificate than before (SHA-256`);
-      expect(alerts[0]).toContain(`take the line of 127.0.0.1:${server.port} out of electrum/certificates.json`);
+      expect(alerts[0]).toContain(
+        `take the line of 127.0.0.1:${server.port} out of electrum/LTC-regtest.certificates.json`,
+      );
       expect(adapter.servers()[0]).toMatchObject({ state: 'dropped' });
-      expect(JSON.parse(await readFile(join(folder, 'certificates.json'), 'utf8'))).toEqual(pins);
+      expect(JSON.parse(await readFile(join(folder, 'LTC-regtest.certificates.json'), 'utf8'))).toEqual(pins);
     });
   });
 

@@ -171,6 +171,10 @@ export class ElectrumAdapter implements ChainAdapter {
     this.#client?.rotation.rescan();
   }
 
+  rescanning(): boolean {
+    return this.#client?.rotation.rescanning ?? true;
+  }
+
   close(): Promise<void> {
     this.#closed = true;
     this.#closing ??= (async () => {
@@ -197,7 +201,7 @@ export class ElectrumAdapter implements ChainAdapter {
       endpoints: this.#options.servers.map(endpointOf),
       proxy: this.#options.proxy ?? null,
       proxyForAll: this.#options.proxyForAll ?? false,
-      pins: new Pins(join(folder, 'certificates.json')),
+      pins: new Pins(join(folder, `${chain}-${network}.certificates.json`)),
       timeouts: { ...TIMEOUTS, ...this.#options.timeouts },
       needsAgreement: this.#options.needsAgreement ?? (() => false),
       warn: this.#options.log ?? (() => {}),

@@ -6,7 +6,7 @@
  * Invariant: a pin is on the disk before anything is said to the server that it is for.
  */
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 
 const PINS_MAX = 1_000;
 /** In the place of a fingerprint: the system's authorities vouch for this server. */
@@ -15,13 +15,16 @@ const TRUSTED = 'trusted';
 export type Verdict = 'accepted' | 'changed';
 
 export class Pins {
+  /** The file's name, for those who are to look into it. */
+  readonly file: string;
   readonly #path: string | null;
   #pins: Map<string, string> | null = null;
   #writing: Promise<void> = Promise.resolve();
 
-  /** `path`: a JSON file; null to remember in memory only. */
+  /** `path`: a JSON file that nobody else writes; null to remember in memory only. */
   constructor(path: string | null) {
     this.#path = path;
+    this.file = basename(path ?? 'certificates.json');
   }
 
   /**
