@@ -37,7 +37,7 @@ beforeAll(async () => {
   }
   await deposit(service, 'LTC', 500);
   const all = { business: BUSINESS, crypto: 'LTC', address: stranger('LTC'), amount: null };
-  everything = (await operator.call('withdrawal.add', all)).withdrawal.id;
+  everything = `${(await operator.call('withdrawal.add', all)).withdrawal.id}`;
   later = await request('BTC', stranger('BTC', 2), AMOUNT.BTC);
   const backup = await surgery((db) => ROWS.map((name) => db.prepare(`SELECT * FROM ${name}`).all()));
   await pay();

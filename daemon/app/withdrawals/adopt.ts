@@ -54,6 +54,7 @@ export async function adoptSpends(app: App, chain: ChainRuntime): Promise<void> 
   const record = quarantineOf(app.store);
   // before that, coins and change may be missing from our books
   if (!record || !chain.adapter.spending || chain.syncedAt === 0 || !hasJumped(app)) return;
+  if (!hasLookedEverywhere(app, chain)) return;
   for (;;) {
     const { value: unknown } = unknownSpends(app.store, chain, record).next();
     if (!unknown) return;
@@ -67,6 +68,31 @@ export async function adoptSpends(app: App, chain: ChainRuntime): Promise<void> 
     // the chain moved on: the next pass finds what it finds
     if (!done) return;
   }
+}
+
+/** By chain: when a source that must be told what to look at had looked at everything; null until then. */
+const looked = new WeakMap<ChainRuntime, number | null>();
+
+/**
+ * Whether every address there ever was, those that were skipped among them, was looked at since they are all watched: a
+ * source that is asked address by address follows only the lively ones by itself. Begins that where it has to.
+ */
+function hasLookedEverywhere(app: App, chain: ChainRuntime): boolean {
+  const { adapter } = chain;
+  if (!adapter.rescan || !adapter.rescanning) return true;
+  let endedAt = looked.get(chain);
+  if (endedAt === undefined) {
+    adapter.rescan();
+    looked.set(chain, null);
+    return false;
+  }
+  if (endedAt === null && !adapter.rescanning()) {
+    endedAt = app.now();
+    looked.set(chain, endedAt);
+    app.wake.chain(chain.key);
+  }
+  // what was found is in our books once they were brought up to date
+  return endedAt !== null && chain.syncedAt > endedAt;
 }
 
 async function transactionOf({ adapter, key }: ChainRuntime, { txid, blockHash }: Unknown): Promise<string> {
@@ -96,7 +122,10 @@ export async function takeOver(app: App): Promise<void> {
     const record = quarantineOf(tx);
     endQuarantine(app, tx);
     for (const chain of app.chains.all()) {
-      if (!chain.adapter.spending || !record) continue;
+      if (!chain.adapter.spending || !record || chain.resting) continue;
+      if (!hasLookedEverywhere(app, chain)) {
+        throw notLookedAt(chain, 'its servers are still being asked about every address there ever was');
+      }
       const { value: unknown } = unknownSpends(tx, chain, record).next();
       if (unknown) throw notLookedAt(chain, `${unknown.txid} came just now`);
     }
