@@ -1,8 +1,9 @@
 /**
  * What a service paid after its backup was made is not paid again by the one that is restored from it: each withdrawal is
- * found in the transaction that paid it, on a real litecoind, whose wallet is the recipient and counts what it got.
+ * found in the transaction that paid it, on a real litecoind, whose wallet is the recipient and counts what it got. The
+ * service that paid spoke to the node, the one that takes its place to a server in front of it.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -13,6 +14,7 @@ import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
 import { openByVault } from '../../daemon/wallet/backup-key.ts';
 import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Shown } from '../support/money.ts';
@@ -31,6 +33,8 @@ type Payment = { id: string; address: string; amount: string };
 describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals around a backup, on litecoind'), () => {
   let node: Litecoind;
   let first: TestDaemon;
+  let followed: FollowedChain;
+  let server: ElectrumServer;
   let before: Operator;
   let key: string;
   let folder: string;
@@ -75,6 +79,8 @@ LTC = "80"
   afterAll(async () => {
     await restored?.stop();
     await first?.stop().catch(() => {});
+    await server?.stop();
+    await followed?.stop();
     await node?.remove();
     for (const made of [dataDir, folder]) if (made) await rm(made, { recursive: true, force: true });
   });
@@ -165,6 +171,12 @@ LTC = "80"
     const opened = await openByVault(join(first.dataDir, 'vault'), PASSPHRASE);
     await restoreBackup(join(folder, 'now.backup'), opened.secret, dataDir, first.now(), JUMP);
     opened.close();
+    // the new machine has no node: it asks a server address by address, and must ask for the skipped ones too
+    followed = await FollowedChain.start(node);
+    server = await ElectrumServer.start(followed);
+    const config = join(dataDir, 'countinghouse.toml');
+    const settings = (await readFile(config, 'utf8')).replace(/core_rpc = .*/, `electrum = ["${server.url}"]`);
+    await writeFile(config, settings);
     restored = await startDaemon({ dataDir, now: first.now, log: createLog({ level: 'silent', format: 'json' }) });
     operator = new Operator(dataDir, PASSPHRASE);
   }
