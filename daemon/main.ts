@@ -299,11 +299,11 @@ function openSource(
   list: ScriptList,
 ): ChainAdapter | null {
   const key = chainKey(network, chain);
-  const { socksProxy, proxyFor } = app.config.electrum;
+  const { publicServers, socksProxy, proxyFor } = app.config.electrum;
   return openAdapter(network, chain, app.config.networks[network][chain], {
     list,
     folder: join(dataDir, 'electrum'),
-    ...{ socksProxy, proxyForAll: proxyFor === 'all' },
+    ...{ publicServers: publicServers === 'use', socksProxy, proxyForAll: proxyFor === 'all' },
     needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
     log: (message) => app.log.warn({ chain: key }, message),
     alert: (server, message) => void raise(app, 'source.dropped', `${key} ${server}`, `${server}: ${message}`),

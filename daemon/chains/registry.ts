@@ -21,6 +21,8 @@ export type SourceContext = {
   /** Where what was fetched and learned of servers is kept. */
   folder: string;
   socksProxy: string | null;
+  /** Whether public servers may be used where the operator named none. */
+  publicServers: boolean;
   /** Whether the proxy is for every Electrum server, or for onion services only. */
   proxyForAll: boolean;
   /** Whether two servers must agree before credits of a transaction count as confirmed. */
@@ -59,7 +61,8 @@ export function openAdapter(
     const cookie = settings.coreRpcCookie === null ? {} : { cookieFile: settings.coreRpcCookie };
     return coreAdapter({ chain, network, url: settings.coreRpc, watch: list, log, ...cookie });
   }
-  const builtIn = isDefaultSource(network, chain, settings) ? builtInServers(chain, network) : [];
+  const byDefault = context.publicServers && isDefaultSource(network, chain, settings);
+  const builtIn = byDefault ? builtInServers(chain, network) : [];
   const servers = settings.electrum.length > 0 ? settings.electrum : builtIn;
   if (servers.length === 0) return null;
   const { folder, socksProxy: proxy, proxyForAll, needsAgreement, alert } = context;

@@ -147,6 +147,7 @@ export const TREE = {
   sandbox: { block_seconds: leaf.whole(0, 3_600, 10, 'seconds; 0 = only when asked') },
   rates: { sources: leaf.choices(RATE_SOURCES), spread_percent: leaf.percent(20, 0) },
   electrum: {
+    public_servers: leaf.choice(['use', 'never'], 'use'),
     socks_proxy: leaf.socksProxy(),
     proxy_for: leaf.choice(['onion', 'all'], 'onion'),
   },

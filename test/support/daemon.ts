@@ -1,6 +1,6 @@
 /**
  * A whole daemon inside the test's process, on a data directory and a port of its own, with a clock that the test moves.
- * Nothing leaves the machine: no rate source is asked.
+ * Nothing leaves the machine: no rate source is asked, and no public server.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,8 @@ sources = []
 block_seconds = 0
 [payments]
 address_pool = 20
+[electrum]
+public_servers = "never"
 `;
 
 export type Answer<Body = Record<string, unknown>> = { status: number; headers: Headers; body: Body };
