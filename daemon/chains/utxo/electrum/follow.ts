@@ -142,6 +142,9 @@ export class Follower {
     for (let have = 0; have < count; ) {
       const bytes = await server.headers(from + have, Math.min(count - have, HEADERS_PER_REQUEST));
       if (bytes.length === 0) break;
+      // a server that reorganises between two answers is no liar: what came before is all there is of its old branch
+      const last = parts.at(-1)?.subarray(-HEADER_BYTES);
+      if (last && !sha256d(last).equals(previousOf(bytes))) break;
       parts.push(bytes);
       have += bytes.length / HEADER_BYTES;
     }
