@@ -132,6 +132,7 @@ export class WalletScan {
     const highest = branch === 0 ? index : -1;
     if (known) known.highest = Math.max(known.highest, highest);
     else used.push({ chain, account_no: account, highest });
+    used.sort((a, b) => a.chain.localeCompare(b.chain) || a.account_no - b.account_no);
   }
 
   /** Reads a chain up to its tip and tells of every address that was paid. */
