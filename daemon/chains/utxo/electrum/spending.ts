@@ -13,7 +13,7 @@ import type { UtxoChain } from '../params.ts';
 import { feeRateFrom, TARGET_BLOCKS_MAX } from '../spend/fees.ts';
 import { vsizeOf } from '../spend/sizes.ts';
 import type { LightClient } from './client.ts';
-import { ConnectionLost, isOfServer, ServerRefusal } from './faults.ts';
+import { isOfServer, ServerRefusal } from './faults.ts';
 import { scriptHashOf } from './scripts.ts';
 import type { Server } from './server.ts';
 
@@ -23,6 +23,8 @@ const COIN_DECIMALS = 8;
 /** Unconfirmed transactions that are added up, as many as nodes allow in a row (DEFAULT_ANCESTOR_LIMIT). */
 const ANCESTORS_MAX = 25;
 const INPUTS_MAX = 500;
+/** JSON-RPC 2.0: the server failed at the request by itself. */
+const INTERNAL_ERROR = -32_603;
 
 /** Runs a use of the client with a connected server, or throws `Unavailable`. */
 export type WithClient = <T>(
@@ -54,7 +56,8 @@ export class ElectrumSpending implements SpendingSource {
         ask((server) => server.estimateFee(target)),
         ask((server) => server.minimumFee()),
       ]);
-      if ([...estimates, ...least].every((fee) => fee === null)) throw new ConnectionLost('no server tells its fees');
+      if ([...estimates, ...least].every((fee) => fee === null))
+        throw new Unavailable(`${this.#setting}: no server tells its fees`, RETRY_SECONDS);
       return feeRateFrom(this.#chain, middle(estimates), middle(least) ?? 0n);
     });
   }
@@ -122,7 +125,8 @@ export class ElectrumSpending implements SpendingSource {
       const outcomes = await Promise.all(client.set.ready().map((server) => send(server, raw, txid)));
       if (outcomes.includes('taken')) return;
       const refusal = outcomes.find((outcome) => typeof outcome === 'object');
-      if (!refusal || outcomes.includes('unknown')) throw new ConnectionLost('no server said what became of it');
+      if (!refusal || outcomes.includes('unknown'))
+        throw new Unavailable(`${this.#setting}: no server said what became of it`, RETRY_SECONDS);
       throw new Rejected('broadcast.refused', refusal.reason);
     });
   }
@@ -160,6 +164,8 @@ async function send(server: Server, raw: string, txid: string): Promise<Outcome>
   } catch (error) {
     if (!isOfServer(error)) throw error;
     if (!(error instanceof ServerRefusal)) return 'unknown';
+    // The server could not ask its node: nobody refused anything.
+    if (error.code === INTERNAL_ERROR) return 'unknown';
     // In its mempool or in a block already: nodes say so in many words, but all of them have it then.
     const known = await answerOf(server.transaction(txid));
     return known === null ? { reason: error.message } : 'taken';
