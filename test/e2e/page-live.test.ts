@@ -73,8 +73,11 @@ describe.skipIf(!hasChromium)(chromiumTitle('an open payment page in Chromium'),
     await pay(slug);
     await visit.shows('detected');
     const count = visit.page.locator('[data-part="confirmations"]');
+    await visit.page.locator('.details summary').click();
     await mine();
     await count.filter({ hasText: '1 of 3 confirmations' }).waitFor();
+    // what the reader opened stays open under the news
+    expect(await visit.page.locator('.details li').first().isVisible()).toBe(true);
     await mine(2);
     await visit.shows('paid');
     expect(asked.count).toBeLessThan(15);
