@@ -251,7 +251,7 @@ LTC = "80"
     await operator.approve(id);
     const stored = await until('its bytes are stored', async () => {
       const [version] = (await operator.show(id)).versions;
-      return version?.tx_id && version;
+      return version?.tx_id ? version : null;
     });
     expect(stored).toMatchObject({ sent_at: null });
     await node.launch();
