@@ -132,7 +132,7 @@ describe('a withdrawal', () => {
       return withdrawals.every(({ state }) => state === 'completed');
     });
     const before = await balance('LTC');
-    const after = (fee: string | null): number => Number((before - 1.25 - Number(fee)).toFixed(8));
+    const left = (fee: string | null): number => Number((before - 1.25 - Number(fee)).toFixed(8));
     const asked = await withdraw({ ...GOOD, amount: '1.25' });
     expect([asked.status, asked.body]).toEqual([201, { id: expect.stringMatching(/^\d+$/), status: 'pending' }]);
     const id = asked.body.id!;
@@ -149,7 +149,7 @@ describe('a withdrawal', () => {
       crypto: 'LTC',
       address: GOOD.address,
     });
-    await until('it is on the chain', async () => (await balance('LTC')) === after(sent.fee));
+    await until('it is on the chain', async () => (await balance('LTC')) === left(sent.fee));
 
     await service.call('POST', '/sandbox/mine', { crypto: 'LTC' });
     const done = await until('it is completed', async () => {
@@ -164,7 +164,7 @@ describe('a withdrawal', () => {
     });
     const answer = await service.call('GET', `/withdrawal/${id}`);
     expect(answer.status).toBe(201);
-    expect(await balance('LTC')).toBe(after(sent.fee));
+    expect(await balance('LTC')).toBe(left(sent.fee));
   });
 
   it('takes a number exactly, as JSON writes it', async () => {
