@@ -37,7 +37,10 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
     isOurCoin: (outpoint) => store.get(creditByOutpoint, { outpoint, chain_key }) !== undefined,
     // The next address of a pool is another one after every payment that was requested, and after every derivation
     // there may be one where there was none.
-    stamp: () => accounts().map(({ id }) => store.get(scriptsGivenNext, { account_id: id, limit: 1 })?.id ?? '').join(),
+    stamp: () =>
+      accounts()
+        .map(({ id }) => store.get(scriptsGivenNext, { account_id: id, limit: 1 })?.id ?? '')
+        .join(),
     active: () => activeScripts(store, chain_key, accounts()),
     page: (after, limit) => store.all(scriptsAbove, { chain_key, id: after, limit }),
     inBlock(hash) {

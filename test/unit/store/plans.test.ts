@@ -36,7 +36,17 @@ const ALL: [string, { readonly sql: string }][] = [
 ].flatMap((module) => Object.entries(module) as [string, { readonly sql: string }][]);
 
 /** Everything of these may be read, one after the other: businesses and what each has a few of. */
-const SMALL = ['brand', 'business', 'business_asset', 'account', 'client', 'api_key', 'alert', 'rate_snapshot', 'sandbox_chain'];
+const SMALL = [
+  'brand',
+  'business',
+  'business_asset',
+  'account',
+  'client',
+  'api_key',
+  'alert',
+  'rate_snapshot',
+  'sandbox_chain',
+];
 /** The first reads one row, the last; the other an index that only has what it asks for. */
 const READS_FEW: Record<string, string> = {
   newestInvoice: 'SCAN invoice',
