@@ -12,6 +12,9 @@ import type { Victim } from './victim.ts';
 
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
 
+/** A service that died is started again within this. */
+const WAIT_MS = 90_000;
+
 /** One recipient: nobody else is ever paid at this address. */
 export type Wanted = { name: string; crypto: 'BTC' | 'LTC'; amount: string; address: string };
 
@@ -81,10 +84,11 @@ export class Till {
   }
 
   when(id: string, what: string, holds: (shown: Withdrawal) => boolean): Promise<Withdrawal> {
-    return until(`withdrawal ${id} is ${what}`, async () => {
+    const look = async (): Promise<Withdrawal | false> => {
       const shown = await this.show(id);
       return holds(shown) && shown;
-    });
+    };
+    return until(`withdrawal ${id} is ${what}`, look, WAIT_MS);
   }
 
   manual(): Promise<unknown> {
