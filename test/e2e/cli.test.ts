@@ -266,6 +266,7 @@ describe('business', { timeout: SLOW_MS }, () => {
     expect(again.wallet).not.toHaveProperty('words');
     expect(again.business).toMatchObject({ account_no: 1 });
     expect(await readdir(join(daemon.dataDir, 'vault'))).toEqual([
+      expect.stringMatching(/^backup-key-[0-9a-f]{8}\.json$/),
       'sandbox-wallet.json',
       'sandbox-wallet.key',
       'wallet.json',
@@ -325,7 +326,12 @@ async function startProcess(argv: string[], dataDir?: string): Promise<Started> 
   const own = dataDir ?? (await mkdtemp(join(folder, 'data-')));
   if (!dataDir) await writeFile(join(own, 'countinghouse.toml'), CONFIG);
   const env = { PATH: process.env.PATH, HOME: folder, COUNTINGHOUSE_DATA_DIR: own };
-  const child = spawn(process.execPath, [PROGRAM, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  // from its sources the program strips the types of the browser's code, of which Node warns
+  const flags = ['--disable-warning=ExperimentalWarning'];
+  const child = spawn(process.execPath, [...flags, PROGRAM, ...argv], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
   let [out, err] = ['', ''];
   child.stdout?.on('data', (part) => (out += part));
   child.stderr?.on('data', (part) => (err += part));
