@@ -58,6 +58,8 @@ export function destination(address: string, chain: UtxoChain, network: Network)
 }
 
 function cashDestination(address: string, prefix: string): string | null {
+  // the CashAddr specification takes either case, and no mixture
+  if (/[a-z]/.test(address) && /[A-Z]/.test(address)) return null;
   const whole = address.includes(':') ? address : `${/[A-Z]/.test(address) ? prefix.toUpperCase() : prefix}:${address}`;
   const decoded = cashAddressToLockingBytecode(whole);
   if (typeof decoded === 'string' || decoded.prefix !== prefix) return null;

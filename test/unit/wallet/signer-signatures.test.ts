@@ -172,6 +172,7 @@ describe('what the signer reads by itself', () => {
     ...['bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 'bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0'],
     ...['bc1sw50qgdz25j', 'bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs', 'BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4'],
     ...['bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a', 'QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A'],
+    'QPM2QSzNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A',
     ...['bchtest:pr6m7j9njldwwzlg9v7v53unlr4jkmx6eyvwc0uz5t', 'bitcoincash:zpm2qsznhks23z7629mms6s4cwef74vcwvrqekrq9w'],
     ...['ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9', 'tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx', '', 'x', 'bc1'],
   ];
@@ -201,7 +202,7 @@ describe('what the signer reads by itself', () => {
           );
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 2_000 },
     );
   });
 
