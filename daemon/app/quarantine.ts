@@ -123,7 +123,7 @@ function storeSkipped(tx: Tx, account: Account, branch: Branch, from: number, ta
 export function endQuarantine(app: App, tx: Tx): void {
   if (!quarantineOf(tx)) throw new Rejected('restore.none', 'This service is not quarantined');
   if (!hasJumped(app)) {
-    throw new Rejected('restore.not_ready', 'The skipped addresses are still being derived: try again in a minute');
+    throw new Rejected('restore.not_ready', 'The skipped addresses are still being derived');
   }
   const behind = app.chains.all().filter((chain) => chain.syncedAt === 0 && !chain.resting);
   if (behind.length > 0) {

@@ -7,6 +7,8 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { BackupReport } from '../app/backup/verify.ts';
 import type { Result } from '../contract/operator.ts';
+import { type AssetId, assetOf } from '../domain/assets.ts';
+import { formatUnits } from '../domain/money.ts';
 import type { OpenedBackup } from '../wallet/backup-key.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
@@ -18,6 +20,8 @@ import type { Session } from './session.ts';
 const VAULT_FOLDER = 'vault';
 const DATABASE = 'countinghouse.db';
 const BYTES_PER_MB = 1_000_000;
+const READY_MS_MAX = 600_000;
+const LOOK_MS = 1_000;
 
 type Opening = { wordsFile?: string; passphraseFile?: string; bip39PassphraseFile?: string };
 
@@ -115,8 +119,25 @@ async function confirmRestore(session: Session): Promise<void> {
     const question = `This service was restored from a backup of ${state.backup_made_at}. Does it take over, and is the old one gone for ever?`;
     await confirm(session.io, session.yes, question);
   }
-  await session.call('restore.confirm', {});
+  await whenReady(session);
   session.print({}, () => 'The quarantine has ended: the service takes payments and pays out again.\n');
+}
+
+/** Confirms as soon as the service can take over; what it still has to do is told meanwhile. */
+async function whenReady(session: Session): Promise<void> {
+  const deadline = Date.now() + READY_MS_MAX;
+  for (let told = ''; ; ) {
+    try {
+      await session.call('restore.confirm', {});
+      return;
+    } catch (error) {
+      const { code, message } = error as Error & { code?: string };
+      if (code !== 'restore.not_ready' || session.json || Date.now() > deadline) throw error;
+      if (message !== told) session.note(`${message} …`);
+      told = message;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  }
 }
 
 /** By the passphrase of the wallet here, if that is given; else by the words. */
@@ -147,9 +168,10 @@ function reportText({ manifest, addresses, problems, newer }: BackupReport): str
     `Backup of ${manifest.made_at}, wallet ${manifest.fingerprint}, release ${manifest.release}`,
     `${facts.counts.invoices} invoices, ${facts.counts.payments} payments, ${facts.counts.credits} deposits`,
     `${addresses} addresses of ${facts.accounts.length} accounts derived again from the words`,
-    ...facts.balances.map(
-      ({ chain_key, account_no, asset, units }) => `${chain_key} account ${account_no}: ${units} units of ${asset}`,
-    ),
+    ...facts.balances.map(({ chain_key, account_no, asset, units }) => {
+      const amount = formatUnits(BigInt(units), assetOf(asset as AssetId));
+      return `${chain_key} account ${account_no}: ${amount} ${asset}`;
+    }),
     ...newer.map((text) => `Since then: ${text}`),
     ...problems.map((text) => `PROBLEM: ${text}`),
     problems.length === 0 ? 'This backup brings everything back.' : '',

@@ -17,6 +17,10 @@ const RATE_HELP = 'smallest units per byte; otherwise what the next blocks ask f
 type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[number] };
 type ReplaceOptions = PassphraseOption & { feeRate?: string };
 
+/** How often, and how long apart, it is looked whether an approved withdrawal was sent. */
+const SENT_LOOKS_MAX = 40;
+const SENT_LOOK_MS = 250;
+
 export function withdrawalCommands(root: Command, io: Io): void {
   const withdrawal = root.command('withdrawal').description('money that leaves');
   paged(withdrawal.command('list'))
@@ -134,7 +138,22 @@ async function approve(session: Session, options: PassphraseOption, id = ''): Pr
   if (!approval) throw new Failure('the daemon named nothing to approve');
   const { uuid: _, ...given } = approval;
   const done = await session.call('withdrawal.approve', { id, ...given });
-  session.print(done, () => `Withdrawal ${done.withdrawal.id} is approved.\n`);
+  const sent = session.json ? null : await untilSent(session, id);
+  session.print(
+    done,
+    () => `Withdrawal ${done.withdrawal.id} is approved${sent === null ? '' : `, and sent: ${sent}`}.\n`,
+  );
+}
+
+/** The id of the transaction that an approved withdrawal was sent with; null when that takes longer than one waits. */
+async function untilSent(session: Session, id: string): Promise<string | null> {
+  for (let look = 0; look < SENT_LOOKS_MAX; look++) {
+    const { state, tx_id, problem } = (await session.call('withdrawal.show', { id })).withdrawal;
+    if (state === 'broadcast' || state === 'completed') return tx_id ?? state;
+    if (problem !== null) return null;
+    await new Promise((resolve) => setTimeout(resolve, SENT_LOOK_MS));
+  }
+  return null;
 }
 
 async function reject(session: Session, { reason }: { reason?: string }, id = ''): Promise<void> {
