@@ -53,6 +53,8 @@ export type DaemonOptions = {
   configFile?: string | undefined;
   /** Wins over the configuration; 0 = any free one. */
   port?: number | undefined;
+  /** Collects garbage wholly while nothing is asked: where the process is nothing but the daemon. */
+  givesMemoryBack?: boolean;
   /** Milliseconds since 1970; tests bring their own. */
   now?: () => number;
   log?: Log;
@@ -136,6 +138,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const firstKeys = await firstStart(parts.app, parts.sandboxAccounts);
     const url = await serve(parts, options.dataDir, startedAt, cleanup);
     await work(parts, cleanup);
+    if (options.givesMemoryBack) cleanup.push(startResting());
     log.info({ url, dataDir: options.dataDir, ms: Date.now() - startedAt }, 'ready');
     return { url, dataDir: options.dataDir, firstKeys, stop };
   } catch (error) {
@@ -259,7 +262,6 @@ async function work({ app, sandbox, hooks }: Parts, cleanup: Cleanup): Promise<v
   const { rates, config, log } = app;
   const rateService = startRates({ book: rates, sources: chooseSources(config.rates.sources), log });
   cleanup.push(() => rateService.stop());
-  cleanup.push(startResting());
 }
 
 /** The merchant's wallet in its own process, and the sandbox's in this one: there is nothing in it to steal. */

@@ -26,7 +26,8 @@ export async function start(session: Session, options: StartOptions): Promise<vo
   const { io, dataDir } = session;
   try {
     const { startDaemon } = await import('../main.ts');
-    const daemon = await startDaemon({ dataDir, configFile: configFile(io, options), port: options.port });
+    const { port } = options;
+    const daemon = await startDaemon({ dataDir, configFile: configFile(io, options), port, givesMemoryBack: true });
     const { stopWithParent } = await import('../launcher/parent.ts');
     stopWithParent(stop);
     io.stdout.write(session.json ? readyJson(daemon) : readyText(daemon));
