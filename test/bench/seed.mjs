@@ -153,6 +153,7 @@ function addCredit(n, at, { id, amount }, { target_id, units }) {
     spent_txid: null,
     spent_block_hash: null,
     spent_block_height: null,
+    own_change: 0,
   });
 }
 
