@@ -1,12 +1,9 @@
 /** Statements about how businesses look to their payers. */
+import type { Selectable } from 'kysely';
+import type { Schema } from '../schema.ts';
 import { sqlite, statement } from '../statement.ts';
 
-export type BrandRow = {
-  business_id: number;
-  display_name: string | null;
-  accent: string | null;
-  logo_id: string | null;
-};
+export type BrandRow = Selectable<Schema['brand']>;
 
 export const allBrands = statement((_: Record<never, never>) => sqlite.selectFrom('brand').selectAll());
 

@@ -1,16 +1,9 @@
 /** Statements about businesses, their accounts, keys and client IDs. */
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import type { Schema } from '../schema.ts';
 import { sqlite, statement } from '../statement.ts';
 
-export type BusinessRow = {
-  id: number;
-  uuid: string;
-  name: string;
-  network: string;
-  time_zone: string;
-  account_no: number;
-  created_at: number;
-};
+export type BusinessRow = Selectable<Schema['business']>;
 
 export type AccountRow = {
   id: number;
@@ -22,28 +15,9 @@ export type AccountRow = {
   rescan: string | null;
 };
 
-export type ApiKeyRow = {
-  id: number;
-  business_id: number;
-  name: string;
-  hash: Uint8Array;
-  hint: string;
-  scopes: string;
-  created_at: number;
-  last_used_at: number | null;
-  revoked_at: number | null;
-};
+export type ApiKeyRow = Selectable<Schema['api_key']>;
 
-export type ClientRow = {
-  id: number;
-  public_id: string;
-  business_id: number;
-  name: string;
-  origins: string;
-  url_hosts: string;
-  created_at: number;
-  revoked_at: number | null;
-};
+export type ClientRow = Selectable<Schema['client']>;
 
 type Nothing = Record<never, never>;
 

@@ -1,52 +1,14 @@
 /** Statements about targets, credits, spends, running balances and the inbox. */
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import type { Schema } from '../schema.ts';
 import { sqlite, statement } from '../statement.ts';
 
 /** A partial index is used only where its condition stands in the statement itself, not in a parameter. */
 const zero = sql.lit(0);
 
-export type CreditRow = {
-  id: number;
-  chain_key: string;
-  outpoint: string;
-  txid: string;
-  target_id: number;
-  account_id: number;
-  invoice_id: number | null;
-  asset: string;
-  units: string;
-  inputs: string;
-  block_height: number | null;
-  block_hash: string | null;
-  block_time: number | null;
-  first_seen_at: number;
-  value: string | null;
-  usd_value: string | null;
-  required: number;
-  maturity: number;
-  locked: number;
-  replaceable: number;
-  confirmed: number;
-  settled: number;
-  counted: number;
-  gone: number;
-  claim: string | null;
-  spent_txid: string | null;
-  spent_block_hash: string | null;
-  spent_block_height: number | null;
-  own_change: number;
-};
+export type CreditRow = Selectable<Schema['credit']>;
 
-export type TargetRow = {
-  id: number;
-  account_id: number;
-  chain_key: string;
-  branch: number;
-  idx: number;
-  script: Uint8Array;
-  address: string;
-  invoice_id: number | null;
-};
+export type TargetRow = Selectable<Schema['target']>;
 
 export const insertTarget = statement((p: Omit<TargetRow, 'id'>) =>
   sqlite

@@ -1,25 +1,11 @@
 /** Statements about webhooks, alerts, idempotency keys, chain checkpoints and rate history. */
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import type { Schema } from '../schema.ts';
 import { sqlite, statement } from '../statement.ts';
 
-export type WebhookRow = { id: number; invoice_id: number; url: string; state: string; created_at: number };
-export type WebhookAttemptRow = {
-  id: number;
-  webhook_id: number;
-  by_operator: number;
-  started_at: number;
-  finished_at: number | null;
-  status: number | null;
-  error: string | null;
-};
-export type AlertRow = {
-  id: number;
-  kind: string;
-  subject: string;
-  message: string;
-  created_at: number;
-  seen_at: number | null;
-};
+export type WebhookRow = Selectable<Schema['webhook']>;
+export type WebhookAttemptRow = Selectable<Schema['webhook_attempt']>;
+export type AlertRow = Selectable<Schema['alert']>;
 
 /** Once per invoice: the unique key makes a second notification impossible. */
 export const insertWebhook = statement((p: { invoice_id: number; url: string; created_at: number }) =>

@@ -1,50 +1,11 @@
 /** Statements about invoices, their payments and their quotes. */
+import type { Selectable } from 'kysely';
+import type { Schema } from '../schema.ts';
 import { sqlite, statement } from '../statement.ts';
 
-export type InvoiceRow = {
-  id: number;
-  uuid: string;
-  slug: string;
-  business_id: number;
-  origin: string;
-  amount: string;
-  tolerance: string;
-  currency: string;
-  crypto: string;
-  status: string;
-  due_at: number;
-  check_at: number | null;
-  close_url: string | null;
-  redirect_url: string | null;
-  webhook_url: string | null;
-  automatic_redirect: number;
-  created_at: number;
-  updated_at: number;
-  deleted_at: number | null;
-};
+export type InvoiceRow = Selectable<Schema['invoice']>;
 
-export type PaymentRow = {
-  invoice_id: number;
-  chain_key: string;
-  asset: string;
-  target_id: number;
-  address: string;
-  status: string;
-  deadline_at: number;
-  check_at: number | null;
-  quote_rate: string;
-  quote_amount: string;
-  quote_issued_at: number;
-  quote_ends_at: number;
-  rates: string;
-  received: string;
-  confirmed: string;
-  seen_value: string;
-  confirmed_value: string;
-  flags: number;
-  created_at: number;
-  updated_at: number;
-};
+export type PaymentRow = Selectable<Schema['payment']>;
 
 type Named<Row, Name extends keyof Row> = { [name in Name]: Row[name] };
 

@@ -1,24 +1,11 @@
 /** Statements about approval policies, the address book, and what was decided about deposits in the inbox. */
+import type { Selectable } from 'kysely';
+import type { Schema } from '../schema.ts';
 import { sqlite, statement } from '../statement.ts';
 
-export type PolicyRow = {
-  business_id: number;
-  mode: string;
-  per_withdrawal_usd: string | null;
-  per_day_usd: string | null;
-  address_book_only: number;
-  updated_at: number;
-};
+export type PolicyRow = Selectable<Schema['policy']>;
 
-export type AddressBookRow = {
-  id: number;
-  business_id: number;
-  chain: string;
-  address: string;
-  label: string;
-  face: string;
-  created_at: number;
-};
+export type AddressBookRow = Selectable<Schema['address_book']>;
 
 export type InboxRow = {
   id: number;

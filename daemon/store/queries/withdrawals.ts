@@ -1,68 +1,15 @@
 /** Statements about withdrawals, what was signed for them, and the coins that are spoken for. */
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import type { Schema } from '../schema.ts';
 import { sqlite, statement } from '../statement.ts';
 
-export type WithdrawalRow = {
-  id: number;
-  uuid: string;
-  business_id: number;
-  account_id: number;
-  chain_key: string;
-  asset: string;
-  origin: string;
-  units: string;
-  sweep: number;
-  fee_held: string;
-  address: string;
-  face: string;
-  outpoint: string | null;
-  inbox_id: number | null;
-  state: string;
-  held: number;
-  reason: string | null;
-  usd_value: string | null;
-  approved_by: string | null;
-  approved_at: number | null;
-  approval: string | null;
-  deadline_at: number | null;
-  spend_id: number | null;
-  cancel: number;
-  fee: string | null;
-  txid: string | null;
-  problem: string | null;
-  created_at: number;
-  updated_at: number;
-};
+export type WithdrawalRow = Selectable<Schema['withdrawal']>;
 
-export type SpendRow = {
-  id: number;
-  account_id: number;
-  chain_key: string;
-  asset: string;
-  purpose: string;
-  anchor: string;
-  state: string;
-  created_at: number;
-};
+export type SpendRow = Selectable<Schema['spend']>;
 
-export type VersionRow = {
-  id: number;
-  spend_id: number;
-  chain_key: string;
-  kind: string;
-  plan: string;
-  approval: string | null;
-  txid: string | null;
-  raw: string | null;
-  fee: string;
-  vsize: number;
-  created_at: number;
-  signed_at: number | null;
-  sent_at: number | null;
-  problem: string | null;
-};
+export type VersionRow = Selectable<Schema['spend_version']>;
 
-export type PayoutRow = { version_id: number; withdrawal_id: number; units: string };
+export type PayoutRow = Selectable<Schema['spend_payout']>;
 
 export type CoinRow = {
   id: number;
@@ -382,27 +329,30 @@ export const dropPayouts = statement((p: { version_id: number }) =>
   sqlite.deleteFrom('spend_payout').where('version_id', '=', p.version_id),
 );
 
+/** Coins with where their keys are, and what became of them in the inbox. */
+const coins = sqlite
+  .selectFrom('credit')
+  .innerJoin('target', 'target.id', 'credit.target_id')
+  .leftJoin('inbox', 'inbox.credit_id', 'credit.id')
+  .select([
+    'credit.id',
+    'credit.outpoint',
+    'credit.txid',
+    'credit.units',
+    'credit.block_height',
+    'credit.maturity',
+    'credit.locked',
+    'credit.confirmed',
+    'credit.own_change',
+    'target.script',
+    'target.branch',
+    'target.idx',
+    'inbox.state as inbox_state',
+  ]);
+
 /** The unspent coins of an account, confirmed or not, oldest first. */
 export const coinsOf = statement((p: { account_id: number; asset: string; limit: number }) =>
-  sqlite
-    .selectFrom('credit')
-    .innerJoin('target', 'target.id', 'credit.target_id')
-    .leftJoin('inbox', 'inbox.credit_id', 'credit.id')
-    .select([
-      'credit.id',
-      'credit.outpoint',
-      'credit.txid',
-      'credit.units',
-      'credit.block_height',
-      'credit.maturity',
-      'credit.locked',
-      'credit.confirmed',
-      'credit.own_change',
-      'target.script',
-      'target.branch',
-      'target.idx',
-      'inbox.state as inbox_state',
-    ])
+  coins
     .where('credit.account_id', '=', p.account_id)
     .where('credit.asset', '=', p.asset)
     .where('credit.spent_txid', 'is', null)
@@ -413,29 +363,8 @@ export const coinsOf = statement((p: { account_id: number; asset: string; limit:
 
 /** The coin of an outpoint, spent or not. */
 export const coinByOutpoint = statement((p: { outpoint: string; chain_key: string }) =>
-  sqlite
-    .selectFrom('credit')
-    .innerJoin('target', 'target.id', 'credit.target_id')
-    .leftJoin('inbox', 'inbox.credit_id', 'credit.id')
-    .select([
-      'credit.id',
-      'credit.outpoint',
-      'credit.txid',
-      'credit.units',
-      'credit.block_height',
-      'credit.maturity',
-      'credit.locked',
-      'credit.confirmed',
-      'credit.own_change',
-      'credit.spent_txid',
-      'credit.spent_block_hash as spent_in_block',
-      'credit.block_hash',
-      'credit.gone',
-      'target.script',
-      'target.branch',
-      'target.idx',
-      'inbox.state as inbox_state',
-    ])
+  coins
+    .select(['credit.spent_txid', 'credit.spent_block_hash as spent_in_block', 'credit.block_hash', 'credit.gone'])
     .where('credit.outpoint', '=', p.outpoint)
     .where('credit.chain_key', '=', p.chain_key),
 );
