@@ -1,10 +1,11 @@
 /**
  * Brings a database's schema up to date. Migrations are never edited once released; a database of a newer release is
  * refused rather than guessed at.
+ *
+ * Invariant: the statements of a migration and the row that names it are one transaction. Whatever ends the process, and
+ * at any moment, the database is at a whole number of migrations, and the next start goes on from there.
  */
-import type Database from 'better-sqlite3';
-import { Kysely, SqliteDialect, sql } from 'kysely';
-import { type Migration, Migrator } from 'kysely/migration';
+import Database from 'better-sqlite3';
 import { Rejected } from '../domain/errors.ts';
 import { FIRST } from './migrations/0001-first.ts';
 import { WITHDRAWALS } from './migrations/0002-withdrawals.ts';
@@ -13,30 +14,104 @@ import { APPLIANCE } from './migrations/0004-appliance.ts';
 import { CLIENTS } from './migrations/0005-clients.ts';
 import { RESTORED } from './migrations/0006-restored.ts';
 
-const migration = (statements: readonly string[]): Migration => ({
-  async up(db: Kysely<unknown>): Promise<void> {
-    for (const statement of statements) await sql.raw(statement).execute(db);
-  },
-});
+export type Migration = readonly [name: string, statements: readonly string[]];
 
-const MIGRATIONS: Record<string, Migration> = {
-  '0001-first': migration(FIRST),
-  '0002-withdrawals': migration(WITHDRAWALS),
-  '0003-branding': migration(BRANDING),
-  '0004-appliance': migration(APPLIANCE),
-  '0005-clients': migration(CLIENTS),
-  '0006-restored': migration(RESTORED),
-};
+/** Every migration, in the order of their numbers. The name is the file's. */
+export const MIGRATIONS: readonly Migration[] = [
+  ['0001-first', FIRST],
+  ['0002-withdrawals', WITHDRAWALS],
+  ['0003-branding', BRANDING],
+  ['0004-appliance', APPLIANCE],
+  ['0005-clients', CLIENTS],
+  ['0006-restored', RESTORED],
+];
 
-/** Applies what is missing, each migration in a transaction of its own. Throws `Rejected('store.newer')`. */
-export async function migrate(db: Database.Database): Promise<void> {
-  // destroying this Kysely would close the connection, which the store goes on with
-  const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: db }) });
-  const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => MIGRATIONS } });
-  const { error } = await migrator.migrateToLatest();
-  if (!error) return;
-  if (error instanceof Error && error.message.includes('is missing')) {
-    throw new Rejected('store.newer', 'The database was made by a newer release: install that release or a later one');
+/** Release 0.1.0 ran the statements of these one by one, without a transaction around them. */
+const RUN_APART: ReadonlySet<string> = new Set(MIGRATIONS.slice(0, 6).map(([name]) => name));
+
+/** The table has the name and shape that Kysely's migrator gave it, so that release 0.1.0 refuses a newer database. */
+const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS "kysely_migration"
+  ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null)`;
+
+/**
+ * Applies what is missing. Throws `Rejected`: `store.newer`, and `store.damaged` when the schema is not what the
+ * migrations make. What the disk refuses is thrown as SQLite says it; then nothing of that migration happened.
+ */
+export function migrate(db: Database.Database, migrations = MIGRATIONS): void {
+  const pending = pendingMigrations(db, migrations);
+  for (const [i, [name, statements]] of pending.entries()) {
+    // only the first can have been begun: a later one is not reached before it
+    const from = i === 0 && RUN_APART.has(name) ? statementsInForce(db, migrations, name) : 0;
+    inTransaction(db, () => {
+      db.exec(BOOKKEEPING);
+      for (const statement of statements.slice(from)) db.exec(statement);
+      db.prepare('INSERT INTO kysely_migration (name, timestamp) VALUES (?, ?)').run(name, new Date().toISOString());
+    });
   }
-  throw error;
+}
+
+/** The migrations that the database lacks, in order. Throws `Rejected('store.newer')`. */
+export function pendingMigrations(db: Database.Database, migrations = MIGRATIONS): readonly Migration[] {
+  const applied = new Set(appliedNames(db));
+  const missing = migrations.filter(([name]) => !applied.has(name));
+  for (const [name] of migrations) applied.delete(name);
+  if (applied.size === 0) return missing;
+  throw new Rejected('store.newer', 'The database was made by a newer release: install that release or a later one');
+}
+
+function appliedNames(db: Database.Database): string[] {
+  const table = db.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'kysely_migration'`).get();
+  return table ? (db.prepare('SELECT name FROM kysely_migration').pluck().all() as string[]) : [];
+}
+
+function inTransaction(db: Database.Database, work: () => void): void {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    work();
+    db.exec('COMMIT');
+  } catch (error) {
+    // a full or failing disk may have ended the transaction itself
+    if (db.inTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/**
+ * How many statements of a migration are in force although no row names it: those that release 0.1.0 had run when it was
+ * cut off. Found by comparing what the migration creates and alters with a model that runs it statement by statement;
+ * tables of other programs do not count.
+ */
+function statementsInForce(db: Database.Database, migrations: readonly Migration[], name: string): number {
+  const at = migrations.findIndex((migration) => migration[0] === name);
+  const model = new Database(':memory:');
+  try {
+    for (const [, statements] of migrations.slice(0, at)) for (const statement of statements) model.exec(statement);
+    const before = schemaOf(model);
+    const states = [before];
+    for (const statement of migrations[at]![1]) {
+      model.exec(statement);
+      states.push(schemaOf(model));
+    }
+    const touched = [...schemaOf(model)]
+      .filter(([object, sql]) => before.get(object) !== sql)
+      .map(([object]) => object);
+    const found = schemaOf(db);
+    const inForce = states.findIndex((state) => touched.every((object) => state.get(object) === found.get(object)));
+    if (inForce >= 0) return inForce;
+  } finally {
+    model.close();
+  }
+  throw new Rejected(
+    'store.damaged',
+    `The tables of the database are not what a release makes, so migration ${name} cannot go on: restore a backup into ` +
+      'a new data directory (`countinghouse restore`), and keep this one',
+  );
+}
+
+/** The statement that made each table and index, by name. */
+function schemaOf(db: Database.Database): Map<string, string> {
+  const rows = db
+    .prepare(`SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`)
+    .all() as { name: string; sql: string }[];
+  return new Map(rows.map(({ name, sql }) => [name, sql]));
 }

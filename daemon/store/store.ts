@@ -79,7 +79,7 @@ export class Store implements Reader {
       db.pragma('foreign_keys = OFF'); // no cascades: rows are never deleted but by the sandbox's own pruning
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma(`wal_autocheckpoint = ${WAL_PAGES_PER_CHECKPOINT}`);
-      await migrate(db);
+      migrate(db);
       return new Store(db, lock);
     } catch (error) {
       db?.close();
@@ -91,7 +91,7 @@ export class Store implements Reader {
   /** A database in memory, for tests. */
   static async inMemory(): Promise<Store> {
     const db = new Database(':memory:');
-    await migrate(db);
+    migrate(db);
     return new Store(db, null);
   }
 

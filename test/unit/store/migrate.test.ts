@@ -1,0 +1,177 @@
+/**
+ * Whatever ends a process while it brings a database up to date, the next start goes on: with this release's way of
+ * doing it, and on what release 0.1.0 left, which ran each statement alone.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MIGRATIONS, migrate } from '../../../daemon/store/migrations.ts';
+import { Store } from '../../../daemon/store/store.ts';
+
+const FILE = 'countinghouse.db';
+/** A row that every migration from the second on must leave alone. */
+const ROW = `INSERT INTO rate_snapshot (at, body) VALUES (1, 'kept')`;
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'countinghouse-migrate-'));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const names = (count = MIGRATIONS.length): string[] => MIGRATIONS.slice(0, count).map(([name]) => name);
+
+/** Tables and indexes, and which migrations the database says it has. */
+function look(file: string) {
+  const db = new Database(file, { readonly: true });
+  try {
+    return {
+      schema: db
+        .prepare(`SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'kysely_migration_lock' AND sql IS NOT NULL
+                  AND name <> 'kysely_migration' ORDER BY name`)
+        .all(),
+      applied: db.prepare('SELECT name FROM kysely_migration ORDER BY name').pluck().all(),
+      kept: db.prepare('SELECT body FROM rate_snapshot').pluck().all(),
+    };
+  } finally {
+    db.close();
+  }
+}
+
+/** A data directory at the first `level` migrations, with a row in it. */
+function dataAt(level: number): string {
+  const dataDir = join(folder, `level-${level}`);
+  mkdirSync(dataDir);
+  const db = new Database(join(dataDir, FILE));
+  db.pragma('journal_mode = WAL');
+  if (level > 0) {
+    migrate(db, MIGRATIONS.slice(0, level));
+    db.exec(ROW);
+  }
+  db.close();
+  return dataDir;
+}
+
+/** What no cut ever touched. */
+function whole(): ReturnType<typeof look>['schema'] {
+  const db = new Database(join(folder, 'whole.db'));
+  migrate(db);
+  db.close();
+  return look(join(folder, 'whole.db')).schema;
+}
+
+async function expectOpens(dataDir: string, hadRow: boolean): Promise<void> {
+  await (await Store.open(dataDir)).close();
+  expect(look(join(dataDir, FILE))).toEqual({ schema: whole(), applied: names(), kept: hadRow ? ['kept'] : [] });
+}
+
+describe('an upgrade that is cut off', () => {
+  it.each(names().map((name, level) => [name, level] as const))(
+    'after any statement of %s or of those behind it leaves a database that opens',
+    async (_, level) => {
+      const dataDir = dataAt(level);
+      const cuts: string[] = [];
+      const { exec } = Database.prototype;
+      vi.spyOn(Database.prototype, 'exec').mockImplementation(function (this: Database.Database, sql) {
+        exec.call(this, sql);
+        if (this.name !== join(dataDir, FILE)) return this;
+        // what kill -9 leaves: the files as they are now, without the memory that the processes shared
+        const cut = join(folder, `cut-${level}-${cuts.length}`);
+        mkdirSync(cut);
+        for (const name of readdirSync(dataDir).filter((each) => !each.endsWith('-shm') && each !== 'lock')) {
+          cpSync(join(dataDir, name), join(cut, name));
+        }
+        cuts.push(cut);
+        return this;
+      });
+      await (await Store.open(dataDir)).close();
+      vi.restoreAllMocks();
+      const statements = MIGRATIONS.slice(level).flatMap(([, each]) => each);
+      // with BEGIN, the bookkeeping table and COMMIT of each
+      expect(cuts.length).toBe(statements.length + 3 * (MIGRATIONS.length - level));
+      for (const cut of cuts) await expectOpens(cut, level > 0);
+    },
+  );
+
+  it('by a process that kills itself leaves a database that opens', async () => {
+    const total = MIGRATIONS.flatMap(([, statements]) => statements).length;
+    for (const after of [1, 2, 3, Math.floor(total / 2), total]) {
+      const dataDir = dataAt(0);
+      const { signal } = spawnSync(process.execPath, [join(import.meta.dirname, 'cut-off.ts'), dataDir, `${after}`], {
+        stdio: 'inherit',
+        env: { PATH: process.env.PATH, NODE_NO_WARNINGS: '1' },
+      });
+      expect(signal).toBe('SIGKILL');
+      await expectOpens(dataDir, false);
+      rmSync(dataDir, { recursive: true });
+    }
+  });
+
+  it('by the disk is undone as a whole, and done when there is room', async () => {
+    const dataDir = dataAt(1);
+    const db = new Database(join(dataDir, FILE));
+    db.pragma(`max_page_count = ${(db.pragma('page_count', { simple: true }) as number) + 3}`);
+    const before = look(join(dataDir, FILE));
+    expect(() => migrate(db)).toThrow(expect.objectContaining({ code: 'SQLITE_FULL' }));
+    expect(db.inTransaction).toBe(false);
+    expect(look(join(dataDir, FILE))).toEqual(before);
+    db.close();
+    await expectOpens(dataDir, true);
+  });
+});
+
+describe('a data directory that release 0.1.0 left behind when it was cut off', () => {
+  /** As that release did it: its tables first, then each statement alone. */
+  function cutOff(dataDir: string, level: number, done: number): void {
+    const db = new Database(join(dataDir, FILE));
+    db.exec(`create table if not exists "kysely_migration"
+      ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null)`);
+    db.exec(`create table if not exists "kysely_migration_lock"
+      ("id" varchar(255) not null primary key, "is_locked" integer default 0 not null)`);
+    db.exec(`insert or ignore into kysely_migration_lock (id, is_locked) values ('migration_lock', 0)`);
+    for (const statement of MIGRATIONS[level]![1].slice(0, done)) db.exec(statement);
+    db.close();
+  }
+
+  const RELEASED = MIGRATIONS.filter(([name]) => name <= '0006-restored');
+
+  it.each(RELEASED.map(([name, statements], level) => [name, level, statements.length] as const))(
+    'after any statement of %s is mended',
+    async (_, level, count) => {
+      for (let done = 0; done <= count; done++) {
+        const dataDir = dataAt(level);
+        cutOff(dataDir, level, done);
+        await expectOpens(dataDir, level > 0);
+        rmSync(dataDir, { recursive: true });
+      }
+    },
+  );
+
+  it('is mended beside tables of other programs', async () => {
+    const dataDir = dataAt(1);
+    cutOff(dataDir, 1, 5);
+    const db = new Database(join(dataDir, FILE));
+    db.exec('CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)');
+    db.close();
+    await (await Store.open(dataDir)).close();
+    expect(look(join(dataDir, FILE)).applied).toEqual(names());
+  });
+
+  it('is refused with what to do when its tables are none of ours', async () => {
+    const dataDir = dataAt(1);
+    cutOff(dataDir, 1, 5);
+    const db = new Database(join(dataDir, FILE));
+    db.exec('DROP INDEX withdrawal_face');
+    db.close();
+    await expect(Store.open(dataDir)).rejects.toMatchObject({
+      code: 'store.damaged',
+      message: expect.stringContaining('countinghouse restore'),
+    });
+    expect(existsSync(join(dataDir, FILE))).toBe(true);
+  });
+});
