@@ -114,17 +114,16 @@ function orderOf(
   spend: SpendRow,
   version: VersionRow,
 ): Pick<SignOrder, 'purpose' | 'withdrawals'> {
-  const { anchor } = spend;
   if (spend.purpose === 'bump') {
     assert(version.approval !== null, 'a bump was approved');
     const { intent, approval } = JSON.parse(version.approval) as StoredBump;
-    return { purpose: 'pay', withdrawals: [{ intent, approval, anchor }] };
+    return { purpose: 'pay', withdrawals: [{ intent, approval }] };
   }
   const rows =
     version.kind === 'cancel' ? reader.all(withdrawalsOfSpend, { spend_id: spend.id }) : paidBy(reader, version);
   return {
     purpose: version.kind === 'cancel' ? 'cancel' : 'pay',
-    withdrawals: rows.map((row) => ({ intent: intentOf(place, row), approval: approvalOf(row), anchor })),
+    withdrawals: rows.map((row) => ({ intent: intentOf(place, row), approval: approvalOf(row) })),
   };
 }
 

@@ -1,11 +1,12 @@
 /**
  * The signer's own memory: a file that only grows, each line under a MAC that covers the line before it, and beside it the
  * head, which says how far the file had come when the last signature was given out. Both are on the disk before a
- * signature leaves, so that neither a crash nor a restart forgets an anchor or what was spent of a limit.
+ * signature leaves, so that neither a crash nor a restart forgets which coins were
+ * spent for whom, or what was spent of a limit.
  *
  * Seen, and refused for ever after: an altered, missing, added or reordered line; a file cut short or replaced by an older
  * one; a missing file or head. Not seen: both files put back together to an older state, or both removed, by somebody who
- * can write to the folder. The daemon's own database knows the anchors too, and the chain lets an anchor be spent once.
+ * can write to the folder. The daemon's own database knows the coins too, and the chain lets a coin be spent once.
  */
 import { createHmac } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -26,23 +27,33 @@ const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const MAC_CHARS = 64;
 const NO_MAC = '0'.repeat(MAC_CHARS);
 
-const Entry = z.object({ uuid: z.string(), identity: z.string(), anchor: z.string(), feeMax: z.string() });
-const SignLine = z.object({
+const Entry = z.object({ uuid: z.string(), identity: z.string(), feeMax: z.string() });
+const signFields = {
   kind: z.literal('sign'),
   at: z.number(),
   purpose: z.string(),
   txid: z.string(),
   fee: z.string(),
-  entries: z.array(Entry),
   /** What counts against a grant, if a policy allowed it. */
   spent: z.object({ subject: z.string(), units: z.string() }).optional(),
-});
-const Line = z.discriminatedUnion('kind', [
+};
+/** `inputs`: every outpoint that the transaction spends. */
+const SignLine = z.object({ ...signFields, inputs: z.array(z.string()).min(1), entries: z.array(Entry) });
+/** How release 0.1.0 wrote it: of the inputs it names one, which every version of a withdrawal had to spend. */
+const AnchoredLine = z
+  .object({ ...signFields, entries: z.array(Entry.extend({ anchor: z.string() })).min(1) })
+  .transform(({ entries, ...line }) => ({
+    ...line,
+    inputs: [...new Set(entries.map(({ anchor }) => anchor))],
+    entries: entries.map(({ uuid, identity, feeMax }) => ({ uuid, identity, feeMax })),
+  }));
+const Line = z.union([
   z.object({ kind: z.literal('start'), at: z.number(), fingerprint: z.string() }),
   z.object({ kind: z.literal('grant'), at: z.number(), grant: GrantShape }),
   SignLine,
+  AnchoredLine,
 ]);
-export type Line = z.infer<typeof Line>;
+export type Line = z.output<typeof Line>;
 const Head = z.object({ lines: z.int().min(1), mac: z.string().length(MAC_CHARS) });
 type Head = z.infer<typeof Head>;
 
@@ -175,10 +186,18 @@ export class Journal {
     this.#bytes += bytes;
     if (line.kind === 'grant') this.#grants.set(subjectOf(line.grant), line.grant);
     if (line.kind !== 'sign') return;
-    for (const { uuid, identity, anchor, feeMax } of line.entries) {
-      const before = this.#signed.get(uuid)?.feeMax ?? 0n;
+    // shared by all that a batch pays
+    const version = { txid: line.txid, inputs: line.inputs };
+    for (const { uuid, identity, feeMax } of line.entries) {
+      const before = this.#signed.get(uuid);
+      const versions = before?.versions ?? [];
       const fee = BigInt(feeMax);
-      this.#signed.set(uuid, { identity, anchor, feeMax: fee > before ? fee : before });
+      this.#signed.set(uuid, {
+        identity,
+        // asked for again, the same transaction is the same version
+        versions: versions.some(({ txid }) => txid === line.txid) ? versions : [...versions, version],
+        feeMax: before && before.feeMax > fee ? before.feeMax : fee,
+      });
     }
     if (!line.spent) return;
     // by the newest line, not by the clock: one that was set back must not make the past forgotten

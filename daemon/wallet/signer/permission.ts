@@ -2,8 +2,9 @@
  * Who allowed a payment, and whether it may be signed (again): by the operator's MAC, within what a grant leaves to the
  * policy, or because it was signed before and this is another version of it.
  *
- * Invariant: two transactions that pay one withdrawal always share its anchor, so that at most one of them can confirm;
- * what the policy let go in 24 hours is counted once for each withdrawal, and before a signature leaves.
+ * Invariant: any two transactions that were signed for one withdrawal spend at least one coin both, so that at most one
+ * of them can confirm; what the policy let go in 24 hours is counted once for each withdrawal, and before a signature
+ * leaves.
  */
 import { Rejected } from '../../domain/errors.ts';
 import type { UtxoPlan } from '../../domain/spend.ts';
@@ -12,11 +13,19 @@ import { ADDRESS_SELF, type Approval, type Intent, type PolicyGrant, type SignOr
 
 export const DAY_MS = 24 * 3_600_000;
 
+/** One transaction that was signed for a withdrawal: to pay it, or to cancel it. */
+export type SignedVersion = {
+  txid: string;
+  /** The outpoints that it spends. Of a journal line that names only an anchor, that one. */
+  inputs: readonly string[];
+};
+
 /** What is remembered of a withdrawal that was signed. */
 export type Signed = {
   /** `identityText` of its intent. */
   identity: string;
-  anchor: string;
+  /** Each transaction once, oldest first. */
+  versions: readonly SignedVersion[];
   /** The highest fee that was approved for it. */
   feeMax: bigint;
 };
@@ -43,7 +52,7 @@ export type Witness = {
 };
 
 /** What is to be remembered of one withdrawal of an order, and what of it counts against a grant. */
-export type Entry = { intent: Intent; anchor: string; feeMax: bigint; policyUnits: bigint | null };
+export type Entry = { intent: Intent; feeMax: bigint; policyUnits: bigint | null };
 
 /** `feeMax`: the most that this transaction may pay as fee. */
 export type Verdict = { entries: Entry[]; feeMax: bigint };
@@ -62,25 +71,40 @@ export function judgeWithdrawals(order: SignOrder, plan: UtxoPlan, witness: Witn
     throw new Rejected('signer.differs', 'Refused to sign: it is not said, once each, what is paid');
   }
   const inputs = new Set(plan.inputs.map(({ outpoint }) => outpoint));
-  const entries = withdrawals.map(({ intent, approval, anchor }) => {
+  const entries = withdrawals.map(({ intent, approval }) => {
     const { network, chain, accountNo, asset } = intent;
     if (network !== plan.network || chain !== plan.chain || accountNo !== plan.accountNo || asset !== plan.chain) {
       throw new Rejected('signer.differs', 'Refused to sign: what was approved is of another account, chain or asset');
     }
-    if (!inputs.has(anchor)) throw new Rejected('signer.anchor', `Refused to sign: ${anchor} is not among the inputs`);
     const known = witness.memory.signed.get(intent.uuid);
-    if (known) return again(intent, approval, anchor, known, witness);
+    if (known) {
+      needConflict(intent, known, inputs);
+      return again(intent, approval, known, witness);
+    }
     if (order.purpose === 'cancel') {
       throw new Rejected('signer.differs', 'Refused to sign: what was never signed needs no cancelling');
     }
-    return first(intent, approval, anchor, witness);
+    return first(intent, approval, witness);
   });
   judgePolicyTotal(entries, plan.fee, witness);
   return { entries, feeMax: entries.reduce((total, { feeMax }) => total + feeMax, 0n) };
 }
 
-function first(intent: Intent, approval: Approval, anchor: string, witness: Witness): Entry {
-  const entry = { intent, anchor, feeMax: BigInt(intent.feeMax), policyUnits: null };
+/**
+ * Pairwise conflict: a transaction that has no coin in common with one of the earlier versions could confirm beside it.
+ * A coin that no longer exists in common is enough: what spends it cannot confirm.
+ */
+function needConflict({ uuid }: Intent, { versions }: Signed, inputs: ReadonlySet<string>): void {
+  const apart = versions.find((version) => !version.inputs.some((outpoint) => inputs.has(outpoint)));
+  if (!apart) return;
+  throw new Rejected(
+    'signer.conflict',
+    `Refused to sign: it spends no coin of ${apart.txid}, which was signed for ${uuid} before`,
+  );
+}
+
+function first(intent: Intent, approval: Approval, witness: Witness): Entry {
+  const entry = { intent, feeMax: BigInt(intent.feeMax), policyUnits: null };
   if (approval.by === 'operator') {
     checkMac(intent, approval, witness);
     return entry;
@@ -88,20 +112,17 @@ function first(intent: Intent, approval: Approval, anchor: string, witness: Witn
   return { ...entry, policyUnits: unitsWithinGrant(intent, witness) };
 }
 
-/** Another version of what was signed: the same payment with the same anchor; a higher fee is approved anew. */
-function again(intent: Intent, approval: Approval, anchor: string, known: Signed, witness: Witness): Entry {
+/** Another version of what was signed: the same payment; a higher fee is approved anew. */
+function again(intent: Intent, approval: Approval, known: Signed, witness: Witness): Entry {
   if (known.identity !== identityText(intent)) {
     throw new Rejected('signer.differs', `Refused to sign: ${intent.uuid} was signed as another payment`);
-  }
-  if (known.anchor !== anchor) {
-    throw new Rejected('signer.anchor', `Refused to sign: the anchor of ${intent.uuid} is ${known.anchor}`);
   }
   const feeMax = BigInt(intent.feeMax);
   if (feeMax > known.feeMax) {
     if (approval.by !== 'operator') throw noApproval('a higher fee needs the operator');
     checkMac(intent, approval, witness);
   }
-  return { intent, anchor, feeMax, policyUnits: null };
+  return { intent, feeMax, policyUnits: null };
 }
 
 function checkMac(intent: Intent, approval: Extract<Approval, { by: 'operator' }>, witness: Witness): void {

@@ -55,7 +55,7 @@ export type Approval = { by: 'operator'; until: number; mac: string } | { by: 'p
 
 /**
  * `pay`: what the intents say. `cancel`: pays all of it back to ourselves, for withdrawals that were signed before; needs
- * no approval, since it spends their anchors. A speed-up is a `pay` whose withdrawals were signed before.
+ * no approval, since it takes the place of what was. A speed-up is a `pay` whose withdrawals were signed before.
  */
 export type SignPurpose = 'pay' | 'cancel';
 
@@ -63,10 +63,10 @@ export type SignOrder = {
   purpose: SignPurpose;
   plan: SpendPlan;
   /**
-   * Whose payments this is. `anchor`: the outpoint that every transaction ever signed for it spends; among the inputs, and
-   * the same each time.
+   * Whose payments this is, or whose it cancels. With each transaction that was signed for one of them before, this one
+   * has to have an input in common.
    */
-  withdrawals: { intent: Intent; approval: Approval; anchor: string }[];
+  withdrawals: { intent: Intent; approval: Approval }[];
   /** Every transaction that an input spends from, whole, in hex, by its id. Not needed in the sandbox. */
   previous: { [txid: string]: string };
 };
@@ -106,7 +106,7 @@ export interface Signer {
   /**
    * Signs and sends nothing. The same order gives the same bytes. Throws `Rejected`: `signer.locked` (wait, and ask
    * again), `signer.approval` (no valid approval), `signer.limit` (policy: above what was granted; ask the operator),
-   * `signer.anchor`, `signer.differs` and `signer.input` (the plan is not what was approved, or an input is not what it
+   * `signer.conflict` (an earlier version could confirm beside this one), `signer.differs` and `signer.input` (the plan is not what was approved, or an input is not what it
    * claims to be: a bug or an attack), `signer.fee`, `signer.unsupported`.
    */
   sign(order: SignOrder): Promise<SignedSpend>;

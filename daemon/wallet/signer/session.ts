@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
-import type { SignedSpend } from '../../domain/spend.ts';
+import type { SignedSpend, UtxoPlan } from '../../domain/spend.ts';
 import { masterFingerprint } from '../accounts.ts';
 import { seedOf } from '../mnemonic.ts';
 import { openVault } from '../vault.ts';
@@ -76,7 +76,7 @@ export class Session {
       }),
     );
     const signed = signPlan(this.#seed, plan);
-    await this.#journal.append(lineOf(order, verdict.entries, signed, this.#now()));
+    await this.#journal.append(lineOf(order, plan, verdict.entries, signed, this.#now()));
     return signed;
   }
 
@@ -121,7 +121,13 @@ function outputsOf(
   };
 }
 
-function lineOf(order: SignOrder, entries: readonly Entry[], { txid, fee }: SignedSpend, at: number): Line {
+function lineOf(
+  order: SignOrder,
+  { inputs }: UtxoPlan,
+  entries: readonly Entry[],
+  { txid, fee }: SignedSpend,
+  at: number,
+): Line {
   const byPolicy = entries.filter(({ policyUnits }) => policyUnits !== null);
   const [one] = byPolicy;
   const units = byPolicy.reduce((total, { policyUnits }) => total + (policyUnits ?? 0n), 0n);
@@ -131,8 +137,9 @@ function lineOf(order: SignOrder, entries: readonly Entry[], { txid, fee }: Sign
     purpose: order.purpose,
     txid,
     fee: fee.toString(),
-    entries: entries.map(({ intent, anchor, feeMax }) => ({
-      ...{ uuid: intent.uuid, identity: identityText(intent), anchor, feeMax: feeMax.toString() },
+    inputs: inputs.map(({ outpoint }) => outpoint),
+    entries: entries.map(({ intent, feeMax }) => ({
+      ...{ uuid: intent.uuid, identity: identityText(intent), feeMax: feeMax.toString() },
     })),
     ...(one ? { spent: { subject: subjectOf(one.intent), units: units.toString() } } : {}),
   };

@@ -81,7 +81,7 @@ const OrderShape = z.strictObject({
   purpose: z.enum(['pay', 'cancel']),
   plan: PlanShape,
   withdrawals: z
-    .array(z.strictObject({ intent: IntentShape, approval: ApprovalShape, anchor: Outpoint }))
+    .array(z.strictObject({ intent: IntentShape, approval: ApprovalShape }))
     .min(1)
     .max(LIST_MAX),
   previous: z.record(z.string().regex(/^[0-9a-f]{64}$/), z.string().regex(/^(?:[0-9a-f]{2})+$/)),

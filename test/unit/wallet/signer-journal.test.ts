@@ -1,5 +1,6 @@
 /** The signer's memory: what survives a crash, and what is noticed when its files are not as it left them. */
 import { execFile } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +22,8 @@ const open = (folder: string, key = KEY): Promise<Journal> => Journal.open(folde
 
 const line = (n: number): Line => ({
   ...{ kind: 'sign', at: NOW + n, purpose: 'pay', txid: `${n}`.repeat(64).slice(0, 64), fee: '2000' },
-  entries: [{ uuid: `w-${n}`, identity: `identity ${n} \u2028 é`, anchor: `anchor ${n}`, feeMax: `${n}000` }],
+  inputs: [`coin ${n}`, 'a coin of all'],
+  entries: [{ uuid: `w-${n}`, identity: `identity ${n} \u2028 é`, feeMax: `${n}000` }],
   spent: { subject: 'regtest/0/BTC', units: `${n}` },
 });
 
@@ -64,7 +66,11 @@ describe('a journal', () => {
     expect([...journal.memory.signed]).toEqual(
       [1, 2, 3].map((n) => [
         `w-${n}`,
-        { identity: `identity ${n} \u2028 é`, anchor: `anchor ${n}`, feeMax: BigInt(n) * 1_000n },
+        {
+          identity: `identity ${n} \u2028 é`,
+          versions: [{ txid: `${n}`.repeat(64), inputs: [`coin ${n}`, 'a coin of all'] }],
+          feeMax: BigInt(n) * 1_000n,
+        },
       ]),
     );
     expect(journal.memory.policySpends.map(({ units }) => units)).toEqual([1n, 2n, 3n]);
@@ -80,10 +86,46 @@ describe('a journal', () => {
     const folder = await folderOf();
     const journal = await open(folder);
     for (const feeMax of ['5', '9', '7']) {
-      await journal.append({ ...line(1), entries: [{ uuid: 'w', identity: 'i', anchor: 'a', feeMax }] } as Line);
+      await journal.append({ ...line(1), entries: [{ uuid: 'w', identity: 'i', feeMax }] } as Line);
     }
     expect(journal.memory.signed.get('w')?.feeMax).toBe(9n);
     await journal.close();
+  });
+
+  it('keeps the inputs of every version, of the same transaction once', async () => {
+    const folder = await folderOf();
+    const journal = await open(folder);
+    const entries = ['w', 'beside it'].map((uuid) => ({ uuid, identity: 'i', feeMax: '1' }));
+    for (const txid of ['a', 'b', 'a']) {
+      await journal.append({ ...line(1), txid, inputs: [`${txid}:0`, `${txid}:1`], entries } as Line);
+    }
+    const versions = ['a', 'b'].map((txid) => ({ txid, inputs: [`${txid}:0`, `${txid}:1`] }));
+    const known = () => ['w', 'beside it'].map((uuid) => journal.memory.signed.get(uuid)?.versions);
+    expect(known()).toEqual([versions, versions]);
+    await journal.close();
+  });
+
+  it('written by release 0.1.0 is read: what it knew of the inputs is the anchor', async () => {
+    const key = Buffer.alloc(32, 7);
+    const texts = [
+      { kind: 'start', at: NOW, fingerprint: '73c5da0a' },
+      ...['a', 'b'].map((txid) => ({
+        ...{ kind: 'sign', at: NOW, purpose: 'pay', txid, fee: '2000' },
+        entries: ['w-1', 'w-2'].map((uuid) => ({ uuid, identity: 'i', anchor: 'the anchor', feeMax: '1' })),
+      })),
+    ].map((one) => JSON.stringify(one));
+    let mac = '0'.repeat(64);
+    const written = texts.map((json, at) => {
+      mac = createHmac('sha256', key).update(`${mac}${at} ${json}`).digest('hex');
+      return `${mac} ${json}\n`;
+    });
+    const folder = await folderWith(written.join(''), JSON.stringify({ lines: 3, mac }));
+    const journal = await open(folder);
+    const versions = ['a', 'b'].map((txid) => ({ txid, inputs: ['the anchor'] }));
+    expect(journal.memory.signed.get('w-2')).toEqual({ identity: 'i', versions, feeMax: 1n });
+    await journal.append(line(4));
+    await journal.close();
+    expect(await linesOf(folder)).toEqual(['w-1', 'w-2', 'w-4']);
   });
 
   it('forgets what a policy let go two days ago, and no later', async () => {
@@ -180,7 +222,7 @@ describe('a disk that takes no more', () => {
     const { Journal } = await import(${JSON.stringify(new URL('../../../daemon/wallet/signer/journal.ts', import.meta.url))});
     const journal = await Journal.open(process.argv[1], Buffer.alloc(32, 7), '73c5da0a', 0);
     const line = (n) => ({ kind: 'sign', at: n, purpose: 'pay', txid: 't'.repeat(300), fee: '0',
-      entries: [{ uuid: 'n-' + n, identity: 'i', anchor: 'a', feeMax: '1' }] });
+      inputs: ['a'], entries: [{ uuid: 'n-' + n, identity: 'i', feeMax: '1' }] });
     const failed = [];
     for (let n = 0; n < 8; n++) await journal.append(line(n)).catch((error) => failed.push(error.code));
     console.log(JSON.stringify({ failed, known: [...journal.memory.signed.keys()] }));`;

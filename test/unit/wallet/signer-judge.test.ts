@@ -373,14 +373,6 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
       withdrawals[0]!.approval = { by: 'policy' };
     },
   ],
-  // the anchor
-  [
-    'signer.anchor',
-    'an anchor that is not spent',
-    ({ withdrawals }) => {
-      withdrawals[0]!.anchor = coin('LTC', 1n).coin.outpoint;
-    },
-  ],
   // cancelling
   [
     'signer.differs',
@@ -421,15 +413,14 @@ describe('refused', () => {
 });
 
 describe('a withdrawal that was signed before', () => {
-  /** The same payment, from other coins beside the anchor, at another fee. */
+  /** The same payment, from one of its coins and others, at another fee. */
   const again = (first: Order, feeUnits: bigint): Order => {
     const next = payment('LTC', [first.withdrawals[0]!.intent.uuid]);
-    const anchor = first.plan.inputs[0]!;
-    next.plan.inputs[0] = anchor;
+    next.plan.inputs[0] = first.plan.inputs[0]!;
     Object.assign(next.previous, first.previous);
     next.plan.fee = feeUnits;
     change(next).units = 110_000_000n - feeUnits;
-    next.withdrawals = [{ ...first.withdrawals[0]!, anchor: anchor.outpoint }];
+    next.withdrawals = [{ ...first.withdrawals[0]! }];
     return next;
   };
 
@@ -439,7 +430,7 @@ describe('a withdrawal that was signed before', () => {
     expect(await session.sign(order)).toEqual(first);
   });
 
-  it('is signed at a higher fee with its anchor, up to what was approved, after the approval ended too', async () => {
+  it('is signed at a higher fee, up to what was approved, after the approval ended too', async () => {
     const first = payment('LTC', [fresh()]);
     const [one] = first.withdrawals;
     one!.approval = approve(one!.intent, now + 1);
@@ -464,17 +455,9 @@ describe('a withdrawal that was signed before', () => {
 
   it.each<[string, string, (next: Order, first: Order) => void]>([
     [
-      'signer.anchor',
-      'without its anchor',
-      (next) =>
-        Object.assign(next, { ...payment('LTC', ['x']), withdrawals: [{ ...next.withdrawals[0]!, anchor: '' }] }),
-    ],
-    [
-      'signer.anchor',
-      'with another anchor',
-      (next) => {
-        next.withdrawals[0]!.anchor = next.plan.inputs[1]!.outpoint;
-      },
+      'signer.conflict',
+      'from other coins alone',
+      (next) => Object.assign(next, { ...payment('LTC', ['x']), withdrawals: next.withdrawals }),
     ],
     [
       'signer.differs',
@@ -501,7 +484,7 @@ describe('a withdrawal that was signed before', () => {
     expect(await codeOf(session.sign(next))).toBe(code);
   });
 
-  it('is cancelled with its anchor to ourselves, and to nobody else', async () => {
+  it('is cancelled by paying ourselves, and to nobody else', async () => {
     const first = payment('LTC', [fresh()]);
     await session.sign(first);
     const cancel = again(first, 4_000n);
@@ -546,7 +529,7 @@ describe('sending everything', () => {
       'beside another withdrawal',
       (order) => {
         const other = payment('BTC', [fresh()]).withdrawals[0]!;
-        order.withdrawals.push({ ...other, anchor: order.plan.inputs[0]!.outpoint });
+        order.withdrawals.push(other);
       },
     ],
   ])('is refused %s', async (_, spoil) => {

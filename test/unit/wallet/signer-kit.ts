@@ -109,7 +109,7 @@ export function payment(
     const { address } = payouts[i]!;
     const common = { uuid, network, accountNo: 0, chain, asset: chain };
     const intent: Intent = { ...common, address, units: units.toString(), feeMax: '5000' };
-    return { intent, approval: approve(intent), anchor: plan.inputs[0]!.outpoint };
+    return { intent, approval: approve(intent) };
   });
   return { purpose: 'pay', plan, withdrawals, previous: Object.fromEntries(coins.map(({ txid, raw }) => [txid, raw])) };
 }

@@ -208,7 +208,7 @@ describe('the process', () => {
     await expect(signer.sealKey()).rejects.toThrow(Unavailable);
   });
 
-  it('killed, is locked; started again, it remembers the anchor', async () => {
+  it('killed, is locked; started again, it remembers what was signed', async () => {
     const signer = client();
     await unlock(signer);
     const order = payment('LTC', ['killed']);
@@ -219,7 +219,7 @@ describe('the process', () => {
     expect(await codeOf(signer.sign(order))).toBe('signer.locked');
     await unlock(signer);
     expect(await signer.sign(order)).toEqual(first);
-    expect(await codeOf(signer.sign(payment('LTC', ['killed'])))).toBe('signer.anchor');
+    expect(await codeOf(signer.sign(payment('LTC', ['killed'])))).toBe('signer.conflict');
     await signer.close();
   });
 
@@ -240,7 +240,7 @@ describe('the process', () => {
       await unlock(signer);
       const again = await signer.sign(order);
       if (!(answer instanceof Error)) expect(again).toEqual(answer);
-      expect(await codeOf(signer.sign(payment('LTC', [`moment-${delayMs}`])))).toBe('signer.anchor');
+      expect(await codeOf(signer.sign(payment('LTC', [`moment-${delayMs}`])))).toBe('signer.conflict');
       await signer.close();
     }
   }, 120_000);
