@@ -8,8 +8,11 @@ import { createServer as createTlsServer } from 'node:tls';
 import { type Certificate, selfSigned } from './certificate.ts';
 import { ElectrumChain, type Json, type NodeRpc } from './electrum-chain.ts';
 import { Session } from './electrum-session.ts';
+import { type Line, Link, lineOf } from './link.ts';
 
 const POLL_MS = 100;
+/** How far away servers are where a test does not say, in milliseconds each way. */
+const LATENCY_MS = Number(process.env.COUNTINGHOUSE_TEST_LATENCY_MS ?? 0);
 
 /** Departures from honesty. What is absent is done as an honest server does it. */
 export type Behaviour = {
@@ -110,6 +113,8 @@ export type ServerOptions = {
   limits?: Partial<Limits>;
   behaviour?: Behaviour;
   port?: number;
+  /** What lies between the server and its clients; null for nothing. */
+  line?: Line | null;
 };
 
 export class ElectrumServer {
@@ -123,10 +128,14 @@ export class ElectrumServer {
   behaviour: Behaviour;
   connections = 0;
   certificate: Certificate | null;
+  /** Where clients connect to. */
   port: number;
+  /** What lies between the server and its clients; it may be changed at any time where there is one. */
+  readonly line: Line | null;
   readonly #owned: boolean;
   readonly #sockets = new Set<Socket>();
   #server: Server | null = null;
+  #link: Link | null = null;
   #forget: () => void = () => undefined;
 
   private constructor(followed: FollowedChain, owned: boolean, options: ServerOptions) {
@@ -137,6 +146,7 @@ export class ElectrumServer {
     this.behaviour = options.behaviour ?? {};
     this.certificate = options.tls === true ? selfSigned() : options.tls || null;
     this.port = options.port ?? 0;
+    this.line = options.line === undefined ? lineOf(LATENCY_MS) : options.line;
   }
 
   /** Starts a server on a chain that others follow too, or on a node alone. */
@@ -198,11 +208,12 @@ export class ElectrumServer {
     });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(this.port, '127.0.0.1', resolve);
+      server.listen(this.line ? 0 : this.port, '127.0.0.1', resolve);
     });
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('no port');
-    this.port = address.port;
+    if (this.line) this.#link = await Link.start(address.port, this.line, this.port);
+    this.port = this.#link?.port ?? address.port;
     this.#server = server;
     this.#forget = this.followed.onNews(() => {
       for (const session of this.sessions) session.tellNews();
@@ -229,6 +240,7 @@ export class ElectrumServer {
     if (!server) return;
     const closed = new Promise((resolve) => server.close(resolve));
     this.dropConnections();
+    await this.#link?.close();
     await closed;
   }
 
