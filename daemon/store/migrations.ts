@@ -13,6 +13,7 @@ import { BRANDING } from './migrations/0003-branding.ts';
 import { APPLIANCE } from './migrations/0004-appliance.ts';
 import { CLIENTS } from './migrations/0005-clients.ts';
 import { RESTORED } from './migrations/0006-restored.ts';
+import { SPENDING } from './migrations/0008-spending.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -24,6 +25,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0004-appliance', APPLIANCE],
   ['0005-clients', CLIENTS],
   ['0006-restored', RESTORED],
+  ['0008-spending', SPENDING],
 ];
 
 /** Release 0.1.0 ran the statements of these one by one, without a transaction around them. */

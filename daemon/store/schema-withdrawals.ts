@@ -58,10 +58,18 @@ export type WithdrawalTables = {
     /** 'pay': withdrawals. 'bump': a deposit to us that is stuck, paid on to ourselves with a higher fee. */
     purpose: string;
     anchor: string;
-    /** 'open' until a spender of the anchor is buried: so long the inputs of all versions are reserved. */
+    /**
+     * 'open' until it is decided for good which version is on the chain, or that none can be: so long the inputs of all
+     * versions are reserved. 'waiting': the same, but none of them can be sent or replaced now, so that nothing is
+     * reserved. 'buried': decided. 'given_up': never sent, and its coins are free again.
+     */
     state: string;
     created_at: number;
+    /** The tip's height when it was decided; null while it is not. */
+    closed_height: number | null;
   };
+  /** Transactions that vanished and can never come back: a block has another one that spends what they spend. */
+  dead_tx: { txid: string; chain_key: string; conflict_txid: string; block_height: number; block_hash: string };
   /** A transaction as planned; with `raw` signed, and from then on it can be sent at any time. */
   spend_version: {
     id: Generated<number>;

@@ -25,7 +25,7 @@ import type { ChainRuntime } from '../chains.ts';
 import type { Account } from '../directory.ts';
 import { checkpointOf } from '../ingest.ts';
 
-/** What one selection looks at, at the most: the oldest coins come first. */
+/** What one selection looks at, at the most: the most valuable coins come first. */
 export const COINS_READ_MAX = 20_000;
 
 /** Coins by how gladly they are spent: deposits nobody has to decide about, those in the inbox, our unconfirmed change. */

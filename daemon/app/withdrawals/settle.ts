@@ -10,7 +10,6 @@ import { type AnchorFact, BURIED_BLOCKS, eventsOf, type Spender, stepWithdrawal 
 import { type CreditRow, creditByOutpoint, creditsSpentInBlock, type TargetRow } from '../../store/queries/credits.ts';
 import { insertAlert } from '../../store/queries/effects.ts';
 import {
-  approvedWithdrawals,
   openSpends,
   payoutsOf,
   type SpendRow,
@@ -18,6 +17,7 @@ import {
   setVersionSent,
   spendById,
   spendsByAnchor,
+  unclaimedWithdrawal,
   type VersionRow,
   versionByTxid,
   versionsOf,
@@ -53,8 +53,7 @@ export function reopenSpends(tx: Tx, chain: ChainRuntime, orphaned: readonly Blo
 export function settleSpends(app: App, tx: Tx, chain: ChainRuntime, tipHeight: number): void {
   for (const spend of tx.all(openSpends, { chain_key: chain.key })) settleSpend(app, tx, chain, spend, tipHeight);
   // coins that somebody waits for may be there now
-  const [waiting] = tx.all(approvedWithdrawals, { chain_key: chain.key, limit: 1 });
-  if (waiting) tx.afterCommit(() => app.wake.withdrawals(chain.key));
+  if (tx.get(unclaimedWithdrawal, { chain_key: chain.key })) tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
 function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tipHeight: number): void {

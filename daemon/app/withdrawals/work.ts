@@ -4,8 +4,9 @@
  */
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import {
-  approvedWithdrawals,
   expiredWithdrawals,
+  triedWithdrawalsAbove,
+  untriedWithdrawals,
   type VersionRow,
   type WithdrawalRow,
 } from '../../store/queries/withdrawals.ts';
@@ -29,10 +30,14 @@ const CLAIM_TRIES_MAX = 5;
 /** What a pass found to do later. */
 export type Pass = { waits: boolean };
 
-/** `isDue`: whether a version is to be sent (again) now. */
+/** Where the last pass stopped among what could not be claimed: the id of a withdrawal, 0 at the beginning. */
+export type Rotation = { after: number };
+
+/** `rotation`: the same object at each pass of a chain. `isDue`: whether a version is to be sent (again) now. */
 export async function passWithdrawals(
   app: App,
   chain: ChainRuntime,
+  rotation: Rotation,
   isDue: (version: VersionRow) => boolean,
 ): Promise<Pass> {
   if (!chain.adapter.spending) return { waits: false };
@@ -40,7 +45,7 @@ export async function passWithdrawals(
     await adoptSpends(app, chain);
     return { waits: true };
   }
-  const waits = [await signAll(app, chain), await claimAll(app, chain), await sendAll(app, chain, isDue)];
+  const waits = [await signAll(app, chain), await claimAll(app, chain, rotation), await sendAll(app, chain, isDue)];
   return { waits: waits.some(Boolean) };
 }
 
@@ -59,10 +64,12 @@ async function signAll(app: App, chain: ChainRuntime): Promise<boolean> {
   return waits;
 }
 
-async function claimAll(app: App, chain: ChainRuntime): Promise<boolean> {
-  const rows = app.store
-    .all(approvedWithdrawals, { chain_key: chain.key, limit: CLAIMED_PER_PASS_MAX })
-    .filter(({ spend_id }) => spend_id === null);
+/** New ones first; of those that wait a part at a time, so that none keeps another from its turn. */
+async function claimAll(app: App, chain: ChainRuntime, rotation: Rotation): Promise<boolean> {
+  const page = { chain_key: chain.key, limit: CLAIMED_PER_PASS_MAX };
+  const tried = app.store.all(triedWithdrawalsAbove, { ...page, id: rotation.after });
+  rotation.after = tried.length === CLAIMED_PER_PASS_MAX ? (tried.at(-1)?.id ?? 0) : 0;
+  const rows = [...app.store.all(untriedWithdrawals, page), ...tried];
   // a plan of a locked wallet would be old when it is signed
   const locked = rows.length > 0 && (await isLocked(app, chain));
   let waits = false;
@@ -72,7 +79,8 @@ async function claimAll(app: App, chain: ChainRuntime): Promise<boolean> {
     waits = true;
     await app.store.write((tx) => noteWaiting(app, tx, row.id, why));
   }
-  return waits || (rows.length > 0 && (await signAll(app, chain)));
+  const unsigned = rows.length > 0 && (await signAll(app, chain));
+  return waits || unsigned;
 }
 
 async function isLocked(app: App, chain: ChainRuntime): Promise<boolean> {
@@ -138,7 +146,6 @@ export function expireWithdrawals(app: App, tx: Tx): void {
   // what was paid after the backup did not expire
   if (quarantineOf(tx)) return;
   for (const row of tx.all(expiredWithdrawals, { now: app.now(), limit: EXPIRED_PER_PASS_MAX })) {
-    if (row.spend_id !== null) continue;
     applyEvent(app, tx, row, 'expire', { reason: 'expired', deadline_at: null, problem: null });
   }
 }

@@ -124,15 +124,43 @@ export const heldWithdrawals = statement((p: { account_id: number; asset: string
     .where('held', '=', sql.lit(1)),
 );
 
-/** The approved ones of a chain, oldest first: what a signer is to be given. */
-export const approvedWithdrawals = statement((p: { chain_key: string; limit: number }) =>
+/** The approved ones of a chain that nobody tried to plan yet, oldest first. */
+export const untriedWithdrawals = statement((p: { chain_key: string; limit: number }) =>
   sqlite
     .selectFrom('withdrawal')
     .selectAll()
     .where('chain_key', '=', p.chain_key)
     .where('state', '=', APPROVED)
+    .where('spend_id', 'is', null)
+    .where('problem', 'is', null)
     .orderBy('id')
     .limit(p.limit),
+);
+
+/** The approved ones of a chain that could not be planned so far, oldest first, above an id. */
+export const triedWithdrawalsAbove = statement((p: { chain_key: string; id: number; limit: number }) =>
+  sqlite
+    .selectFrom('withdrawal')
+    .selectAll()
+    .where('chain_key', '=', p.chain_key)
+    .where('state', '=', APPROVED)
+    .where('spend_id', 'is', null)
+    .where('problem', 'is not', null)
+    .where('id', '>', p.id)
+    .orderBy('id')
+    .limit(p.limit),
+);
+
+/** Whether a chain has an approved one without a transaction: a row, or none. */
+export const unclaimedWithdrawal = statement((p: { chain_key: string }) =>
+  sqlite
+    .selectFrom('withdrawal')
+    .select('id')
+    .where('chain_key', '=', p.chain_key)
+    .where('state', '=', APPROVED)
+    .where('spend_id', 'is', null)
+    .orderBy('id')
+    .limit(1),
 );
 
 /** Whether more than `above` withdrawals of a business are not signed yet: a row, or none. */
@@ -147,12 +175,14 @@ export const waitingWithdrawalsAbove = statement((p: { business_id: number; abov
     .offset(p.above),
 );
 
+/** What nobody decided, or signed, in time. One with a transaction ends with that. */
 export const expiredWithdrawals = statement((p: { now: number; limit: number }) =>
   sqlite
     .selectFrom('withdrawal')
     .selectAll()
     .where('deadline_at', 'is not', null)
     .where('deadline_at', '<=', p.now)
+    .where('spend_id', 'is', null)
     .orderBy('deadline_at')
     .limit(p.limit),
 );
@@ -181,7 +211,7 @@ export const withdrawalsByFace = statement((p: { business_id: number; face: stri
     .limit(p.limit),
 );
 
-export const insertSpend = statement((p: Omit<SpendRow, 'id' | 'state'>) =>
+export const insertSpend = statement((p: Omit<SpendRow, 'id' | 'state' | 'closed_height'>) =>
   sqlite.insertInto('spend').values({
     account_id: p.account_id,
     chain_key: p.chain_key,
@@ -190,6 +220,7 @@ export const insertSpend = statement((p: Omit<SpendRow, 'id' | 'state'>) =>
     anchor: p.anchor,
     state: 'open',
     created_at: p.created_at,
+    closed_height: null,
   }),
 );
 
@@ -350,13 +381,15 @@ const coins = sqlite
     'inbox.state as inbox_state',
   ]);
 
-/** The unspent coins of an account, confirmed or not, oldest first. */
+/** The unspent coins of an account, confirmed or not, the most valuable first: dust never hides what is worth more. */
 export const coinsOf = statement((p: { account_id: number; asset: string; limit: number }) =>
   coins
     .where('credit.account_id', '=', p.account_id)
     .where('credit.asset', '=', p.asset)
     .where('credit.spent_txid', 'is', null)
     .where('credit.gone', '=', sql.lit(0))
+    .orderBy(sql`length(credit.units)`, 'desc')
+    .orderBy('credit.units', 'desc')
     .orderBy('credit.id')
     .limit(p.limit),
 );

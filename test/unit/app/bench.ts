@@ -17,7 +17,7 @@ import { derive, withAddress } from '../../../daemon/app/pool.ts';
 import type { ChainAdapter } from '../../../daemon/chains/adapter.ts';
 import { loadConfig } from '../../../daemon/config/config.ts';
 import { type AssetId, assetOf, type ChainId } from '../../../daemon/domain/assets.ts';
-import type { BlockId, ChainUpdate, Credit, SpendSeen } from '../../../daemon/domain/chain.ts';
+import type { AccountKey, BlockId, ChainUpdate, Credit, SpendSeen } from '../../../daemon/domain/chain.ts';
 import { createLog } from '../../../daemon/log.ts';
 import { RateBook } from '../../../daemon/rates/book.ts';
 import {
@@ -66,6 +66,9 @@ type CreditOf = { n?: number; txid?: string; inputs?: string[]; asset?: AssetId 
   Pick<Credit, 'replaceable' | 'maturity' | 'locked'>
 >;
 
+/** In place of an adapter that derives no real address, a signer that signs nothing, and a key that is none. */
+export type Parts = { adapter?: ChainAdapter; signer?: Signer; key?: AccountKey };
+
 export class Bench {
   readonly app: App;
   readonly chain: ChainRuntime;
@@ -84,7 +87,7 @@ export class Bench {
   }
 
   /** A mainnet business on one chain, synced to its tip, with rates of every coin on it and of the dollar alone. */
-  static async open(chainId: ChainId = 'BTC', flags: Record<string, string> = {}): Promise<Bench> {
+  static async open(chainId: ChainId = 'BTC', flags: Record<string, string> = {}, parts: Parts = {}): Promise<Bench> {
     let bench: Bench | undefined;
     const now = (): number => bench?.at ?? START;
     const store = await Store.inMemory();
@@ -97,14 +100,14 @@ export class Bench {
       keys: new KeyRing(store, now),
       live: new Live(),
       events: new Events(now),
-      signer: NO_SIGNER,
+      signer: parts.signer ?? NO_SIGNER,
       log: createLog({ level: 'silent', format: 'json' }),
       now,
       publicUrl: 'http://127.0.0.1',
       wake: { webhooks: () => {}, pool: () => {}, chain: () => {}, withdrawals: () => {} },
     };
-    const chain = app.chains.add(fakeAdapter(chainId));
-    const key = { kind: 'secp256k1', publicKey: '', chainCode: '' } as const;
+    const chain = app.chains.add(parts.adapter ?? fakeAdapter(chainId));
+    const key = parts.key ?? { kind: 'secp256k1', publicKey: '', chainCode: '' };
     const businessId = await store.write((tx) =>
       addBusiness(
         app,

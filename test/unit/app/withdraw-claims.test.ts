@@ -1,0 +1,63 @@
+/** Which withdrawals, and which coins, come to their turn however many others there are. */
+import { expect, it } from 'vitest';
+import { spendableCoins } from '../../../daemon/app/withdrawals/coins.ts';
+import { expireWithdrawals } from '../../../daemon/app/withdrawals/work.ts';
+import { insertCredit } from '../../../daemon/store/queries/credits.ts';
+import { COIN, PayBench } from './pay-bench.ts';
+
+const DUST = 20_000;
+
+it('dust, however much of it, hides no coin that is worth more', async () => {
+  const pay = await PayBench.open();
+  const { app, bench } = pay;
+  const target = bench.unassigned();
+  const [like] = await pay.deposits([5_000n]);
+  const row = bench.row(`${like!.txid}:0`);
+  await app.store.write((tx) => {
+    for (let i = 0; i < DUST; i++) {
+      const { id: _, ...fields } = row;
+      tx.run(insertCredit, { ...fields, target_id: target, outpoint: `${i.toString(16).padStart(64, '0')}:0` });
+    }
+  });
+  await pay.deposits([3n * COIN]);
+  const account = app.directory.accounts().find(({ id }) => id === bench.accountId)!;
+  const { plain, undecided } = spendableCoins(app.store, bench.chain, account, 'BTC', false);
+  expect([plain.length, undecided.map(({ units }) => units)]).toEqual([DUST - 2, [3n * COIN, 5_000n]]);
+  const id = await pay.withdraw(2n * COIN);
+  await pay.round();
+  expect(pay.row(id).state).toBe('broadcast');
+}, 60_000);
+
+it('a hundred withdrawals that cannot be claimed keep no other from its turn', async () => {
+  const pay = await PayBench.open();
+  await pay.deposits([3n * COIN]);
+  const stuck: number[] = [];
+  // refunds of deposits that are not on the chain any more
+  for (let i = 0; i < 150; i++) stuck.push(await pay.insert({ outpoint: `${'0'.repeat(63)}${i % 10}:${i}` }));
+  await pay.pass();
+  await pay.app.store.write((tx) => tx.run({ sql: 'UPDATE withdrawal SET held = 0', bind: () => [] }, {}));
+  const late = await pay.withdraw(COIN);
+  await pay.pass();
+  expect(pay.row(late)).toMatchObject({ state: 'broadcast', problem: null });
+  // those that wait come to their turn one after the other, the last of them too
+  const last = stuck.at(-1)!;
+  const [coin] = await pay.deposits([COIN], 6);
+  await pay.app.store.write((tx) =>
+    tx.run(
+      { sql: `UPDATE withdrawal SET outpoint = '${coin!.txid}:0', sweep = 1 WHERE id = ${last}`, bind: () => [] },
+      {},
+    ),
+  );
+  for (let i = 0; i < 3; i++) await pay.pass();
+  expect(pay.row(last).state).toBe('broadcast');
+});
+
+it('what has a transaction and was not signed in time keeps none from expiring', async () => {
+  const pay = await PayBench.open();
+  const { app } = pay;
+  const old = { deadline_at: pay.bench.at - 2 };
+  for (let i = 0; i < 1_001; i++) await pay.insert({ ...old, spend_id: 1_000 + i });
+  const id = await pay.insert({ deadline_at: pay.bench.at - 1 });
+  await app.store.write((tx) => expireWithdrawals(app, tx));
+  expect(pay.row(id)).toMatchObject({ state: 'rejected', reason: 'expired' });
+});
