@@ -17,8 +17,16 @@ import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 import { quarantineOf } from './quarantine.ts';
 
+/**
+ * `shop`: what a shop's server asked for. `public`: what browsers and the sandbox asked for, which may be anybody. One
+ * never waits for the other.
+ */
+export const LANES = ['shop', 'public'] as const;
+export type Lane = (typeof LANES)[number];
+
 export type WebhookAttempt = {
   attemptId: number;
+  lane: Lane;
   url: string;
   /** Whether the invoice came from the merchant API: only then may it reach an allow-listed private address. */
   fromMerchant: boolean;
@@ -27,15 +35,17 @@ export type WebhookAttempt = {
 /** Queues the notification of a paid invoice that asked for one. */
 export function queueWebhook(app: App, tx: Tx, invoice: InvoiceRow): void {
   if (invoice.webhook_url === null || invoice.deleted_at !== null) return;
-  tx.run(insertWebhook, { invoice_id: invoice.id, url: invoice.webhook_url, created_at: app.now() });
+  const { network } = app.directory.business(invoice.business_id);
+  const lane: Lane = invoice.origin === 'client' || network === 'sandbox' ? 'public' : 'shop';
+  tx.run(insertWebhook, { invoice_id: invoice.id, url: invoice.webhook_url, created_at: app.now(), lane });
   tx.afterCommit(app.wake.webhooks);
 }
 
-/** Takes up to `limit` waiting notifications and records an attempt at each: from here on they count as sent. */
-export function takeWebhooks(app: App, tx: Tx, limit: number): WebhookAttempt[] {
+/** Takes up to `limit` waiting notifications of a lane and records an attempt at each: from here on they count as sent. */
+export function takeWebhooks(app: App, tx: Tx, lane: Lane, limit: number): WebhookAttempt[] {
   const taken: WebhookAttempt[] = [];
   if (quarantineOf(tx)) return taken;
-  for (const row of tx.all(waitingWebhooks, { limit })) {
+  for (const row of tx.all(waitingWebhooks, { lane, limit })) {
     if (tx.run(stepWebhook, { id: row.id, from: 'waiting', to: 'attempted' }).changes !== 1) continue;
     taken.push(beginAttempt(app, tx, row, false));
   }
@@ -57,7 +67,7 @@ function beginAttempt(app: App, tx: Tx, row: WebhookRow, byOperator: boolean): W
     started_at: app.now(),
   });
   const invoice = tx.get(invoiceById, { id: row.invoice_id });
-  return { attemptId: id, url: row.url, fromMerchant: invoice?.origin === 'merchant' };
+  return { attemptId: id, lane: row.lane as Lane, url: row.url, fromMerchant: invoice?.origin === 'merchant' };
 }
 
 /** Records how an attempt ended: the status that came back, or why none did. */

@@ -14,6 +14,7 @@ import { APPLIANCE } from './migrations/0004-appliance.ts';
 import { CLIENTS } from './migrations/0005-clients.ts';
 import { RESTORED } from './migrations/0006-restored.ts';
 import { SPENDING } from './migrations/0008-spending.ts';
+import { SHARES } from './migrations/0014-shares.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -26,6 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0005-clients', CLIENTS],
   ['0006-restored', RESTORED],
   ['0008-spending', SPENDING],
+  ['0014-shares', SHARES],
 ];
 
 /** Release 0.1.0 ran the statements of these one by one, without a transaction around them. */

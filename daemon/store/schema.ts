@@ -29,6 +29,8 @@ export type Schema = {
     created_at: number;
     last_used_at: number | null;
     revoked_at: number | null;
+    /** Requests that the key may make in a minute; null: as many as it likes. */
+    per_minute: number | null;
   };
   client: {
     id: Generated<number>;
@@ -113,6 +115,8 @@ export type Schema = {
     client_id: number;
     /** 1 while the invoice is unpaid and has an address: what the cap of its client ID counts. */
     holds: number;
+    /** While it holds: a hash of the address (IPv6: of its /64) that asked for the payment; null where none is known. */
+    holder: string | null;
   };
   past_quote: { invoice_id: number; issued_at: number; ends_at: number; rate: string };
   credit: {
@@ -169,6 +173,8 @@ export type Schema = {
     url: string;
     state: string;
     created_at: number;
+    /** `shop`: of a shop's server. `public`: what browsers and the sandbox asked for, which waits in a lane of its own. */
+    lane: string;
   };
   webhook_attempt: {
     id: Generated<number>;

@@ -1,16 +1,17 @@
 /** Sends queued notifications, at most once each, a few at a time. */
 import type { App } from '../app/app.ts';
-import { recordAttempt, takeWebhooks, type WebhookAttempt } from '../app/webhooks.ts';
+import { LANES, type Lane, recordAttempt, takeWebhooks, type WebhookAttempt } from '../app/webhooks.ts';
 import { sendWebhook, type WebhookOptions } from './notify/send.ts';
 
-const SENT_AT_ONCE_MAX = 16;
+/** How many attempts of a lane are under way at once. */
+const SENT_AT_ONCE_MAX: Readonly<Record<Lane, number>> = { shop: 16, public: 4 };
 const RETAKE_MS = 5_000;
 
 export class WebhookWorker {
   readonly #app: App;
   readonly #policy: Omit<WebhookOptions, 'fromMerchant' | 'signal'>;
   readonly #abort = new AbortController();
-  readonly #sending = new Set<Promise<unknown>>();
+  readonly #sending: Readonly<Record<Lane, Set<Promise<unknown>>>> = { shop: new Set(), public: new Set() };
   #taking = false;
   #again = false;
 
@@ -48,31 +49,35 @@ export class WebhookWorker {
   /** Ends attempts under way and waits until how they ended is recorded. */
   async stop(): Promise<void> {
     this.#abort.abort();
-    await Promise.allSettled(this.#sending);
+    await Promise.allSettled(LANES.flatMap((lane) => [...this.#sending[lane]]));
   }
 
   async #take(): Promise<void> {
     try {
       do {
         this.#again = false;
-        const room = SENT_AT_ONCE_MAX - this.#sending.size;
-        if (room <= 0 || this.#abort.signal.aborted) return;
-        const taken = await this.#app.store.write((tx) => takeWebhooks(this.#app, tx, room));
-        for (const attempt of taken) this.#track(this.send(attempt));
-        if (taken.length === room) this.#again = true;
-      } while (this.#again && this.#sending.size < SENT_AT_ONCE_MAX);
+        for (const lane of LANES) {
+          const room = SENT_AT_ONCE_MAX[lane] - this.#sending[lane].size;
+          if (this.#abort.signal.aborted) return;
+          if (room <= 0) continue;
+          const taken = await this.#app.store.write((tx) => takeWebhooks(this.#app, tx, lane, room));
+          for (const attempt of taken) this.#track(attempt);
+        }
+      } while (this.#again);
     } finally {
       this.#taking = false;
     }
   }
 
-  #track(sending: Promise<unknown>): void {
-    const tracked = sending
+  /** Its end wakes the worker, which then fills the place that became free. */
+  #track(attempt: WebhookAttempt): void {
+    const sending = this.#sending[attempt.lane];
+    const tracked = this.send(attempt)
       .catch((error: unknown) => this.#app.log.error({ error }, 'a webhook attempt could not be recorded'))
       .finally(() => {
-        this.#sending.delete(tracked);
+        sending.delete(tracked);
         this.wake();
       });
-    this.#sending.add(tracked);
+    sending.add(tracked);
   }
 }

@@ -114,6 +114,7 @@ export const insertApiKey = statement((p: Omit<ApiKeyRow, 'id' | 'last_used_at' 
     created_at: p.created_at,
     last_used_at: null,
     revoked_at: null,
+    per_minute: p.per_minute,
   }),
 );
 

@@ -14,8 +14,41 @@ export const clientInvoice = statement((p: { invoice_id: number }) =>
   sqlite.selectFrom('client_invoice').select('client_id').where('invoice_id', '=', p.invoice_id),
 );
 
-export const setHolds = statement((p: { invoice_id: number; holds: number }) =>
-  sqlite.updateTable('client_invoice').set({ holds: p.holds }).where('invoice_id', '=', p.invoice_id),
+/** `holder` is kept only while it is counted. */
+export const setHolds = statement((p: { invoice_id: number; holds: number; holder: string | null }) =>
+  sqlite.updateTable('client_invoice').set({ holds: p.holds, holder: p.holder }).where('invoice_id', '=', p.invoice_id),
+);
+
+/** Whether one address holds more than `above` of a client ID's: a row, or none. */
+export const heldByAbove = statement((p: { client_id: number; holder: string; above: number }) =>
+  sqlite
+    .selectFrom('client_invoice')
+    .select('invoice_id')
+    .where('client_id', '=', p.client_id)
+    .where('holder', '=', p.holder)
+    .where('holds', '=', sql.lit(1))
+    .limit(1)
+    .offset(p.above),
+);
+
+const abandoned = (p: { client_id: number; now: number; limit: number }) =>
+  sqlite
+    .selectFrom('client_invoice')
+    .innerJoin('payment', 'payment.invoice_id', 'client_invoice.invoice_id')
+    .select('client_invoice.invoice_id')
+    .where('client_invoice.client_id', '=', p.client_id)
+    .where('client_invoice.holds', '=', sql.lit(1))
+    .where('payment.received', '=', '0')
+    .where('payment.quote_ends_at', '<=', p.now)
+    .orderBy('client_invoice.invoice_id')
+    .limit(p.limit);
+
+/** The oldest of a client ID's invoices that hold an address, have no funds, and whose quote has ended. */
+export const abandonedOf = statement((p: { client_id: number; now: number; limit: number }) => abandoned(p));
+
+/** The same of those that one address holds. */
+export const abandonedBy = statement((p: { client_id: number; holder: string; now: number; limit: number }) =>
+  abandoned(p).where('client_invoice.holder', '=', p.holder),
 );
 
 /** Whether more than `above` unpaid invoices of a client ID hold an address: a row, or none. */

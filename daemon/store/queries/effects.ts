@@ -8,15 +8,21 @@ export type WebhookAttemptRow = Selectable<Schema['webhook_attempt']>;
 export type AlertRow = Selectable<Schema['alert']>;
 
 /** Once per invoice: the unique key makes a second notification impossible. */
-export const insertWebhook = statement((p: { invoice_id: number; url: string; created_at: number }) =>
+export const insertWebhook = statement((p: { invoice_id: number; url: string; created_at: number; lane: string }) =>
   sqlite
     .insertInto('webhook')
-    .values({ invoice_id: p.invoice_id, url: p.url, state: 'waiting', created_at: p.created_at })
+    .values({ invoice_id: p.invoice_id, url: p.url, state: 'waiting', created_at: p.created_at, lane: p.lane })
     .onConflict((conflict) => conflict.doNothing()),
 );
 
-export const waitingWebhooks = statement((p: { limit: number }) =>
-  sqlite.selectFrom('webhook').selectAll().where('state', '=', sql.lit('waiting')).orderBy('id').limit(p.limit),
+export const waitingWebhooks = statement((p: { lane: string; limit: number }) =>
+  sqlite
+    .selectFrom('webhook')
+    .selectAll()
+    .where('lane', '=', p.lane)
+    .where('state', '=', sql.lit('waiting'))
+    .orderBy('id')
+    .limit(p.limit),
 );
 
 export const webhookById = statement((p: { id: number }) =>

@@ -13,8 +13,11 @@ const HOST_CHARS_MAX = 253;
 
 export type Address = { address: string; family: 4 | 6 };
 
-/** All addresses of a name, or a rejection. */
-export type Resolve = (host: string) => Promise<readonly { address: string }[]>;
+/** All addresses of a name, or a rejection; the signal ends the search. */
+export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly { address: string }[]>;
+
+/** An address of this machine, as "address/prefix length" (RFC 4291). */
+export type LocalAddress = string;
 
 export type TargetPolicy = {
   /** "host:port" of not public places that the operator opened; IPv6 in brackets, lower case. */
@@ -28,8 +31,8 @@ export type TargetPolicy = {
   /** Whether a SOCKS proxy is configured, without which no .onion is reached. */
   hasProxy: boolean;
   resolve: Resolve;
-  /** The addresses of this machine's interfaces; by default the system's word at each call. */
-  localAddresses?: readonly string[];
+  /** The addresses of this machine's interfaces, with their prefixes; by default the system's word at each call. */
+  localAddresses?: readonly LocalAddress[];
 };
 
 /** `direct`: connect to one of `addresses`. `proxy`: the SOCKS proxy resolves the host. */
@@ -49,7 +52,8 @@ export class TargetRefused extends Error {
  * The ranges that are not public (IANA's special-purpose registries, as ipaddr.js names them), in the operator's words,
  * and whether the allow-list can open them. The tunnelling forms hide another address: nobody's shop needs them.
  */
-const CLOSED_RANGES: Readonly<Record<string, { name: string; canOpen: boolean }>> = {
+type Closed = { name: string; canOpen: boolean };
+const CLOSED_RANGES: Readonly<Record<string, Closed>> = {
   loopback: { name: 'loopback', canOpen: true },
   private: { name: 'private', canOpen: true },
   uniqueLocal: { name: 'private', canOpen: true },
@@ -65,7 +69,13 @@ const CLOSED_RANGES: Readonly<Record<string, { name: string; canOpen: boolean }>
   rfc6052: { name: 'NAT64', canOpen: false },
   rfc6145: { name: 'IPv4-translated', canOpen: false },
 };
-const RESERVED = { name: 'reserved', canOpen: false };
+const RESERVED: Closed = { name: 'reserved', canOpen: false };
+const NEIGHBOUR: Closed = { name: "of this machine's own network", canOpen: true };
+
+const IPV6_BITS = 128;
+/** A network's share of an address (RFC 4291), and a site's (RFC 6177). */
+const IPV6_SUBNET_BITS = 64;
+const IPV6_SITE_BITS = 48;
 
 type Ip = ipaddr.IPv4 | ipaddr.IPv6;
 
@@ -79,7 +89,7 @@ function parseIp(text: string): Ip {
 }
 
 /** Why an address is not public, or null when it is. Of IPv6 only 2000::/3 is: IANA has allocated nothing else. */
-function closedRange(ip: Ip): { name: string; canOpen: boolean } | null {
+function closedRange(ip: Ip): Closed | null {
   const range = ip.range();
   if (range !== 'unicast') return CLOSED_RANGES[range] ?? RESERVED;
   if (isV6(ip) && ((ip.parts[0] ?? 0) & 0xe000) !== 0x2000) return RESERVED;
@@ -104,16 +114,34 @@ function splitHostPort(text: string): { host: string; port: number } {
   return { host: text.slice(0, colon), port: Number(text.slice(colon + 1)) };
 }
 
-const interfaceAddresses = (): string[] =>
-  Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((row) => row.address));
+const interfaceAddresses = (): LocalAddress[] =>
+  Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((row) => row.cidr ?? row.address));
+
+const localIp = (row: LocalAddress): Ip | null => {
+  const [address = ''] = row.split('/');
+  return ipaddr.isValid(address) ? canonical(parseIp(address)) : null;
+};
 
 /** Whether a connection to the address stays on this machine. */
-function isHere(ip: Ip, local: readonly string[]): boolean {
+function isHere(ip: Ip, local: readonly LocalAddress[]): boolean {
   const plain = canonical(ip);
   const range = plain.range();
   if (range === 'loopback' || range === 'unspecified') return true;
   const text = plain.toString();
-  return local.some((row) => ipaddr.isValid(row) && canonical(parseIp(row)).toString() === text);
+  return local.some((row) => localIp(row)?.toString() === text);
+}
+
+/**
+ * Whether a global IPv6 address lies in a prefix of this machine's own interfaces: the machines beside it, which a home's
+ * router keeps strangers from although their addresses are public. A prefix shorter than a site's /48 tells nothing.
+ */
+function isNeighbour(ip: Ip, local: readonly LocalAddress[]): boolean {
+  if (!isV6(ip)) return false;
+  return local.some((row) => {
+    const own = localIp(row);
+    const bits = Math.min(Number(row.split('/')[1] ?? IPV6_BITS), IPV6_SUBNET_BITS);
+    return own !== null && isV6(own) && bits >= IPV6_SITE_BITS && ip.match(own, bits);
+  });
 }
 
 /** A version 3 onion service (rend-spec-v3), with or without a name before it. The older ones ended in 2021. */
@@ -134,10 +162,10 @@ function checkUrl(text: string): URL {
   return url;
 }
 
-async function resolveHost(host: string, resolve: Resolve): Promise<Ip[]> {
+async function resolveHost(host: string, resolve: Resolve, signal: AbortSignal): Promise<Ip[]> {
   const bare = host.replace(/^\[|\]$/g, '');
   if (ipaddr.isValid(bare)) return [parseIp(bare)];
-  const found = await resolve(bare).catch(() => []);
+  const found = await resolve(bare, signal).catch(() => []);
   const valid = found.filter((row) => ipaddr.isValid(row.address));
   if (found.length === 0 || valid.length !== found.length) throw new TargetRefused('the host does not resolve');
   return found.map((row) => parseIp(row.address));
@@ -148,7 +176,13 @@ async function resolveHost(host: string, resolve: Resolve): Promise<Ip[]> {
  * that is configured by name is compared by address only where the address is not public: a provider's public address
  * is often shared with thousands of shops behind the same content network.
  */
-async function isNode(host: string, ips: readonly Ip[], port: number, policy: TargetPolicy, local: readonly string[]) {
+async function isNode(
+  { host, port }: { host: string; port: number },
+  ips: readonly Ip[],
+  policy: TargetPolicy,
+  local: readonly LocalAddress[],
+  signal: AbortSignal,
+): Promise<boolean> {
   const key = (ip: Ip): string => placeKey(ip.toString(), port);
   const literal = new Set([placeKey(host, port), ...ips.map(key)]);
   const closed = new Set(ips.filter((ip) => closedRange(ip) !== null || isHere(ip, local)).map(key));
@@ -157,7 +191,7 @@ async function isNode(host: string, ips: readonly Ip[], port: number, policy: Ta
     if (node.port !== port) continue;
     if (literal.has(placeKey(node.host, port))) return true;
     if (closed.size === 0 || node.host.endsWith('.onion')) continue;
-    const nodeIps = await resolveHost(node.host, policy.resolve).catch(() => []);
+    const nodeIps = await resolveHost(node.host, policy.resolve, signal).catch(() => []);
     if (nodeIps.some((ip) => closed.has(key(ip)) || (hereToo && isHere(ip, local)))) return true;
   }
   return false;
@@ -165,9 +199,13 @@ async function isNode(host: string, ips: readonly Ip[], port: number, policy: Ta
 
 /**
  * The target of a notification, checked now: its URL, and the addresses that may be connected to. Every address that
- * the host resolves to must pass. Throws `TargetRefused`.
+ * the host resolves to must pass. The signal ends the search for them. Throws `TargetRefused`.
  */
-export async function checkTarget(text: string, policy: TargetPolicy): Promise<CheckedTarget> {
+export async function checkTarget(
+  text: string,
+  policy: TargetPolicy,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<CheckedTarget> {
   const url = checkUrl(text);
   const host = url.hostname;
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
@@ -175,23 +213,33 @@ export async function checkTarget(text: string, policy: TargetPolicy): Promise<C
   const onion = host.endsWith('.onion') || host === 'onion';
   if (onion && !ONION.test(host)) throw new TargetRefused('the host is not a version 3 onion service');
   if (onion && !policy.hasProxy) throw new TargetRefused('an onion service needs webhook.socks_proxy');
-  const ips = onion ? [] : await resolveHost(host, policy.resolve);
+  const ips = onion ? [] : await resolveHost(host, policy.resolve, signal);
 
   if (policy.ownPorts.includes(port) && ips.some((ip) => isHere(ip, local))) {
     throw new TargetRefused("the target is one of the appliance's own ports");
   }
-  if (await isNode(host, ips, port, policy, local)) throw new TargetRefused('the target is a configured node or proxy');
+  if (await isNode({ host, port }, ips, policy, local, signal))
+    throw new TargetRefused('the target is a configured node or proxy');
   if (onion) return { via: 'proxy', url, addresses: [] };
 
   const opened = new Set(policy.allowHosts.map(splitHostPort).map((at) => placeKey(at.host, at.port)));
-  for (const ip of ips) checkAddress(ip, host, port, opened, policy.fromMerchant);
+  for (const ip of ips) {
+    const closed = closedRange(ip) ?? (isNeighbour(ip, local) ? NEIGHBOUR : null);
+    checkAddress(ip, closed, host, port, opened, policy.fromMerchant);
+  }
   return { via: 'direct', url, addresses: ips.map((ip) => ({ address: ip.toString(), family: isV6(ip) ? 6 : 4 })) };
 }
 
-function checkAddress(ip: Ip, host: string, port: number, opened: ReadonlySet<string>, fromMerchant: boolean): void {
-  const closed = closedRange(ip);
+function checkAddress(
+  ip: Ip,
+  closed: Closed | null,
+  host: string,
+  port: number,
+  opened: ReadonlySet<string>,
+  fromMerchant: boolean,
+): void {
   if (!closed) return;
-  const inner = closedRange(canonical(ip));
+  const inner = closed === NEIGHBOUR ? closed : closedRange(canonical(ip));
   const listed = opened.has(placeKey(host, port)) || opened.has(placeKey(ip.toString(), port));
   if (listed && fromMerchant && inner?.canOpen) return;
   const why = listed && !fromMerchant ? '; webhook.allow_hosts holds for invoices of the merchant API only' : '';

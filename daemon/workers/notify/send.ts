@@ -3,7 +3,6 @@
  * Invariant: it ends within its time whatever the other side does, connects only to addresses that the guard passed,
  * and never throws.
  */
-import { lookup as systemLookup } from 'node:dns/promises';
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
@@ -17,6 +16,7 @@ import {
   type TargetPolicy,
   TargetRefused,
 } from './guard.ts';
+import { nameResolver } from './names.ts';
 
 /** The whole of a notification: resolving, connecting, TLS, the answer's head. */
 export const WEBHOOK_TIMEOUT_MS = 10_000;
@@ -24,7 +24,7 @@ export const WEBHOOK_TIMEOUT_MS = 10_000;
 export type WebhookOptions = Omit<TargetPolicy, 'resolve' | 'hasProxy'> & {
   /** "socks5://host:port", which carries what goes to .onion hosts. */
   socksProxy: string | null;
-  /** By default the system's resolver. */
+  /** By default the system's name servers. */
   resolve?: Resolve;
   timeoutMs?: number;
   /** Ends the attempt early, as when the daemon stops. */
@@ -34,7 +34,7 @@ export type WebhookOptions = Omit<TargetPolicy, 'resolve' | 'hasProxy'> & {
 /** `status` of the answer, or null and, for the operator, the reason why there is none. `ms`: how long it took. */
 export type WebhookResult = { status: number | null; error: string | null; ms: number };
 
-const resolveBySystem: Resolve = (host) => systemLookup(host, { all: true });
+const resolveByDns = nameResolver();
 
 /** Answers every question with the checked addresses, so that a name cannot change between check and connection. */
 function pinned(addresses: readonly Address[]): LookupFunction {
@@ -137,8 +137,8 @@ export async function sendWebhook(url: string, options: WebhookOptions): Promise
   const took = (): number => Math.round(performance.now() - started);
   let tunnel: Socket | null = null;
   try {
-    const policy = { ...options, hasProxy: options.socksProxy !== null, resolve: options.resolve ?? resolveBySystem };
-    const target = await unlessAborted(checkTarget(url, policy), signal);
+    const policy = { ...options, hasProxy: options.socksProxy !== null, resolve: options.resolve ?? resolveByDns };
+    const target = await unlessAborted(checkTarget(url, policy, signal), signal);
     if (target.via === 'proxy' && options.socksProxy !== null) {
       tunnel = await connectByProxy(target.url, options.socksProxy, timeoutMs, signal);
     }

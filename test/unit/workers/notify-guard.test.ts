@@ -278,3 +278,23 @@ describe('onion services', () => {
     expect(asked).toEqual([]);
   });
 });
+
+describe("machines beside this one, with global addresses of the machine's own prefix", () => {
+  it.each([
+    ['2606:2800:220:1::99', ['2606:2800:220:1::10/64'], false],
+    ['2606:2800:220:1:ffff::99', ['2606:2800:220:1::10/64'], false],
+    ['2606:2800:220:1::99', ['2606:2800:220:1::10/128'], false],
+    ['2606:2800:220:2::99', ['2606:2800:220:1::10/64'], true],
+    ['2606:2800:220:1::99', ['2606:2800:220:1::10/72'], false],
+    ['2606:2800:220:1:ff00::99', ['2606:2800:220:1::10/56'], false],
+    ['2606:2800:220:2::99', ['2606:2800:220:1::10/48'], false],
+    ['2606:2800:220:1::99', ['2606:2800::10/32'], true],
+  ])('%s beside %j: reached %s', async (address, localAddresses, reached) => {
+    const said = await verdict(`https://[${address}]/`, { localAddresses });
+    expect(said === address).toBe(reached);
+    if (!reached) expect(said).toBe(is("of this machine's own network"));
+    const opened = { localAddresses, allowHosts: [`[${address}]:443`] };
+    expect(await verdict(`https://[${address}]/`, opened)).toBe(address);
+    expect((await verdict(`https://[${address}]/`, { ...opened, fromMerchant: false })) === address).toBe(reached);
+  });
+});

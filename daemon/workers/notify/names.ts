@@ -1,0 +1,56 @@
+/**
+ * Names to addresses, for URLs that strangers choose. The system's resolver (getaddrinfo) keeps one of the process's few
+ * threads busy for as long as a name server is silent, and cannot be stopped: four such names would hold up every file
+ * and every other name. So names are asked by DNS itself (c-ares), which needs no thread and can be cancelled.
+ */
+import { Resolver } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import ipaddr from 'ipaddr.js';
+import type { Resolve } from './guard.ts';
+
+/** Of one question to one name server; each is asked twice. */
+const QUESTION_MS = 2_000;
+const TRIES = 2;
+const HOSTS_FILE =
+  process.platform === 'win32' ? `${process.env.SystemRoot}\\System32\\drivers\\etc\\hosts` : '/etc/hosts';
+const HOSTS_BYTES_MAX = 1_048_576;
+
+export type NamesOptions = {
+  /** "host:port" of name servers; by default the system's. */
+  servers?: readonly string[];
+  hostsFile?: string;
+};
+
+/** The addresses that a hosts file (hosts(5)) gives a name. */
+export function addressesInHosts(text: string, name: string): string[] {
+  const found: string[] = [];
+  for (const line of text.slice(0, HOSTS_BYTES_MAX).split('\n')) {
+    const [address, ...names] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/);
+    if (address !== undefined && ipaddr.isValid(address) && names.includes(name)) found.push(address);
+  }
+  return found;
+}
+
+/** Makes the resolver. It rejects when there is no address, or when the signal fires, and then asks nothing more. */
+export function nameResolver({ servers, hostsFile = HOSTS_FILE }: NamesOptions = {}): Resolve {
+  return async (host, signal) => {
+    const name = host.toLowerCase();
+    // RFC 6761: these never leave the machine
+    if (name === 'localhost' || name.endsWith('.localhost')) return [{ address: '127.0.0.1' }, { address: '::1' }];
+    const listed = addressesInHosts(await readFile(hostsFile, 'utf8').catch(() => ''), name);
+    if (listed.length > 0) return listed.map((address) => ({ address }));
+    signal.throwIfAborted();
+    const resolver = new Resolver({ timeout: QUESTION_MS, tries: TRIES });
+    if (servers) resolver.setServers(servers);
+    const cancel = (): void => resolver.cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+      const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+      if (addresses.length === 0) throw new Error('the name has no address');
+      return addresses.map((address) => ({ address }));
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  };
+}
