@@ -25,6 +25,7 @@ import { createSandbox, type Sandbox } from './chains/sandbox/sandbox.ts';
 import { simulatedSpend } from './chains/sandbox/simulated.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { configuredHosts, manualRates } from './config/views.ts';
+import { configurationWarnings } from './config/warnings.ts';
 import { CHAINS, type ChainId, NETWORKS, type Network } from './domain/assets.ts';
 import { type AccountKey, chainKey } from './domain/chain.ts';
 import { formatDecimal } from './domain/money.ts';
@@ -129,6 +130,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
   const config = readConfig(options);
   const log = options.log ?? createLog(config.log);
+  for (const warning of configurationWarnings(config)) log.warn(warning);
   const cleanup: Cleanup = [];
   const stop = async (): Promise<void> => {
     for (const undo of cleanup.splice(0).reverse()) await undo();

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { Rejected } from '../domain/errors.ts';
 import { expireIdempotentAnswers, idempotentAnswer, insertIdempotentAnswer } from '../store/queries/effects.ts';
-import type { Tx } from '../store/store.ts';
+import type { Reader, Tx } from '../store/store.ts';
 import { type App, MS_PER_HOUR } from './app.ts';
 
 export const KEY_CHARACTERS_MAX = 255;
@@ -14,7 +14,7 @@ const KEPT_MS = 24 * MS_PER_HOUR;
 export type Answer = { status: number; body: string };
 export type IdempotentRequest = {
   businessId: number;
-  /** Method and path. */
+  /** The operation and the invoice that it is about, in one spelling. */
   route: string;
   /** The caller's key, or null when it sent none. */
   key: string | null;
@@ -31,30 +31,78 @@ const hashOf = (body: unknown): Buffer => createHash('sha256').update(JSON.strin
  * with another body, and whatever `work` throws, which keeps nothing.
  */
 export function once(app: App, tx: Tx, request: IdempotentRequest, work: () => Answer): Answer {
-  const { businessId, route, key } = request;
-  if (key === null) return work();
+  const known = keptAnswer(app, tx, request);
+  if (known) return known;
+  const answer = work();
+  keep(app, tx, request, answer);
+  return answer;
+}
+
+/** The kept answer of a request, or null. Throws `Rejected` for a key that is malformed or came with another body. */
+function keptAnswer(app: App, reader: Reader, { businessId, route, key, body }: IdempotentRequest): Answer | null {
+  if (key === null) return null;
   if (key.length === 0 || key.length > KEY_CHARACTERS_MAX) {
     throw new Rejected('idempotency.key', `Idempotency-Key must have 1 to ${KEY_CHARACTERS_MAX} characters`);
   }
+  const kept = reader.get(idempotentAnswer, { business_id: businessId, route, key });
+  if (!kept || (kept.expires_at !== null && kept.expires_at <= app.now())) return null;
+  if (!hashOf(body).equals(kept.body_hash)) throw conflict();
+  return { status: kept.status, body: kept.body };
+}
+
+const conflict = (): Rejected =>
+  new Rejected('idempotency.conflict', 'Idempotency-Key was already used with another body');
+
+function keep(app: App, tx: Tx, { businessId, route, key, body, forever }: IdempotentRequest, answer: Answer): void {
+  if (key === null) return;
   const now = app.now();
-  const hash = hashOf(request.body);
-  const kept = tx.get(idempotentAnswer, { business_id: businessId, route, key });
-  if (kept && (kept.expires_at === null || kept.expires_at > now)) {
-    if (hash.equals(kept.body_hash)) return { status: kept.status, body: kept.body };
-    throw new Rejected('idempotency.conflict', 'Idempotency-Key was already used with another body');
-  }
-  const answer = work();
   tx.run(insertIdempotentAnswer, {
     business_id: businessId,
     route,
     key,
-    body_hash: hash,
+    body_hash: hashOf(body),
     status: answer.status,
     body: answer.body,
     created_at: now,
-    expires_at: request.forever ? null : now + KEPT_MS,
+    expires_at: forever ? null : now + KEPT_MS,
   });
-  return answer;
+}
+
+/**
+ * The same for work that is no single transaction: the sandbox's controls, where a power cut between the effect and its
+ * answer costs play money. What runs already is joined, not begun again.
+ */
+export class Repeatable {
+  readonly #app: App;
+  readonly #running = new Map<string, { hash: Buffer; answer: Promise<Answer> }>();
+
+  constructor(app: App) {
+    this.#app = app;
+  }
+
+  /** As `once`. */
+  async answer(request: IdempotentRequest, work: () => Promise<Answer>): Promise<Answer> {
+    const { businessId, route, key, body } = request;
+    const known = keptAnswer(this.#app, this.#app.store, request);
+    if (known) return known;
+    if (key === null) return await work();
+    const name = `${businessId} ${route} ${key}`;
+    const hash = hashOf(body);
+    const running = this.#running.get(name);
+    if (running) {
+      if (!hash.equals(running.hash)) throw conflict();
+      return await running.answer;
+    }
+    const answer = this.#workAndKeep(request, work).finally(() => this.#running.delete(name));
+    this.#running.set(name, { hash, answer });
+    return await answer;
+  }
+
+  async #workAndKeep(request: IdempotentRequest, work: () => Promise<Answer>): Promise<Answer> {
+    const answer = await work();
+    await this.#app.store.write((tx) => keep(this.#app, tx, request, answer));
+    return answer;
+  }
 }
 
 /** Drops what is kept no longer. */

@@ -27,15 +27,15 @@ export type Scope = (typeof SCOPES)[number];
 const KEY_CHARACTERS = 32;
 const CLIENT_CHARACTERS = 24;
 const HINT_CHARACTERS = 12;
-const KEYS_MAX = 1_000;
+export const KEYS_MAX = 1_000;
 const CLIENTS_MAX = 1_000;
 const ORIGINS_MAX = 100;
 const CACHED_KEYS_MAX = 1_000;
 const LAST_USED_WRITTEN_MS = 60_000;
 
-export type Caller = { keyId: number; businessId: number; scopes: ReadonlySet<string> };
+export type Caller = { keyId: number; businessId: number; scopes: ReadonlySet<string>; perMinute: number | null };
 
-/** Makes a key and returns it: the only time that it is seen. */
+/** Makes a key and returns it: the only time that it is seen. `perMinute`: how many requests it may make; null: any. */
 export function addApiKey(
   app: App,
   tx: Tx,
@@ -43,6 +43,7 @@ export function addApiKey(
   mainnet: boolean,
   name: string,
   scopes: readonly Scope[],
+  perMinute: number | null = null,
 ): { id: number; key: string } {
   if (tx.all(allApiKeys, {}).filter((row) => row.revoked_at === null).length >= KEYS_MAX) {
     throw new Rejected('key.too_many', `There are ${KEYS_MAX} keys already: revoke some first`);
@@ -55,6 +56,7 @@ export function addApiKey(
     hint: key.slice(0, HINT_CHARACTERS),
     scopes: scopes.join(' '),
     created_at: app.now(),
+    per_minute: perMinute,
   });
   return { id, key };
 }
@@ -162,7 +164,12 @@ export class KeyRing {
   #load(name: string, hash: Buffer): { caller: Caller; touchedAt: number } | null {
     const row = this.#store.get(apiKeyByHash, { hash });
     if (!row) return null;
-    const caller = { keyId: row.id, businessId: row.business_id, scopes: new Set(row.scopes.split(' ')) };
+    const caller = {
+      keyId: row.id,
+      businessId: row.business_id,
+      scopes: new Set(row.scopes.split(' ')),
+      perMinute: row.per_minute,
+    };
     const known = { caller, touchedAt: row.last_used_at ?? 0 };
     this.#known.set(name, known);
     return known;

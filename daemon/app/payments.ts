@@ -13,8 +13,9 @@ import {
 } from '../store/queries/invoices.ts';
 import type { Tx } from '../store/store.ts';
 import { type App, graceMs } from './app.ts';
-import { abandonedAt, holdAddress } from './clients.ts';
+import { abandonedAt } from './clients.ts';
 import type { Business } from './directory.ts';
+import { holdAddress } from './holds.ts';
 import { fixedAsset } from './invoices.ts';
 import { takeAddress } from './pool.ts';
 import { refuseInQuarantine } from './quarantine.ts';
@@ -89,7 +90,7 @@ function ratesJson(app: App, business: Business, asset: AssetId, now: number): s
 /**
  * Gives an unpaid invoice its one payment: an address that nobody was given before and an amount at a rate fixed for a
  * while. Throws `Rejected` in the contract's order of checks, `Unavailable` without a rate or a synced chain, and
- * `PoolEmpty`.
+ * `PoolEmpty`. `asker`: the address that a browser asks from.
  */
 export function requestPayment(
   app: App,
@@ -98,6 +99,7 @@ export function requestPayment(
   choice: Choice,
   tx: Tx,
   waited = false,
+  asker: string | null = null,
 ): PaymentRow {
   if (tx.get(paymentOf, { invoice_id: invoice.id })) {
     throw new Rejected('payment.requested', 'Payment already requested');
@@ -111,7 +113,7 @@ export function requestPayment(
 
   const account = app.directory.account(business, asset.symbol);
   if (!account) throw new Unavailable(`${asset.symbol} has no wallet account yet`, RATE_RETRY_SECONDS);
-  holdAddress(app, tx, invoice);
+  holdAddress(app, tx, invoice, asker);
   const target = takeAddress(app, account, invoice.id, waited, tx);
 
   const deadlineAt = deadlineOf(null, invoice.due_at, quote);

@@ -30,6 +30,7 @@ export function keyCommands(root: Command, io: Io): void {
     .argument('<business>', 'its number, UUID or name')
     .requiredOption('--name <name>', 'what it is for')
     .option('--scopes <scopes>', SCOPES_HELP, list)
+    .option('--per-minute <n>', 'how many requests it may make in a minute (default: no limit)', wholeNumber)
     .description('make one; it is shown this once')
     .action(action(io, addKey));
   key
@@ -64,13 +65,20 @@ export function newKeyText(key: NewKey): string {
   const text = pairs([
     ['API key', key.key],
     ['Scopes', key.scopes.join(' ')],
+    ...(key.per_minute === null ? [] : [['Limit', `${key.per_minute} requests a minute`] as [string, string]]),
   ]);
   return `${text}\nKeep it safe: it is not shown again.\n`;
 }
 
-async function addKey(session: Session, options: { name: string; scopes?: string[] }, business?: string) {
-  const { name, scopes } = options;
-  const added = await session.call('key.add', { business: business ?? '', name, scopes: scopesOf(scopes) });
+type AddOptions = { name: string; scopes?: string[]; perMinute?: number };
+
+async function addKey(session: Session, { name, scopes, perMinute }: AddOptions, business?: string) {
+  const added = await session.call('key.add', {
+    business: business ?? '',
+    name,
+    scopes: scopesOf(scopes),
+    per_minute: perMinute ?? null,
+  });
   session.print(added, () => newKeyText(added.key));
 }
 

@@ -12,6 +12,7 @@ type Status = Result<'status'>;
 
 function statusText(status: Status): string {
   return [
+    ...status.warnings.map((warning) => `Warning: ${warning}\n`),
     pairs([
       ['Countinghouse', status.version],
       ['Address', status.url],

@@ -75,6 +75,12 @@ export function whole(min: number, max: number, fallback: number, unit: string):
   return new Leaf({ schema: z.int().min(min).max(max), takes, fallback, fromText: numberFromText });
 }
 
+/** True or false. */
+export function flag(fallback: boolean, what: string): Leaf<boolean> {
+  const fromText = (text: string): unknown => (text === 'true' ? true : text === 'false' ? false : text);
+  return new Leaf({ schema: z.boolean(), takes: `true or false (${what})`, fallback, fromText });
+}
+
 /** One of some words. */
 export function choice<const W extends string>(words: readonly [W, ...W[]], fallback: W): Leaf<W> {
   return new Leaf<W>({ schema: z.enum(words) as z.ZodType<W>, takes: `one of ${words.join(', ')}`, fallback });

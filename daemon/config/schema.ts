@@ -144,7 +144,10 @@ export const TREE = {
     passphrase_file: leaf.path('a file that holds the passphrase of the wallet, for unlock = "file"'),
     auto_lock_minutes: leaf.whole(0, 1_440, 15, 'minutes without a withdrawal, for unlock = "prompt"; 0 = never'),
   },
-  sandbox: { block_seconds: leaf.whole(0, 3_600, 10, 'seconds; 0 = only when asked') },
+  sandbox: {
+    block_seconds: leaf.whole(0, 3_600, 10, 'seconds; 0 = only when asked'),
+    public: leaf.flag(false, 'whether strangers may use the example shop and the buttons of sandbox pages'),
+  },
   rates: { sources: leaf.choices(RATE_SOURCES), spread_percent: leaf.percent(20, 0) },
   electrum: {
     public_servers: leaf.choice(['use', 'never'], 'use'),

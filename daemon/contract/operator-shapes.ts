@@ -41,6 +41,9 @@ export const BusinessShape = z.object({
   created_at: Instant,
 });
 
+/** Requests a minute of one API key. */
+export const PerMinute = z.int().min(1).max(60_000);
+
 export const KeyShape = z.object({
   id: Id,
   business_id: Id,
@@ -49,6 +52,8 @@ export const KeyShape = z.object({
   /** The first characters of the key. */
   hint: z.string(),
   scopes: z.array(z.enum(SCOPE_NAMES)),
+  /** Null: no limit. */
+  per_minute: PerMinute.nullable(),
   created_at: Instant,
   last_used_at: Instant.nullable(),
   revoked_at: Instant.nullable(),
@@ -248,4 +253,6 @@ export const StatusShape = z.object({
     }),
   ),
   open_alerts: z.int().min(0),
+  /** What of the configuration will not do as it is, and what would be right. */
+  warnings: z.array(z.string()),
 });

@@ -20,6 +20,7 @@ import {
   KeyShape,
   NETWORK_NAMES,
   NewKeyShape,
+  PerMinute,
   SCOPE_NAMES,
   StatusShape,
   WebhookShape,
@@ -114,7 +115,12 @@ export const OPERATOR = {
     z.object({ keys: z.array(KeyShape) }),
   ),
   'key.add': method(
-    z.strictObject({ business: BusinessRef, name: Name, scopes: Scopes.default([...SCOPE_NAMES]) }),
+    z.strictObject({
+      business: BusinessRef,
+      name: Name,
+      scopes: Scopes.default([...SCOPE_NAMES]),
+      per_minute: PerMinute.nullable().default(null),
+    }),
     z.object({ key: NewKeyShape }),
   ),
   'key.revoke': method(z.strictObject({ id: Id }), z.object({})),

@@ -1,5 +1,5 @@
 /**
- * Request limits by address, as token buckets.
+ * Request limits, as token buckets: by address, or by whatever else names who asks.
  *
  * Invariant: memory is bounded (the addresses used least recently are forgotten, and start anew with a full bucket), and
  * a clock that is set back locks nobody out for longer than an empty bucket takes to fill.
@@ -19,7 +19,7 @@ export type TokenBucketsOptions = {
   burst: number;
   /** Milliseconds since 1970. */
   now: () => number;
-  addressesMax: number;
+  bucketsMax: number;
 };
 
 export type Taken = { ok: true } | { ok: false; retryAfterSeconds: number };
@@ -39,17 +39,21 @@ export class TokenBuckets {
   /** By bucket: when it will be full again. One number says it all, and nothing has to be filled up by a timer. */
   readonly #fullAt: LRUCache<string, number>;
 
-  constructor({ perMinute, burst, now, addressesMax }: TokenBucketsOptions) {
+  constructor({ perMinute, burst, now, bucketsMax }: TokenBucketsOptions) {
     this.#gapMs = MS_PER_MINUTE / perMinute;
     this.#burst = burst;
     this.#now = now;
-    this.#fullAt = new LRUCache({ max: addressesMax });
+    this.#fullAt = new LRUCache({ max: bucketsMax });
   }
 
   /** Takes a token from an address's bucket, or says in how many whole seconds (at least 1) there will be one. */
   take(address: string): Taken {
+    return this.takeFrom(bucketOf(address));
+  }
+
+  /** The same of a bucket that is no address's. */
+  takeFrom(bucket: string): Taken {
     const now = this.#now();
-    const bucket = bucketOf(address);
     const emptyMs = this.#burst * this.#gapMs;
     const fullAt = Math.min(Math.max(this.#fullAt.get(bucket) ?? now, now), now + emptyMs);
     const waitMs = fullAt + this.#gapMs - (now + emptyMs);

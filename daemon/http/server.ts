@@ -1,6 +1,6 @@
 /** The public server: merchant API, its description, and the payment page. Everything here may face the internet. */
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import express, { type Express } from 'express';
 import type { App } from '../app/app.ts';
 import type { SandboxControls } from '../app/sandbox.ts';
@@ -9,6 +9,8 @@ import { demoPage } from './assets/demo.ts';
 import { sdkRouter } from './assets/sdk.ts';
 import { clientRouter } from './client/router.ts';
 import { errorHandler, notFound, onlyMethods } from './errors.ts';
+import { bucketOf } from './limits.ts';
+import { authenticator } from './merchant/auth.ts';
 import { merchantRouter } from './merchant/router.ts';
 import { sandboxRouter } from './merchant/sandbox.ts';
 import { withdrawRouter } from './merchant/withdraw.ts';
@@ -18,8 +20,12 @@ import { pageRouter } from './page/router.ts';
 const API = '/api/v1';
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-const KEEP_ALIVE_MS = 65_000;
+/** Of a connection without a request. A proxy in front opens another. */
+const KEEP_ALIVE_MS = 10_000;
+const CONNECTIONS_CHECKED_MS = 2_000;
 const CONNECTIONS_MAX = 5_000;
+/** Of one address (IPv6: its /64). A trusted proxy has as many as there are. */
+const CONNECTIONS_PER_ADDRESS_MAX = 200;
 const DRAIN_MS = 3_000;
 
 export function publicApp(app: App, sandbox: SandboxControls | null): Express {
@@ -27,15 +33,18 @@ export function publicApp(app: App, sandbox: SandboxControls | null): Express {
   server.disable('x-powered-by');
   server.disable('etag');
   server.set('query parser', 'simple');
+  server.enable('case sensitive routing');
+  server.enable('strict routing');
   server.set('trust proxy', [...app.config.trustedProxies]);
   server.use(API, (_request, response, next) => {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
     next();
   });
-  server.use(`${API}/merchant`, merchantRouter(app));
-  server.use(`${API}/merchant`, withdrawRouter(app));
-  server.use(`${API}/merchant/sandbox`, sandboxRouter(app, sandbox));
+  const withKey = authenticator(app);
+  server.use(`${API}/merchant`, merchantRouter(app, withKey));
+  server.use(`${API}/merchant`, withdrawRouter(app, withKey));
+  server.use(`${API}/merchant/sandbox`, sandboxRouter(app, withKey, sandbox));
   server.use(`${API}/sdk`, clientRouter(app));
   const description = JSON.stringify(openApi(app));
   server
@@ -57,10 +66,16 @@ export type Listening = { port: number; close(): Promise<void> };
 /** Listens. Throws `Rejected('port.taken')` when somebody else does. */
 export async function listen(handler: Express, host: string, port: number): Promise<Listening> {
   const server = createServer(
-    { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECKED_MS,
+    },
     handler,
   );
   server.maxConnections = CONNECTIONS_MAX;
+  server.on('connection', shareConnections(handler.get('trust proxy fn') as (address: string, hop: number) => boolean));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const taken = error.code === 'EADDRINUSE' || error.code === 'EACCES';
@@ -70,6 +85,27 @@ export async function listen(handler: Express, host: string, port: number): Prom
     server.listen(port, host, resolve);
   });
   return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
+}
+
+/** Ends connections of an address that has its share already. */
+function shareConnections(isTrusted: (address: string, hop: number) => boolean): (socket: Socket) => void {
+  const open = new Map<string, number>();
+  return (socket) => {
+    const address = socket.remoteAddress ?? '';
+    if (isTrusted(address, 0)) return;
+    const bucket = bucketOf(address);
+    const count = open.get(bucket) ?? 0;
+    if (count >= CONNECTIONS_PER_ADDRESS_MAX) {
+      socket.destroy();
+      return;
+    }
+    open.set(bucket, count + 1);
+    socket.once('close', () => {
+      const left = (open.get(bucket) ?? 1) - 1;
+      if (left === 0) open.delete(bucket);
+      else open.set(bucket, left);
+    });
+  };
 }
 
 /** Answers what is under way, for a while, and then ends every connection. */

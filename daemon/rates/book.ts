@@ -182,6 +182,18 @@ export class RateBook {
     return known;
   }
 
+  /**
+   * A coin's worth in the shown currencies by the last good rates, however old: for what is shown and decides nothing.
+   * Null when one of the currencies never had a rate.
+   */
+  lastShown(network: Network, asset: AssetId, now: number): ShownRates | null {
+    const last: Live = (table, code) => this.#held[table].get(code) ?? null;
+    const shown = SHOWN_FIAT.map((fiat) => this.#rateBy(network, asset, fiat, now, last));
+    if (!shown.every((rate) => rate !== null)) return null;
+    const [usd, eur, gbp] = shown.map(({ scaled }) => showDown(scaled));
+    return { usd, eur, gbp } as ShownRates;
+  }
+
   #heldAt(table: RateTable, code: string, time: number, limitMs: number): Held | null {
     const held = this.#held[table].get(code);
     return held && holds(held, time, limitMs) ? held : null;

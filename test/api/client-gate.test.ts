@@ -326,13 +326,70 @@ describe('the address that is limited', () => {
   });
 });
 
+const PROXY = 'trusted_proxies = ["127.0.0.1"]\n';
+const from = (payer: number) => ({ 'x-forwarded-for': `203.0.113.${payer + 2}` });
+
+describe('the share of one address', () => {
+  it('is a tenth of the cap, by the /64 of an IPv6 address', async () => {
+    const own = await startTestDaemon(`${PROXY}${NO_LIMITS}open_invoices_max = 20\n`);
+    try {
+      const page = pageOf(own, own.clientId);
+      const ask = async (address: string) => {
+        const { id } = (await page<Created>('POST', '/invoice', { amount: 80, crypto: 'LTC' })).body;
+        return page('POST', `/invoice/rp/${id}`, {}, { 'x-forwarded-for': address });
+      };
+      const one = ['2001:db8:1:2::1', '2001:db8:1:2:ffff::9', '2001:db8:1:2::3'];
+      const answers = [];
+      for (const address of one) answers.push(await ask(address));
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 429]);
+      expect(answers[2]!.body).toEqual({ message: 'Too many open invoices from this address' });
+      expect((await ask('2001:db8:1:3::1')).status).toBe(201);
+      expect((await ask('203.0.113.5')).status).toBe(201);
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
+describe('a full cap', () => {
+  it('lets go what nobody paid within its quote, and nothing else', async () => {
+    const own = await startTestDaemon(`${PROXY}${NO_LIMITS}open_invoices_max = 3\n`);
+    try {
+      const page = pageOf(own, own.clientId);
+      const make = async (payer: number) => {
+        const { id } = (await page<Created>('POST', '/invoice', { amount: 80, crypto: 'LTC' })).body;
+        return { id, status: (await page('POST', `/invoice/rp/${id}`, {}, from(payer))).status };
+      };
+      const begun = await make(0);
+      const left = await make(1);
+      await own.call('POST', '/sandbox/pay', { invoice_id: begun.id, amount: '0.1' });
+      await until('a part is seen', async () => {
+        return (await page('GET', `/invoice/status/${begun.id}`)).body.received === '0.1';
+      });
+      own.advance(HOUR + 60_000);
+      await own.call('POST', '/sandbox/mine', { crypto: 'LTC' });
+      const fresh = await make(2);
+      expect([begun, left, fresh].map(({ status }) => status)).toEqual([201, 201, 201]);
+      // the address that left one behind gets another in its place
+      expect(await make(1)).toMatchObject({ status: 201 });
+      const statusOf = async (id: string) => (await own.call('GET', `/invoice/${id}`)).body.status;
+      expect(await statusOf(left.id)).toBe('canceled');
+      expect(await statusOf(begun.id)).toBe('unpaid');
+      expect(await statusOf(fresh.id)).toBe('unpaid');
+      expect(await make(4)).toMatchObject({ status: 429 });
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
 describe('the cap of a client ID', () => {
   it('counts only unpaid invoices that hold an address', async () => {
-    const own = await startTestDaemon(`${NO_LIMITS}open_invoices_max = 3\n`);
+    const own = await startTestDaemon(`${PROXY}${NO_LIMITS}open_invoices_max = 3\n`);
     try {
       const page = pageOf(own, own.clientId);
       const create = async () => (await page<Created>('POST', '/invoice', { amount: 80, crypto: 'LTC' })).body.id;
-      const request = (id: string) => page('POST', `/invoice/rp/${id}`, {});
+      const request = (id: string) => page('POST', `/invoice/rp/${id}`, {}, from(ids.indexOf(id)));
       const ids = await Promise.all(Array.from({ length: 8 }, create));
       const answers = await Promise.all(ids.slice(0, 5).map(request));
       expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 429, 429]);

@@ -1,5 +1,6 @@
 /** How the service is: its chains, its rates, and the addresses that it has ready. */
 import { redact } from '../../config/config.ts';
+import { configurationWarnings } from '../../config/warnings.ts';
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
 import type { BlockId } from '../../domain/chain.ts';
 import { openAlertCount } from '../../store/queries/operator.ts';
@@ -67,3 +68,6 @@ export function settingsOf(app: App): { key: string; value: string; origin: stri
 export function openAlertsCount(app: App): number {
   return app.store.get(openAlertCount, {})?.open ?? 0;
 }
+
+/** What of the configuration will not do as it is. */
+export const warningsOf = ({ config }: App): string[] => configurationWarnings(config);

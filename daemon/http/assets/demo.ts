@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { App } from '../../app/app.ts';
 import { notFound } from '../errors.ts';
+import { mayPlay } from '../requests.ts';
 import { browserFile } from './asset.ts';
 
 const ADDRESS = 'https://pay.example.com';
@@ -29,7 +30,7 @@ const inAttribute = (text: string): string => text.replaceAll('&', '&amp;').repl
 export function demoPage(app: App): RequestHandler {
   let template: string | undefined;
   return (request, response, next) => {
-    const clientId = sandboxClient(app);
+    const clientId = mayPlay(app, { network: 'sandbox' }, request) ? sandboxClient(app) : undefined;
     if (clientId === undefined) {
       notFound(request, response, next);
       return;

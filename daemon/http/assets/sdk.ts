@@ -5,6 +5,7 @@
 import { Router } from 'express';
 import { assert } from '../../domain/errors.ts';
 import { notFound, onlyMethods } from '../errors.ts';
+import { EXACT_PATHS } from '../requests.ts';
 import { type Asset, browserCode, browserFile, makeAsset, serveAsset } from './asset.ts';
 
 const MAX_AGE_SECONDS = 300;
@@ -35,7 +36,7 @@ const declarations = (): string => `${browserFile('sdk/types.ts')}\nexport as na
 
 /** Mounted at `/js`. */
 export function sdkRouter(): Router {
-  const router = Router();
+  const router = Router(EXACT_PATHS);
   const files: Record<string, () => Asset> = {
     'sdk.js': () => makeAsset(SCRIPT, classicScript(browserCode('sdk/sdk'))),
     'sdk.mjs': () => makeAsset(SCRIPT, browserCode('sdk/sdk')),

@@ -16,7 +16,7 @@ export function callerOf(response: Response): Caller {
 
 /** Middleware that lets through so many requests of an address. */
 export function limit(app: App, perMinute: number, burst: number): RequestHandler {
-  const buckets = new TokenBuckets({ perMinute, burst, now: app.now, addressesMax: ADDRESSES_MAX });
+  const buckets = new TokenBuckets({ perMinute, burst, now: app.now, bucketsMax: ADDRESSES_MAX });
   return (request, response, next) => {
     const taken = buckets.take(request.ip ?? '');
     if (taken.ok) {

@@ -90,7 +90,7 @@ export function clientPaths(app: App, { fromZod, answer, inPath }: Kit): Record<
       post: operation(
         'createInvoice',
         { 201: answer('Created', 'CreatedInvoice'), 422: wrong, 503: unavailable },
-        fromZod(clientInvoiceSchema(app, ANY_BUSINESS, ANY_CLIENT)),
+        fromZod(clientInvoiceSchema(app, ANY_BUSINESS, ANY_CLIENT, false)),
       ),
     },
     '/sdk/invoice/{slug}': {

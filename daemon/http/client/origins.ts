@@ -7,8 +7,8 @@
  */
 import type { NextFunction, Request, Response } from 'express';
 import type { App } from '../../app/app.ts';
-import { allowsOrigin } from '../../app/clients.ts';
 import type { Client } from '../../app/directory.ts';
+import { mayPlay } from '../requests.ts';
 
 const PREFLIGHT_SECONDS = 3_600;
 const METHODS = 'GET, HEAD, POST';
@@ -23,8 +23,10 @@ export function refuseOrigin(response: Response): void {
 }
 
 /** Whether a request's client ID may be used from where it comes. Only browsers send an origin, and they always do. */
-export function mayUse(app: App, client: Client, { headers }: Request): boolean {
-  return headers.origin === undefined || allowsOrigin(app, client, headers.origin);
+export function mayUse(app: App, client: Client, request: Request): boolean {
+  const { origin } = request.headers;
+  if (origin === undefined || client.origins.has(origin)) return true;
+  return mayPlay(app, app.directory.business(client.businessId), request);
 }
 
 /** Middleware that answers preflights, and says of every other answer which page may read it. */
@@ -32,7 +34,7 @@ export function crossOrigin(app: App) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const { origin } = request.headers;
     response.vary('Origin');
-    const known = origin !== undefined && app.directory.clients().some((client) => allowsOrigin(app, client, origin));
+    const known = origin !== undefined && app.directory.clients().some((client) => mayUse(app, client, request));
     if (known) {
       response.set({ [ALLOW]: origin, 'Access-Control-Expose-Headers': 'Retry-After' });
     }

@@ -13,8 +13,10 @@ import { readInvoice, view } from '../../app/views.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { jsonBody } from '../body.ts';
 import { onlyMethods } from '../errors.ts';
+import { bucketOf } from '../limits.ts';
 import { presentCreated } from '../merchant/present.ts';
 import { check, dueAt, fiatAmount, requestPaymentSchema } from '../merchant/schemas.ts';
+import { EXACT_PATHS, mayPlay } from '../requests.ts';
 import { type Caller, callerOf, identify, limit } from './gate.ts';
 import { crossOrigin } from './origins.ts';
 import { presentPayersInvoice, presentPayersPayment, presentRates, presentStatus } from './present.ts';
@@ -31,7 +33,7 @@ function slugOf(request: Request): string {
 
 /** Mounted at `{sdk_base_url}`. */
 export function clientRouter(app: App): Router {
-  const router = Router();
+  const router = Router(EXACT_PATHS);
   const { readsPerMinute, readsBurst, creationsPerMinute, creationsBurst } = app.config.browser;
   const known = identify(app);
   const reading = [limit(app, readsPerMinute, readsBurst), known];
@@ -59,15 +61,18 @@ function rates(app: App): RequestHandler {
 
 function create(app: App): RequestHandler {
   // a client ID that is changed, and a business that is, is another object
-  const schemas = new WeakMap<Client, ReturnType<typeof clientInvoiceSchema>>();
-  const schemaFor = ({ client, business }: Caller): ReturnType<typeof clientInvoiceSchema> => {
-    const made = schemas.get(client) ?? clientInvoiceSchema(app, business, client);
+  type Schemas = WeakMap<Client, ReturnType<typeof clientInvoiceSchema>>;
+  const listed: Schemas = new WeakMap();
+  const anywhere: Schemas = new WeakMap();
+  const schemaFor = ({ client, business }: Caller, anyUrl: boolean): ReturnType<typeof clientInvoiceSchema> => {
+    const schemas = anyUrl ? anywhere : listed;
+    const made = schemas.get(client) ?? clientInvoiceSchema(app, business, client, anyUrl);
     schemas.set(client, made);
     return made;
   };
   return async (req, response) => {
     const caller = callerOf(response);
-    const body = check(schemaFor(caller), req.body);
+    const body = check(schemaFor(caller, mayPlay(app, caller.business, req)), req.body);
     const wanted = {
       amount: fiatAmount(body),
       currency: body.currency,
@@ -90,9 +95,10 @@ function request(app: App): RequestHandler {
     const { business } = callerOf(response);
     const slug = slugOf(req);
     const choice = () => check(requestPaymentSchema, req.body).crypto;
+    const asker = bucketOf(req.ip ?? '');
     const body = await withAddress(app, (tx, waited) => {
       const invoice = findInvoiceOf(tx, business, slug);
-      const row = requestPayment(app, business, invoice, choice, tx, waited);
+      const row = requestPayment(app, business, invoice, choice, tx, waited, asker);
       return presentPayersPayment(invoice, view(app, business, invoice, row).payment!);
     });
     response.status(201).json(body);

@@ -14,15 +14,15 @@ const DUE_DAYS_MAX = 90;
 const MS_PER_DAY = 86_400_000;
 const URL_CHARACTERS_MAX = 2_048;
 
-/** The body of createInvoice, for one client ID. */
-export function clientInvoiceSchema(app: App, business: Business, client: Client) {
+/** The body of createInvoice, for one client ID. `anyUrl`: its URLs may lead anywhere. */
+export function clientInvoiceSchema(app: App, business: Business, client: Client, anyUrl: boolean) {
   const { amount, currency, crypto, due_date, close_url, webhook_url, automatic_redirect } = createInvoiceSchema(
     app,
     business,
   ).shape;
   const allowed = (field: string) => (text: string | null | undefined, context: z.RefinementCtx) => {
-    if (text == null || !URL.canParse(text)) return;
-    if (allowsHost(app, client, text)) return;
+    if (anyUrl || text == null || !URL.canParse(text)) return;
+    if (allowsHost(client, text)) return;
     context.addIssue({ code: 'custom', message: `The ${field} leads to a host that this client ID does not allow.` });
   };
   const link = { override: { type: 'string', format: 'uri', maxLength: URL_CHARACTERS_MAX } };

@@ -2,7 +2,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { App } from '../../app/app.ts';
 import type { Business } from '../../app/directory.ts';
-import type { Scope } from '../../app/keys.ts';
+import { type Caller, KEYS_MAX, type Scope } from '../../app/keys.ts';
 import { TokenBuckets } from '../limits.ts';
 
 const GUESSES_PER_MINUTE = 10;
@@ -17,14 +17,33 @@ export function callerOf(response: Response): Business {
   return response.locals.business as Business;
 }
 
-/** Makes the middleware that endpoints stand behind. */
+/** Middleware that lets through only keys with a scope. */
+export type WithKey = ReturnType<typeof authenticator>;
+
+/** Makes the middleware that endpoints stand behind: once a server, since its limits are counted in it. */
 export function authenticator(app: App) {
   const guesses = new TokenBuckets({
     perMinute: GUESSES_PER_MINUTE,
     burst: GUESSES_PER_MINUTE,
     now: app.now,
-    addressesMax: ADDRESSES_MAX,
+    bucketsMax: ADDRESSES_MAX,
   });
+  /** By how many requests a minute: keys with the same limit. */
+  const paces = new Map<number, TokenBuckets>();
+
+  /** Whether a key has a request left; answers when it has none. */
+  function isInPace(caller: Caller, response: Response, extra: RefusalExtra): boolean {
+    const { perMinute, keyId } = caller;
+    if (perMinute === null) return true;
+    const pace =
+      paces.get(perMinute) ?? new TokenBuckets({ perMinute, burst: perMinute, now: app.now, bucketsMax: KEYS_MAX });
+    paces.set(perMinute, pace);
+    const taken = pace.takeFrom(`${keyId}`);
+    if (taken.ok) return true;
+    response.status(429).set('Retry-After', String(taken.retryAfterSeconds));
+    response.json({ message: `Too many requests with this API key: it may make ${perMinute} a minute`, ...extra });
+    return false;
+  }
 
   function refuse(request: Request, response: Response, text: string, extra: RefusalExtra): void {
     const guess = guesses.take(request.ip ?? '');
@@ -36,8 +55,11 @@ export function authenticator(app: App) {
     response.json({ message: 'Too many requests without a valid API key', ...extra });
   }
 
-  /** Middleware that lets through only keys with `scope`. It comes before the body is read: strangers' are not. */
-  return function withKey(scope: Scope, extra: RefusalExtra = {}): RequestHandler {
+  /**
+   * Middleware that lets through only keys with `scope`, or with null any valid key. It comes before the body is read:
+   * strangers' are not.
+   */
+  return function withKey(scope: Scope | null, extra: RefusalExtra = {}): RequestHandler {
     return (request: Request, response: Response, next: NextFunction): void => {
       const key = request.headers['mb-api-key'];
       if (typeof key !== 'string' || key === '') {
@@ -49,10 +71,12 @@ export function authenticator(app: App) {
         refuse(request, response, 'Invalid API key', extra);
         return;
       }
-      if (!caller.scopes.has(scope)) {
+      if (scope !== null && !caller.scopes.has(scope)) {
         response.status(403).json({ message: `This API key does not have the scope "${scope}"`, ...extra });
         return;
       }
+      // an endpoint may ask twice: for a key, then for its scope
+      if (response.locals.business === undefined && !isInPace(caller, response, extra)) return;
       response.locals.business = app.directory.business(caller.businessId);
       next();
     };

@@ -1,5 +1,5 @@
 /** The merchant API but for withdrawals: each route checks its request, calls one use case and presents what it gave. */
-import { type Request, type RequestHandler, type Response, Router } from 'express';
+import { type RequestHandler, type Response, Router } from 'express';
 import type { App } from '../../app/app.ts';
 import { balances } from '../../app/balance.ts';
 import type { Business } from '../../app/directory.ts';
@@ -15,7 +15,8 @@ import type { Tx } from '../../store/store.ts';
 import { jsonBody } from '../body.ts';
 import { onlyMethods } from '../errors.ts';
 import { exactNumber } from '../json.ts';
-import { authenticator, callerOf } from './auth.ts';
+import { EXACT_PATHS, idempotent } from '../requests.ts';
+import { callerOf, type WithKey } from './auth.ts';
 import { presentCreated, presentInvoice, presentPayment } from './present.ts';
 import { balanceSchema, check, createInvoiceSchema, dueAt, fiatAmount, requestPaymentSchema } from './schemas.ts';
 
@@ -30,19 +31,8 @@ function send(response: Response, { status, body }: Answer): void {
   response.end(body);
 }
 
-function idempotent(business: Business, request: Request) {
-  const key = request.headers['idempotency-key'];
-  return {
-    businessId: business.id,
-    route: `${request.method} ${request.baseUrl}${request.path}`,
-    key: typeof key === 'string' ? key : null,
-    body: request.body,
-  };
-}
-
-export function merchantRouter(app: App): Router {
-  const router = Router();
-  const withKey = authenticator(app);
+export function merchantRouter(app: App, withKey: WithKey): Router {
+  const router = Router(EXACT_PATHS);
   const withBody = [withKey('invoices'), ...jsonBody];
   router.route('/invoice').post(withBody, create(app)).all(onlyMethods('POST'));
   router.route('/invoice/rp/:invoice').post(withBody, request(app)).all(onlyMethods('POST'));
@@ -79,7 +69,7 @@ function create(app: App): RequestHandler {
   return async (req, response) => {
     const business = callerOf(response);
     const answer = await app.store.write((tx: Tx) =>
-      once(app, tx, idempotent(business, req), () => {
+      once(app, tx, idempotent(business, req, '/invoice'), () => {
         const invoice = createInvoice(app, business, wanted(business, req.body), tx);
         return { status: 201, body: JSON.stringify(presentCreated(app, invoice)) };
       }),
@@ -92,21 +82,15 @@ function request(app: App): RequestHandler {
   return async (req, response) => {
     const business = callerOf(response);
     const name = (req.params as InvoicePath).invoice;
-    const answer = await withAddress(app, (tx, waited) =>
-      once(app, tx, idempotent(business, req), () => {
-        const invoice = findInvoiceOf(tx, business, name);
-        const row = requestPayment(
-          app,
-          business,
-          invoice,
-          () => check(requestPaymentSchema, req.body).crypto,
-          tx,
-          waited,
-        );
+    const choice = () => check(requestPaymentSchema, req.body).crypto;
+    const answer = await withAddress(app, (tx, waited) => {
+      const invoice = findInvoiceOf(tx, business, name);
+      return once(app, tx, idempotent(business, req, `/invoice/rp/${invoice.slug}`), () => {
+        const row = requestPayment(app, business, invoice, choice, tx, waited);
         const { payment } = view(app, business, invoice, row);
         return { status: 201, body: JSON.stringify(presentPayment(invoice, payment!)) };
-      }),
-    );
+      });
+    });
     send(response, answer);
   };
 }
@@ -128,7 +112,7 @@ function remove(app: App): RequestHandler {
 }
 
 /** Cryptos, rates and balance: what reads no invoice. */
-function addReads(app: App, router: Router, withKey: ReturnType<typeof authenticator>): void {
+function addReads(app: App, router: Router, withKey: WithKey): void {
   const cryptos: RequestHandler = (_req, response) => {
     response.json(callerOf(response).enabled.map(({ id, name, symbol }) => ({ id, name, symbol })));
   };
@@ -144,10 +128,11 @@ function addReads(app: App, router: Router, withKey: ReturnType<typeof authentic
     const options = check(balanceSchema, { ...req.query, ...req.body });
     const entries = balances(app, business)
       .filter(({ units }) => units > 0n || !options.with_balance)
-      .map(({ asset, units }) => {
+      .flatMap(({ asset, units }): [string, unknown][] => {
         const number = exactNumber(formatUnits(units, asset));
-        if (!options.with_rates) return [asset.symbol, number];
-        return [asset.symbol, { balance: number, rates: shownNumbers(app, business, asset.symbol) }];
+        if (!options.with_rates) return [[asset.symbol, number]];
+        const rates = lastRates(app, business, asset.symbol);
+        return rates === null ? [] : [[asset.symbol, { balance: number, rates }]];
       });
     response.json(Object.fromEntries(entries));
   };
@@ -162,9 +147,8 @@ function addReads(app: App, router: Router, withKey: ReturnType<typeof authentic
     .all(onlyMethods('GET', 'POST'));
 }
 
-/** A coin's rates as exact numbers, null where there is none: a balance is shown whether or not rates are. */
-function shownNumbers(app: App, business: Business, symbol: AssetId) {
-  const known = app.rates.shownKnown(business.network, symbol, app.now());
-  const number = (decimal: string | undefined) => (decimal === undefined ? null : exactNumber(decimal));
-  return { USD: number(known.usd), EUR: number(known.eur), GBP: number(known.gbp) };
+/** A coin's last good rates as exact numbers; null when it never had any, and the answer then leaves the coin out. */
+function lastRates(app: App, business: Business, symbol: AssetId) {
+  const known = app.rates.lastShown(business.network, symbol, app.now());
+  return known && { USD: exactNumber(known.usd), EUR: exactNumber(known.eur), GBP: exactNumber(known.gbp) };
 }

@@ -1,11 +1,14 @@
 /** The sandbox's controls over HTTP, for keys of sandbox businesses only: to any other they do not exist. */
-import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
+import { type NextFunction, type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
+import type { Business } from '../../app/directory.ts';
+import { type Answer, Repeatable } from '../../app/idempotency.ts';
 import type { SandboxControls } from '../../app/sandbox.ts';
 import { JsonNumber, jsonBody } from '../body.ts';
 import { notFound, onlyMethods } from '../errors.ts';
-import { authenticator, callerOf } from './auth.ts';
+import { EXACT_PATHS, idempotent } from '../requests.ts';
+import { callerOf, type WithKey } from './auth.ts';
 import { check } from './schemas.ts';
 
 const BLOCKS_MAX = 100;
@@ -41,44 +44,62 @@ export const SANDBOX_SCHEMAS = {
   outage: z.object({ crypto: name('crypto'), down: z.boolean('The down must be true or false.') }),
 };
 
-/** Express hands a promise's rejection to the error handler. */
-type Control = (request: Request, response: Response) => Promise<void>;
+/** Checks the body and carries it out. Throws `Rejected`. */
+type Control = (business: Business, body: unknown) => Promise<{ status: number; answer: unknown }>;
 
-export function sandboxRouter(app: App, controls: SandboxControls | null): Router {
-  const router = Router();
-  const withKey = authenticator(app);
-  if (!controls) return router;
+const ok = (answer: unknown) => ({ status: 200, answer });
 
+function controlsOf(sandbox: SandboxControls): Record<keyof typeof SANDBOX_SCHEMAS, Control> {
+  return {
+    pay: async (business, body) => {
+      const { invoice_id, amount } = check(SANDBOX_SCHEMAS.pay, body);
+      const paid = await sandbox.pay(business, invoice_id, amount);
+      return { status: 201, answer: { tx_id: paid.txid, amount: paid.amount } };
+    },
+    mine: async (business, body) => {
+      const { crypto, blocks } = check(SANDBOX_SCHEMAS.mine, body);
+      return ok(await sandbox.mine(business, crypto, blocks));
+    },
+    reorg: async (business, body) => {
+      const { crypto, depth, drop } = check(SANDBOX_SCHEMAS.reorg, body);
+      return ok(await sandbox.reorg(business, crypto, depth, drop));
+    },
+    'double-spend': async (business, body) => {
+      const { tx_id } = check(SANDBOX_SCHEMAS['double-spend'], body);
+      const { txid } = await sandbox.doubleSpend(business, tx_id);
+      return ok({ tx_id: txid });
+    },
+    outage: async (business, body) => {
+      const { crypto, down } = check(SANDBOX_SCHEMAS.outage, body);
+      await sandbox.outage(business, crypto, down);
+      return ok({});
+    },
+  };
+}
+
+export function sandboxRouter(app: App, withKey: WithKey, sandbox: SandboxControls | null): Router {
+  const router = Router(EXACT_PATHS);
+  if (!sandbox) return router;
+  const repeatable = new Repeatable(app);
+  // the network comes before the scope: to a live key these paths do not exist, whatever it may do
   const sandboxOnly: RequestHandler = (request, response, next: NextFunction) => {
     if (callerOf(response).network === 'sandbox') next();
     else notFound(request, response, next);
   };
-  const add = (path: keyof typeof SANDBOX_SCHEMAS, control: Control): void => {
-    router.route(`/${path}`).post(withKey('invoices'), sandboxOnly, jsonBody, control).all(onlyMethods('POST'));
-  };
-
-  add('pay', async ({ body }, response) => {
-    const { invoice_id, amount } = check(SANDBOX_SCHEMAS.pay, body);
-    const paid = await controls.pay(callerOf(response), invoice_id, amount);
-    response.status(201).json({ tx_id: paid.txid, amount: paid.amount });
-  });
-  add('mine', async ({ body }, response) => {
-    const { crypto, blocks } = check(SANDBOX_SCHEMAS.mine, body);
-    response.json(await controls.mine(callerOf(response), crypto, blocks));
-  });
-  add('reorg', async ({ body }, response) => {
-    const { crypto, depth, drop } = check(SANDBOX_SCHEMAS.reorg, body);
-    response.json(await controls.reorg(callerOf(response), crypto, depth, drop));
-  });
-  add('double-spend', async ({ body }, response) => {
-    const { tx_id } = check(SANDBOX_SCHEMAS['double-spend'], body);
-    const { txid } = await controls.doubleSpend(callerOf(response), tx_id);
-    response.json({ tx_id: txid });
-  });
-  add('outage', async ({ body }, response) => {
-    const { crypto, down } = check(SANDBOX_SCHEMAS.outage, body);
-    await controls.outage(callerOf(response), crypto, down);
-    response.json({});
-  });
+  for (const [path, control] of Object.entries(controlsOf(sandbox))) {
+    const answer: RequestHandler = async (request, response) => {
+      const business = callerOf(response);
+      const asked = idempotent(business, request, `/sandbox/${path}`);
+      const { status, body } = await repeatable.answer(asked, async (): Promise<Answer> => {
+        const done = await control(business, request.body);
+        return { status: done.status, body: JSON.stringify(done.answer) };
+      });
+      response.status(status).type('application/json').send(body);
+    };
+    router
+      .route(`/${path}`)
+      .post(withKey(null), sandboxOnly, withKey('invoices'), jsonBody, answer)
+      .all(onlyMethods('POST'));
+  }
   return router;
 }

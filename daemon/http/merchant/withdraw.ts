@@ -22,7 +22,8 @@ import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import { JsonNumber, jsonBody } from '../body.ts';
 import { onlyMethods } from '../errors.ts';
-import { authenticator, callerOf } from './auth.ts';
+import { EXACT_PATHS, idempotent } from '../requests.ts';
+import { callerOf, type WithKey } from './auth.ts';
 import { check } from './schemas.ts';
 
 const ADDRESS_CHARACTERS_MAX = 255;
@@ -66,13 +67,14 @@ export const withdrawSchema = z.object({
     .meta({ required: true, override: { type: 'string', maxLength: ADDRESS_CHARACTERS_MAX } }),
 });
 
-/** What a checked body asks for. Throws `Rejected` where the crypto decides: not taken here, or too many digits. */
+/** What a body asks for, its fields checked in their order. Throws `Rejected`. */
 function wanted(app: App, business: Business, json: unknown): NewWithdrawal {
-  const body = check(withdrawSchema, json);
-  const asset = findAsset(body.crypto) as Asset;
+  const { crypto } = check(withdrawSchema.pick({ amount: true, crypto: true }), json);
+  const asset = findAsset(crypto) as Asset;
   if (!withdrawable(app, business, asset)) {
     throw new Rejected('validation', 'The selected crypto is invalid.', 'crypto');
   }
+  const body = check(withdrawSchema, json);
   const units = exactDecimal(body.amount, asset.decimals);
   if (units === null) {
     throw new Rejected('validation', `The amount may have at most ${asset.decimals} decimals.`, 'amount');
@@ -80,9 +82,8 @@ function wanted(app: App, business: Business, json: unknown): NewWithdrawal {
   return { asset, units, address: body.address, origin: 'merchant' };
 }
 
-export function withdrawRouter(app: App): Router {
-  const router = Router();
-  const withKey = authenticator(app);
+export function withdrawRouter(app: App, withKey: WithKey): Router {
+  const router = Router(EXACT_PATHS);
   const scoped = withKey('withdraw', STATUS_ERROR);
   router.use(['/withdraw', '/withdrawal'], shaped);
   router
@@ -116,14 +117,7 @@ function refusal(error: unknown, _request: Request, response: Response, next: Ne
 function withdraw(app: App): RequestHandler {
   return async (request, response) => {
     const business = callerOf(response);
-    const key = request.headers['idempotency-key'];
-    const asked = {
-      businessId: business.id,
-      route: `${request.method} ${request.baseUrl}${request.path}`,
-      key: typeof key === 'string' ? key : null,
-      body: request.body as unknown,
-      forever: true,
-    };
+    const asked = { ...idempotent(business, request, '/withdraw'), forever: true };
     const fee = await estimateHighestFee(app, business, () => wanted(app, business, request.body));
     const answer = await app.store.write((tx) =>
       once(app, tx, asked, () => {

@@ -62,7 +62,7 @@ export const METHODS: Methods = {
   'key.add': async ({ app }, params) => {
     const { id, network } = findBusiness(app, params.business);
     const added = await app.store.write((tx) =>
-      addApiKey(app, tx, id, network === 'mainnet', params.name, [...new Set(params.scopes)]),
+      addApiKey(app, tx, id, network === 'mainnet', params.name, [...new Set(params.scopes)], params.per_minute),
     );
     return { key: { ...keyJson(app, keyOf(app.store, added.id)), key: added.key } };
   },

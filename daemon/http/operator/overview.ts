@@ -1,6 +1,6 @@
 /** The methods that tell how things stand: status, inbox, alerts. */
 import { alertPage, inboxPage, markSeen, nextOf } from '../../app/operator/lists.ts';
-import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses } from '../../app/operator/status.ts';
+import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses, warningsOf } from '../../app/operator/status.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -47,6 +47,7 @@ export function status({ app, extra }: Context): Result<'status'> {
       wanted: pool.wanted,
     })),
     open_alerts: openAlertsCount(app),
+    warnings: warningsOf(app),
   };
 }
 

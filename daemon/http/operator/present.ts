@@ -59,6 +59,7 @@ export function keyJson(app: App, row: ApiKeyRow): KeyJson {
     business: app.directory.business(row.business_id).name,
     name: row.name,
     hint: row.hint,
+    per_minute: row.per_minute,
     scopes: row.scopes.split(' ') as KeyJson['scopes'],
     created_at: toIso(row.created_at),
     last_used_at: isoOrNull(row.last_used_at),

@@ -85,7 +85,7 @@ export type InvoicePage = {
   /** True when news of the chain comes late. */
   behind: boolean;
   backUrl: string | null;
-  /** The sandbox's buttons; null everywhere else. */
+  /** The sandbox's buttons; null everywhere else, and for strangers. */
   sandbox: { canPay: boolean; canReplace: boolean; canReorg: boolean; down: boolean } | null;
 };
 
@@ -198,11 +198,11 @@ function stateOf(app: App, found: InvoiceView, now: number, notice: Notice, back
 
 export type Notice = 'mustChoose' | 'notNow' | null;
 
-/** The page of an invoice. `notice`: what was wrong with the choice that was just sent. */
+/** The page of an invoice. `plays`: with the sandbox's buttons. `notice`: what was wrong with the choice that was just sent. */
 export function invoicePage(
   app: App,
   found: InvoiceView,
-  { root, query }: Pick<InvoicePage, 'root' | 'query'>,
+  { root, query, plays }: Pick<InvoicePage, 'root' | 'query'> & { plays: boolean },
   notice: Notice = null,
 ): InvoicePage {
   const { invoice, business, payment } = found;
@@ -225,12 +225,12 @@ export function invoicePage(
     payableUntil: open && payment?.row.status === 'overdue' ? payment.row.deadline_at + graceMs(app) : null,
     behind: open && payment !== null && isBehind(app, payment, now),
     backUrl,
-    sandbox: sandboxOf(app, found),
+    sandbox: plays ? sandboxOf(app, found) : null,
   };
 }
 
-function sandboxOf(app: App, { invoice, business, payment }: InvoiceView): InvoicePage['sandbox'] {
-  if (business.network !== 'sandbox' || !payment) return null;
+function sandboxOf(app: App, { invoice, payment }: InvoiceView): InvoicePage['sandbox'] {
+  if (!payment) return null;
   const depths = payment.transactions.map(({ confirmations }) => confirmations);
   return {
     canPay: invoice.status === 'unpaid' && payment.remaining > 0n,

@@ -15,7 +15,8 @@ import type { SandboxControls } from '../../app/sandbox.ts';
 import { readInvoice } from '../../app/views.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { makeAsset, serveAsset } from '../assets/asset.ts';
-import { TokenBuckets } from '../limits.ts';
+import { bucketOf, TokenBuckets } from '../limits.ts';
+import { mayPlay } from '../requests.ts';
 import { frameAncestors, setPolicy } from './csp.ts';
 import { eventStreams } from './events.ts';
 import { type Locale, localeFor } from './locale.ts';
@@ -97,7 +98,7 @@ const toInvoice = (request: Request, response: Response, slug: string): void => 
 };
 
 function limiter(app: App, perMinute: number, burst: number): RequestHandler {
-  const buckets = new TokenBuckets({ perMinute, burst, now: app.now, addressesMax: ADDRESSES_MAX });
+  const buckets = new TokenBuckets({ perMinute, burst, now: app.now, bucketsMax: ADDRESSES_MAX });
   return async (request, response, next) => {
     const taken = buckets.take(request.ip ?? '');
     if (taken.ok) {
@@ -118,7 +119,8 @@ const onlyMethods =
 
 /** Mounted at the path of the payment pages. `controls`: null where there is no sandbox. */
 export function pageRouter(app: App, controls: SandboxControls | null): Router {
-  const router = Router();
+  // a slash at the end is what somebody typed: it leads to the page
+  const router = Router({ caseSensitive: true });
   const form = express.urlencoded({ extended: false, limit: BODY_BYTES_MAX, parameterLimit: FIELDS_MAX });
   const reads = limiter(app, READS_PER_MINUTE, READS_BURST);
   const looks = limiter(app, LOOKS_PER_MINUTE, LOOKS_BURST);
@@ -143,8 +145,9 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
   const show = async (request: Request, response: Response, status = 200, notice: Notice = null): Promise<void> => {
     const found = await readInvoice(app, null, slugOf(request));
     const locale = localeOf(request);
-    const model = invoicePage(app, found, { root: rootOf(request), query: queryOf(locale) }, notice);
-    await send(request, response, status, { model, locale, ancestors: frameAncestors(app, found.invoice) });
+    const plays = mayPlay(app, found.business, request);
+    const model = invoicePage(app, found, { root: rootOf(request), query: queryOf(locale), plays }, notice);
+    await send(request, response, status, { model, locale, ancestors: frameAncestors(app, found.invoice, plays) });
   };
   const read: RequestHandler = async (request, response) => {
     // one address for a page: what it shows leads on from there
@@ -153,13 +156,14 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
   };
   const choose: RequestHandler = async (request, response) => {
     const slug = slugOf(request);
-    const notice = await ask(app, slug, fieldOf(request, 'crypto'), response);
+    const notice = await ask(app, slug, fieldOf(request, 'crypto'), request, response);
     if (notice === null) toInvoice(request, response, slug);
     else await show(request, response, notice === 'notNow' ? 503 : 422, notice);
   };
   const control: RequestHandler = async (request, response) => {
     const slug = slugOf(request);
-    await press(app, controls, slug, fieldOf(request, 'do')).catch((error: unknown) => {
+    const playing = mayPlay(app, { network: 'sandbox' }, request) ? controls : null;
+    await press(app, playing, slug, fieldOf(request, 'do')).catch((error: unknown) => {
       // pressed twice, or on a page that is older than the invoice: the page shows how it stands
       if (!(error instanceof Rejected && HARMLESS.has(error.code))) throw error;
     });
@@ -186,7 +190,8 @@ function status(app: App): RequestHandler {
   return async (request, response) => {
     const found = await readInvoice(app, null, slugOf(request));
     const locale = localeOf(request);
-    const model = invoicePage(app, found, { root: `../${request.baseUrl.slice(1)}/`, query: queryOf(locale) });
+    const plays = mayPlay(app, found.business, request);
+    const model = invoicePage(app, found, { root: `../${request.baseUrl.slice(1)}/`, query: queryOf(locale), plays });
     const { view, version } = renderView(model, locale);
     const { invoice } = found;
     const known = request.query.version === version;
@@ -220,12 +225,19 @@ function fieldOf(request: Request, name: string): string | undefined {
  * Requests the payment. Null when there is one now, whoever asked for it, or the invoice is decided: its page says so.
  * Otherwise what to tell the payer.
  */
-async function ask(app: App, slug: string, symbol: string | undefined, response: Response): Promise<Notice> {
+async function ask(
+  app: App,
+  slug: string,
+  symbol: string | undefined,
+  request: Request,
+  response: Response,
+): Promise<Notice> {
+  const asker = bucketOf(request.ip ?? '');
   try {
     await withAddress(app, (tx, waited) => {
       const invoice = findInvoice(tx, slug);
       const business = app.directory.business(invoice.business_id);
-      return requestPayment(app, business, invoice, () => symbol, tx, waited);
+      return requestPayment(app, business, invoice, () => symbol, tx, waited, asker);
     });
     return null;
   } catch (error) {

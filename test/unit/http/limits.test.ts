@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bucketOf, TokenBuckets } from '../../../daemon/http/limits.ts';
 
-function buckets(perMinute: number, burst: number, addressesMax = 10) {
+function buckets(perMinute: number, burst: number, bucketsMax = 10) {
   const clock = { now: 1_000_000 };
-  return { clock, buckets: new TokenBuckets({ perMinute, burst, addressesMax, now: () => clock.now }) };
+  return { clock, buckets: new TokenBuckets({ perMinute, burst, bucketsMax, now: () => clock.now }) };
 }
 
 describe('a token bucket', () => {

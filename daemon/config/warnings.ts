@@ -1,0 +1,16 @@
+/** What is valid in a configuration and will still not do what the operator wants. */
+import ipaddr from 'ipaddr.js';
+import type { Config } from './config.ts';
+
+const isOwn = (host: string): boolean =>
+  host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+
+/** One sentence a warning: what will happen, and the key that mends it. */
+export function configurationWarnings({ publicUrl, trustedProxies }: Config): string[] {
+  if (publicUrl === null || trustedProxies.length > 0) return [];
+  const host = new URL(publicUrl).hostname.replace(/^\[|\]$/g, '');
+  if (isOwn(host)) return [];
+  return [
+    `public_url is ${publicUrl} and no proxy is trusted: if a proxy stands before this service, all payers share one limit. Name it: trusted_proxies = ["127.0.0.1"]`,
+  ];
+}
