@@ -247,6 +247,11 @@ describe('banned', () => {
     ['promises in domain', inRoom('domain'), /\basync |\bawait |\bPromise\b|\bsetTimeout\b/],
     ['floating point in domain', domainMoney, /\bparseFloat\b|\bNumber\(/],
     ['console.log', talkative, /\bconsole\.log\b/],
+    [
+      'time limits of chains that end with a TimeoutError',
+      [...inRoom('app'), ...inRoom('http')],
+      /AbortSignal\.timeout/,
+    ],
     ['eval', PRODUCT, /\beval\(|\bnew Function\(/],
     ['any', [...PRODUCT, ...others], /\bas any\b|: any\b/],
   ])('%s', (_name, sources, pattern) => {

@@ -8,6 +8,7 @@ import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '..
 import { jumpAccount } from '../store/queries/restore.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
+import { deadline } from './deadline.ts';
 import { BUSINESSES_MAX, type Business } from './directory.ts';
 
 const NAME_CHARACTERS_MAX = 100;
@@ -56,9 +57,9 @@ export async function rescanPoints(
     const runtime = app.chains.find(chainKey(network, chain));
     if (!runtime) continue;
     try {
-      points[chain] = await runtime.adapter.begin(birthday, AbortSignal.timeout(RESCAN_POINT_TIMEOUT_MS));
+      points[chain] = await runtime.adapter.begin(birthday, deadline(RESCAN_POINT_TIMEOUT_MS, runtime.key));
     } catch (error) {
-      if (!(error instanceof Unavailable) && (error as Error).name !== 'TimeoutError') throw error;
+      if (!(error instanceof Unavailable)) throw error;
       points[chain] = [];
     }
   }

@@ -69,6 +69,19 @@ export async function proveLedger(app: App, chain: ChainRuntime, signal: AbortSi
   throw new Unavailable(`${chain.key} did not stand still long enough to be proved`, MOVED_RETRY_SECONDS);
 }
 
+/** The same by the clock: a proof that cannot be made is an alert, too. Rethrows nothing but bugs. */
+export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<void> {
+  if (chain.resting) return;
+  try {
+    await proveLedger(app, chain, signal);
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    app.log.warn({ chain: chain.key, reason: error.message }, 'the ledger could not be proved');
+    if (quarantineOf(app.store)) return;
+    await raise(app, 'ledger.unproved', chain.key, `The books of ${chain.key} could not be proved: ${error.message}`);
+  }
+}
+
 function watchedAccounts(app: App, chain: ChainRuntime): WatchedAccount[] {
   return app.directory
     .accounts()

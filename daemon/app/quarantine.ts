@@ -7,13 +7,15 @@ import type { Branch, Target } from '../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import { insertTarget } from '../store/queries/credits.ts';
 import { jumpsOf, stepChange, stepIndex } from '../store/queries/restore.ts';
-import { dropSetting, settingOf } from '../store/queries/settings.ts';
+import { dropSetting, saveSetting, settingOf } from '../store/queries/settings.ts';
 import type { Reader, Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 import type { ChainRuntime } from './chains.ts';
 import type { Account } from './directory.ts';
 
 export const QUARANTINE_SETTING = 'quarantine';
+/** The record of the last quarantine that ended. */
+const RESTORED_SETTING = 'restored';
 
 /**
  * `since`: milliseconds since 1970. `last_withdrawal`: the newest that the backup knew, 0 for none. `heights`: how far it
@@ -34,6 +36,12 @@ const SLICE_MS_MAX = 5;
 /** Since when the appliance is quarantined, or null. */
 export function quarantineOf(reader: Reader): QuarantineRecord | null {
   const row = reader.get(settingOf, { key: QUARANTINE_SETTING });
+  return row ? (JSON.parse(row.value) as QuarantineRecord) : null;
+}
+
+/** What the backup knew that this service was restored from, once its quarantine has ended; null where there was none. */
+export function restoredFrom(reader: Reader): QuarantineRecord | null {
+  const row = reader.get(settingOf, { key: RESTORED_SETTING });
   return row ? (JSON.parse(row.value) as QuarantineRecord) : null;
 }
 
@@ -121,7 +129,8 @@ function storeSkipped(tx: Tx, account: Account, branch: Branch, from: number, ta
 
 /** The operator's word that this appliance takes over. Throws `Rejected`: `restore.none`, `restore.not_ready`. */
 export function endQuarantine(app: App, tx: Tx): void {
-  if (!quarantineOf(tx)) throw new Rejected('restore.none', 'This service is not quarantined');
+  const record = quarantineOf(tx);
+  if (!record) throw new Rejected('restore.none', 'This service is not quarantined');
   if (!hasJumped(app)) {
     throw new Rejected('restore.not_ready', 'The skipped addresses are still being derived');
   }
@@ -134,6 +143,7 @@ export function endQuarantine(app: App, tx: Tx): void {
     );
   }
   tx.run(dropSetting, { key: QUARANTINE_SETTING });
+  tx.run(saveSetting, { key: RESTORED_SETTING, value: JSON.stringify(record), updated_at: app.now() });
   tx.afterCommit(() => {
     app.wake.pool();
     app.wake.webhooks();

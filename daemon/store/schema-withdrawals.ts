@@ -46,6 +46,8 @@ export type WithdrawalTables = {
     txid: string | null;
     /** Why it waits, in the operator's words. */
     problem: string | null;
+    /** 1: it was open in the backup that this service was restored from, so it may have been paid after that was made. */
+    may_be_paid: Generated<number>;
     created_at: number;
     updated_at: number;
   };

@@ -1,9 +1,10 @@
 /** What happens by the clock: forgotten invoices, expired answers, and the address pools. */
 import { type ScheduledTask, schedule } from 'node-cron';
 import type { App } from '../app/app.ts';
+import { deadline } from '../app/deadline.ts';
 import { expireAnswers } from '../app/idempotency.ts';
 import { cancelForgotten } from '../app/invoices.ts';
-import { proveLedger } from '../app/ledger.ts';
+import { proveByClock } from '../app/ledger.ts';
 import { fillPool, isLow } from '../app/pool.ts';
 import { jumpAhead } from '../app/quarantine.ts';
 import { expireWithdrawals } from '../app/withdrawals/work.ts';
@@ -50,13 +51,13 @@ export class Jobs {
 
   /** The ledger of every chain against the source's own books; what differs is an alert. */
   async night(): Promise<void> {
-    const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(PROOF_TIMEOUT_MS)]);
     for (const chain of this.#app.chains.all()) {
+      const signal = AbortSignal.any([this.#abort.signal, deadline(PROOF_TIMEOUT_MS, chain.key)]);
       try {
-        await proveLedger(this.#app, chain, signal);
+        await proveByClock(this.#app, chain, signal);
       } catch (error) {
         if (this.#stopped) return;
-        this.#app.log.warn({ chain: chain.key, error }, 'the ledger could not be proved');
+        this.#app.log.error({ chain: chain.key, error }, 'the proof of a ledger was ended by a bug');
       }
     }
   }

@@ -284,4 +284,68 @@ describe('Core RPC', () => {
     expect(checkpoint.at(-1)).toEqual({ height: 131, hash: node.blocks[131]?.hash });
     expect(checkpoint).toHaveLength(120);
   });
+
+  it('reads a past beside the present without reading the mempool anew, and looks once more at its end', async () => {
+    const { node, book, adapter } = await ready(core28, { pollMs: 60_000 });
+    for (let i = 0; i < 120; i++) node.send([{ units: 1n, script: Buffer.from('6a', 'hex') }]);
+    const late = await adapter.deriveTarget(testAccount, 0, 7);
+    node.send([{ units: 5_000n, script: late.script }]);
+    await book.catchUp(adapter);
+    const fetched = () => node.calls.get('getrawtransaction') ?? 0;
+    const before = fetched();
+    node.mine(1);
+    node.send([{ units: 6_000n, script: late.script }]);
+    await book.catchUp(adapter);
+    expect(fetched() - before).toBe(1);
+    // a past that does not reach the tip yet: the node answers for a block that it knows no successor of
+    const present = book.checkpoint;
+    const tip = node.answer('getblockchaininfo', []) as { blocks: number };
+    const behind = node.blocks.length - 5;
+    const past = present.slice(0, behind);
+    expect(past.at(-1)!.height).toBeLessThan(tip.blocks);
+    // the address is of a wallet that is added now: its coins in blocks come with the past, the others after it
+    const id = book.watch(late);
+    const update = await adapter.sync(past, signal());
+    expect(update).toMatchObject({ mempool: 'unknown', since: past.at(-1) });
+    expect(update!.credits.map(({ targetId, block }) => [targetId, block?.height])).toEqual([[id, tip.blocks]]);
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toContainEqual({ units: 6_000n, height: null });
+    const again = fetched();
+    await adapter.sync(book.checkpoint, signal());
+    expect(fetched()).toBe(again);
+  });
+
+  it.each([core28, bchn])(
+    'searches the unspent outputs of $name by the form of range that it takes',
+    async (dialect) => {
+      const { node, adapter } = await ready(dialect);
+      const asked: unknown[] = [];
+      const unspent = { txid: 'ab'.repeat(32), vout: 1, scriptPubKey: '6a', amount: 1.5, height: 3 };
+      const { height, hash } = adapter.health().tip!;
+      node.overrides.set('scantxoutset', ([, objects]) => {
+        asked.push(objects);
+        const answer = { success: true, unspents: [unspent], total_amount: 1.5 };
+        // Bitcoin Cash Node does not say of which block it is; here one comes during its first search
+        if (dialect === bchn && asked.length === 1) node.mine(1);
+        return dialect === bchn ? answer : { ...answer, height, bestblock: hash };
+      });
+      const held = await adapter.holdings!.coins([{ key: testAccount, receiving: 30, change: 2 }], signal());
+      const ranges = (asked.at(-1) as { range: unknown }[]).map(({ range }) => range);
+      const now = adapter.health().tip!;
+      if (dialect === bchn) {
+        expect([asked.length, ranges]).toEqual([2, [29, 1]]);
+        expect(held.tip).toEqual({ height: height + 1, hash: node.tip.hash });
+      } else {
+        expect([asked.length, ranges, held.tip]).toEqual([
+          1,
+          [
+            [0, 29],
+            [0, 1],
+          ],
+          now,
+        ]);
+      }
+      expect(held.coins).toEqual([{ outpoint: `${'ab'.repeat(32)}:1`, units: 150_000_000n, height: 3 }]);
+    },
+  );
 });

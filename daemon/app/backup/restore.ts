@@ -18,15 +18,20 @@ import {
   accountsToJump,
   beginWithdrawals,
   chainStates,
+  doubtUnsigned,
   jumpAccount,
   jumpWithdrawals,
+  keepPaying,
   lastWithdrawal,
+  leaveSpend,
   retirePool,
   skipWebhooks,
+  unsignedPlans,
 } from '../../store/queries/restore.ts';
 import { saveSetting } from '../../store/queries/settings.ts';
+import { dropInputs, dropPayouts, dropSpend, dropVersion, versionsOf } from '../../store/queries/withdrawals.ts';
 import { storeProblems } from '../../store/snapshot.ts';
-import { Store } from '../../store/store.ts';
+import { Store, type Tx } from '../../store/store.ts';
 import { openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
 import { QUARANTINE_SETTING, type QuarantineRecord } from '../quarantine.ts';
 import { DATABASE, FOLDERS, MANIFEST, unpack } from './container.ts';
@@ -38,6 +43,8 @@ export const INDICES_JUMPED = 10_000;
 const CHANGE_JUMPED_ELSEWHERE = 100;
 
 const WORK_PREFIX = 'restore-';
+/** What the operator reads at a withdrawal that the backup knew as not signed. */
+export const MAY_BE_PAID = 'it may have been paid after the backup: make sure that it was not before you approve it';
 
 /** What a file says of itself. Throws `Rejected`: `backup.format`, `backup.missing`. */
 export async function backupHeader(file: string): Promise<SealedHeader> {
@@ -127,6 +134,8 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
       };
       tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
       tx.run(skipWebhooks, {});
+      dropUnsigned(tx);
+      tx.run(doubtUnsigned, { problem: MAY_BE_PAID, now });
       for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {
         // an address that was ready then may have been given to somebody since
         tx.run(retirePool, { account_id: id });
@@ -142,6 +151,21 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
   }
   for (const leftover of ['lock', `${DATABASE}-wal`, `${DATABASE}-shm`])
     await rm(join(folder, leftover), { force: true });
+}
+
+/** Plans of the backup are not signed here: every signature after a restore has a new approval. */
+function dropUnsigned(tx: Tx): void {
+  for (const { id, spend_id } of tx.all(unsignedPlans, {})) {
+    tx.run(dropInputs, { version_id: id });
+    tx.run(dropPayouts, { version_id: id });
+    tx.run(dropVersion, { id });
+    const newest = tx.all(versionsOf, { spend_id }).at(-1);
+    if (newest) tx.run(keepPaying, { version_id: newest.id });
+    else {
+      tx.run(leaveSpend, { spend_id });
+      tx.run(dropSpend, { id: spend_id });
+    }
+  }
 }
 
 async function moveInto(work: string, dataDir: string): Promise<void> {

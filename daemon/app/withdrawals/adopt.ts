@@ -4,34 +4,41 @@
  * transaction, and what pays nobody that it knew is told to the operator.
  *
  * Invariant: the quarantine does not end while a coin of ours was spent by a transaction that nobody looked at, so that
- * nothing that was paid is paid again.
+ * nothing that was paid is paid again. A transaction that no source had by then may still appear: as long as a withdrawal
+ * waits that it may have paid, the looking goes on.
  */
+
 import { decodeSimulated } from '../../chains/sandbox/simulated.ts';
 import { decodeTransaction } from '../../chains/utxo/spend/transaction.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import { creditsSpentAbove } from '../../store/queries/adopt.ts';
 import { creditsSpentUnconfirmed } from '../../store/queries/credits.ts';
+import { doubtedWithdrawal } from '../../store/queries/restore.ts';
 import { versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
-import { endQuarantine, hasJumped, type QuarantineRecord, quarantineOf } from '../quarantine.ts';
+import { deadline } from '../deadline.ts';
+import { endQuarantine, hasJumped, type QuarantineRecord, quarantineOf, restoredFrom } from '../quarantine.ts';
 import { adopt } from './adopted.ts';
+import { tipHeightOf } from './coins.ts';
 import { isUtxo } from './fees.ts';
 
 const PAGE = 500;
 const TRANSACTION_TIMEOUT_MS = 20_000;
-const RETRY_SECONDS = 30;
 
 type Unknown = { txid: string; blockHash: string | null };
+
+/** By chain: the height up to which all spends in blocks were looked at. A restart looks from the backup's on. */
+const lookedTo = new WeakMap<ChainRuntime, number>();
 
 /** The transactions that spent coins of ours since the backup and are none of ours, those in blocks first. */
 function* unknownSpends(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<Unknown> {
   const { key } = chain;
   const isUnknown = (txid: string): boolean => !reader.get(versionByTxid, { txid, chain_key: key });
   // a reorganisation may have put others into the last blocks that the backup knew
-  let height = (record.heights[key] ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
+  let height = Math.max(record.heights[key] ?? 0, lookedTo.get(chain) ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
   for (let id = Number.MAX_SAFE_INTEGER; ; ) {
     const page = reader.all(creditsSpentAbove, { chain_key: key, height, id, limit: PAGE });
     for (const { spent_txid, spent_block_hash } of page) {
@@ -51,13 +58,17 @@ function* unknownSpends(reader: Reader, chain: ChainRuntime, record: QuarantineR
  * or has a transaction no more; those before it were looked at.
  */
 export async function adoptSpends(app: App, chain: ChainRuntime): Promise<void> {
-  const record = quarantineOf(app.store);
+  const quarantine = quarantineOf(app.store);
+  const record = quarantine ?? (isInDoubt(app, chain) ? restoredFrom(app.store) : null);
   // before that, coins and change may be missing from our books
   if (!record || !chain.adapter.spending || chain.syncedAt === 0 || !hasJumped(app)) return;
-  if (!hasLookedEverywhere(app, chain)) return;
+  if (quarantine && !hasLookedEverywhere(app, chain)) return;
   for (;;) {
     const { value: unknown } = unknownSpends(app.store, chain, record).next();
-    if (!unknown) return;
+    if (!unknown) {
+      lookedTo.set(chain, tipHeightOf(app.store, chain));
+      return;
+    }
     const raw = await transactionOf(chain, unknown);
     const { network, chain: id } = chain.adapter;
     const decoded = isUtxo(id) ? decodeTransaction(raw, id, network) : decodeSimulated(id, raw);
@@ -68,6 +79,11 @@ export async function adoptSpends(app: App, chain: ChainRuntime): Promise<void> 
     // the chain moved on: the next pass finds what it finds
     if (!done) return;
   }
+}
+
+/** Whether a withdrawal of a chain waits that a transaction of the time after the backup may have paid. */
+function isInDoubt(app: App, { key }: ChainRuntime): boolean {
+  return app.store.get(doubtedWithdrawal, { chain_key: key }) !== undefined;
 }
 
 /** By chain: when a source that must be told what to look at had looked at everything; null until then. */
@@ -95,14 +111,9 @@ function hasLookedEverywhere(app: App, chain: ChainRuntime): boolean {
   return endedAt !== null && chain.syncedAt > endedAt;
 }
 
-async function transactionOf({ adapter, key }: ChainRuntime, { txid, blockHash }: Unknown): Promise<string> {
+function transactionOf({ adapter, key }: ChainRuntime, { txid, blockHash }: Unknown): Promise<string> {
   assert(adapter.spending, `${key} takes transactions`);
-  try {
-    return await adapter.spending.transaction(txid, blockHash, AbortSignal.timeout(TRANSACTION_TIMEOUT_MS));
-  } catch (error) {
-    if ((error as Error).name !== 'TimeoutError') throw error;
-    throw new Unavailable(`${key} did not give the transaction ${txid} in time`, RETRY_SECONDS);
-  }
+  return adapter.spending.transaction(txid, blockHash, deadline(TRANSACTION_TIMEOUT_MS, key));
 }
 
 /**

@@ -8,6 +8,7 @@ import { decodeTransaction, unsignedTransaction } from '../../chains/utxo/spend/
 import { assert, Rejected } from '../../domain/errors.ts';
 import { isFeeHigh } from '../../domain/policy.ts';
 import type { DecodedSpend, SpendPlan } from '../../domain/spend.ts';
+import { isSigned } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
@@ -18,11 +19,11 @@ import { feeRateNow, highestRate, isUtxo } from './fees.ts';
 import { type Place, placeOf, prepare } from './plan.ts';
 import { type AddressReport, reportAddress } from './policy.ts';
 import { APPROVAL_HOLDS_MS, assetFor, findWithdrawal } from './request.ts';
-import { applyEvent, saveWithdrawal } from './rows.ts';
+import { applyEvent, saveWithdrawal, stateOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 import { wishOf } from './work.ts';
 
-export type Warning = { code: 'new_address' | 'lookalike' | 'high_fee'; text: string };
+export type Warning = { code: 'may_be_paid' | 'new_address' | 'lookalike' | 'high_fee'; text: string };
 
 /** One transaction as it would be signed now, read from its own bytes. */
 export type Preview = {
@@ -99,8 +100,12 @@ function decodePlan(plan: SpendPlan): DecodedSpend {
   return decodeTransaction(unsignedTransaction(plan), plan.chain, plan.network);
 }
 
-function warningsOf({ isNew, lookalikes }: AddressReport, { id }: WithdrawalRow): Warning[] {
+function warningsOf({ isNew, lookalikes }: AddressReport, { id, state, may_be_paid }: WithdrawalRow): Warning[] {
   const warnings: Warning[] = [];
+  if (may_be_paid === 1 && !isSigned(stateOf({ state }))) {
+    const text = `Withdrawal ${id} may have been paid after the backup that this service was restored from, and not be on the chain yet`;
+    warnings.push({ code: 'may_be_paid', text });
+  }
   if (isNew) warnings.push({ code: 'new_address', text: `Nothing was ever paid to the address of withdrawal ${id}` });
   if (lookalikes.length > 0) {
     const text = `The address of withdrawal ${id} begins and ends like ${lookalikes.join(', ')}, and is another one`;

@@ -4,6 +4,7 @@ import { FEE_TERMS } from '../../chains/utxo/spend/fees.ts';
 import type { ChainId } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { ChainRuntime } from '../chains.ts';
+import { deadline } from '../deadline.ts';
 
 /** A withdrawal is to be in one of the next blocks, and need not be in the very next. */
 export const TARGET_BLOCKS = 6;
@@ -31,11 +32,11 @@ export async function feeRateNow(chain: ChainRuntime): Promise<bigint> {
   const known = held.get(chain);
   if (known && known.until > performance.now()) return known.rate;
   try {
-    const rate = await spendingOf(chain).feeRate(TARGET_BLOCKS, AbortSignal.timeout(RATE_TIMEOUT_MS));
+    const rate = await spendingOf(chain).feeRate(TARGET_BLOCKS, deadline(RATE_TIMEOUT_MS, chain.key));
     held.set(chain, { rate, until: performance.now() + RATE_HOLDS_MS });
     return rate;
   } catch (error) {
-    if (!(error instanceof Unavailable) && (error as Error).name !== 'TimeoutError') throw error;
+    if (!(error instanceof Unavailable)) throw error;
     return known?.rate ?? fallbackRate(chain.adapter.chain);
   }
 }

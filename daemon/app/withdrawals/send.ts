@@ -2,6 +2,7 @@
  * Sending stored bytes. Idempotent and at least once: a version is sent until the chain's own view shows what spends its
  * anchor, and whatever is sent was stored before.
  */
+
 import { Rejected } from '../../domain/errors.ts';
 import { stepWithdrawal } from '../../domain/withdrawal.ts';
 import { insertAlert } from '../../store/queries/effects.ts';
@@ -15,6 +16,7 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
+import { deadline } from '../deadline.ts';
 import { coinAt } from './coins.ts';
 import { spendingOf } from './fees.ts';
 import { applyEvent, stateOf } from './rows.ts';
@@ -51,7 +53,7 @@ function openVersions(reader: Reader, chain: ChainRuntime): VersionRow[][] {
 export async function send(app: App, chain: ChainRuntime, version: VersionRow): Promise<void> {
   if (version.raw === null) throw new Error(`assertion failed: version ${version.id} is signed`);
   try {
-    await spendingOf(chain).broadcast(version.raw, AbortSignal.timeout(BROADCAST_TIMEOUT_MS));
+    await spendingOf(chain).broadcast(version.raw, deadline(BROADCAST_TIMEOUT_MS, chain.key));
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
     await app.store.write((tx) => recordRefusal(app, tx, version, error.message));

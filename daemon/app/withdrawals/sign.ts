@@ -4,6 +4,7 @@
  * Invariant: the same stored plan is given to the signer until its bytes are stored, so that a crash in between changes
  * nothing; bytes that could not be stored are forgotten, never sent.
  */
+
 import { simulatedSpend } from '../../chains/sandbox/simulated.ts';
 import { withoutWitnesses } from '../../chains/utxo/spend/transaction.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
@@ -25,6 +26,7 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import { type Approval, type Intent, type SignOrder, UNITS_ALL } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
+import { deadline } from '../deadline.ts';
 import { dropPlan, spendOf } from './claim.ts';
 import { coinAt } from './coins.ts';
 import { isUtxo, spendingOf } from './fees.ts';
@@ -146,7 +148,7 @@ async function previousOf(app: App, { chain }: Place, plan: SpendPlan): Promise<
     const kept = app.store.get(previousTx, { txid, chain_key: chain.key })?.base;
     const base = own && isUtxo(id) ? withoutWitnesses(own, txid, id) : kept ? Buffer.from(kept).toString('hex') : null;
     const block = coinAt(app.store, chain, outpoint)?.block_hash ?? null;
-    previous[txid] = base ?? (await spending.transaction(txid, block, AbortSignal.timeout(PREVIOUS_TIMEOUT_MS)));
+    previous[txid] = base ?? (await spending.transaction(txid, block, deadline(PREVIOUS_TIMEOUT_MS, chain.key)));
   }
   return previous;
 }

@@ -12,6 +12,7 @@ import { type VersionRow, versionsOf, type WithdrawalRow } from '../../store/que
 import type { Reader, Tx } from '../../store/store.ts';
 import { ADDRESS_SELF, type Approval, type Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
+import { deadline } from '../deadline.ts';
 import { approvedFields, describePlan, type GivenApproval, type Preview, raiseFee } from './approve.ts';
 import { addVersion, claim, claimBump, needReplaceable, Overtaken, spendOf } from './claim.ts';
 import { coinAt } from './coins.ts';
@@ -147,7 +148,7 @@ async function replacingRate(place: Place, versions: readonly VersionRow[], want
 }
 
 function fastRate({ chain }: Place): Promise<bigint> {
-  return spendingOf(chain).feeRate(TARGET_BLOCKS_FAST, AbortSignal.timeout(RATE_TIMEOUT_MS));
+  return spendingOf(chain).feeRate(TARGET_BLOCKS_FAST, deadline(RATE_TIMEOUT_MS, chain.key));
 }
 
 /** The signed versions of a withdrawal whose transaction can still be replaced. Throws `Rejected`. */
@@ -306,7 +307,7 @@ async function bumped(app: App, place: Place, { outpoint, feeRate }: BumpWish, f
   if (!coin || coin.gone === 1) throw new Rejected('bump.not_found', 'There is no such deposit', 'outpoint');
   if (coin.block_height !== null) throw new Rejected('bump.confirmed', 'The deposit is confirmed already', 'outpoint');
   if (coin.locked === 1) throw new Rejected('bump.locked', 'This deposit cannot be spent', 'outpoint');
-  const signal = AbortSignal.timeout(RATE_TIMEOUT_MS);
+  const signal = deadline(RATE_TIMEOUT_MS, place.chain.key);
   const parents = await spendingOf(place.chain).unconfirmed(coin.txid, signal);
   if (!parents) throw new Rejected('bump.not_found', 'The deposit is not in the mempool', 'outpoint');
   const rate = feeRate ?? (await fastRate(place));

@@ -45,6 +45,7 @@ export async function passWithdrawals(
     await adoptSpends(app, chain);
     return { waits: true };
   }
+  await adoptSpends(app, chain);
   const waits = [await signAll(app, chain), await claimAll(app, chain, rotation), await sendAll(app, chain, isDue)];
   return { waits: waits.some(Boolean) };
 }
@@ -134,7 +135,7 @@ async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRo
     try {
       await send(app, chain, version);
     } catch (error) {
-      if (!(error instanceof Unavailable) && (error as Error).name !== 'TimeoutError') throw error;
+      if (!(error instanceof Unavailable)) throw error;
       await app.store.write((tx) => noteProblem(tx, version, (error as Error).message));
     }
   }

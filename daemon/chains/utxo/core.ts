@@ -68,8 +68,8 @@ class CoreAdapter implements ChainAdapter {
   #unfinished = false;
   /** The node was behind the checkpoint of the last sync. */
   #behind = false;
-  /** The tips from which the next sync is expected to go on. */
-  #expected: string[] = [];
+  /** The tips from which the present is expected to go on; from any other below the tip, a past is read. */
+  #present: string[] = [];
   #state: NodeState | null = null;
   #tipTime: { hash: string; timeMs: number } | null = null;
   /** Why the node did not answer when it was asked last. */
@@ -160,21 +160,28 @@ class CoreAdapter implements ChainAdapter {
     this.#behind = common === null;
     if (common === null) return null;
     const kept = known.slice(0, common);
-    if (!this.#expected.includes(tipOf(since).hash)) this.#mempool.forget();
+    const from = tipOf(since);
+    const isPresent = this.#present.includes(from.hash);
+    const isPast = !isPresent && this.#present.length > 0 && from.height < state.height;
+    if (!isPresent && !isPast) this.#mempool.forget();
 
     const finder: Finder = { chain: this.chain, watch: this.#watch, fresh: new Set(), pause: slices() };
     const { blocks, found, lastTimeMs } = await readBlocks(this.#node, tipOf(kept), state, finder, signal);
     const checkpoint = extended(kept, blocks);
     const atTip = tipOf(checkpoint).hash === state.hash;
     if (atTip && lastTimeMs !== null) this.#tipTime = { hash: state.hash, timeMs: lastTimeMs };
-    const view = atTip ? await this.#mempool.look(state, finder.fresh, signal) : null;
+    // what was unconfirmed is looked at again with the addresses that the past brought
+    if (isPast && atTip) this.#mempool.forget();
+    const view = atTip && !isPast ? await this.#mempool.look(state, finder.fresh, signal) : null;
     // A connection that was made in between must have led to the same chain.
     await this.#node.identify(signal);
-    this.#unfinished = !atTip;
-    this.#expected = [tipOf(since).hash, tipOf(checkpoint).hash];
+    if (!isPast) {
+      this.#unfinished = !atTip;
+      this.#present = [from.hash, tipOf(checkpoint).hash];
+    }
     if (view) append(found, view.found);
     return {
-      since: tipOf(since),
+      since: from,
       checkpoint,
       orphaned: known.slice(common),
       targets: 'all',

@@ -70,15 +70,18 @@ const ancestors = z.union([
     fees: { ancestor: fees.base },
   })),
 ]);
+/** Bitcoin Cash Node does not say of which block it is. */
 const unspentSet = z.object({
-  height,
-  bestblock: hash,
+  height: height.optional(),
+  bestblock: hash.optional(),
   unspents: z.array(z.object({ txid: hash, vout: z.int().min(0), amount: coins, height: z.int().min(0) })),
 });
 const hex = z.string().regex(/^(?:[0-9a-f]{2})+$/);
 
 /** Reading the whole set of unspent outputs of a main chain from a slow disk. */
 const SCAN_TIMEOUT_MS = 1_800_000;
+const SCAN_TRIES_MAX = 3;
+const SCAN_RETRY_SECONDS = 30;
 
 export type NodeState = {
   height: number;
@@ -281,16 +284,24 @@ export class CoreNode {
     descriptors: readonly { desc: string; count: number }[],
     signal: AbortSignal,
   ): Promise<{ height: number; hash: string; coins: { outpoint: string; units: bigint; height: number }[] }> {
-    const objects = descriptors.map(({ desc, count }) => ({ desc, range: [0, count - 1] }));
+    // Bitcoin Cash Node takes the highest index alone
+    const rangeOf = (count: number) => (this.#chain === 'BCH' ? count - 1 : [0, count - 1]);
+    const objects = descriptors.map(({ desc, count }) => ({ desc, range: rangeOf(count) }));
     const call: Call = ['scantxoutset', 'start', objects];
-    const [reply] = await this.#rpc.batch([call], signal, SCAN_TIMEOUT_MS);
-    const found = this.#read(unspentSet, reply, 'scantxoutset');
-    const coins = found.unspents.map(({ txid, vout, amount, height: at }) => ({
-      outpoint: `${txid}:${vout}`,
-      units: amount,
-      height: at,
-    }));
-    return { height: found.height, hash: found.bestblock, coins };
+    for (let attempt = 1; attempt <= SCAN_TRIES_MAX; attempt++) {
+      const before = await this.state(signal);
+      const [reply] = await this.#rpc.batch([call], signal, SCAN_TIMEOUT_MS);
+      const { height: at = before.height, bestblock, unspents } = this.#read(unspentSet, reply, 'scantxoutset');
+      // where the answer does not name its block, the tip must have been the same before and after
+      if (bestblock === undefined && (await this.bestHash(signal)) !== before.hash) continue;
+      const coins = unspents.map((coin) => ({
+        outpoint: `${coin.txid}:${coin.vout}`,
+        units: coin.amount,
+        height: coin.height,
+      }));
+      return { height: at, hash: bestblock ?? before.hash, coins };
+    }
+    throw new Unavailable(`${this.#label}: blocks came while the coins were read`, SCAN_RETRY_SECONDS);
   }
 
   async #ofMempool(method: string, txids: readonly string[], signal: AbortSignal): Promise<(Reply | null)[]> {

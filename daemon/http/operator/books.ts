@@ -1,6 +1,7 @@
 /** The operator API's methods about the books: the proof of the ledger, and the accountant's export. */
 import type { App } from '../../app/app.ts';
 import type { ChainRuntime } from '../../app/chains.ts';
+import { deadline } from '../../app/deadline.ts';
 import { exportPage } from '../../app/export.ts';
 import { type LedgerReport, proveLedger } from '../../app/ledger.ts';
 import { findBusiness } from '../../app/operator/find.ts';
@@ -36,7 +37,7 @@ export const BOOKS_METHODS: Methods = {
 
 async function prove(app: App, chain: ChainRuntime): Promise<Proved> {
   try {
-    return shown(await proveLedger(app, chain, AbortSignal.timeout(PROOF_TIMEOUT_MS)));
+    return shown(await proveLedger(app, chain, deadline(PROOF_TIMEOUT_MS, chain.key)));
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     return { chain: chain.key, height: 0, compared: false, lines: [], problems: [], error: error.message };

@@ -55,6 +55,57 @@ export const stepChange = statement((p: { account_id: number; from: number; to: 
     .where('next_change', '=', p.from),
 );
 
+/** Plans that nobody had signed. */
+export const unsignedPlans = statement((_: Nothing) =>
+  sqlite.selectFrom('spend_version').select(['id', 'spend_id']).where('txid', 'is', null),
+);
+
+/** Withdrawals of a payment that has no version any more are planned anew. */
+export const leaveSpend = statement((p: { spend_id: number }) =>
+  sqlite.updateTable('withdrawal').set({ spend_id: null }).where('spend_id', '=', p.spend_id),
+);
+
+/** A withdrawal that this version pays is not being canceled: what was to cancel it was never signed. */
+export const keepPaying = statement((p: { version_id: number }) =>
+  sqlite
+    .updateTable('withdrawal')
+    .set({ cancel: 0 })
+    .where('id', 'in', (eb) =>
+      eb.selectFrom('spend_payout').select('withdrawal_id').where('version_id', '=', p.version_id),
+    ),
+);
+
+/**
+ * What was not signed yet waits for the operator, who alone can know whether it was paid after the backup. The clock
+ * does not end it: what may have been paid has not failed.
+ */
+export const doubtUnsigned = statement((p: { problem: string; now: number }) =>
+  sqlite
+    .updateTable('withdrawal')
+    .set({
+      state: 'requested',
+      approved_by: null,
+      approved_at: null,
+      approval: null,
+      deadline_at: null,
+      problem: p.problem,
+      may_be_paid: 1,
+      updated_at: p.now,
+    })
+    .where('state', 'in', [sql.lit('requested'), sql.lit('approved')]),
+);
+
+/** One withdrawal of a chain that may have been paid after the backup and is still not signed here. */
+export const doubtedWithdrawal = statement((p: { chain_key: string }) =>
+  sqlite
+    .selectFrom('withdrawal')
+    .select('id')
+    .where('chain_key', '=', p.chain_key)
+    .where('may_be_paid', '=', sql.lit(1))
+    .where('state', 'in', [sql.lit('requested'), sql.lit('approved')])
+    .limit(1),
+);
+
 /** How far the backup knew each chain. */
 export const chainStates = statement((_: Nothing) =>
   sqlite.selectFrom('chain_state').select(['chain_key', 'checkpoint']),

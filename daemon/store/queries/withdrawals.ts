@@ -38,7 +38,7 @@ export type AnyCoinRow = CoinRow & {
 const OPEN = sql.lit('open');
 const APPROVED = sql.lit('approved');
 
-export const insertWithdrawal = statement((p: Omit<WithdrawalRow, 'id'>) =>
+export const insertWithdrawal = statement((p: Omit<WithdrawalRow, 'id' | 'may_be_paid'>) =>
   sqlite.insertInto('withdrawal').values({
     uuid: p.uuid,
     business_id: p.business_id,

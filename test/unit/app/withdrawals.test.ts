@@ -43,7 +43,7 @@ async function changeTarget(idx: number): Promise<number> {
 
 /** A signed withdrawal of 0.5 BTC that spends `anchor` with the transaction `txid`; its fee may be 1,000. */
 async function signed(anchor: string, txid: string): Promise<{ id: number; spendId: number }> {
-  const row: Omit<WithdrawalRow, 'id'> = {
+  const row: Omit<WithdrawalRow, 'id' | 'may_be_paid'> = {
     uuid: `uuid ${++made}`,
     business_id: bench.businessId,
     account_id: bench.accountId,
