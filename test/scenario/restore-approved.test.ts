@@ -119,10 +119,12 @@ LTC = "80"
   async function backUpWithPlan(): Promise<void> {
     await first.daemon.stop();
     surgery(`
-      INSERT INTO spend VALUES (1, 1, 'regtest:LTC', 'LTC', 'pay', 'an anchor', 'open', 0);
-      INSERT INTO spend_version VALUES (1, 1, 'regtest:LTC', 'pay', '{}', NULL, NULL, NULL, '1', 1, 0, NULL, NULL, NULL);
-      INSERT INTO spend_input VALUES ('an anchor', 'regtest:LTC', 1);
-      INSERT INTO spend_payout VALUES (1, ${byOperator.id}, '1');
+      INSERT INTO spend (id, account_id, chain_key, asset, purpose, anchor, state, created_at)
+        VALUES (1, 1, 'regtest:LTC', 'LTC', 'pay', 'an anchor', 'open', 0);
+      INSERT INTO spend_version (id, spend_id, chain_key, kind, plan, fee, vsize, created_at)
+        VALUES (1, 1, 'regtest:LTC', 'pay', '{}', '1', 1, 0);
+      INSERT INTO spend_input (outpoint, chain_key, version_id) VALUES ('an anchor', 'regtest:LTC', 1);
+      INSERT INTO spend_payout (version_id, withdrawal_id, units) VALUES (1, ${byOperator.id}, '1');
       UPDATE withdrawal SET spend_id = 1 WHERE id = ${byOperator.id}`);
     await makeBackup({ dataDir: first.dataDir, file: join(folder, 'now.backup'), release: 'test', now: first.now() });
     surgery(`

@@ -191,7 +191,7 @@ export class PayBench {
   /** A row as it could be, without the steps that lead there. */
   insert(over: Partial<WithdrawalRow>): Promise<number> {
     const { bench, app } = this;
-    const row: Omit<WithdrawalRow, 'id'> = {
+    const row: Parameters<typeof insertWithdrawal.bind>[0] = {
       uuid: randomUUIDv7(),
       business_id: bench.businessId,
       account_id: bench.accountId,
