@@ -11,8 +11,8 @@ import { askSecret } from './wallet.ts';
 
 export type PassphraseOption = { passphraseFile?: string };
 
-type Intents = Result<'withdrawal.previewBatch'>['preview']['intents'];
-export type Approval = { uuid: string; fee_max: string; until: number; mac: string | null };
+type Preview = Result<'withdrawal.previewBatch'>['preview'];
+export type Approval = { uuid: string; fee_max: string; units?: string; until: number; mac: string | null };
 
 const FOLDER = 'vault';
 
@@ -20,15 +20,17 @@ const FOLDER = 'vault';
 export async function approvalsFor(
   session: Session,
   options: PassphraseOption,
-  intents: Intents,
-  until: number,
+  { purpose, intents, until }: Preview,
 ): Promise<Approval[]> {
-  const plain = intents.map(({ uuid, feeMax }) => ({ uuid, fee_max: feeMax, until, mac: null }));
+  const plain = intents.map(({ uuid, feeMax, units, sweep }) => ({
+    ...{ uuid, fee_max: feeMax, until, mac: null },
+    ...(sweep ? { units } : {}),
+  }));
   if (intents.every(({ network }) => network === 'sandbox')) return plain;
   const passphrase = await passphraseOf(session, options);
   const { approvalMacs } = await import('../wallet/wallet.ts');
   type Intent = Parameters<typeof approvalMacs>[2][number]['intent'];
-  const approvables = intents.map((intent) => ({ intent: intent as Intent, until }));
+  const approvables = intents.map((intent) => ({ purpose, intent: intent as Intent, until }));
   const macs = await approvalMacs(join(session.dataDir, FOLDER), passphrase, approvables);
   return plain.map((approval, at) => ({ ...approval, mac: macs[at] ?? null }));
 }

@@ -134,7 +134,7 @@ async function approve(session: Session, options: PassphraseOption, id = ''): Pr
   if (!preview) throw new Failure(`it cannot be shown what would be signed: ${why}`, EXIT.failed, 'withdrawal.preview');
   if (!session.json) session.note(previewText(preview, withdrawal.crypto).trimEnd());
   await confirm(session.io, session.yes, `Approve withdrawal ${id}?`);
-  const [approval] = await approvalsFor(session, options, preview.intents, preview.until);
+  const [approval] = await approvalsFor(session, options, preview);
   if (!approval) throw new Failure('the daemon named nothing to approve');
   const { uuid: _, ...given } = approval;
   const done = await session.call('withdrawal.approve', { id, ...given });
@@ -178,7 +178,7 @@ async function replace(
   if (!session.json) session.note(previewText(preview, withdrawal.crypto).trimEnd());
   const question = kind === 'cancel' ? `Cancel withdrawal ${id} this way?` : `Replace its transaction by this one?`;
   await confirm(session.io, session.yes, question);
-  const approvals = await approvalsFor(session, options, preview.intents, preview.until);
+  const approvals = await approvalsFor(session, options, preview);
   const done = await session.call('withdrawal.replace', { ...wish, approvals });
   session.print(done, () =>
     kind === 'cancel'
@@ -193,7 +193,7 @@ async function batch(session: Session, options: PassphraseOption, ...given: unkn
   const { preview } = await session.call('withdrawal.previewBatch', { ids });
   if (!session.json) session.note(previewText(preview, withdrawal.crypto).trimEnd());
   await confirm(session.io, session.yes, `Approve these ${ids.length} withdrawals, in one transaction?`);
-  const approvals = await approvalsFor(session, options, preview.intents, preview.until);
+  const approvals = await approvalsFor(session, options, preview);
   const done = await session.call('withdrawal.batch', { ids, approvals });
   session.print(done, () => `${done.withdrawals.length} withdrawals are approved, in one transaction.\n`);
 }
@@ -204,7 +204,7 @@ async function bump(session: Session, options: ReplaceOptions, business = '', cr
   const { preview } = await session.call('withdrawal.previewBump', wish);
   if (!session.json) session.note(previewText(preview, crypto).trimEnd());
   await confirm(session.io, session.yes, 'Pay the deposit on to ourselves with this fee?');
-  const [approval] = await approvalsFor(session, options, preview.intents, preview.until);
+  const [approval] = await approvalsFor(session, options, preview);
   if (!approval) throw new Failure('the daemon named nothing to approve');
   const done = await session.call('withdrawal.bump', { ...wish, approval });
   session.print(done, () => 'It is being sent.\n');

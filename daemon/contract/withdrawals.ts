@@ -23,7 +23,7 @@ export const WITHDRAWAL_STATE_NAMES = [
   ...(['completed', 'rejected', 'failed'] as const),
 ] as const;
 
-/** See `Intent` of the signer: amounts are smallest units as decimals, or "all". */
+/** See `Intent` of the signer: amounts are smallest units as decimals. */
 export const IntentShape = z.object({
   uuid: z.string(),
   network: z.enum(NETWORK_NAMES),
@@ -32,6 +32,8 @@ export const IntentShape = z.object({
   asset: z.string(),
   address: z.string(),
   units: z.string(),
+  sweep: z.boolean(),
+  coins: z.array(z.string()).nullable(),
   feeMax: z.string(),
 });
 
@@ -96,7 +98,11 @@ export const WithdrawalDetailShape = WithdrawalShape.extend({
 
 /** A transaction read from its own bytes: what an approval is about. */
 export const PreviewShape = z.object({
+  /** `cancel`: the MACs are made for a transaction that pays only ourselves. */
+  purpose: z.enum(['pay', 'cancel']),
   intents: z.array(IntentShape),
+  /** The transaction without signatures, in hex; null on the sandbox's simulated chains. */
+  raw: z.string().nullable(),
   outputs: z.array(
     z.object({
       /** Null: a script that no address stands for. */
@@ -107,6 +113,8 @@ export const PreviewShape = z.object({
       usd_value: Decimal.nullable(),
       /** It comes back to us. */
       change: z.boolean(),
+      /** Then the index of our address, on the branch for change. */
+      change_index: z.int().min(0).nullable(),
     }),
   ),
   inputs: z.array(z.string()),
@@ -127,6 +135,8 @@ const ApprovalShape = z.strictObject({
   uuid: Text,
   /** Smallest units, as in the intent that the MAC was made over. */
   fee_max: Units,
+  /** Of a sweep, the most that it may give. */
+  units: Units.optional(),
   until: Millis,
   mac: Mac.nullable(),
 });
@@ -199,7 +209,7 @@ export const WITHDRAWALS = {
     z.object({ withdrawal: WithdrawalShape, preview: PreviewShape.nullable(), why: z.string().nullable() }),
   ),
   'withdrawal.approve': method(
-    z.strictObject({ id: Name, fee_max: Units, until: Millis, mac: Mac.nullable() }),
+    ApprovalShape.omit({ uuid: true }).extend({ id: Name }),
     z.object({ withdrawal: WithdrawalShape }),
   ),
   'withdrawal.reject': method(

@@ -16,7 +16,7 @@ import { exists } from './files.ts';
 import { createWords, parseWords, seedOf } from './mnemonic.ts';
 import { approvalKey, grantMac, intentMac } from './signer/approval.ts';
 import { VAULT_FILE } from './signer/files.ts';
-import type { Intent, PolicyGrant } from './signer/port.ts';
+import type { Intent, PolicyGrant, SignPurpose } from './signer/port.ts';
 import { createVault, openVault, vaultFingerprint } from './vault.ts';
 
 export { VAULT_FILE };
@@ -71,8 +71,8 @@ export async function deriveAccounts<Chain extends ChainId>(
   }
 }
 
-/** What the operator approves: an intent, and until when (milliseconds since 1970) it may begin. */
-export type Approvable = { intent: Intent; until: number };
+/** What the operator approves: what for, an intent, and until when (milliseconds since 1970) it may begin. */
+export type Approvable = { purpose: SignPurpose; intent: Intent; until: number };
 
 /**
  * The operator's approvals, one for each intent in their order: what only somebody with the passphrase can make, and the
@@ -84,7 +84,7 @@ export async function approvalMacs(
   approvables: readonly Approvable[],
 ): Promise<string[]> {
   return withApprovalKey(folder, passphrase, (key) =>
-    approvables.map(({ intent, until }) => intentMac(key, intent, until)),
+    approvables.map(({ purpose, intent, until }) => intentMac(key, purpose, intent, until)),
   );
 }
 

@@ -15,7 +15,7 @@ import { approvalKey } from '../../daemon/wallet/signer/approval.ts';
 import { SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
 import { seal } from '../../daemon/wallet/signer/seal.ts';
 import { approvalMacs, policyMac } from '../../daemon/wallet/wallet.ts';
-import { FAR, payment, useSeed } from '../unit/wallet/signer-kit.ts';
+import { payment, soon, useSeed } from '../unit/wallet/signer-kit.ts';
 import type { HostRequest } from './signer-host.ts';
 
 const CLI = new URL('../../daemon/cli.ts', import.meta.url).pathname;
@@ -164,8 +164,9 @@ describe('the secrets of a wallet that is imported, opened, used, and given anot
     useSeed(seed);
     const order = payment('LTC', ['01890000-0000-7000-8000-000000000001']);
     const [one] = order.withdrawals;
-    const [mac] = await approvalMacs(folder, PASSPHRASE, [{ intent: one!.intent, until: FAR }]);
-    one!.approval = { by: 'operator', until: FAR, mac: mac! };
+    const until = soon();
+    const [mac] = await approvalMacs(folder, PASSPHRASE, [{ purpose: 'pay', intent: one!.intent, until }]);
+    one!.approval = { by: 'operator', until, mac: mac! };
     const { txid } = (await ask({ call: 'sign', order })) as { txid: string };
     expect(txid).toMatch(/^[0-9a-f]{64}$/);
     await policyMac(folder, PASSPHRASE, {

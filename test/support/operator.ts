@@ -31,15 +31,18 @@ export class Operator {
   }
 
   /** The approvals of what a preview names. */
-  async approvals({ intents, until }: Preview) {
+  async approvals({ purpose, intents, until }: Preview) {
     const macs = intents.every(({ network }) => network === 'sandbox')
       ? []
       : await approvalMacs(
           this.#folder,
           this.#passphrase,
-          intents.map((intent) => ({ intent, until }) as Approvable),
+          intents.map((intent) => ({ purpose, intent, until }) as Approvable),
         );
-    return intents.map(({ uuid, feeMax }, at) => ({ uuid, fee_max: feeMax, until, mac: macs[at] ?? null }));
+    return intents.map(({ uuid, feeMax, units, sweep }, at) => ({
+      ...{ uuid, fee_max: feeMax, until, mac: macs[at] ?? null },
+      ...(sweep ? { units } : {}),
+    }));
   }
 
   async preview(id: string | number): Promise<Preview> {

@@ -11,7 +11,7 @@ import type { DecodedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
-import type { Intent } from '../../wallet/signer/port.ts';
+import type { Intent, SignPurpose } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { refuseInQuarantine } from '../quarantine.ts';
 import { availableUnits } from './coins.ts';
@@ -28,10 +28,13 @@ export type Warning = { code: 'may_be_paid' | 'new_address' | 'lookalike' | 'hig
 /** One transaction as it would be signed now, read from its own bytes. */
 export type Preview = {
   /** What the approval's MAC is made over. */
+  purpose: SignPurpose;
   intents: Intent[];
+  /** The transaction without signatures, in hex; null: of a simulated chain that has no bytes of its own. */
+  raw: string | null;
   decoded: DecodedSpend;
-  /** The scripts (hex) that are our own change. */
-  change: ReadonlySet<string>;
+  /** The indices of our own change by their scripts (hex). */
+  change: ReadonlyMap<string, number>;
   fee: bigint;
   /** What the approval allows at the most. */
   feeMax: bigint;
@@ -60,13 +63,16 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const place = placeOf(app, row);
   const rate = await feeRateNow(place.chain);
   const wish = wishOf(app, row, rate);
-  const { plan } = await prepare(app, place, { ...wish, feeMax: 1n << 256n });
+  const { plan } = await prepare(app, place, { ...wish, feeMax: 1n << 256n, inputsMax: null });
   // blocks may ask for more by the time it is signed: the fee may rise to what was held, or to twice that of now
   const highest = (plan.fee * highestRate(place.chain, rate)) / rate;
   const held = BigInt(row.fee_held);
   const feeMax = [held, highest, plan.fee].reduce((a, b) => (a > b ? a : b));
-  const intent: Intent = { ...intentOf(place, row), feeMax: feeMax.toString() };
-  return { ...describePlan(app, place, plan, [row]), intents: [intent], feeMax };
+  // a sweep gives what its coins hold now, less the fee: coins that come later are none of it
+  const total = plan.inputs.reduce((sum, { units }) => sum + units, 0n);
+  const units = row.sweep === 1 ? total.toString() : row.units;
+  const intent: Intent = { ...intentOf(place, row), units, feeMax: feeMax.toString() };
+  return { ...describePlan(app, place, plan, [row]), purpose: 'pay', intents: [intent], feeMax };
 }
 
 /** What a plan says when it is read as the bytes that are signed. */
@@ -75,9 +81,11 @@ export function describePlan(
   { business, chain }: Pick<Place, 'business' | 'chain'>,
   plan: SpendPlan,
   rows: readonly WithdrawalRow[],
-): Omit<Preview, 'intents' | 'feeMax'> {
+): Omit<Preview, 'purpose' | 'intents' | 'feeMax'> {
   const decoded = decodePlan(plan);
-  const change = new Set(plan.outputs.filter(({ kind }) => kind === 'change').map(({ script }) => hex(script)));
+  const change = new Map(
+    plan.outputs.flatMap((output) => (output.kind === 'change' ? [[hex(output.script), output.index] as const] : [])),
+  );
   const [first] = rows;
   const asset = first ? assetFor(first) : null;
   const rate = asset && app.rates.rate(business.network, asset.symbol, 'USD', app.now());
@@ -89,7 +97,8 @@ export function describePlan(
   }
   assert(chain.adapter.chain === plan.chain, 'a plan is of its chain');
   const vsize = plan.kind === 'utxo' ? plan.vsize : decoded.vsize;
-  return { decoded, change, fee: plan.fee, vsize, usdRate: rate?.scaled ?? null, warnings };
+  const raw = plan.kind === 'utxo' ? unsignedTransaction(plan) : null;
+  return { raw, decoded, change, fee: plan.fee, vsize, usdRate: rate?.scaled ?? null, warnings };
 }
 
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
@@ -114,8 +123,11 @@ function warningsOf({ isNew, lookalikes }: AddressReport, { id, state, may_be_pa
   return warnings;
 }
 
-/** `feeMax`: what the approval allows, smallest units. `mac` null only in the sandbox, whose wallet has no lock. */
-export type GivenApproval = { feeMax: bigint; until: number; mac: string | null };
+/**
+ * `feeMax`: what the approval allows, smallest units. `units`: of a sweep, the most that it may give. `mac` null only in the
+ * sandbox, whose wallet has no lock.
+ */
+export type GivenApproval = { feeMax: bigint; units: bigint | null; until: number; mac: string | null };
 
 /** Approves a withdrawal that waits. Throws `Rejected`: `withdrawal.state`, `.approval`, `.insufficient`. */
 export function approve(app: App, tx: Tx, name: string, given: GivenApproval): WithdrawalRow {
@@ -131,7 +143,7 @@ export function approve(app: App, tx: Tx, name: string, given: GivenApproval): W
 
 /** What an approval writes into a row. */
 export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: GivenApproval): Partial<WithdrawalRow> {
-  const { feeMax, until, mac } = given;
+  const { feeMax, units, until, mac } = given;
   const { business } = placeOf(app, row);
   const now = app.now();
   if (mac === null && business.network !== 'sandbox') {
@@ -144,12 +156,16 @@ export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: Give
   if (until <= now || until > now + APPROVAL_HOLDS_MS + CLOCKS_APART_MAX_MS) {
     throw new Rejected('withdrawal.approval', 'An approval holds for up to seven days from now', 'until');
   }
+  if (row.sweep === 1 && mac !== null && units === null) {
+    throw new Rejected('withdrawal.approval', 'The approval of a sweep names the most that it may give', 'units');
+  }
   const available = availableUnits(tx, row.account_id, assetFor(row).symbol, row.id);
   const needed = BigInt(row.units) + (row.sweep === 1 ? 0n : feeMax);
   if (row.outpoint === null && feeMax > BigInt(row.fee_held) && available < needed) {
     throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');
   }
-  const approval: StoredApproval | null = mac === null ? null : { until, mac };
+  const ends = row.sweep === 1 && units !== null ? { units: units.toString() } : {};
+  const approval: StoredApproval | null = mac === null ? null : { until, mac, ...ends };
   return {
     fee_held: feeMax.toString(),
     approved_by: 'operator',

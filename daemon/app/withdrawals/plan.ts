@@ -112,6 +112,8 @@ export type Wish = {
   only?: string[];
   /** Only what has its confirmations. */
   settledOnly?: boolean;
+  /** Of a sweep: what its coins may hold together, smallest units; null: no end to it. */
+  inputsMax?: bigint | null;
   parents?: { fee: bigint; vsize: number };
 };
 
@@ -162,12 +164,27 @@ function chooseFrom(app: App, { chain, account, asset }: Place, wish: Wish): Coi
     asset,
     wish.settledOnly ?? false,
   );
-  if (wish.payouts.some(({ units }) => units === null)) return [[...anchors, ...plain, ...undecided, ...change]];
+  if (wish.payouts.some(({ units }) => units === null)) {
+    return [[...anchors, ...oldestWithin([...plain, ...undecided, ...change], wish.inputsMax ?? null)]];
+  }
   return [
     [...anchors, ...plain],
     [...anchors, ...plain, ...undecided],
     [...anchors, ...plain, ...undecided, ...change],
   ];
+}
+
+/** The oldest coins that hold no more than `most` together: what a sweep was approved for, and none that came later. */
+function oldestWithin(coins: Coin[], most: bigint | null): Coin[] {
+  if (most === null) return coins;
+  let left = most;
+  return coins
+    .toSorted((a, b) => b.confirmations - a.confirmations)
+    .filter(({ units }) => {
+      const fits = units <= left;
+      if (fits) left -= units;
+      return fits;
+    });
 }
 
 async function nextChange(app: App, { account, chain }: Place): Promise<ChangeTarget> {

@@ -24,7 +24,7 @@ import {
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { type Approval, type Intent, type SignOrder, UNITS_ALL } from '../../wallet/signer/port.ts';
+import type { Approval, Intent, SignOrder } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { deadline } from '../deadline.ts';
 import { dropPlan, spendOf } from './claim.ts';
@@ -46,18 +46,29 @@ export function intentOf(place: Pick<Place, 'business' | 'chain'>, row: Withdraw
     chain: place.chain.adapter.chain,
     asset: row.asset as Intent['asset'],
     address: row.address,
-    units: row.sweep === 1 ? UNITS_ALL : row.units,
+    // of a sweep what was approved: the row has what it took, once it is signed
+    units: approvedUnits(row) ?? row.units,
+    sweep: row.sweep === 1,
+    coins: row.outpoint === null ? null : [row.outpoint],
     feeMax: row.fee_held,
   };
 }
 
-/** An approval as it is kept in a row. */
-export type StoredApproval = { until: number; mac: string };
+/** An approval as it is kept in a row. `units`: of a sweep, the most that it may give. */
+export type StoredApproval = { until: number; mac: string; units?: string };
+
+/** The most that an approved sweep may give, smallest units; null: it is none, or not approved. */
+export function approvedUnits({ approval, sweep }: Pick<WithdrawalRow, 'approval' | 'sweep'>): string | null {
+  return sweep === 1 && approval !== null ? ((JSON.parse(approval) as StoredApproval).units ?? null) : null;
+}
+
 /** That of a transaction which pays only ourselves has its intent beside it: there is no withdrawal that would tell. */
 export type StoredBump = { intent: Intent; approval: Approval };
 
 function approvalOf({ approval }: WithdrawalRow): Approval {
-  return approval === null ? { by: 'policy' } : { by: 'operator', ...(JSON.parse(approval) as StoredApproval) };
+  if (approval === null) return { by: 'policy' };
+  const { until, mac } = JSON.parse(approval) as StoredApproval;
+  return { by: 'operator', until, mac };
 }
 
 /** Signs a claimed version and stores its bytes. Throws `Unavailable`, and `Rejected('signer.locked')`: ask again. */

@@ -50,6 +50,7 @@ type Replacement = {
 /** What a replacement would be, and the intents of which a higher fee has to be approved. */
 export async function previewReplacement(app: App, wish: ReplaceWish): Promise<Preview & { until: number }> {
   const { place, planned, pays, concerned } = await replacement(app, wish, FEE_UNLIMITED);
+  const purpose = pays.length === 0 ? 'cancel' : 'pay';
   const share = divided(planned.plan.fee, concerned.length);
   // only a fee above what was approved has to be approved anew
   const intents = concerned
@@ -59,7 +60,8 @@ export async function previewReplacement(app: App, wish: ReplaceWish): Promise<P
     const held = BigInt(fee_held);
     return sum + (share > held ? share : held);
   }, 0n);
-  return { ...describePlan(app, place, planned.plan, pays), intents, feeMax, until: app.now() + APPROVAL_HOLDS_MS };
+  const until = app.now() + APPROVAL_HOLDS_MS;
+  return { ...describePlan(app, place, planned.plan, pays), purpose, intents, feeMax, until };
 }
 
 const divided = (fee: bigint, shares: number): bigint => (fee + BigInt(shares) - 1n) / BigInt(shares);
@@ -187,7 +189,8 @@ export async function previewBatch(app: App, names: readonly string[]): Promise<
     return { ...intentOf(place, row), feeMax: (share > held ? share : held).toString() };
   });
   const feeMax = intents.reduce((sum, intent) => sum + BigInt(intent.feeMax), 0n);
-  return { ...describePlan(app, place, planned.plan, rows), intents, feeMax, until: app.now() + APPROVAL_HOLDS_MS };
+  const until = app.now() + APPROVAL_HOLDS_MS;
+  return { ...describePlan(app, place, planned.plan, rows), purpose: 'pay', intents, feeMax, until };
 }
 
 /** Approves those of them that still wait, and claims all for one transaction. Throws `Rejected`. */
@@ -257,19 +260,25 @@ export type BumpWish = { business: string; outpoint: string; feeRate: bigint | n
 /** What paying a stuck deposit on to ourselves would be. Throws `Rejected`. */
 export async function previewBump(app: App, place: Place, wish: BumpWish): Promise<Preview & { until: number }> {
   const planned = await bumped(app, place, wish, FEE_UNLIMITED);
-  const intent: Intent = {
-    uuid: randomUUIDv7(),
-    network: place.business.network,
-    accountNo: place.business.accountNo,
-    chain: place.chain.adapter.chain,
-    asset: place.asset,
-    address: ADDRESS_SELF,
-    units: '0',
-    feeMax: planned.plan.fee.toString(),
-  };
+  const intent = bumpIntent(place, wish, randomUUIDv7(), planned.plan.fee);
   const described = describePlan(app, place, planned.plan, []);
-  return { ...described, intents: [intent], feeMax: planned.plan.fee, until: app.now() + APPROVAL_HOLDS_MS };
+  const until = app.now() + APPROVAL_HOLDS_MS;
+  return { ...described, purpose: 'pay', intents: [intent], feeMax: planned.plan.fee, until };
 }
+
+/** What is approved when a stuck deposit is paid on to ourselves: that coin, and what it costs. */
+const bumpIntent = (place: Place, { outpoint }: BumpWish, uuid: string, feeMax: bigint): Intent => ({
+  uuid,
+  network: place.business.network,
+  accountNo: place.business.accountNo,
+  chain: place.chain.adapter.chain,
+  asset: place.asset,
+  address: ADDRESS_SELF,
+  units: '0',
+  sweep: false,
+  coins: [outpoint],
+  feeMax: feeMax.toString(),
+});
 
 /** Pays a stuck deposit on to ourselves, with a fee that is enough for both. Throws `Rejected`. */
 export async function bump(app: App, place: Place, wish: BumpWish, uuid: string, given: GivenApproval): Promise<void> {
@@ -281,16 +290,7 @@ export async function bump(app: App, place: Place, wish: BumpWish, uuid: string,
     );
   }
   const planned = await bumped(app, place, wish, given.feeMax);
-  const intent: Intent = {
-    uuid,
-    network: place.business.network,
-    accountNo: place.business.accountNo,
-    chain: place.chain.adapter.chain,
-    asset: place.asset,
-    address: ADDRESS_SELF,
-    units: '0',
-    feeMax: given.feeMax.toString(),
-  };
+  const intent = bumpIntent(place, wish, uuid, given.feeMax);
   const { until, mac } = given;
   const approval: Approval = mac === null ? { by: 'policy' } : { by: 'operator', until, mac };
   const stored: StoredBump = { intent, approval };

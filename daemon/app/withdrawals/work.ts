@@ -21,7 +21,7 @@ import { feeRateNow } from './fees.ts';
 import { placeOf, prepare, type Wish } from './plan.ts';
 import { applyEvent, saveWithdrawal, withdrawalOf } from './rows.ts';
 import { send, unseenVersions, unsignedVersions } from './send.ts';
-import { isForLater, noteProblem, signClaimed } from './sign.ts';
+import { approvedUnits, isForLater, noteProblem, signClaimed } from './sign.ts';
 
 const CLAIMED_PER_PASS_MAX = 100;
 const EXPIRED_PER_PASS_MAX = 1_000;
@@ -110,7 +110,7 @@ export function wishOf(app: App, row: WithdrawalRow, feeRate: bigint): Wish {
   const { outpoint, sweep, address, units, fee_held, approved_by } = row;
   const payouts = [{ address, units: sweep === 1 ? null : BigInt(units) }];
   const wish = { payouts, feeRate, feeMax: BigInt(fee_held), settledOnly: approved_by === 'policy' };
-  if (outpoint === null) return wish;
+  if (outpoint === null) return { ...wish, inputsMax: inputsMaxOf(row) };
   const { chain } = placeOf(app, row);
   const coin = coinAt(app.store, chain, outpoint);
   if (!coin || coin.gone === 1) throw new Rejected('spend.gone', 'The deposit is not on the chain any more');
@@ -119,6 +119,11 @@ export function wishOf(app: App, row: WithdrawalRow, feeRate: bigint): Wish {
   }
   if (coin.confirmed !== 1) throw new Rejected('spend.unconfirmed', 'The deposit does not have its confirmations yet');
   return { ...wish, only: [outpoint] };
+}
+
+function inputsMaxOf(row: WithdrawalRow): bigint | null {
+  const units = approvedUnits(row);
+  return units === null ? null : BigInt(units);
 }
 
 /** Notes what a withdrawal waits for; the same words twice write nothing. */

@@ -78,16 +78,19 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 const RATE_DECIMALS = 3;
 
 export function previewJson(preview: Preview, asset: Asset, until: number): PreviewJson {
-  const { decoded, change, fee, feeMax, vsize, usdRate, warnings, intents } = preview;
+  const { purpose, intents, raw, decoded, change, fee, feeMax, vsize, usdRate, warnings } = preview;
   const worth = (units: bigint): string | null => (usdRate === null ? null : usd(fiatFor(units, asset, usdRate)));
   return {
+    purpose,
     intents,
+    raw,
     outputs: decoded.outputs.map(({ address, script, units }) => ({
       address,
       groups: inGroups(address ?? hex(script)),
       amount: formatUnits(units, asset),
       usd_value: worth(units),
       change: change.has(hex(script)),
+      change_index: change.get(hex(script)) ?? null,
     })),
     inputs: decoded.inputs.map(({ outpoint }) => outpoint),
     fee: formatUnits(fee, asset),

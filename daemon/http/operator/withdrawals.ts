@@ -35,8 +35,9 @@ const MS_PER_SECOND = 1_000;
 
 type GivenJson = Parsed<'withdrawal.bump'>['approval'];
 
-const given = ({ fee_max, until, mac }: Omit<GivenJson, 'uuid'>): GivenApproval => ({
+const given = ({ fee_max, units, until, mac }: Omit<GivenJson, 'uuid'>): GivenApproval => ({
   feeMax: BigInt(fee_max),
+  units: units === undefined ? null : BigInt(units),
   until,
   mac,
 });

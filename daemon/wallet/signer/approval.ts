@@ -5,7 +5,7 @@
  * Invariant: two different intents never have the same text, so that no approval can be passed off as another's.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { Intent, PolicyGrant } from './port.ts';
+import type { Intent, PolicyGrant, SignPurpose } from './port.ts';
 
 const KEY_BYTES = 32;
 const MAC_HEX = /^[0-9a-f]{64}$/;
@@ -23,12 +23,19 @@ const derived = (seed: Uint8Array, use: string): Buffer =>
   Buffer.from(hkdfSync('sha256', seed, '', `countinghouse ${use} v1`, KEY_BYTES));
 
 /** Whose payment it is, to whom and how much: what stays the same for a withdrawal, whatever fee is paid. */
-export function identityText({ uuid, network, accountNo, chain, asset, address, units }: Intent): string {
-  return JSON.stringify(['pay', uuid, network, accountNo, chain, asset, address, units]);
+export function identityText({ uuid, network, accountNo, chain, asset, address, units, sweep, coins }: Intent): string {
+  // a plain payment is told as in release 0.1.0, so that what was approved then still holds
+  const more = sweep || coins !== null ? [sweep, coins] : [];
+  return JSON.stringify(['pay', uuid, network, accountNo, chain, asset, address, units, ...more]);
 }
 
-export function intentMac(key: Uint8Array, intent: Intent, until: number): string {
-  return mac(key, JSON.stringify([identityText(intent), intent.feeMax, until]));
+/** How release 0.1.0 named what takes everything: without an end to the amount, so that no approval of it holds now. */
+export const openIdentityText = (intent: Intent): string =>
+  identityText({ ...intent, units: 'all', sweep: false, coins: null });
+
+export function intentMac(key: Uint8Array, purpose: SignPurpose, intent: Intent, until: number): string {
+  const text = [identityText(intent), intent.feeMax, until];
+  return mac(key, JSON.stringify(purpose === 'pay' ? text : [purpose, ...text]));
 }
 
 export function grantMac(key: Uint8Array, grant: PolicyGrant): string {

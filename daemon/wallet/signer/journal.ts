@@ -27,7 +27,14 @@ const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const MAC_CHARS = 64;
 const NO_MAC = '0'.repeat(MAC_CHARS);
 
-const Entry = z.object({ uuid: z.string(), identity: z.string(), feeMax: z.string() });
+const Entry = z.object({
+  uuid: z.string(),
+  identity: z.string(),
+  /** What the operator approved. */
+  feeMax: z.string(),
+  /** A policy let it go: the line's fee counts for it. */
+  byPolicy: z.literal(true).optional(),
+});
 const signFields = {
   kind: z.literal('sign'),
   at: z.number(),
@@ -39,13 +46,18 @@ const signFields = {
 };
 /** `inputs`: every outpoint that the transaction spends. */
 const SignLine = z.object({ ...signFields, inputs: z.array(z.string()).min(1), entries: z.array(Entry) });
-/** How release 0.1.0 wrote it: of the inputs it names one, which every version of a withdrawal had to spend. */
+/**
+ * How release 0.1.0 wrote it: of the inputs it names one, which every version of a withdrawal had to spend, and where a
+ * policy allowed anything it does not tell for whom, nor which highest fee was the operator's word.
+ */
 const AnchoredLine = z
   .object({ ...signFields, entries: z.array(Entry.extend({ anchor: z.string() })).min(1) })
   .transform(({ entries, ...line }) => ({
     ...line,
     inputs: [...new Set(entries.map(({ anchor }) => anchor))],
-    entries: entries.map(({ uuid, identity, feeMax }) => ({ uuid, identity, feeMax })),
+    entries: entries.map(({ uuid, identity, feeMax }) =>
+      line.spent ? { uuid, identity, feeMax: '0', byPolicy: true as const } : { uuid, identity, feeMax },
+    ),
   }));
 const Line = z.union([
   z.object({ kind: z.literal('start'), at: z.number(), fingerprint: z.string() }),
@@ -188,15 +200,16 @@ export class Journal {
     if (line.kind !== 'sign') return;
     // shared by all that a batch pays
     const version = { txid: line.txid, inputs: line.inputs };
-    for (const { uuid, identity, feeMax } of line.entries) {
+    for (const { uuid, identity, feeMax, byPolicy } of line.entries) {
       const before = this.#signed.get(uuid);
       const versions = before?.versions ?? [];
-      const fee = BigInt(feeMax);
+      const known = before?.policyFee ?? null;
       this.#signed.set(uuid, {
         identity,
         // asked for again, the same transaction is the same version
         versions: versions.some(({ txid }) => txid === line.txid) ? versions : [...versions, version],
-        feeMax: before && before.feeMax > fee ? before.feeMax : fee,
+        feeMax: highest(before?.feeMax ?? 0n, BigInt(feeMax)),
+        policyFee: byPolicy ? highest(known ?? 0n, BigInt(line.fee)) : known,
       });
     }
     if (!line.spent) return;
@@ -210,6 +223,8 @@ export class Journal {
     await replaceFile(join(this.#folder, HEAD_FILE), `${JSON.stringify(head)}\n`);
   }
 }
+
+const highest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 async function readHead(folder: string): Promise<Head | null> {
   const path = join(folder, HEAD_FILE);

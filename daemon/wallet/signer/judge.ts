@@ -9,8 +9,9 @@ import type { Branch } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { UtxoPlan } from '../../domain/spend.ts';
 import { destination, dustLimit } from './destination.ts';
+import { feeLimit } from './limits.ts';
 import { judgeWithdrawals, type Verdict, type Witness } from './permission.ts';
-import { ADDRESS_SELF, type SignOrder, UNITS_ALL } from './port.ts';
+import { ADDRESS_SELF, type Intent, type SignOrder } from './port.ts';
 import type { PreviousOutput } from './previous.ts';
 import { isUtxo, type UtxoChain } from './wire.ts';
 
@@ -23,13 +24,6 @@ const LOCK_TIME_IS_HEIGHT_BELOW = 500_000_000;
 /** From here on a sequence carries no relative lock time (BIP-68); this one signals replacement (BIP-125). */
 const SEQUENCE_MIN = 0xfffffffd;
 const SEQUENCE_MAX = 0xffffffff;
-
-/** No fee is ever above this, whoever approved it. Smallest units. */
-const FEE_UNITS_MAX: Readonly<Record<UtxoChain, bigint>> = {
-  BTC: 10_000_000n,
-  LTC: 1_000_000_000n,
-  BCH: 100_000_000n,
-};
 
 export type Facts = Witness & {
   /** The script (hex) of our own address at branch/index of the plan's account. */
@@ -60,7 +54,8 @@ export function judge(order: SignOrder, facts: Facts): Verdict {
   judgeOutputs(order, plan, chain, facts);
   const paid = sum(plan.outputs);
   if (plan.fee < 0n || spent !== paid + plan.fee) throw differs('inputs are not outputs plus fee');
-  if (plan.fee > FEE_UNITS_MAX[chain]) throw feeTooHigh(plan.fee, FEE_UNITS_MAX[chain]);
+  const limit = feeLimit(chain, plan, order.withdrawals.every(paysSelf));
+  if (plan.fee > limit) throw feeTooHigh(plan.fee, limit);
   const verdict = judgeWithdrawals(order, plan, facts);
   if (plan.fee > verdict.feeMax) throw feeTooHigh(plan.fee, verdict.feeMax);
   return verdict;
@@ -103,27 +98,39 @@ function judgeOutputs(order: SignOrder, plan: UtxoPlan, chain: UtxoChain, facts:
   }
   const wanted = order.purpose === 'cancel' ? [] : order.withdrawals.map(({ intent }) => intent);
   const alone = wanted.length === 1 ? wanted[0] : undefined;
-  if (wanted.some(({ units, address }) => units === UNITS_ALL || address === ADDRESS_SELF) && !alone) {
-    throw differs('what takes everything, or pays only ourselves, stands alone');
+  if (wanted.some(({ sweep, coins, address }) => sweep || coins || address === ADDRESS_SELF) && !alone) {
+    throw differs('what takes everything, names its coins, or pays only ourselves, stands alone');
   }
-  const toSelf = order.purpose === 'cancel' || alone?.address === ADDRESS_SELF;
+  if (alone?.coins) judgeCoins(plan, alone.coins);
+  const toSelf = order.purpose === 'cancel' || order.withdrawals.every(paysSelf);
   if (toSelf && (payouts.length > 0 || changes.length !== 1)) throw differs('it pays others than ourselves');
-  if (alone?.units === UNITS_ALL && changes.length > 0) throw differs('what takes everything leaves no change');
+  if (alone?.sweep && changes.length > 0) throw differs('what takes everything leaves no change');
   if (changes.length > 1) throw differs('there is more than one change');
   if (toSelf) return;
   matchPayouts(plan, chain, payouts, wanted);
 }
 
+const paysSelf = ({ intent }: { intent: Intent }): boolean => intent.address === ADDRESS_SELF;
+
+/** Exactly the coins that were approved. */
+function judgeCoins({ inputs }: UtxoPlan, coins: readonly string[]): void {
+  const approved = new Set(coins);
+  if (approved.size !== inputs.length || inputs.some(({ outpoint }) => !approved.has(outpoint))) {
+    throw differs('it spends other coins than was approved');
+  }
+}
+
 type Payout = { script: Uint8Array; units: bigint };
-type Wanted = { address: string; units: string };
+type Wanted = { address: string; units: string; sweep: boolean };
 
 function matchPayouts(plan: UtxoPlan, chain: UtxoChain, payouts: Payout[], wanted: Wanted[]): void {
   const left = payouts.map(({ script, units }) => ({ script: hex(script), units }));
-  for (const { address, units } of wanted) {
+  for (const { address, units, sweep } of wanted) {
+    const most = BigInt(units);
     const script = destination(address, chain, plan.network);
     if (script === null) throw differs(`${address} is no address of ${chain} on ${plan.network}`);
-    const at = left.findIndex((one) => one.script === script && (units === UNITS_ALL || one.units === BigInt(units)));
-    if (at < 0) throw differs(`it does not pay ${units} to ${address}`);
+    const at = left.findIndex((one) => one.script === script && (sweep ? one.units <= most : one.units === most));
+    if (at < 0) throw differs(`it does not pay ${sweep ? 'up to ' : ''}${units} to ${address}`);
     left.splice(at, 1);
   }
   if (left.length > 0) throw differs('it pays somebody whom nobody approved');

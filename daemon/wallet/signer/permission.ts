@@ -8,8 +8,16 @@
  */
 import { Rejected } from '../../domain/errors.ts';
 import type { UtxoPlan } from '../../domain/spend.ts';
-import { identityText } from './approval.ts';
-import { ADDRESS_SELF, type Approval, type Intent, type PolicyGrant, type SignOrder, UNITS_ALL } from './port.ts';
+import { identityText, openIdentityText } from './approval.ts';
+import { needTimely } from './limits.ts';
+import {
+  ADDRESS_SELF,
+  type Approval,
+  type Intent,
+  type PolicyGrant,
+  type SignOrder,
+  type SignPurpose,
+} from './port.ts';
 
 export const DAY_MS = 24 * 3_600_000;
 
@@ -26,8 +34,10 @@ export type Signed = {
   identity: string;
   /** Each transaction once, oldest first. */
   versions: readonly SignedVersion[];
-  /** The highest fee that was approved for it. */
+  /** The highest fee that the operator approved for it, 0 when a policy let it go. */
   feeMax: bigint;
+  /** The highest fee that was counted against a grant for it; null: the operator approved it. */
+  policyFee: bigint | null;
 };
 
 /** What the policy let go: when (milliseconds since 1970), of which grant's subject, and how much. */
@@ -47,15 +57,20 @@ export type Witness = {
   memory: Memory;
   /** Milliseconds since 1970. */
   now: number;
-  /** Whether the operator's MAC on this intent is right. */
-  isApproved(intent: Intent, approval: Extract<Approval, { by: 'operator' }>): boolean;
+  /** Whether the operator's MAC on this intent is right, for this purpose. */
+  isApproved(purpose: SignPurpose, intent: Intent, approval: ByOperator): boolean;
 };
 
-/** What is to be remembered of one withdrawal of an order, and what of it counts against a grant. */
-export type Entry = { intent: Intent; feeMax: bigint; policyUnits: bigint | null };
+type ByOperator = Extract<Approval, { by: 'operator' }>;
 
-/** `feeMax`: the most that this transaction may pay as fee. */
-export type Verdict = { entries: Entry[]; feeMax: bigint };
+/**
+ * What is to be remembered of one withdrawal of an order. `feeMax`: what the operator approved. `policyUnits`: null unless
+ * a policy lets it go; else what counts against the grant beside the fee, which is 0 for another version.
+ */
+export type Entry = { intent: Intent; identity: string; feeMax: bigint; policyUnits: bigint | null };
+
+/** `feeMax`: the most that this transaction may pay as fee. `policyUnits`: what counts against the grant, fee included. */
+export type Verdict = { entries: Entry[]; feeMax: bigint; policyUnits: bigint };
 
 const noApproval = (why: string): Rejected => new Rejected('signer.approval', `Refused to sign: ${why}`);
 const overLimit = (why: string): Rejected => new Rejected('signer.limit', `It needs the operator: ${why}`);
@@ -76,18 +91,28 @@ export function judgeWithdrawals(order: SignOrder, plan: UtxoPlan, witness: Witn
     if (network !== plan.network || chain !== plan.chain || accountNo !== plan.accountNo || asset !== plan.chain) {
       throw new Rejected('signer.differs', 'Refused to sign: what was approved is of another account, chain or asset');
     }
+    needBound(intent);
     const known = witness.memory.signed.get(intent.uuid);
     if (known) {
       needConflict(intent, known, inputs);
-      return again(intent, approval, known, witness);
+      return again(order.purpose, intent, approval, known, witness);
     }
     if (order.purpose === 'cancel') {
       throw new Rejected('signer.differs', 'Refused to sign: what was never signed needs no cancelling');
     }
     return first(intent, approval, witness);
   });
-  judgePolicyTotal(entries, plan.fee, witness);
-  return { entries, feeMax: entries.reduce((total, { feeMax }) => total + feeMax, 0n) };
+  const policyUnits = judgePolicyTotal(entries, plan.fee, witness);
+  // what a policy lets go has its end in the grant, where the whole fee counts
+  const feeMax = policyUnits === null ? entries.reduce((total, one) => total + one.feeMax, 0n) : plan.fee;
+  return { entries, feeMax, policyUnits: policyUnits ?? 0n };
+}
+
+/** Nothing is signed whose amount has no end: what pays only ourselves names its coins. */
+function needBound({ address, coins, sweep, units }: Intent): void {
+  if (address !== ADDRESS_SELF) return;
+  if (coins !== null && !sweep && units === '0') return;
+  throw new Rejected('signer.differs', 'Refused to sign: a payment to ourselves names the coins that it spends');
 }
 
 /**
@@ -104,37 +129,44 @@ function needConflict({ uuid }: Intent, { versions }: Signed, inputs: ReadonlySe
 }
 
 function first(intent: Intent, approval: Approval, witness: Witness): Entry {
-  const entry = { intent, feeMax: BigInt(intent.feeMax), policyUnits: null };
-  if (approval.by === 'operator') {
-    checkMac(intent, approval, witness);
-    return entry;
-  }
-  return { ...entry, policyUnits: unitsWithinGrant(intent, witness) };
+  const entry = { intent, identity: identityText(intent) };
+  if (approval.by === 'policy') return { ...entry, feeMax: 0n, policyUnits: unitsWithinGrant(intent, witness) };
+  checkMac('pay', intent, approval, witness);
+  return { ...entry, feeMax: BigInt(intent.feeMax), policyUnits: null };
 }
 
-/** Another version of what was signed: the same payment; a higher fee is approved anew. */
-function again(intent: Intent, approval: Approval, known: Signed, witness: Witness): Entry {
-  if (known.identity !== identityText(intent)) {
+/**
+ * Another version of what was signed: the same payment. A fee above what the operator approved is approved anew; of what
+ * a policy let go, the rise counts against the grant.
+ */
+function again(purpose: SignPurpose, intent: Intent, approval: Approval, known: Signed, witness: Witness): Entry {
+  const identity = identityText(intent);
+  // an end to what was approved without one is the operator's to set
+  const endsNow = identity !== known.identity && intent.sweep && known.identity === openIdentityText(intent);
+  if (identity !== known.identity && !endsNow) {
     throw new Rejected('signer.differs', `Refused to sign: ${intent.uuid} was signed as another payment`);
   }
+  const entry = { intent, identity: purpose === 'cancel' ? known.identity : identity, policyUnits: null };
   const feeMax = BigInt(intent.feeMax);
-  if (feeMax > known.feeMax) {
-    if (approval.by !== 'operator') throw noApproval('a higher fee needs the operator');
-    checkMac(intent, approval, witness);
+  if (feeMax <= known.feeMax && (purpose === 'cancel' || !endsNow)) return { ...entry, feeMax };
+  if (approval.by === 'operator') {
+    checkMac(purpose, intent, approval, witness);
+    return { ...entry, feeMax };
   }
-  return { intent, feeMax, policyUnits: null };
+  if (known.policyFee === null) throw noApproval('a higher fee needs the operator');
+  return { ...entry, feeMax: known.feeMax, policyUnits: 0n };
 }
 
-function checkMac(intent: Intent, approval: Extract<Approval, { by: 'operator' }>, witness: Witness): void {
-  if (!witness.isApproved(intent, approval))
+function checkMac(purpose: SignPurpose, intent: Intent, approval: ByOperator, witness: Witness): void {
+  if (!witness.isApproved(purpose, intent, approval))
     throw noApproval("the operator's approval does not belong to this payment");
-  if (approval.until <= witness.now) throw noApproval("the operator's approval has expired");
+  needTimely(approval.until, witness.now);
 }
 
 function unitsWithinGrant(intent: Intent, { memory }: Witness): bigint {
   const grant = memory.grants.get(subjectOf(intent));
   if (!grant) throw overLimit('nothing was granted for this account and asset');
-  if (intent.units === UNITS_ALL || intent.address === ADDRESS_SELF)
+  if (intent.sweep || intent.coins !== null || intent.address === ADDRESS_SELF)
     throw overLimit('a policy approves plain payments');
   if (grant.addresses && !grant.addresses.includes(intent.address)) throw overLimit('the address is not among those');
   const units = BigInt(intent.units);
@@ -142,17 +174,24 @@ function unitsWithinGrant(intent: Intent, { memory }: Witness): bigint {
   return units;
 }
 
-/** The fee counts too, whole: it is spent, and on these chains in the same asset. */
-function judgePolicyTotal(entries: Entry[], fee: bigint, { memory, now }: Witness): void {
+/**
+ * What an order takes of the limit for 24 hours; null when no policy is asked. The fee counts as it is paid, whole, since
+ * on these chains it is spent of the same asset. Of several versions at most one confirms: the highest fee counts, once.
+ */
+function judgePolicyTotal(entries: Entry[], fee: bigint, { memory, now }: Witness): bigint | null {
   const byPolicy = entries.filter((entry) => entry.policyUnits !== null);
   const [one] = byPolicy;
-  if (!one) return;
-  one.policyUnits = (one.policyUnits ?? 0n) + fee;
+  if (!one) return null;
+  const counted = byPolicy
+    .map(({ intent }) => memory.signed.get(intent.uuid)?.policyFee ?? 0n)
+    .reduce((most, units) => (units > most ? units : most), 0n);
+  const rise = fee > counted ? fee - counted : 0n;
+  const units = byPolicy.reduce((total, { policyUnits }) => total + (policyUnits ?? 0n), rise);
   const subject = subjectOf(one.intent);
   const spent = memory.policySpends
     .filter((spend) => spend.subject === subject && spend.at > now - DAY_MS)
-    .reduce((total, { units }) => total + units, 0n);
-  const total = byPolicy.reduce((units, { policyUnits }) => units + (policyUnits ?? 0n), spent);
+    .reduce((total, earlier) => total + earlier.units, 0n);
   const perDay = BigInt(memory.grants.get(subject)?.perDay ?? 0);
-  if (total > perDay) throw overLimit('it is above what is left of the limit for 24 hours');
+  if (units > 0n && spent + units > perDay) throw overLimit('it is above what is left of the limit for 24 hours');
+  return units;
 }

@@ -23,14 +23,15 @@ export type SignerStatus = {
   retryAfterSeconds: number;
 };
 
-/** What an intent names in place of an amount to send everything: one recipient, the fee deducted, no change. */
-export const UNITS_ALL = 'all';
-/** What an intent names in place of an address when the transaction pays only ourselves (CPFP); `units` is then "0". */
+/**
+ * What an intent names in place of an address when the transaction pays only ourselves (CPFP); `units` is then "0", and
+ * `coins` names what it spends.
+ */
 export const ADDRESS_SELF = 'self';
 
 /**
- * What somebody approves: one payment, whole. `uuid` names the withdrawal for ever and on every machine. All of it goes,
- * in this order, into the operator's MAC.
+ * What somebody approves: one payment, whole, with an end to everything that it may cost. `uuid` names the withdrawal for
+ * ever and on every machine. All of it goes into the operator's MAC.
  */
 export type Intent = {
   uuid: string;
@@ -41,21 +42,26 @@ export type Intent = {
   asset: AssetId;
   /** As the operator was shown it, or ADDRESS_SELF. */
   address: string;
-  /** Smallest units as a decimal, or UNITS_ALL. */
+  /** Smallest units as a decimal: what the recipient gets; of a sweep, the most that it may get. */
   units: string;
+  /** Gives all that is spent to one recipient, less the fee and without change. */
+  sweep: boolean;
+  /** The outpoints that it spends, all of them and no others; null: what the planner chooses. */
+  coins: string[] | null;
   /** The highest fee, in the chain's smallest units. A batch may pay the sum of its withdrawals'. */
   feeMax: string;
 };
 
 /**
- * `operator`: HMAC-SHA-256 (hex) that `approvalMacs` made from the intent and `until` (milliseconds since 1970), after
- * which it does not begin a payment any more. `policy`: within what the operator granted beforehand.
+ * `operator`: HMAC-SHA-256 (hex) over the purpose, the intent and `until` (milliseconds since 1970, seven days ahead at the
+ * most), after which it does not begin a payment any more. `policy`: within what the operator granted beforehand.
  */
 export type Approval = { by: 'operator'; until: number; mac: string } | { by: 'policy' };
 
 /**
  * `pay`: what the intents say. `cancel`: pays all of it back to ourselves, for withdrawals that were signed before; needs
- * no approval, since it takes the place of what was. A speed-up is a `pay` whose withdrawals were signed before.
+ * no approval for a fee that was approved, since it takes the place of what was. A speed-up is a `pay` whose withdrawals
+ * were signed before. An approval of one purpose is none of the other.
  */
 export type SignPurpose = 'pay' | 'cancel';
 

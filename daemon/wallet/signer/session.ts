@@ -10,10 +10,10 @@ import type { SignedSpend, UtxoPlan } from '../../domain/spend.ts';
 import { masterFingerprint } from '../accounts.ts';
 import { seedOf } from '../mnemonic.ts';
 import { openVault } from '../vault.ts';
-import { approvalKey, grantMac, identityText, intentMac, journalKey, sameMac } from './approval.ts';
+import { approvalKey, grantMac, intentMac, journalKey, sameMac } from './approval.ts';
 import { VAULT_FILE } from './files.ts';
 import { Journal, type Line } from './journal.ts';
-import { type Entry, subjectOf } from './permission.ts';
+import { subjectOf, type Verdict } from './permission.ts';
 import type { PolicyGrant, SignOrder } from './port.ts';
 import type { PreviousOutput } from './previous.ts';
 
@@ -70,13 +70,14 @@ export class Session {
       judge(order, {
         memory: this.#journal.memory,
         now: this.#now(),
-        isApproved: (intent, { mac, until }) => sameMac(mac, intentMac(this.#approvalKey, intent, until)),
+        isApproved: (purpose, intent, { mac, until }) =>
+          sameMac(mac, intentMac(this.#approvalKey, purpose, intent, until)),
         ownScript: (branch, index) => ownScript(keys.publicKey(branch, index), chain),
         output: outputsOf(order.previous, previousOutputs),
       }),
     );
     const signed = signPlan(this.#seed, plan);
-    await this.#journal.append(lineOf(order, plan, verdict.entries, signed, this.#now()));
+    await this.#journal.append(lineOf(order, plan, verdict, signed, this.#now()));
     return signed;
   }
 
@@ -124,13 +125,11 @@ function outputsOf(
 function lineOf(
   order: SignOrder,
   { inputs }: UtxoPlan,
-  entries: readonly Entry[],
+  { entries, policyUnits }: Verdict,
   { txid, fee }: SignedSpend,
   at: number,
 ): Line {
-  const byPolicy = entries.filter(({ policyUnits }) => policyUnits !== null);
-  const [one] = byPolicy;
-  const units = byPolicy.reduce((total, { policyUnits }) => total + (policyUnits ?? 0n), 0n);
+  const byPolicy = entries.find((entry) => entry.policyUnits !== null);
   return {
     kind: 'sign',
     at,
@@ -138,9 +137,10 @@ function lineOf(
     txid,
     fee: fee.toString(),
     inputs: inputs.map(({ outpoint }) => outpoint),
-    entries: entries.map(({ intent, feeMax }) => ({
-      ...{ uuid: intent.uuid, identity: identityText(intent), feeMax: feeMax.toString() },
+    entries: entries.map((entry) => ({
+      ...{ uuid: entry.intent.uuid, identity: entry.identity, feeMax: entry.feeMax.toString() },
+      ...(entry.policyUnits === null ? {} : { byPolicy: true as const }),
     })),
-    ...(one ? { spent: { subject: subjectOf(one.intent), units: units.toString() } } : {}),
+    ...(byPolicy ? { spent: { subject: subjectOf(byPolicy.intent), units: policyUnits.toString() } } : {}),
   };
 }

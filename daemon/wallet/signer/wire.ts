@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { CHAINS, type ChainId, NETWORKS } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
-import { ADDRESS_SELF, type SignOrder, UNITS_ALL } from './port.ts';
+import { ADDRESS_SELF, type SignOrder } from './port.ts';
 
 export type UtxoChain = 'BTC' | 'LTC' | 'BCH';
 export const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
@@ -39,7 +39,9 @@ const IntentShape = z.strictObject({
   chain: z.enum(CHAINS),
   asset: Asset,
   address: z.union([Text, z.literal(ADDRESS_SELF)]),
-  units: z.union([Units, z.literal(UNITS_ALL)]),
+  units: Units,
+  sweep: z.boolean().default(false),
+  coins: z.array(Outpoint).min(1).max(LIST_MAX).nullable().default(null),
   feeMax: Units,
 });
 

@@ -63,7 +63,7 @@ export class PairSigner {
     for (const { intent } of withdrawals) {
       for (const earlier of this.signed.get(intent.uuid) ?? []) {
         if (earlier.txid === txid || earlier.inputs.some((one) => inputs.includes(one))) continue;
-        throw new Rejected('signer.anchor', `${intent.uuid} could be paid by two transactions`);
+        throw new Rejected('signer.conflict', `${intent.uuid} could be paid by two transactions`);
       }
     }
     const paid = purpose === 'cancel' ? [] : withdrawals.filter(({ intent }) => intent.address !== 'self');
@@ -75,8 +75,9 @@ export class PairSigner {
   }
 }
 
-function needPaid(outputs: readonly { address: string; units: bigint }[], { address, units }: Intent): void {
-  const found = outputs.some((one) => one.address === address && (units === 'all' || one.units === BigInt(units)));
+function needPaid(outputs: readonly { address: string; units: bigint }[], { address, units, sweep }: Intent): void {
+  const most = BigInt(units);
+  const found = outputs.some((one) => one.address === address && (sweep ? one.units <= most : one.units === most));
   if (!found) throw new Error(`${address} is not paid ${units}`);
 }
 
@@ -174,7 +175,8 @@ export class PayBench {
 
   approve(id: number, feeMax?: bigint): Promise<WithdrawalRow> {
     const { app } = this;
-    const given = { until: app.now() + DAY_MS, mac: 'mac' };
+    const units = BigInt(this.app.store.get(withdrawalById, { id })!.units);
+    const given = { until: app.now() + DAY_MS, units, mac: 'mac' };
     return app.store.write((tx) =>
       approve(app, tx, `${id}`, { ...given, feeMax: feeMax ?? BigInt(tx.get(withdrawalById, { id })!.fee_held) }),
     );
@@ -184,7 +186,9 @@ export class PayBench {
   async replace(id: number, kind: 'speed-up' | 'cancel', feeRate: bigint | null = null): Promise<void> {
     const wish = { name: `${id}`, kind, feeRate };
     const { intents, until } = await previewReplacement(this.app, wish);
-    const approvals = intents.map(({ uuid, feeMax }) => [uuid, { feeMax: BigInt(feeMax), until, mac: 'mac' }] as const);
+    const approvals = intents.map(
+      ({ uuid, feeMax, units }) => [uuid, { feeMax: BigInt(feeMax), units: BigInt(units), until, mac: 'mac' }] as const,
+    );
     await replace(this.app, wish, new Map(approvals));
   }
 

@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UtxoPlan } from '../../../daemon/domain/spend.ts';
 import type { SignOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
-import { codeOf, coin, own, PASSPHRASE, payment, walletFolder } from './signer-kit.ts';
+import { codeOf, coin, own, PASSPHRASE, payment, useClock, walletFolder } from './signer-kit.ts';
 
 const NOW = Date.UTC(2030, 0);
+useClock(() => NOW);
 const COINS = 6;
 const UNITS = 10_000_000n;
 

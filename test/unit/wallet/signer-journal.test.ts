@@ -70,6 +70,7 @@ describe('a journal', () => {
           identity: `identity ${n} \u2028 é`,
           versions: [{ txid: `${n}`.repeat(64), inputs: [`coin ${n}`, 'a coin of all'] }],
           feeMax: BigInt(n) * 1_000n,
+          policyFee: null,
         },
       ]),
     );
@@ -122,7 +123,7 @@ describe('a journal', () => {
     const folder = await folderWith(written.join(''), JSON.stringify({ lines: 3, mac }));
     const journal = await open(folder);
     const versions = ['a', 'b'].map((txid) => ({ txid, inputs: ['the anchor'] }));
-    expect(journal.memory.signed.get('w-2')).toEqual({ identity: 'i', versions, feeMax: 1n });
+    expect(journal.memory.signed.get('w-2')).toEqual({ identity: 'i', versions, feeMax: 1n, policyFee: null });
     await journal.append(line(4));
     await journal.close();
     expect(await linesOf(folder)).toEqual(['w-1', 'w-2', 'w-4']);

@@ -2,16 +2,28 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import type { PlannedOutput, UtxoPlan } from '../../../daemon/domain/spend.ts';
-import { ADDRESS_SELF, type Intent, type SignOrder, UNITS_ALL } from '../../../daemon/wallet/signer/port.ts';
+import { ADDRESS_SELF, type Intent, type SignOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { CHAINS_UTXO, DESTINATIONS } from '../chains/spend-kit.ts';
-import { approve, codeOf, coin, FAR, grantOf, own, PASSPHRASE, payment, walletFolder } from './signer-kit.ts';
+import {
+  approve,
+  codeOf,
+  coin,
+  grantOf,
+  own,
+  PASSPHRASE,
+  payment,
+  soon,
+  useClock,
+  walletFolder,
+} from './signer-kit.ts';
 
 type Order = SignOrder & { plan: UtxoPlan };
 
 let wallet: Awaited<ReturnType<typeof walletFolder>>;
 let session: Session;
 let now = Date.UTC(2030, 0);
+useClock(() => now);
 beforeAll(async () => {
   wallet = await walletFolder();
   session = await Session.open(wallet.folder, PASSPHRASE, () => now);
@@ -349,7 +361,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
     'signer.approval',
     'an approval whose end was moved',
     ({ withdrawals }) => {
-      withdrawals[0]!.approval = { ...approve(withdrawals[0]!.intent), until: FAR + 1 } as never;
+      withdrawals[0]!.approval = { ...approve(withdrawals[0]!.intent), until: soon() - 1 } as never;
     },
   ],
   [
@@ -363,7 +375,7 @@ const REFUSED: [code: string, what: string, spoil: (order: Order) => void][] = [
     'signer.approval',
     'no MAC at all',
     ({ withdrawals }) => {
-      withdrawals[0]!.approval = { by: 'operator', until: FAR, mac: '' };
+      withdrawals[0]!.approval = { by: 'operator', until: soon(), mac: '' };
     },
   ],
   [
@@ -502,7 +514,7 @@ describe('sending everything', () => {
   const everything = (uuid: string): Order => {
     const order = payment('BTC', [uuid]);
     order.plan.outputs = [{ ...order.plan.outputs[0]!, units: 149_998_000n }];
-    approveAs(order, { units: UNITS_ALL });
+    approveAs(order, { units: '149998000', sweep: true });
     return order;
   };
 
@@ -543,7 +555,8 @@ describe('a transaction to ourselves', () => {
   const toSelf = (uuid: string): Order => {
     const order = payment('BTC', [uuid]);
     order.plan.outputs = [{ kind: 'change', ...own('BTC', 1, 3), index: 3, units: 149_998_000n }];
-    approveAs(order, { address: ADDRESS_SELF, units: '0' });
+    const coins = order.plan.inputs.map(({ outpoint }) => outpoint);
+    approveAs(order, { address: ADDRESS_SELF, units: '0', coins });
     return order;
   };
 

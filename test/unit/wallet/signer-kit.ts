@@ -15,13 +15,20 @@ import type { Coin, UtxoPlan } from '../../../daemon/domain/spend.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
 import { approvalKey, grantMac, intentMac } from '../../../daemon/wallet/signer/approval.ts';
-import type { Approval, Intent, PolicyGrant, SignOrder } from '../../../daemon/wallet/signer/port.ts';
+import type { Approval, Intent, PolicyGrant, SignOrder, SignPurpose } from '../../../daemon/wallet/signer/port.ts';
 import { createWallet } from '../../../daemon/wallet/wallet.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
 
 export const WORDS = `${'abandon '.repeat(11)}about`;
 export const PASSPHRASE = 'correct horse battery';
-export const FAR = Date.UTC(2100, 0);
+
+let clock = Date.now;
+/** From now on orders are approved by this clock. */
+export function useClock(now: () => number): void {
+  clock = now;
+}
+/** Until when an approval holds that is made now: seven days. */
+export const soon = (): number => clock() + 7 * 86_400_000;
 
 export const SEED = await seedOf(WORDS, '');
 const KEY = approvalKey(SEED);
@@ -74,8 +81,8 @@ export function coin(
   return { coin: made, raw: previous.toHex(), txid };
 }
 
-export function approve(intent: Intent, until = FAR): Approval {
-  return { by: 'operator', until, mac: intentMac(KEY, intent, until) };
+export function approve(intent: Intent, until = soon(), purpose: SignPurpose = 'pay'): Approval {
+  return { by: 'operator', until, mac: intentMac(KEY, purpose, intent, until) };
 }
 export const grantOf = (grant: PolicyGrant): [PolicyGrant, string] => [grant, grantMac(KEY, grant)];
 
@@ -108,7 +115,7 @@ export function payment(
   const withdrawals = uuids.map((uuid, i) => {
     const { address } = payouts[i]!;
     const common = { uuid, network, accountNo: 0, chain, asset: chain };
-    const intent: Intent = { ...common, address, units: units.toString(), feeMax: '5000' };
+    const intent: Intent = { ...common, address, units: units.toString(), sweep: false, coins: null, feeMax: '5000' };
     return { intent, approval: approve(intent) };
   });
   return { purpose: 'pay', plan, withdrawals, previous: Object.fromEntries(coins.map(({ txid, raw }) => [txid, raw])) };

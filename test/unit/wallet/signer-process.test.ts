@@ -16,7 +16,7 @@ import { seal, sealPair, unseal } from '../../../daemon/wallet/signer/seal.ts';
 import { fence } from '../../../daemon/wallet/signer/spawn.ts';
 import { approvalMacs } from '../../../daemon/wallet/wallet.ts';
 import { until } from '../../support/daemon.ts';
-import { codeOf, FAR, PASSPHRASE, payment, walletFolder } from './signer-kit.ts';
+import { codeOf, PASSPHRASE, payment, soon, walletFolder } from './signer-kit.ts';
 
 const run = promisify(execFile);
 
@@ -197,8 +197,9 @@ describe('the process', () => {
     expect(await codeOf(signer.sign(order))).toBe('signer.locked');
     await unlock(signer);
     const [one] = order.withdrawals;
-    const [mac] = await approvalMacs(wallet.folder, PASSPHRASE, [{ intent: one!.intent, until: FAR }]);
-    one!.approval = { by: 'operator', until: FAR, mac: mac! };
+    const until = soon();
+    const [mac] = await approvalMacs(wallet.folder, PASSPHRASE, [{ purpose: 'pay', intent: one!.intent, until }]);
+    one!.approval = { by: 'operator', until, mac: mac! };
     expect((await signer.sign(order)).fee).toBe(2_000n);
     const sandbox = payment('LTC', ['process-2'], 40_000_000n, 'sandbox');
     expect(await signer.sign(sandbox)).toBe(signed);
