@@ -116,12 +116,8 @@ describe('deciding', () => {
   });
 
   it.each(['999999', '1234567890'])('there is no withdrawal %s', async (id) => {
-    for (const call of [
-      operator.call('withdrawal.show', { id }),
-      operator.call('withdrawal.preview', { id }),
-      operator.call('withdrawal.reject', { id }),
-    ]) {
-      expect(await refusal(call)).toBe('withdrawal.not_found');
+    for (const method of ['withdrawal.show', 'withdrawal.preview', 'withdrawal.reject'] as const) {
+      expect(await refusal(operator.call(method, { id }))).toBe('withdrawal.not_found');
     }
   });
 });
