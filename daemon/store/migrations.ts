@@ -14,8 +14,8 @@ import { APPLIANCE } from './migrations/0004-appliance.ts';
 import { CLIENTS } from './migrations/0005-clients.ts';
 import { RESTORED } from './migrations/0006-restored.ts';
 import { SPENDING } from './migrations/0008-spending.ts';
-import { SHARES } from './migrations/0014-shares.ts';
 import { RESTORED_APPROVALS } from './migrations/0010-restored-approvals.ts';
+import { SHARES } from './migrations/0014-shares.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -28,8 +28,8 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0005-clients', CLIENTS],
   ['0006-restored', RESTORED],
   ['0008-spending', SPENDING],
-  ['0014-shares', SHARES],
   ['0010-restored-approvals', RESTORED_APPROVALS],
+  ['0014-shares', SHARES],
 ];
 
 /** Release 0.1.0 ran the statements of these one by one, without a transaction around them. */
