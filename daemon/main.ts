@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { needsAgreement } from './app/agreement.ts';
-import { raise } from './app/alerts.ts';
+import { raise, UnstoredAlerts } from './app/alerts.ts';
 import type { App } from './app/app.ts';
 import { addBusiness } from './app/businesses.ts';
 import { Chains } from './app/chains.ts';
@@ -17,6 +17,7 @@ import { Live } from './app/live.ts';
 import { derive } from './app/pool.ts';
 import { SandboxControls } from './app/sandbox.ts';
 import { WalletScan } from './app/scan.ts';
+import { RESERVE_BYTES, watchStorage } from './app/storage.ts';
 import { watchList } from './app/watch.ts';
 import { retakeWebhook } from './app/webhooks.ts';
 import type { ChainAdapter, ScriptList } from './chains/adapter.ts';
@@ -71,6 +72,8 @@ export type Daemon = {
 };
 
 const VAULT_FOLDER = 'vault';
+/** What one part of the service may take to stop. */
+const PART_STOP_MS_MAX = 4_000;
 /** Enough for the first requests; the rest is derived while the service runs. */
 const ADDRESSES_AT_START = 20;
 
@@ -109,6 +112,21 @@ function readConfig(options: DaemonOptions): Config {
 /** What must be undone when the daemon stops, in the other order; also when a start fails half-way. */
 type Cleanup = (() => Promise<void> | void)[];
 
+/** Part by part, each for itself: one that fails or hangs keeps none of the others from stopping. */
+async function undoAll(cleanup: Cleanup, log: Log): Promise<void> {
+  for (const undo of cleanup.splice(0).reverse()) {
+    const { promise: late, resolve } = Promise.withResolvers<'late'>();
+    const timer = setTimeout(resolve, PART_STOP_MS_MAX, 'late');
+    try {
+      const end = await Promise.race([undo(), late]);
+      if (end === 'late') log.error('a part of the service did not stop in time');
+    } catch (error) {
+      log.error({ error }, 'a part of the service did not stop cleanly');
+    }
+    clearTimeout(timer);
+  }
+}
+
 type Parts = {
   app: App;
   sandbox: Sandbox;
@@ -132,9 +150,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const log = options.log ?? createLog(config.log);
   for (const warning of configurationWarnings(config)) log.warn(warning);
   const cleanup: Cleanup = [];
-  const stop = async (): Promise<void> => {
-    for (const undo of cleanup.splice(0).reverse()) await undo();
-  };
+  const stop = (): Promise<void> => undoAll(cleanup, log);
   try {
     const parts = await assemble(options, config, log, cleanup);
     const firstKeys = await firstStart(parts.app, parts.sandboxAccounts);
@@ -152,7 +168,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 /** Opens the store and puts everything together that answers and works. */
 async function assemble(options: DaemonOptions, config: Config, log: Log, cleanup: Cleanup): Promise<Parts> {
   const now = options.now ?? Date.now;
-  const store = await Store.open(options.dataDir);
+  const store = await Store.open(options.dataDir, { reserveBytes: RESERVE_BYTES });
   cleanup.push(() => store.close());
   const history = rateHistory(store, HISTORY_KEPT_MS, now, (error) => log.error({ error }, 'rates were not stored'));
   const spreadPercent = formatDecimal(config.rates.spreadPercent.ppm, 4);
@@ -170,6 +186,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
     keys: new KeyRing(store, now),
     live: new Live(),
     events: new Events(now),
+    unstored: new UnstoredAlerts(),
     signer,
     log,
     now,
@@ -181,6 +198,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
       withdrawals: (key) => hooks.withdrawals(key),
     },
   };
+  watchStorage(app);
   app.directory.load(store);
   const sandbox = openSandbox(app);
   cleanup.push(() => sandbox.close());

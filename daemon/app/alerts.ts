@@ -1,12 +1,50 @@
-/** What the operator must know: one open alert a kind and subject, until it is marked as seen. */
+/**
+ * What the operator must know: one open alert a kind and subject, until it is marked as seen. One that cannot be stored,
+ * because the disk is full or locked, is kept in memory until it can.
+ */
 import { insertAlert } from '../store/queries/effects.ts';
 import type { App } from './app.ts';
 
+const UNSTORED_MAX = 100;
+
+export type UnstoredAlert = { kind: string; subject: string; message: string; created_at: number };
+
+/** The alerts that wait for the disk, oldest first. Of a kind and subject the first counts, as it does in the store. */
+export class UnstoredAlerts {
+  readonly #waiting = new Map<string, UnstoredAlert>();
+
+  add(alert: UnstoredAlert): void {
+    const key = `${alert.kind} ${alert.subject}`;
+    if (!this.#waiting.has(key) && this.#waiting.size < UNSTORED_MAX) this.#waiting.set(key, alert);
+  }
+
+  all(): UnstoredAlert[] {
+    return [...this.#waiting.values()];
+  }
+
+  drop({ kind, subject }: UnstoredAlert): void {
+    this.#waiting.delete(`${kind} ${subject}`);
+  }
+}
+
 /** Raises an alert; a second one of the same kind and subject changes nothing. Never throws: it is often about a fault. */
 export async function raise(app: App, kind: string, subject: string, message: string): Promise<void> {
+  const alert = { kind, subject, message, created_at: app.now() };
   try {
-    await app.store.write((tx) => tx.run(insertAlert, { kind, subject, message, created_at: app.now() }));
+    await app.store.write((tx) => tx.run(insertAlert, alert));
   } catch (error) {
-    app.log.error({ kind, subject, error }, 'an alert could not be stored');
+    app.log.error({ kind, subject, message, error }, 'an alert could not be stored');
+    app.unstored.add(alert);
+    app.events.tell('alert', '0');
   }
+}
+
+/** Stores the alerts that wait in memory. */
+export async function storeWaitingAlerts(app: App): Promise<void> {
+  const waiting = app.unstored.all();
+  if (waiting.length === 0 || app.store.health().trouble !== null) return;
+  await app.store.write((tx) => {
+    for (const alert of waiting) tx.run(insertAlert, alert);
+  });
+  for (const alert of waiting) app.unstored.drop(alert);
 }

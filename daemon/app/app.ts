@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { RateBook } from '../rates/book.ts';
 import type { Store } from '../store/store.ts';
 import type { Signer } from '../wallet/signer/port.ts';
+import type { UnstoredAlerts } from './alerts.ts';
 import type { Chains } from './chains.ts';
 import type { Directory } from './directory.ts';
 import type { Events } from './events.ts';
@@ -21,6 +22,8 @@ export type App = {
   readonly live: Live;
   /** What the operator's screens wait for. */
   readonly events: Events;
+  /** Alerts that wait until they can be stored. */
+  readonly unstored: UnstoredAlerts;
   /** The process that alone can sign. */
   readonly signer: Signer;
   readonly log: Log;

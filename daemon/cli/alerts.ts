@@ -22,7 +22,13 @@ async function listAlerts(session: Session) {
   session.print(found, () =>
     table(
       ['>NO', 'SINCE', 'KIND', 'ABOUT', 'MESSAGE'],
-      found.alerts.map((alert) => [`${alert.id}`, when(alert.created_at), alert.kind, alert.subject, alert.message]),
+      found.alerts.map((alert) => [
+        alert.id === 0 ? '-' : `${alert.id}`,
+        when(alert.created_at),
+        alert.kind,
+        alert.subject,
+        alert.message,
+      ]),
       'There are no open alerts.',
     ),
   );
@@ -30,7 +36,9 @@ async function listAlerts(session: Session) {
 
 async function markSeen(session: Session, { all = false }: { all?: boolean }, id?: string) {
   if (all === (id !== undefined)) throw new Failure('give the number of an alert, or --all', EXIT.usage, 'usage');
-  const ids = all ? (await session.call('alert.list', {})).alerts.map((alert) => alert.id) : [Number(id)];
+  const ids = all
+    ? (await session.call('alert.list', {})).alerts.map(({ id }) => id).filter((each) => each > 0)
+    : [Number(id)];
   const done = ids.length === 0 ? { closed: 0 } : await session.call('alert.seen', { ids });
   if (!all && done.closed === 0) throw new Failure(`there is no open alert ${id}`, EXIT.failed, 'alert.not_found');
   session.print(done, () => `Marked as seen: ${done.closed}.\n`);

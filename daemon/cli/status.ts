@@ -8,6 +8,8 @@ export async function printStatus(session: Session): Promise<void> {
   session.print(status, () => statusText(status));
 }
 
+const BYTES_PER_MB = 1_000_000;
+
 type Status = Result<'status'>;
 
 function statusText(status: Status): string {
@@ -18,6 +20,7 @@ function statusText(status: Status): string {
       ['Address', status.url],
       ['Data', status.data_dir],
       ['Up for', span(status.uptime_seconds)],
+      ['Disk', diskText(status.storage)],
       ['Open alerts', status.open_alerts === 0 ? 'none' : `${status.open_alerts}: see \`countinghouse alert list\``],
     ]),
     table(
@@ -48,6 +51,11 @@ function statusText(status: Status): string {
       'No account is connected.',
     ),
   ].join('\n');
+}
+
+function diskText({ free_bytes, problem }: Status['storage']): string {
+  if (problem !== null) return `nothing can be stored: ${problem}`;
+  return free_bytes === null ? 'ok' : `ok, ${Math.floor(free_bytes / BYTES_PER_MB)} MB free`;
 }
 
 function stateOf({ error, withheld, synced_at }: Status['chains'][number]): string {

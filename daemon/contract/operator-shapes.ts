@@ -208,7 +208,8 @@ export const InboxShape = z.object({
 });
 
 export const AlertShape = z.object({
-  id: Id,
+  /** 0: it could not be stored yet, for want of room on the disk, and cannot be marked as seen. */
+  id: z.int().min(0),
   kind: z.string(),
   subject: z.string(),
   message: z.string(),
@@ -255,4 +256,10 @@ export const StatusShape = z.object({
   open_alerts: z.int().min(0),
   /** What of the configuration will not do as it is, and what would be right. */
   warnings: z.array(z.string()),
+  /** Room on the disk of the data directory, the size of the write-ahead log, and why nothing can be stored, if so. */
+  storage: z.object({
+    free_bytes: z.int().min(0).nullable(),
+    log_bytes: z.int().min(0),
+    problem: z.string().nullable(),
+  }),
 });

@@ -6,11 +6,15 @@
  * and are answered after its commit; one that throws is undone alone, for which its group may be run a second time: so a
  * write changes nothing but through `tx`, and caches in `afterCommit` only.
  */
-import { mkdirSync } from 'node:fs';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Rejected, Unavailable } from '../domain/errors.ts';
+import { isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
 import { migrate } from './migrations.ts';
+import { Reserve } from './reserve.ts';
+import { copyInSteps } from './snapshot.ts';
 import type { Statement } from './statement.ts';
 
 /** Reads. Inside a write they see what it has done so far. */
@@ -44,43 +48,78 @@ type Outcome = {
 
 export const WRITES_QUEUED_MAX = 20_000;
 export const WRITES_PER_COMMIT_MAX = 2_000;
-/** A checkpoint holds the writer for as long as its pages take: a rare one of 64 MB keeps out of the 99th percentile. */
-const WAL_PAGES_PER_CHECKPOINT = 16_000;
+/**
+ * The log is folded into the database once it has as many pages as that, within these limits. A checkpoint holds the
+ * writer for as long as the pages of the database that changed take, so a small database needs no large log; with a
+ * large one, a rare checkpoint of 64 MB keeps out of the 99th percentile.
+ */
+const LOG_PAGES_MIN = 1_000;
+const LOG_PAGES_MAX = 16_000;
+/** What the log's file keeps after it was folded. */
+const LOG_BYTES_KEPT = 4_194_304;
 const CACHE_KIB = 16_384;
 const STORE_RETRY_SECONDS = 5;
+/** SQLite waits for a lock by sleeping, which would stop the event loop: it is asked again instead, in between. */
+const BUSY_TIMEOUT_MS = 5;
+const BUSY_TIMEOUT_AT_START_MS = 5_000;
+const LOCK_RETRY_MS = 25;
+/** Writes wait for so long in all for another process to give its lock back; those that come later are refused. */
+const LOCK_WAIT_MS_MAX = 10_000;
+const LOCK_WAIT_WHILE_STOPPING_MS_MAX = 1_000;
+
+/** Bytes that the disk has free (null without a reserve), bytes of the log, and why writes fail, if they do. */
+export type StoreHealth = { freeBytes: number | null; logBytes: number; trouble: Trouble | null };
+
+export type StoreOptions = {
+  /** The size of a file that keeps room for when the disk is full; 0, the default: none. */
+  reserveBytes?: number;
+};
 
 export class Store implements Reader {
   readonly #db: Database.Database;
   readonly #lock: Database.Database | null;
+  readonly #reserve: Reserve | null;
   readonly #prepared = new Map<Statement<never, unknown>, Database.Statement>();
+  readonly #urgent = new AsyncLocalStorage<true>();
   #queue: Job[] = [];
   #flushing = false;
   #closed = false;
+  /** Since when another process has held the lock, of `performance.now()`; null while none does. */
+  #lockedSince: number | null = null;
+  /** The reserve was given up: what room there is, is the operator's. */
+  #sparing = false;
+  #trouble: Trouble | null = null;
   /** Called after every commit with the number of writes in it; the crash tests stop the process here. */
   onCommit: (() => void) | null = null;
+  /** Called when writes begin to fail, fail for another reason, or work again (null). */
+  onTrouble: ((trouble: Trouble | null) => void) | null = null;
 
-  private constructor(db: Database.Database, lock: Database.Database | null) {
+  private constructor(db: Database.Database, lock: Database.Database | null, reserve: Reserve | null) {
     this.#db = db;
     this.#lock = lock;
+    this.#reserve = reserve;
   }
 
   /**
    * Opens (or makes) the database of a data directory and brings its schema up to date.
    * Throws `Rejected('store.locked')` when another process has it open.
    */
-  static async open(dataDir: string): Promise<Store> {
+  static async open(dataDir: string, { reserveBytes = 0 }: StoreOptions = {}): Promise<Store> {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const lock = takeLock(join(dataDir, 'lock'));
     let db: Database.Database | undefined;
     try {
-      db = new Database(join(dataDir, 'countinghouse.db'));
+      db = new Database(join(dataDir, 'countinghouse.db'), { timeout: BUSY_TIMEOUT_AT_START_MS });
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
       db.pragma('foreign_keys = OFF'); // no cascades: rows are never deleted but by the sandbox's own pruning
       db.pragma(`cache_size = -${CACHE_KIB}`);
-      db.pragma(`wal_autocheckpoint = ${WAL_PAGES_PER_CHECKPOINT}`);
+      db.pragma(`journal_size_limit = ${LOG_BYTES_KEPT}`);
       migrate(db);
-      return new Store(db, lock);
+      db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      const store = new Store(db, lock, reserveBytes > 0 ? new Reserve(dataDir, reserveBytes) : null);
+      store.tend();
+      return store;
     } catch (error) {
       db?.close();
       lock.close();
@@ -92,15 +131,17 @@ export class Store implements Reader {
   static async inMemory(): Promise<Store> {
     const db = new Database(':memory:');
     migrate(db);
-    return new Store(db, null);
+    return new Store(db, null, null);
   }
 
+  /** Throws `Unavailable` when the disk or another process's lock does not let it read. */
   get<P, R>(statement: Statement<P, R>, parameters: P): R | undefined {
-    return this.#prepare(statement).get(...statement.bind(parameters)) as R | undefined;
+    return this.#reading(() => this.#get(statement, parameters));
   }
 
+  /** Throws `Unavailable` when the disk or another process's lock does not let it read. */
   all<P, R>(statement: Statement<P, R>, parameters: P): R[] {
-    return this.#prepare(statement).all(...statement.bind(parameters)) as R[];
+    return this.#reading(() => this.#all(statement, parameters));
   }
 
   /**
@@ -110,6 +151,7 @@ export class Store implements Reader {
    */
   write<T>(work: (tx: Tx) => T): Promise<T> {
     if (this.#closed) return Promise.reject(new Unavailable('The service is stopping', STORE_RETRY_SECONDS));
+    if (this.#sparing && this.#urgent.getStore() === undefined) return Promise.reject(unavailable(null));
     if (this.#queue.length >= WRITES_QUEUED_MAX) {
       return Promise.reject(new Unavailable('Too many writes are waiting', 1));
     }
@@ -122,14 +164,62 @@ export class Store implements Reader {
     });
   }
 
-  /** Waits for the writes under way, folds the log into the database and closes it. */
+  /** Runs what the operator asked for: its writes may take the room that a full disk has left. */
+  urgently<T>(work: () => T): T {
+    return this.#urgent.run(true, work);
+  }
+
+  /** Fits the log's limit to the database, and makes the reserve again when there is room; then all writes are taken. */
+  tend(): void {
+    const pages = this.#db.pragma('page_count', { simple: true }) as number;
+    this.#db.pragma(`wal_autocheckpoint = ${Math.min(Math.max(pages, LOG_PAGES_MIN), LOG_PAGES_MAX)}`);
+    if (!this.#reserve?.keep() || !this.#sparing) return;
+    this.#sparing = false;
+    this.#tell(null);
+  }
+
+  health(): StoreHealth {
+    const log = statSync(`${this.#db.name}-wal`, { throwIfNoEntry: false });
+    const freeBytes = this.#reserve?.freeBytes() ?? null;
+    return { freeBytes, logBytes: log?.size ?? 0, trouble: this.#trouble };
+  }
+
+  /** Copies the database to a file that does not exist yet, in steps beside the writes. Throws when `signal` is aborted. */
+  copyTo(file: string, signal: AbortSignal): Promise<void> {
+    return copyInSteps(this.#db, file, signal);
+  }
+
+  /**
+   * Waits for the writes under way, folds the log into the database and closes it. Needs no room on the disk: a log that
+   * cannot be folded is read at the next start.
+   */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    while (this.#queue.length > 0) this.#flush();
-    this.#db.pragma('wal_checkpoint(TRUNCATE)');
+    for (;;) {
+      this.#flush();
+      if (this.#queue.length === 0) break;
+      await new Promise((resolve) => setTimeout(resolve, LOCK_RETRY_MS));
+    }
+    this.#fold();
     this.#db.close();
     this.#lock?.close();
+  }
+
+  #reading<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      throw isDiskError(error) ? unavailable(error) : error;
+    }
+  }
+
+  #get<P, R>(statement: Statement<P, R>, parameters: P): R | undefined {
+    return this.#prepare(statement).get(...statement.bind(parameters)) as R | undefined;
+  }
+
+  #all<P, R>(statement: Statement<P, R>, parameters: P): R[] {
+    return this.#prepare(statement).all(...statement.bind(parameters)) as R[];
   }
 
   #prepare<P, R>(statement: Statement<P, R>): Database.Statement {
@@ -154,12 +244,11 @@ export class Store implements Reader {
       this.#exec('COMMIT');
     } catch (error) {
       if (this.#db.inTransaction) this.#exec('ROLLBACK');
-      const unavailable = new Unavailable('The database did not take the write', STORE_RETRY_SECONDS);
-      unavailable.cause = error;
-      for (const job of jobs) job.reject(unavailable);
-      this.#continue();
+      if (!isLockError(error) || !this.#waitForLock(jobs)) this.#refuse(jobs, error);
       return;
     }
+    this.#lockedSince = null;
+    if (!this.#sparing) this.#tell(null);
     this.onCommit?.();
     for (const { job, value, error, failed, callbacks } of outcomes) {
       if (failed) {
@@ -170,6 +259,49 @@ export class Store implements Reader {
       job.resolve(value);
     }
     this.#continue();
+  }
+
+  /** Puts a group back to be tried again, unless that has gone on for too long. */
+  #waitForLock(jobs: readonly Job[]): boolean {
+    const now = performance.now();
+    this.#lockedSince ??= now;
+    const waitMsMax = this.#closed ? LOCK_WAIT_WHILE_STOPPING_MS_MAX : LOCK_WAIT_MS_MAX;
+    if (now - this.#lockedSince > waitMsMax) return false;
+    this.#queue.unshift(...jobs);
+    setTimeout(() => this.#flush(), LOCK_RETRY_MS);
+    return true;
+  }
+
+  #refuse(jobs: readonly Job[], error: unknown): void {
+    if (isFullError(error)) this.#makeRoom();
+    this.#tell(troubleOf(error));
+    for (const job of jobs) job.reject(unavailable(error));
+    this.#continue();
+  }
+
+  /** What can be given back to a full disk: the reserve, and the log. */
+  #makeRoom(): void {
+    if (this.#reserve) {
+      this.#reserve.giveUp();
+      // a quota or a limit of the process can be reached while the disk has room
+      this.#sparing = !this.#reserve.hasRoom();
+    }
+    this.#fold();
+  }
+
+  /** Folds the log into the database and empties it; what cannot be folded now stays in it. */
+  #fold(): void {
+    try {
+      this.#db.pragma('wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      if (!isDiskError(error)) throw error;
+    }
+  }
+
+  #tell(trouble: Trouble | null): void {
+    if (trouble?.message === this.#trouble?.message) return;
+    this.#trouble = trouble;
+    this.onTrouble?.(trouble);
   }
 
   /**
@@ -207,8 +339,8 @@ export class Store implements Reader {
     const callbacks: (() => void)[] = [];
     let changed = false;
     const tx: Tx = {
-      get: (statement, parameters) => this.get(statement, parameters),
-      all: (statement, parameters) => this.all(statement, parameters),
+      get: (statement, parameters) => this.#get(statement, parameters),
+      all: (statement, parameters) => this.#all(statement, parameters),
       run: (statement, parameters) => {
         this.#needTransaction();
         changed = true;
@@ -251,9 +383,10 @@ export class Store implements Reader {
   }
 }
 
-function isDiskError(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' && /^SQLITE_(FULL|IOERR|READONLY|CORRUPT|NOMEM|BUSY|PERM|CANTOPEN)/.test(code);
+function unavailable(cause: unknown): Unavailable {
+  const error = new Unavailable('The database did not take the write', STORE_RETRY_SECONDS);
+  error.cause = cause;
+  return error;
 }
 
 /**

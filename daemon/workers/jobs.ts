@@ -7,6 +7,7 @@ import { cancelForgotten } from '../app/invoices.ts';
 import { proveByClock } from '../app/ledger.ts';
 import { fillPool, isLow } from '../app/pool.ts';
 import { jumpAhead } from '../app/quarantine.ts';
+import { tendStorage } from '../app/storage.ts';
 import { expireWithdrawals } from '../app/withdrawals/work.ts';
 
 const EVERY_MINUTE = '* * * * *';
@@ -39,6 +40,7 @@ export class Jobs {
   /** What is done every minute, and at the start for what fell due meanwhile. */
   async minute(): Promise<void> {
     try {
+      await tendStorage(this.#app);
       await this.#app.store.write((tx) => {
         cancelForgotten(this.#app, tx);
         expireAnswers(this.#app, tx);

@@ -65,9 +65,13 @@ function named(reader: Reader, row: WebhookRow): NamedWebhook {
   return { ...webhookView(reader, row), slug: invoice?.slug ?? '' };
 }
 
-/** The newest alerts that nobody has marked as seen. */
+/** No stored alert has this number: it could not be stored yet, so it cannot be marked as seen. */
+const UNSTORED_ID = 0;
+
+/** The newest alerts that nobody has marked as seen; first those that could not be stored, with the number 0. */
 export function alertPage(app: App, limit: number): AlertRow[] {
-  return app.store.all(openAlerts, { limit });
+  const unstored = app.unstored.all().map((alert) => ({ ...alert, id: UNSTORED_ID, seen_at: null }));
+  return [...unstored.reverse(), ...app.store.all(openAlerts, { limit })].slice(0, limit);
 }
 
 /** Marks alerts as seen and returns how many were open. */

@@ -66,7 +66,7 @@ export function settingsOf(app: App): { key: string; value: string; origin: stri
 }
 
 export function openAlertsCount(app: App): number {
-  return app.store.get(openAlertCount, {})?.open ?? 0;
+  return (app.store.get(openAlertCount, {})?.open ?? 0) + app.unstored.all().length;
 }
 
 /** What of the configuration will not do as it is. */

@@ -45,7 +45,7 @@ async function run<M extends Method>(context: Context, method: M, body: unknown)
   if (!params.success) return wrongParams(params.error);
   // the tables have the same keys: what the schema of a method gives is what its function takes
   const work = METHODS[method] as (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
-  const result = await work(context, params.data as Parsed<M>);
+  const result = await context.app.store.urgently(() => work(context, params.data as Parsed<M>));
   if (!READING.test(method)) context.app.log.info({ method }, 'the operator made a change');
   return { status: 200, body: result };
 }

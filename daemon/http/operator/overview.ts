@@ -1,4 +1,5 @@
 /** The methods that tell how things stand: status, inbox, alerts. */
+import type { App } from '../../app/app.ts';
 import { alertPage, inboxPage, markSeen, nextOf } from '../../app/operator/lists.ts';
 import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses, warningsOf } from '../../app/operator/status.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
@@ -48,7 +49,13 @@ export function status({ app, extra }: Context): Result<'status'> {
     })),
     open_alerts: openAlertsCount(app),
     warnings: warningsOf(app),
+    storage: storageOf(app),
   };
+}
+
+function storageOf(app: App): Result<'status'>['storage'] {
+  const { freeBytes, logBytes, trouble } = app.store.health();
+  return { free_bytes: freeBytes, log_bytes: logBytes, problem: trouble?.message ?? null };
 }
 
 export function inboxList({ app }: Context, params: Parsed<'inbox.list'>): Result<'inbox.list'> {

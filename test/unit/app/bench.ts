@@ -3,6 +3,7 @@
  * Nothing runs by itself.
  */
 
+import { UnstoredAlerts } from '../../../daemon/app/alerts.ts';
 import type { App } from '../../../daemon/app/app.ts';
 import { addBusiness } from '../../../daemon/app/businesses.ts';
 import { type ChainRuntime, Chains } from '../../../daemon/app/chains.ts';
@@ -101,6 +102,7 @@ export class Bench {
       live: new Live(),
       events: new Events(now),
       signer: parts.signer ?? NO_SIGNER,
+      unstored: new UnstoredAlerts(),
       log: createLog({ level: 'silent', format: 'json' }),
       now,
       publicUrl: 'http://127.0.0.1',

@@ -2,12 +2,12 @@
 import Database from 'better-sqlite3';
 import { vi } from 'vitest';
 import { sqlite, statement } from '../../../daemon/store/statement.ts';
-import { Store } from '../../../daemon/store/store.ts';
+import { Store, type StoreOptions } from '../../../daemon/store/store.ts';
 
 export type Opened = { store: Store; db: Database.Database };
 
-/** Opens the store of a data directory, or one in memory, and catches its connection on the way. */
-export async function opened(dataDir: string | null): Promise<Opened> {
+/** Does what opens a store, and catches the connection to its database on the way. */
+export async function catching<T>(open: () => Promise<T>): Promise<{ made: T; db: Database.Database }> {
   const seen: Database.Database[] = [];
   const { prepare } = Database.prototype;
   const spy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Database.Database, sql) {
@@ -15,14 +15,20 @@ export async function opened(dataDir: string | null): Promise<Opened> {
     return prepare.call(this, sql);
   });
   try {
-    const store = await (dataDir === null ? Store.inMemory() : Store.open(dataDir));
+    const made = await open();
     // the lock's connection only executes; whoever migrates prepares
-    const db = seen.find(({ name }) => name.endsWith(dataDir === null ? ':memory:' : 'countinghouse.db'));
+    const db = seen.find(({ name }) => name === ':memory:' || name.endsWith('countinghouse.db'));
     if (!db) throw new Error('the store prepared nothing');
-    return { store, db };
+    return { made, db };
   } finally {
     spy.mockRestore();
   }
+}
+
+/** Opens the store of a data directory, or one in memory. */
+export async function opened(dataDir: string | null, options: StoreOptions = {}): Promise<Opened> {
+  const { made, db } = await catching(() => (dataDir === null ? Store.inMemory() : Store.open(dataDir, options)));
+  return { store: made, db };
 }
 
 /** A table that means nothing to the rest, for trying writes on. */

@@ -1,0 +1,47 @@
+/** The disk that the database lies on: what the operator must know of it before and while it does not take writes. */
+import { raise, storeWaitingAlerts } from './alerts.ts';
+import type { App } from './app.ts';
+
+/** Room that is kept for a full disk, so that an operator can still act. */
+export const RESERVE_BYTES = 8 * 1_048_576;
+const FREE_BYTES_LOW = 256 * 1_048_576;
+/** Four times what the log may grow to by itself: somebody reads the database without an end, and holds it. */
+const LOG_BYTES_HIGH = 256 * 1_048_576;
+const BYTES_PER_MB = 1_000_000;
+const SUBJECT = 'data directory';
+
+const WHAT_TO_DO = {
+  full: 'Free some room on the disk of the data directory: the service then goes on by itself.',
+  locked: 'Find the program that has the database open (`lsof` names it) and end it.',
+  failing: 'Look at the log of the system for faults of the disk.',
+} as const;
+
+const megabytes = (bytes: number): string => `${Math.floor(bytes / BYTES_PER_MB)} MB`;
+
+/** Begins to tell the operator when writes fail. The alert may take the room that a full disk has left. */
+export function watchStorage(app: App): void {
+  app.store.onTrouble = (trouble) => {
+    if (trouble === null) {
+      app.log.info('the database takes writes again');
+      return;
+    }
+    const { kind, message } = trouble;
+    const text = `Nothing can be stored: ${message}. Payments are not seen and withdrawals not made. ${WHAT_TO_DO[kind]}`;
+    app.store.urgently(() => void raise(app, `storage.${kind}`, SUBJECT, text));
+  };
+}
+
+/** Looks after the disk, and warns before it is full. */
+export async function tendStorage(app: App): Promise<void> {
+  app.store.tend();
+  await storeWaitingAlerts(app);
+  const { freeBytes, logBytes } = app.store.health();
+  if (freeBytes !== null && freeBytes < FREE_BYTES_LOW) {
+    const text = `The disk of the data directory has ${megabytes(freeBytes)} left: free some room before it is full`;
+    await raise(app, 'storage.low', SUBJECT, text);
+  }
+  if (logBytes > LOG_BYTES_HIGH) {
+    const text = `The write-ahead log has grown to ${megabytes(logBytes)}: a program reads the database without an end. ${WHAT_TO_DO.locked}`;
+    await raise(app, 'storage.log', SUBJECT, text);
+  }
+}

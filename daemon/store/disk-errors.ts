@@ -1,0 +1,26 @@
+/** What SQLite says when the disk, or another process, does not let it work. */
+
+/** Why writes fail: the disk is full, another process holds the lock, or something else is wrong with the disk. */
+export type Trouble = { kind: 'full' | 'locked' | 'failing'; message: string };
+
+const codeOf = (error: unknown): string => {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : '';
+};
+
+/** Whether the fault is not the statement's: the same one may work later. */
+export const isDiskError = (error: unknown): boolean =>
+  /^SQLITE_(FULL|IOERR|READONLY|CORRUPT|NOMEM|BUSY|PERM|CANTOPEN)/.test(codeOf(error));
+
+/** Whether another process holds the lock that was needed. */
+export const isLockError = (error: unknown): boolean => codeOf(error).startsWith('SQLITE_BUSY');
+
+/** Whether there was no room. */
+export const isFullError = (error: unknown): boolean => codeOf(error) === 'SQLITE_FULL';
+
+export function troubleOf(error: unknown): Trouble {
+  if (isFullError(error)) return { kind: 'full', message: 'the disk is full' };
+  if (isLockError(error)) return { kind: 'locked', message: 'another process holds the lock of the database' };
+  const text = error instanceof Error ? error.message : String(error);
+  return { kind: 'failing', message: `the disk refuses writes (${codeOf(error) || 'no code'}: ${text})` };
+}
