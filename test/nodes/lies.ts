@@ -478,6 +478,7 @@ export const LIES: readonly Lie[] = [
         onTop((previous) => forgedHeader({ previous, timeSeconds: nowSeconds() }), 30),
       );
       return {
+        ...tall,
         answer: (method, params, honest, session) =>
           method === TIP ? tall.answer?.(method, params, honest, session) : honest(),
       };

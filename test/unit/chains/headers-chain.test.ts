@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { writeHeader } from '../../../daemon/chains/utxo/electrum/header.ts';
@@ -20,6 +21,7 @@ const freshFolder = (): string => {
   return folder;
 };
 
+const TURN_MS_MAX = 50;
 const GENESIS_TIME = 1_296_688_602;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const NOW = GENESIS_TIME * 1_000 + 400 * DAY_MS;
@@ -120,12 +122,30 @@ describe('a chain of headers', () => {
     await chain.connect(join80(main), 1);
     const other = branch(main[4]!, 6, 3);
     const weaker = { kind: 'weaker', forkHeight: 5 };
-    expect(await chain.connect(join80(other.slice(0, 3)), 6)).toEqual({ ...weaker, missingWork: 5n });
-    expect(await chain.connect(join80(other.slice(0, 5)), 6)).toEqual({ ...weaker, missingWork: 1n });
+    expect(await chain.connect(join80(other.slice(0, 3)), 6)).toEqual({ ...weaker, work: 6n, missingWork: 5n });
+    // What was verified before is not verified again.
+    const verified = { count: 3, work: 6n };
+    const next = await chain.connect(join80(other.slice(0, 5)), 6, verified);
+    expect(next).toEqual({ ...weaker, work: 10n, missingWork: 1n });
     expect(chain.tip.hash).toBe(hashOf(main[9]!));
     expect(await chain.connect(join80(other), 6)).toMatchObject({ kind: 'extended', orphaned: ids(main.slice(5), 6) });
     await chain.close();
   });
+
+  it('changes to a branch of any length that is considered in short turns', async () => {
+    const chain = await open();
+    const length = HEADERS_PER_CALL_MAX;
+    const [main, other] = [branch(REGTEST_GENESIS, length - 1, 1), branch(REGTEST_GENESIS, length, 2)];
+    await chain.connect(join80(main), 1);
+    const delays = monitorEventLoopDelay({ resolution: 1 });
+    delays.enable();
+    const result = await chain.connect(join80(other), 1);
+    delays.disable();
+    expect(result).toMatchObject({ kind: 'extended', added: length, orphaned: ids(main, 1) });
+    // In nanoseconds; a machine that does something else at the same time is slow.
+    expect(delays.percentile(99) / 1e6).toBeLessThan(TURN_MS_MAX);
+    await chain.close();
+  }, 60_000);
 
   it('lets changes wait for each other', async () => {
     const chain = await open();
@@ -165,6 +185,9 @@ describe('older headers', () => {
     await expect(chain.prepend(forged, 1_000)).rejects.toMatchObject(refused('link', 1_700));
     await expect(give(1_000, 1_473)).rejects.toMatchObject(refused('length', 1_000));
     expect(chain.lowest).toBe(2_474);
+    // What another server brought meanwhile is passed over.
+    await Promise.all([give(2_000, 474), give(1_900, 574), give(2_000, 474)]);
+    expect(chain.lowest).toBe(1_900);
     await give(1_000, 1_474);
     expect(chain.at(1_000)).toMatchObject({ hash: hashOf(headers[1_000]!), previous: hashOf(headers[999]!) });
 
@@ -272,7 +295,7 @@ describe('difficulty', () => {
     slow.push(...branch(slow[0]!, 9, 2));
     expect(await chain.connect(join80(fast), 2_015)).toMatchObject({ kind: 'extended', added: 3 });
     const weaker = { kind: 'weaker', forkHeight: 2_014 };
-    expect(await chain.connect(join80(slow.slice(0, 8)), 2_015)).toEqual({ ...weaker, missingWork: 3n });
+    expect(await chain.connect(join80(slow.slice(0, 8)), 2_015)).toMatchObject({ ...weaker, missingWork: 3n });
     expect(chain.tip.height).toBe(2_017);
     expect(await chain.connect(join80(slow), 2_015)).toMatchObject({ kind: 'extended', orphaned: ids(fast, 2_015) });
     expect(chain.work).toBe(2n * 2_024n);
@@ -387,7 +410,8 @@ describe('properties', () => {
             best = candidate;
           } else {
             const missingWork = 2n * BigInt(best.length - candidate.length) + 1n;
-            expect(result).toEqual({ kind: 'weaker', forkHeight: base.length, missingWork });
+            const work = 2n * BigInt(length);
+            expect(result).toEqual({ kind: 'weaker', forkHeight: base.length, work, missingWork });
           }
           expect(chain.tip).toEqual({ height: best.length, hash: hashOf(best.at(-1)!) });
           expect(chain.work).toBe(2n * BigInt(best.length));

@@ -4,6 +4,7 @@
  *
  * Invariant: what is told is one server's view at one tip of the verified chain, whole or called incomplete.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockId } from '../../../domain/chain.ts';
 import type { ScriptList } from '../../adapter.ts';
 import type { UtxoChain } from '../params.ts';
@@ -51,6 +52,8 @@ const SUBSCRIBED_AT_ONCE = 256;
 /** The list is taken over anew this often even if nothing seems to have changed. */
 const REFRESH_MS = 60_000;
 const STAMP_MS = 500;
+/** How long a look waits for the headers of a new tip. Longer, and another server may know more. */
+const HEADERS_MS_MAX = 2_000;
 /** So many servers are asked for a history before it is left out. */
 const REFUSALS_MAX = 2;
 
@@ -142,16 +145,33 @@ export class LightClient {
     return this.#ledger.size;
   }
 
-  /** Asks a server for its tip and follows it there. Everything that the server told before has arrived then. */
+  /**
+   * Asks a server for its tip and follows it there, for a moment: whether the tip is on the chain then is for the caller to
+   * see. Everything that the server told before has arrived. Throws `ConnectionLost` or `Misbehaved`.
+   */
   async look(server: Server): Promise<Tip> {
     try {
       const tip = await server.askTip();
-      await this.follower.follow(server);
+      await this.#soon(this.follower.follow(server));
       return tip;
     } catch (error) {
       if (!(error instanceof ServerRefusal)) throw error;
       server.disconnect(`it refuses to tell its tip: ${error.message}`);
       throw new ConnectionLost(error.message);
+    }
+  }
+
+  /** Waits a moment for what may take minutes; wakes the caller when it ends later. */
+  async #soon(following: Promise<void>): Promise<void> {
+    const stop = new AbortController();
+    const late = sleep(HEADERS_MS_MAX, 'late' as const, { ref: false, signal: stop.signal }).catch(
+      () => 'late' as const,
+    );
+    try {
+      if ((await Promise.race([following, late])) !== 'late') return;
+      following.catch(() => {}).finally(this.#options.wake);
+    } finally {
+      stop.abort();
     }
   }
 
@@ -174,7 +194,9 @@ export class LightClient {
     const isOnChain = ({ height, hash }: BlockId): boolean =>
       height <= tip.height && (height < this.headers.lowest || this.headers.hashAt(height) === hash);
     for (const held of this.#ledger.all()) this.#ledger.tell(held, isOnChain, found);
-    const unchanged = server.tip?.hash === tip.hash && this.set.primary === server && this.follower.isOnChain(tip);
+    // A server that is behind the best chain known has not told everything, though it may have told all that it knows.
+    const unchanged =
+      server.tip?.hash === tip.hash && this.set.primary === server && this.headers.tip.hash === tip.hash;
     const complete = subscribed && read === 'whole' && unchanged && !this.scripts.overflown;
     return { complete, unsettled: read === 'open', found };
   }

@@ -55,12 +55,17 @@ export type ElectrumOptions = {
 
 const SERVERS_PER_SYNC_MAX = 3;
 const RETRY_SECONDS = 5;
+const HEADERS_RETRY_SECONDS = 1;
+/** A step takes seconds; what a server delays beyond that is left for the next. */
+const STEP_MS_MAX = 60_000;
 const SCRIPTS_PER_PAST_STEP = 200;
 /** How long a first connection is waited for. */
 const CONNECT_MS_MAX = 10_000;
 const CONNECT_LOOK_MS = 20;
 /** Between two looks that have to wait for a server to make up its mind. */
 const UNSETTLED_MS = 200;
+/** Between two looks at a server whose newest block is hours old. */
+const OLD_TIP_MS = 1_000;
 /** As with a node: a gap between blocks that chance makes once in years. */
 const HOUR_MS = 3_600_000;
 const TIP_AGE_MS_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 3 * HOUR_MS, LTC: HOUR_MS, BCH: 4 * HOUR_MS };
@@ -78,6 +83,8 @@ export class ElectrumAdapter implements ChainAdapter {
   #closed = false;
   #closing: Promise<void> | null = null;
   #syncing = false;
+  /** The end of the last step, which may outlast the sync that gave it up. */
+  #stepping: Promise<void> = Promise.resolve();
   /** Where the present was left by the last sync that followed it; another checkpoint is one of the past. */
   #present: string[] = [];
   /** The last script that was looked at for the sake of the past. */
@@ -112,8 +119,12 @@ export class ElectrumAdapter implements ChainAdapter {
   begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
     return this.#withServer(signal, async (client, server) => {
       const tip = await client.look(server);
-      if (!client.follower.isOnChain(tip)) throw new ConnectionLost('it is not on the chain with the most work');
       const { headers } = client;
+      if (!client.follower.isOnChain(tip)) {
+        if (tip.height <= headers.tip.height) throw new ConnectionLost('it is not on the chain with the most work');
+        const progress = `${headers.tip.height} of ${tip.height} headers were fetched`;
+        throw new Unavailable(`${this.#setting}: ${progress}`, HEADERS_RETRY_SECONDS);
+      }
       const height = birthday === null ? tip.height : (headers.heightBefore(birthday) ?? headers.base.height);
       return checkpointAt(Math.min(height, tip.height), headers);
     });
@@ -122,8 +133,18 @@ export class ElectrumAdapter implements ChainAdapter {
   async sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
     assert(!this.#syncing, 'one sync at a time');
     this.#syncing = true;
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(STEP_MS_MAX)]);
     try {
-      return await this.#withServer(signal, (client, server) => this.#step(client, server, since, signal));
+      // Two steps at a time would ask for everything twice.
+      await unlessAborted(this.#stepping, limited).catch((error: unknown) => this.#throwTimedOut(error, limited));
+      return await this.#withServer(limited, (client, server) => {
+        const step = this.#step(client, server, since, limited);
+        this.#stepping = step.then(
+          () => {},
+          () => {},
+        );
+        return step;
+      });
     } finally {
       this.#syncing = false;
     }
@@ -138,9 +159,8 @@ export class ElectrumAdapter implements ChainAdapter {
     const client = this.#client;
     const primary = client?.set.primary ?? null;
     const tip = primary?.tip && client?.follower.isOnChain(primary.tip) ? primary.tip : null;
-    const header = tip && client?.headers.at(tip.height);
-    const tipAgeMs = header ? Math.max(0, Date.now() - header.timeSeconds * 1000) : null;
-    const isOld = this.network !== 'regtest' && tipAgeMs !== null && tipAgeMs > TIP_AGE_MS_MAX[this.chain];
+    const tipAgeMs = tip && client ? tipAgeMsOf(client, tip) : null;
+    const isOld = tip !== null && client !== null && this.#isOld(client, tip);
     return {
       source: primary?.name ?? `${this.#options.servers.length} Electrum servers`,
       tip: tip && { height: tip.height, hash: tip.hash },
@@ -213,8 +233,22 @@ export class ElectrumAdapter implements ChainAdapter {
     return this.#client;
   }
 
-  /** Uses the asked server, and the next one when it fails. Throws `Unavailable` when there is none. */
+  /** Uses the asked server, and the next one when it fails. Throws `Unavailable` when there is none, or it takes too long. */
   async #withServer<T>(signal: AbortSignal, use: (client: LightClient, server: Server) => Promise<T>): Promise<T> {
+    try {
+      return await this.#tryServers(signal, use);
+    } catch (error) {
+      return this.#throwTimedOut(error, signal);
+    }
+  }
+
+  #throwTimedOut(error: unknown, signal: AbortSignal): never {
+    const hasTimedOut = signal.aborted && error === signal.reason && (error as Error).name === 'TimeoutError';
+    if (!hasTimedOut) throw error;
+    throw new Unavailable(`${this.#setting}: no answer in time`, RETRY_SECONDS);
+  }
+
+  async #tryServers<T>(signal: AbortSignal, use: (client: LightClient, server: Server) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const client = await unlessAborted(this.#open(), signal);
     for (let attempt = 0; attempt < SERVERS_PER_SYNC_MAX; attempt++) {
@@ -273,7 +307,16 @@ export class ElectrumAdapter implements ChainAdapter {
     if (!atTip) return update;
     const { complete, unsettled, found } = await client.view(server, tip, orphaned);
     if (unsettled) await sleep(UNSETTLED_MS, signal);
-    return { ...update, ...found, mempool: complete ? 'complete' : 'unknown' };
+    // Where no block was found for hours, the server's own node is most likely behind.
+    const isOld = this.#isOld(client, tip);
+    if (isOld) await sleep(OLD_TIP_MS, signal);
+    return { ...update, ...found, mempool: complete && !isOld ? 'complete' : 'unknown' };
+  }
+
+  /** Whether the newest block is older than chance makes it. */
+  #isOld(client: LightClient, tip: Tip): boolean {
+    const ageMs = tipAgeMsOf(client, tip);
+    return this.network !== 'regtest' && ageMs !== null && ageMs > TIP_AGE_MS_MAX[this.chain];
   }
 
   /** Whether a checkpoint is one from which a wallet's past is read: not where the present was left, and below it. */
@@ -304,6 +347,12 @@ export class ElectrumAdapter implements ChainAdapter {
     const shown = reasons.slice(0, 3).join('; ');
     return `${this.#setting}: no server is connected${shown ? ` (${shown})` : ''}`;
   }
+}
+
+/** How long ago the block of a tip was made, by its own word; null where its header is not held. */
+function tipAgeMsOf(client: LightClient, { height }: Tip): number | null {
+  const header = client.headers.at(height);
+  return header && Math.max(0, Date.now() - header.timeSeconds * 1_000);
 }
 
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

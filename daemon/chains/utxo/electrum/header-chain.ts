@@ -23,6 +23,8 @@ import {
   type HeaderRange,
   HeaderRejected,
   type Headers,
+  UNVERIFIED,
+  type Verified,
 } from './header-types.ts';
 import { type HeaderRules, rulesOf } from './rules.ts';
 import { targetOfBits } from './target.ts';
@@ -99,9 +101,12 @@ export class HeaderChain implements Headers {
 
   prepend(bytes: Uint8Array, from: number): Promise<void> {
     return this.#exclusive(async () => {
-      const headers = wholeHeaders(bytes, from);
-      const count = headers.length / HEADER_BYTES;
-      if (from < 0 || from + count !== this.lowest) throw new HeaderRejected('length', from, 'not what was asked for');
+      const all = wholeHeaders(bytes, from);
+      const count = Math.max(0, Math.min(all.length / HEADER_BYTES, this.lowest - from));
+      if (from < 0 || (count > 0 && from + count !== this.lowest)) {
+        throw new HeaderRejected('length', from, 'not what was asked for');
+      }
+      const headers = all.subarray(0, count * HEADER_BYTES);
       const pause = slices();
       let expected = this.#store.hashBelow;
       const descending = Buffer.alloc(headers.length);
@@ -119,7 +124,7 @@ export class HeaderChain implements Headers {
     });
   }
 
-  connect(bytes: Uint8Array, from: number): Promise<Connected> {
+  connect(bytes: Uint8Array, from: number, verified: Verified = UNVERIFIED): Promise<Connected> {
     return this.#exclusive(async () => {
       assert(this.wantedBelow() === null, 'the headers below the checkpoint come first');
       const headers = wholeHeaders(bytes, from);
@@ -134,7 +139,8 @@ export class HeaderChain implements Headers {
       assert(parent, 'what is above the base is held');
       const fresh = headers.subarray(known * HEADER_BYTES);
       if (known === 0 && !previousOf(fresh).equals(parent)) return this.#apart(from, count);
-      return this.#follow(fresh, start, parent);
+      // What is known by now was not known when the rest was verified: the beginning of the branch was adopted since.
+      return this.#follow(fresh, start, parent, known === 0 ? verified : UNVERIFIED);
     });
   }
 
@@ -210,27 +216,47 @@ export class HeaderChain implements Headers {
   }
 
   /** Verifies headers that follow the chain's block at `start - 1`, and takes them if that makes for more work. */
-  async #follow(fresh: Buffer, start: number, parent: Buffer): Promise<Connected> {
+  async #follow(fresh: Buffer, start: number, parent: Buffer, verified: Verified): Promise<Connected> {
     const old = this.tip.height - start + 1;
     if (old > HEADERS_PER_CALL_MAX) throw new HeaderRejected('deep', start, `parts ${old} blocks below the tip`);
-    const work = await verifyRun({
+    const work = verified.work + (await this.#workOfRest(fresh, start, parent, verified.count));
+    const leaving = this.#store.readAbove(start - 1);
+    const left = await this.#leave(leaving, start);
+    if (work <= left.work) {
+      return { kind: 'weaker', forkHeight: start - 1, work, missingWork: left.work - work + 1n };
+    }
+    this.#store.replaceAbove(start - 1, fresh, work, left.work);
+    return { kind: 'extended', tip: this.tip, added: fresh.length / HEADER_BYTES, orphaned: left.blocks };
+  }
+
+  /** The work of a run that begins at `start`, but for the first `count` headers, which were verified before. */
+  #workOfRest(fresh: Buffer, start: number, parent: Buffer, count: number): Promise<bigint> {
+    const rest = fresh.subarray(count * HEADER_BYTES);
+    if (rest.length === 0) return Promise.resolve(0n);
+    return verifyRun({
       rules: this.#rules,
-      bytes: fresh,
-      from: start,
-      previous: parent,
-      known: (height) => this.#store.bytesAt(height),
+      bytes: rest,
+      from: start + count,
+      previous: count === 0 ? parent : sha256d(nthHeader(fresh, count - 1)),
+      known: (height) => (height < start ? this.#store.bytesAt(height) : nthHeader(fresh, height - start)),
       nowSeconds: Math.floor(this.#now() / 1000),
       easiest: this.#easiest(),
     });
-    const leaving = this.#store.readAbove(start - 1);
-    const oldWork = workOf(leaving);
-    if (work <= oldWork) return { kind: 'weaker', forkHeight: start - 1, missingWork: oldWork - work + 1n };
-    const orphaned = Array.from({ length: old }, (_, index) => ({
-      height: start + index,
-      hash: printed(sha256d(nthHeader(leaving, index))),
-    }));
-    this.#store.replaceAbove(start - 1, fresh, work);
-    return { kind: 'extended', tip: this.tip, added: fresh.length / HEADER_BYTES, orphaned };
+  }
+
+  /** The blocks of headers from `start` on, which may leave the chain, and the work that they stand for. */
+  async #leave(headers: Buffer, start: number): Promise<{ blocks: BlockId[]; work: bigint }> {
+    const pause = slices();
+    const blocks: BlockId[] = [];
+    let work = 0n;
+    for (let index = 0; index < headers.length / HEADER_BYTES; index++) {
+      const header = nthHeader(headers, index);
+      blocks.push({ height: start + index, hash: printed(sha256d(header)) });
+      work += workOf(header);
+      const rest = pause();
+      if (rest) await rest;
+    }
+    return { blocks, work };
   }
 
   /** The easiest target that a header may have. */

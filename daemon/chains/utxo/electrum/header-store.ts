@@ -23,14 +23,8 @@ const WRITE_RETRY_SECONDS = 60;
 export const nthHeader = (headers: Buffer, index: number): Buffer =>
   headers.subarray(index * HEADER_BYTES, (index + 1) * HEADER_BYTES);
 
-/** The work that verified headers stand for. */
-export function workOf(headers: Buffer): bigint {
-  let work = 0n;
-  for (let index = 0; index < headers.length / HEADER_BYTES; index++) {
-    work += workOfTarget(targetOfBits(bitsOf(nthHeader(headers, index))) ?? 0n);
-  }
-  return work;
-}
+/** The work that a verified header stands for. */
+export const workOf = (header: Buffer): bigint => workOfTarget(targetOfBits(bitsOf(header)) ?? 0n);
 
 export class HeaderStore {
   readonly base: BlockId;
@@ -110,15 +104,14 @@ export class HeaderStore {
   }
 
   /**
-   * Puts verified headers in the place of all that are above `height`, and `work` in that of theirs. Throws `Unavailable`
-   * when the disk refuses; then it ends at `height`, as if nothing above were known.
+   * Puts verified headers in the place of all that are above `height`, and `work` in that of `leavingWork`, theirs. Throws
+   * `Unavailable` when the disk refuses; then it ends at `height`, as if nothing above were known.
    */
-  replaceAbove(height: number, headers: Buffer, work: bigint): void {
+  replaceAbove(height: number, headers: Buffer, work: bigint, leavingWork: bigint): void {
     const parent = this.hashAt(height) as Buffer;
-    const leaving = workOf(this.readAbove(height));
     write(() => this.#above.cut(height - this.base.height));
     this.#tipHash = parent;
-    this.#work -= leaving;
+    this.#work -= leavingWork;
     write(() => this.#above.append(headers));
     this.#tipHash = sha256d(nthHeader(headers, headers.length / HEADER_BYTES - 1));
     this.#work += work;

@@ -32,10 +32,15 @@ export type Connected =
   | { kind: 'apart'; retryFrom: number }
   /**
    * A valid branch that follows the block at `forkHeight` and has no more work than the chain has above it; nothing was
-   * changed. `missingWork` more is needed, at least one unit: connect the same run with more headers at its end, if the
-   * server has more.
+   * changed. Its headers stand for `work`; `missingWork` more is needed, at least one unit: connect the same run with more
+   * headers at its end, if the server has more.
    */
-  | { kind: 'weaker'; forkHeight: number; missingWork: bigint };
+  | { kind: 'weaker'; forkHeight: number; work: bigint; missingWork: bigint };
+
+/** How many headers at the beginning of a run an earlier call found valid, and the work that they stand for. */
+export type Verified = { readonly count: number; readonly work: bigint };
+
+export const UNVERIFIED: Verified = { count: 0, work: 0n };
 
 /** Why a run of headers was refused. All but `future`, which a wrong clock of our own also causes, prove a bad server. */
 export type HeaderFault =
@@ -91,15 +96,17 @@ export interface Headers {
 
   /**
    * Takes older headers, verified by hash from the lowest one held (or the checkpoint) downwards: `bytes` holds whole
-   * headers, the first at height `from`, the last at `lowest - 1`. Throws `HeaderRejected`.
+   * headers, the first at height `from`, the last at `lowest - 1` or higher; what is held already is passed over. Throws
+   * `HeaderRejected`.
    */
   prepend(bytes: Uint8Array, from: number): Promise<void>;
 
   /**
    * Takes headers that a server has on its chain from height `from` upwards, and follows them if they are valid and
-   * have the most work. Throws `HeaderRejected`; then nothing was changed. Call once `wantedBelow()` is null.
+   * have the most work. Throws `HeaderRejected`; then nothing was changed. Call once `wantedBelow()` is null. `verified`:
+   * what an earlier call that ended in `weaker` found of a run that began with the same headers at the same height.
    */
-  connect(bytes: Uint8Array, from: number): Promise<Connected>;
+  connect(bytes: Uint8Array, from: number, verified?: Verified): Promise<Connected>;
 
   /** The header at a height of the chain, or null when it is not held. */
   at(height: number): Header | null;
