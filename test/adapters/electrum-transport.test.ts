@@ -152,7 +152,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('reaching Electrum servers'), () =
   });
 
   it('tells in words why there is no connection, and tries again by itself', async () => {
-    const server = await serve({});
+    const server = await serve({ line: null });
     await server.close();
     const { adapter } = open([server.url]);
     let hints = 0;

@@ -12,7 +12,7 @@ import { type Line, Link, lineOf } from './link.ts';
 
 const POLL_MS = 100;
 /** How far away servers are where a test does not say, in milliseconds each way. */
-const LATENCY_MS = Number(process.env.COUNTINGHOUSE_TEST_LATENCY_MS ?? 0);
+const LATENCY_MS = Number(process.env.COUNTINGHOUSE_TEST_LATENCY_MS ?? 40);
 
 /** Departures from honesty. What is absent is done as an honest server does it. */
 export type Behaviour = {
@@ -212,7 +212,8 @@ export class ElectrumServer {
     });
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('no port');
-    if (this.line) this.#link = await Link.start(address.port, this.line, this.port);
+    if (this.#link) this.#link.open(address.port);
+    else if (this.line) this.#link = await Link.start(address.port, this.line, this.port);
     this.port = this.#link?.port ?? address.port;
     this.#server = server;
     this.#forget = this.followed.onNews(() => {
@@ -240,7 +241,7 @@ export class ElectrumServer {
     if (!server) return;
     const closed = new Promise((resolve) => server.close(resolve));
     this.dropConnections();
-    await this.#link?.close();
+    this.#link?.cut();
     await closed;
   }
 
@@ -251,6 +252,8 @@ export class ElectrumServer {
 
   async stop(): Promise<void> {
     await this.close();
+    await this.#link?.stop();
+    this.#link = null;
     if (this.#owned) await this.followed.stop();
   }
 }

@@ -91,52 +91,62 @@ class Direction {
 
 export class Link {
   line: Line;
-  /** The port that a client connects to; it stays the same over `close` and `listen`. */
-  port = 0;
+  /** The port that a client connects to. */
+  readonly port: number;
   readonly #sockets = new Set<Socket>();
-  #server: Server | null = null;
+  readonly #server: Server;
+  #toPort: number | null;
 
-  private constructor(line: Line) {
+  private constructor(server: Server, port: number, toPort: number, line: Line) {
+    this.#server = server;
+    this.port = port;
+    this.#toPort = toPort;
     this.line = line;
+    server.on('connection', (near) => this.#join(near));
   }
 
   /** A link to a server on a port of this machine. */
   static async start(toPort: number, line: Line, port = 0): Promise<Link> {
-    const link = new Link(line);
-    link.port = port;
-    await link.listen(toPort);
-    return link;
-  }
-
-  async listen(toPort: number): Promise<void> {
-    const server = createServer({ allowHalfOpen: true }, (near) => {
-      const far = connect({ port: toPort, host: '127.0.0.1', allowHalfOpen: true });
-      for (const socket of [near, far]) {
-        this.#sockets.add(socket);
-        socket.setNoDelay(true);
-        socket.on('error', () => socket.destroy());
-        socket.on('close', () => this.#sockets.delete(socket));
-      }
-      new Direction(near, far, () => this.line);
-      new Direction(far, near, () => this.line);
-    });
+    const server = createServer({ allowHalfOpen: true });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(this.port, '127.0.0.1', resolve);
+      server.listen(port, '127.0.0.1', resolve);
     });
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('no port');
-    this.port = address.port;
-    this.#server = server;
+    return new Link(server, address.port, toPort, line);
   }
 
-  /** Cuts every connection, and takes no more until `listen`. */
-  async close(): Promise<void> {
-    const server = this.#server;
-    this.#server = null;
-    if (!server) return;
-    const closed = new Promise((resolve) => server.close(resolve));
+  /** Leads to a server on this port from now on. */
+  open(toPort: number): void {
+    this.#toPort = toPort;
+  }
+
+  /** Cuts every connection, and every new one at once, until `open`. The port is kept: nobody else gets it meanwhile. */
+  cut(): void {
+    this.#toPort = null;
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async stop(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.cut();
     await closed;
+  }
+
+  #join(near: Socket): void {
+    if (this.#toPort === null) {
+      near.resetAndDestroy();
+      return;
+    }
+    const far = connect({ port: this.#toPort, host: '127.0.0.1', allowHalfOpen: true });
+    for (const socket of [near, far]) {
+      this.#sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => this.#sockets.delete(socket));
+    }
+    new Direction(near, far, () => this.line);
+    new Direction(far, near, () => this.line);
   }
 }

@@ -78,6 +78,8 @@ export class LightClient {
   readonly #refusals = new WeakMap<Script, Set<string>>();
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #lastTip: string | null = null;
+  /** The server whose view was told last: what was taken in by then may have been another one's. */
+  #viewed: Server | null = null;
 
   constructor(options: ClientOptions) {
     const { chain, list, headers } = options;
@@ -177,6 +179,8 @@ export class LightClient {
 
   /** What a server at `tip`, which is on the chain, has of ours. `orphaned`: blocks that are about to be reported as left. */
   async view(server: Server, tip: Tip, orphaned: readonly BlockId[]): Promise<View> {
+    if (this.#viewed !== server) this.scripts.compare(server);
+    this.#viewed = server;
     this.#forgetStored();
     if (this.#lastTip !== tip.hash) {
       for (const script of this.#early) this.scripts.touch(script);
@@ -309,7 +313,9 @@ export class LightClient {
 
   #statusChanged(server: Server, scriptHash: string): void {
     const script = this.scripts.get(scriptHash);
-    if (!script || script.status === server.statuses.get(scriptHash)) return;
+    if (!script) return;
+    script.news++;
+    if (script.status === server.statuses.get(scriptHash)) return;
     // What another server tells first is a reason to ask the asked one, which may have frozen.
     if (server === this.set.primary) this.scripts.dirty.add(script);
     this.#options.wake();

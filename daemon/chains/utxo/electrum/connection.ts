@@ -8,7 +8,6 @@
  * Source: the Electrum protocol, versions 1.4 to 1.6 (electrum-protocol.readthedocs.io), "Protocol Basics".
  */
 import type { Socket } from 'node:net';
-import { assert } from '../../../domain/errors.ts';
 import { ConnectionLost, Misbehaved, ServerRefusal, serverText } from './faults.ts';
 import { Lines } from './lines.ts';
 import { connect, inWords, isProxied, type TransportOptions } from './transport.ts';
@@ -113,7 +112,10 @@ export class Connection {
    */
   request<T>(method: string, params: readonly unknown[], read: (result: unknown) => T): Promise<T> {
     if (this.#ended) return Promise.reject(this.#ended);
-    assert(this.#waiting.size < OUTSTANDING_MAX, 'requests to a server are bounded by who makes them');
+    if (this.#waiting.size >= OUTSTANDING_MAX) {
+      this.#end(new ConnectionLost(`${OUTSTANDING_MAX} requests are not answered yet`));
+      return Promise.reject(this.#ended);
+    }
     const id = this.#nextId++;
     const now = performance.now();
     // Requests that are made in one turn go out in one piece.

@@ -26,6 +26,8 @@ const FETCHED_AT_ONCE = 8;
 const UNCONFIRMED_BYTES_MAX = 400_000;
 /** How long a server may fail to prove what it says, which a reorganisation explains for a while. */
 const DOUBT_MS_MAX = 10_000;
+/** A history that changes while it is read is read again, so often at once. */
+const ASKED_TIMES_MAX = 3;
 
 /** `open`: something of the history could not be made sure of now; it is to be taken in again. */
 export type Outcome = 'whole' | 'open';
@@ -59,17 +61,23 @@ export class HistoryReader {
     this.#warn = parts.warn;
   }
 
-  /** Takes one script's history in as a server has it, whose chain ends at `tip`. Throws `ConnectionLost`, `Misbehaved`. */
+  /**
+   * Takes one script's history in as a server has it, whose chain ends at `tip`. What counts as seen then is the status
+   * that belongs to the history that was read; when another one was told meanwhile, the script stays to be looked at.
+   * Throws `ConnectionLost`, `Misbehaved`, and `ServerRefusal` when the server does not give the history.
+   */
   async take(server: Server, script: Script, tip: Tip): Promise<Outcome> {
-    const status = server.statuses.get(script.hash);
-    if (status === undefined) return 'open';
-    const coins = status === null ? [] : this.#list.coinsOf(script.id);
+    const { touches } = script;
+    const told = server.statuses.get(script.hash);
+    if (told === undefined) return 'open';
+    const coins = told === null ? [] : this.#list.coinsOf(script.id);
     const stored = storedHeights(coins, (height, blockHash) => this.#isOnChain(height, blockHash));
-    if (status !== null && script.txids.length === 0 && status === statusOf(stored)) {
-      this.#adopt(script, status, [], Math.max(...stored.values()));
+    if (told !== null && script.txids.length === 0 && told === statusOfStored(stored)) {
+      this.#adopt(script, [], Math.max(...stored.values()));
+      this.#scripts.settle(script, server, told, touches);
       return 'whole';
     }
-    const entries = status === null ? [] : await server.history(script.hash);
+    const { entries, status } = told === null ? { entries: [], status: null } : await this.#ask(server, script);
     const open = entries.filter(({ txid, height }) => stored.get(txid) !== height);
     const failed: HistoryEntry[] = [];
     let isFull = false;
@@ -87,9 +95,44 @@ export class HistoryReader {
       throw error;
     }
     const top = entries.reduce((highest, { height }) => Math.max(highest, height), 0);
-    this.#adopt(script, failed.length === 0 && !isFull ? status : undefined, [...held], top);
+    this.#adopt(script, [...held], top);
+    const isWhole = failed.length === 0 && !isFull && status !== undefined;
+    this.#scripts.settle(script, server, isWhole ? status : undefined, touches);
     // There is room again once the store has what is here: that is nobody's fault.
-    return isFull ? 'open' : this.#judge(server, script, failed);
+    const outcome = isFull ? 'open' : this.#judge(server, script, failed);
+    return status === undefined ? 'open' : outcome;
+  }
+
+  /** A script's history and the status that belongs to it; undefined where that cannot be told. */
+  async #ask(server: Server, script: Script): Promise<{ entries: HistoryEntry[]; status: string | null | undefined }> {
+    for (let attempt = 1; ; attempt++) {
+      const { news } = script;
+      const entries = await server.history(script.hash);
+      const status = statusOf(entries);
+      const told = server.statuses.get(script.hash);
+      if (status === told) {
+        script.contradictedSinceMs = 0;
+        return { entries, status };
+      }
+      const isChanged = script.news !== news;
+      if (isChanged && attempt < ASKED_TIMES_MAX) continue;
+      return { entries, status: isChanged ? undefined : this.#contradicted(server, script, entries) };
+    }
+  }
+
+  /**
+   * A server lists another history than the one whose status it told, and has no news. It may list what is unconfirmed
+   * in another order than it hashes it (before protocol 1.6), be about to tell the news, or have forgotten to. The status
+   * that it told counts as seen where the order explains it, and once the time for news is over.
+   */
+  #contradicted(server: Server, script: Script, entries: readonly HistoryEntry[]): string | null | undefined {
+    const told = server.statuses.get(script.hash);
+    if (entries.filter(({ height }) => height <= 0).length > 1 && !server.isOrdered) return told;
+    const now = performance.now();
+    script.contradictedSinceMs ||= now;
+    if (now - script.contradictedSinceMs < DOUBT_MS_MAX) return undefined;
+    script.contradictedSinceMs = 0;
+    return told;
   }
 
   /** Whether the store has a transaction of a script in the block at a height. */
@@ -103,13 +146,11 @@ export class HistoryReader {
     return height < this.#headers.lowest || this.#headers.hashAt(height) === blockHash;
   }
 
-  #adopt(script: Script, status: string | null | undefined, txids: readonly string[], top: number): void {
+  #adopt(script: Script, txids: readonly string[], top: number): void {
     const kept = new Set(txids);
     for (const txid of script.txids) if (!kept.has(txid)) this.#ledger.unmention(txid, script.hash);
-    script.status = status;
     script.txids = txids;
     script.top = top;
-    if (status !== undefined) this.#scripts.dirty.delete(script);
   }
 
   #judge(server: Server, script: Script, failed: readonly HistoryEntry[]): Outcome {
@@ -248,8 +289,13 @@ function storedHeights(
 }
 
 /** The status of a script that has exactly these transactions in blocks; null when their order cannot be told. */
-function statusOf(heights: ReadonlyMap<string, number>): string | null {
-  const entries = [...heights].sort((a, b) => a[1] - b[1]);
-  if (new Set(heights.values()).size !== entries.length || entries.length === 0) return null;
-  return hash('sha256', entries.map(([txid, height]) => `${txid}:${height}:`).join(''));
+function statusOfStored(heights: ReadonlyMap<string, number>): string | null {
+  const entries = [...heights].map(([txid, height]) => ({ txid, height })).sort((a, b) => a.height - b.height);
+  return new Set(heights.values()).size === entries.length ? statusOf(entries) : null;
+}
+
+/** The status that belongs to a history, by the protocol documents ("Status"): null when there is none. */
+function statusOf(entries: readonly HistoryEntry[]): string | null {
+  if (entries.length === 0) return null;
+  return hash('sha256', entries.map(({ txid, height }) => `${txid}:${height}:`).join(''));
 }

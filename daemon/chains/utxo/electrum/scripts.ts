@@ -17,8 +17,14 @@ export type Script = {
   readonly id: number;
   /** SHA-256 of the script in hex, in the byte order of the protocol. */
   readonly hash: string;
-  /** The status that its history had when it was taken in; undefined before the first time. */
+  /** The status that belongs to the history that was taken in; undefined before the first time and once touched. */
   status: string | null | undefined;
+  /** How often a server told that its status changed. */
+  news: number;
+  /** Since when a server lists another history than the one whose status it tells, or 0. */
+  contradictedSinceMs: number;
+  /** How often it was touched: a history that was asked for before is not the last word. */
+  touches: number;
   /** The highest block of its history. */
   top: number;
   /** Its transactions that are in the ledger. */
@@ -108,7 +114,18 @@ export class Scripts {
   /** Marks a script, so that its history is taken in anew whatever its status. */
   touch(script: Script): void {
     script.status = undefined;
+    script.touches++;
     this.dirty.add(script);
+  }
+
+  /**
+   * A history was taken in to which `status` belongs. It is to be looked at again when the asked server tells of another
+   * one by now, or when it was touched since `touches`.
+   */
+  settle(script: Script, server: Server, status: string | null | undefined, touches: number): void {
+    script.status = script.touches === touches ? status : undefined;
+    if (script.status !== undefined && script.status === server.statuses.get(script.hash)) this.dirty.delete(script);
+    else this.dirty.add(script);
   }
 
   /** Compares what a server told of each script with what was taken in. */
@@ -133,6 +150,9 @@ export class Scripts {
       id,
       hash: scriptHashOf(script),
       status: undefined,
+      news: 0,
+      contradictedSinceMs: 0,
+      touches: 0,
       top: 0,
       txids: [],
       listed: this.#refreshes,

@@ -22,6 +22,8 @@ const STABLE_MS = 30_000;
 const DROPPED_MS = 60 * 60 * 1000;
 /** Weight of the newest answer in the running mean of latencies. */
 const LATENCY_WEIGHT = 0.2;
+/** A status that changes while it is asked for is asked for again, so often; the next news tell the rest. */
+const SUBSCRIBE_TRIES_MAX = 3;
 
 export type ServerState = 'idle' | 'connecting' | 'ready' | 'waiting' | 'dropped';
 export type Tip = { height: number; hash: string; header: Buffer };
@@ -59,6 +61,10 @@ export class Server {
   /** Why it is not connected, in an operator's words. */
   error: string | null = null;
   readonly #options: ServerOptions;
+  /** Subscriptions that are being asked for: how many requests are under way, and how many news came meanwhile. */
+  readonly #joining = new Map<string, { news: number; asking: number }>();
+  /** Subscriptions that are being ended. */
+  readonly #leaving = new Map<string, Promise<void>>();
   #connection: Connection | null = null;
   #connecting: AbortController | null = null;
   #readyAtMs = 0;
@@ -85,6 +91,11 @@ export class Server {
 
   get protocol(): string {
     return this.#connection?.protocol ?? '';
+  }
+
+  /** Whether histories list what is unconfirmed in the order in which statuses hash it: since protocol 1.6. */
+  get isOrdered(): boolean {
+    return /^1\.6/.test(this.protocol);
   }
 
   /** Connects and learns the server's tip. Never throws: how it went is told by the state and the events. */
@@ -150,20 +161,45 @@ export class Server {
     return this.#call('blockchain.block.header', [height], answers.readHeaderBytes);
   }
 
-  /** Subscribes to a script; `statuses` has its status then, and every later one. */
-  subscribe(scriptHash: string): Promise<string | null> {
-    return this.#call('blockchain.scripthash.subscribe', [scriptHash], (value) => {
-      const status = answers.readStatus(value);
-      this.statuses.set(scriptHash, status);
-      return status;
-    });
+  /**
+   * Subscribes to a script; `statuses` has its status then, and every later one. News that come before the answer may be
+   * older or newer than it: then the server is asked again.
+   */
+  async subscribe(scriptHash: string): Promise<string | null> {
+    await this.#leaving.get(scriptHash);
+    let status: string | null = null;
+    for (let attempt = 0; attempt < SUBSCRIBE_TRIES_MAX; attempt++) {
+      const before = this.#joining.get(scriptHash) ?? { news: 0, asking: 0 };
+      this.#joining.set(scriptHash, before);
+      const { news } = before;
+      before.asking++;
+      try {
+        status = await this.#call('blockchain.scripthash.subscribe', [scriptHash], (value) => {
+          const told = answers.readStatus(value);
+          this.statuses.set(scriptHash, told);
+          return told;
+        });
+      } finally {
+        if (--before.asking === 0) this.#joining.delete(scriptHash);
+      }
+      if (before.news === news) break;
+    }
+    return status;
   }
 
   /** Ends a subscription. Before protocol 1.4.2 the server goes on telling, and is not listened to. */
-  async unsubscribe(scriptHash: string): Promise<void> {
+  unsubscribe(scriptHash: string): Promise<void> {
     this.statuses.delete(scriptHash);
-    if (this.protocol === '1.4' || this.protocol === '1.4.1') return;
-    await this.#call('blockchain.scripthash.unsubscribe', [scriptHash], () => null);
+    if (this.protocol === '1.4' || this.protocol === '1.4.1') return Promise.resolve();
+    const left = this.#call('blockchain.scripthash.unsubscribe', [scriptHash], () => null);
+    // Requests may be served in any order: whoever subscribes again waits for the end.
+    const ended = left.then(
+      () => {},
+      () => {},
+    );
+    this.#leaving.set(scriptHash, ended);
+    void ended.then(() => this.#leaving.delete(scriptHash));
+    return left.then(() => {});
   }
 
   history(scriptHash: string): Promise<answers.HistoryEntry[]> {
@@ -195,7 +231,7 @@ export class Server {
 
   /** Coins per 1,000 bytes below which the server's node relays nothing at the moment. */
   minimumFee(): Promise<number> {
-    if (!/^1\.6/.test(this.protocol)) return this.#call('blockchain.relayfee', [], answers.readFee);
+    if (!this.isOrdered) return this.#call('blockchain.relayfee', [], answers.readFee);
     return this.#call('mempool.get_info', [], (value) => {
       const { mempoolminfee, minrelaytxfee } = (value ?? {}) as Record<string, unknown>;
       return Math.max(answers.readFee(mempoolminfee), answers.readFee(minrelaytxfee));
@@ -240,8 +276,11 @@ export class Server {
         this.#options.events.onTip(this);
       } else if (method === 'blockchain.scripthash.subscribe') {
         const [scriptHash, status] = [params[0], answers.readStatus(params[1])];
+        if (typeof scriptHash !== 'string') return;
+        const joining = this.#joining.get(scriptHash);
+        if (joining) joining.news++;
         // News of what was unsubscribed since, or never was, are worth nothing and are not kept.
-        if (typeof scriptHash !== 'string' || !this.statuses.has(scriptHash)) return;
+        if (!this.statuses.has(scriptHash)) return;
         this.statuses.set(scriptHash, status);
         this.#options.events.onStatus(this, scriptHash);
       }
