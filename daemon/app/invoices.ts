@@ -46,6 +46,11 @@ export type NewInvoice = {
   origin: 'merchant' | 'client';
   /** The number of the client ID that made it, for those of a browser. */
   clientId?: number;
+  /** What the shop calls it, and says of it to the payer. */
+  orderId?: string | null;
+  description?: string | null;
+  /** What the shop keeps with it; never a payer's to see. */
+  metadata?: Readonly<Record<string, string>> | null;
 };
 
 /** Whether a business makes invoices in this crypto: of the contract's list, and enabled. */
@@ -109,6 +114,9 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
     automatic_redirect: wanted.automaticRedirect ? 1 : 0,
     created_at: now,
     updated_at: now,
+    order_id: wanted.orderId ?? null,
+    description: wanted.description ?? null,
+    metadata: wanted.metadata ? JSON.stringify(wanted.metadata) : null,
   };
   const { id } = tx.run(insertInvoice, row);
   if (wanted.clientId !== undefined) noteClient(tx, id, wanted.clientId);

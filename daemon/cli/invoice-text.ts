@@ -33,6 +33,8 @@ function invoicePairs(invoice: Invoice): string {
     ['UUID', invoice.uuid],
     ['Page', invoice.invoice_url],
     ['Business', invoice.business],
+    ['Order', invoice.order_id],
+    ['Description', invoice.description],
     ['Status', invoice.deleted_at === null ? invoice.status : `${invoice.status}, deleted ${when(invoice.deleted_at)}`],
     ['Amount', `${invoice.amount} ${invoice.currency} (${invoice.tolerance} less is enough)`],
     ['Payable in', invoice.crypto],

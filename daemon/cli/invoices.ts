@@ -10,7 +10,7 @@ import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
 
-type ListOptions = PageOptions & { business?: string; status?: 'unpaid' | 'paid' | 'canceled' };
+type ListOptions = PageOptions & { business?: string; status?: 'unpaid' | 'paid' | 'canceled'; order?: string };
 type List = Result<'invoice.list'>;
 
 const LIMIT_DEFAULT = 50;
@@ -22,6 +22,7 @@ export function invoiceCommands(root: Command, io: Io): void {
   paged(invoice.command('list'))
     .option('--business <business>', 'only those of this business')
     .addOption(new Option('--status <status>', 'only those').choices(['unpaid', 'paid', 'canceled']))
+    .option('--order <id>', 'only those of this order')
     .description('list them, newest first')
     .action(action(io, listInvoices));
   invoice
@@ -51,10 +52,11 @@ async function listInvoices(session: Session, options: ListOptions) {
   const found = await searchInvoices(session, options);
   session.print(found, () =>
     table(
-      ['>NO', 'INVOICE', 'BUSINESS', 'MADE', '>AMOUNT', 'STATUS', '>RECEIVED', 'OF', 'DUE'],
+      ['>NO', 'INVOICE', 'ORDER', 'BUSINESS', 'MADE', '>AMOUNT', 'STATUS', '>RECEIVED', 'OF', 'DUE'],
       found.invoices.map((invoice) => [
         `${invoice.id}`,
         invoice.slug,
+        invoice.order_id ?? '-',
         invoice.business,
         when(invoice.created_at),
         `${invoice.amount} ${invoice.currency}`,
@@ -71,8 +73,12 @@ async function listInvoices(session: Session, options: ListOptions) {
 
 /** One page; where a filter passes over most, several calls fill it. */
 async function searchInvoices(session: Session, options: ListOptions): Promise<List> {
-  const { business, status, limit = LIMIT_DEFAULT } = options;
-  const filter = { ...(business === undefined ? {} : { business }), ...(status === undefined ? {} : { status }) };
+  const { business, status, order, limit = LIMIT_DEFAULT } = options;
+  const filter = {
+    ...(business === undefined ? {} : { business }),
+    ...(status === undefined ? {} : { status }),
+    ...(order === undefined ? {} : { order_id: order }),
+  };
   const invoices: List['invoices'] = [];
   let page: PageOptions = pageOf(options);
   for (let calls = 1; ; calls++) {

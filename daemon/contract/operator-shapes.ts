@@ -88,6 +88,9 @@ export const InvoiceShape = z.object({
   /** What it may be paid in: a symbol or ALL. */
   crypto: z.string(),
   status: z.enum(INVOICE_STATUSES),
+  /** What the shop calls it, and says of it to the payer. */
+  order_id: z.string().nullable(),
+  description: z.string().nullable(),
   payment: z
     .object({ crypto: z.string(), status: z.string(), amount: Decimal, received: Decimal, confirmed: Decimal })
     .nullable(),

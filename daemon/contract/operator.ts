@@ -139,7 +139,12 @@ export const OPERATOR = {
 
   /** Newest first. Looks at a bounded number of invoices: a page may be short, even empty, and still have a next. */
   'invoice.list': method(
-    Page.extend({ business: BusinessRef.optional(), status: z.enum(INVOICE_STATUSES).optional() }),
+    Page.extend({
+      business: BusinessRef.optional(),
+      status: z.enum(INVOICE_STATUSES).optional(),
+      /** Exactly as the shop wrote it. */
+      order_id: Text.optional(),
+    }),
     z.object({ invoices: z.array(InvoiceShape), next }),
   ),
   'invoice.show': method(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),

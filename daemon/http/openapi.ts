@@ -4,9 +4,11 @@
  */
 import { z } from 'zod';
 import type { App } from '../app/app.ts';
+import { RECEIPT_STATUSES } from '../app/books.ts';
 import type { Business } from '../app/directory.ts';
 import { ASSETS } from '../domain/assets.ts';
 import { clientPaths, clientSchemas, type Kit } from './client/openapi.ts';
+import { INVOICE_STATUSES, listSchema, WITHDRAWAL_STATUSES } from './merchant/books.ts';
 import { SANDBOX_SCHEMAS } from './merchant/sandbox.ts';
 import { balanceSchema, createInvoiceSchema, requestPaymentSchema } from './merchant/schemas.ts';
 import { withdrawSchema } from './merchant/withdraw.ts';
@@ -38,13 +40,22 @@ const text = (description?: string): Json => ({ type: 'string', ...(description 
 const decimal: Json = { type: 'string', pattern: '^\\d+(\\.\\d+)?$' };
 const instant: Json = { type: 'string', format: 'date-time', examples: ['2026-11-30T23:59:59.000000Z'] };
 const truth: Json = { type: 'boolean' };
-const numberOrNull: Json = { type: ['number', 'null'] };
+const textOrNull: Json = { type: ['string', 'null'] };
 const whole: Json = { type: 'integer' };
 const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
 function object(properties: Record<string, Json>, optional: string[] = []): Json {
   return { type: 'object', properties, required: Object.keys(properties).filter((name) => !optional.includes(name)) };
 }
+
+const pageOf = (item: string): Json =>
+  object({
+    items: { type: 'array', items: ref(item) },
+    next: {
+      ...textOrNull,
+      description: 'The `cursor` of the next page; null when there is none. A page may be short.',
+    },
+  });
 
 const symbols: Json = { type: 'string', enum: ASSETS.map((asset) => asset.symbol) };
 const symbolsOrAll: Json = { type: 'string', enum: [...ASSETS.map((asset) => asset.symbol), 'ALL'] };
@@ -96,6 +107,9 @@ const SCHEMAS: Record<string, Json> = {
     status: { type: 'string', enum: ['unpaid', 'paid', 'canceled'] },
     rates: { type: ['string', 'null'] },
     created_at: instant,
+    order_id: textOrNull,
+    description: textOrNull,
+    metadata: { type: ['object', 'null'], additionalProperties: text() },
     payment: { oneOf: [ref('Payment'), object({ status: { type: 'null' } })] },
   }),
   Cryptos: { type: 'array', items: object({ id: whole, name: text(), symbol: symbols }) },
@@ -107,7 +121,7 @@ const SCHEMAS: Record<string, Json> = {
         { type: 'number' },
         object({
           balance: { type: 'number' },
-          rates: object({ USD: numberOrNull, EUR: numberOrNull, GBP: numberOrNull }),
+          rates: object({ USD: { type: 'number' }, EUR: { type: 'number' }, GBP: { type: 'number' } }),
         }),
       ],
     },
@@ -123,6 +137,26 @@ const SCHEMAS: Record<string, Json> = {
     fee: { type: ['string', 'null'], description: 'On top of the amount; null until it is signed.' },
     created_at: instant,
     updated_at: instant,
+  }),
+  Invoices: pageOf('Invoice'),
+  Withdrawals: pageOf('Withdrawal'),
+  Transactions: pageOf('Transaction'),
+  Transaction: object({
+    tx_id: text(),
+    crypto: symbols,
+    amount: decimal,
+    address: text(),
+    status: { type: 'string', enum: [...RECEIPT_STATUSES] },
+    confirmations: whole,
+    required_confirmations: whole,
+    network: text(),
+    invoice_id: { ...textOrNull, description: 'The invoice at whose address it came.' },
+    order_id: textOrNull,
+    counts_for_invoice: truth,
+    value: { ...textOrNull, description: 'In `currency`, at the rate that it counted with.' },
+    currency: textOrNull,
+    value_usd: textOrNull,
+    created_at: instant,
   }),
   WithdrawalError: object({ message: text(), status: { const: 'error' } }),
   Message: object({ message: text() }),
@@ -263,6 +297,27 @@ function otherPaths(): Record<string, Json> {
   return paths;
 }
 
+/** The parameters of a list, as its schema has them. */
+function listParameters(statuses: readonly [string, ...string[]]): Json[] {
+  const { properties } = fromZod(listSchema(statuses)) as { properties: Record<string, Json> };
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
+}
+
+function listPaths(): Record<string, Json> {
+  const list = (summary: string, schema: string, statuses: readonly [string, ...string[]]): Json => {
+    const described = operation({
+      summary,
+      answers: { 200: answer('A page, newest first', schema), 422: answer('A parameter is wrong', 'Validation') },
+    });
+    return { get: { ...described, parameters: listParameters(statuses) } };
+  };
+  return {
+    '/merchant/invoices': list('List invoices', 'Invoices', INVOICE_STATUSES),
+    '/merchant/withdrawals': list('List withdrawals', 'Withdrawals', WITHDRAWAL_STATUSES),
+    '/merchant/transactions': list('List receipts of any kind', 'Transactions', RECEIPT_STATUSES),
+  };
+}
+
 const KIT: Kit = { fromZod, object, ref, answer, inPath };
 
 function withdrawalPaths(): Record<string, Json> {
@@ -300,7 +355,7 @@ export function openApi(app: App): Json {
     openapi: '3.1.0',
     info: { title: 'Countinghouse', version: 'v1', description: 'Cryptocurrency invoices for one merchant.' },
     servers: [{ url: '/api/v1' }],
-    paths: { ...invoicePaths(app), ...otherPaths(), ...withdrawalPaths(), ...clientPaths(app, KIT) },
+    paths: { ...invoicePaths(app), ...otherPaths(), ...listPaths(), ...withdrawalPaths(), ...clientPaths(app, KIT) },
     components: {
       schemas: { ...SCHEMAS, ...clientSchemas(SCHEMAS, KIT) },
       securitySchemes: {

@@ -11,6 +11,7 @@ import { clientRouter } from './client/router.ts';
 import { errorHandler, notFound, onlyMethods } from './errors.ts';
 import { bucketOf } from './limits.ts';
 import { authenticator } from './merchant/auth.ts';
+import { booksRouter } from './merchant/books.ts';
 import { merchantRouter } from './merchant/router.ts';
 import { sandboxRouter } from './merchant/sandbox.ts';
 import { withdrawRouter } from './merchant/withdraw.ts';
@@ -43,6 +44,7 @@ export function publicApp(app: App, sandbox: SandboxControls | null): Express {
   });
   const withKey = authenticator(app);
   server.use(`${API}/merchant`, merchantRouter(app, withKey));
+  server.use(`${API}/merchant`, booksRouter(app, withKey));
   server.use(`${API}/merchant`, withdrawRouter(app, withKey));
   server.use(`${API}/merchant/sandbox`, sandboxRouter(app, withKey, sandbox));
   server.use(`${API}/sdk`, clientRouter(app));

@@ -16,6 +16,7 @@ import { RESTORED } from './migrations/0006-restored.ts';
 import { SPENDING } from './migrations/0008-spending.ts';
 import { RESTORED_APPROVALS } from './migrations/0010-restored-approvals.ts';
 import { SHARES } from './migrations/0014-shares.ts';
+import { ORDERS } from './migrations/0015-orders.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -30,6 +31,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0008-spending', SPENDING],
   ['0010-restored-approvals', RESTORED_APPROVALS],
   ['0014-shares', SHARES],
+  ['0015-orders', ORDERS],
 ];
 
 /** Release 0.1.0 ran the statements of these one by one, without a transaction around them. */

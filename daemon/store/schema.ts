@@ -87,6 +87,10 @@ export type Schema = {
     created_at: number;
     updated_at: number;
     deleted_at: number | null;
+    /** What the shop calls it, says of it, and keeps with it: a JSON object of texts. */
+    order_id: string | null;
+    description: string | null;
+    metadata: string | null;
   };
   payment: {
     invoice_id: number;

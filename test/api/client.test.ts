@@ -167,6 +167,8 @@ describe('getInvoice', () => {
       close_url,
       redirect_url,
       automatic_redirect: false,
+      order_id: null,
+      description: null,
     });
     expect(JSON.stringify(body)).not.toContain('secret-hook');
   });

@@ -7,7 +7,7 @@ import { insertInvoice } from '../../daemon/store/queries/invoices.ts';
 import { Store } from '../../daemon/store/store.ts';
 
 const COUNT = 25_000;
-const EVERYTHING: InvoiceFilter = { business: null, status: null, limit: 50, before: null };
+const EVERYTHING: InvoiceFilter = { business: null, status: null, orderId: null, limit: 50, before: null };
 
 let store: Store;
 beforeAll(async () => {
@@ -31,6 +31,9 @@ beforeAll(async () => {
         redirect_url: null,
         webhook_url: null,
         automatic_redirect: 0,
+        order_id: null,
+        description: null,
+        metadata: null,
         created_at: 0,
         updated_at: 0,
       });

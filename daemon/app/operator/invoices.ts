@@ -21,6 +21,7 @@ const ATTEMPTS_SHOWN_MAX = 20;
 export type InvoiceFilter = {
   business: Business | null;
   status: string | null;
+  orderId: string | null;
   limit: number;
   /** Only invoices with a lower number. */
   before: number | null;
@@ -44,6 +45,7 @@ export async function listInvoices(
       below,
       business_id: filter.business?.id ?? null,
       status: filter.status,
+      order_id: filter.orderId,
       limit: filter.limit - rows.length,
     });
     rows.push(...slice);

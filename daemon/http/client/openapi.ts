@@ -24,13 +24,14 @@ const ANY_CLIENT = { hosts: [], origins: new Set() } as unknown as Client;
 export function clientSchemas(shared: Record<string, Json>, { object, ref }: Kit): Record<string, Json> {
   const payment = shared.Payment as { properties: Record<string, Json> };
   const invoice = shared.Invoice as { properties: Record<string, Json> };
+  const { metadata: _, ...ofPayers } = invoice.properties;
   const orNull = (type: string): Json => ({ type: [type, 'null'] });
   const url: Json = { type: ['string', 'null'], format: 'uri' };
   return {
     PayersPayment: object(payment.properties, ['address']),
     PayersInvoice: object(
       {
-        ...invoice.properties,
+        ...ofPayers,
         close_url: url,
         redirect_url: url,
         automatic_redirect: { type: 'boolean' },

@@ -14,10 +14,10 @@ export function presentPayersPayment(invoice: InvoiceRow, payment: PaymentView) 
   return withheld ? rest : { ...rest, address };
 }
 
-/** The answer of getInvoice. The notification's URL is between the shop and this service. */
+/** The answer of getInvoice. The notification's URL and the metadata are between the shop and this service. */
 export function presentPayersInvoice(app: App, found: InvoiceView) {
   const { invoice, payment } = found;
-  const { payment: _, ...rest } = presentInvoice(app, found);
+  const { payment: _, metadata: __, ...rest } = presentInvoice(app, found);
   return {
     ...rest,
     close_url: invoice.close_url,

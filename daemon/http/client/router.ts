@@ -84,6 +84,8 @@ function create(app: App): RequestHandler {
       automaticRedirect: body.automatic_redirect,
       origin: 'client',
       clientId: caller.client.id,
+      orderId: body.order_id ?? null,
+      description: body.description ?? null,
     } as const;
     const invoice = await app.store.write((tx) => createInvoice(app, caller.business, wanted, tx));
     response.status(201).json(presentCreated(app, invoice));

@@ -16,10 +16,8 @@ const URL_CHARACTERS_MAX = 2_048;
 
 /** The body of createInvoice, for one client ID. `anyUrl`: its URLs may lead anywhere. */
 export function clientInvoiceSchema(app: App, business: Business, client: Client, anyUrl: boolean) {
-  const { amount, currency, crypto, due_date, close_url, webhook_url, automatic_redirect } = createInvoiceSchema(
-    app,
-    business,
-  ).shape;
+  const { amount, currency, crypto, due_date, close_url, webhook_url, automatic_redirect, order_id, description } =
+    createInvoiceSchema(app, business).shape;
   const allowed = (field: string) => (text: string | null | undefined, context: z.RefinementCtx) => {
     if (anyUrl || text == null || !URL.canParse(text)) return;
     if (allowsHost(client, text)) return;
@@ -51,5 +49,7 @@ export function clientInvoiceSchema(app: App, business: Business, client: Client
       })
       .superRefine(allowed('webhook url'))
       .meta(link),
+    order_id,
+    description,
   });
 }

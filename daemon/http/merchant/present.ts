@@ -66,6 +66,9 @@ export function presentInvoice(app: App, { invoice, payment }: InvoiceView) {
     status: invoice.status,
     rates: payment?.row.rates ?? null,
     created_at: toIso(invoice.created_at),
+    order_id: invoice.order_id,
+    description: invoice.description,
+    metadata: invoice.metadata === null ? null : (JSON.parse(invoice.metadata) as Record<string, string>),
     payment: payment ? presentPayment(invoice, payment) : { status: null },
   };
 }

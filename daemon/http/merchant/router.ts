@@ -64,6 +64,9 @@ function create(app: App): RequestHandler {
       webhookUrl: body.webhook_url ?? null,
       automaticRedirect: body.automatic_redirect,
       origin: 'merchant',
+      orderId: body.order_id ?? null,
+      description: body.description ?? null,
+      metadata: body.metadata,
     };
   };
   return async (req, response) => {

@@ -16,6 +16,11 @@ const AMOUNT_MAX = 1_000_000_000n;
 const AMOUNT_DECIMALS = 2;
 const URL_CHARACTERS_MAX = 2_048;
 const TEXT_CHARACTERS_MAX = 255;
+export const ORDER_ID_CHARACTERS_MAX = 100;
+const DESCRIPTION_CHARACTERS_MAX = 500;
+const METADATA_KEYS_MAX = 20;
+const METADATA_KEY_CHARACTERS_MAX = 100;
+const METADATA_VALUE_CHARACTERS_MAX = 500;
 
 /** Fiat as an integer that counts 10^-decimals, from a number or a decimal string; null when it is not exact. */
 function fiatInteger(value: unknown, decimals: number): bigint | null {
@@ -93,6 +98,51 @@ const currency = z
   .transform((code) => code ?? 'USD')
   .meta({ override: { enum: Object.keys(FIAT), default: 'USD' } });
 
+/** A text of one line that a shop gives an invoice. */
+const label = (field: string, charactersMax: number) =>
+  z
+    .string(`The ${field} must be a string.`)
+    .min(1, `The ${field} may not be empty.`)
+    .max(charactersMax, `The ${field} may not be longer than ${charactersMax} characters.`)
+    .refine((text) => !/\p{Cc}/u.test(text), `The ${field} may not hold control characters.`)
+    .nullish()
+    .meta({ override: { type: 'string', minLength: 1, maxLength: charactersMax } });
+
+export const orderId = label('order id', ORDER_ID_CHARACTERS_MAX);
+export const description = label('description', DESCRIPTION_CHARACTERS_MAX);
+
+/** Why a value is no metadata, or null. */
+function metadataFault(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'The metadata must be an object.';
+  const entries = Object.entries(value);
+  if (entries.length > METADATA_KEYS_MAX) return `The metadata may not have more than ${METADATA_KEYS_MAX} keys.`;
+  if (entries.some(([key]) => key.length === 0 || key.length > METADATA_KEY_CHARACTERS_MAX)) {
+    return `The keys of the metadata must have 1 to ${METADATA_KEY_CHARACTERS_MAX} characters.`;
+  }
+  if (entries.some(([, text]) => typeof text !== 'string')) return 'The values of the metadata must be strings.';
+  const tooLong = entries.some(([, text]) => (text as string).length > METADATA_VALUE_CHARACTERS_MAX);
+  return tooLong
+    ? `The values of the metadata may not be longer than ${METADATA_VALUE_CHARACTERS_MAX} characters.`
+    : null;
+}
+
+const metadata = z
+  .unknown()
+  .optional()
+  .superRefine((value, context) => {
+    const message = value === undefined || value === null ? null : metadataFault(value);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  })
+  .transform((value) => (value ?? null) as Readonly<Record<string, string>> | null)
+  .meta({
+    description: 'Kept with the invoice and returned by the merchant API alone.',
+    override: {
+      type: 'object',
+      maxProperties: METADATA_KEYS_MAX,
+      additionalProperties: { type: 'string', maxLength: METADATA_VALUE_CHARACTERS_MAX },
+    },
+  });
+
 /** The body of Create invoice, for one business: what it takes, and its today. */
 export function createInvoiceSchema(app: App, business: Business) {
   return z.object({
@@ -118,6 +168,9 @@ export function createInvoiceSchema(app: App, business: Business) {
     webhook_url: url('webhook url'),
     automatic_redirect: truth('automatic redirect'),
     currency,
+    order_id: orderId,
+    description,
+    metadata,
   });
 }
 

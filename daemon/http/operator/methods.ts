@@ -88,8 +88,11 @@ export const METHODS: Methods = {
     return {};
   },
 
-  'invoice.list': async ({ app }, { business, status: wanted = null, limit, before = null }) => {
-    const filter = { business: businessOrAll(app, business), status: wanted, limit, before };
+  'invoice.list': async (
+    { app },
+    { business, status: wanted = null, order_id: orderId = null, limit, before = null },
+  ) => {
+    const filter = { business: businessOrAll(app, business), status: wanted, orderId, limit, before };
     const { lines, next } = await listInvoices(app, filter);
     return { invoices: lines.map((line) => invoiceJson(app, line)), next };
   },

@@ -86,6 +86,8 @@ function invoiceBase(app: App, row: InvoiceRow): Omit<InvoiceJson, 'payment'> {
     id: row.id,
     slug: row.slug,
     uuid: row.uuid,
+    order_id: row.order_id,
+    description: row.description,
     business_id: row.business_id,
     business: app.directory.business(row.business_id).name,
     origin: row.origin,

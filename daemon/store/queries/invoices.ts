@@ -29,6 +29,9 @@ export const insertInvoice = statement((p: Omit<InvoiceRow, 'id' | 'deleted_at'>
     created_at: p.created_at,
     updated_at: p.updated_at,
     deleted_at: null,
+    order_id: p.order_id,
+    description: p.description,
+    metadata: p.metadata,
   }),
 );
 

@@ -8,11 +8,19 @@ export const newestInvoice = statement((_: Record<never, never>) =>
 );
 
 /**
- * The invoices from an id up to below another, newest first, of a business and with a status where those are not null.
+ * The invoices from an id up to below another, newest first, of a business, with a status and of an order where those are
+ * not null.
  * Invoices are never removed, so the two ids bound the rows that are looked at.
  */
 export const invoicesBetween = statement(
-  (p: { from: number; below: number; business_id: number | null; status: string | null; limit: number }) =>
+  (p: {
+    from: number;
+    below: number;
+    business_id: number | null;
+    status: string | null;
+    order_id: string | null;
+    limit: number;
+  }) =>
     sqlite
       .selectFrom('invoice')
       .selectAll()
@@ -21,6 +29,7 @@ export const invoicesBetween = statement(
       .where('deleted_at', 'is', null)
       .where(sql<boolean>`(${p.business_id} IS NULL OR business_id = ${p.business_id})`)
       .where(sql<boolean>`(${p.status} IS NULL OR status = ${p.status})`)
+      .where(sql<boolean>`(${p.order_id} IS NULL OR order_id = ${p.order_id})`)
       .orderBy('id', 'desc')
       .limit(p.limit),
 );

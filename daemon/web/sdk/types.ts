@@ -27,6 +27,10 @@ export type NewInvoice = {
   automatic_redirect?: boolean;
   /** https only; gets one POST without a body once the invoice is paid. */
   webhook_url?: string;
+  /** What the shop calls the order: 1 to 100 characters, shown to the payer. */
+  order_id?: string;
+  /** What is bought: 1 to 500 characters, shown to the payer. */
+  description?: string;
 };
 
 export type CreatedInvoice = {
@@ -78,6 +82,8 @@ export type Invoice = {
   amount: string;
   currency: string;
   crypto: string;
+  order_id: string | null;
+  description: string | null;
   due_date: string;
   created_at: string;
   rates: string | null;

@@ -1,0 +1,130 @@
+/** The merchant API's lists: invoices, withdrawals and receipts, for books that are kept elsewhere. */
+import { type RequestHandler, Router } from 'express';
+import { z } from 'zod';
+import type { App } from '../../app/app.ts';
+import {
+  type BookFilter,
+  type BookPage,
+  bookInvoices,
+  bookReceipts,
+  bookWithdrawals,
+  type Place,
+  RECEIPT_STATUSES,
+  type Receipt,
+  receiptStatus,
+} from '../../app/books.ts';
+import type { Business } from '../../app/directory.ts';
+import { type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { formatUnits } from '../../domain/money.ts';
+import { onlyMethods } from '../errors.ts';
+import { EXACT_PATHS } from '../requests.ts';
+import { callerOf, type WithKey } from './auth.ts';
+import { fiatText, presentInvoice } from './present.ts';
+import { check, ORDER_ID_CHARACTERS_MAX } from './schemas.ts';
+import { presentWithdrawal } from './withdraw.ts';
+
+const LIMIT_MAX = 200;
+const LIMIT = 50;
+const CURSOR_CHARACTERS_MAX = 60;
+
+export const INVOICE_STATUSES = ['unpaid', 'paid', 'canceled'] as const;
+export const WITHDRAWAL_STATUSES = ['pending', 'completed', 'failed'] as const;
+
+/** Where a page ended, as one word that a client sends back unread. */
+const cursorOf = ({ at, id }: Place): string => Buffer.from(`${at}.${id}`).toString('base64url');
+
+function placeOf(cursor: string): Place | null {
+  const [, at, id] = /^(\d{1,16})\.(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
+  return at === undefined || id === undefined ? null : { at: Number(at), id: Number(id) };
+}
+
+const instant = (field: string) =>
+  z.iso
+    .datetime({ offset: true, message: `The ${field} must be a time such as 2026-01-31T00:00:00Z.` })
+    .transform((text) => Date.parse(text))
+    .optional();
+
+/** The query of a list. A parameter that is not known is ignored, as a field of a body is. */
+export function listSchema(statuses: readonly [string, ...string[]]) {
+  const many = `The limit must be a whole number from 1 to ${LIMIT_MAX}.`;
+  return z.object({
+    status: z.enum(statuses, `The status must be one of ${statuses.join(', ')}.`).optional(),
+    order_id: z.string('The order id must be a string.').max(ORDER_ID_CHARACTERS_MAX).optional(),
+    crypto: z
+      .string('The crypto must be a string.')
+      .refine((symbol) => symbol === 'ALL' || findAsset(symbol) !== undefined, 'The selected crypto is invalid.')
+      .optional(),
+    created_from: instant('created from'),
+    created_to: instant('created to'),
+    limit: z
+      .string(many)
+      .regex(/^\d{1,3}$/, many)
+      .transform(Number)
+      .refine((limit) => limit >= 1 && limit <= LIMIT_MAX, many)
+      .optional(),
+    cursor: z
+      .string('The cursor is invalid.')
+      .max(CURSOR_CHARACTERS_MAX, 'The cursor is invalid.')
+      .refine((cursor) => placeOf(cursor) !== null, 'The cursor is invalid.')
+      .optional(),
+  });
+}
+
+function filterOf(statuses: readonly [string, ...string[]], query: unknown): BookFilter {
+  const asked = check(listSchema(statuses), query);
+  return {
+    status: asked.status ?? null,
+    orderId: asked.order_id ?? null,
+    crypto: asked.crypto ?? null,
+    from: asked.created_from ?? null,
+    to: asked.created_to ?? null,
+    limit: asked.limit ?? LIMIT,
+    after: asked.cursor === undefined ? null : placeOf(asked.cursor),
+  };
+}
+
+/** One receipt. `value`: in the currency of its invoice, at the rate that it counted with. */
+export function presentReceipt(app: App, business: Business, row: Receipt) {
+  const asset = assetOf(row.asset as AssetId);
+  const chain = app.chains.find(row.chain_key);
+  return {
+    tx_id: row.txid,
+    crypto: row.asset,
+    amount: formatUnits(BigInt(row.units), asset),
+    address: row.address,
+    status: receiptStatus(row),
+    confirmations: row.gone === 1 ? 0 : (chain?.confirmations(row.block_height) ?? 0),
+    required_confirmations: row.required,
+    network: business.network,
+    invoice_id: row.slug,
+    order_id: row.order_id,
+    counts_for_invoice: row.claim === 'invoice' || (row.claim === null && row.slug !== null),
+    value: row.value === null || row.currency === null ? null : fiatText(row.value),
+    currency: row.currency,
+    value_usd: row.usd_value === null ? null : fiatText(row.usd_value),
+    created_at: toIso(row.first_seen_at),
+  };
+}
+
+export function booksRouter(app: App, withKey: WithKey): Router {
+  const router = Router(EXACT_PATHS);
+  const list = <Row>(
+    statuses: readonly [string, ...string[]],
+    read: (app: App, business: Business, filter: BookFilter) => Promise<BookPage<Row>>,
+    present: (business: Business, row: Row) => unknown,
+  ): RequestHandler => {
+    return async (request, response) => {
+      const business = callerOf(response);
+      const { rows, next } = await read(app, business, filterOf(statuses, request.query));
+      response.json({ items: rows.map((row) => present(business, row)), next: next && cursorOf(next) });
+    };
+  };
+  const invoices = list(INVOICE_STATUSES, bookInvoices, (_, found) => presentInvoice(app, found));
+  const withdrawals = list(WITHDRAWAL_STATUSES, bookWithdrawals, (_, row) => presentWithdrawal(row));
+  const receipts = list(RECEIPT_STATUSES, bookReceipts, (business, row) => presentReceipt(app, business, row));
+  router.route('/invoices').get(withKey('invoices'), invoices).all(onlyMethods('GET'));
+  router.route('/withdrawals').get(withKey('withdraw'), withdrawals).all(onlyMethods('GET'));
+  router.route('/transactions').get(withKey('balance'), receipts).all(onlyMethods('GET'));
+  return router;
+}

@@ -1,0 +1,39 @@
+/** Statements of the merchant's own lists, newest first. Each reads a bounded number of rows behind a place. */
+import { sql } from 'kysely';
+import { sqlite, statement } from '../statement.ts';
+
+/** A place in a list by time: rows that are older, or as old with a lower number. */
+type Behind = { business_id: number; from: number; at: number; id: number; limit: number };
+
+const invoices = (p: Behind) =>
+  sqlite
+    .selectFrom('invoice')
+    .selectAll()
+    .where('business_id', '=', p.business_id)
+    .where('created_at', '>=', p.from)
+    .where(sql<boolean>`(created_at, id) < (${p.at}, ${p.id})`)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p.limit);
+
+export const invoicesBehind = statement((p: Behind) => invoices(p));
+
+export const invoicesOfOrderBehind = statement((p: Behind & { order_id: string }) =>
+  invoices(p).where('order_id', 'is not', null).where('order_id', '=', p.order_id),
+);
+
+/** What came to a business from outside: its own change is none of it. */
+export const receiptsBelow = statement((p: { business_id: number; id: number; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .innerJoin('account', 'account.id', 'credit.account_id')
+    .innerJoin('target', 'target.id', 'credit.target_id')
+    .leftJoin('invoice', 'invoice.id', 'credit.invoice_id')
+    .selectAll('credit')
+    .select(['target.address', 'invoice.slug', 'invoice.order_id', 'invoice.currency'])
+    .where('account.business_id', '=', p.business_id)
+    .where('credit.own_change', '=', 0)
+    .where('credit.id', '<', p.id)
+    .orderBy('credit.id', 'desc')
+    .limit(p.limit),
+);
