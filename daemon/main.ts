@@ -37,6 +37,7 @@ import { RateBook } from './rates/book.ts';
 import { HISTORY_KEPT_MS } from './rates/history.ts';
 import { startRates } from './rates/refresher.ts';
 import { chooseSources } from './rates/sources/index.ts';
+import { targetById } from './store/queries/credits.ts';
 import { rateHistory } from './store/rates.ts';
 import { sandboxStore } from './store/sandbox.ts';
 import { Store } from './store/store.ts';
@@ -329,6 +330,11 @@ function openSource(
     needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
     log: (message) => app.log.warn({ chain: key }, message),
     alert: (server, message) => void raise(app, 'source.dropped', `${key} ${server}`, `${server}: ${message}`),
+    leftOut(targetId, message) {
+      const address = app.store.get(targetById, { id: targetId })?.address ?? `target ${targetId}`;
+      const text = `What is paid to ${address} is not seen, and does not count: ${message}`;
+      void raise(app, 'source.left_out', `${key} ${address}`, text);
+    },
   });
 }
 

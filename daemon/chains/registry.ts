@@ -30,6 +30,8 @@ export type SourceContext = {
   log: (message: string) => void;
   /** A server was caught; `server` is its address. */
   alert: (server: string, message: string) => void;
+  /** What is paid to a target is not seen, since no server tells its history. */
+  leftOut: (targetId: number, message: string) => void;
 };
 
 const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
@@ -65,6 +67,8 @@ export function openAdapter(
   const builtIn = byDefault ? builtInServers(chain, network) : [];
   const servers = settings.electrum.length > 0 ? settings.electrum : builtIn;
   if (servers.length === 0) return null;
-  const { folder, socksProxy: proxy, proxyForAll, needsAgreement, alert } = context;
-  return new ElectrumAdapter({ chain, network, servers, list, folder, proxy, proxyForAll, needsAgreement, log, alert });
+  const { folder, socksProxy: proxy, proxyForAll, needsAgreement, alert, leftOut } = context;
+  const own = settings.electrum.length > 0;
+  const facing = { needsAgreement, log, alert, leftOut };
+  return new ElectrumAdapter({ chain, network, servers, own, list, folder, proxy, proxyForAll, ...facing });
 }

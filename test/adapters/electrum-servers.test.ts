@@ -2,14 +2,28 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { childPublicKey } from '../../daemon/chains/hd.ts';
+import { targetOf } from '../../daemon/chains/utxo/address.ts';
+import { Agreement } from '../../daemon/chains/utxo/electrum/agreement.ts';
+import { TIMEOUTS } from '../../daemon/chains/utxo/electrum/connection.ts';
 import { ElectrumAdapter, type ElectrumOptions } from '../../daemon/chains/utxo/electrum/electrum.ts';
+import { endpointOf } from '../../daemon/chains/utxo/electrum/endpoint.ts';
+import type { Headers } from '../../daemon/chains/utxo/electrum/header-types.ts';
+import type { Held } from '../../daemon/chains/utxo/electrum/ledger.ts';
+import { Pins } from '../../daemon/chains/utxo/electrum/pins.ts';
+import { scriptHashOf } from '../../daemon/chains/utxo/electrum/scripts.ts';
+import { ServerSet } from '../../daemon/chains/utxo/electrum/server-set.ts';
 import type { ChainUpdate, Checkpoint } from '../../daemon/domain/chain.ts';
-import { type Answer, StubServer } from '../nodes/stub-server.ts';
+import { Unavailable } from '../../daemon/domain/errors.ts';
+import { type Answer, RawJson, SILENCE, StubServer } from '../nodes/stub-server.ts';
 import { branch, hashOf, mine, REGTEST_GENESIS } from '../unit/chains/headers-kit.ts';
 import { until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
+import { writeTransaction } from './fixtures/serial.ts';
+import { testAccount } from './keys.ts';
 
 const SYNC_MS = 15_000;
 const HEADER_LATE_MS = 3_500;
@@ -27,23 +41,25 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function serve(headers: readonly Buffer[], answer?: Answer): Promise<StubServer> {
-  const server = await StubServer.start(answer ? { headers, answer } : { headers });
+async function serve(headers: readonly Buffer[], answer?: Answer, host?: string): Promise<StubServer> {
+  const server = await StubServer.start({ headers, ...(answer ? { answer } : {}), ...(host ? { host } : {}) });
   opened.push(server);
   return server;
 }
 
 function open(servers: readonly StubServer[], options: Partial<ElectrumOptions> = {}) {
   const alerts: string[] = [];
+  const leftOut: { targetId: number; message: string }[] = [];
   const adapter = new ElectrumAdapter({
     ...{ chain: 'BTC', network: 'regtest', folder, list: new FactBook() },
     servers: servers.map(({ url }) => url),
     alert: (server, message) => alerts.push(`${server}: ${message}`),
+    leftOut: (targetId, message) => leftOut.push({ targetId, message }),
     ...options,
   });
   opened.push(adapter);
   const sync = (since: Checkpoint): Promise<ChainUpdate | null> => adapter.sync(since, AbortSignal.timeout(SYNC_MS));
-  return { adapter, alerts, sync };
+  return { adapter, alerts, leftOut, sync };
 }
 
 const checkpointOf = (headers: readonly Buffer[]): Checkpoint =>
@@ -120,3 +136,201 @@ describe('a server that is behind the best chain known', () => {
     await until(async () => (await sync(since))?.mempool === 'complete', 'a complete view');
   });
 });
+
+describe('a history that is longer than what is read', () => {
+  const TURN_MS_MAX = 50;
+  const ATTEMPTS = 3;
+  const HISTORY = 'blockchain.scripthash.get_history';
+  const COUNTS = [20_001, 60_000, 300_000];
+  const list = new FactBook();
+  const scripts = [0, 1, 2].map((index) => targetOf(childPublicKey(testAccount, 0, index), 'BTC', 'regtest').script);
+  const targetIds = scripts.map((script) => list.watch({ address: '', script }));
+  const [full, used] = scripts.map(scriptHashOf) as [string, string];
+  const entries = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ tx_hash: i.toString(16).padStart(64, '0'), height: 0, fee: 1 }));
+  const paid = writeTransaction({
+    inputs: [{ txid: 'ab'.repeat(32), vout: 0 }],
+    outputs: [{ units: 70_000n, script: scripts[1] as Uint8Array }],
+  });
+  const txid = hashOf(paid);
+  const since = checkpointOf(main).slice(-1);
+  /** Gives one script's history as `long` says, and has a payment to another. */
+  async function burdened(long: () => unknown): Promise<StubServer> {
+    const server = await serve(main, (method, [first]) => {
+      if (method === HISTORY && first === full) return long();
+      return method === 'blockchain.transaction.get' && first === txid ? paid.toString('hex') : undefined;
+    });
+    server.histories.set(full, entries(1));
+    server.histories.set(used, [{ tx_hash: txid, height: 0, fee: 1 }]);
+    return server;
+  }
+
+  it.each(COUNTS)('(%i transactions) is told to the operator, and everything else goes on', async (count) => {
+    const told = entries(count);
+    const servers = [await burdened(() => told), await burdened(() => told)];
+    const { adapter, alerts, leftOut, sync } = open(servers, { list });
+    adapter.onHint(() => {});
+    await until(() => adapter.servers().every(({ state }) => state === 'ready'), 'both to be connected');
+    await until(async () => {
+      const update = await sync(since);
+      return update?.mempool === 'complete' && update.credits.some((credit) => credit.txid === txid);
+    }, 'the other payment');
+    // The second server is compared with the first meanwhile.
+    await until(
+      () => adapter.servers().every(({ watched }) => watched === scripts.length),
+      'the second to watch as well',
+    );
+    for (let i = 0; i < 3; i++) expect(await sync(since)).toMatchObject({ mempool: 'complete' });
+    expect(leftOut).toHaveLength(1);
+    expect(leftOut[0]).toMatchObject({
+      targetId: targetIds[0],
+      message: expect.stringContaining('refuse its history'),
+    });
+    expect(alerts).toEqual([]);
+    expect(adapter.servers()).toMatchObject([0, 1].map(() => ({ state: 'ready', failures: 0, error: null })));
+  });
+
+  it('is asked of another server first', async () => {
+    const limit = await burdened(() => entries(COUNTS[0] as number));
+    const able = await burdened(() => [{ tx_hash: txid, height: 0, fee: 1 }]);
+    for (const server of [limit, able]) server.histories.set(full, [{ tx_hash: txid, height: 0, fee: 1 }]);
+    await able.close();
+    const { adapter, alerts, leftOut, sync } = open([limit, able], { list });
+    adapter.onHint(() => {});
+    await until(async () => (await sync(since))?.mempool === 'complete', 'a first look');
+    expect(leftOut).toHaveLength(1);
+    await able.listen();
+    await until(async () => {
+      const update = await sync(since);
+      return update?.mempool === 'complete' && (able.calls.get(HISTORY) ?? 0) > 0;
+    }, 'the other one to be asked for it');
+    expect(adapter.health().source).toBe(limit.url);
+    expect({ alerts, leftOut: leftOut.length }).toEqual({ alerts: [], leftOut: 1 });
+  });
+
+  it('holds the event loop for short turns only, as does any other large answer', async () => {
+    const long = JSON.stringify(entries(20_000));
+    const deep = '['.repeat(2_000_000);
+    const wide = `[${'{},'.repeat(2_000_000)}{}]`;
+    const shapes = {
+      long,
+      deep,
+      wide,
+      digits: `[${'1'.repeat(8_000_000)}]`,
+      escapes: `"${'\\u0041'.repeat(1_300_000)}"`,
+    };
+    for (const [name, text] of Object.entries(shapes)) {
+      const server = await burdened(() => new RawJson(text));
+      const { adapter, sync } = open([server], { list });
+      adapter.onHint(() => {});
+      await until(() => adapter.servers().some(({ state }) => state === 'ready'), 'it to be connected');
+      // The best of some: a machine that does something else at the same time is slow.
+      const turnsMs: number[] = [];
+      for (let i = 0; i < ATTEMPTS; i++) turnsMs.push(await longestTurnMs(() => sync(since)));
+      expect({ name, ms: Math.min(...turnsMs) }).toEqual({ name, ms: expect.toSatisfy((ms) => ms < TURN_MS_MAX) });
+      await adapter.close();
+    }
+  });
+});
+
+describe("a server of the operator's own", () => {
+  const since = checkpointOf(main).slice(-1);
+  const MINUTE_MS = 60_000;
+
+  it('is tried again within a minute after a lie, and a stranger is not', { timeout: 2 * MINUTE_MS }, async () => {
+    const lies: Answer = (method) => (method === 'blockchain.scripthash.subscribe' ? 7 : undefined);
+    const list = new FactBook();
+    list.watch(targetOf(childPublicKey(testAccount, 0, 0), 'BTC', 'regtest'));
+    const [own, stranger] = [await serve(main, lies), await serve(main, lies)];
+    const ours = open([own], { list, own: true });
+    const theirs = open([stranger], { list, folder: join(folder, 'other') });
+    for (const { adapter, sync } of [ours, theirs]) {
+      adapter.onHint(() => {});
+      await sync(since).catch(() => {});
+      expect(adapter.servers()[0]).toMatchObject({ state: 'dropped' });
+    }
+    for (const server of [own, stranger]) server.answer = () => undefined;
+    await until(() => ours.adapter.servers()[0]?.state === 'ready', 'it to be back', MINUTE_MS);
+    expect(await ours.sync(since)).toMatchObject({ mempool: 'complete' });
+    expect(ours.alerts).toHaveLength(1);
+    expect(theirs.adapter.servers()[0]).toMatchObject({ state: 'dropped' });
+  });
+
+  it('is noticed within 15 seconds when it freezes', { timeout: MINUTE_MS }, async () => {
+    const server = await serve(main);
+    const { adapter, sync } = open([server], { own: true });
+    adapter.onHint(() => {});
+    await until(async () => (await sync(since))?.mempool === 'complete', 'a first look');
+    server.answer = () => SILENCE;
+    const began = performance.now();
+    await expect(sync(since)).rejects.toThrow(Unavailable);
+    await until(() => adapter.health().error !== null, 'it to be noticed');
+    expect(performance.now() - began).toBeLessThan(15_000);
+    server.answer = () => undefined;
+    await until(async () => (await sync(since).catch(() => null))?.mempool === 'complete', 'it to be back', MINUTE_MS);
+  });
+});
+
+describe('servers of one operator', () => {
+  it('are connected to where there is no other', async () => {
+    const servers = [
+      await serve(main),
+      await serve(main),
+      await serve(main),
+      await serve(main, undefined, 'localhost'),
+    ];
+    const { adapter } = open(servers);
+    adapter.onHint(() => {});
+    await until(() => adapter.servers().filter(({ state }) => state === 'ready').length === 3, 'three to be connected');
+    expect(adapter.servers().at(-1)).toMatchObject({ state: 'ready' });
+  });
+
+  it.each([
+    { host: '127.0.0.1', asked: 0, agreed: true },
+    { host: 'localhost', asked: 1, agreed: false },
+  ])(
+    'are one opinion: beside one of $host, a large credit is agreed on at once: $agreed',
+    async ({ host, ...then }) => {
+      let asked = 0;
+      const counts: Answer = (method) => {
+        if (method === 'blockchain.block.header') asked++;
+        return undefined;
+      };
+      const [first, second] = [await serve(main), await serve(main, undefined, host)];
+      const set = await clientSetOf([first, second]);
+      for (const server of [first, second]) server.answer = counts;
+      const block = { height: 40, hash: hashOf(main.at(-1) as Buffer) };
+      const held = { place: { block, blockTime: 0 }, agreed: false, mentions: new Set(['ab'.repeat(32)]), txid: 'cd' };
+      const headers = { hashAt: () => block.hash } as unknown as Headers;
+      const bug = (error: unknown) => expect.fail(String(error));
+      const agreement = new Agreement({ set, headers, isNeeded: () => true, wake: () => {}, bug });
+      opened.push({ close: async () => agreement.close() });
+      agreement.check(held as unknown as Held);
+      expect(held.agreed).toBe(then.agreed);
+      await until(() => asked === then.asked, 'the second to be asked, or nobody');
+    },
+  );
+});
+
+/** Connected servers of a client, the first of them asked. */
+async function clientSetOf(servers: readonly StubServer[]): Promise<ServerSet> {
+  const events = { onTip() {}, onStatus() {}, onReady() {}, onGone() {}, onDropped() {} };
+  const set = new ServerSet({
+    endpoints: servers.map(({ url }) => endpointOf(url)),
+    ...{ own: true, proxy: null, proxyForAll: false, pins: new Pins(null), timeouts: TIMEOUTS },
+    ...{ genesis: [hashOf(REGTEST_GENESIS)], events, behind: () => 0, onPrimary() {} },
+  });
+  opened.push({ close: async () => set.close() });
+  set.start();
+  await until(() => set.ready().length === servers.length, 'all to be connected');
+  return set;
+}
+
+/** The longest that the event loop was held while something was done. */
+async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  delays.enable();
+  await work().catch(() => {});
+  delays.disable();
+  return delays.max / 1e6;
+}

@@ -1,5 +1,5 @@
 /** How the light client reaches servers: certificates pinned on first use, and a SOCKS5 proxy for onion services. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server as NetServer, connect as netConnect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
 
+const MINUTE_MS = 60_000;
 const signal = () => AbortSignal.timeout(15_000);
 
 describe.skipIf(!hasLitecoind)(litecoindTitle('reaching Electrum servers'), () => {
@@ -56,36 +57,46 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('reaching Electrum servers'), () =
   }
 
   describe('a certificate that nobody vouches for', () => {
-    it('is the one of the first time, or the server is dropped with an alert', async () => {
-      const server = await serve({ tls: true });
-      const first = open([server.url]);
-      expect((await first.adapter.begin(null, signal())).at(-1)?.height).toBe(5);
-      const pins = JSON.parse(await readFile(join(folder, 'LTC-regtest.certificates.json'), 'utf8')) as Record<
-        string,
-        string
-      >;
-      expect(Object.keys(pins)).toEqual([`127.0.0.1:${server.port}`]);
-      expect(Object.values(pins)[0]).toMatch(/^[0-9a-f]{64}$/);
-      await first.adapter.close();
+    it(
+      'is the one of the first time, or the server is dropped with an alert',
+      async () => {
+        const server = await serve({ tls: true });
+        const first = open([server.url]);
+        expect((await first.adapter.begin(null, signal())).at(-1)?.height).toBe(5);
+        const pins = JSON.parse(await readFile(join(folder, 'LTC-regtest.certificates.json'), 'utf8')) as Record<
+          string,
+          string
+        >;
+        expect(Object.keys(pins)).toEqual([`127.0.0.1:${server.port}`]);
+        expect(Object.values(pins)[0]).toMatch(/^[0-9a-f]{64}$/);
+        await first.adapter.close();
 
-      const again = open([server.url]);
-      await again.adapter.begin(null, signal());
-      expect(again.alerts).toEqual([]);
-      await again.adapter.close();
+        const again = open([server.url]);
+        await again.adapter.begin(null, signal());
+        expect(again.alerts).toEqual([]);
+        await again.adapter.close();
 
-      await server.close();
-      server.certificate = selfSigned();
-      await server.listen();
-      const { adapter, alerts } = open([server.url]);
-      await expect(adapter.begin(null, signal())).rejects.toThrow('it shows another certificate than before');
-      expect(alerts).toHaveLength(1);
-      expect(alerts[0]).toMatch(`${server.url}: it shows another certificate than before (SHA-256`);
-      expect(alerts[0]).toContain(
-        `take the line of 127.0.0.1:${server.port} out of electrum/LTC-regtest.certificates.json`,
-      );
-      expect(adapter.servers()[0]).toMatchObject({ state: 'dropped' });
-      expect(JSON.parse(await readFile(join(folder, 'LTC-regtest.certificates.json'), 'utf8'))).toEqual(pins);
-    });
+        await server.close();
+        server.certificate = selfSigned();
+        await server.listen();
+        const { adapter, alerts } = open([server.url], { own: true });
+        await expect(adapter.begin(null, signal())).rejects.toThrow('it shows another certificate than before');
+        expect(alerts).toHaveLength(1);
+        expect(alerts[0]).toMatch(`${server.url}: it shows another certificate than before (SHA-256`);
+        expect(alerts[0]).toContain(
+          `take the line of 127.0.0.1:${server.port} out of electrum/LTC-regtest.certificates.json`,
+        );
+        expect(adapter.servers()[0]).toMatchObject({ state: 'dropped' });
+        expect(JSON.parse(await readFile(join(folder, 'LTC-regtest.certificates.json'), 'utf8'))).toEqual(pins);
+
+        // The operator takes the line out: the server is back within a minute, without a restart, and the alert stays.
+        await writeFile(join(folder, 'LTC-regtest.certificates.json'), '{}');
+        await until(() => adapter.servers()[0]?.state === 'ready', 'the server to be back', MINUTE_MS);
+        expect((await adapter.begin(null, signal())).at(-1)?.height).toBe(5);
+        expect(alerts).toHaveLength(1);
+      },
+      2 * MINUTE_MS,
+    );
   });
 
   describe('a SOCKS5 proxy', () => {

@@ -14,6 +14,7 @@ import { scripthashOf } from '../nodes/electrum-chain.ts';
 import type { Behaviour } from '../nodes/electrum-server.ts';
 import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import type { Scene } from '../nodes/lies.ts';
+import { lineOf } from '../nodes/link.ts';
 import { Litecoind, type Output } from '../nodes/litecoind.ts';
 import { until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
@@ -101,6 +102,8 @@ export type TrialOptions = {
   tls?: boolean;
   /** With the time-outs of the product. */
   patient?: boolean;
+  /** How far away both servers are, each way. */
+  latencyMs?: number;
 };
 
 export class Trial {
@@ -138,10 +141,11 @@ export class Trial {
   /** Begins with the liar alone; the other server is there once `honest.listen()` is called. */
   static async start(options: TrialOptions): Promise<Trial> {
     const { followed } = options.ground;
-    const { tls = false } = options;
+    const { tls = false, latencyMs = 0 } = options;
+    const line = latencyMs > 0 ? lineOf(latencyMs) : null;
     const folder = await mkdtemp(join(tmpdir(), 'hostile-'));
-    const liar = await ElectrumServer.start(followed, { tls, limits: { sendBytesMax: LIAR_SENDS_BYTES_MAX } });
-    const honest = await ElectrumServer.start(followed);
+    const liar = await ElectrumServer.start(followed, { tls, line, limits: { sendBytesMax: LIAR_SENDS_BYTES_MAX } });
+    const honest = await ElectrumServer.start(followed, { line });
     await honest.close();
     return new Trial(options, folder, liar, honest);
   }

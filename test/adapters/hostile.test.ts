@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { selfSigned } from '../nodes/certificate.ts';
 import { LIES, type Lie } from '../nodes/lies.ts';
+import { LATENCIES_MS } from '../nodes/link.ts';
 import { hasLitecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { ODDITIES, type Oddity } from '../nodes/oddities.ts';
 import { Ground, Trial } from './hostile-kit.ts';
@@ -16,9 +17,17 @@ const MEMORY_MAX_BYTES = 200 * 1024 * 1024;
 /** Waits of different trials overlap. */
 vi.setConfig({ maxConcurrency: 12, testTimeout: 180_000 });
 
+/** Each trial has its servers at one of these distances, in turn: all of them would take too long. */
+const FAR_MS = LATENCIES_MS;
+/** Within the short time limits of a client that has another server to go to. */
+const NEAR_MS = LATENCIES_MS.slice(0, -1);
+
+const apart = <T>(trials: readonly T[], distances: readonly number[]): (T & { latencyMs: number })[] =>
+  trials.map((trial, index) => ({ ...trial, latencyMs: distances[index % distances.length] as number }));
+
 let ground: Ground;
 
-async function suffer(lie: Lie): Promise<void> {
+async function suffer(lie: Lie & { latencyMs: number }): Promise<void> {
   const trial = await Trial.start({ ground, ...lie });
   try {
     await trial.pay();
@@ -43,8 +52,8 @@ async function suffer(lie: Lie): Promise<void> {
   }
 }
 
-async function serve(oddity: Oddity): Promise<void> {
-  const trial = await Trial.start({ ground, patient: true, behaviour: ({ server }) => oddity.behaviour(server) });
+async function serve({ behaviour, latencyMs }: Oddity & { latencyMs: number }): Promise<void> {
+  const trial = await Trial.start({ ground, patient: true, latencyMs, behaviour: ({ server }) => behaviour(server) });
   try {
     await trial.pay();
     await ground.mine();
@@ -67,9 +76,10 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('a server that'), () => {
   });
   afterAll(() => ground?.stop());
 
-  it.concurrent.each(LIES.filter(({ loud }) => !loud))('$name ($ends)', suffer);
+  const quiet = LIES.filter(({ loud }) => !loud);
+  it.concurrent.each(apart(quiet, NEAR_MS))('$name ($ends), $latencyMs ms away', suffer);
 
-  it.concurrent.each(ODDITIES)('$name (works)', serve);
+  it.concurrent.each(apart(ODDITIES, FAR_MS))('$name (works), $latencyMs ms away', serve);
 
   it.concurrent('shows another certificate than before (dropped)', async () => {
     const trial = await Trial.start({ ground, tls: true, behaviour: () => ({}) });
@@ -86,7 +96,8 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('a server that'), () => {
     await trial.stop();
   });
 
-  it.each(LIES.filter(({ loud }) => loud))('$name ($ends), within bounded memory', async (lie) => {
+  const loud = LIES.filter((lie) => lie.loud);
+  it.each(apart(loud, NEAR_MS))('$name ($ends), $latencyMs ms away, within bounded memory', async (lie) => {
     let most = 0;
     const before = process.memoryUsage().rss;
     const timer = setInterval(() => {

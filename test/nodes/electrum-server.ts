@@ -113,6 +113,8 @@ export type ServerOptions = {
   limits?: Partial<Limits>;
   behaviour?: Behaviour;
   port?: number;
+  /** What the address says; it must lead to this machine. Default: 127.0.0.1. */
+  host?: string;
   /** What lies between the server and its clients; null for nothing. */
   line?: Line | null;
 };
@@ -129,6 +131,7 @@ export class ElectrumServer {
   connections = 0;
   certificate: Certificate | null;
   /** Where clients connect to. */
+  readonly host: string;
   port: number;
   /** What lies between the server and its clients; it may be changed at any time where there is one. */
   readonly line: Line | null;
@@ -145,6 +148,7 @@ export class ElectrumServer {
     this.limits = { ...LIMITS, ...options.limits };
     this.behaviour = options.behaviour ?? {};
     this.certificate = options.tls === true ? selfSigned() : options.tls || null;
+    this.host = options.host ?? '127.0.0.1';
     this.port = options.port ?? 0;
     this.line = options.line === undefined ? lineOf(LATENCY_MS) : options.line;
   }
@@ -175,7 +179,7 @@ export class ElectrumServer {
 
   /** As in the configuration: ssl://127.0.0.1:50002 */
   get url(): string {
-    return `${this.certificate ? 'ssl' : 'tcp'}://127.0.0.1:${this.port}`;
+    return `${this.certificate ? 'ssl' : 'tcp'}://${this.host}:${this.port}`;
   }
 
   count(method: string): void {

@@ -277,7 +277,7 @@ export const LIES: readonly Lie[] = [
   },
   {
     name: 'names a hundred thousand transactions',
-    ends: 'dropped',
+    ends: 'left',
     loud: true,
     behaviour: (scene) => {
       const many = Array.from({ length: 100_000 }, (_, i) => ({

@@ -10,10 +10,23 @@ import { type HistoryItem, type Json, sha256 } from './electrum-chain.ts';
 export const SILENCE = Symbol('no answer');
 const HEADERS_MAX = 2016;
 
+/** A result in the very bytes that are to be sent. */
+export class RawJson {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** What a method answers instead: undefined leaves it as it is; an error is a refusal. */
 export type Answer = (method: string, params: Json[]) => unknown;
 
+export type StubOptions = { headers?: readonly Buffer[]; answer?: Answer; host?: string };
+
 export class StubServer {
+  /** As the address has it; it must lead to this machine. */
+  readonly host: string;
   /** From the chain's first block on. */
   headers: Buffer[];
   readonly histories = new Map<string, HistoryItem[]>();
@@ -27,19 +40,21 @@ export class StubServer {
   readonly #sockets = new Set<Socket>();
   #server: Server | null = null;
 
-  private constructor(headers: readonly Buffer[], answer: Answer) {
+  private constructor(headers: readonly Buffer[], answer: Answer, host: string) {
+    this.host = host;
     this.headers = [REGTEST_GENESIS, ...headers];
     this.answer = answer;
   }
 
-  static async start(options: { headers?: readonly Buffer[]; answer?: Answer } = {}): Promise<StubServer> {
-    const server = new StubServer(options.headers ?? [], options.answer ?? (() => undefined));
+  static async start(options: StubOptions = {}): Promise<StubServer> {
+    const { headers = [], answer = () => undefined, host = '127.0.0.1' } = options;
+    const server = new StubServer(headers, answer, host);
     await server.listen();
     return server;
   }
 
   get url(): string {
-    return `tcp://127.0.0.1:${this.port}`;
+    return `tcp://${this.host}:${this.port}`;
   }
 
   get tip(): { height: number; hash: string } {
@@ -51,7 +66,7 @@ export class StubServer {
     const server = createServer((socket) => this.#serve(socket));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(this.port, '127.0.0.1', resolve);
+      server.listen(this.port, this.host, resolve);
     });
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('no port');
@@ -108,8 +123,10 @@ export class StubServer {
     } catch (error) {
       said = { error: { code: 1, message: (error as Error).message } };
     }
-    if (said.result === SILENCE || socket.destroyed) return;
-    socket.write(`${JSON.stringify({ jsonrpc: '2.0', ...said, id })}\n`);
+    const { result } = said;
+    if (result === SILENCE || socket.destroyed) return;
+    if (result instanceof RawJson) socket.write(`{"id":${id},"jsonrpc":"2.0","result":${result.text}}\n`);
+    else socket.write(`${JSON.stringify({ jsonrpc: '2.0', ...said, id })}\n`);
   }
 
   #honest(method: string, params: Json[]): unknown {

@@ -31,7 +31,9 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('the whole service on Electrum ser
     node = await Litecoind.start();
     await node.fund();
     followed = await FollowedChain.start(node);
-    servers = [await ElectrumServer.start(followed), await ElectrumServer.start(followed, { tls: true })];
+    // By their addresses, they are of two operators.
+    const [one, another] = [{ host: '127.0.0.1' }, { host: 'localhost', tls: true }];
+    servers = [await ElectrumServer.start(followed, one), await ElectrumServer.start(followed, another)];
     service = await startTestDaemon(`
 [networks.regtest.LTC]
 electrum = [${servers.map(({ url }) => JSON.stringify(url)).join()}]

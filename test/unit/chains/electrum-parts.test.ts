@@ -6,10 +6,11 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as answers from '../../../daemon/chains/utxo/electrum/answers.ts';
 import { endpointOf } from '../../../daemon/chains/utxo/electrum/endpoint.ts';
-import { Misbehaved, serverText } from '../../../daemon/chains/utxo/electrum/faults.ts';
+import { Misbehaved, serverText, TooLong } from '../../../daemon/chains/utxo/electrum/faults.ts';
 import type { Headers } from '../../../daemon/chains/utxo/electrum/header-types.ts';
 import { inParallel } from '../../../daemon/chains/utxo/electrum/in-parallel.ts';
-import { Lines } from '../../../daemon/chains/utxo/electrum/lines.ts';
+import { END_BYTES, Lines } from '../../../daemon/chains/utxo/electrum/lines.ts';
+import { operatorOf } from '../../../daemon/chains/utxo/electrum/operators.ts';
 import { Pins } from '../../../daemon/chains/utxo/electrum/pins.ts';
 import { scriptHashOf } from '../../../daemon/chains/utxo/electrum/scripts.ts';
 import { checkpointAt, nextStep } from '../../../daemon/chains/utxo/electrum/steps.ts';
@@ -17,34 +18,40 @@ import { ChainAlert } from '../../../daemon/domain/errors.ts';
 
 describe('lines', () => {
   const line = fc.string({ unit: 'grapheme', maxLength: 30 }).filter((text) => !text.includes('\n'));
+  const none = () => expect.fail('a line that is too long');
+  const limits = (bytesMax: number, skippedBytesMax = bytesMax) => ({ bytesMax, skippedBytesMax });
 
-  it('are the same however the stream is cut', () => {
+  it('are the same however the stream is cut, and of long ones the ends', () => {
+    const long = fc.integer({ min: 1_001, max: 4_000 }).map((length) => 'x'.repeat(length));
+    const texts = fc.array(fc.oneof({ weight: 4, arbitrary: line }, { weight: 1, arbitrary: long }), { maxLength: 20 });
     fc.assert(
-      fc.property(fc.array(line, { maxLength: 20 }), fc.array(fc.nat(), { maxLength: 40 }), (texts, cuts) => {
+      fc.property(texts, fc.array(fc.nat(), { maxLength: 40 }), (texts, cuts) => {
         const bytes = Buffer.from(texts.map((text) => `${text}\n`).join(''));
         const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
-        const lines = new Lines(1_000);
+        const lines = new Lines(limits(1_000, 4_000));
         const taken: string[] = [];
+        const takeEnds = (start: Buffer, end: Buffer) => taken.push(`${start}…${end}`);
         let from = 0;
         for (const to of [...places, bytes.length]) {
-          expect(lines.push(bytes.subarray(from, to), (one) => taken.push(one.toString()))).toBe(true);
+          expect(lines.push(bytes.subarray(from, to), (one) => taken.push(one.toString()), takeEnds)).toBe(true);
           from = to;
         }
-        expect(taken).toEqual(texts);
+        const ends = 'x'.repeat(END_BYTES);
+        expect(taken).toEqual(texts.map((text) => (text.length > 1_000 ? `${ends}…${ends}` : text)));
       }),
     );
   });
 
   it('are refused beyond their limit, whole or in drops', () => {
-    expect(new Lines(10).push(Buffer.from(`${'x'.repeat(11)}\n`), () => {})).toBe(false);
-    expect(new Lines(10).push(Buffer.from('x'.repeat(11)), () => {})).toBe(false);
-    const drops = new Lines(3_000);
-    for (let i = 0; i < 3_000; i++) expect(drops.push(Buffer.from('x'), () => {})).toBe(true);
-    expect(drops.push(Buffer.from('x'), () => {})).toBe(false);
-    const whole = new Lines(3_000);
+    expect(new Lines(limits(10)).push(Buffer.from(`${'x'.repeat(11)}\n`), none, none)).toBe(false);
+    expect(new Lines(limits(10)).push(Buffer.from('x'.repeat(11)), none, none)).toBe(false);
+    const drops = new Lines(limits(1_000, 3_000));
+    for (let i = 0; i < 3_000; i++) expect(drops.push(Buffer.from('x'), none, none)).toBe(true);
+    expect(drops.push(Buffer.from('x'), none, none)).toBe(false);
+    const whole = new Lines(limits(3_000));
     const taken: number[] = [];
-    for (let i = 0; i < 3_000; i++) whole.push(Buffer.from('x'), () => {});
-    expect(whole.push(Buffer.from('\n'), (one) => taken.push(one.length))).toBe(true);
+    for (let i = 0; i < 3_000; i++) whole.push(Buffer.from('x'), none, none);
+    expect(whole.push(Buffer.from('\n'), (one) => taken.push(one.length), none)).toBe(true);
     expect(taken).toEqual([3_000]);
   });
 });
@@ -80,7 +87,6 @@ describe('answers', () => {
     ['a transaction twice', () => answers.readHistory([1, 2].map((height) => ({ tx_hash: txid, height })))],
     ['a height of -2', () => answers.readHistory([{ tx_hash: txid, height: -2 }])],
     ['an id that is short', () => answers.readHistory([{ tx_hash: 'ab', height: 1 }])],
-    ['a history without end', () => answers.readHistory(Array(answers.HISTORY_ENTRIES_MAX + 1).fill({}))],
     ['a branch of 33', () => answers.readMerkle({ merkle: Array(33).fill(txid), pos: 0 })],
     ['a position below 0', () => answers.readMerkle({ merkle: [txid], pos: -1 })],
     ['a transaction of half a byte', () => answers.readTransaction('abc')],
@@ -139,6 +145,30 @@ it('does work in order, a few things at a time, and stops after a failure', asyn
   expect(done).not.toContain(23);
 });
 
+describe('a list that is longer than what is read', () => {
+  it.each([answers.readHistory, answers.readUnspent])('is as good as a refusal', (read) => {
+    expect(() => read(Array(answers.HISTORY_ENTRIES_MAX + 1).fill({}))).toThrow(TooLong);
+  });
+});
+
+describe('operators', () => {
+  it.each([
+    ['electrum.hodlister.co', 'hodlister.co'],
+    ['electrum5.hodlister.co', 'hodlister.co'],
+    ['shop.example.co.uk', 'example.co.uk'],
+    ['one.duckdns.org', 'one.duckdns.org'],
+    ['fulcrum.greyh.at', 'grey'],
+    ['fulcrum.grey.pw', 'grey'],
+    [`${'a'.repeat(56)}.onion`, `${'a'.repeat(56)}.onion`],
+    ['192.0.2.7', '192.0.2.7'],
+    ['2001:db8::7', '2001:db8::7'],
+    ['localhost', 'localhost'],
+    ['electrum', 'electrum'],
+  ])('of %s: %s', (host, operator) => {
+    expect(operatorOf({ host })).toBe(operator);
+  });
+});
+
 describe('pins', () => {
   let folder: string;
   beforeEach(async () => {
@@ -158,6 +188,16 @@ describe('pins', () => {
     expect(await again.check('a:1', 'f3', true)).toBe('accepted');
     expect(await again.check('a:1', 'f1', false)).toBe('changed');
     expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({ 'a:1': 'trusted', 'b:1': 'trusted' });
+  });
+
+  it('that an operator takes out of the file are forgotten at once', async () => {
+    const path = join(folder, 'pins.json');
+    const pins = new Pins(path);
+    await Promise.all([pins.check('a:1', 'f1', false), pins.check('b:1', 'f9', false)]);
+    expect(await pins.check('a:1', 'f2', false)).toBe('changed');
+    await writeFile(path, JSON.stringify({ 'b:1': 'f9' }));
+    expect(await pins.check('a:1', 'f2', false)).toBe('accepted');
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({ 'a:1': 'f2', 'b:1': 'f9' });
   });
 
   it('that cannot be read are not taken for none', async () => {

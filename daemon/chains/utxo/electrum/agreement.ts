@@ -1,8 +1,8 @@
 /**
- * Lets a large credit count as confirmed only when a second server shows the same block at its height and the same
+ * Lets a large credit count as confirmed only when a second server, of another operator, shows the same block at its height and the same
  * transaction in its history. The proof of work and the merkle proof stand for a block's cost; against someone who pays
  * that cost to cheat one merchant, whose only server he runs, a second opinion helps. A single configured server is its
- * owner's choice: then nobody is asked.
+ * owner's choice, and so are several of one operator: then nobody is asked.
  *
  * What is not agreed on is reported as unconfirmed; what the store has in a block already is never taken back.
  */
@@ -51,7 +51,7 @@ export class Agreement {
   /** Decides whether a transaction's block may be reported, or asks a second server, which takes a while. */
   check(held: Held): void {
     if (held.agreed || !held.place) return;
-    if (this.#set.servers.length < 2 || !this.#isNeeded(held)) {
+    if (this.#set.operators < 2 || !this.#isNeeded(held)) {
       held.agreed = true;
       return;
     }
@@ -66,7 +66,7 @@ export class Agreement {
   async #ask(held: Held): Promise<void> {
     const { primary } = this.#set;
     const place = held.place;
-    const [other] = primary ? this.#set.others(primary) : [];
+    const other = primary && this.#set.others(primary).find(({ operator }) => operator !== primary.operator);
     const [scriptHash] = held.mentions;
     if (!other || !place || scriptHash === undefined) return;
     this.#asking++;

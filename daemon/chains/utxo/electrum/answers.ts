@@ -3,11 +3,11 @@
  * form that the protocol gives it ends in `Misbehaved`.
  */
 
-import { Misbehaved } from './faults.ts';
+import { Misbehaved, TooLong } from './faults.ts';
 import { HEADER_BYTES } from './header.ts';
 import { HEADERS_PER_REQUEST } from './header-types.ts';
 
-/** Entries of one script's history, of which servers themselves allow some thousands. */
+/** Entries of one script's history. Servers have limits of their own, which may be higher (Fulcrum's: 125,000). */
 export const HISTORY_ENTRIES_MAX = 20_000;
 const HEIGHT_MAX = 100_000_000;
 /** A block of 2^32 transactions would have as many. */
@@ -65,7 +65,7 @@ export function readStatus(value: unknown): string | null {
 
 export function readHistory(value: unknown): HistoryEntry[] {
   if (!Array.isArray(value)) throw new Misbehaved('a history is no list');
-  if (value.length > HISTORY_ENTRIES_MAX) throw new Misbehaved(`a history of ${value.length} entries`);
+  if (value.length > HISTORY_ENTRIES_MAX) throw new TooLong(`a history of ${value.length} entries`);
   const seen = new Set<string>();
   return value.map((entry: unknown) => {
     const { tx_hash: txid, height } = isObject(entry) ? entry : {};
@@ -82,7 +82,7 @@ export type UnspentEntry = { outpoint: string; units: bigint; height: number };
 
 export function readUnspent(value: unknown): UnspentEntry[] {
   if (!Array.isArray(value)) throw new Misbehaved('the coins of a script are no list');
-  if (value.length > HISTORY_ENTRIES_MAX) throw new Misbehaved(`${value.length} coins of one script`);
+  if (value.length > HISTORY_ENTRIES_MAX) throw new TooLong(`${value.length} coins of one script`);
   return value.map((entry: unknown) => {
     const { tx_hash: txid, tx_pos: vout, value: units, height } = isObject(entry) ? entry : {};
     if (typeof txid !== 'string' || !HASH.test(txid)) throw new Misbehaved('a coin has no transaction');

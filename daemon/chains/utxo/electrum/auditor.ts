@@ -71,7 +71,15 @@ export class Auditor {
     // Two servers at different tips differ by right.
     if (!primary.tip || primary.tip.hash !== other.tip?.hash) return;
     const due = this.#differences(primary, other);
-    for (const script of due) await this.#compare(primary, other, script);
+    for (const script of due) {
+      try {
+        await this.#compare(primary, other, script);
+      } catch (error) {
+        // One history that a server refuses keeps nobody from the others; it is looked at again once either has news.
+        if (!(error instanceof ServerRefusal)) throw error;
+        this.#settle(script);
+      }
+    }
   }
 
   async #subscribe(other: Server): Promise<void> {
@@ -129,10 +137,14 @@ export class Auditor {
     }
     // Neither keeps anything back. But one may have told nothing: a server may drop a subscription without a word.
     const [status] = await Promise.all([primary.subscribe(script.hash), other.subscribe(script.hash)]);
-    const known = this.#differing.get(script.hash);
-    if (known) known.settled = true;
+    this.#settle(script);
     if (status === script.status) return;
     this.#scripts.dirty.add(script);
     this.#wake();
+  }
+
+  #settle({ hash }: Script): void {
+    const known = this.#differing.get(hash);
+    if (known) known.settled = true;
   }
 }

@@ -13,13 +13,13 @@ import { Agreement } from './agreement.ts';
 import { Auditor } from './auditor.ts';
 import type { Timeouts } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
-import { ConnectionLost, ServerRefusal } from './faults.ts';
+import { ConnectionLost, isOfServer, ServerRefusal } from './faults.ts';
 import { Follower } from './follow.ts';
 import type { Headers } from './header-types.ts';
 import { inParallel } from './in-parallel.ts';
 import { Ledger } from './ledger.ts';
 import type { Pins } from './pins.ts';
-import { HistoryReader } from './reader.ts';
+import { HistoryReader, type Outcome } from './reader.ts';
 import { Rotation } from './rotation.ts';
 import { type Script, Scripts } from './scripts.ts';
 import type { Server, Tip } from './server.ts';
@@ -28,6 +28,8 @@ import { ServerSet } from './server-set.ts';
 export type ClientOptions = {
   chain: UtxoChain;
   endpoints: readonly Endpoint[];
+  /** Whether the operator named the servers. */
+  own: boolean;
   genesis: readonly string[];
   headers: Headers;
   list: ScriptList;
@@ -40,6 +42,8 @@ export type ClientOptions = {
   warn: (message: string) => void;
   /** A server was caught. */
   alert: (server: string, message: string) => void;
+  /** What is paid to a target is not seen, since no server tells its history; once for each. */
+  leftOut: (targetId: number, message: string) => void;
   /** Something may have changed. */
   wake: () => void;
 };
@@ -54,8 +58,8 @@ const REFRESH_MS = 60_000;
 const STAMP_MS = 500;
 /** How long a look waits for the headers of a new tip. Longer, and another server may know more. */
 const HEADERS_MS_MAX = 2_000;
-/** So many servers are asked for a history before it is left out. */
-const REFUSALS_MAX = 2;
+/** Histories that a server may refuse and another one gives before the other one is asked for everything. */
+const REFUSED_ALONE_MAX = 20;
 
 /** `unsettled`: a server must make up its mind first; looking again at once would tell nothing new. */
 export type View = { complete: boolean; unsettled: boolean; found: Found };
@@ -74,8 +78,10 @@ export class LightClient {
   readonly #early = new Set<Script>();
   readonly #auditor: Auditor;
   readonly #timer: NodeJS.Timeout;
-  /** Which servers refused the history of a script. */
-  readonly #refusals = new WeakMap<Script, Set<string>>();
+  /** Scripts whose history no server gives. */
+  readonly #leftOut = new Set<Script>();
+  /** How many histories each server refused that another gave, since it was disconnected for that. */
+  readonly #refusedAlone = new WeakMap<Server, number>();
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #lastTip: string | null = null;
   /** The server whose view was told last: what was taken in by then may have been another one's. */
@@ -100,14 +106,17 @@ export class LightClient {
     });
     const events = {
       onTip: (server: Server) => this.#followed(server),
-      onReady: (server: Server) => this.#followed(server),
+      onReady: (server: Server) => {
+        this.#tryLeftOut();
+        this.#followed(server);
+      },
       onStatus: (server: Server, scriptHash: string) => this.#statusChanged(server, scriptHash),
       onGone: () => options.wake(),
       onDropped: (server: Server, reason: string) => options.alert(server.name, reason),
     };
-    const { endpoints, genesis, proxy, proxyForAll, pins, timeouts } = options;
+    const { endpoints, own, genesis, proxy, proxyForAll, pins, timeouts } = options;
     this.set = new ServerSet({
-      ...{ endpoints, genesis, proxy, proxyForAll, pins, timeouts, events },
+      ...{ endpoints, own, genesis, proxy, proxyForAll, pins, timeouts, events },
       behind: (server) => this.follower.behind(server),
       onPrimary: (server) => {
         if (server) this.scripts.compare(server);
@@ -239,7 +248,7 @@ export class LightClient {
         if (script.top > tip.height) this.#early.add(script);
       } catch (error) {
         if (!(error instanceof ServerRefusal)) throw error;
-        this.#refused(server, script, error.message);
+        if ((await this.#refused(server, script, tip, error.message)) === 'open') open++;
       }
     });
     if (open > 0) return 'open';
@@ -247,25 +256,53 @@ export class LightClient {
   }
 
   /**
-   * A server refuses a history: another one may have it. One that several refuse is larger than any server gives; it is
-   * left out, so that nobody can stop a shop by paying one of its addresses ten thousand times.
+   * A server refuses a history: another one may give it. One that all refuse is left out and told to the operator, so that
+   * nobody can stop a shop by paying one of its addresses ten thousand times. Nobody is dropped for it.
    */
-  #refused(server: Server, script: Script, reason: string): void {
-    const by = this.#refusals.get(script) ?? new Set();
-    this.#refusals.set(script, by.add(server.name));
-    if (by.size < Math.min(REFUSALS_MAX, this.set.servers.length)) {
-      server.disconnect(`it refuses the history of an address: ${reason}`);
-      throw new ConnectionLost(reason);
+  async #refused(server: Server, script: Script, tip: Tip, reason: string): Promise<Outcome> {
+    for (const other of this.set.others(server)) {
+      if (other.tip?.hash !== tip.hash) continue;
+      try {
+        if (!other.statuses.has(script.hash)) await other.subscribe(script.hash);
+        const outcome = await this.reader.take(other, script, tip);
+        this.#leftOut.delete(script);
+        this.#countRefused(server, reason);
+        return outcome;
+      } catch (error) {
+        if (!isOfServer(error)) throw error;
+      }
     }
-    this.#options.alert(server.name, `several servers refuse the history of address ${script.id}: ${reason}`);
+    if (!this.#leftOut.has(script)) {
+      this.#options.leftOut(script.id, `${server.name} and every other server connected refuse its history: ${reason}`);
+    }
+    this.#leftOut.add(script);
     script.status = server.statuses.get(script.hash);
     this.scripts.dirty.delete(script);
+    return 'whole';
+  }
+
+  /** A server that goes on refusing what others give is of less use than they are. */
+  #countRefused(server: Server, reason: string): void {
+    const refused = (this.#refusedAlone.get(server) ?? 0) + 1;
+    this.#refusedAlone.set(server, refused % REFUSED_ALONE_MAX);
+    if (refused < REFUSED_ALONE_MAX) return;
+    server.disconnect(`it refuses histories that another server gives: ${reason}`);
+    throw new ConnectionLost(reason);
+  }
+
+  /** What no server gave is asked for again: a server's limit may have been of the moment. */
+  #tryLeftOut(): void {
+    for (const script of this.#leftOut) {
+      if (this.scripts.has(script.id)) this.scripts.touch(script);
+      else this.#leftOut.delete(script);
+    }
   }
 
   async #refresh(server: Server): Promise<void> {
     const now = performance.now();
     if (now - this.#refreshedAtMs < REFRESH_MS && !this.scripts.isOutdated()) return;
     this.#refreshedAtMs = now;
+    this.#tryLeftOut();
     const gone = await this.scripts.refresh();
     for (const { hash } of gone) {
       for (const other of this.set.ready()) {
@@ -305,8 +342,7 @@ export class LightClient {
       .follow(server)
       .then(() => this.set.elect())
       .catch((error: unknown) => {
-        if (error instanceof ServerRefusal) server.disconnect(`it refuses its headers: ${error.message}`);
-        else if (server.state === 'ready') server.disconnect(error instanceof Error ? error.message : String(error));
+        if (server.state === 'ready') server.disconnect(error instanceof Error ? error.message : String(error));
       })
       .finally(this.#options.wake);
   }

@@ -8,8 +8,8 @@
  * Source: the Electrum protocol, versions 1.4 to 1.6 (electrum-protocol.readthedocs.io), "Protocol Basics".
  */
 import type { Socket } from 'node:net';
-import { ConnectionLost, Misbehaved, ServerRefusal, serverText } from './faults.ts';
-import { Lines } from './lines.ts';
+import { ConnectionLost, Misbehaved, ServerRefusal, serverText, TooLong } from './faults.ts';
+import { END_BYTES, Lines } from './lines.ts';
 import { connect, inWords, isProxied, type TransportOptions } from './transport.ts';
 
 export type Timeouts = {
@@ -22,11 +22,21 @@ export type Timeouts = {
 };
 
 export const TIMEOUTS: Timeouts = { requestMs: 20_000, stallMs: 4_000, pingMs: 3_000 };
-/** Tor takes its time. */
-const PROXIED_TIMEOUT_FACTOR = 4;
+/** Tor takes its time; yet what has frozen is to be noticed within 15 seconds, and a ping may come first. */
+const PROXIED_REQUEST_FACTOR = 4;
+const PROXIED_STALL_FACTOR = 2.5;
 
 /** The longest answer: a transaction fills a block of 4 MB at the most, in hex. */
 const LINE_BYTES_MAX = 9 * 1024 * 1024;
+/** The longest that is waited for to its end, unread: a history of some hundred thousand transactions. */
+const SKIPPED_BYTES_MAX = 32 * 1024 * 1024;
+/**
+ * Values in one message. To read one takes some hundred nanoseconds, so this many hold the event loop for a few hundredths
+ * of a second; a history of as many entries as are read has fewer.
+ */
+const VALUES_MAX = 120_000;
+/** A line up to this long cannot hold too many. */
+const UNCOUNTED_BYTES_MAX = 64 * 1024;
 /** Answers waited for at once. */
 const OUTSTANDING_MAX = 2_000;
 const SWEEP_MS = 250;
@@ -49,6 +59,12 @@ export type ConnectionEvents = {
 
 type Waiting = { settle: (result: unknown) => void; reject: (error: Error) => void; sentAtMs: number };
 
+/** The number of the request, where it comes before the result, and where it comes after. */
+const ID_FIRST = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,/;
+const ID_LAST = /"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
+
+const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
+
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -60,7 +76,7 @@ export class Connection {
   readonly #events: ConnectionEvents;
   readonly #timeouts: Timeouts;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #lines = new Lines(LINE_BYTES_MAX);
+  readonly #lines = new Lines({ bytesMax: LINE_BYTES_MAX, skippedBytesMax: SKIPPED_BYTES_MAX });
   readonly #sweep: NodeJS.Timeout;
   #nextId = 0;
   #lastByteAtMs = performance.now();
@@ -91,8 +107,9 @@ export class Connection {
     timeouts: Timeouts,
     signal: AbortSignal,
   ): Promise<Connection> {
-    const factor = isProxied(transport) ? PROXIED_TIMEOUT_FACTOR : 1;
-    const own = { requestMs: timeouts.requestMs * factor, stallMs: timeouts.stallMs * factor, pingMs: timeouts.pingMs };
+    const [requestFactor, stallFactor] = isProxied(transport) ? [PROXIED_REQUEST_FACTOR, PROXIED_STALL_FACTOR] : [1, 1];
+    const { requestMs, stallMs, pingMs } = timeouts;
+    const own = { requestMs: requestMs * requestFactor, stallMs: stallMs * stallFactor, pingMs };
     const socket = await connect({ ...transport, timeoutMs: own.stallMs }, signal);
     const connection = new Connection(socket, events, own);
     try {
@@ -108,7 +125,7 @@ export class Connection {
 
   /**
    * The result of a call, as `read` takes it, which is called when the answer comes and before anything that the server
-   * sent after it is looked at. Throws `ConnectionLost`, `ServerRefusal`, `Misbehaved`, and what `read` throws.
+   * sent after it is looked at. Throws `ConnectionLost`, `ServerRefusal`, `TooLong`, `Misbehaved`, and what `read` throws.
    */
   request<T>(method: string, params: readonly unknown[], read: (result: unknown) => T): Promise<T> {
     if (this.#ended) return Promise.reject(this.#ended);
@@ -157,13 +174,35 @@ export class Connection {
 
   #receive(chunk: Buffer): void {
     this.#lastByteAtMs = performance.now();
-    const fits = this.#lines.push(chunk, (line) => {
-      if (!this.#ended) this.#take(line);
-    });
-    if (!fits) this.#end(new Misbehaved(`it sent a line of more than ${LINE_BYTES_MAX} bytes`));
+    const fits = this.#lines.push(
+      chunk,
+      (line) => {
+        if (!this.#ended) this.#take(line);
+      },
+      (start, end) => {
+        if (!this.#ended) this.#tooLong(start, end);
+      },
+    );
+    if (!fits) this.#end(new Misbehaved(`it sent a line of more than ${SKIPPED_BYTES_MAX} bytes`));
+  }
+
+  /** An answer that is not read, by its two ends: servers write the request's number at either. */
+  #tooLong(start: Buffer, end: Buffer): void {
+    const [, id] = ID_FIRST.exec(start.toString('latin1')) ?? ID_LAST.exec(end.toString('latin1')) ?? [];
+    const waiting = id === undefined ? undefined : this.#waiting.get(Number(id));
+    if (!waiting) {
+      this.#end(new Misbehaved('it sent a message that is too long to be read, and answers nothing'));
+      return;
+    }
+    this.#waiting.delete(Number(id));
+    waiting.reject(new TooLong('its answer is too long to be read'));
   }
 
   #take(line: Buffer): void {
+    if (line.length > UNCOUNTED_BYTES_MAX && hasTooManyValues(line)) {
+      this.#tooLong(line.subarray(0, END_BYTES), line.subarray(-END_BYTES));
+      return;
+    }
     let message: unknown;
     try {
       message = JSON.parse(line.toString('utf8'));
@@ -238,4 +277,14 @@ export class Connection {
     this.#waiting.clear();
     if (tell) this.#events.onEnd(error);
   }
+}
+
+/** Whether a line has more values than a message may: counted by what stands before each, in strings as well. */
+function hasTooManyValues(line: Buffer): boolean {
+  let values = 0;
+  for (let at = 0; at < line.length; at++) {
+    const byte = line[at];
+    if ((byte === COMMA || byte === BRACKET || byte === BRACE) && ++values > VALUES_MAX) return true;
+  }
+  return false;
 }

@@ -25,7 +25,7 @@ import type { UtxoChain } from '../params.ts';
 import { LightClient } from './client.ts';
 import { TIMEOUTS, type Timeouts } from './connection.ts';
 import { endpointOf } from './endpoint.ts';
-import { ConnectionLost, isOfServer } from './faults.ts';
+import { ConnectionLost, isOfServer, ServerRefusal } from './faults.ts';
 import { HeaderChain } from './header-chain.ts';
 import { ElectrumHoldings } from './holdings.ts';
 import { Pins } from './pins.ts';
@@ -39,6 +39,8 @@ export type ElectrumOptions = {
   network: Network;
   /** "ssl://host:port" or "tcp://host:port". */
   servers: readonly string[];
+  /** Whether the operator named them: such a one is tried again within a minute, whatever it did. Default: false. */
+  own?: boolean;
   /** Where headers and certificates are kept. */
   folder: string;
   list: ScriptList;
@@ -51,6 +53,8 @@ export type ElectrumOptions = {
   log?: (message: string) => void;
   /** A server was caught at something. */
   alert?: (server: string, message: string) => void;
+  /** What is paid to a target is not seen, since no server tells its history. */
+  leftOut?: (targetId: number, message: string) => void;
 };
 
 const SERVERS_PER_SYNC_MAX = 3;
@@ -219,6 +223,7 @@ export class ElectrumAdapter implements ChainAdapter {
       ...{ chain, headers, list },
       genesis: [rules.genesis],
       endpoints: this.#options.servers.map(endpointOf),
+      own: this.#options.own ?? false,
       proxy: this.#options.proxy ?? null,
       proxyForAll: this.#options.proxyForAll ?? false,
       pins: new Pins(join(folder, `${chain}-${network}.certificates.json`)),
@@ -226,6 +231,7 @@ export class ElectrumAdapter implements ChainAdapter {
       needsAgreement: this.#options.needsAgreement ?? (() => false),
       warn: this.#options.log ?? (() => {}),
       alert: (server, message) => this.#options.alert?.(server, message),
+      leftOut: (targetId, message) => this.#options.leftOut?.(targetId, message),
       wake: () => {
         if (!this.#closed) for (const wake of this.#wakes) wake();
       },
@@ -260,6 +266,10 @@ export class ElectrumAdapter implements ChainAdapter {
       } catch (error) {
         if (error instanceof ChainAlert) this.#alert = error.message;
         if (!(error instanceof Error) || !isOfServer(error)) throw error;
+        // A refusal is an answer: nobody is disconnected for it.
+        if (error instanceof ServerRefusal) {
+          throw new Unavailable(`${this.#setting}: ${server.name} refuses: ${error.message}`, RETRY_SECONDS);
+        }
         if (server.state === 'ready') server.disconnect(error.message);
       }
     }
@@ -272,8 +282,9 @@ export class ElectrumAdapter implements ChainAdapter {
     for (;;) {
       const { primary, servers } = client.set;
       if (primary?.state === 'ready') return primary;
+      // One that failed again is not waited for: a frozen server is to be noticed within seconds.
       const hopeful = servers.some(
-        ({ state, failures }) => state === 'connecting' || (state === 'idle' && failures === 0),
+        ({ state, failures }) => failures < 2 && (state === 'connecting' || (state === 'idle' && failures === 0)),
       );
       if (!hopeful || performance.now() > deadline)
         throw new Unavailable(this.#whyNone() ?? this.#setting, RETRY_SECONDS);

@@ -22,6 +22,14 @@ export class ServerRefusal extends Error {
   }
 }
 
+/** It answered a request with more than is read of one answer. That may be right; it is as good as a refusal. */
+export class TooLong extends ServerRefusal {
+  constructor(message: string) {
+    super(0, message);
+    this.name = 'TooLong';
+  }
+}
+
 /** It said what cannot be, or more than it may: proof that it is broken or lies. */
 export class Misbehaved extends Error {
   constructor(message: string) {

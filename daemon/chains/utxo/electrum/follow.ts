@@ -5,7 +5,7 @@
  * server that adds too little in its time is disconnected. What a server sends is either taken by the chain, or shows that
  * the server is behind, or is the proof for which it is dropped.
  */
-import { ConnectionLost, type Misbehaved } from './faults.ts';
+import { ConnectionLost, type Misbehaved, ServerRefusal } from './faults.ts';
 import { HEADER_BYTES, previousOf, sha256d } from './header.ts';
 import { HEADERS_PER_CALL_MAX, HEADERS_PER_REQUEST, HeaderRejected, type Headers, UNVERIFIED } from './header-types.ts';
 import type { Server, Tip } from './server.ts';
@@ -111,7 +111,7 @@ export class Follower {
       if (!want) return;
       const count = Math.min(want.count, most);
       const from = want.from + want.count - count;
-      const bytes = await server.headers(from, count);
+      const bytes = await ask(server, from, count);
       if (bytes.length === 0) throw this.#emptyHanded(server);
       limit.check();
       if (countOf(bytes) < count) {
@@ -140,7 +140,7 @@ export class Follower {
     for (let replies = 0; replies < REPLIES_MAX; replies++) {
       const next = from + countOf(run);
       const most = Math.min(HEADERS_PER_REQUEST, HEADERS_PER_CALL_MAX - countOf(run));
-      const added = await server.headers(next, Math.min(end - next + 1, most));
+      const added = await ask(server, next, Math.min(end - next + 1, most));
       if (added.length === 0) throw this.#emptyHanded(server);
       limit.check();
       // Between two answers the server may have changed to another branch: from the beginning, with its next tip.
@@ -194,6 +194,18 @@ export class Follower {
     this.#emptyHands.set(server, times);
     if (times >= EMPTY_HANDS_MAX) return server.caught('it names a tip whose headers it does not have');
     return new ConnectionLost('it lacks headers of its own chain');
+  }
+}
+
+/** Asks for headers; a server that refuses them is of no use. Throws `ConnectionLost` or `Misbehaved`. */
+async function ask(server: Server, from: number, count: number): Promise<Buffer> {
+  try {
+    return await server.headers(from, count);
+  } catch (error) {
+    if (!(error instanceof ServerRefusal)) throw error;
+    const reason = `it refuses its headers: ${error.message}`;
+    server.disconnect(reason);
+    throw new ConnectionLost(reason);
   }
 }
 

@@ -3,7 +3,8 @@
  * server's for good, as in Electrum, and another one is refused. A server that once had a certificate that the system
  * trusts must go on having one.
  *
- * Invariant: a pin is on the disk before anything is said to the server that it is for.
+ * Invariant: a pin is on the disk before anything is said to the server that it is for. The file is read each time: an
+ * operator who takes a line out of it need not start again.
  */
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
@@ -18,8 +19,9 @@ export class Pins {
   /** The file's name, for those who are to look into it. */
   readonly file: string;
   readonly #path: string | null;
-  #pins: Map<string, string> | null = null;
-  #writing: Promise<void> = Promise.resolve();
+  /** Without a file. */
+  readonly #remembered = new Map<string, string>();
+  #checking: Promise<unknown> = Promise.resolve();
 
   /** `path`: a JSON file that nobody else writes; null to remember in memory only. */
   constructor(path: string | null) {
@@ -31,36 +33,28 @@ export class Pins {
    * Judges a server's certificate. `fingerprint`: SHA-256 of its DER form in hex. `trusted`: whether the system's
    * authorities vouch for it and for the host's name. Remembers what it accepts for the first time.
    */
-  async check(server: string, fingerprint: string, trusted: boolean): Promise<Verdict> {
-    const pins = await this.#load();
+  check(server: string, fingerprint: string, trusted: boolean): Promise<Verdict> {
+    const verdict = this.#checking.then(() => this.#check(server, trusted ? TRUSTED : fingerprint));
+    this.#checking = verdict.catch(() => {});
+    return verdict;
+  }
+
+  async #check(server: string, shown: string): Promise<Verdict> {
+    const pins = this.#path === null ? this.#remembered : new Map(await readPins(this.#path));
     const pin = pins.get(server);
-    const shown = trusted ? TRUSTED : fingerprint;
     if (pin === shown) return 'accepted';
     // A certificate that is vouched for is worth more than the memory of one that was not.
-    if (pin !== undefined && !trusted) return 'changed';
+    if (pin !== undefined && shown !== TRUSTED) return 'changed';
     pins.delete(server);
     pins.set(server, shown);
     const oldest = pins.keys().next().value;
     if (pins.size > PINS_MAX && oldest !== undefined) pins.delete(oldest);
-    await this.#save();
+    if (this.#path !== null) await write(this.#path, Object.fromEntries(pins));
     return 'accepted';
-  }
-
-  async #load(): Promise<Map<string, string>> {
-    this.#pins ??= new Map(await readPins(this.#path));
-    return this.#pins;
-  }
-
-  #save(): Promise<void> {
-    const path = this.#path;
-    if (path === null) return Promise.resolve();
-    this.#writing = this.#writing.catch(() => {}).then(() => write(path, Object.fromEntries(this.#pins ?? [])));
-    return this.#writing;
   }
 }
 
-async function readPins(path: string | null): Promise<[string, string][]> {
-  if (path === null) return [];
+async function readPins(path: string): Promise<[string, string][]> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');

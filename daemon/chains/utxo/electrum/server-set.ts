@@ -7,7 +7,7 @@
 import type { Endpoint } from './endpoint.ts';
 import { Server, type ServerOptions } from './server.ts';
 
-/** The asked one, the one that stands by, and another. */
+/** The asked one, the one that stands by, and another; of as many operators as there are. */
 export const CONNECTIONS_MAX = 3;
 const TEND_MS = 250;
 /** What a failure counts in the choice of a server, in milliseconds of latency. */
@@ -80,10 +80,19 @@ export class ServerSet {
     return ready.sort((a, b) => this.#cost(a) - this.#cost(b));
   }
 
-  /** Connected servers but for one, the asked one last: for what need not burden it. */
+  /** How many operators the servers are of, connected or not. */
+  get operators(): number {
+    return new Set(this.servers.map(({ operator }) => operator)).size;
+  }
+
+  /**
+   * Connected servers but for one, for what need not burden it: those of other operators first, since they are an opinion
+   * of their own, and the asked one last.
+   */
   others(server: Server): Server[] {
     const others = this.ready().filter((other) => other !== server);
-    return others.sort((a, b) => Number(a === this.#primary) - Number(b === this.#primary));
+    const rank = (other: Server) => 2 * Number(other === this.#primary) + Number(other.operator === server.operator);
+    return others.sort((a, b) => rank(a) - rank(b));
   }
 
   /**
@@ -117,9 +126,15 @@ export class ServerSet {
   /** Keeps as many servers connected as there should be. */
   #tend(): void {
     if (this.#closed) return;
-    const busy = this.servers.filter(({ state }) => state === 'ready' || state === 'connecting').length;
+    const busy = this.servers.filter(({ state }) => state === 'ready' || state === 'connecting');
     const idle = this.servers.filter(({ state }) => state === 'idle').sort((a, b) => this.#cost(a) - this.#cost(b));
-    for (const server of idle.slice(0, Math.max(0, CONNECTIONS_MAX - busy))) void server.connect();
+    while (busy.length < CONNECTIONS_MAX && idle.length > 0) {
+      const ofOthers = idle.findIndex(({ operator }) => busy.every((one) => one.operator !== operator));
+      const [next] = idle.splice(Math.max(0, ofOthers), 1);
+      if (!next) break;
+      busy.push(next);
+      void next.connect();
+    }
     this.elect();
   }
 }

@@ -8,8 +8,9 @@
 import * as answers from './answers.ts';
 import { Connection, type Timeouts } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
-import { ConnectionLost, Misbehaved, ServerRefusal } from './faults.ts';
+import { ConnectionLost, Misbehaved, ServerRefusal, TooLong } from './faults.ts';
 import { HEADER_BYTES, printed, sha256d } from './header.ts';
+import { operatorOf } from './operators.ts';
 import type { Pins } from './pins.ts';
 
 const RETRY_MS_MIN = 500;
@@ -18,8 +19,12 @@ const DOUBLINGS_MAX = 10;
 const JITTER = 0.3;
 /** A connection that held so long forgives the failures before it. */
 const STABLE_MS = 30_000;
-/** A server that misbehaved is left alone for so long: its lies are noticed, but cost time. */
+/** A stranger's server that misbehaved is left alone for so long: its lies are noticed, but cost time. */
 const DROPPED_MS = 60 * 60 * 1000;
+/** One that the operator named is tried again within a minute, whatever it did: it may have been mended. */
+const OWN_RETRY_MS_MAX = 20_000;
+/** What is of any length in what it answers: nobody can make other answers too long. */
+const LISTS: ReadonlySet<string> = new Set(['blockchain.scripthash.get_history', 'blockchain.scripthash.listunspent']);
 /** Weight of the newest answer in the running mean of latencies. */
 const LATENCY_WEIGHT = 0.2;
 /** A status that changes while it is asked for is asked for again, so often; the next news tell the rest. */
@@ -40,6 +45,8 @@ export type ServerEvents = {
 
 export type ServerOptions = {
   endpoint: Endpoint;
+  /** Whether the operator named this server, rather than a built-in list. */
+  own: boolean;
   proxy: string | null;
   proxyForAll: boolean;
   pins: Pins;
@@ -51,6 +58,8 @@ export type ServerOptions = {
 
 export class Server {
   readonly name: string;
+  /** Who runs it: servers of one operator are one opinion. */
+  readonly operator: string;
   tip: Tip | null = null;
   tipAtMs = 0;
   /** By script hash, as hex in the protocol's order: the last status that this server told. Only while connected. */
@@ -74,6 +83,7 @@ export class Server {
   constructor(options: ServerOptions) {
     this.#options = options;
     this.name = options.endpoint.name;
+    this.operator = operatorOf(options.endpoint);
   }
 
   get state(): ServerState {
@@ -202,11 +212,12 @@ export class Server {
     return left.then(() => {});
   }
 
+  /** The transactions of a script. Throws `TooLong` where they are more than are read. */
   history(scriptHash: string): Promise<answers.HistoryEntry[]> {
     return this.#call('blockchain.scripthash.get_history', [scriptHash], answers.readHistory);
   }
 
-  /** The coins of a script as the server has them, less those that its mempool spends. */
+  /** The coins of a script as the server has them, less those that its mempool spends. Throws `TooLong` as `history` does. */
   unspent(scriptHash: string): Promise<answers.UnspentEntry[]> {
     return this.#call('blockchain.scripthash.listunspent', [scriptHash], answers.readUnspent);
   }
@@ -254,9 +265,8 @@ export class Server {
         return read(value);
       });
     } catch (error) {
-      throw error instanceof Misbehaved && connection === this.#connection
-        ? this.caught(`${error.message} (${method})`)
-        : error;
+      const isFault = error instanceof Misbehaved || (error instanceof TooLong && !LISTS.has(method));
+      throw isFault && connection === this.#connection ? this.caught(`${error.message} (${method})`) : error;
     }
   }
 
@@ -308,11 +318,13 @@ export class Server {
     this.error = error.message;
     if (this.#readyAtMs > 0 && now - this.#readyAtMs > STABLE_MS) this.failures = 0;
     this.#readyAtMs = 0;
-    const delayMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(this.failures, DOUBLINGS_MAX));
+    const { own } = this.#options;
+    const delayMsMax = own ? OWN_RETRY_MS_MAX : RETRY_MS_MAX;
+    const delayMs = Math.min(delayMsMax, RETRY_MS_MIN * 2 ** Math.min(this.failures, DOUBLINGS_MAX));
     this.failures++;
     this.#retryAtMs = now + delayMs * (1 + JITTER * (2 * Math.random() - 1));
     if (!(error instanceof Misbehaved)) return;
-    this.#droppedUntilMs = now + DROPPED_MS;
+    this.#droppedUntilMs = now + (own ? OWN_RETRY_MS_MAX : DROPPED_MS);
     this.#options.events.onDropped(this, error.message);
   }
 }

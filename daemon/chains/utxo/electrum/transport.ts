@@ -74,7 +74,7 @@ async function secure(plain: net.Socket, options: TransportOptions, signal: Abor
     socket.destroy();
     throw new Misbehaved(
       `it shows another certificate than before (SHA-256 ${fingerprint}). If its operator says that this is right, ` +
-        `take the line of ${host}:${port} out of electrum/${options.pins.file} and start again`,
+        `take the line of ${host}:${port} out of electrum/${options.pins.file}`,
     );
   }
   return socket;
