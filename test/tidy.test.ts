@@ -27,9 +27,11 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   wallet: { values: ['domain'] },
   app: { values: BELOW_APP },
   workers: { values: ['app', 'domain'], types: BELOW_APP },
+  // what an operator's program does by itself: it believes nothing that the daemon says
+  operator: { values: ['contract', 'domain', 'wallet'] },
   http: { values: ['app', 'domain', 'contract'], types: BELOW_APP },
   web: { values: ['contract'] },
-  main: { values: ['contract'] },
+  main: { values: ['contract', 'operator'] },
   renderer: { values: ['contract'] },
 };
 /** The command line and the composition root put everything together. */

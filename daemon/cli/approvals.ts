@@ -1,52 +1,65 @@
 /**
- * Making the operator's approvals: from the wallet's passphrase, in this process, which ends soon after.
+ * The operator's approvals on the command line: what is signed for is shown as it was read here, agreed to, and only then
+ * made with the wallet's passphrase, in this process, which ends soon after.
  *
  * Invariant: only the MACs leave it. The sandbox's wallet has no passphrase, and needs no approval of this kind.
  */
 import { join } from 'node:path';
 import type { Result } from '../contract/operator.ts';
+import type { AskedPolicy } from '../operator/grants.ts';
+import type { Approval, Asked } from '../operator/review.ts';
+import { confirm } from './prompt.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
 import { askSecret } from './wallet.ts';
+import { previewText } from './withdrawal-text.ts';
 
 export type PassphraseOption = { passphraseFile?: string };
 
 type Preview = Result<'withdrawal.previewBatch'>['preview'];
-export type Approval = { uuid: string; fee_max: string; units?: string; until: number; mac: string | null };
+type Grants = Result<'policy.grants'>['grants'];
 
 const FOLDER = 'vault';
 
-/** The approval of each intent, made with the wallet's passphrase. */
-export async function approvalsFor(
+/** Shows what would be approved, asks whether it is to be, and makes the approvals. Throws `Failure` and `Rejected`. */
+export async function approved(
   session: Session,
   options: PassphraseOption,
-  { purpose, intents, until }: Preview,
+  preview: Preview,
+  { asked, crypto, question }: { asked: Asked; crypto: string; question: string },
 ): Promise<Approval[]> {
-  const plain = intents.map(({ uuid, feeMax, units, sweep }) => ({
+  // loaded when needed: the cryptography takes its time
+  const [{ Review }, { reviewText }] = await Promise.all([
+    import('../operator/review.ts'),
+    import('../operator/text.ts'),
+  ]);
+  const review = Review.of(preview, asked, Date.now());
+  const { fee, usd_rate: usdRate } = preview;
+  const said = { fee, usdRate, warnings: preview.warnings.map(({ text }) => text) };
+  if (!session.json) session.note((review ? reviewText(review, said) : previewText(preview, crypto)).trimEnd());
+  await confirm(session.io, session.yes, question);
+  if (review) return review.approvals(join(session.dataDir, FOLDER), await passphraseOf(session, options));
+  const { until } = preview;
+  return preview.intents.map(({ uuid, feeMax, units, sweep }) => ({
     ...{ uuid, fee_max: feeMax, until, mac: null },
     ...(sweep ? { units } : {}),
   }));
-  if (intents.every(({ network }) => network === 'sandbox')) return plain;
-  const passphrase = await passphraseOf(session, options);
-  const { approvalMacs } = await import('../wallet/wallet.ts');
-  type Intent = Parameters<typeof approvalMacs>[2][number]['intent'];
-  const approvables = intents.map((intent) => ({ purpose, intent: intent as Intent, until }));
-  const macs = await approvalMacs(join(session.dataDir, FOLDER), passphrase, approvables);
-  return plain.map((approval, at) => ({ ...approval, mac: macs[at] ?? null }));
 }
 
-type Grants = Result<'policy.grants'>['grants'];
-
-/** The operator's word for each grant of a policy. */
-export async function signedGrants(session: Session, options: PassphraseOption, grants: Grants) {
+/** The same for what a policy may let go without asking. */
+export async function granted(session: Session, options: PassphraseOption, grants: Grants, policy: AskedPolicy) {
   if (grants.length === 0) return [];
-  const passphrase = await passphraseOf(session, options);
-  const { policyMac } = await import('../wallet/wallet.ts');
-  type Grant = Parameters<typeof policyMac>[2];
-  const folder = join(session.dataDir, FOLDER);
-  const signed = [];
-  for (const grant of grants) signed.push({ grant, mac: await policyMac(folder, passphrase, grant as Grant) });
-  return signed;
+  const [{ GrantReview }, { rates }] = await Promise.all([
+    import('../operator/grants.ts'),
+    session.call('rates.list', {}),
+  ]);
+  const review = GrantReview.of(grants, policy, rates, Date.now());
+  if (!review) return [];
+  if (!session.json) session.note(review.text().trimEnd());
+  const question =
+    policy.mode === 'manual' ? 'Sign nothing without asking any more?' : 'Let the wallet sign that without asking?';
+  await confirm(session.io, session.yes, question);
+  return review.signed(join(session.dataDir, FOLDER), await passphraseOf(session, options));
 }
 
 export const passphraseOf = (session: Session, { passphraseFile }: PassphraseOption): Promise<string> =>

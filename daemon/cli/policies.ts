@@ -1,11 +1,10 @@
 /** `countinghouse policy`, `address-book` and `rates`, and decisions about deposits in the inbox. */
 import { type Command, Option } from 'commander';
 import type { Result } from '../contract/operator.ts';
-import { type PassphraseOption, signedGrants } from './approvals.ts';
+import { granted, type PassphraseOption } from './approvals.ts';
 import { action } from './commands.ts';
 import type { Io } from './io.ts';
 import { wholeNumber } from './parse.ts';
-import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
 import { asked } from './withdrawals.ts';
@@ -16,6 +15,7 @@ type PolicyOptions = PassphraseOption & {
   perDay?: string;
   addressBookOnly?: boolean;
 };
+const PASSPHRASE_HELP = "a file that holds the wallet's passphrase; otherwise it is asked for";
 type Policy = Result<'policy.show'>['policy'];
 const CHAINS = ['BTC', 'BCH', 'LTC', 'XMR', 'ETH', 'BSC'] as const;
 type Chain = (typeof CHAINS)[number];
@@ -34,7 +34,7 @@ export function policyCommands(root: Command, io: Io): void {
     .option('--per-withdrawal <usd>', 'the most for one withdrawal, US dollars')
     .option('--per-day <usd>', 'the most in any 24 hours, US dollars')
     .option('--address-book-only', 'only to addresses in the address book as it is now')
-    .option('--passphrase-file <file>', "a file that holds the wallet's passphrase; otherwise it is asked for")
+    .option('--passphrase-file <file>', PASSPHRASE_HELP)
     .description('set it; the wallet, which counts limits of its own, has to be unlocked for it')
     .action(action(io, setPolicy));
 
@@ -47,7 +47,12 @@ export function policyCommands(root: Command, io: Io): void {
     .argument('<address>')
     .argument('<label>', 'whose it is')
     .action(action(io, addAddress));
-  book.command('remove').argument('<number>', 'as listed', wholeNumber).action(action(io, removeAddress));
+  book
+    .command('remove')
+    .argument('<number>', 'as listed', wholeNumber)
+    .option('--passphrase-file <file>', PASSPHRASE_HELP)
+    .description('take it out, and out of what a policy may pay')
+    .action(action(io, removeAddress));
   root.command('rates').description('what a coin is worth now').action(action(io, listRates));
 }
 
@@ -84,12 +89,8 @@ async function setPolicy(session: Session, options: PolicyOptions, business = ''
     per_day_usd: perDay,
     address_book_only: addressBookOnly,
   };
-  const { grants } = mode === 'manual' ? { grants: [] } : await session.call('policy.grants', wanted);
-  if (mode === 'automatic') {
-    const limits = grants.map(({ asset, perDay: most }) => `${most} units of ${asset} a day`).join(', ');
-    await confirm(session.io, session.yes, `The wallet will sign up to ${limits || 'anything'} without asking. Do so?`);
-  }
-  const signed = await signedGrants(session, options, grants);
+  const { grants } = await session.call('policy.grants', wanted);
+  const signed = await granted(session, options, grants, wanted);
   print(session, await session.call('policy.set', { ...wanted, grants: signed }));
 }
 
@@ -123,8 +124,12 @@ async function addAddress(session: Session, _: object, business = '', chain = ''
   session.print(added, () => `${added.address.label} is in the address book.\n`);
 }
 
-async function removeAddress(session: Session, _: object, ...given: unknown[]): Promise<void> {
-  const removed = await session.call('addressBook.remove', { id: Number(given[0]) });
+async function removeAddress(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
+  const id = Number(given[0]);
+  const { grants, policy } = await session.call('addressBook.grants', { id });
+  // a policy that may pay the address book has to be told in the wallet too
+  const signed = await granted(session, options, grants, policy);
+  const removed = await session.call('addressBook.remove', { id, grants: signed });
   session.print(removed, () => `${removed.address.label} is no longer in the address book.\n`);
 }
 

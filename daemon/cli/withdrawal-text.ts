@@ -1,5 +1,6 @@
 /** Withdrawals and what is approved of them, for people. */
 import type { Result } from '../contract/operator.ts';
+import { clean } from './io.ts';
 import { pairs, table, when } from './table.ts';
 
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
@@ -47,16 +48,21 @@ function approvedText({ approved_by, approved_at }: Withdrawal): string | null {
 
 const worth = (usd: string | null): string => (usd === null ? '' : ` (${usd} USD)`);
 
-/** Every output, whole and in groups, the fee, and what speaks against it. */
+/** Where nothing is signed for: every output by the service's word, the fee, and what speaks against it. */
 export function previewText(preview: Preview, crypto: string): string {
   const outputs = preview.outputs.map(({ address, groups, amount, usd_value, change }) => {
     const to = change ? 'back to ourselves' : 'to';
-    return `${amount} ${crypto}${worth(usd_value)} ${to}\n  ${address ?? 'a script without address'}\n  ${groups}\n`;
+    const lines = [
+      `${amount} ${crypto}${worth(usd_value)} ${to}`,
+      `  ${address ?? 'a script without address'}`,
+      `  ${groups}`,
+    ];
+    return lines.map((line) => `${line.replace(/\S.*/, clean)}\n`).join('');
   });
   const fee = pairs([
     ['Fee', `${preview.fee} ${crypto}${worth(preview.fee_usd)}, ${preview.fee_rate} a byte`],
     ['At most', `${preview.fee_max} ${crypto}${worth(preview.fee_max_usd)} with this approval`],
   ]);
-  const warnings = preview.warnings.map(({ text }) => `WARNING: ${text}.\n`);
+  const warnings = preview.warnings.map(({ text }) => `WARNING: ${clean(text)}.\n`);
   return [...outputs, fee, ...warnings].join('');
 }

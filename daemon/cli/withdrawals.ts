@@ -1,14 +1,14 @@
 /** `countinghouse withdrawal`: money that leaves. What is approved is shown first, read from the transaction itself. */
 import { type Command, Option } from 'commander';
 import type { Result } from '../contract/operator.ts';
-import { approvalsFor, type PassphraseOption } from './approvals.ts';
+import { approved, type PassphraseOption } from './approvals.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { type PageOptions, paged, pageOf } from './page.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
-import { previewText, withdrawalText } from './withdrawal-text.ts';
+import { withdrawalText } from './withdrawal-text.ts';
 
 const STATES = ['requested', 'approved', 'signed', 'broadcast', 'completed', 'rejected', 'failed'] as const;
 const PASSPHRASE_HELP = "a file that holds the wallet's passphrase; otherwise it is asked for";
@@ -131,10 +131,11 @@ export function asked(
 
 async function approve(session: Session, options: PassphraseOption, id = ''): Promise<void> {
   const { withdrawal, preview, why } = await session.call('withdrawal.preview', { id });
+  needUndecided(withdrawal);
   if (!preview) throw new Failure(`it cannot be shown what would be signed: ${why}`, EXIT.failed, 'withdrawal.preview');
-  if (!session.json) session.note(previewText(preview, withdrawal.crypto).trimEnd());
-  await confirm(session.io, session.yes, `Approve withdrawal ${id}?`);
-  const [approval] = await approvalsFor(session, options, preview);
+  const question = `Approve withdrawal ${id}?`;
+  const wish = { asked: { kind: 'approve' as const }, crypto: withdrawal.crypto, question };
+  const [approval] = await approved(session, options, preview, wish);
   if (!approval) throw new Failure('the daemon named nothing to approve');
   const { uuid: _, ...given } = approval;
   const done = await session.call('withdrawal.approve', { id, ...given });
@@ -143,6 +144,13 @@ async function approve(session: Session, options: PassphraseOption, id = ''): Pr
     done,
     () => `Withdrawal ${done.withdrawal.id} is approved${sent === null ? '' : `, and sent: ${sent}`}.\n`,
   );
+}
+
+/** What is decided about, or under way, is not asked about. */
+function needUndecided({ id, state, problem, reason }: Result<'withdrawal.list'>['withdrawals'][number]): void {
+  if (state === 'requested' || (state === 'approved' && problem !== null)) return;
+  const why = reason === null ? '' : ` (${reason})`;
+  throw new Failure(`withdrawal ${id} is ${state}${why}: there is nothing to approve`, EXIT.failed, 'withdrawal.state');
 }
 
 /** The id of the transaction that an approved withdrawal was sent with; null when that takes longer than one waits. */
@@ -175,10 +183,9 @@ async function replace(
   const { withdrawal } = await session.call('withdrawal.show', { id });
   const wish = { id, kind, ...(options.feeRate === undefined ? {} : { fee_rate: options.feeRate }) };
   const { preview } = await session.call('withdrawal.previewReplacement', wish);
-  if (!session.json) session.note(previewText(preview, withdrawal.crypto).trimEnd());
   const question = kind === 'cancel' ? `Cancel withdrawal ${id} this way?` : `Replace its transaction by this one?`;
-  await confirm(session.io, session.yes, question);
-  const approvals = await approvalsFor(session, options, preview);
+  const { crypto } = withdrawal;
+  const approvals = await approved(session, options, preview, { asked: { kind }, crypto, question });
   const done = await session.call('withdrawal.replace', { ...wish, approvals });
   session.print(done, () =>
     kind === 'cancel'
@@ -191,9 +198,10 @@ async function batch(session: Session, options: PassphraseOption, ...given: unkn
   const ids = given.flat() as string[];
   const { withdrawal } = await session.call('withdrawal.show', { id: ids[0] ?? '' });
   const { preview } = await session.call('withdrawal.previewBatch', { ids });
-  if (!session.json) session.note(previewText(preview, withdrawal.crypto).trimEnd());
-  await confirm(session.io, session.yes, `Approve these ${ids.length} withdrawals, in one transaction?`);
-  const approvals = await approvalsFor(session, options, preview);
+  const count = new Set(ids).size;
+  const question = `Approve these ${count} withdrawals, in one transaction?`;
+  const wanted = { asked: { kind: 'batch' as const, count }, crypto: withdrawal.crypto, question };
+  const approvals = await approved(session, options, preview, wanted);
   const done = await session.call('withdrawal.batch', { ids, approvals });
   session.print(done, () => `${done.withdrawals.length} withdrawals are approved, in one transaction.\n`);
 }
@@ -202,9 +210,9 @@ async function bump(session: Session, options: ReplaceOptions, business = '', cr
   const rate = options.feeRate === undefined ? {} : { fee_rate: options.feeRate };
   const wish = { business, crypto, outpoint, ...rate };
   const { preview } = await session.call('withdrawal.previewBump', wish);
-  if (!session.json) session.note(previewText(preview, crypto).trimEnd());
-  await confirm(session.io, session.yes, 'Pay the deposit on to ourselves with this fee?');
-  const [approval] = await approvalsFor(session, options, preview);
+  const question = 'Pay the deposit on to ourselves with this fee?';
+  const asked = { kind: 'bump' as const, outpoint };
+  const [approval] = await approved(session, options, preview, { asked, crypto, question });
   if (!approval) throw new Failure('the daemon named nothing to approve');
   const done = await session.call('withdrawal.bump', { ...wish, approval });
   session.print(done, () => 'It is being sent.\n');

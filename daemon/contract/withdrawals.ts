@@ -123,6 +123,8 @@ export const PreviewShape = z.object({
   /** What the approval allows at the most. */
   fee_max: Decimal,
   fee_max_usd: Decimal.nullable(),
+  /** US dollars of one coin; null: no rate is known. */
+  usd_rate: Decimal.nullable(),
   /** Smallest units per virtual byte. */
   fee_rate: Decimal,
   vsize: z.int().min(0),
@@ -152,6 +154,11 @@ const PolicyShape = z.object({
   /** What the policy let go in the last 24 hours. */
   used_usd: Decimal,
 });
+
+const SignedGrants = z
+  .array(z.strictObject({ grant: GrantShape, mac: Mac }))
+  .max(GRANTS_MAX)
+  .default([]);
 
 const PolicyParams = z.strictObject({
   business: Text,
@@ -235,22 +242,19 @@ export const WITHDRAWALS = {
   'policy.show': method(z.strictObject({ business: Text }), z.object({ policy: PolicyShape })),
   /** What the wallet has to be granted for such a policy: each is to be signed for (`policyMac`) and given to `set`. */
   'policy.grants': method(PolicyParams, z.object({ grants: z.array(GrantShape) })),
-  'policy.set': method(
-    PolicyParams.extend({
-      grants: z
-        .array(z.strictObject({ grant: GrantShape, mac: Mac }))
-        .max(GRANTS_MAX)
-        .default([]),
-    }),
-    z.object({ policy: PolicyShape }),
-  ),
+  'policy.set': method(PolicyParams.extend({ grants: SignedGrants }), z.object({ policy: PolicyShape })),
 
   'addressBook.list': method(z.strictObject({ business: Text }), z.object({ addresses: z.array(AddressShape) })),
   'addressBook.add': method(
     z.strictObject({ business: Text, chain: z.enum(CHAIN_NAMES), address: Text, label: Text }),
     z.object({ address: AddressShape }),
   ),
-  'addressBook.remove': method(z.strictObject({ id: Id }), z.object({ address: AddressShape })),
+  /** What the wallet has to be granted anew, for the policy in force, when this address is removed. */
+  'addressBook.grants': method(
+    z.strictObject({ id: Id }),
+    z.object({ grants: z.array(GrantShape), policy: PolicyParams.omit({ business: true }) }),
+  ),
+  'addressBook.remove': method(z.strictObject({ id: Id, grants: SignedGrants }), z.object({ address: AddressShape })),
 
   /** The deposit counts for the invoice at whose address it came. */
   'inbox.accept': method(z.strictObject({ id: Id }), z.object({ invoice: z.string(), status: z.string() })),

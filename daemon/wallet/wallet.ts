@@ -17,6 +17,7 @@ import { createWords, parseWords, seedOf } from './mnemonic.ts';
 import { approvalKey, grantMac, intentMac } from './signer/approval.ts';
 import { VAULT_FILE } from './signer/files.ts';
 import type { Intent, PolicyGrant, SignPurpose } from './signer/port.ts';
+import type { UtxoChain } from './signer/wire.ts';
 import { createVault, openVault, vaultFingerprint } from './vault.ts';
 
 export { VAULT_FILE };
@@ -74,31 +75,36 @@ export async function deriveAccounts<Chain extends ChainId>(
 /** What the operator approves: what for, an intent, and until when (milliseconds since 1970) it may begin. */
 export type Approvable = { purpose: SignPurpose; intent: Intent; until: number };
 
-/**
- * The operator's approvals, one for each intent in their order: what only somebody with the passphrase can make, and the
- * signer alone checks. Throws `Rejected` `vault.*`.
- */
-export async function approvalMacs(
+/** What only somebody with the passphrase can do, and the signer alone checks. */
+export type OperatorKeys = {
+  /** The operator's MAC on a payment. */
+  approve(approvable: Approvable): string;
+  /** The operator's MAC on what a policy may let go by itself. */
+  grant(grant: PolicyGrant): string;
+  /** The script (hex) of our own address for change at an index. */
+  changeScript(chain: UtxoChain, network: Network, accountNo: number, index: number): string;
+};
+
+/** Lends the operator's keys, and wipes them afterwards. Throws `Rejected` `vault.*`. */
+export async function withOperatorKeys<T>(
   folder: string,
   passphrase: string,
-  approvables: readonly Approvable[],
-): Promise<string[]> {
-  return withApprovalKey(folder, passphrase, (key) =>
-    approvables.map(({ purpose, intent, until }) => intentMac(key, purpose, intent, until)),
-  );
-}
-
-/** The operator's word for what a policy may let go by itself. Throws `Rejected` `vault.*`. */
-export async function policyMac(folder: string, passphrase: string, grant: PolicyGrant): Promise<string> {
-  return withApprovalKey(folder, passphrase, (key) => grantMac(key, grant));
-}
-
-async function withApprovalKey<T>(folder: string, passphrase: string, use: (key: Buffer) => T): Promise<T> {
-  const secret = await openVault(join(folder, VAULT_FILE), passphrase);
+  use: (keys: OperatorKeys) => T,
+): Promise<T> {
+  const [{ withAccountKeys }, { ownScript }, secret] = await Promise.all([
+    import('./signer/keys.ts'),
+    import('./signer/destination.ts'),
+    openVault(join(folder, VAULT_FILE), passphrase),
+  ]);
   const seed = await seedOf(secret.mnemonic, secret.passphrase);
   const key = approvalKey(seed);
   try {
-    return use(key);
+    return use({
+      approve: ({ purpose, intent, until }) => intentMac(key, purpose, intent, until),
+      grant: (grant) => grantMac(key, grant),
+      changeScript: (chain, network, accountNo, index) =>
+        withAccountKeys(seed, chain, network, accountNo, (keys) => ownScript(keys.publicKey(1, index), chain)),
+    });
   } finally {
     seed.fill(0);
     key.fill(0);

@@ -12,9 +12,10 @@ import { HDKey } from '@scure/bip32';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWords, seedOf } from '../../daemon/wallet/mnemonic.ts';
 import { approvalKey } from '../../daemon/wallet/signer/approval.ts';
+import type { PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
 import { seal } from '../../daemon/wallet/signer/seal.ts';
-import { approvalMacs, policyMac } from '../../daemon/wallet/wallet.ts';
+import { withOperatorKeys } from '../../daemon/wallet/wallet.ts';
 import { payment, soon, useSeed } from '../unit/wallet/signer-kit.ts';
 import type { HostRequest } from './signer-host.ts';
 
@@ -165,11 +166,12 @@ describe('the secrets of a wallet that is imported, opened, used, and given anot
     const order = payment('LTC', ['01890000-0000-7000-8000-000000000001']);
     const [one] = order.withdrawals;
     const until = soon();
-    const [mac] = await approvalMacs(folder, PASSPHRASE, [{ purpose: 'pay', intent: one!.intent, until }]);
-    one!.approval = { by: 'operator', until, mac: mac! };
+    const approvable = { purpose: 'pay' as const, intent: one!.intent, until };
+    const mac = await withOperatorKeys(folder, PASSPHRASE, (keys) => keys.approve(approvable));
+    one!.approval = { by: 'operator', until, mac };
     const { txid } = (await ask({ call: 'sign', order })) as { txid: string };
     expect(txid).toMatch(/^[0-9a-f]{64}$/);
-    await policyMac(folder, PASSPHRASE, {
+    const grant: PolicyGrant = {
       network: 'regtest',
       accountNo: 0,
       asset: 'LTC',
@@ -177,7 +179,8 @@ describe('the secrets of a wallet that is imported, opened, used, and given anot
       perDay: '1',
       addresses: null,
       issuedAt: 1,
-    });
+    };
+    await withOperatorKeys(folder, PASSPHRASE, (keys) => keys.grant(grant));
     await cli('wallet', 'passphrase', '--passphrase-file', file('passphrase'), '--new-passphrase-file', file('fresh'));
     expect(await cli('wallet', 'unlock', '--passphrase-file', file('fresh'))).toContain('"unlocked"');
     await cli('wallet', 'status');

@@ -2,13 +2,13 @@
 import { join } from 'node:path';
 import { type Call, operatorClient } from '../../daemon/contract/client.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
+import type { PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
 import { seal } from '../../daemon/wallet/signer/seal.ts';
-import { type Approvable, approvalMacs, policyMac } from '../../daemon/wallet/wallet.ts';
+import { type Approvable, withOperatorKeys } from '../../daemon/wallet/wallet.ts';
 
 type Preview = Result<'withdrawal.previewBatch'>['preview'];
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
-type Grant = Parameters<typeof policyMac>[2];
 
 export class Operator {
   readonly call: Call;
@@ -34,10 +34,8 @@ export class Operator {
   async approvals({ purpose, intents, until }: Preview) {
     const macs = intents.every(({ network }) => network === 'sandbox')
       ? []
-      : await approvalMacs(
-          this.#folder,
-          this.#passphrase,
-          intents.map((intent) => ({ purpose, intent, until }) as Approvable),
+      : await withOperatorKeys(this.#folder, this.#passphrase, (keys) =>
+          intents.map((intent) => keys.approve({ purpose, intent, until } as Approvable)),
         );
     return intents.map(({ uuid, feeMax, units, sweep }, at) => ({
       ...{ uuid, fee_max: feeMax, until, mac: macs[at] ?? null },
@@ -77,10 +75,9 @@ export class Operator {
   }): Promise<void> {
     const wanted = { ...policy, mode: 'automatic' as const };
     const { grants } = await this.call('policy.grants', wanted);
-    const signed = [];
-    for (const grant of grants) {
-      signed.push({ grant, mac: await policyMac(this.#folder, this.#passphrase, grant as Grant) });
-    }
+    const signed = await withOperatorKeys(this.#folder, this.#passphrase, (keys) =>
+      grants.map((grant) => ({ grant, mac: keys.grant(grant as PolicyGrant) })),
+    );
     await this.call('policy.set', { ...wanted, grants: signed });
   }
 }

@@ -5,20 +5,32 @@
 import { Rejected } from '../../domain/errors.ts';
 import { divideUp } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
+import type { AddressBookRow } from '../../store/queries/policies.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../directory.ts';
 import { isUtxo } from './fees.ts';
-import { addressBook, changePolicy } from './policy.ts';
+import { addressBook, addressOf, changePolicy, policyFor, removeAddress } from './policy.ts';
 
 /** A coin may lose half its worth before the operator has to grant anew: the daemon counts dollars, the signer coins. */
 const GRANT_HEADROOM = 2n;
 
-/** What has to be granted for a policy, of every asset that is signed for. Throws `Rejected` without a rate. */
-export function wantedGrants(app: App, business: Business, policy: Policy): PolicyGrant[] {
+/** A grant with the operator's MAC. */
+export type SignedGrant = { grant: PolicyGrant; mac: string };
+
+/**
+ * What has to be granted for a policy, of every asset that is signed for; for one by hand, nothing of each. `without`: an
+ * address that is to leave the address book. Throws `Rejected` without a rate.
+ */
+export function wantedGrants(
+  app: App,
+  business: Business,
+  policy: Policy,
+  without: number | null = null,
+): PolicyGrant[] {
   if (business.network === 'sandbox') return [];
   const issuedAt = app.now();
-  const book = addressBook(app.store, business);
+  const book = addressBook(app.store, business).filter(({ id }) => id !== without);
   return business.enabled
     .filter(({ symbol, chain }) => isUtxo(chain) && symbol === chain)
     .map((asset) => ({
@@ -48,25 +60,72 @@ function unitsFor(
 }
 
 /**
- * Sets a policy, and tells the signer first what it may let go. A policy by hand needs no grant: what was granted before
- * is then not used. Throws `Rejected`: `policy.limits`, `policy.grants`, `signer.locked`, `signer.approval`.
+ * Sets a policy, and tells the signer what it may let go by it. What lets more go is granted first, and what lets less go
+ * is in force here before the signer is told. Throws `Rejected`: `policy.limits`, `policy.grants`, `signer.locked`,
+ * `signer.approval`.
  */
 export async function changePolicyGranted(
   app: App,
   business: Business,
   policy: Policy,
-  grants: readonly { grant: PolicyGrant; mac: string }[],
+  grants: readonly SignedGrant[],
 ): Promise<void> {
-  const wanted = wantedGrants(app, business, policy);
-  if (policy.mode === 'automatic') {
-    const missing = wanted.filter(
-      ({ asset }) => !grants.some(({ grant }) => grant.asset === asset && grant.accountNo === business.accountNo),
-    );
-    if (missing.length > 0) {
-      const names = missing.map(({ asset }) => asset).join(', ');
-      throw new Rejected('policy.grants', `The wallet has to be granted this too: ${names}`, 'grants');
-    }
+  const wasAutomatic = policyFor(app.store, business).mode === 'automatic';
+  if (policy.mode === 'automatic' || wasAutomatic) needGrants(wantedGrants(app, business, policy), grants);
+  const write = () => app.store.write((tx) => changePolicy(app, tx, business, policy));
+  if (policy.mode === 'manual') {
+    await write();
+    await grantAll(app, grants, `Withdrawals of ${business.name} wait for you from now on`);
+  } else {
+    for (const { grant, mac } of grants) await app.signer.grantPolicy(grant, mac);
+    await write();
   }
-  for (const { grant, mac } of grants) await app.signer.grantPolicy(grant, mac);
-  await app.store.write((tx) => changePolicy(app, tx, business, policy));
+}
+
+/** What the signer has to be granted anew when an address leaves the book. Throws `Rejected('address_book.not_found')`. */
+export function grantsWithout(app: App, id: number): { grants: PolicyGrant[]; policy: Policy } {
+  const row = addressOf(app.store, id);
+  const business = app.directory.business(row.business_id);
+  const policy = policyFor(app.store, business);
+  const isBound = policy.mode === 'automatic' && policy.addressBookOnly;
+  return { grants: isBound ? wantedGrants(app, business, policy, id) : [], policy };
+}
+
+/**
+ * Removes an address from the book, and then from what the signer may pay. Throws `Rejected`: `address_book.not_found`,
+ * `policy.grants`, `signer.locked`, `signer.approval`.
+ */
+export async function removeAddressGranted(
+  app: App,
+  id: number,
+  grants: readonly SignedGrant[],
+): Promise<AddressBookRow> {
+  const { address } = addressOf(app.store, id);
+  needGrants(grantsWithout(app, id).grants, grants);
+  if (grants.some(({ grant }) => grant.addresses?.includes(address))) {
+    throw new Rejected('policy.grants', `The wallet would still pay ${address} without asking`, 'grants');
+  }
+  const row = await app.store.write((tx) => removeAddress(tx, id));
+  await grantAll(app, grants, `${row.label} is no longer in the address book`);
+  return row;
+}
+
+/** `done`: what is in force already, should the signer not take the rest. */
+async function grantAll(app: App, grants: readonly SignedGrant[], done: string): Promise<void> {
+  try {
+    for (const { grant, mac } of grants) await app.signer.grantPolicy(grant, mac);
+  } catch (error) {
+    if (!(error instanceof Rejected) || error.code !== 'signer.locked') throw error;
+    const text = `${done}. The wallet is locked and still has the limits that it was granted: unlock it, and set the policy again`;
+    throw new Rejected('signer.locked', text);
+  }
+}
+
+function needGrants(wanted: readonly PolicyGrant[], given: readonly SignedGrant[]): void {
+  const missing = wanted.filter(
+    ({ asset, accountNo }) => !given.some(({ grant }) => grant.asset === asset && grant.accountNo === accountNo),
+  );
+  if (missing.length === 0) return;
+  const names = missing.map(({ asset }) => asset).join(', ');
+  throw new Rejected('policy.grants', `The wallet has to be granted this too: ${names}`, 'grants');
 }

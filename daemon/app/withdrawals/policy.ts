@@ -127,9 +127,15 @@ export function addAddress(
 
 /** Removes an address. Throws `Rejected('address_book.not_found')`. */
 export function removeAddress(tx: Tx, id: number): AddressBookRow {
-  const row = tx.get(addressById, { id });
-  if (!row) throw new Rejected('address_book.not_found', `There is no address ${id} in the address book`, 'id');
+  const row = addressOf(tx, id);
   tx.run(dropAddress, { id });
+  return row;
+}
+
+/** An address of a book. Throws `Rejected('address_book.not_found')`. */
+export function addressOf(reader: Reader, id: number): AddressBookRow {
+  const row = reader.get(addressById, { id });
+  if (!row) throw new Rejected('address_book.not_found', `There is no address ${id} in the address book`, 'id');
   return row;
 }
 

@@ -7,7 +7,7 @@ import type { Result } from '../../contract/operator.ts';
 import { type Asset, type AssetId, assetOf, type ChainId } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain/money.ts';
-import { inGroups } from '../../domain/policy.ts';
+import { inGroups, type Policy } from '../../domain/policy.ts';
 import type { AddressBookRow } from '../../store/queries/policies.ts';
 import type { SpendRow, VersionRow, WithdrawalRow } from '../../store/queries/withdrawals.ts';
 
@@ -97,6 +97,7 @@ export function previewJson(preview: Preview, asset: Asset, until: number): Prev
     fee_usd: worth(fee),
     fee_max: formatUnits(feeMax, asset),
     fee_max_usd: worth(feeMax),
+    usd_rate: usdOrNull(usdRate),
     fee_rate: formatDecimal(vsize > 0 ? (fee * 10n ** BigInt(RATE_DECIMALS)) / BigInt(vsize) : 0n, RATE_DECIMALS),
     vsize,
     warnings: warnings.map(({ code, text }) => ({ code, text })),
@@ -104,15 +105,19 @@ export function previewJson(preview: Preview, asset: Asset, until: number): Prev
   };
 }
 
+/** A policy in the words that it is set with. */
+export const policyWordsJson = (policy: Policy): Result<'addressBook.grants'>['policy'] => ({
+  mode: policy.mode,
+  per_withdrawal_usd: usdOrNull(policy.perWithdrawalUsd),
+  per_day_usd: usdOrNull(policy.perDayUsd),
+  address_book_only: policy.addressBookOnly,
+});
+
 export function policyJson(app: App, business: Business): PolicyJson {
-  const policy = policyFor(app.store, business);
   return {
     business_id: business.id,
     business: business.name,
-    mode: policy.mode,
-    per_withdrawal_usd: usdOrNull(policy.perWithdrawalUsd),
-    per_day_usd: usdOrNull(policy.perDayUsd),
-    address_book_only: policy.addressBookOnly,
+    ...policyWordsJson(policyFor(app.store, business)),
     used_usd: usd(usedOfPolicy(app, app.store, business)),
   };
 }

@@ -3,10 +3,16 @@ import type { App } from '../../app/app.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { settingsOf } from '../../app/operator/status.ts';
 import { approve, type GivenApproval, previewWithdrawal, reject } from '../../app/withdrawals/approve.ts';
-import { changePolicyGranted, wantedGrants } from '../../app/withdrawals/grants.ts';
+import {
+  changePolicyGranted,
+  grantsWithout,
+  removeAddressGranted,
+  type SignedGrant,
+  wantedGrants,
+} from '../../app/withdrawals/grants.ts';
 import { acceptDeposit, keepDeposit, refundDeposit } from '../../app/withdrawals/inbox.ts';
 import { listWithdrawals, showWithdrawal } from '../../app/withdrawals/lists.ts';
-import { addAddress, addressBook, removeAddress } from '../../app/withdrawals/policy.ts';
+import { addAddress, addressBook } from '../../app/withdrawals/policy.ts';
 import { assetFor, findWithdrawal, requestByOperator } from '../../app/withdrawals/request.ts';
 import {
   batch,
@@ -26,7 +32,14 @@ import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
 import type { Context } from './context.ts';
-import { addressJson, detailJson, policyJson, previewJson, withdrawalJson } from './present-withdrawals.ts';
+import {
+  addressJson,
+  detailJson,
+  policyJson,
+  policyWordsJson,
+  previewJson,
+  withdrawalJson,
+} from './present-withdrawals.ts';
 
 type Own = Method & keyof typeof WITHDRAWALS;
 type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
@@ -65,6 +78,10 @@ const policyOf = (params: Parsed<'policy.grants'>): Policy => ({
   perDayUsd: dollars(params.per_day_usd, 'per_day_usd'),
   addressBookOnly: params.address_book_only,
 });
+
+/** The schema has the grant's own fields: what is signed for is what is handed on. */
+const signedGrants = (grants: Parsed<'policy.set'>['grants']): SignedGrant[] =>
+  grants.map(({ grant, mac }) => ({ grant: grant as PolicyGrant, mac }));
 
 export const WITHDRAWAL_METHODS: Methods = {
   'withdrawal.list': ({ app }, { business, state = null, limit, before = null }) => {
@@ -126,9 +143,7 @@ export const WITHDRAWAL_METHODS: Methods = {
   }),
   'policy.set': async ({ app }, { grants, ...params }) => {
     const business = findBusiness(app, params.business);
-    // the schema has the grant's own fields: what is signed for is what is handed on
-    const signed = grants.map(({ grant, mac }) => ({ grant: grant as PolicyGrant, mac }));
-    await changePolicyGranted(app, business, policyOf(params), signed);
+    await changePolicyGranted(app, business, policyOf(params), signedGrants(grants));
     return { policy: policyJson(app, business) };
   },
 
@@ -139,8 +154,12 @@ export const WITHDRAWAL_METHODS: Methods = {
     const owner = findBusiness(app, business);
     return { address: addressJson(app, await app.store.write((tx) => addAddress(app, tx, owner, entry))) };
   },
-  'addressBook.remove': async ({ app }, { id }) => ({
-    address: addressJson(app, await app.store.write((tx) => removeAddress(tx, id))),
+  'addressBook.grants': ({ app }, { id }) => {
+    const { grants, policy } = grantsWithout(app, id);
+    return { grants, policy: policyWordsJson(policy) };
+  },
+  'addressBook.remove': async ({ app }, { id, grants }) => ({
+    address: addressJson(app, await removeAddressGranted(app, id, signedGrants(grants))),
   }),
 
   'inbox.accept': async ({ app }, { id }) => {

@@ -32,7 +32,7 @@ const Script = z
 const Text = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 const Asset = z.enum(['BTC', 'BCH', 'LTC', 'XMR', 'ETH', 'BNB', 'USDT_ERC20', 'USDT_BEP20', 'XAUT', 'PAXG']);
 
-const IntentShape = z.strictObject({
+export const IntentShape = z.strictObject({
   uuid: Text,
   network: z.enum(NETWORKS),
   accountNo: Index,

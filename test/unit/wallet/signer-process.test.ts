@@ -14,7 +14,7 @@ import { ATTEMPTS_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files
 import { SEAL_CHANGE, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { seal, sealPair, unseal } from '../../../daemon/wallet/signer/seal.ts';
 import { fence } from '../../../daemon/wallet/signer/spawn.ts';
-import { approvalMacs } from '../../../daemon/wallet/wallet.ts';
+import { withOperatorKeys } from '../../../daemon/wallet/wallet.ts';
 import { until } from '../../support/daemon.ts';
 import { codeOf, PASSPHRASE, payment, soon, walletFolder } from './signer-kit.ts';
 
@@ -198,8 +198,9 @@ describe('the process', () => {
     await unlock(signer);
     const [one] = order.withdrawals;
     const until = soon();
-    const [mac] = await approvalMacs(wallet.folder, PASSPHRASE, [{ purpose: 'pay', intent: one!.intent, until }]);
-    one!.approval = { by: 'operator', until, mac: mac! };
+    const approvable = { purpose: 'pay' as const, intent: one!.intent, until };
+    const mac = await withOperatorKeys(wallet.folder, PASSPHRASE, (keys) => keys.approve(approvable));
+    one!.approval = { by: 'operator', until, mac };
     expect((await signer.sign(order)).fee).toBe(2_000n);
     const sandbox = payment('LTC', ['process-2'], 40_000_000n, 'sandbox');
     expect(await signer.sign(sandbox)).toBe(signed);

@@ -1,0 +1,137 @@
+/**
+ * What a policy would let the wallet sign without asking, as the operator's own program reads it: in coins, which is what
+ * is signed for, and in dollars by the service's word.
+ *
+ * Invariant: limits are granted only of a `GrantReview`, and there is none of limits that are not what was asked for.
+ */
+import { z } from 'zod';
+import { type AssetId, assetOf } from '../domain/assets.ts';
+import { Rejected } from '../domain/errors.ts';
+import { FIAT_DECIMALS, fiatFor, formatUnits, parseDecimal } from '../domain/money.ts';
+import type { PolicyGrant } from '../wallet/signer/port.ts';
+import { GrantShape } from '../wallet/signer/wire.ts';
+import { withOperatorKeys } from '../wallet/wallet.ts';
+import { cents } from './text.ts';
+
+/** In US dollars, as decimals. */
+export type AskedPolicy = {
+  mode: 'manual' | 'automatic';
+  per_withdrawal_usd?: string | null;
+  per_day_usd?: string | null;
+  address_book_only?: boolean;
+};
+
+export type SaidRate = { network: string; crypto: string; usd: number | string | null };
+
+const CLOCKS_APART_MS_MAX = 3_600_000;
+/** Coins are granted for twice the dollars, so that a rate that falls stops nothing; a little more for rounding up. */
+const HEADROOM_PERCENT = 201n;
+
+const differs = (why: string): Rejected =>
+  new Rejected(
+    'review.differs',
+    `Nothing was granted. What the service asks the wallet for is not this policy: ${why}`,
+  );
+
+const dollars = (text: string | null | undefined): bigint => parseDecimal(text ?? '0', FIAT_DECIMALS) ?? 0n;
+
+export class GrantReview {
+  readonly #asked: AskedPolicy;
+  readonly #grants: readonly PolicyGrant[];
+  readonly #rates: readonly SaidRate[];
+
+  private constructor(asked: AskedPolicy, grants: readonly PolicyGrant[], rates: readonly SaidRate[]) {
+    this.#asked = asked;
+    this.#grants = grants;
+    this.#rates = rates;
+  }
+
+  /** Null when nothing is to be granted: of the sandbox. Throws `Rejected('review.differs')`. */
+  static of(given: unknown, asked: AskedPolicy, rates: readonly SaidRate[], now: number): GrantReview | null {
+    const parsed = z.array(GrantShape).safeParse(given);
+    if (!parsed.success) throw differs('it names what no limit has');
+    const grants: readonly PolicyGrant[] = parsed.data;
+    const [first] = grants;
+    if (!first) return null;
+    if (new Set(grants.map(({ asset }) => asset)).size !== grants.length) throw differs('it names a coin twice');
+    const review = new GrantReview(asked, grants, rates);
+    for (const grant of grants) {
+      const { network, accountNo, issuedAt } = grant;
+      if (network !== first.network || accountNo !== first.accountNo) throw differs('it is of several accounts');
+      // one dated ahead could bring back, later, what was ended meanwhile
+      if (Math.abs(issuedAt - now) > CLOCKS_APART_MS_MAX) throw differs("its date is not today's");
+      review.#needAsked(grant);
+    }
+    return review;
+  }
+
+  /** With the operator's MACs. Throws `Rejected` `vault.*`. */
+  signed(folder: string, passphrase: string): Promise<{ grant: PolicyGrant; mac: string }[]> {
+    return withOperatorKeys(folder, passphrase, (keys) =>
+      this.#grants.map((grant) => ({ grant, mac: keys.grant(grant) })),
+    );
+  }
+
+  /** What it lets go, coin by coin and in total. */
+  text(): string {
+    const [first] = this.#grants;
+    const lines = [`${first?.network}, account ${first?.accountNo}`];
+    for (const grant of this.#grants) lines.push(...this.#lines(grant));
+    if (this.#asked.mode === 'manual') return `${lines.join('\n')}\n`;
+    const each = this.#grants.map((grant) => this.#worth(grant, grant.perDay));
+    const total = each.reduce<bigint | null>((sum, one) => (sum === null || one === null ? null : sum + one), 0n);
+    lines.push(
+      `In total the wallet will sign up to ${total === null ? 'an unknown amount of' : cents(total)} USD in 24 hours without asking: each coin`,
+      'has a limit of its own, for twice the dollars, so that a rate that falls stops nothing.',
+    );
+    return `${lines.join('\n')}\n`;
+  }
+
+  #lines(grant: PolicyGrant): string[] {
+    const { asset: id, perWithdrawal, perDay, addresses } = grant;
+    if (perWithdrawal === '0' || perDay === '0') return [`${id}: nothing without asking`];
+    const amount = (units: string): string => {
+      const worth = this.#worth(grant, units);
+      return `${formatUnits(BigInt(units), assetOf(id))} ${id}${worth === null ? '' : ` (${cents(worth)} USD)`}`;
+    };
+    const rate = this.#rate(grant);
+    return [
+      `${id}: up to ${amount(perWithdrawal)} for one withdrawal, ${amount(perDay)} in 24 hours with fees`,
+      ...(rate === null ? [] : [`  at 1 ${id} = ${cents(rate)} USD, by the service's word`]),
+      ...(addresses === null ? ['  to any address'] : addresses.length === 0 ? ['  to no address'] : ['  only to']),
+      ...(addresses ?? []).map((address) => `    ${address}`),
+    ];
+  }
+
+  /** 1e-8 US dollars of one coin, by the service's word. */
+  #rate({ network, asset }: PolicyGrant): bigint | null {
+    const said = this.#rates.find((rate) => rate.network === network && rate.crypto === asset)?.usd ?? null;
+    return said === null ? null : parseDecimal(`${said}`, FIAT_DECIMALS);
+  }
+
+  #worth(grant: PolicyGrant, units: string): bigint | null {
+    const rate = this.#rate(grant);
+    return rate === null ? null : fiatFor(BigInt(units), assetOf(grant.asset as AssetId), rate);
+  }
+
+  #needAsked(grant: PolicyGrant): void {
+    const { asset, perWithdrawal, perDay, addresses } = grant;
+    const { mode, per_withdrawal_usd, per_day_usd, address_book_only } = this.#asked;
+    const isNothing = perWithdrawal === '0' && perDay === '0';
+    if (mode === 'manual') {
+      if (!isNothing) throw differs(`it would let ${asset} go without asking`);
+      return;
+    }
+    if ((addresses !== null) !== (address_book_only ?? false)) throw differs('the addresses are not as asked');
+    const limits: [string, string | null | undefined][] = [
+      [perWithdrawal, per_withdrawal_usd],
+      [perDay, per_day_usd],
+    ];
+    for (const [units, usd] of limits) {
+      const worth = this.#worth(grant, units);
+      if (worth !== null && worth * 100n > dollars(usd) * HEADROOM_PERCENT) {
+        throw differs(`it would let go more ${asset} than was asked for`);
+      }
+    }
+  }
+}

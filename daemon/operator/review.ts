@@ -1,0 +1,209 @@
+/**
+ * What an operator is asked to approve, as the operator's own program reads it: from the intents that the approval is made
+ * over and from the transaction's bytes, never from what the service says about them.
+ *
+ * Invariant: an approval is made of a `Review` only, and there is none of anything that differs from its transaction, has
+ * no end, or is beyond the limits that the signer keeps too.
+ */
+import { Transaction } from 'bitcoinjs-lib';
+import { z } from 'zod';
+import type { Network } from '../domain/assets.ts';
+import { Rejected } from '../domain/errors.ts';
+import { destination } from '../wallet/signer/destination.ts';
+import { feeLimit, needTimely } from '../wallet/signer/limits.ts';
+import { ADDRESS_SELF, type Intent, type SignPurpose } from '../wallet/signer/port.ts';
+import { IntentShape, isUtxo, type UtxoChain } from '../wallet/signer/wire.ts';
+import { type Approvable, withOperatorKeys } from '../wallet/wallet.ts';
+
+/** What the service gives to be approved. */
+export type Given = {
+  purpose: SignPurpose;
+  intents: unknown[];
+  raw: string | null;
+  outputs: { change_index: number | null }[];
+  /** Milliseconds since 1970. */
+  until: number;
+};
+
+/** What the operator asked for, as far as it was said by number: what is approved has to be of that kind. */
+export type Asked =
+  | { kind: 'approve' | 'speed-up' | 'cancel' }
+  | { kind: 'batch'; count: number }
+  | { kind: 'bump'; outpoint: string };
+
+/** `upTo`: a sweep, which gives so much at the most; `now`: what it gives by this transaction. Smallest units. */
+export type Payment = { uuid: string; address: string; units: bigint; upTo: boolean; now: bigint };
+
+/** An output as the bytes have it; `address` null: of nobody that is approved here. */
+type Output = { script: string; units: bigint };
+type Bytes = { inputs: string[]; outputs: Output[] };
+
+/** In the form in which the service takes it. */
+export type Approval = { uuid: string; fee_max: string; units?: string; until: number; mac: string | null };
+
+const differs = (why: string): Rejected =>
+  new Rejected('review.differs', `Nothing was approved. What the service shows is not what would be signed: ${why}`);
+
+export class Review {
+  readonly purpose: SignPurpose;
+  readonly network: Network;
+  readonly chain: UtxoChain;
+  readonly accountNo: number;
+  readonly payments: readonly Payment[];
+  /** What else the transaction pays: to ourselves (`back`), or to whom it was approved before. Smallest units. */
+  readonly back: bigint | null;
+  readonly before: readonly bigint[];
+  /** The coins that it is bound to, "txid:n"; null: the service chooses. */
+  readonly coins: readonly string[] | null;
+  /** The highest fee of all that is approved here together, smallest units. */
+  readonly feeMax: bigint;
+  readonly until: number;
+  readonly #intents: readonly Intent[];
+  readonly #back: { script: string; index: number } | null;
+
+  private constructor(
+    { purpose, outputs, until }: Given,
+    intents: readonly Intent[],
+    { inputs, outputs: paid }: Bytes,
+  ) {
+    const [first] = intents;
+    if (!first || !isUtxo(first.chain)) throw differs('it names nothing that could be checked here');
+    const { network, chain, accountNo, coins } = first;
+    this.purpose = purpose;
+    this.network = network;
+    this.chain = chain;
+    this.accountNo = accountNo;
+    this.coins = coins;
+    this.until = until;
+    this.#intents = intents;
+    this.feeMax = intents.reduce((sum, { feeMax }) => sum + BigInt(feeMax), 0n);
+    if (coins && (coins.length !== inputs.length || coins.some((one) => !inputs.includes(one)))) {
+      throw differs('it spends other coins than the approval names');
+    }
+    const left = [...paid];
+    const payees = intents.filter(({ address }) => address !== ADDRESS_SELF);
+    this.payments =
+      purpose === 'cancel' ? payees.map(notPaid) : payees.map((intent) => taken(intent, left, network, chain));
+    const changes = outputs.flatMap(({ change_index }, at) => (change_index === null ? [] : [{ change_index, at }]));
+    const [change] = changes;
+    const back = change && paid[change.at];
+    if (changes.length > 1 || (change && (!back || !left.includes(back))))
+      throw differs('the change is not its own output');
+    this.#back = change && back ? { script: back.script, index: change.change_index } : null;
+    this.back = back?.units ?? null;
+    this.before = left.filter((output) => output !== back).map(({ units }) => units);
+    this.#needShape(payees.length);
+    this.#needFee(inputs, paid);
+  }
+
+  /**
+   * Reads what is to be approved. Null where there is no wallet to approve with: of the sandbox, or nothing new. Throws
+   * `Rejected`: `review.differs`, and `signer.approval` for an `until` that is over or too far ahead.
+   */
+  static of(given: Given, asked: Asked, now: number): Review | null {
+    const parsed = z.array(IntentShape).safeParse(given.intents);
+    if (!parsed.success) throw differs('the approval names what no payment has');
+    const intents: readonly Intent[] = parsed.data;
+    const [first] = intents;
+    if (!first || intents.every(({ network }) => network === 'sandbox')) return null;
+    for (const { network, chain, accountNo, asset } of intents) {
+      const same = network === first.network && chain === first.chain && accountNo === first.accountNo;
+      if (!same || asset !== chain || network === 'sandbox')
+        throw differs('it is of several networks, accounts or coins');
+    }
+    if (new Set(intents.map(({ uuid }) => uuid)).size !== intents.length) throw differs('it names a payment twice');
+    needAsked(given, asked, intents);
+    needTimely(given.until, now);
+    const review = new Review(given, intents, bytesOf(given.raw));
+    const replaces = asked.kind === 'speed-up' || asked.kind === 'cancel';
+    if (review.before.length > 0 && !replaces) throw differs('it pays somebody whom the approval does not name');
+    return review;
+  }
+
+  /**
+   * The approvals, made with the wallet's passphrase. Throws `Rejected`: `vault.*`, and `review.differs` when what comes back
+   * to us does not.
+   */
+  approvals(folder: string, passphrase: string): Promise<Approval[]> {
+    const { purpose, until, network, chain, accountNo } = this;
+    return withOperatorKeys(folder, passphrase, (keys) => {
+      if (this.#back && keys.changeScript(chain, network, accountNo, this.#back.index) !== this.#back.script) {
+        throw differs('its change does not come back to this wallet');
+      }
+      return this.#intents.map((intent) => {
+        const approvable: Approvable = { purpose, intent, until };
+        const { uuid, feeMax, units, sweep } = intent;
+        return { uuid, fee_max: feeMax, ...(sweep ? { units } : {}), until, mac: keys.approve(approvable) };
+      });
+    });
+  }
+
+  #needShape(payees: number): void {
+    const { purpose, payments, before, back, network } = this;
+    const alone = this.#intents.find(({ sweep, coins }) => sweep || coins !== null);
+    if (alone && this.#intents.length > 1) throw differs('what takes whole coins stands alone');
+    if (alone?.sweep && (back !== null || before.length > 0)) throw differs('what takes everything leaves no change');
+    const toSelf = purpose === 'cancel' || payees === 0;
+    if (toSelf && (back === null || before.length > 0)) throw differs('it pays others than ourselves');
+    if (payees === 0 && (this.coins === null || this.#intents.some(({ units }) => units !== '0'))) {
+      throw differs('a payment to ourselves names its coins and no amount');
+    }
+    if (payments.some(({ address }) => destination(address, this.chain, network) === null)) {
+      throw differs(`it pays what is no address of ${this.chain} on ${network}`);
+    }
+  }
+
+  #needFee(inputs: readonly string[], outputs: readonly Output[]): void {
+    const scripts = outputs.map(({ script }) => ({ script: Buffer.from(script, 'hex') }));
+    const limit = feeLimit(this.chain, { inputs, outputs: scripts }, this.payments.length === 0);
+    if (this.feeMax > limit) throw differs(`it may cost a fee of ${this.feeMax}, above the limit of ${limit} units`);
+  }
+}
+
+const notPaid = ({ uuid, address, units, sweep }: Intent): Payment => ({
+  ...{ uuid, address, units: BigInt(units), upTo: sweep, now: 0n },
+});
+
+/** Takes the output that an intent is about from what is left. */
+function taken(intent: Intent, left: Output[], network: Network, chain: UtxoChain): Payment {
+  const { uuid, address, sweep } = intent;
+  const units = BigInt(intent.units);
+  const script = destination(address, chain, network);
+  const at = left.findIndex((one) => one.script === script && (sweep ? one.units <= units : one.units === units));
+  const [output] = at < 0 ? [] : left.splice(at, 1);
+  if (!output) throw differs(`it does not pay ${address} what the approval allows`);
+  return { uuid, address, units, upTo: sweep, now: output.units };
+}
+
+function needAsked({ purpose }: Given, asked: Asked, intents: readonly Intent[]): void {
+  const { kind } = asked;
+  if ((kind === 'approve' || kind === 'bump') && intents.length !== 1) throw differs('it is more than one payment');
+  if (kind === 'batch' && intents.length !== asked.count) throw differs(`it is not ${asked.count} payments`);
+  if (purpose === 'cancel' && kind !== 'cancel' && kind !== 'speed-up') throw differs('it cancels something');
+  const isSelf = intents.some(({ address }) => address === ADDRESS_SELF);
+  if (isSelf !== (kind === 'bump')) throw differs(isSelf ? 'it pays only ourselves' : 'it pays others than ourselves');
+  if (kind === 'bump' && intents[0]?.coins?.join() !== asked.outpoint) throw differs('it spends another deposit');
+}
+
+/** A transaction without signatures, in the one form that it has. */
+function bytesOf(raw: string | null): Bytes {
+  try {
+    const transaction = Transaction.fromHex(raw ?? '');
+    if (
+      transaction.toHex() !== raw ||
+      transaction.ins.some(({ script, witness }) => script.length + witness.length > 0)
+    ) {
+      throw differs('the bytes are not a transaction that waits to be signed');
+    }
+    return {
+      inputs: transaction.ins.map(({ hash, index }) => `${Buffer.from(hash).reverse().toString('hex')}:${index}`),
+      outputs: transaction.outs.map(({ script, value }) => ({
+        script: Buffer.from(script).toString('hex'),
+        units: value,
+      })),
+    };
+  } catch (error) {
+    if (error instanceof Rejected) throw error;
+    throw differs('the bytes are no transaction');
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * A review and a set of grants for people. Every number and address comes from what is signed; what only the service can
+ * know, such as an exchange rate, is called its word.
+ */
+import { assetOf } from '../domain/assets.ts';
+import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../domain/money.ts';
+import { inGroups, isFeeHigh } from '../domain/policy.ts';
+import type { Payment, Review } from './review.ts';
+
+/** Dollars of one coin, by the service's word; null: it has no rate. */
+export type Said = { usdRate: string | null; fee: string; warnings: readonly string[] };
+
+/** Controls could repaint a terminal: what the service wrote is shown without them. */
+const printable = (text: string): string => text.replace(/[^\P{C}]/gu, '?');
+
+/** Everything that the approval allows, and what the transaction does with it now. */
+export function reviewText(review: Review, { usdRate, fee, warnings }: Said): string {
+  const { chain, network, accountNo, purpose, payments, back, before, coins, feeMax, until } = review;
+  const asset = assetOf(chain);
+  const rate = usdRate === null ? null : parseDecimal(usdRate, FIAT_DECIMALS);
+  const money = (units: bigint): string => {
+    const dollars = rate === null ? '' : ` (${cents(fiatFor(units, asset, rate))} USD)`;
+    return `${formatUnits(units, asset)} ${chain}${dollars}`;
+  };
+  const lines = [`${chain}, ${network}, account ${accountNo}${purpose === 'cancel' ? ', a cancellation' : ''}`];
+  for (const payment of payments) lines.push(...paymentLines(payment, purpose === 'cancel', money));
+  for (const units of before) lines.push(`${money(units)} to somebody as approved before`);
+  if (back !== null) lines.push(`${money(back)} back to this wallet`);
+  if (coins !== null) lines.push(...['Of these coins alone:', ...coins.map((coin) => `  ${coin}`)]);
+  lines.push(`Fee: at most ${money(feeMax)}; now ${printable(fee)} ${chain} by the service's word`);
+  lines.push(`Holds until ${new Date(until).toISOString()}`);
+  if (rate !== null) lines.push(`Dollars at 1 ${chain} = ${cents(rate)} USD, by the service's word`);
+  const paid = payments.reduce((sum, { units }) => sum + units, 0n);
+  if (paid > 0n && isFeeHigh(feeMax, paid)) lines.push('WARNING: The fee may be more than 5 % of what is paid.');
+  return `${[...lines, ...warnings.map((text) => `WARNING: ${printable(text)}.`)].join('\n')}\n`;
+}
+
+function paymentLines(payment: Payment, canceled: boolean, money: (units: bigint) => string): string[] {
+  const { address, units, upTo, now } = payment;
+  const amount = upTo ? `up to ${money(units)}` : money(units);
+  const what = canceled ? `not paid any more: ${amount}` : `${amount}${upTo ? `, now ${money(now)},` : ''} to`;
+  return [what, `  ${address}`, `  ${inGroups(address)}`];
+}
+
+/** With two decimals, rounded up, so that nothing looks cheaper than it is. */
+export function cents(scaled: bigint): string {
+  const unit = 10n ** BigInt(FIAT_DECIMALS - 2);
+  return formatDecimal(((scaled + unit - 1n) / unit) * unit, FIAT_DECIMALS);
+}

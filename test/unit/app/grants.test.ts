@@ -1,0 +1,94 @@
+/** What the wallet may sign without asking follows the policy and the address book both ways: given, and taken back. */
+import { beforeEach, expect, it } from 'vitest';
+import {
+  changePolicyGranted,
+  grantsWithout,
+  removeAddressGranted,
+  type SignedGrant,
+  wantedGrants,
+} from '../../../daemon/app/withdrawals/grants.ts';
+import { addAddress, addressBook, policyFor } from '../../../daemon/app/withdrawals/policy.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
+import { MANUAL, type Policy } from '../../../daemon/domain/policy.ts';
+import type { PolicyGrant, Signer } from '../../../daemon/wallet/signer/port.ts';
+import { codeOf } from '../wallet/signer-kit.ts';
+import { PayBench } from './pay-bench.ts';
+
+const AUTOMATIC: Policy = {
+  mode: 'automatic',
+  perWithdrawalUsd: 100n * 100_000_000n,
+  perDayUsd: 500n * 100_000_000n,
+  addressBookOnly: true,
+};
+
+let bench: PayBench;
+let granted: PolicyGrant[] = [];
+let locked = false;
+beforeEach(async () => {
+  bench = await PayBench.open('BTC');
+  bench.bench.rate('60000');
+  granted = [];
+  locked = false;
+  const signer: Pick<Signer, 'grantPolicy'> = {
+    async grantPolicy(grant) {
+      if (locked) throw new Rejected('signer.locked', 'The wallet is locked');
+      granted.push(grant);
+    },
+  };
+  Object.assign(bench.app, { signer: signer as Signer });
+});
+
+const business = () => bench.app.directory.business(bench.bench.businessId);
+const signed = (grants: PolicyGrant[]): SignedGrant[] => grants.map((grant) => ({ grant, mac: 'mac' }));
+const set = (policy: Policy) =>
+  changePolicyGranted(bench.app, business(), policy, signed(wantedGrants(bench.app, business(), policy)));
+async function inBook(address: string, label: string): Promise<number> {
+  const entry = { chain: 'BTC' as const, address, label };
+  return (await bench.app.store.write((tx) => addAddress(bench.app, tx, business(), entry))).id;
+}
+
+it('a policy by hand ends what was granted, and is not set without', async () => {
+  await set(AUTOMATIC);
+  expect(granted.at(-1)?.perDay).not.toBe('0');
+  expect(await codeOf(changePolicyGranted(bench.app, business(), MANUAL, []))).toBe('policy.grants');
+  expect(policyFor(bench.app.store, business()).mode).toBe('automatic');
+  await set(MANUAL);
+  expect(granted.at(-1)).toMatchObject({ asset: 'BTC', perWithdrawal: '0', perDay: '0' });
+  expect(policyFor(bench.app.store, business()).mode).toBe('manual');
+});
+
+it('a policy by hand is in force here at once, and says so while the wallet is locked', async () => {
+  await set(AUTOMATIC);
+  locked = true;
+  await expect(set(MANUAL)).rejects.toThrow('wait for you from now on');
+  expect(policyFor(bench.app.store, business()).mode).toBe('manual');
+});
+
+it('a policy without asking is not in force before the wallet took it', async () => {
+  locked = true;
+  expect(await codeOf(set(AUTOMATIC))).toBe('signer.locked');
+  expect(policyFor(bench.app.store, business()).mode).toBe('manual');
+});
+
+it('an address that leaves the book leaves what the wallet may pay', async () => {
+  const [gone, stays] = [bench.recipient(), bench.recipient()];
+  const id = await inBook(gone, 'gone');
+  await inBook(stays, 'stays');
+  await set(AUTOMATIC);
+  expect(granted.at(-1)?.addresses).toEqual([gone, stays]);
+  const { grants } = grantsWithout(bench.app, id);
+  expect(await codeOf(removeAddressGranted(bench.app, id, []))).toBe('policy.grants');
+  const still = grants.map((grant) => ({ ...grant, addresses: [gone, stays] }));
+  expect(await codeOf(removeAddressGranted(bench.app, id, signed(still)))).toBe('policy.grants');
+  expect(addressBook(bench.app.store, business())).toHaveLength(2);
+  await removeAddressGranted(bench.app, id, signed(grants));
+  expect(granted.at(-1)?.addresses).toEqual([stays]);
+  expect(addressBook(bench.app.store, business()).map(({ address }) => address)).toEqual([stays]);
+});
+
+it('an address that no policy may pay just leaves', async () => {
+  const id = await inBook(bench.recipient(), 'gone');
+  expect(grantsWithout(bench.app, id).grants).toEqual([]);
+  await removeAddressGranted(bench.app, id, []);
+  expect(addressBook(bench.app.store, business())).toEqual([]);
+});

@@ -1,0 +1,87 @@
+/** What the operator's program grants: limits that are what was asked for, shown in coins and in dollars. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AskedPolicy, GrantReview } from '../../../daemon/operator/grants.ts';
+import type { PolicyGrant } from '../../../daemon/wallet/signer/port.ts';
+import { Session } from '../../../daemon/wallet/signer/session.ts';
+import { codeOf, PASSPHRASE, walletFolder } from '../wallet/signer-kit.ts';
+
+const NOW = Date.UTC(2030, 0);
+const ASKED: AskedPolicy = { mode: 'automatic', per_withdrawal_usd: '100', per_day_usd: '500' };
+const RATES = [
+  { network: 'regtest', crypto: 'LTC', usd: 100 },
+  { network: 'regtest', crypto: 'BTC', usd: '50000' },
+  { network: 'mainnet', crypto: 'LTC', usd: 1 },
+];
+const grants = (): PolicyGrant[] => [
+  { ...common(), asset: 'LTC', perWithdrawal: '200000000', perDay: '1000000000' },
+  { ...common(), asset: 'BTC', perWithdrawal: '400000', perDay: '2000000' },
+];
+const common = () => ({ network: 'regtest' as const, accountNo: 0, addresses: null as string[] | null, issuedAt: NOW });
+
+let wallet: Awaited<ReturnType<typeof walletFolder>>;
+beforeAll(async () => {
+  wallet = await walletFolder();
+});
+afterAll(() => wallet.remove());
+
+const review = (given: unknown, asked = ASKED): GrantReview => {
+  const made = GrantReview.of(given, asked, RATES, NOW);
+  if (!made) throw new Error('nothing to grant');
+  return made;
+};
+
+it('are shown in coins and dollars, each and in total', () => {
+  expect(review(grants()).text()).toBe(
+    [
+      'regtest, account 0',
+      'LTC: up to 2 LTC (200 USD) for one withdrawal, 10 LTC (1000 USD) in 24 hours with fees',
+      "  at 1 LTC = 100 USD, by the service's word",
+      '  to any address',
+      'BTC: up to 0.004 BTC (200 USD) for one withdrawal, 0.02 BTC (1000 USD) in 24 hours with fees',
+      "  at 1 BTC = 50000 USD, by the service's word",
+      '  to any address',
+      'In total the wallet will sign up to 2000 USD in 24 hours without asking: each coin',
+      'has a limit of its own, for twice the dollars, so that a rate that falls stops nothing.',
+      '',
+    ].join('\n'),
+  );
+});
+
+it('name every address', () => {
+  const bound = grants().map((grant) => ({ ...grant, addresses: ['first', 'second'] }));
+  expect(review(bound, { ...ASKED, address_book_only: true }).text()).toContain('  only to\n    first\n    second\n');
+});
+
+it('by hand are nothing of each coin', () => {
+  const nothing = grants().map((grant) => ({ ...grant, perWithdrawal: '0', perDay: '0' }));
+  expect(review(nothing, { mode: 'manual' }).text()).toBe(
+    'regtest, account 0\nLTC: nothing without asking\nBTC: nothing without asking\n',
+  );
+});
+
+describe('are refused with', () => {
+  it.each<[string, (given: PolicyGrant[]) => unknown, AskedPolicy?]>([
+    ['more coins than the dollars that were asked for', ([one]) => (one!.perDay = '1006000000')],
+    ['more coins for one withdrawal', ([one]) => (one!.perWithdrawal = '900000000')],
+    ['a coin twice', (given) => given.push(given[0]!)],
+    ['several accounts', ([one]) => (one!.accountNo = 1)],
+    ['several networks', ([one]) => (one!.network = 'mainnet')],
+    ['a date ahead, to be kept for later', ([one]) => (one!.issuedAt = NOW + 2 * 3_600_000)],
+    ['a date long ago', ([one]) => (one!.issuedAt = 0)],
+    ['addresses that nobody asked for', ([one]) => (one!.addresses = ['somebody'])],
+    ['any address, where the address book was asked for', () => {}, { ...ASKED, address_book_only: true }],
+    ['anything, where nothing was asked for', () => {}, { mode: 'manual' }],
+    ['one more field', ([one]) => Object.assign(one!, { note: 'x' })],
+  ])('%s', async (_, spoil, asked = ASKED) => {
+    const given = grants();
+    spoil(given);
+    expect(await codeOf((async () => GrantReview.of(given, asked, RATES, NOW))())).toBe('review.differs');
+  });
+});
+
+it('are taken by the signer, signed with the passphrase', async () => {
+  const session = await Session.open(wallet.folder, PASSPHRASE, () => NOW);
+  for (const { grant, mac } of await review(grants()).signed(wallet.folder, PASSPHRASE))
+    await session.grant(grant, mac);
+  await session.close();
+});

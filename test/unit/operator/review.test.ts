@@ -1,0 +1,220 @@
+/** What the operator's program refuses to approve, and that it shows what it approves: the service lies in every field. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
+import { type Asked, type Given, Review } from '../../../daemon/operator/review.ts';
+import { reviewText } from '../../../daemon/operator/text.ts';
+import { ADDRESS_SELF, type Intent, type SignOrder } from '../../../daemon/wallet/signer/port.ts';
+import { Session } from '../../../daemon/wallet/signer/session.ts';
+import { DESTINATIONS } from '../chains/spend-kit.ts';
+import { codeOf, own, PASSPHRASE, payment, useClock, walletFolder } from '../wallet/signer-kit.ts';
+
+const NOW = Date.UTC(2030, 0);
+const HOUR = 3_600_000;
+useClock(() => NOW);
+
+let wallet: Awaited<ReturnType<typeof walletFolder>>;
+beforeAll(async () => {
+  wallet = await walletFolder();
+});
+afterAll(() => wallet.remove());
+
+type Order = ReturnType<typeof payment>;
+type Lie = Given & { intents: Intent[] };
+
+/** What an honest service gives for an order. */
+function given(order: Order, purpose: Given['purpose'] = 'pay'): Lie {
+  return {
+    purpose,
+    intents: order.withdrawals.map(({ intent }) => structuredClone(intent)),
+    raw: unsignedTransaction(order.plan),
+    outputs: order.plan.outputs.map((output) => ({ change_index: output.kind === 'change' ? output.index : null })),
+    until: NOW + 7 * 24 * HOUR,
+  };
+}
+
+const APPROVE: Asked = { kind: 'approve' };
+const said = { usdRate: '100', fee: '0.00002', warnings: [] };
+const review = (lie: Given, asked: Asked = APPROVE): Review => {
+  const made = Review.of(lie, asked, NOW);
+  if (!made) throw new Error('nothing to approve');
+  return made;
+};
+const refusal = (lie: Given, asked: Asked = APPROVE): Promise<string> =>
+  codeOf((async () => Review.of(lie, asked, NOW))());
+
+describe('a payment', () => {
+  it('is shown as it is signed for, every number from what the approval is made over', () => {
+    const order = payment('LTC', ['one']);
+    const { address } = order.withdrawals[0]!.intent;
+    expect(reviewText(review(given(order)), said)).toBe(
+      [
+        'LTC, regtest, account 0',
+        '0.4 LTC (40 USD) to',
+        `  ${address}`,
+        `  ${address.match(/.{1,4}/g)!.join(' ')}`,
+        '1.09998 LTC (110 USD) back to this wallet',
+        "Fee: at most 0.00005 LTC (0.01 USD); now 0.00002 LTC by the service's word",
+        'Holds until 2030-01-08T00:00:00.000Z',
+        "Dollars at 1 LTC = 100 USD, by the service's word",
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('is approved so that the signer signs it', async () => {
+    const order: SignOrder = payment('LTC', ['signed']);
+    const [approval] = await review(given(order as Order)).approvals(wallet.folder, PASSPHRASE);
+    order.withdrawals[0]!.approval = { by: 'operator', until: approval!.until, mac: approval!.mac! };
+    const session = await Session.open(wallet.folder, PASSPHRASE, () => NOW);
+    expect((await session.sign(order)).fee).toBe(2_000n);
+    await session.close();
+  });
+
+  const other = (): Order => payment('LTC', ['other'], 140_000_000n);
+  it.each<[string, string, (lie: Lie) => unknown]>([
+    ['review.differs', 'another amount in the approval', (lie) => (lie.intents[0]!.units = '140000000')],
+    ['review.differs', 'another address in the approval', (lie) => (lie.intents[0]!.address = DESTINATIONS.LTC[1]!)],
+    ['review.differs', 'an address of another chain', (lie) => (lie.intents[0]!.address = DESTINATIONS.BTC[0]!)],
+    ['review.differs', 'another transaction', (lie) => (lie.raw = unsignedTransaction(other().plan))],
+    ['review.differs', 'no transaction', (lie) => (lie.raw = null)],
+    ['review.differs', 'something after the transaction', (lie) => (lie.raw += '00')],
+    ['review.differs', 'what is no transaction', (lie) => (lie.raw = 'ff')],
+    ['review.differs', 'one more payment', (lie) => lie.intents.push({ ...lie.intents[0]!, uuid: 'more' })],
+    ['review.differs', 'the same payment twice', (lie) => lie.intents.push(lie.intents[0]!)],
+    ['review.differs', 'another asset', (lie) => (lie.intents[0]!.asset = 'BTC')],
+    ['review.differs', 'another network', (lie) => (lie.intents[0]!.network = 'mainnet')],
+    [
+      'review.differs',
+      'a chain that cannot be checked',
+      (lie) => Object.assign(lie.intents[0]!, { chain: 'ETH', asset: 'ETH' }),
+    ],
+    ['review.differs', 'everything in place of an amount', (lie) => (lie.intents[0]!.sweep = true)],
+    ['review.differs', 'coins that are not spent', (lie) => (lie.intents[0]!.coins = [`${'a'.repeat(64)}:0`])],
+    ['review.differs', 'a cancellation', (lie) => (lie.purpose = 'cancel')],
+    ['review.differs', 'a fee beyond the limit', (lie) => (lie.intents[0]!.feeMax = '5000000')],
+    ['review.differs', 'an amount in another spelling', (lie) => (lie.intents[0]!.units = '040000000')],
+    ['review.differs', 'an amount below zero', (lie) => (lie.intents[0]!.units = '-40000000')],
+    ['review.differs', 'a name that repaints a terminal', (lie) => (lie.intents[0]!.uuid = '\u001b[2Jw')],
+    ['review.differs', 'one more field', (lie) => Object.assign(lie.intents[0]!, { note: 'x' })],
+    [
+      'review.differs',
+      'a payment called change that stands as one already',
+      (lie) => (lie.outputs[0]!.change_index = 3),
+    ],
+    ['review.differs', 'no change where there is some', (lie) => (lie.outputs[1]!.change_index = null)],
+    ['signer.approval', 'an end that is over', (lie) => (lie.until = NOW)],
+    ['signer.approval', 'no end in sight', (lie) => (lie.until = NOW + 8 * 24 * HOUR)],
+  ])('is refused with %s: %s', async (code, _, spoil) => {
+    const lie = given(payment('LTC', ['one']));
+    spoil(lie);
+    expect(await refusal(lie)).toBe(code);
+  });
+
+  it('is not approved when its change is not ours', async () => {
+    const order = payment('LTC', ['stolen']);
+    const change = order.plan.outputs[1]!;
+    change.script = own('LTC', 1, 4).script;
+    expect(await codeOf(review(given(order)).approvals(wallet.folder, PASSPHRASE))).toBe('review.differs');
+  });
+
+  it('is shown without what a terminal obeys, whatever the service warns of', () => {
+    const text = reviewText(review(given(payment('LTC', ['one']))), {
+      ...said,
+      fee: '1\u001b[2J',
+      warnings: ['\u202ea\nb'],
+    });
+    expect(text.replaceAll('\n', '')).not.toMatch(/\p{C}/u);
+  });
+
+  it('of the sandbox has nothing to approve with', () => {
+    const order = payment('LTC', ['play'], 40_000_000n, 'sandbox');
+    expect(Review.of(given(order), APPROVE, NOW)).toBeNull();
+    const mixed = { ...given(order), intents: [...given(order).intents, ...given(payment('LTC', ['real'])).intents] };
+    expect(() => Review.of(mixed, APPROVE, NOW)).toThrow('several networks');
+  });
+});
+
+describe('what was asked for', () => {
+  const batch = (): Lie => given(payment('LTC', ['a', 'b'], 20_000_000n));
+  it.each<[string, Asked, Lie]>([
+    ['one payment, and two are named', APPROVE, batch()],
+    ['three payments, and two are named', { kind: 'batch', count: 3 }, batch()],
+    ['a bump, and somebody is paid', { kind: 'bump', outpoint: `${'a'.repeat(64)}:0` }, given(payment('LTC', ['a']))],
+  ])('%s', async (_, asked, lie) => {
+    expect(await refusal(lie, asked)).toBe('review.differs');
+  });
+
+  it('a batch is shown whole', () => {
+    const text = reviewText(review(batch(), { kind: 'batch', count: 2 }), said);
+    for (const address of DESTINATIONS.LTC.slice(0, 2)) expect(text).toContain(`  ${address}\n`);
+  });
+
+  it('a replacement may pay whom it paid before, and says so; a first payment may not', async () => {
+    const lie = batch();
+    lie.intents.pop();
+    expect(reviewText(review(lie, { kind: 'speed-up' }), said)).toContain(
+      '0.2 LTC (20 USD) to somebody as approved before',
+    );
+    expect(await refusal(lie)).toBe('review.differs');
+  });
+});
+
+/** To ourselves alone. */
+function toSelf(uuid: string): Order {
+  const order = payment('LTC', [uuid]);
+  order.plan.inputs.splice(1);
+  order.plan.outputs = [{ kind: 'change', ...own('LTC', 1, 3), index: 3, units: 49_998_000n }];
+  return order;
+}
+
+describe('a cancellation', () => {
+  it('says what is not paid, and is approved for nothing else', async () => {
+    const lie = given(toSelf('gone'), 'cancel');
+    const text = reviewText(review(lie, { kind: 'cancel' }), said);
+    expect(text).toContain('LTC, regtest, account 0, a cancellation\nnot paid any more: 0.4 LTC (40 USD)\n');
+    expect(text).toContain('0.49998 LTC (50 USD) back to this wallet');
+    expect(await refusal(lie)).toBe('review.differs');
+    const pays = given(payment('LTC', ['gone']), 'cancel');
+    expect(await refusal(pays, { kind: 'cancel' })).toBe('review.differs');
+  });
+});
+
+describe('a payment of a deposit to ourselves', () => {
+  const bump = (): { order: Order; outpoint: string; lie: Lie } => {
+    const order = toSelf('bump');
+    const { outpoint } = order.plan.inputs[0]!;
+    const lie = given(order);
+    Object.assign(lie.intents[0]!, { address: ADDRESS_SELF, units: '0', coins: [outpoint] });
+    return { order, outpoint, lie };
+  };
+
+  it('names the deposit that was asked about, and no other', async () => {
+    const { outpoint, lie } = bump();
+    expect(reviewText(review(lie, { kind: 'bump', outpoint }), said)).toContain(
+      `Of these coins alone:\n  ${outpoint}\n`,
+    );
+    expect(await refusal(lie, { kind: 'bump', outpoint: `${'a'.repeat(64)}:0` })).toBe('review.differs');
+    lie.intents[0]!.coins = null;
+    expect(await refusal(lie, { kind: 'bump', outpoint })).toBe('review.differs');
+  });
+});
+
+describe('a sweep', () => {
+  const sweep = (): Lie => {
+    const order = payment('LTC', ['sweep']);
+    order.plan.outputs = [{ ...order.plan.outputs[0]!, units: 149_998_000n }];
+    const lie = given(order);
+    Object.assign(lie.intents[0]!, { units: '150000000', sweep: true });
+    return lie;
+  };
+
+  it('shows the most that it may give, and what it gives now', () => {
+    expect(reviewText(review(sweep()), said)).toContain('up to 1.5 LTC (150 USD), now 1.49998 LTC (150 USD), to\n');
+  });
+
+  it('is refused when it gives more than that', async () => {
+    const lie = sweep();
+    lie.intents[0]!.units = '149997999';
+    expect(await refusal(lie)).toBe('review.differs');
+  });
+});
