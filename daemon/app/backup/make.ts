@@ -16,11 +16,11 @@ import { Rejected } from '../../domain/errors.ts';
 import { copyDatabase, storeFacts } from '../../store/snapshot.ts';
 import { readBackupKey } from '../../wallet/backup-key.ts';
 import { seal } from '../../wallet/sealed-file.ts';
+import { JOURNAL_BYTES_MAX } from '../../wallet/signer/files.ts';
 import { belongsIn, CONFIG, DATABASE, FOLDERS, MANIFEST, pack } from './container.ts';
 
 export const VAULT_FOLDER = 'vault';
 const WORK_PREFIX = 'backup-';
-const FILE_BYTES_MAX = 64 * 1_048_576;
 
 export const Manifest = z.object({
   release: z.string(),
@@ -121,9 +121,10 @@ async function copied(dataDir: string, name: string, work: string): Promise<{ na
   const source = await open(join(dataDir, name), 'r');
   try {
     const { size } = await source.stat();
-    if (size > FILE_BYTES_MAX) throw new Rejected('backup.folder', `${name} is too large for a backup`);
-    const bytes = await source.readFile();
-    await writeFile(join(work, name), bytes, { mode: 0o600 });
+    if (size > JOURNAL_BYTES_MAX) throw new Rejected('backup.folder', `${name} is too large for a backup`);
+    // as far as it goes now: what is appended meanwhile is for the next backup
+    const upTo = size === 0 ? '' : source.createReadStream({ start: 0, end: size - 1, autoClose: false });
+    await writeFile(join(work, name), upTo, { mode: 0o600 });
   } finally {
     await source.close();
   }

@@ -1,12 +1,13 @@
 /**
  * The signer's own memory: a file that only grows, each line under a MAC that covers the line before it, and beside it the
- * head, which says how far the file had come when the last signature was given out. Both are on the disk before a
- * signature leaves, so that neither a crash nor a restart forgets which coins were
- * spent for whom, or what was spent of a limit.
+ * head, under a MAC of its own, which says how far the file had come when the last signature was given out. Both are on
+ * the disk before a signature leaves, so that neither a crash nor a restart forgets which coins were spent for whom, or
+ * what was spent of a limit.
  *
- * Seen, and refused for ever after: an altered, missing, added or reordered line; a file cut short or replaced by an older
- * one; a missing file or head. Not seen: both files put back together to an older state, or both removed, by somebody who
- * can write to the folder. The daemon's own database knows the coins too, and the chain lets a coin be spent once.
+ * Seen, and refused for ever after: an altered, missing, added or reordered line; a file cut short, with its head or with
+ * one that was made up; a missing file or head. Not seen: a head that was kept from before, with the file cut to fit, or
+ * both files removed, by somebody who can write to the folder. Where the signer is a service of its own user, the daemon's
+ * user cannot. The daemon's own database knows the coins too, and the chain lets a coin be spent once.
  */
 import { createHmac } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -16,13 +17,12 @@ import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
 import { exists, replaceFile } from '../files.ts';
 import { sameMac } from './approval.ts';
-import { HEAD_FILE, JOURNAL_FILE } from './files.ts';
+import { HEAD_FILE, JOURNAL_BYTES_MAX, JOURNAL_FILE } from './files.ts';
 import { readLines } from './lines.ts';
 import { DAY_MS, type Memory, type PolicySpend, type Signed, subjectOf } from './permission.ts';
 import type { PolicyGrant } from './port.ts';
 import { GrantShape } from './wire.ts';
 
-const JOURNAL_BYTES_MAX = 512 * 1024 * 1024;
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const MAC_CHARS = 64;
 const NO_MAC = '0'.repeat(MAC_CHARS);
@@ -60,13 +60,21 @@ const AnchoredLine = z
     ),
   }));
 const Line = z.union([
-  z.object({ kind: z.literal('start'), at: z.number(), fingerprint: z.string() }),
+  /** `sealed`: left out by release 0.1.0, whose heads had no MAC of their own. */
+  z.object({ kind: z.literal('start'), at: z.number(), fingerprint: z.string(), sealed: z.literal(true).optional() }),
+  /** From here on the head has a MAC, in a journal that release 0.1.0 began. */
+  z.object({ kind: z.literal('sealed'), at: z.number() }),
   z.object({ kind: z.literal('grant'), at: z.number(), grant: GrantShape }),
   SignLine,
   AnchoredLine,
 ]);
 export type Line = z.output<typeof Line>;
-const Head = z.object({ lines: z.int().min(1), mac: z.string().length(MAC_CHARS) });
+/** `mac`: of the newest line. `seal`: of the head itself, so that no line's MAC makes an older one. */
+const Head = z.object({
+  lines: z.int().min(1),
+  mac: z.string().length(MAC_CHARS),
+  seal: z.string().length(MAC_CHARS).optional(),
+});
 type Head = z.infer<typeof Head>;
 
 const altered = (): Rejected =>
@@ -87,6 +95,8 @@ export class Journal {
   #lines = 0;
   #mac = NO_MAC;
   #bytes = 0;
+  /** Whether heads have had a MAC of their own since some line. */
+  #sealed = false;
   /** Set while nothing is known about the file's end: a line may be there in part. */
   #broken = false;
 
@@ -116,7 +126,8 @@ export class Journal {
     const journal = new Journal(folder, key, await open(path, 'as', 0o600));
     try {
       await journal.#read(path, head);
-      if (journal.#lines === 0) await journal.append({ kind: 'start', at: now, fingerprint });
+      if (journal.#lines === 0) await journal.append({ kind: 'start', at: now, fingerprint, sealed: true });
+      else if (!journal.#sealed) await journal.append({ kind: 'sealed', at: now });
       else if (head?.lines !== journal.#lines) await journal.#writeHead();
       return journal;
     } catch (error) {
@@ -161,6 +172,7 @@ export class Journal {
       this.#take(line, text.slice(0, MAC_CHARS), Buffer.byteLength(text) + 1);
       if (head?.lines === this.#lines) seen = sameMac(head.mac, this.#mac);
     }
+    if (head && !this.#isGenuine(head)) throw altered();
     // without a head only the very first line may be there: the head follows each line before anything is given out
     if (!seen || (!head && this.#lines > 1)) throw altered();
     if (this.#bytes < size) await this.#dropRest(path, size);
@@ -196,6 +208,7 @@ export class Journal {
     this.#mac = mac;
     this.#lines += 1;
     this.#bytes += bytes;
+    if (line.kind === 'sealed' || (line.kind === 'start' && line.sealed)) this.#sealed = true;
     if (line.kind === 'grant') this.#grants.set(subjectOf(line.grant), line.grant);
     if (line.kind !== 'sign') return;
     // shared by all that a batch pays
@@ -218,8 +231,17 @@ export class Journal {
     this.#spends.push({ at: line.at, subject: line.spent.subject, units: BigInt(line.spent.units) });
   }
 
+  #isGenuine({ lines, mac, seal }: Head): boolean {
+    return seal === undefined ? !this.#sealed : sameMac(seal, this.#sealOf(lines, mac));
+  }
+
+  /** No line's MAC begins like this. */
+  #sealOf(lines: number, mac: string): string {
+    return createHmac('sha256', this.#key).update(`head ${lines} ${mac}`).digest('hex');
+  }
+
   async #writeHead(): Promise<void> {
-    const head: Head = { lines: this.#lines, mac: this.#mac };
+    const head: Head = { lines: this.#lines, mac: this.#mac, seal: this.#sealOf(this.#lines, this.#mac) };
     await replaceFile(join(this.#folder, HEAD_FILE), `${JSON.stringify(head)}\n`);
   }
 }

@@ -127,6 +127,10 @@ describe('a journal', () => {
     await journal.append(line(4));
     await journal.close();
     expect(await linesOf(folder)).toEqual(['w-1', 'w-2', 'w-4']);
+    // from now on its heads are sealed, and one without a seal is none
+    const head = JSON.parse(await readFile(join(folder, HEAD_FILE), 'utf8')) as { lines: number; mac: string };
+    await writeFile(join(folder, HEAD_FILE), JSON.stringify({ lines: head.lines, mac: head.mac }));
+    expect(await codeOf(open(folder))).toBe('signer.journal');
   });
 
   it('forgets what a policy let go two days ago, and no later', async () => {
@@ -180,6 +184,12 @@ describe('refused', () => {
     ['gone', () => [null, last().head]],
     ['without its head', () => [last().journal, null]],
     ['with a head that is none', () => [last().journal, '{}']],
+    ["cut short, with a head made of a line's own MAC", () => [states[2]!.journal, JSON.stringify(headOfLine(3))]],
+    [
+      'cut short, with such a head and the seal of the newest',
+      () => [states[2]!.journal, JSON.stringify({ ...JSON.parse(last().head.toString()), ...headOfLine(3) })],
+    ],
+    ['without the seal of its head', () => [last().journal, JSON.stringify(headOfLine(4))]],
     ['with a head of another length', () => [last().journal, JSON.stringify({ lines: 3, mac: headMac() })]],
     ['without a line in the middle', () => [lines().toSpliced(2, 1).join(''), last().head]],
     ['with two lines exchanged', () => [[lines()[0], lines()[2], lines()[1], lines()[3]].join(''), last().head]],
@@ -215,6 +225,11 @@ describe('refused', () => {
   });
 });
 
+/** What a head without a seal says when so many lines stand. */
+const headOfLine = (lines: number): { lines: number; mac: string } => ({
+  lines,
+  mac: last().journal.toString().split('\n')[lines - 1]!.slice(0, 64),
+});
 const headMac = (): string => (JSON.parse(last().head.toString()) as { mac: string }).mac;
 
 describe('a disk that takes no more', () => {
