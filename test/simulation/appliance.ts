@@ -1,0 +1,251 @@
+/**
+ * The appliance on one simulated machine: the product's own parts from the store to the workers, put together as
+ * `daemon/main.ts` does, without its servers and its signer's process. A crash leaves the files of that moment.
+ */
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { needsAgreement } from '../../daemon/app/agreement.ts';
+import { raise } from '../../daemon/app/alerts.ts';
+import type { App } from '../../daemon/app/app.ts';
+import { makeBackup } from '../../daemon/app/backup/make.ts';
+import { Chains } from '../../daemon/app/chains.ts';
+import { Directory } from '../../daemon/app/directory.ts';
+import { Events } from '../../daemon/app/events.ts';
+import { KeyRing } from '../../daemon/app/keys.ts';
+import { Live } from '../../daemon/app/live.ts';
+import { WalletScan } from '../../daemon/app/scan.ts';
+import { watchList } from '../../daemon/app/watch.ts';
+import type { ChainAdapter, ScriptList } from '../../daemon/chains/adapter.ts';
+import { openAdapter } from '../../daemon/chains/registry.ts';
+import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
+import { loadConfig } from '../../daemon/config/config.ts';
+import { manualRates } from '../../daemon/config/views.ts';
+import { type Method, OPERATOR, type Params, type Parsed, type Result } from '../../daemon/contract/operator.ts';
+import type { ChainId, Network } from '../../daemon/domain/assets.ts';
+import { chainKey } from '../../daemon/domain/chain.ts';
+import type { Context } from '../../daemon/http/operator/context.ts';
+import { METHODS } from '../../daemon/http/operator/methods.ts';
+import { createLog } from '../../daemon/log.ts';
+import { RateBook } from '../../daemon/rates/book.ts';
+import { Store } from '../../daemon/store/store.ts';
+import { Jobs } from '../../daemon/workers/jobs.ts';
+import { SyncLoops } from '../../daemon/workers/loops.ts';
+import { WithdrawalWorker } from '../../daemon/workers/withdrawals.ts';
+import type { Time } from './time.ts';
+import { derived, LocalSigner, type Wallet } from './wallet.ts';
+
+export const COINS = ['BTC', 'LTC', 'BCH'] as const;
+/** US dollars. */
+export const PRICES: Readonly<Record<UtxoChain, number>> = { BTC: 60_000, LTC: 80, BCH: 400 };
+export const ZERO_CONF_USD = 100;
+const CONFIG = `
+port = 0
+[rates]
+sources = []
+[payments]
+address_pool = 20
+[electrum]
+public_servers = "never"
+[networks.regtest.rates]
+${COINS.map((coin) => `${coin} = "${PRICES[coin]}"`).join('\n')}
+`;
+const COIN_CONFIG = (coin: UtxoChain): string => `
+[networks.regtest.${coin}]
+core_rpc = "http://user:password@${coin.toLowerCase()}.simulated:1"
+${coin === 'BTC' ? '' : `zero_conf_usd = ${ZERO_CONF_USD}`}
+`;
+const MINUTE_MS = 60_000;
+
+/** The machine lost its power while it was asked. */
+export class Crashed extends Error {}
+
+export class Appliance {
+  readonly folder: string;
+  readonly signer: LocalSigner;
+  app!: App;
+  /** Where the files of a crash are; null while it runs. */
+  crashedInto: string | null = null;
+  /** Commits until the power fails. */
+  fuse = Number.POSITIVE_INFINITY;
+  readonly #time: Time;
+  readonly #context: () => Context;
+  #jobs!: Jobs;
+  #loops!: SyncLoops;
+  #scan: WalletScan | null = null;
+  #minuteAt = 0;
+
+  private constructor(folder: string, time: Time) {
+    this.folder = folder;
+    this.#time = time;
+    this.signer = new LocalSigner(join(folder, 'vault'), time);
+    const startedAt = time.wall();
+    this.#context = () => ({
+      app: this.app,
+      extra: {
+        dataDir: folder,
+        version: 'simulation',
+        startedAt,
+        sendWebhook: async () => ({ status: null, error: null }),
+        scanWallet: async (wish) => {
+          this.#scan = new WalletScan(wish, (network, chain, list) => this.#source(network, chain, list));
+        },
+        scanned: () => this.#scan?.state ?? null,
+        makeBackup: (file) => this.#backup(file),
+        deriveSandboxAccounts: () => ({}),
+      },
+    });
+  }
+
+  /** Starts it on a folder, a new one or one that was there before. */
+  static async start(folder: string, time: Time, wallet: Wallet, coins: readonly UtxoChain[]): Promise<Appliance> {
+    const appliance = new Appliance(folder, time);
+    if (!existsSync(join(folder, 'vault'))) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, 'countinghouse.toml'), `${CONFIG}${coins.map(COIN_CONFIG).join('')}`);
+      await wallet.write(join(folder, 'vault'));
+    }
+    await appliance.#assemble();
+    await time.settle();
+    return appliance;
+  }
+
+  async #assemble(): Promise<void> {
+    const { folder, signer } = this;
+    const now = this.#time.wall;
+    const config = loadConfig({ dataDir: folder, env: {}, flags: {} });
+    const store = await Store.open(folder);
+    const log = createLog({ level: process.env.SIMULATION_LOG === undefined ? 'silent' : 'warn', format: 'json' });
+    const workers = new Map<string, WithdrawalWorker>();
+    this.app = {
+      ...{ store, config, log, now, signer },
+      rates: new RateBook({ manual: manualRates(config) }),
+      chains: new Chains(),
+      directory: new Directory(),
+      keys: new KeyRing(store, now),
+      live: new Live(),
+      events: new Events(now),
+      publicUrl: 'http://127.0.0.1',
+      wake: {
+        webhooks: () => {},
+        pool: () => {
+          this.#jobs.fill();
+          this.#loops.begin();
+        },
+        chain: (key) => this.#loops.wake(key),
+        withdrawals: (key) => workers.get(key)?.wake(),
+      },
+    };
+    this.app.directory.load(store);
+    for (const coin of COINS) {
+      const adapter = this.#source('regtest', coin, watchList(store, chainKey('regtest', coin)));
+      if (adapter) this.app.chains.add(adapter);
+    }
+    this.#loops = new SyncLoops(this.app);
+    this.#jobs = new Jobs(this.app);
+    this.#loops.begin();
+    for (const chain of this.app.chains.all()) workers.set(chain.key, new WithdrawalWorker(this.app, chain));
+    for (const worker of workers.values()) worker.start();
+    this.#jobs.fill();
+    store.onCommit = () => this.#committed();
+  }
+
+  #source(network: Network, chain: ChainId, list: ScriptList): ChainAdapter | null {
+    const { app } = this;
+    const adapter = openAdapter(network, chain, app.config.networks[network][chain], {
+      list,
+      folder: join(this.folder, 'electrum'),
+      socksProxy: null,
+      publicServers: false,
+      proxyForAll: false,
+      needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
+      log: (message) => app.log.warn({ chain }, message),
+      alert: (server, message) => void raise(app, 'source.dropped', `${chain} ${server}`, message),
+    });
+    if (adapter) {
+      const coin = chain as UtxoChain;
+      adapter.deriveTarget = async (account, branch, index) => derived(coin, account, branch, index);
+    }
+    return adapter;
+  }
+
+  #backup(file: string) {
+    const job = { dataDir: this.folder, file, release: 'simulation', now: this.#time.wall() };
+    return this.#time.outside(makeBackup(job));
+  }
+
+  /** After each commit, before anybody was told of it. */
+  #committed(): void {
+    if (this.crashedInto !== null || --this.fuse > 0) return;
+    this.crash();
+    // ends the turn: whoever waited for this commit hears nothing
+    throw new Crashed('the power failed');
+  }
+
+  /** The power fails now. What is left is copied aside; nothing here runs any more. */
+  crash(): void {
+    if (this.crashedInto !== null) return;
+    const left = `${this.folder}-`;
+    cpSync(this.folder, left, { recursive: true, filter: (path) => !/lock(?:-journal)?$/.test(path) });
+    this.crashedInto = left;
+    this.#time.powerCut();
+    const { store } = this.app;
+    store.onCommit = null;
+    store.write = () => new Promise(() => {});
+  }
+
+  /** Gives the memory and the files of a dead one back. */
+  async bury(): Promise<void> {
+    await this.signer.bury();
+    await this.app.store.close();
+  }
+
+  get isDead(): boolean {
+    return this.crashedInto !== null;
+  }
+
+  /** Runs until this is answered. Throws what it throws, and `Crashed` when the power fails meanwhile. */
+  async ask<T>(work: () => T | Promise<T>): Promise<T> {
+    let outcome: { value: T } | { error: unknown } | null = null;
+    const run = async (): Promise<void> => {
+      try {
+        outcome = { value: await work() };
+      } catch (error) {
+        outcome = { error };
+      }
+    };
+    void run();
+    // a caller waits a minute at the most, as HTTP's clients do
+    for (let tries = 0; outcome === null && tries < 8 && !this.isDead; tries++) {
+      await this.#time.settle(() => outcome !== null || this.isDead);
+      if (outcome === null && !this.isDead) await this.#time.advance(8_000, 3);
+    }
+    const found = outcome as { value: T } | { error: unknown } | null;
+    if (found === null) throw new Crashed(this.isDead ? 'the power failed' : 'it was not answered');
+    if ('error' in found) throw found.error;
+    return found.value;
+  }
+
+  /** Calls a method of the operator API. */
+  operator<M extends Method>(method: M, params: Params<M>): Promise<Result<M>> {
+    const parsed = OPERATOR[method].params.parse(params) as Parsed<M>;
+    const work = METHODS[method] as (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
+    return this.ask(() => work(this.#context(), parsed));
+  }
+
+  /** Opens the wallet, and lets what waits for that go on. */
+  async unlock(): Promise<void> {
+    await this.ask(() => this.signer.open());
+    for (const { key } of this.app.chains.all()) this.app.wake.withdrawals(key);
+  }
+
+  /** Time passes. What the clock starts is started. */
+  async pass(ms: number): Promise<void> {
+    await this.#time.advance(ms);
+    const now = this.#time.monotonic;
+    if (this.isDead || now - this.#minuteAt < MINUTE_MS) return;
+    this.#minuteAt = now;
+    void this.#jobs.minute();
+    this.#jobs.fill();
+    await this.#time.settle();
+  }
+}

@@ -1,0 +1,304 @@
+/**
+ * The auditors. They read the chains, what the APIs show, and what the people of the simulation remember; they throw a
+ * `Fault` in words when the two do not agree.
+ */
+import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
+import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
+import type { Network, Tx } from './network.ts';
+import { approveOne, balanceOf, granted, reject, sweep, withdrawals } from './operators.ts';
+import { mend, shownInvoice, unitsOf } from './people.ts';
+import { Fault, type Invoice, type World } from './world.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const SCRIPTS = 400;
+/** Addresses behind a restore's jump. */
+const JUMPED = 10_000;
+/** A coin below it costs more than it brings. */
+const WORTH_SPENDING = 20_000n;
+/** The contract's tolerance of an invoice's amount, with a unit's worth of rounding. */
+const ENOUGH_PERCENT = 99n;
+const ROUNDS_MAX = 30;
+const PAGE = 200;
+const BLOCKS_PER_ROUND = 4;
+/** Processor time of one turn of the event loop. */
+export const TURN_MS_MAX = Number(process.env.SIMULATION_TURN_MS ?? 1_500);
+
+/** The wallet's own scripts, those behind the jumps of restores among them. */
+export function ownScripts(world: World, coin: UtxoChain): (script: string) => boolean {
+  const near = world.wallet.scripts(coin, SCRIPTS);
+  const far = new Set<string>();
+  for (let jump = 1; jump <= world.restores; jump++) {
+    for (let index = jump * JUMPED - 50; index < jump * JUMPED + SCRIPTS; index++) {
+      for (const branch of [0, 1] as const) far.add(world.wallet.script(coin, branch, index));
+    }
+  }
+  return (script) => near.has(script) || far.has(script);
+}
+
+/** Judges what the signer signed, whether or not it was sent: whoever has the bytes may send them. */
+export function judgeSigned(world: World, order: SignOrder, raw: string): void {
+  const coin = order.plan.chain as UtxoChain;
+  const network = world.network(coin);
+  const tx = network.read(Buffer.from(raw, 'hex'));
+  const isOwn = ownScripts(world, coin);
+  const byAddress = new Map<string, bigint>();
+  for (const { script, units } of tx.outputs) {
+    if (!isOwn(script)) byAddress.set(script, (byAddress.get(script) ?? 0n) + units);
+  }
+  let feeMax = 0n;
+  for (const { intent, approval } of order.withdrawals) {
+    const approved = world.approvals.get(intent.uuid);
+    const script = intent.address === 'self' ? null : world.script(coin, intent.address);
+    const paid = script === null ? 0n : (byAddress.get(script) ?? 0n);
+    if (script !== null) byAddress.delete(script);
+    judgeVersion(world, network, intent.uuid, tx);
+    if (approval.by === 'policy' && !approved) continue;
+    if (!approved) throw new Fault(`${tx.txid} is signed for ${intent.uuid}, which nobody approved`);
+    feeMax += approved.feeMax;
+    if (paid > approved.units || (!approved.whole && paid !== approved.units && order.purpose === 'pay')) {
+      throw new Fault(`${tx.txid} pays ${paid} to ${approved.address}: ${approved.units} were shown and approved`);
+    }
+  }
+  if (byAddress.size > 0) throw new Fault(`${tx.txid} pays ${[...byAddress.keys()]}, whom nobody approved`);
+  const byPolicy = order.withdrawals.some(({ intent }) => !world.approvals.has(intent.uuid));
+  if (byPolicy) judgePolicy(world, network, order, tx);
+  else if (network.feeOf(tx) > feeMax) {
+    throw new Fault(`${tx.txid} pays a fee of ${network.feeOf(tx)}: ${feeMax} were approved`);
+  }
+}
+
+/** Each version shares a coin with each earlier one that may still be mined, so that one of them at most can be. */
+function judgeVersion(world: World, network: Network, uuid: string, tx: Tx): void {
+  const before = world.signed.get(uuid) ?? [];
+  if (before.some(({ txid }) => txid === tx.txid)) return;
+  for (const other of before) {
+    const shared = tx.inputs.filter(({ outpoint }) => other.inputs.some((one) => one.outpoint === outpoint));
+    if (shared.length === 0 && !isImpossible(network, other)) {
+      throw new Fault(`${tx.txid} is signed for ${uuid}, for which ${other.txid} was signed: both can be mined`);
+    }
+  }
+  world.signed.set(uuid, [...before, tx]);
+}
+
+/** Whether an input was spent by something else, deep in the chain. */
+function isImpossible(network: Network, tx: Tx, depth = 6): boolean {
+  const { miner } = network;
+  return tx.inputs.some(({ outpoint }) => {
+    const [parent = ''] = outpoint.split(':');
+    const spender = miner.coins.get(outpoint);
+    if (spender != null) {
+      const block = miner.blockOf(spender);
+      return spender !== tx.txid && block !== null && miner.tip.height - block.height + 1 >= depth;
+    }
+    const made = network.txs.get(parent);
+    return (
+      spender === undefined && made !== undefined && !miner.mempool.has(parent) && isImpossible(network, made, depth)
+    );
+  });
+}
+
+/** What a policy lets go in any 24 hours, fees as they are signed, is within what was granted. */
+function judgePolicy(world: World, network: Network, order: SignOrder, tx: Tx): void {
+  const now = world.time.truth;
+  for (const { intent } of order.withdrawals) {
+    if (world.approvals.has(intent.uuid)) continue;
+    const units = intent.units === 'all' ? network.feeOf(tx) : BigInt(intent.units);
+    const fee = network.feeOf(tx) / BigInt(order.withdrawals.length);
+    const before = world.policySpends.get(intent.uuid);
+    const total = units + fee;
+    if (!before || before.units < total) {
+      world.policySpends.set(intent.uuid, { coin: network.name, units: total, at: before?.at ?? now });
+    }
+  }
+  const spent = [...world.policySpends.values()].filter((one) => one.coin === network.name && one.at > now - DAY_MS);
+  const sum = spent.reduce((all, { units }) => all + units, 0n);
+  const most = granted(world, network.name);
+  if (sum > most)
+    throw new Fault(`the policy let go ${sum} ${network.name} in a day, fees included: ${most} were granted`);
+}
+
+/** What may be checked at any time: nobody was paid what was not approved, or twice. */
+export function judgeChains(world: World): void {
+  for (const [address, { coin }] of world.wanted) judgeRecipient(world, coin, address);
+  if (world.time.longestTurnMs > TURN_MS_MAX) {
+    throw new Fault(`a turn of the event loop took ${Math.round(world.time.longestTurnMs)} ms`);
+  }
+}
+
+function judgeRecipient(world: World, coin: UtxoChain, address: string): void {
+  const there = world.paymentsTo(coin, address).filter(({ mined, waits }) => mined || waits);
+  if (there.length > 1) {
+    throw new Fault(`${address} is paid ${there.length} times: ${there.map(({ tx }) => tx.txid).join(', ')}`);
+  }
+}
+
+/**
+ * The end of a run: every node is well, the clock is right, payers stop and blocks go on. Operators end what waits. Then
+ * every state has ended, balances are those of the chain, and every coin can be spent.
+ */
+export async function judgeEnd(world: World): Promise<void> {
+  const { time } = world;
+  time.offset = time.truth - time.monotonic;
+  await world.appliance.unlock();
+  await endEverything(world);
+  await judgeInvoices(world);
+  await judgeWithdrawals(world);
+  for (const coin of world.coins) await judgeBalance(world, coin);
+  await judgeSpendable(world);
+  judgeChains(world);
+}
+
+async function goOn(world: World, blocks = BLOCKS_PER_ROUND): Promise<void> {
+  for (const network of world.networks.values()) {
+    mend(network);
+    network.mine(blocks);
+  }
+  await world.appliance.pass(MINUTE_MS);
+  await world.appliance.pass(10 * MINUTE_MS);
+}
+
+async function endEverything(world: World): Promise<void> {
+  const isOver = (state: string): boolean => state === 'completed' || state === 'rejected' || state === 'failed';
+  let open: Awaited<ReturnType<typeof withdrawals>> = [];
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    await goOn(world);
+    open = (await withdrawals(world)).filter(({ state }) => !isOver(state));
+    for (const one of open) {
+      if (one.state === 'requested' || (one.state === 'approved' && round > 4)) await reject(world, one);
+    }
+    if (open.length === 0 && round > 4) return;
+  }
+  const [one] = open;
+  if (!one) return;
+  const { withdrawal } = await world.appliance.operator('withdrawal.show', { id: `${one.id}` });
+  const versions = withdrawal.versions.map(({ tx_id, problem }) => `${tx_id} (${problem})`);
+  throw new Fault(`withdrawal ${one.id} never ends: ${one.state}, ${one.problem}, versions ${versions}`);
+}
+
+async function judgeInvoices(world: World): Promise<void> {
+  const inbox = await inboxOf(world);
+  for (const invoice of world.invoices) {
+    if (invoice.lost) continue;
+    const shown = await shownInvoice(world, invoice);
+    judgePaid(world, invoice, shown.status);
+    judgeTransactions(world, invoice, shown.payment as Shown, inbox);
+  }
+  await world.appliance.pass(50 * DAY_MS);
+  await goOn(world);
+  await goOn(world);
+  for (const invoice of world.invoices) {
+    if (invoice.lost) continue;
+    const { status } = await shownInvoice(world, invoice);
+    if (status === 'unpaid') throw new Fault(`invoice ${invoice.no} is unpaid for ever`);
+  }
+}
+
+type Shown = { received?: string; transactions?: { tx_id: string; confirmations: number }[] };
+
+/** An invoice whose money was in a block in time is paid. */
+function judgePaid(world: World, invoice: Invoice, status: string): void {
+  const { miner } = world.network(invoice.coin);
+  const { mayEndAt } = invoice;
+  const enough = (invoice.units * ENOUGH_PERCENT) / 100n;
+  const timely = paidTo(world, invoice).filter(({ tx }) => {
+    const block = miner.blockOf(tx.txid);
+    return block !== null && mayEndAt !== null && block.seconds * 1_000 < mayEndAt - MINUTE_MS;
+  });
+  const units = timely.reduce((sum, one) => sum + one.units, 0n);
+  if (units > enough && status === 'canceled' && !invoice.decided) {
+    throw new Fault(`invoice ${invoice.no} is canceled, though ${units} of ${invoice.units} were in blocks in time`);
+  }
+}
+
+function paidTo(world: World, { coin, script }: Invoice): { tx: Tx; units: bigint }[] {
+  return [...world.network(coin).txs.values()].flatMap((tx) => {
+    const units = tx.outputs.filter((one) => one.script === script).reduce((sum, one) => sum + one.units, 0n);
+    return units > 0n ? [{ tx, units }] : [];
+  });
+}
+
+/** What is shown as received is what the chain has, and what the invoice does not show is in the inbox. */
+function judgeTransactions(world: World, invoice: Invoice, shown: Shown, inbox: ReadonlySet<string>): void {
+  const { miner } = world.network(invoice.coin);
+  const there = paidTo(world, invoice).filter(({ tx }) => miner.blockOf(tx.txid) || miner.mempool.has(tx.txid));
+  const said = new Set((shown.transactions ?? []).map(({ tx_id }) => tx_id));
+  let units = 0n;
+  for (const { tx, units: paid } of there) {
+    if (said.delete(tx.txid)) units += paid;
+    else if (!inbox.has(tx.txid)) throw new Fault(`${tx.txid}, which pays invoice ${invoice.no}, is shown nowhere`);
+  }
+  if (said.size > 0) throw new Fault(`invoice ${invoice.no} shows ${[...said]}, which the chain does not have`);
+  if (shown.received !== undefined && unitsOf(shown.received) > units) {
+    throw new Fault(`invoice ${invoice.no} shows ${shown.received} as received: the chain has ${units} units`);
+  }
+}
+
+/** The transactions of every deposit that nobody claims. */
+async function inboxOf(world: World): Promise<Set<string>> {
+  const found = new Set<string>();
+  let before: number | undefined;
+  for (;;) {
+    const page = { limit: PAGE, ...(before === undefined ? {} : { before }) };
+    const { items, next } = await world.appliance.operator('inbox.list', page);
+    for (const { outpoint } of items) found.add(outpoint.split(':')[0] as string);
+    if (next === null) return found;
+    before = next;
+  }
+}
+
+/** Every withdrawal that is completed was paid what was shown, and no other was paid. */
+async function judgeWithdrawals(world: World): Promise<void> {
+  for (const one of await withdrawals(world)) {
+    const coin = one.crypto as UtxoChain;
+    const mined = world.paymentsTo(coin, one.address).filter((paid) => paid.mined);
+    const units = mined.reduce((sum, paid) => sum + paid.units, 0n);
+    if (one.state === 'completed' && units !== unitsOf(one.amount)) {
+      throw new Fault(`withdrawal ${one.id} of ${one.amount} is completed: the chain paid ${units} units`);
+    }
+    if (one.state !== 'completed' && units > 0n && !world.uncertain.has(one.address)) {
+      throw new Fault(`withdrawal ${one.id} is ${one.state}, and the chain paid ${units} units`);
+    }
+  }
+}
+
+/** The coins of the wallet that nothing spends, by the miner's chain. */
+function coinsOf(world: World, coin: UtxoChain): { outpoint: string; units: bigint }[] {
+  const network = world.network(coin);
+  const isOwn = ownScripts(world, coin);
+  return [...network.miner.coins].flatMap(([outpoint, spender]) => {
+    const made = network.coin(outpoint);
+    return spender === null && made && isOwn(made.script) ? [{ outpoint, units: made.units }] : [];
+  });
+}
+
+async function judgeBalance(world: World, coin: UtxoChain): Promise<void> {
+  const there = coinsOf(world, coin).reduce((sum, { units }) => sum + units, 0n);
+  const said = balanceOf(world, coin);
+  if (said === there) return;
+  throw new Fault(`the balance of ${coin} is ${said}, with nothing under way: the chain has ${there}`);
+}
+
+/** Everything can be sent away. */
+async function judgeSpendable(world: World): Promise<void> {
+  for (const network of world.networks.values()) network.feeRate = 1;
+  await world.appliance.pass(MINUTE_MS);
+  for (const coin of world.coins) {
+    const worth = coinsOf(world, coin).filter(({ units }) => units >= WORTH_SPENDING);
+    if (worth.length === 0) continue;
+    const said = await sweepAll(world, coin);
+    for (let round = 0; round < 3; round++) await goOn(world);
+    const left = coinsOf(world, coin).filter(({ units }) => units >= WORTH_SPENDING);
+    if (left.length > 0) {
+      throw new Fault(
+        `${left.length} of ${worth.length} coins of ${coin} cannot be spent (${left[0]?.outpoint}): ${said}`,
+      );
+    }
+  }
+}
+
+async function sweepAll(world: World, coin: UtxoChain): Promise<string> {
+  const asked = await sweep(world, coin);
+  const [open] = (await withdrawals(world)).filter(({ state }) => state === 'requested');
+  return open ? `${asked}; ${await approveOne(world, open)}` : asked;
+}

@@ -1,0 +1,375 @@
+/**
+ * The operator, and the shop where it asks for withdrawals. The operator approves what was asked for, as it is shown, and
+ * remembers it; after a restore, what may have been paid is looked up on the chain before it is approved again.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { restoreBackup } from '../../daemon/app/backup/restore.ts';
+import { balances } from '../../daemon/app/balance.ts';
+import { estimateHighestFee, requestWithdrawal } from '../../daemon/app/withdrawals/request.ts';
+import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
+import type { Result } from '../../daemon/contract/operator.ts';
+import { assetOf } from '../../daemon/domain/assets.ts';
+import type { Intent, PolicyGrant } from '../../daemon/wallet/signer/port.ts';
+import { Appliance, Crashed } from './appliance.ts';
+import { type Action, forget, mend, refused, unitsOf } from './people.ts';
+import { Fault, START, type World } from './world.ts';
+
+type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
+type Preview = Result<'withdrawal.previewBatch'>['preview'];
+
+const ALL_MAX = 200;
+const CONFIRM_TRIES = 40;
+const POLICY_USD = 400;
+const DAY_MS = 86_400_000;
+
+/** The spendable units of a coin, as the API says. */
+export function balanceOf({ appliance, business }: World, coin: UtxoChain): bigint {
+  return balances(appliance.app, business).find(({ asset }) => asset.symbol === coin)?.units ?? 0n;
+}
+
+export async function withdrawals(world: World): Promise<Withdrawal[]> {
+  return (await world.appliance.operator('withdrawal.list', { limit: ALL_MAX })).withdrawals;
+}
+
+async function inState(world: World, ...states: Withdrawal['state'][]): Promise<Withdrawal | undefined> {
+  const found = (await withdrawals(world)).filter(({ state }) => states.includes(state));
+  return world.random.pick(found.slice(0, 8));
+}
+
+/** The shop asks for a withdrawal, by the merchant API. */
+export async function withdraw(world: World): Promise<string> {
+  const { appliance, business, random } = world;
+  const { app } = appliance;
+  const coin = world.anyCoin();
+  const balance = balanceOf(world, coin);
+  const units = (balance * BigInt(random.pick([5, 30, 60, 80, 95]) ?? 5)) / 100n;
+  const address = world.stranger(coin);
+  world.wanted.set(address, { coin, address, units });
+  const wanted = { asset: assetOf(coin), units, address, origin: 'merchant' as const };
+  try {
+    const rate = await appliance.ask(() => estimateHighestFee(app, business, () => wanted));
+    const { id } = await appliance.ask(() =>
+      app.store.write((tx) => requestWithdrawal(app, tx, business, wanted, rate)),
+    );
+    return `withdrawal ${id} of ${units} ${coin} to ${address} is asked for`;
+  } catch (error) {
+    return `no withdrawal of ${units} ${coin}: ${refused(error)}`;
+  }
+}
+
+/** The operator sends everything. */
+export async function sweep(world: World, coin = world.anyCoin()): Promise<string> {
+  const address = world.stranger(coin);
+  world.wanted.set(address, { coin, address, units: null });
+  try {
+    const asked = { business: `${world.business.id}`, crypto: coin, address, amount: null };
+    const { withdrawal } = await world.appliance.operator('withdrawal.add', asked);
+    return `a sweep of ${coin}, withdrawal ${withdrawal.id} to ${address}, is asked for`;
+  } catch (error) {
+    return `no sweep of ${coin}: ${refused(error)}`;
+  }
+}
+
+/** What the operator makes of an intent: it is remembered as it was shown, and a MAC goes back. */
+function approvalOf(
+  world: World,
+  intent: Intent,
+  preview: Preview,
+): { uuid: string; fee_max: string; until: number; mac: string } {
+  const { uuid, address, units, feeMax, chain } = intent;
+  const coin = chain as UtxoChain;
+  const shown = preview.outputs.find((output) => output.address === address);
+  const amount = shown ? unitsOf(shown.amount) : 0n;
+  const whole = world.wanted.get(address)?.units === null;
+  const before = world.approvals.get(uuid);
+  if (before && before.address !== address) throw new Fault(`${uuid} is shown with another recipient than before`);
+  const fees = BigInt(feeMax);
+  world.approvals.set(uuid, {
+    ...{ coin, address, whole },
+    units: whole ? (before?.units ?? amount + unitsOf(preview.fee)) : address === 'self' ? 0n : BigInt(units),
+    feeMax: before && before.feeMax > fees ? before.feeMax : fees,
+  });
+  const { until } = preview;
+  return { uuid, fee_max: feeMax, until, mac: world.wallet.approve(intent, until) };
+}
+
+const approvalsOf = (world: World, preview: Preview) =>
+  preview.intents.map((intent) => approvalOf(world, intent as Intent, preview));
+
+/** Whether the operator can see a payment to this recipient anywhere. */
+function seemsPaid(world: World, { crypto, address }: Withdrawal): boolean {
+  return world.paymentsTo(crypto as UtxoChain, address).some(({ mined, waits }) => mined || waits);
+}
+
+export async function approve(world: World): Promise<string> {
+  const found = await inState(world, 'requested');
+  return found ? approveOne(world, found) : '';
+}
+
+export async function approveOne(world: World, found: Withdrawal): Promise<string> {
+  if (!world.wanted.has(found.address))
+    throw new Fault(`withdrawal ${found.id} to ${found.address} was asked for by nobody`);
+  if (seemsPaid(world, found)) return reject(world, found);
+  const id = `${found.id}`;
+  try {
+    const { preview, why } = await world.appliance.operator('withdrawal.preview', { id });
+    if (!preview) return `withdrawal ${id} cannot be shown: ${why}`;
+    const [approval] = approvalsOf(world, preview);
+    if (!approval) throw new Fault(`the preview of withdrawal ${id} names no intent`);
+    const { uuid: _, ...given } = approval;
+    await world.appliance.operator('withdrawal.approve', { id, ...given });
+    return `withdrawal ${id} is approved`;
+  } catch (error) {
+    return `withdrawal ${id} is not approved: ${refused(error)}`;
+  }
+}
+
+export async function reject(world: World, given?: Withdrawal): Promise<string> {
+  const found = given ?? (await inState(world, 'requested', 'approved'));
+  if (!found) return '';
+  try {
+    await world.appliance.operator('withdrawal.reject', { id: `${found.id}` });
+    return `withdrawal ${found.id} is rejected`;
+  } catch (error) {
+    return `withdrawal ${found.id} is not rejected: ${refused(error)}`;
+  }
+}
+
+/** Speeds a transaction up, or cancels it. */
+export const replace =
+  (kind: 'speed-up' | 'cancel'): Action =>
+  async (world) => {
+    const found = await inState(world, 'signed', 'broadcast');
+    if (!found) return '';
+    const rate = world.random.pick([undefined, '10', '40', '120']);
+    const wish = { id: `${found.id}`, kind, ...(rate === undefined ? {} : { fee_rate: rate }) };
+    try {
+      const { preview } = await world.appliance.operator('withdrawal.previewReplacement', wish);
+      await world.appliance.operator('withdrawal.replace', { ...wish, approvals: approvalsOf(world, preview) });
+      return `${kind} of withdrawal ${found.id} at ${rate ?? 'any rate'}`;
+    } catch (error) {
+      const why = refused(error);
+      if (/insufficient balance/i.test(why)) await judgeShortage(world, found, kind, rate, why);
+      return `no ${kind} of withdrawal ${found.id}: ${why}`;
+    }
+  };
+
+/** Whether the balance, with what the transaction gives back, does not cover the higher fee after all. */
+async function judgeShortage(world: World, found: Withdrawal, kind: string, rate: string | undefined, why: string) {
+  const coin = found.crypto as UtxoChain;
+  const { withdrawal } = await world.appliance.operator('withdrawal.show', { id: `${found.id}` });
+  const network = world.network(coin);
+  const newest = withdrawal.versions.findLast(({ tx_id }) => tx_id !== null);
+  const tx = newest?.tx_id ? network.txs.get(newest.tx_id) : undefined;
+  if (!tx || found.sweep) return;
+  const own = world.wallet.scripts(coin, 400);
+  const change = tx.outputs.filter(({ script }) => own.has(script)).reduce((sum, { units }) => sum + units, 0n);
+  // twice what it may take, with another coin spent
+  const rates = [rate === undefined ? network.feeRate * 2 : Number(rate), Number(network.feeOf(tx)) / tx.vsize + 2];
+  const needed = BigInt(Math.ceil(Math.max(...rates) * 2)) * BigInt(tx.vsize + 200);
+  if (change + balanceOf(world, coin) < needed * 2n || change < needed * 2n) return;
+  throw new Fault(
+    `${kind} of withdrawal ${found.id} is refused (${why}), though its change is ${change}, the balance ` +
+      `${balanceOf(world, coin)}, and ${needed} are more than it costs`,
+  );
+}
+
+export async function batch(world: World): Promise<string> {
+  const coin = world.anyCoin();
+  const open = (await withdrawals(world)).filter(
+    (one) => (one.state === 'requested' || one.state === 'approved') && one.crypto === coin && !one.sweep,
+  );
+  const some = open.filter((one) => !seemsPaid(world, one)).slice(0, world.random.whole(2, 5));
+  if (some.length < 2) return '';
+  const ids = some.map(({ id }) => `${id}`);
+  try {
+    const { preview } = await world.appliance.operator('withdrawal.previewBatch', { ids });
+    await world.appliance.operator('withdrawal.batch', { ids, approvals: approvalsOf(world, preview) });
+    return `withdrawals ${ids} go in one transaction`;
+  } catch (error) {
+    return `no batch of ${ids}: ${refused(error)}`;
+  }
+}
+
+/** Pays for a payer's transaction that is stuck. */
+export async function bump(world: World): Promise<string> {
+  const coin = world.anyCoin();
+  const own = world.wallet.scripts(coin, 400);
+  const stuck = [...world.network(coin).own.mempool.values()].flatMap((tx) =>
+    tx.outputs.flatMap(({ script }, n) => (own.get(script)?.startsWith('0/') ? [`${tx.txid}:${n}`] : [])),
+  );
+  const outpoint = world.random.pick(stuck);
+  if (!outpoint) return '';
+  const wish = { business: `${world.business.id}`, crypto: coin, outpoint };
+  try {
+    const { preview } = await world.appliance.operator('withdrawal.previewBump', wish);
+    const [approval] = approvalsOf(world, preview);
+    if (!approval) throw new Fault('the preview of a bump names no intent');
+    await world.appliance.operator('withdrawal.bump', { ...wish, approval });
+    return `${outpoint.slice(0, 10)} is bumped`;
+  } catch (error) {
+    return `no bump of ${outpoint.slice(0, 10)}: ${refused(error)}`;
+  }
+}
+
+/** Decides about a deposit that no invoice claims. */
+export async function decideInbox(world: World): Promise<string> {
+  const { items } = await world.appliance.operator('inbox.list', { limit: ALL_MAX });
+  const item = world.random.pick(items.filter(({ state, gone }) => state === 'open' && !gone).slice(0, 10));
+  if (!item) return '';
+  const what = world.random.pick(['accept', 'refund', 'refund', 'keep'] as const);
+  try {
+    if (what !== 'refund') {
+      await world.appliance.operator(what === 'accept' ? 'inbox.accept' : 'inbox.keep', { id: item.id });
+      const invoice = world.invoices.find(({ slug }) => slug === item.invoice);
+      if (invoice) invoice.decided = true;
+      return `deposit ${item.id}: ${what}`;
+    }
+    const coin = item.crypto as UtxoChain;
+    const address = world.stranger(coin);
+    world.wanted.set(address, { coin, address, units: null });
+    const { withdrawal } = await world.appliance.operator('inbox.refund', { id: item.id, address });
+    return `deposit ${item.id} is to be refunded by withdrawal ${withdrawal.id} to ${address}`;
+  } catch (error) {
+    return `deposit ${item.id}: ${refused(error)}`;
+  }
+}
+
+/** Lets withdrawals go by themselves within limits, or by hand again. */
+export async function changePolicy(world: World): Promise<string> {
+  const automatic = world.random.chance(0.6);
+  const policy = {
+    business: `${world.business.id}`,
+    mode: automatic ? ('automatic' as const) : ('manual' as const),
+    per_withdrawal_usd: automatic ? `${POLICY_USD}` : null,
+    per_day_usd: automatic ? `${POLICY_USD * 2}` : null,
+  };
+  try {
+    const { grants } = await world.appliance.operator('policy.grants', policy);
+    const signed = grants.map((grant) => ({ grant, mac: world.wallet.grant(grant as PolicyGrant) }));
+    for (const grant of grants) {
+      world.grants.push({ coin: grant.asset as UtxoChain, perDay: BigInt(grant.perDay), at: world.time.truth });
+    }
+    await world.appliance.operator('policy.set', { ...policy, grants: signed });
+    return `the policy is ${policy.mode}`;
+  } catch (error) {
+    return `the policy stays: ${refused(error)}`;
+  }
+}
+
+/** The most that a policy ever let go in a day, of all that was granted. */
+export function granted(world: World, coin: UtxoChain): bigint {
+  return world.grants.reduce((most, one) => (one.coin === coin && one.perDay > most ? one.perDay : most), 0n);
+}
+
+export async function lockOrUnlock(world: World): Promise<string> {
+  const { appliance, random } = world;
+  if (random.chance(0.35)) {
+    await appliance.ask(() => appliance.signer.lock());
+    return 'the wallet is locked';
+  }
+  await appliance.unlock();
+  return 'the wallet is unlocked';
+}
+
+export async function backup(world: World): Promise<string> {
+  const file = join(world.folder, `backup-${world.step}`);
+  await world.appliance.operator('backup.make', { file });
+  world.backups.push({ file, at: world.time.truth, invoices: world.invoices.length });
+  return 'a backup is made';
+}
+
+/** The machine is lost; another one begins from the last backup, often beside a node of its own. */
+export async function restore(world: World): Promise<string> {
+  const made = world.random.chance(0.7) ? world.backups.at(-1) : world.random.pick(world.backups);
+  if (!made) return '';
+  await loseMachine(world);
+  for (const { address } of world.wanted.values()) world.uncertain.add(address);
+  const fresh = world.random.chance(0.6);
+  for (const network of world.networks.values()) {
+    mend(network);
+    if (fresh) forget(network);
+  }
+  const folder = world.newFolder();
+  const manifest = await restoreBackup(made.file, world.wallet.backupSecret, folder, world.time.wall());
+  world.restores++;
+  for (const invoice of world.invoices.slice(made.invoices)) invoice.lost = true;
+  world.appliance = await Appliance.start(folder, world.time, world.wallet, world.coins);
+  await confirm(world);
+  if (world.random.chance(0.8)) await world.appliance.unlock();
+  return `another machine is restored from ${manifest.made_at}${fresh ? ', its node has an empty mempool' : ''}`;
+}
+
+async function confirm(world: World): Promise<void> {
+  let why = '';
+  for (let tries = 0; tries < CONFIRM_TRIES; tries++) {
+    await world.appliance.pass(5_000);
+    try {
+      await world.appliance.operator('restore.confirm', {});
+      return;
+    } catch (error) {
+      if (error instanceof Crashed) throw error;
+      why = refused(error);
+    }
+  }
+  throw new Fault(`a restored machine cannot take over: ${why}`);
+}
+
+async function loseMachine(world: World): Promise<void> {
+  const dead = world.appliance;
+  dead.crash();
+  await world.time.settle();
+  await dead.bury();
+  rmSync(dead.folder, { recursive: true, force: true });
+  if (dead.crashedInto) rmSync(dead.crashedInto, { recursive: true, force: true });
+}
+
+/** Nothing is left but the words: accounts are looked for on a new machine, as `countinghouse restore words` does. */
+export async function restoreWords(world: World): Promise<string> {
+  await loseMachine(world);
+  for (const { address } of world.wanted.values()) world.uncertain.add(address);
+  for (const invoice of world.invoices) invoice.lost = true;
+  for (const network of world.networks.values()) mend(network);
+  world.restores++;
+  world.backups.length = 0;
+  world.appliance = await Appliance.start(world.newFolder(), world.time, world.wallet, world.coins);
+  const birthday = START - 2 * DAY_MS;
+  const accounts = Object.fromEntries(world.coins.map((coin) => [coin, [world.wallet.account(coin, 0)]]));
+  await world.appliance.operator('wallet.scan', {
+    network: 'regtest',
+    birthday: new Date(birthday).toISOString(),
+    gap: SCAN_GAP,
+    accounts,
+  });
+  await until(world, 'the scan ends', async () => !(await world.appliance.operator('wallet.scanned', {})).running);
+  const { error } = await world.appliance.operator('wallet.scanned', {});
+  if (error !== null) throw new Fault(`the scan of the words' accounts ended: ${error}`);
+  await world.addBusiness(birthday, SCAN_GAP);
+  await until(world, 'the past is read', async () => {
+    return (await world.appliance.operator('wallet.scanned', {})).rescans.length === 0;
+  });
+  await world.appliance.unlock();
+  return 'another machine begins from the words alone';
+}
+
+/** Fewer than a person would take, since each costs time here. */
+const SCAN_GAP = 60;
+const UNTIL_TRIES = 60;
+
+async function until(world: World, what: string, look: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < UNTIL_TRIES; tries++) {
+    await world.appliance.pass(3_000);
+    if (await look()) return;
+  }
+  throw new Fault(`it was waited in vain until ${what}`);
+}
+
+/** The power fails, at once or some commits from now; the machine starts again. */
+export async function crash(world: World): Promise<string> {
+  world.appliance.fuse = world.random.whole(1, 6);
+  await world.appliance.pass(2_000).catch((error: unknown) => {
+    if (!(error instanceof Crashed)) throw error;
+  });
+  return `the power will fail within ${world.appliance.fuse} commits`;
+}

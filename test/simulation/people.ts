@@ -1,0 +1,295 @@
+/** Payers, miners and bad luck: what happens to the appliance from outside. Each action says in words what it did. */
+import { createInvoice, findInvoiceOf } from '../../daemon/app/invoices.ts';
+import { requestPayment } from '../../daemon/app/payments.ts';
+import { withAddress } from '../../daemon/app/pool.ts';
+import { readInvoice } from '../../daemon/app/views.ts';
+import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
+import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
+import { presentInvoice } from '../../daemon/http/merchant/present.ts';
+import { toUnits } from '../scenario/auditor.ts';
+import type { Health, Output, Tx } from './network.ts';
+import type { Invoice, World } from './world.ts';
+
+export type Action = (world: World) => Promise<string> | string;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const FEE_VSIZE = 400n;
+const NOBODY = '6a';
+const DUST = 600n;
+/** A clock that is no further off counts as right. */
+const SKEW_MS = MINUTE_MS;
+const GRACE_MS = DAY_MS;
+const MASS_OUTPUTS = 300;
+const DECIMALS = 8;
+
+/** What a caller of the API is answered that refuses, in words. */
+export function refused(error: unknown): string {
+  if (error instanceof Rejected || error instanceof Unavailable) return error.message;
+  throw error;
+}
+
+export async function createAndRequest(world: World): Promise<string> {
+  const { appliance, business, random, time } = world;
+  const { app } = appliance;
+  const coin = world.anyCoin();
+  const usd = random.weighted([
+    [6, 55],
+    [4, 1_400],
+    [1, 12_000],
+    [3, 12],
+  ]);
+  const dueAt = random.chance(0.7) ? app.now() + random.whole(1, 20) * HOUR_MS : null;
+  const wanted = {
+    amount: BigInt(usd) * 100_000_000n,
+    ...{ currency: 'USD', crypto: 'ALL', dueAt, closeUrl: null, redirectUrl: null, webhookUrl: null },
+    automaticRedirect: false,
+    origin: 'merchant' as const,
+  };
+  const skewed = Math.abs(time.wall() - time.truth) > SKEW_MS;
+  try {
+    const { slug } = await appliance.ask(() => app.store.write((tx) => createInvoice(app, business, wanted, tx)));
+    const name = `invoice ${world.invoices.length} of ${usd} USD`;
+    const row = await appliance.ask(() =>
+      withAddress(app, (tx, waited) => {
+        return requestPayment(app, business, findInvoiceOf(tx, business, slug), () => coin, tx, waited);
+      }),
+    );
+    const ends = Math.max(row.deadline_at, dueAt ?? row.deadline_at) + GRACE_MS;
+    world.invoices.push({
+      no: world.invoices.length,
+      ...{ slug, coin, address: row.address, script: world.script(coin, row.address) },
+      units: BigInt(row.quote_amount),
+      mayEndAt: skewed ? null : ends,
+      createdAt: time.truth,
+      ...{ decided: false, lost: false },
+    });
+    return `${name} asks for ${row.quote_amount} ${coin} at ${row.address}`;
+  } catch (error) {
+    return `no payment can be requested: ${refused(error)}`;
+  }
+}
+
+export async function readOne(world: World): Promise<string> {
+  const invoice = openInvoice(world);
+  if (!invoice) return '';
+  const shown = await shownInvoice(world, invoice);
+  return `invoice ${invoice.no} is ${shown.status}`;
+}
+
+/** An invoice as the merchant API shows it. */
+export async function shownInvoice({ appliance, business }: World, { slug }: Invoice) {
+  const { app } = appliance;
+  return presentInvoice(app, await appliance.ask(() => readInvoice(app, business, slug)));
+}
+
+const openInvoice = (world: World): Invoice | undefined =>
+  world.random.pick(world.invoices.slice(-12).filter(({ lost }) => !lost));
+
+function send(world: World, coin: UtxoChain, outputs: Output[], replaceable: boolean, rate = 10n): Tx {
+  const network = world.network(coin);
+  const total = outputs.reduce((sum, { units }) => sum + units, 0n);
+  const fee = (FEE_VSIZE + BigInt(outputs.length) * 34n) * rate;
+  const tx = network.write([network.mint(total + fee)], outputs, replaceable);
+  network.submit(tx);
+  for (const { script, units } of outputs) {
+    if (script !== NOBODY) world.payments.push({ txid: tx.txid, coin, script, units, at: world.time.truth });
+  }
+  return tx;
+}
+
+/** Pays one of the last invoices: exactly, in part, too much, twice, dust, to many outputs. */
+export function pay(world: World): string {
+  const { random } = world;
+  const invoice = openInvoice(world);
+  if (!invoice) return '';
+  const { coin, script, units } = invoice;
+  const percent = random.weighted([
+    [10, 100n],
+    [2, 50n],
+    [1, 99n],
+    [1, 150n],
+    [1, 2n],
+  ]);
+  const amount = (units * percent + 99n) / 100n;
+  const outputs: Output[] = [{ units: amount > DUST ? amount : DUST, script }];
+  if (random.chance(0.1)) outputs.push({ units: DUST + 400n, script });
+  if (random.chance(0.02)) {
+    for (let i = 0; i < MASS_OUTPUTS; i++) outputs.push({ units: DUST, script });
+  }
+  const tx = send(world, coin, outputs, random.chance(0.4), BigInt(random.whole(3, 20)));
+  return `pays ${percent} % of invoice ${invoice.no} with ${outputs.length} outputs of ${name(tx)}`;
+}
+
+const name = ({ txid }: Tx): string => txid.slice(0, 10);
+
+/** Somebody takes an unconfirmed payment back, or pays the same again with a higher fee. */
+export function doubleSpend(world: World): string {
+  const { random } = world;
+  const coin = world.anyCoin();
+  const network = world.network(coin);
+  const tx = random.pick([...network.miner.mempool.values()].filter((one) => isStrangers(world, coin, one)));
+  if (!tx) return '';
+  const fee = network.feeOf(tx) + BigInt(tx.vsize) * 20n;
+  const keeps = random.chance(0.4);
+  const [first, ...rest] = tx.outputs;
+  if (!first || first.units <= fee + DUST) return '';
+  const outputs = keeps
+    ? [{ ...first, units: first.units - fee }, ...rest]
+    : [{ units: first.units - fee, script: NOBODY }];
+  const twin = network.write(
+    tx.inputs.map(({ outpoint }) => outpoint),
+    outputs,
+    random.chance(0.5),
+  );
+  // what a node does not take, a miner may
+  const forced = random.chance(0.4);
+  if (forced) network.miner.drop(tx.txid);
+  const refusal = network.submit(twin);
+  if (refusal === null && keeps) {
+    for (const { script, units } of outputs) {
+      if (script !== NOBODY) world.payments.push({ txid: twin.txid, coin, script, units, at: world.time.truth });
+    }
+  }
+  const what = keeps ? 'replaces' : 'double-spends';
+  return `${what} ${name(tx)} by ${name(twin)}${forced ? ' at a miner' : ''}: ${refusal ?? 'taken'}`;
+}
+
+const isStrangers = (world: World, coin: UtxoChain, tx: Tx): boolean =>
+  tx.inputs.every(({ outpoint }) => world.network(coin).isMinted(outpoint));
+
+/** An unconfirmed transaction falls out of every mempool. */
+export function evict(world: World): string {
+  const network = world.network(world.anyCoin());
+  const tx = world.random.pick([...network.miner.mempool.values()]);
+  if (!tx) return '';
+  network.miner.drop(tx.txid);
+  network.own.drop(tx.txid);
+  return `${name(tx)} of ${network.name} is evicted`;
+}
+
+/** Somebody who knows the next addresses pays them unasked, and takes it back. */
+export function prank(world: World): string {
+  const { random, wallet } = world;
+  const coin = world.anyCoin();
+  const given = world.invoices.filter((one) => one.coin === coin).map(({ script }) => script);
+  const known = wallet.scripts(coin, 400);
+  const last = Math.max(-1, ...given.map((script) => Number((known.get(script) ?? '0/-1').split('/')[1])));
+  if (last < 0 || last > 300) return '';
+  const outputs = Array.from({ length: random.whole(1, 40) }, (_, i) => {
+    return { units: 2_000n, script: wallet.script(coin, 0, last + 1 + i) };
+  });
+  const tx = send(world, coin, outputs, true);
+  world.pranks.push({ coin, tx });
+  return `somebody pays the next ${outputs.length} addresses of ${coin} by ${name(tx)}`;
+}
+
+export function takeBackPrank(world: World): string {
+  const found = world.pranks.pop();
+  if (!found) return '';
+  const network = world.network(found.coin);
+  if (!network.miner.mempool.has(found.tx.txid)) return '';
+  network.vanish(found.tx);
+  return `${name(found.tx)} is taken back`;
+}
+
+export function mine(world: World): string {
+  const network = world.network(world.anyCoin());
+  const count = world.random.weighted([
+    [8, 1],
+    [4, 2],
+    [2, 4],
+    [1, 13],
+  ]);
+  network.mine(count);
+  return `${count} blocks of ${network.name}: ${network.miner.tip.height}`;
+}
+
+export function reorganise(world: World): string {
+  const { random } = world;
+  const network = world.network(world.anyCoin());
+  const depth = random.weighted([
+    [6, 1],
+    [3, 2],
+    [1, 5],
+  ]);
+  const drops = random.chance(0.6);
+  const before = new Set(network.miner.chain.slice(-depth).flatMap(({ txs }) => txs));
+  network.reorganise(depth, () => drops && random.chance(0.7));
+  const gone = [...before].filter(
+    (tx) => !tx.coinbase && !network.miner.blockOf(tx.txid) && !network.miner.mempool.has(tx.txid),
+  );
+  return `${depth} blocks of ${network.name} are replaced; for ever gone: ${gone.map(name).join(' ') || 'nothing'}`;
+}
+
+/** The appliance's node is down, slow, behind, without its mempool, or well again. */
+export function trouble(world: World): string {
+  const { random } = world;
+  const network = world.network(world.anyCoin());
+  const what = random.weighted([
+    [6, 'well'],
+    [2, 'down'],
+    [1, 'silent'],
+    [1, 'starting'],
+    [3, 'behind'],
+    [1, 'loads'],
+    [2, 'forgets'],
+    [1, 'refuses'],
+  ] as const);
+  if (what === 'well') mend(network);
+  else if (what === 'behind') network.catchesUp = true;
+  else if (what === 'loads') {
+    network.loads = true;
+    network.own.forgetMempool();
+  } else if (what === 'forgets') forget(network);
+  else if (what === 'refuses') network.refuses = true;
+  else network.health = what satisfies Health;
+  return `the node of ${network.name}: ${what}`;
+}
+
+/** Its mempool is lost, and nobody tells it again what was in it. */
+export function forget(network: ReturnType<World['network']>): void {
+  for (const txid of network.own.mempool.keys()) network.forgotten.add(txid);
+  network.own.forgetMempool();
+}
+
+export function mend(network: ReturnType<World['network']>): void {
+  network.health = 'well';
+  network.catchesUp = false;
+  network.loads = false;
+  network.refuses = false;
+  network.forgotten.clear();
+  network.relay();
+}
+
+export function fees(world: World): string {
+  const network = world.network(world.anyCoin());
+  network.feeRate = world.random.pick([1, 2, 5, 20, 60]) ?? 1;
+  return `blocks of ${network.name} ask for ${network.feeRate}`;
+}
+
+export async function wait(world: World): Promise<string> {
+  const minutes = world.random.weighted([
+    [6, 1],
+    [4, 12],
+    [2, 70],
+    [2, 600],
+    [1, 3_000],
+  ]);
+  await world.appliance.pass(minutes * MINUTE_MS);
+  return `${minutes} minutes pass`;
+}
+
+/** The machine's clock is set wrong, or right again. */
+export async function clock(world: World): Promise<string> {
+  const { random, time } = world;
+  const right = time.truth - time.monotonic;
+  if (time.offset !== right) time.offset = right;
+  else time.offset = right + (random.pick([-40 * DAY_MS, -2 * HOUR_MS, 3 * HOUR_MS, 40 * DAY_MS]) ?? 0);
+  await world.appliance.pass(5_000);
+  return `the machine's clock is off by ${Math.round((time.offset - right) / HOUR_MS)} hours`;
+}
+
+/** Smallest units of a decimal. */
+export const unitsOf = (text: string): bigint => toUnits(text, DECIMALS);

@@ -1,0 +1,207 @@
+/**
+ * The RPC of simulated nodes: what Bitcoin Core, Litecoin Core and Bitcoin Cash Node answer, and HTTP without sockets for
+ * hosts that end in `.simulated`.
+ */
+import { EventEmitter } from 'node:events';
+import http from 'node:http';
+import { scriptOf } from '../../daemon/chains/utxo/address.ts';
+import type { Network, Node, Tx } from './network.ts';
+import type { Time } from './time.ts';
+
+type Params = (string | number | boolean)[];
+type Call = { id: unknown; method: string; params: Params };
+
+class Failure {
+  readonly code: number;
+  readonly message: string;
+  constructor(code: number, message: string) {
+    this.code = code;
+    this.message = message;
+  }
+}
+
+const NOT_FOUND = -5;
+const REJECTED = -26;
+const MISSING = -25;
+const MINED = -27;
+const COIN = 100_000_000;
+
+/** What a node answers to one call. */
+function answer(network: Network, method: string, params: Params): unknown {
+  const node = network.own;
+  const [first] = params;
+  switch (method) {
+    case 'getblockhash':
+      return node.chain[Number(first)]?.hash ?? new Failure(-8, 'Block height out of range');
+    case 'getbestblockhash':
+      return node.tip.hash;
+    case 'getblockchaininfo':
+      return chainInfo(network);
+    case 'getmempoolinfo':
+      return mempoolInfo(network);
+    case 'getblock':
+    case 'getblockheader':
+      return block(network, method, String(first));
+    case 'getrawmempool':
+      return [...node.mempool.keys()];
+    case 'getmempoolentry':
+      return entry(node, node.mempool.get(String(first)));
+    case 'getrawtransaction':
+      return rawTransaction(network, String(first), params[2] as string | undefined);
+    case 'validateaddress':
+      return { isvalid: scriptOf(String(first), network.name, 'regtest') !== null };
+    case 'estimatesmartfee':
+      return { feerate: (network.feeRate * 1_000) / COIN, blocks: 2 };
+    case 'estimatefee':
+      return (network.feeRate * 1_000) / COIN;
+    case 'sendrawtransaction':
+      return send(network, String(first));
+    default:
+      return new Failure(-32601, 'Method not found');
+  }
+}
+
+function chainInfo(network: Network): unknown {
+  const { own, miner } = network;
+  return {
+    blocks: own.tip.height,
+    headers: Math.max(own.tip.height, miner.tip.height),
+    bestblockhash: own.tip.hash,
+    initialblockdownload: false,
+    pruned: false,
+  };
+}
+
+function mempoolInfo(network: Network): unknown {
+  let bytes = 0;
+  let fees = 0n;
+  for (const tx of network.own.mempool.values()) {
+    bytes += tx.vsize;
+    fees += network.feeOf(tx);
+  }
+  const size = network.own.mempool.size;
+  const total = { usage: bytes * 5, total_fee: Number(fees) / COIN };
+  return { loaded: !network.loads, size, bytes, ...total, mempoolminfee: 0.00001, minrelaytxfee: 0.00001 };
+}
+
+function block(network: Network, method: string, hash: string): unknown {
+  // the newest are asked for most
+  const found = network.own.chain.findLast((one) => one.hash === hash);
+  if (!found) return new Failure(NOT_FOUND, 'Block not found');
+  if (method === 'getblock') return found.bytes.toString('hex');
+  return { hash, height: found.height, time: found.seconds, mediantime: network.medianSeconds(found) };
+}
+
+function entry(node: Node, tx: Tx | undefined): unknown {
+  if (!tx) return new Failure(NOT_FOUND, 'Transaction not in mempool');
+  const parents = tx.inputs.map(({ outpoint }) => outpoint.split(':')[0] as string);
+  const family = [...node.family(tx)];
+  const sum = (fees: bigint[]): number => Number(fees.reduce((a, b) => a + b, 0n)) / COIN;
+  const spentby = [...node.descendants(tx)].filter(({ inputs }) =>
+    inputs.some(({ outpoint }) => outpoint.startsWith(`${tx.txid}:`)),
+  );
+  return {
+    depends: [...new Set(parents)].filter((txid) => node.mempool.has(txid)),
+    spentby: spentby.map(({ txid }) => txid),
+    'bip125-replaceable': node.signals(tx),
+    ancestorsize: family.reduce((size, { vsize }) => size + vsize, 0),
+    fees: { ancestor: sum(family.map((one) => node.network.feeOf(one))), base: sum([node.network.feeOf(tx)]) },
+  };
+}
+
+function rawTransaction({ own, txs }: Network, txid: string, blockHash?: string): unknown {
+  const there =
+    blockHash === undefined ? own.mempool.get(txid) : own.blockOf(txid)?.hash === blockHash && txs.get(txid);
+  return there ? there.raw.toString('hex') : new Failure(NOT_FOUND, 'No such mempool or blockchain transaction');
+}
+
+function send(network: Network, raw: string): unknown {
+  if (network.refuses) return new Failure(REJECTED, 'mempool min fee not met');
+  const tx = network.read(Buffer.from(raw, 'hex'));
+  if (network.own.blockOf(tx.txid)) return new Failure(MINED, 'Transaction already in block chain');
+  if (network.own.mempool.has(tx.txid)) return new Failure(REJECTED, 'txn-already-in-mempool');
+  const refusal = network.own.accept(tx);
+  if (refusal === null) {
+    network.miner.accept(tx);
+    network.forgotten.delete(tx.txid);
+    return tx.txid;
+  }
+  return new Failure(refusal === 'bad-txns-inputs-missingorspent' ? MISSING : REJECTED, refusal);
+}
+
+function reply(network: Network, { id, method, params }: Call): { status: number; body: object } {
+  const result =
+    network.health === 'starting' ? new Failure(-28, 'Loading block index') : answer(network, method, params);
+  if (!(result instanceof Failure)) return { status: 200, body: { result, error: null, id } };
+  return { status: 500, body: { result: null, error: { code: result.code, message: result.message }, id } };
+}
+
+const coded = (code: string): Error => Object.assign(new Error(code), { code });
+
+class Request extends EventEmitter {
+  reusedSocket: boolean;
+  readonly #network: Network;
+  readonly #time: Time;
+  #over = false;
+
+  constructor(network: Network, time: Time, reused: boolean) {
+    super();
+    this.#network = network;
+    this.#time = time;
+    this.reusedSocket = reused;
+  }
+
+  end(text: string): void {
+    this.#time.deliver(() => {
+      if (this.#over) return;
+      this.emit('socket');
+      const { health } = this.#network;
+      if (health === 'silent') return;
+      if (health === 'down') {
+        this.#fail(coded('ECONNREFUSED'));
+        return;
+      }
+      const asked = JSON.parse(text) as Call | Call[];
+      const { status, body } = Array.isArray(asked)
+        ? { status: 200, body: asked.map((call) => reply(this.#network, call).body) }
+        : reply(this.#network, asked);
+      this.#time.deliver(() => this.#respond(status, Buffer.from(JSON.stringify(body))));
+    });
+  }
+
+  destroy(error?: Error): void {
+    if (!this.#over && error) this.#fail(error);
+    this.#over = true;
+  }
+
+  #fail(error: Error): void {
+    this.#over = true;
+    this.emit('error', error);
+  }
+
+  #respond(status: number, body: Buffer): void {
+    if (this.#over) return;
+    this.#over = true;
+    const response = Object.assign(new EventEmitter(), { statusCode: status });
+    this.emit('response', response);
+    response.emit('data', body);
+    response.emit('end');
+  }
+}
+
+/** Answers requests to `NAME.simulated` from these networks, for the rest of the process. */
+export function serveNodes(networkOf: (name: string) => Network | undefined, time: Time): void {
+  const real = http.request;
+  const connected = new WeakSet<object>();
+  const request = (options: http.RequestOptions, ...rest: []): http.ClientRequest => {
+    const [name = '', domain] = String(options.hostname).split('.');
+    const network = domain === 'simulated' ? networkOf(name.toUpperCase()) : undefined;
+    if (!network) return real(options, ...rest);
+    const agent = options.agent as unknown as object;
+    const reused = connected.has(agent);
+    connected.add(agent);
+    // only what the product's client uses of it
+    return new Request(network, time, reused) as unknown as http.ClientRequest;
+  };
+  Object.assign(http, { request });
+}

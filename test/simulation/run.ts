@@ -1,0 +1,95 @@
+/**
+ * `npm run simulate -- --seed N --steps M`, or `--seeds A..B` for several. A fault is printed with the trail that led to it,
+ * and with the line that makes a test of it. `--minutes T` ends a range early; `--keep-going` does not end it at a fault; `--trail`
+ * prints the trail of every run; `--without NAME,…` leaves actions out.
+ */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Crashed } from './appliance.ts';
+import type { Network } from './network.ts';
+import { serveNodes } from './rpc.ts';
+import { simulate } from './simulation.ts';
+import { stopwatch, Time } from './time.ts';
+import { Wallet } from './wallet.ts';
+import { START } from './world.ts';
+
+const STEPS = 400;
+const TRAIL_SHOWN = 60;
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    seeds: { type: 'string' },
+    steps: { type: 'string', default: `${STEPS}` },
+    minutes: { type: 'string' },
+    without: { type: 'string', default: '' },
+    trail: { type: 'boolean', default: false },
+    'keep-going': { type: 'boolean', default: false },
+  },
+});
+const [from, to] = (values.seeds ?? `${values.seed ?? 1}..${values.seed ?? 1}`).split('..').map(Number);
+const steps = Number(values.steps);
+const without = new Set(values.without.split(','));
+const deadline =
+  values.minutes === undefined ? Number.POSITIVE_INFINITY : stopwatch() + Number(values.minutes) * 60_000;
+
+// what a dead machine was about to do fails when its files are closed
+process.on('uncaughtException', (error) => {
+  if (error instanceof Crashed) return;
+  process.stderr.write(`${error.stack}\n`);
+  process.exit(2);
+});
+process.on('unhandledRejection', (error) => {
+  const { message } = error as Error;
+  if (/database connection is not open|service is stopping|power failed/.test(message)) return;
+  process.stderr.write(`unhandled: ${(error as Error).stack}\n`);
+  process.exit(2);
+});
+
+// memory where there is one: a commit need not survive more than this process
+const shared = '/dev/shm';
+const folder = mkdtempSync(join(existsSync(shared) ? shared : tmpdir(), 'countinghouse-simulation-'));
+let networks: ReadonlyMap<string, Network> = new Map();
+const time = new Time(START);
+serveNodes((name) => networks.get(name), time);
+const began = stopwatch();
+let taken = 0;
+let faults = 0;
+let runs = 0;
+try {
+  const wallet = await Wallet.open();
+  time.install();
+  for (let seed = from ?? 1; seed <= (to ?? from ?? 1) && stopwatch() < deadline; seed++) {
+    time.reset();
+    const outcome = await simulate(
+      seed,
+      steps,
+      time,
+      wallet,
+      join(folder, `${seed}`),
+      (found) => {
+        networks = found;
+      },
+      without,
+    );
+    taken += outcome.steps;
+    runs++;
+    if (values.trail || outcome.fault !== null) {
+      process.stdout.write(`${outcome.trail.slice(values.trail ? 0 : -TRAIL_SHOWN).join('\n')}\n`);
+    }
+    if (outcome.fault === null) continue;
+    faults++;
+    process.stdout.write(`seed ${seed}, step ${outcome.steps}: ${outcome.fault}\n`);
+    process.stdout.write(`as a test, in test/simulation/seeds.ts: { seed: ${seed}, steps: ${steps} }\n`);
+    if (!values['keep-going']) break;
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+const seconds = (stopwatch() - began) / 1_000;
+process.stdout.write(
+  `${runs} runs, ${taken} steps in ${seconds.toFixed(1)} s (${Math.round(taken / seconds)} a second), ${faults} faults\n`,
+);
+process.exit(faults > 0 ? 1 : 0);

@@ -1,0 +1,123 @@
+/** One run: a seed, so many steps, and the end at which everything must be in order. */
+import { Crashed } from './appliance.ts';
+import { judgeChains, judgeEnd, judgeSigned } from './auditor.ts';
+import * as operators from './operators.ts';
+import * as people from './people.ts';
+import { steal } from './thief.ts';
+import { Busy, type Time } from './time.ts';
+import type { Wallet } from './wallet.ts';
+import { Fault, World } from './world.ts';
+
+const ACTIONS: readonly (readonly [weight: number, name: string, action: people.Action])[] = [
+  [10, 'request', people.createAndRequest],
+  [18, 'pay', people.pay],
+  [4, 'double-spend', people.doubleSpend],
+  [1, 'evict', people.evict],
+  [2, 'prank', people.prank],
+  [2, 'take back', people.takeBackPrank],
+  [14, 'mine', people.mine],
+  [5, 'reorganise', people.reorganise],
+  [6, 'trouble', people.trouble],
+  [2, 'fees', people.fees],
+  [12, 'wait', people.wait],
+  [2, 'clock', people.clock],
+  [4, 'read', people.readOne],
+  [10, 'withdraw', operators.withdraw],
+  [2, 'sweep', operators.sweep],
+  [12, 'approve', operators.approve],
+  [1, 'reject', (world) => operators.reject(world)],
+  [4, 'speed up', operators.replace('speed-up')],
+  [3, 'cancel', operators.replace('cancel')],
+  [2, 'batch', operators.batch],
+  [2, 'bump', operators.bump],
+  [4, 'inbox', operators.decideInbox],
+  [1, 'policy', operators.changePolicy],
+  [4, 'lock', operators.lockOrUnlock],
+  [3, 'backup', operators.backup],
+  [0.7, 'restore', operators.restore],
+  [0.15, 'words', operators.restoreWords],
+  [3, 'crash', operators.crash],
+];
+
+/** Milliseconds that each step takes by itself. */
+const STEP_MS = 1_500;
+const TRAIL_KEPT = 2_000;
+
+export type Outcome = {
+  seed: number;
+  steps: number;
+  fault: string | null;
+  trail: string[];
+  actions: Map<string, number>;
+};
+
+/** Runs a seed. A fault ends it. */
+export async function simulate(
+  seed: number,
+  steps: number,
+  time: Time,
+  wallet: Wallet,
+  folder: string,
+  connect: (networks: World['networks']) => void,
+  without: ReadonlySet<string> = new Set(),
+): Promise<Outcome> {
+  const world = new World(seed, time, wallet, folder);
+  connect(world.networks);
+  const actions = new Map<string, number>();
+  let fault: string | null = null;
+  try {
+    await world.open();
+    time.longestTurnMs = 0;
+    watchSigner(world);
+    for (world.step = 1; world.step <= steps; world.step++) await step(world, actions, without);
+    world.note('the end: everybody stops, blocks go on');
+    await judgeEnd(world);
+  } catch (error) {
+    fault = error instanceof Fault || error instanceof Busy ? error.message : `${(error as Error).stack ?? error}`;
+  }
+  if (world.fault !== null) fault = world.fault;
+  world.appliance?.crash();
+  await time.settle().catch(() => {});
+  await world.appliance?.bury().catch(() => {});
+  world.close();
+  return { seed, steps: world.step, fault, trail: world.trail.slice(-TRAIL_KEPT), actions };
+}
+
+async function step(world: World, actions: Map<string, number>, without: ReadonlySet<string>): Promise<void> {
+  const [name, action] = world.random.weighted(ACTIONS.map(([weight, name, run]) => [weight, [name, run] as const]));
+  try {
+    const said = without.has(name) ? '' : await action(world);
+    if (said !== '') {
+      world.note(said);
+      actions.set(name, (actions.get(name) ?? 0) + 1);
+    }
+    if (!world.appliance.isDead) await world.appliance.pass(STEP_MS);
+  } catch (error) {
+    if (!(error instanceof Crashed)) throw error;
+    world.note(`${name}: ${error.message}`);
+  }
+  if (world.appliance.isDead) {
+    await world.restart();
+    world.note('the machine starts again');
+    if (world.random.chance(0.8)) await world.appliance.unlock();
+  }
+  watchSigner(world);
+  if (world.fault !== null) throw new Fault(world.fault);
+  judgeChains(world);
+}
+
+/** Puts the thief, or only the auditor, before the signer of the machine that is alive. */
+function watchSigner(world: World): void {
+  const { signer } = world.appliance;
+  signer.onOrder = async (order, sign) => {
+    try {
+      if (world.thief && world.random.chance(0.5)) return await steal(world, order, sign);
+      const signed = await sign(order);
+      judgeSigned(world, order, signed.raw);
+      return signed;
+    } catch (error) {
+      if (error instanceof Fault) world.fault ??= error.message;
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * A daemon that was taken over: it asks the signer for what nobody approved, and keeps what it is given. What it alters is
+ * asked for beside the honest order, so that a signer that refuses is as before.
+ */
+
+import { scriptOf } from '../../daemon/chains/utxo/address.ts';
+import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
+import { Rejected } from '../../daemon/domain/errors.ts';
+import type { SandboxPlan, SignedSpend, UtxoPlan } from '../../daemon/domain/spend.ts';
+import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
+import { judgeSigned } from './auditor.ts';
+import type { World } from './world.ts';
+
+type Sign = (order: SignOrder) => Promise<SignedSpend>;
+type Alteration = (world: World, order: SignOrder) => SignOrder | null;
+
+const isUtxo = (plan: UtxoPlan | SandboxPlan): plan is UtxoPlan => plan.kind === 'utxo';
+
+function altered(order: SignOrder, change: (plan: UtxoPlan) => boolean): SignOrder | null {
+  const copy = structuredClone(order);
+  return isUtxo(copy.plan) && change(copy.plan) ? copy : null;
+}
+
+const payTheThief: Alteration = (world, order) =>
+  altered(order, ({ outputs, chain }) => {
+    const paid = outputs.find(({ kind }) => kind === 'payout');
+    if (!paid) return false;
+    paid.address = world.stranger(chain as UtxoChain);
+    paid.script = scriptOf(paid.address, chain as UtxoChain, 'regtest') as Uint8Array;
+    return true;
+  });
+
+const keepTheChange: Alteration = (world, order) =>
+  altered(order, ({ outputs, chain }) => {
+    const change = outputs.find(({ kind }) => kind === 'change');
+    if (!change) return false;
+    change.address = world.stranger(chain as UtxoChain);
+    change.script = scriptOf(change.address, chain as UtxoChain, 'regtest') as Uint8Array;
+    return true;
+  });
+
+const payMore: Alteration = (_world, order) =>
+  altered(order, ({ outputs }) => {
+    const paid = outputs.find(({ kind }) => kind === 'payout');
+    const change = outputs.find(({ kind }) => kind === 'change');
+    if (!paid || !change || change.units < 2_000n) return false;
+    paid.units += 1_000n;
+    change.units -= 1_000n;
+    return true;
+  });
+
+/** Every coin of the account goes to whom a part of it was approved for. */
+const payEverything: Alteration = (world, order) =>
+  altered(order, (plan) => {
+    const paid = plan.outputs.find(({ kind }) => kind === 'payout');
+    if (!paid || plan.outputs.length !== 1) return false;
+    const { miner, txs } = world.network(plan.chain as UtxoChain);
+    const own = world.wallet.scripts(plan.chain as UtxoChain, 400);
+    for (const [outpoint, spender] of miner.coins) {
+      const [txid = '', n] = outpoint.split(':');
+      const tx = txs.get(txid);
+      const made = tx?.outputs[Number(n)];
+      const place = made && own.get(made.script);
+      if (spender !== null || !tx || !made || !place || plan.inputs.some((one) => one.outpoint === outpoint)) continue;
+      const [branch, index] = place.split('/').map(Number);
+      const script = Buffer.from(made.script, 'hex');
+      const sequence = plan.inputs[0]?.sequence ?? 0xffff_ffff;
+      plan.inputs.push({
+        outpoint,
+        units: made.units,
+        script,
+        branch: branch as 0 | 1,
+        index: index ?? 0,
+        confirmations: 1,
+        sequence,
+      });
+      order.previous[txid] = world.network(plan.chain as UtxoChain).base(tx);
+      paid.units += made.units;
+      if (plan.inputs.length > 20) break;
+    }
+    return plan.inputs.length > 1;
+  });
+
+const ALTERATIONS = [payTheThief, keepTheChange, payMore, payEverything];
+
+/** Lets a policy's payment burn more than was granted, as fees of later versions. */
+function burn(order: SignOrder): { first: SignOrder; second: SignOrder } | null {
+  if (order.purpose !== 'pay' || order.withdrawals.some(({ approval }) => approval.by !== 'policy')) return null;
+  const first = structuredClone(order);
+  const second = altered(order, (plan) => {
+    const change = plan.outputs.find(({ kind }) => kind === 'change');
+    if (!change || change.units < 40_000n) return false;
+    const more = change.units / 2n;
+    change.units -= more;
+    plan.fee += more;
+    return true;
+  });
+  if (!second) return null;
+  const feeMax = `${second.plan.fee}`;
+  for (const one of [...first.withdrawals, ...second.withdrawals]) one.intent = { ...one.intent, feeMax };
+  return { first, second };
+}
+
+/** What a thief in the daemon does with an order. Whatever is signed is judged at once. */
+export async function steal(world: World, order: SignOrder, sign: Sign): Promise<SignedSpend> {
+  const burning = burn(order);
+  const asked = burning?.first ?? order;
+  for (const alter of ALTERATIONS) {
+    const wanted = alter(world, asked);
+    const signed = wanted && (await tried(sign, wanted));
+    if (signed) judgeSigned(world, wanted, signed.raw);
+  }
+  const honest = await sign(asked);
+  judgeSigned(world, asked, honest.raw);
+  const burned = burning && (await tried(sign, burning.second));
+  if (burned) judgeSigned(world, burning.second, burned.raw);
+  return honest;
+}
+
+async function tried(sign: Sign, order: SignOrder): Promise<SignedSpend | null> {
+  try {
+    return await sign(order);
+  } catch (error) {
+    if (error instanceof Rejected) return null;
+    throw error;
+  }
+}

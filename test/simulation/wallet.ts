@@ -1,0 +1,180 @@
+/**
+ * The merchant's wallet in a simulation: one mnemonic for every run, a vault whose passphrase is cheap to try, the
+ * operator's approvals, and the signer's own code without its process.
+ */
+import { createCipheriv, hash, randomBytes, scryptSync } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { targetAt } from '../../daemon/chains/target.ts';
+import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
+import type { AccountKey, Branch } from '../../daemon/domain/chain.ts';
+import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
+import type { SignedSpend } from '../../daemon/domain/spend.ts';
+import { accountKey, masterFingerprint } from '../../daemon/wallet/accounts.ts';
+import { backupSecretOf, writeBackupKey } from '../../daemon/wallet/backup-key.ts';
+import { seedOf } from '../../daemon/wallet/mnemonic.ts';
+import { approvalKey, grantMac, intentMac } from '../../daemon/wallet/signer/approval.ts';
+import type { Intent, PolicyGrant, Signer, SignerStatus, SignOrder } from '../../daemon/wallet/signer/port.ts';
+import { Session } from '../../daemon/wallet/signer/session.ts';
+import type { Time } from './time.ts';
+
+const WORDS = 'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about';
+const PASSPHRASE = 'a passphrase of the simulation';
+/** A guess costs nothing here. */
+const SCRYPT = { N: 2, r: 1, p: 1 };
+const CONTENTS_BYTES = 512;
+const VAULT_FILE = 'wallet.json';
+
+export class Wallet {
+  readonly seed: Buffer;
+  readonly #approvalKey: Buffer;
+  readonly #accounts = new Map<string, AccountKey>();
+  readonly #scripts = new Map<string, Map<string, string>>();
+
+  private constructor(seed: Buffer) {
+    this.seed = seed;
+    this.#approvalKey = approvalKey(seed);
+  }
+
+  static async open(): Promise<Wallet> {
+    return new Wallet(await seedOf(WORDS, ''));
+  }
+
+  account(chain: UtxoChain, accountNo: number): AccountKey {
+    const name = `${chain}/${accountNo}`;
+    const known = this.#accounts.get(name) ?? accountKey(this.seed, chain, 'regtest', accountNo);
+    this.#accounts.set(name, known);
+    return known;
+  }
+
+  /** The scripts (hex) of the first account, up to an index of both branches. */
+  scripts(chain: UtxoChain, upTo: number): Map<string, string> {
+    const known = this.#scripts.get(chain) ?? new Map<string, string>();
+    this.#scripts.set(chain, known);
+    for (let index = known.size / 2; index < upTo; index++) {
+      for (const branch of [0, 1] as const) known.set(this.script(chain, branch, index), `${branch}/${index}`);
+    }
+    return known;
+  }
+
+  script(chain: UtxoChain, branch: Branch, index: number): string {
+    const { script } = derived(chain, this.account(chain, 0), branch, index);
+    return Buffer.from(script).toString('hex');
+  }
+
+  get backupSecret() {
+    return backupSecretOf(this.seed);
+  }
+
+  get fingerprint(): string {
+    return masterFingerprint(this.seed);
+  }
+
+  approve(intent: Intent, until: number): string {
+    return intentMac(this.#approvalKey, intent, until);
+  }
+
+  grant(grant: PolicyGrant): string {
+    return grantMac(this.#approvalKey, grant);
+  }
+
+  /** Writes the vault into a folder. */
+  async write(folder: string): Promise<void> {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const salt = randomBytes(32);
+    const nonce = randomBytes(12);
+    const header = {
+      format: 'countinghouse-vault',
+      version: 1,
+      fingerprint: this.fingerprint,
+      kdf: { name: 'scrypt', ...SCRYPT, salt: salt.toString('base64') },
+      cipher: { name: 'aes-256-gcm', nonce: nonce.toString('base64') },
+    };
+    const cipher = createCipheriv('aes-256-gcm', scryptSync(PASSPHRASE, salt, 32, SCRYPT), nonce);
+    cipher.setAAD(Buffer.from(JSON.stringify(header)));
+    const contents = JSON.stringify({ mnemonic: WORDS, passphrase: '' }).padEnd(CONTENTS_BYTES);
+    const bytes = Buffer.concat([cipher.update(contents), cipher.final(), cipher.getAuthTag()]);
+    const vault = { header, box: bytes.toString('base64') };
+    writeFileSync(
+      join(folder, VAULT_FILE),
+      JSON.stringify({ ...vault, checksum: hash('sha256', JSON.stringify(vault)) }),
+    );
+    await writeBackupKey(folder, this.seed);
+  }
+}
+
+const targets = new Map<string, ReturnType<typeof targetAt>>();
+
+/** An address of the wallet: derived once a process, since every run has the same words. */
+export function derived(chain: UtxoChain, account: AccountKey, branch: Branch, index: number) {
+  const name = `${chain}/${account.kind === 'secp256k1' ? account.publicKey : ''}/${branch}/${index}`;
+  const known = targets.get(name) ?? targetAt(chain, 'regtest', account, branch, index);
+  targets.set(name, known);
+  return known;
+}
+
+/** The signer, in this process: what judges, remembers and signs is its own code. */
+export class LocalSigner implements Signer {
+  readonly #folder: string;
+  readonly #time: Time;
+  #session: Session | null = null;
+  /** What the daemon asks for is seen here, and may be altered by one that was taken over. */
+  onOrder: (order: SignOrder, sign: (order: SignOrder) => Promise<SignedSpend>) => Promise<SignedSpend> = (
+    order,
+    sign,
+  ) => sign(order);
+
+  constructor(folder: string, time: Time) {
+    this.#folder = folder;
+    this.#time = time;
+  }
+
+  async open(): Promise<void> {
+    this.#session ??= await this.#time.outside(Session.open(this.#folder, PASSPHRASE, this.#time.wall));
+  }
+
+  async status(): Promise<SignerStatus> {
+    const state = this.#session ? 'unlocked' : 'locked';
+    return { state, fingerprint: null, lockAt: null, retryAfterSeconds: 0 };
+  }
+
+  async lock(): Promise<SignerStatus> {
+    const session = this.#session;
+    this.#session = null;
+    if (session) await this.#time.outside(session.close());
+    return this.status();
+  }
+
+  async sign(order: SignOrder): Promise<SignedSpend> {
+    return this.onOrder(order, async (one) => {
+      const session = this.#session;
+      if (!session) throw new Rejected('signer.locked', 'The wallet is locked');
+      return this.#time.outside(session.sign(one));
+    });
+  }
+
+  async grantPolicy(grant: PolicyGrant, mac: string): Promise<void> {
+    if (!this.#session) throw new Rejected('signer.locked', 'The wallet is locked');
+    await this.#time.outside(this.#session.grant(grant, mac));
+  }
+
+  /** Closes the files of a dead one. */
+  async bury(): Promise<void> {
+    const session = this.#session;
+    this.#session = null;
+    await session?.close();
+  }
+
+  sealKey(): Promise<string> {
+    throw new Unavailable('the simulated operator needs no seal', 5);
+  }
+  unlock(): Promise<SignerStatus> {
+    throw new Unavailable('the simulated operator opens it directly', 5);
+  }
+  changePassphrase(): Promise<SignerStatus> {
+    throw new Unavailable('the simulated operator keeps the passphrase', 5);
+  }
+  async close(): Promise<void> {
+    await this.lock();
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Everything that there is in one run: time, networks, the machine that is alive, and what the people of the simulation
+ * know. People remember what they were shown and what they did; nothing here is read from the appliance's store.
+ */
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Business } from '../../daemon/app/directory.ts';
+import { addressOf, scriptOf } from '../../daemon/chains/utxo/address.ts';
+import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
+import { Appliance, COINS } from './appliance.ts';
+import { Network, type Tx } from './network.ts';
+import { Random } from './random.ts';
+import type { Time } from './time.ts';
+import type { Wallet } from './wallet.ts';
+
+/** What is wrong, in words. */
+export class Fault extends Error {}
+
+export type Invoice = {
+  no: number;
+  slug: string;
+  coin: UtxoChain;
+  address: string;
+  script: string;
+  /** What was asked for when the payment was requested. */
+  units: bigint;
+  /** True time after which it may be canceled; null where the machine's clock was wrong when it was made. */
+  mayEndAt: number | null;
+  createdAt: number;
+  /** An operator decided about it, or a restore lost it. */
+  decided: boolean;
+  /** The machine does not know it any more: it was restored from before. */
+  lost: boolean;
+};
+
+/** What an operator was shown and approved of one withdrawal. */
+export type Approval = {
+  coin: UtxoChain;
+  address: string;
+  /** What the recipient gets; of what takes whole coins, the most. */
+  units: bigint;
+  whole: boolean;
+  /** The highest fee ever approved for it. */
+  feeMax: bigint;
+};
+
+/** A withdrawal that the shop or the operator asked for. */
+export type Wanted = { coin: UtxoChain; address: string; units: bigint | null };
+
+export type Grant = { coin: UtxoChain; perDay: bigint; at: number };
+
+export type Payment = { txid: string; coin: UtxoChain; script: string; units: bigint; at: number };
+
+/** When a run begins. */
+export const START = Date.UTC(2026, 0, 5, 9);
+const BUSINESS = 'Shop';
+
+export class World {
+  readonly random: Random;
+  readonly time: Time;
+  readonly wallet: Wallet;
+  readonly coins: readonly UtxoChain[];
+  readonly networks = new Map<UtxoChain, Network>();
+  readonly folder: string;
+  readonly invoices: Invoice[] = [];
+  readonly payments: Payment[] = [];
+  readonly pranks: { coin: UtxoChain; tx: Tx }[] = [];
+  /** By address of the recipient: each withdrawal has its own. */
+  readonly wanted = new Map<string, Wanted>();
+  /** By uuid. */
+  readonly approvals = new Map<string, Approval>();
+  readonly grants: Grant[] = [];
+  /** By uuid: what a policy let go of it, the highest fee that was signed included. */
+  readonly policySpends = new Map<string, { coin: UtxoChain; units: bigint; at: number }>();
+  /** By uuid: the transactions signed for it that left the machine, or may have. */
+  readonly signed = new Map<string, Tx[]>();
+  /** Recipients of whom the operator cannot know whether they were paid: a restore came in between. */
+  readonly uncertain = new Set<string>();
+  readonly backups: { file: string; at: number; invoices: number }[] = [];
+  readonly trail: string[] = [];
+  appliance!: Appliance;
+  step = 0;
+  restores = 0;
+  /** What was found while the machine was at work. */
+  fault: string | null = null;
+  /** The daemon of this run was taken over. */
+  readonly thief: boolean;
+  #machines = 0;
+  #strangers = 0;
+
+  constructor(seed: number, time: Time, wallet: Wallet, folder: string) {
+    this.random = new Random(seed);
+    this.time = time;
+    this.wallet = wallet;
+    this.folder = folder;
+    const count = this.random.weighted([
+      [5, 1],
+      [3, 2],
+      [1, 3],
+    ]);
+    this.thief = this.random.chance(0.4);
+    const first = this.random.whole(0, 2);
+    this.coins = Array.from({ length: count }, (_, i) => COINS[(first + i) % 3] as UtxoChain);
+    for (const coin of this.coins) this.networks.set(coin, new Network(coin, () => this.time.truth));
+  }
+
+  network(coin: UtxoChain): Network {
+    const network = this.networks.get(coin);
+    if (!network) throw new Error(`no network of ${coin}`);
+    return network;
+  }
+
+  anyCoin(): UtxoChain {
+    return this.random.pick(this.coins) as UtxoChain;
+  }
+
+  note(text: string): void {
+    this.trail.push(`${String(this.step).padStart(5)} ${new Date(this.time.truth).toISOString().slice(0, 19)} ${text}`);
+  }
+
+  /** A new machine's folder. */
+  newFolder(): string {
+    const folder = join(this.folder, `machine-${++this.#machines}`);
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    return folder;
+  }
+
+  get business(): Business {
+    const [business] = this.appliance.app.directory.businesses();
+    if (!business) throw new Error('there is no business');
+    return business;
+  }
+
+  /** Starts the first machine and opens the shop. */
+  async open(): Promise<void> {
+    this.appliance = await Appliance.start(this.newFolder(), this.time, this.wallet, this.coins);
+    await this.addBusiness(null);
+    await this.appliance.pass(2_000);
+    await this.appliance.unlock();
+  }
+
+  /** `birthday`: of a wallet that was used before. */
+  async addBusiness(birthday: number | null, skip?: number): Promise<void> {
+    const accounts = Object.fromEntries(this.coins.map((coin) => [coin, this.wallet.account(coin, 0)]));
+    await this.appliance.operator('business.add', {
+      name: BUSINESS,
+      network: 'regtest',
+      account_no: 0,
+      accounts,
+      ...(birthday === null ? {} : { birthday: new Date(birthday).toISOString() }),
+      ...(skip === undefined ? {} : { skip }),
+      key: { name: 'shop', scopes: ['invoices', 'balance', 'withdraw'] },
+    });
+  }
+
+  /** The machine is started again on what it left. */
+  async restart(): Promise<void> {
+    const dead = this.appliance;
+    dead.crash();
+    const left = dead.crashedInto as string;
+    await this.time.settle();
+    await dead.bury();
+    rmSync(dead.folder, { recursive: true, force: true });
+    this.appliance = await Appliance.start(left, this.time, this.wallet, this.coins);
+  }
+
+  /** An address that nobody was ever paid at. */
+  stranger(coin: UtxoChain): string {
+    const number = (++this.#strangers).toString(16).padStart(40, '0');
+    const script = Buffer.from(coin === 'BCH' ? `76a914${number}88ac` : `0014${number}`, 'hex');
+    return addressOf(script, coin, 'regtest') as string;
+  }
+
+  script(coin: UtxoChain, address: string): string {
+    const script = scriptOf(address, coin, 'regtest');
+    if (!script) throw new Error(`${address} is no address of ${coin}`);
+    return Buffer.from(script).toString('hex');
+  }
+
+  /** Every transaction that pays a recipient, and which of them the world knows. */
+  paymentsTo(coin: UtxoChain, address: string): { tx: Tx; units: bigint; mined: boolean; waits: boolean }[] {
+    const script = this.script(coin, address);
+    const { txs, miner } = this.network(coin);
+    return [...txs.values()].flatMap((tx) => {
+      const units = tx.outputs.filter((one) => one.script === script).reduce((sum, one) => sum + one.units, 0n);
+      if (units === 0n) return [];
+      return [{ tx, units, mined: miner.blockOf(tx.txid) !== null, waits: miner.mempool.has(tx.txid) }];
+    });
+  }
+
+  close(): void {
+    if (existsSync(this.folder)) rmSync(this.folder, { recursive: true, force: true });
+  }
+}
