@@ -5,7 +5,7 @@
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { needsAgreement } from '../../daemon/app/agreement.ts';
-import { raise } from '../../daemon/app/alerts.ts';
+import { raise, UnstoredAlerts } from '../../daemon/app/alerts.ts';
 import type { App } from '../../daemon/app/app.ts';
 import { makeBackup } from '../../daemon/app/backup/make.ts';
 import { Chains } from '../../daemon/app/chains.ts';
@@ -124,6 +124,7 @@ export class Appliance {
       keys: new KeyRing(store, now),
       live: new Live(),
       events: new Events(now),
+      unstored: new UnstoredAlerts(),
       publicUrl: 'http://127.0.0.1',
       wake: {
         webhooks: () => {},

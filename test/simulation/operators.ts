@@ -12,8 +12,8 @@ import type { Result } from '../../daemon/contract/operator.ts';
 import { assetOf } from '../../daemon/domain/assets.ts';
 import type { Intent, PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { Appliance, Crashed } from './appliance.ts';
-import { type Action, forget, mend, refused, unitsOf } from './people.ts';
-import { Fault, START, type World } from './world.ts';
+import { type Action, forget, mend, refused } from './people.ts';
+import { type Backup, Fault, START, type World } from './world.ts';
 
 type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
 type Preview = Result<'withdrawal.previewBatch'>['preview'];
@@ -71,27 +71,22 @@ export async function sweep(world: World, coin = world.anyCoin()): Promise<strin
   }
 }
 
+type Given = { uuid: string; fee_max: string; units?: string; until: number; mac: string };
+
 /** What the operator makes of an intent: it is remembered as it was shown, and a MAC goes back. */
-function approvalOf(
-  world: World,
-  intent: Intent,
-  preview: Preview,
-): { uuid: string; fee_max: string; until: number; mac: string } {
+function approvalOf(world: World, intent: Intent, preview: Preview): Given {
   const { uuid, address, units, feeMax, chain } = intent;
-  const coin = chain as UtxoChain;
-  const shown = preview.outputs.find((output) => output.address === address);
-  const amount = shown ? unitsOf(shown.amount) : 0n;
-  const whole = world.wanted.get(address)?.units === null;
   const before = world.approvals.get(uuid);
   if (before && before.address !== address) throw new Fault(`${uuid} is shown with another recipient than before`);
   const fees = BigInt(feeMax);
   world.approvals.set(uuid, {
-    ...{ coin, address, whole },
-    units: whole ? (before?.units ?? amount + unitsOf(preview.fee)) : address === 'self' ? 0n : BigInt(units),
+    ...{ coin: chain as UtxoChain, address, whole: intent.sweep },
+    units: address === 'self' ? 0n : BigInt(units),
     feeMax: before && before.feeMax > fees ? before.feeMax : fees,
   });
-  const { until } = preview;
-  return { uuid, fee_max: feeMax, until, mac: world.wallet.approve(intent, until) };
+  const { until, purpose } = preview;
+  const mac = world.wallet.approve(purpose, intent, until);
+  return { uuid, fee_max: feeMax, ...(intent.sweep ? { units } : {}), until, mac };
 }
 
 const approvalsOf = (world: World, preview: Preview) =>
@@ -283,7 +278,16 @@ export async function backup(world: World): Promise<string> {
 /** The machine is lost; another one begins from the last backup, often beside a node of its own. */
 export async function restore(world: World): Promise<string> {
   const made = world.random.chance(0.7) ? world.backups.at(-1) : world.random.pick(world.backups);
-  if (!made) return '';
+  return made ? restoreFrom(world, made) : '';
+}
+
+/** The same from a backup that was made before an earlier restore. */
+export async function restoreOlder(world: World): Promise<string> {
+  const made = world.random.pick(world.olderBackups);
+  return made ? restoreFrom(world, made) : '';
+}
+
+async function restoreFrom(world: World, made: Backup): Promise<string> {
   await loseMachine(world);
   for (const { address } of world.wanted.values()) world.uncertain.add(address);
   const fresh = world.random.chance(0.6);
@@ -294,6 +298,8 @@ export async function restore(world: World): Promise<string> {
   const folder = world.newFolder();
   const manifest = await restoreBackup(made.file, world.wallet.backupSecret, folder, world.time.wall());
   world.restores++;
+  world.olderBackups.push(...world.backups.splice(0));
+  world.given.clear();
   for (const invoice of world.invoices.slice(made.invoices)) invoice.lost = true;
   world.appliance = await Appliance.start(folder, world.time, world.wallet, world.coins);
   await confirm(world);
@@ -333,6 +339,8 @@ export async function restoreWords(world: World): Promise<string> {
   for (const network of world.networks.values()) mend(network);
   world.restores++;
   world.backups.length = 0;
+  world.olderBackups.length = 0;
+  world.given.clear();
   world.appliance = await Appliance.start(world.newFolder(), world.time, world.wallet, world.coins);
   const birthday = START - 2 * DAY_MS;
   const accounts = Object.fromEntries(world.coins.map((coin) => [coin, [world.wallet.account(coin, 0)]]));

@@ -8,7 +8,7 @@ import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
 import { presentInvoice } from '../../daemon/http/merchant/present.ts';
 import { toUnits } from '../scenario/auditor.ts';
 import type { Health, Output, Tx } from './network.ts';
-import type { Invoice, World } from './world.ts';
+import { Fault, type Invoice, type World } from './world.ts';
 
 export type Action = (world: World) => Promise<string> | string;
 
@@ -22,6 +22,8 @@ const DUST = 600n;
 const SKEW_MS = MINUTE_MS;
 const GRACE_MS = DAY_MS;
 const MASS_OUTPUTS = 300;
+/** Fewer than the appliance has ready at any time: what it never derived is not its own yet. */
+const PRANKED_MAX = 8;
 const DECIMALS = 8;
 
 /** What a caller of the API is answered that refuses, in words. */
@@ -56,6 +58,7 @@ export async function createAndRequest(world: World): Promise<string> {
         return requestPayment(app, business, findInvoiceOf(tx, business, slug), () => coin, tx, waited);
       }),
     );
+    judgeAddress(world, coin, row.address);
     const ends = Math.max(row.deadline_at, dueAt ?? row.deadline_at) + GRACE_MS;
     world.invoices.push({
       no: world.invoices.length,
@@ -68,6 +71,33 @@ export async function createAndRequest(world: World): Promise<string> {
     return `${name} asks for ${row.quote_amount} ${coin} at ${row.address}`;
   } catch (error) {
     return `no payment can be requested: ${refused(error)}`;
+  }
+}
+
+/**
+ * Addresses are given out in their order, but for those that somebody has paid: one that is left out for ever is lost to
+ * whoever looks for the wallet's money by its words, as far as the gap limit.
+ */
+function judgeAddress(world: World, coin: UtxoChain, address: string): void {
+  const network = world.network(coin);
+  const place = world.wallet.scripts(coin, 400).get(world.script(coin, address));
+  const index = Number(place?.split('/')[1] ?? Number.NaN);
+  if (Number.isNaN(index)) return;
+  const given = world.given.get(coin);
+  if (!given) {
+    world.given.set(coin, new Set([index]));
+    return;
+  }
+  if (given.has(index)) throw new Fault(`${address} of ${coin} is given out twice`);
+  given.add(index);
+  for (let other = Math.min(...given); other < index; other++) {
+    if (given.has(other)) continue;
+    const script = world.wallet.script(coin, 0, other);
+    const paid = [...network.txs.values()].filter(({ outputs }) => outputs.some((one) => one.script === script));
+    const isThere = paid.some(({ txid }) => network.placeOf(txid).length > 0 || network.own.mempool.has(txid));
+    // what left a mempool just now may not be known yet
+    const isFresh = paid.some(({ txid }) => network.miner.mempool.has(txid) || world.vanished.get(txid) === world.step);
+    if (!isThere && !isFresh) throw new Fault(`address ${other} of ${coin} is never given out: its payment vanished`);
   }
 }
 
@@ -177,7 +207,7 @@ export function prank(world: World): string {
   const known = wallet.scripts(coin, 400);
   const last = Math.max(-1, ...given.map((script) => Number((known.get(script) ?? '0/-1').split('/')[1])));
   if (last < 0 || last > 300) return '';
-  const outputs = Array.from({ length: random.whole(1, 40) }, (_, i) => {
+  const outputs = Array.from({ length: random.whole(1, PRANKED_MAX) }, (_, i) => {
     return { units: 2_000n, script: wallet.script(coin, 0, last + 1 + i) };
   });
   const tx = send(world, coin, outputs, true);

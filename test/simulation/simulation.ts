@@ -35,6 +35,7 @@ const ACTIONS: readonly (readonly [weight: number, name: string, action: people.
   [4, 'lock', operators.lockOrUnlock],
   [3, 'backup', operators.backup],
   [0.7, 'restore', operators.restore],
+  [0.1, 'restore older', operators.restoreOlder],
   [0.15, 'words', operators.restoreWords],
   [3, 'crash', operators.crash],
 ];
@@ -98,6 +99,7 @@ async function step(world: World, actions: Map<string, number>, without: Readonl
   }
   if (world.appliance.isDead) {
     await world.restart();
+    world.given.clear();
     world.note('the machine starts again');
     if (world.random.chance(0.8)) await world.appliance.unlock();
   }

@@ -49,6 +49,9 @@ export type Wanted = { coin: UtxoChain; address: string; units: bigint | null };
 
 export type Grant = { coin: UtxoChain; perDay: bigint; at: number };
 
+/** `invoices`: how many there were. */
+export type Backup = { file: string; at: number; invoices: number };
+
 export type Payment = { txid: string; coin: UtxoChain; script: string; units: bigint; at: number };
 
 /** When a run begins. */
@@ -64,6 +67,8 @@ export class World {
   readonly folder: string;
   readonly invoices: Invoice[] = [];
   readonly payments: Payment[] = [];
+  /** Transactions that left the mempools for good, and the step of that. */
+  readonly vanished = new Map<string, number>();
   readonly pranks: { coin: UtxoChain; tx: Tx }[] = [];
   /** By address of the recipient: each withdrawal has its own. */
   readonly wanted = new Map<string, Wanted>();
@@ -76,7 +81,11 @@ export class World {
   readonly signed = new Map<string, Tx[]>();
   /** Recipients of whom the operator cannot know whether they were paid: a restore came in between. */
   readonly uncertain = new Set<string>();
-  readonly backups: { file: string; at: number; invoices: number }[] = [];
+  readonly backups: Backup[] = [];
+  /** Those that were made before the last restore. */
+  readonly olderBackups: Backup[] = [];
+  /** By coin: the indices of the addresses that the machine that is alive gave out, since it is known what it did. */
+  readonly given = new Map<UtxoChain, Set<number>>();
   readonly trail: string[] = [];
   appliance!: Appliance;
   step = 0;
