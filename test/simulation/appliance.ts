@@ -161,6 +161,7 @@ export class Appliance {
       needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
       log: (message) => app.log.warn({ chain }, message),
       alert: (server, message) => void raise(app, 'source.dropped', `${chain} ${server}`, message),
+      leftOut: (target, message) => void raise(app, 'source.left_out', `${chain} ${target}`, message),
     });
     if (adapter) {
       const coin = chain as UtxoChain;
