@@ -153,6 +153,18 @@ export interface SpendingSource {
    * others that may, and `Unavailable` when the outcome is not known.
    */
   broadcast(raw: string, signal: AbortSignal): Promise<void>;
+
+  /**
+   * Another transaction than this one, in a block, that spends one of its inputs (outpoints): what makes it impossible for
+   * good. `fromHeight`: no such block is below it. Null when none was found. Throws `Unavailable`; a source that has
+   * several servers believes two of them.
+   */
+  conflict(
+    txid: string,
+    inputs: readonly string[],
+    fromHeight: number,
+    signal: AbortSignal,
+  ): Promise<{ txid: string; block: BlockId } | null>;
 }
 
 /** The tip of a checkpoint. */

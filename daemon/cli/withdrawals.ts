@@ -16,6 +16,7 @@ const RATE_HELP = 'smallest units per byte; otherwise what the next blocks ask f
 
 type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[number] };
 type ReplaceOptions = PassphraseOption & { feeRate?: string };
+type BumpOptions = ReplaceOptions & { giveUp?: boolean };
 
 /** How often, and how long apart, it is looked whether an approved withdrawal was sent. */
 const SENT_LOOKS_MAX = 40;
@@ -74,6 +75,7 @@ function replacementCommands(withdrawal: Command, io: Io): void {
     .action(action(io, batch));
   approving(withdrawal.command('bump').argument('<business>').argument('<crypto>').argument('<deposit>', '"txid:n"'))
     .option('--fee-rate <rate>', RATE_HELP)
+    .option('--give-up', 'stop paying for it, when no node takes that')
     .description('pay a deposit that is stuck on to ourselves, with a fee that is enough for both')
     .action(action(io, bump));
 }
@@ -187,11 +189,15 @@ async function replace(
   const { crypto } = withdrawal;
   const approvals = await approved(session, options, preview, { asked: { kind }, crypto, question });
   const done = await session.call('withdrawal.replace', { ...wish, approvals });
-  session.print(done, () =>
-    kind === 'cancel'
-      ? `Withdrawal ${id} is being canceled: that is certain once the other transaction is deep in the chain.\n`
-      : `Withdrawal ${id} is being sent with a higher fee.\n`,
-  );
+  const what = kind === 'cancel' ? `The cancellation of withdrawal ${id}` : `Withdrawal ${id} with a higher fee`;
+  const more = kind === 'cancel' ? ' It is certain once it is deep in the chain.' : '';
+  session.print(done, () => `${outcomeText(what, done.outcome)}${done.outcome.sent ? more : ''}\n`);
+}
+
+/** What became of a transaction, as far as it is known. */
+function outcomeText(what: string, { sent, problem }: Result<'withdrawal.replace'>['outcome']): string {
+  if (sent) return `${what} is sent.`;
+  return problem === null ? `${what} is not sent yet.` : `${what} is not sent: ${problem}`;
 }
 
 async function batch(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
@@ -206,7 +212,12 @@ async function batch(session: Session, options: PassphraseOption, ...given: unkn
   session.print(done, () => `${done.withdrawals.length} withdrawals are approved, in one transaction.\n`);
 }
 
-async function bump(session: Session, options: ReplaceOptions, business = '', crypto = '', outpoint = '') {
+async function bump(session: Session, options: BumpOptions, business = '', crypto = '', outpoint = '') {
+  if (options.giveUp) {
+    const freed = await session.call('withdrawal.giveUpBump', { business, crypto, outpoint });
+    session.print(freed, () => 'It is given up: the deposit can be spent again.\n');
+    return;
+  }
   const rate = options.feeRate === undefined ? {} : { fee_rate: options.feeRate };
   const wish = { business, crypto, outpoint, ...rate };
   const { preview } = await session.call('withdrawal.previewBump', wish);
@@ -215,5 +226,5 @@ async function bump(session: Session, options: ReplaceOptions, business = '', cr
   const [approval] = await approved(session, options, preview, { asked, crypto, question });
   if (!approval) throw new Failure('the daemon named nothing to approve');
   const done = await session.call('withdrawal.bump', { ...wish, approval });
-  session.print(done, () => 'It is being sent.\n');
+  session.print(done, () => `${outcomeText('The transaction that pays for it', done.outcome)}\n`);
 }

@@ -185,6 +185,8 @@ const Replacement = {
   /** Smallest units per virtual byte; left out: what the next blocks ask for. */
   fee_rate: PositiveDecimal.optional(),
 };
+/** `sent`: a node has it. Otherwise why not; null when that is not known yet. */
+const OutcomeShape = z.object({ sent: z.boolean(), problem: z.string().nullable() });
 const Bump = {
   business: Text,
   crypto: Text,
@@ -224,9 +226,10 @@ export const WITHDRAWALS = {
     z.object({ withdrawal: WithdrawalShape }),
   ),
   'withdrawal.previewReplacement': method(z.strictObject(Replacement), z.object({ preview: PreviewShape })),
+  /** Waits some seconds for what becomes of it. */
   'withdrawal.replace': method(
     z.strictObject({ ...Replacement, approvals: Approvals }),
-    z.object({ withdrawal: WithdrawalShape }),
+    z.object({ withdrawal: WithdrawalShape, outcome: OutcomeShape }),
   ),
   'withdrawal.previewBatch': method(
     z.strictObject({ ids: z.array(Name).min(2).max(BATCH_MAX) }),
@@ -237,7 +240,9 @@ export const WITHDRAWALS = {
     z.object({ withdrawals: z.array(WithdrawalShape) }),
   ),
   'withdrawal.previewBump': method(z.strictObject(Bump), z.object({ preview: PreviewShape })),
-  'withdrawal.bump': method(z.strictObject({ ...Bump, approval: ApprovalShape }), z.object({})),
+  'withdrawal.bump': method(z.strictObject({ ...Bump, approval: ApprovalShape }), z.object({ outcome: OutcomeShape })),
+  /** Frees a deposit that a bump spends which no node takes. */
+  'withdrawal.giveUpBump': method(z.strictObject({ business: Text, crypto: Text, outpoint: Text }), z.object({})),
 
   'policy.show': method(z.strictObject({ business: Text }), z.object({ policy: PolicyShape })),
   /** What the wallet has to be granted for such a policy: each is to be signed for (`policyMac`) and given to `set`. */

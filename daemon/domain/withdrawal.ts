@@ -1,9 +1,9 @@
 /**
  * The life of a withdrawal, as a table of what may follow on what, and what the chain's facts mean for it.
  *
- * Every transaction ever signed for a withdrawal spends one outpoint, its anchor, so that of all versions one at most can
- * be on the chain. What spends the anchor now is therefore the whole truth about a signed withdrawal: `eventsOf` turns it
- * into events, and the same facts twice have no effect.
+ * Every transaction ever signed for a withdrawal shares an input with each earlier one, so that of all versions one at
+ * most can be on the chain. What spends their inputs now is therefore the whole truth about a signed withdrawal:
+ * `eventsOf` turns it into events, and the same facts twice have no effect.
  */
 import type { ChainId } from './assets.ts';
 
@@ -21,8 +21,8 @@ export type WithdrawalState = (typeof WITHDRAWAL_STATES)[number];
 /**
  * `approve`, `reject`: the operator, or a policy. `return`: the signer does not take the approval, so that the operator is
  * asked again. `expire`: nobody decided, or nothing was signed, in time. `sign`: its signed bytes are stored. `send`: a
- * node has them. `pay`: a block holds a version that pays it. `unpay`: no block does. `lose`: what does not pay it spends
- * the anchor, too deep to be undone.
+ * node has them. `pay`: a block holds a version that pays it. `unpay`: no block does. `lose`: none of the versions
+ * that pay it can ever be in one.
  */
 export const WITHDRAWAL_EVENTS = [
   ...(['approve', 'reject', 'return', 'expire'] as const),
@@ -107,15 +107,26 @@ export function apiStatus(state: WithdrawalState): 'pending' | 'completed' | 'fa
 /** From this depth on a transaction counts as final: what conflicts with it is dead, what it left unspent is free. */
 export const BURIED_BLOCKS: Readonly<Record<ChainId, number>> = { BTC: 6, LTC: 12, BCH: 12, XMR: 10, ETH: 12, BSC: 15 };
 
-/** What spends an anchor now: nothing, or a transaction in so many blocks (0: in the mempool). */
-export type AnchorFact = { spentBy: string | null; depth: number };
+/** What the chain says of one signed transaction. */
+export type VersionFact = {
+  /** In so many blocks; 0: in the mempool; null: nowhere. */
+  depth: number | null;
+  /** So many blocks hold what makes it impossible; 0: none does. */
+  dead: number;
+};
 
-/** Whether the spender of an anchor is a version of ours, and pays the withdrawal. `foreign`: somebody else's. */
-export type Spender = 'pays' | 'ours' | 'foreign';
+/** Whether what is known of a version can be undone by no reorganisation that is less deep than `buried` blocks. */
+export function isDecided({ depth, dead }: VersionFact, buried: number): boolean {
+  return (depth ?? 0) >= buried || dead >= buried;
+}
 
-/** What the facts about its anchor mean for one signed withdrawal, in the order in which they are applied. */
-export function eventsOf(anchor: AnchorFact, spender: Spender, buried: number): WithdrawalEvent[] {
-  if (anchor.spentBy === null) return ['unpay'];
-  if (spender === 'pays') return anchor.depth >= 1 ? ['pay'] : ['unpay', 'send'];
-  return anchor.depth >= buried ? ['lose'] : ['unpay'];
+/**
+ * What the facts about the versions that pay it mean for one signed withdrawal, in the order in which they are applied. A
+ * withdrawal that no signed version pays is told nothing.
+ */
+export function eventsOf(paying: readonly VersionFact[], buried: number): WithdrawalEvent[] {
+  if (paying.length === 0) return [];
+  if (paying.some(({ depth }) => (depth ?? 0) >= 1)) return ['pay'];
+  if (paying.every(({ dead }) => dead >= buried)) return ['lose'];
+  return paying.some(({ depth }) => depth === 0) ? ['unpay', 'send'] : ['unpay'];
 }

@@ -5,7 +5,7 @@
 import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains.ts';
-import { passWithdrawals, type Rotation } from '../app/withdrawals/work.ts';
+import { type Progress, passWithdrawals } from '../app/withdrawals/work.ts';
 import { Unavailable } from '../domain/errors.ts';
 
 const POLL_MS = 5_000;
@@ -22,7 +22,7 @@ export class WithdrawalWorker {
   readonly #chain: ChainRuntime;
   /** By version: when it may be sent again. Forgotten by a restart, which sends at once. */
   readonly #sendings = new Map<number, Sending>();
-  readonly #rotation: Rotation = { after: 0 };
+  readonly #progress: Progress = { after: 0, asked: new Map() };
   #stopped = false;
   #wake: (() => void) | null = null;
   #woken = false;
@@ -54,7 +54,7 @@ export class WithdrawalWorker {
       this.#woken = false;
       let waits = true;
       try {
-        ({ waits } = await passWithdrawals(this.#app, this.#chain, this.#rotation, ({ id }) => this.#isDue(id)));
+        ({ waits } = await passWithdrawals(this.#app, this.#chain, this.#progress, ({ id }) => this.#isDue(id)));
       } catch (error) {
         if (!(error instanceof Unavailable)) {
           await this.#halt(error);

@@ -13,13 +13,14 @@ import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { Intent, SignPurpose } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
+import type { Business } from '../directory.ts';
 import { refuseInQuarantine } from '../quarantine.ts';
 import { availableUnits } from './coins.ts';
 import { feeRateNow, highestRate, isUtxo } from './fees.ts';
 import { type Place, placeOf, prepare } from './plan.ts';
 import { type AddressReport, reportAddress } from './policy.ts';
 import { APPROVAL_HOLDS_MS, assetFor, findWithdrawal } from './request.ts';
-import { applyEvent, saveWithdrawal, stateOf } from './rows.ts';
+import { applyEvent, stateOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 import { wishOf } from './work.ts';
 
@@ -90,10 +91,11 @@ export function describePlan(
   const asset = first ? assetFor(first) : null;
   const rate = asset && app.rates.rate(business.network, asset.symbol, 'USD', app.now());
   const paid = decoded.outputs.filter(({ script }) => !change.has(hex(script)));
-  const amount = paid.reduce((sum, { units }) => sum + units, 0n);
+  // what pays nobody else is measured by what comes back
+  const amount = (paid.length > 0 ? paid : decoded.outputs).reduce((sum, { units }) => sum + units, 0n);
   const warnings = rows.flatMap((row) => warningsOf(reportAddress(app.store, row), row));
   if (amount > 0n && isFeeHigh(plan.fee, amount)) {
-    warnings.push({ code: 'high_fee', text: 'The network fee is more than 5 % of what is paid' });
+    warnings.push({ code: 'high_fee', text: 'The network fee is more than 5 % of the amount' });
   }
   assert(chain.adapter.chain === plan.chain, 'a plan is of its chain');
   const vsize = plan.kind === 'utxo' ? plan.vsize : decoded.vsize;
@@ -144,18 +146,7 @@ export function approve(app: App, tx: Tx, name: string, given: GivenApproval): W
 /** What an approval writes into a row. */
 export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: GivenApproval): Partial<WithdrawalRow> {
   const { feeMax, units, until, mac } = given;
-  const { business } = placeOf(app, row);
-  const now = app.now();
-  if (mac === null && business.network !== 'sandbox') {
-    throw new Rejected(
-      'withdrawal.approval',
-      "The operator's approval is missing: it needs the wallet's passphrase",
-      'mac',
-    );
-  }
-  if (until <= now || until > now + APPROVAL_HOLDS_MS + CLOCKS_APART_MAX_MS) {
-    throw new Rejected('withdrawal.approval', 'An approval holds for up to seven days from now', 'until');
-  }
+  checkApproval(app, placeOf(app, row).business, given);
   if (row.sweep === 1 && mac !== null && units === null) {
     throw new Rejected('withdrawal.approval', 'The approval of a sweep names the most that it may give', 'units');
   }
@@ -169,11 +160,26 @@ export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: Give
   return {
     fee_held: feeMax.toString(),
     approved_by: 'operator',
-    approved_at: now,
+    approved_at: app.now(),
     approval: approval && JSON.stringify(approval),
     deadline_at: until,
     problem: null,
   };
+}
+
+/** Whether an approval can be one at all. Throws `Rejected('withdrawal.approval')`. */
+export function checkApproval(app: App, { network }: Business, { until, mac }: GivenApproval): void {
+  const now = app.now();
+  if (mac === null && network !== 'sandbox') {
+    throw new Rejected(
+      'withdrawal.approval',
+      "The operator's approval is missing: it needs the wallet's passphrase",
+      'mac',
+    );
+  }
+  if (until <= now || until > now + APPROVAL_HOLDS_MS + CLOCKS_APART_MAX_MS) {
+    throw new Rejected('withdrawal.approval', 'An approval holds for up to seven days from now', 'until');
+  }
 }
 
 /** The operator's machine may have another clock. */
@@ -192,12 +198,4 @@ export function reject(app: App, tx: Tx, name: string, reason: string | null): W
     deadline_at: null,
     problem: null,
   });
-}
-
-/** Raises what a withdrawal may cost, for a version of it that pays more. */
-export function raiseFee(app: App, tx: Tx, row: WithdrawalRow, given: GivenApproval): WithdrawalRow {
-  const { fee_held, approval } = approvedFields(app, tx, row, given);
-  const next = { ...row, fee_held: fee_held ?? row.fee_held, approval: approval ?? row.approval };
-  saveWithdrawal(app, tx, next, row.state);
-  return next;
 }

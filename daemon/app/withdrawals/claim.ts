@@ -2,8 +2,8 @@
  * Claiming: from here on a withdrawal's transaction exists, as a plan whose coins are reserved. One caller gets it, by
  * compare-and-set, and everything that the plan was made from is checked again inside the transaction.
  *
- * Invariant. A spend is given its anchor with its first plan and keeps it; every plan of it names that outpoint. Change
- * is watched before anything is signed that pays it.
+ * Invariants. Every plan of a spend has a coin in common with each version of it that was signed before. Change is watched
+ * before anything is signed that pays it.
  */
 import { Rejected } from '../../domain/errors.ts';
 import { insertTarget } from '../../store/queries/credits.ts';
@@ -12,10 +12,12 @@ import {
   dropPayouts,
   dropSpend,
   dropVersion,
+  inputsOf,
   insertInput,
   insertPayout,
   insertSpend,
   insertVersion,
+  payoutsOf,
   type SpendRow,
   spendById,
   takeChangeIndex,
@@ -27,17 +29,10 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { coinAt, hasDescendant, isSoleChange, reservedBy } from './coins.ts';
-import { anchorOf, type Place, type Planned, payoutsIn } from './plan.ts';
+import type { Known } from './facts.ts';
+import { anchorOf, Overtaken, type Place, type Planned, payoutsIn } from './plan.ts';
 import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { writePlan } from './stored-plan.ts';
-
-/** Somebody was faster, or the chain moved on: plan anew. */
-export class Overtaken extends Error {
-  constructor(why: string) {
-    super(why);
-    this.name = 'Overtaken';
-  }
-}
 
 /** Claims approved withdrawals for their first transaction. Throws `Overtaken`. */
 export function claim(app: App, tx: Tx, place: Place, planned: Planned, rows: readonly WithdrawalRow[]): number {
@@ -59,7 +54,10 @@ export function claim(app: App, tx: Tx, place: Place, planned: Planned, rows: re
   return spendId;
 }
 
-/** Claims a stranger's unconfirmed deposit, to pay it on to ourselves with a higher fee. Throws `Overtaken`. */
+/**
+ * Claims an unconfirmed coin, to pay it on to ourselves with a higher fee. Returns the id of the version. Throws
+ * `Overtaken`.
+ */
 export function claimBump(app: App, tx: Tx, place: Place, planned: Planned, anchor: string, approval: string): number {
   const spendId = tx.run(insertSpend, {
     account_id: place.account.id,
@@ -69,9 +67,11 @@ export function claimBump(app: App, tx: Tx, place: Place, planned: Planned, anch
     anchor,
     created_at: app.now(),
   }).id;
-  addVersion(app, tx, place, { spendId, kind: 'pay', approval, planned, pays: [] });
-  return spendId;
+  return addVersion(app, tx, place, { spendId, kind: 'pay', approval, planned, pays: [] });
 }
+
+/** Approvals of a higher fee, by the withdrawal's UUID: they hold for one version and are its own until it is signed. */
+export type Raised = { [uuid: string]: { feeMax: string; until: number; mac: string | null } };
 
 type Version = {
   spendId: number;
@@ -87,10 +87,11 @@ export function addVersion(app: App, tx: Tx, place: Place, version: Version): nu
   const { spendId, kind, approval, planned, pays } = version;
   const { plan } = planned;
   const { chain, account } = place;
-  for (const { outpoint } of plan.inputs) needFree(tx, place, outpoint, spendId);
-  if (tx.all(versionsOf, { spend_id: spendId }).some(({ txid }) => txid === null)) {
-    throw new Overtaken('another version is being signed');
-  }
+  const purpose = spendOf(tx, spendId).purpose;
+  for (const { outpoint } of plan.inputs) needFree(tx, place, { outpoint, spendId, purpose });
+  const earlier = tx.all(versionsOf, { spend_id: spendId });
+  if (earlier.some(({ txid }) => txid === null)) throw new Overtaken('another version is being signed');
+  needConflict(tx, planned, earlier);
   if (planned.usesChange) {
     const taken = tx.run(takeChangeIndex, { id: account.id, next_change: planned.changeIndex });
     if (taken.changes !== 1) throw new Overtaken('the change address was taken');
@@ -125,8 +126,21 @@ export function addVersion(app: App, tx: Tx, place: Place, version: Version): nu
   return id;
 }
 
+/** No two versions of a spend can both confirm: each has a coin in common with each other one. */
+function needConflict(reader: Reader, { plan }: Planned, earlier: readonly VersionRow[]): void {
+  const inputs = new Set(plan.inputs.map(({ outpoint }) => outpoint));
+  for (const { id } of earlier) {
+    const shares = reader.all(inputsOf, { version_id: id }).some(({ outpoint }) => inputs.has(outpoint));
+    if (!shares) throw new Overtaken(`it spends no coin of version ${id}`);
+  }
+}
+
 /** A coin may be spent by this spend: it is here, unspent but for our own versions, and nobody else has reserved it. */
-function needFree(tx: Tx, { chain }: Place, outpoint: string, spendId: number): void {
+function needFree(
+  tx: Tx,
+  { chain }: Place,
+  { outpoint, spendId, purpose }: { outpoint: string; spendId: number; purpose: string },
+): void {
   const coin = coinAt(tx, chain, outpoint);
   if (!coin) throw new Overtaken(`${outpoint} is not known`);
   if (coin.gone === 1) throw new Overtaken(`${outpoint} has gone`);
@@ -135,15 +149,20 @@ function needFree(tx: Tx, { chain }: Place, outpoint: string, spendId: number): 
     throw new Overtaken(`${outpoint} is spent`);
   }
   if (reservedBy(tx, chain, outpoint, spendId) !== null) throw new Overtaken(`${outpoint} is reserved`);
-  if (coin.own_change === 1 && coin.block_height === null && !isSoleChange(tx, chain, coin.txid)) {
+  const change = coin.own_change === 1 && coin.block_height === null;
+  // what only pays ourselves on loses nothing when another version takes the place of the one that made the change
+  if (change && purpose === 'pay' && !isSoleChange(tx, chain, coin.txid)) {
     throw new Overtaken(`${outpoint} is change of what is being replaced`);
   }
 }
 
-/** Throws `Rejected` when what is to be replaced has a descendant of ours, which would fall with it. */
-export function needReplaceable(reader: Reader, place: Place, versions: readonly VersionRow[]): void {
-  for (const { txid } of versions) {
-    if (txid !== null && hasDescendant(reader, place.chain, txid)) {
+/**
+ * Throws `Rejected` when what is to be replaced has a descendant of ours, which would fall with it. What lacks a coin has
+ * none that is alive.
+ */
+export function needReplaceable(reader: Reader, place: Place, known: readonly Known[]): void {
+  for (const { version, lack } of known) {
+    if (lack === null && version.txid !== null && hasDescendant(reader, place.chain, version.txid)) {
       throw new Rejected(
         'withdrawal.descendant',
         'A later transaction of ours spends its change: it can be replaced once that one is confirmed',
@@ -162,11 +181,23 @@ export function dropPlan(app: App, tx: Tx, version: VersionRow): void {
   if (tx.run(dropVersion, { id: version.id }).changes !== 1) {
     throw new Error(`assertion failed: version ${version.id} was not signed`);
   }
-  if (tx.all(versionsOf, { spend_id: version.spend_id }).length > 0) return;
+  if (tx.all(versionsOf, { spend_id: version.spend_id }).length > 0) {
+    takeBackCancels(app, tx, version.spend_id);
+    return;
+  }
   for (const row of tx.all(withdrawalsOfSpend, { spend_id: version.spend_id })) {
     saveWithdrawal(app, tx, { ...row, spend_id: null }, row.state);
   }
   tx.run(dropSpend, { id: version.spend_id });
+}
+
+/** A withdrawal that the newest version pays after all is not being canceled any more. */
+function takeBackCancels(app: App, tx: Tx, spendId: number): void {
+  const newest = tx.all(versionsOf, { spend_id: spendId }).at(-1);
+  const paid = new Set(newest ? tx.all(payoutsOf, { version_id: newest.id }).map((one) => one.withdrawal_id) : []);
+  for (const row of tx.all(withdrawalsOfSpend, { spend_id: spendId })) {
+    if (row.cancel === 1 && paid.has(row.id)) saveWithdrawal(app, tx, { ...row, cancel: 0 }, row.state);
+  }
 }
 
 /** A spend that is known to exist. */

@@ -71,7 +71,7 @@ function isRipe(row: CoinRow, tip: number): boolean {
  * Change that is there as surely as its transaction is: of one that has no other version, which might confirm in its
  * place. From then on it gets none, since nothing is replaced that a later transaction of ours spends from.
  */
-export function isSoleChange(reader: Reader, chain: ChainRuntime, txid: string): boolean {
+export function isSoleChange(reader: Reader, chain: { key: string }, txid: string): boolean {
   const version = reader.get(versionByTxid, { txid, chain_key: chain.key });
   return version !== undefined && reader.all(versionsOf, { spend_id: version.spend_id }).length === 1;
 }
@@ -93,7 +93,7 @@ export function coinAt(reader: Reader, chain: ChainRuntime, outpoint: string): A
 }
 
 /** The spend that has reserved an outpoint, other than `except`; null when it is free. */
-export function reservedBy(reader: Reader, chain: ChainRuntime, outpoint: string, except: number): number | null {
+export function reservedBy(reader: Reader, chain: { key: string }, outpoint: string, except: number): number | null {
   const spends = reader.all(spendsOfOutpoint, { outpoint, chain_key: chain.key });
   return spends.find(({ id }) => id !== except)?.id ?? null;
 }

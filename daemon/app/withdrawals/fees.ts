@@ -7,10 +7,10 @@ import type { ChainRuntime } from '../chains.ts';
 import { deadline } from '../deadline.ts';
 
 /** A withdrawal is to be in one of the next blocks, and need not be in the very next. */
-export const TARGET_BLOCKS = 6;
+const TARGET_BLOCKS = 6;
 /** A speed-up is. */
-export const TARGET_BLOCKS_FAST = 2;
-const RATE_TIMEOUT_MS = 5_000;
+const TARGET_BLOCKS_FAST = 2;
+export const RATE_TIMEOUT_MS = 5_000;
 const RATE_HOLDS_MS = 30_000;
 /** What is held for the fee is that of a rate so many times higher than now's: blocks may ask for more by then. */
 const HIGHEST_RATE_FACTOR = 2n;
@@ -39,6 +39,11 @@ export async function feeRateNow(chain: ChainRuntime): Promise<bigint> {
     if (!(error instanceof Unavailable)) throw error;
     return known?.rate ?? fallbackRate(chain.adapter.chain);
   }
+}
+
+/** What a place in the very next blocks costs. Throws `Unavailable`. */
+export function fastRate(chain: ChainRuntime): Promise<bigint> {
+  return spendingOf(chain).feeRate(TARGET_BLOCKS_FAST, deadline(RATE_TIMEOUT_MS, chain.key));
 }
 
 /** The rate that a highest fee is worked out with. */

@@ -6,10 +6,11 @@
 import { scriptAt } from '../../chains/sandbox/addresses.ts';
 import { planSimulated } from '../../chains/sandbox/simulated.ts';
 import { scriptOf } from '../../chains/utxo/address.ts';
-import { FEE_TERMS, feeOf } from '../../chains/utxo/spend/fees.ts';
+import { feeOf } from '../../chains/utxo/spend/fees.ts';
 import { planUtxo } from '../../chains/utxo/spend/plan.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
+import { divideUp } from '../../domain/money.ts';
 import type { ChangeTarget, Coin, SpendPlan, SpendRequest } from '../../domain/spend.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
@@ -84,7 +85,7 @@ export function highestFee(chain: ChainRuntime, account: Account, business: Busi
   }
 }
 
-const FEE_UNLIMITED = 1n << 256n;
+export const FEE_UNLIMITED = 1n << 256n;
 
 function request({ business, account, chain, asset }: Place, tipHeight: number) {
   const { network, chain: id } = chain.adapter;
@@ -208,8 +209,23 @@ export function payoutsIn(plan: SpendPlan): { address: string; units: bigint }[]
   return plan.outputs.flatMap(({ kind, address, units }) => (kind === 'payout' ? [{ address, units }] : []));
 }
 
-/** The least that a transaction which replaces others may pay for every 1,000 virtual bytes of its own. */
-export function incrementalRate(chain: ChainRuntime): bigint {
-  const { chain: id } = chain.adapter;
-  return isUtxo(id) ? FEE_TERMS[id].incremental : 0n;
+/** One of several equal shares of a fee: rounded up, so that together they are never less. */
+export const shareOf = (fee: bigint, shares: number): bigint => divideUp(fee, BigInt(Math.max(1, shares)));
+
+/** Somebody was faster, or the chain moved on: plan anew. */
+export class Overtaken extends Error {
+  constructor(why: string) {
+    super(why);
+    this.name = 'Overtaken';
+  }
+}
+
+/** Runs the storing of a plan that the operator made, who is told to try again when it is overtaken. */
+export function overtakenIsRejected<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Overtaken)) throw error;
+    throw new Rejected('withdrawal.overtaken', `The chain moved on meanwhile (${error.message}): try again`);
+  }
 }

@@ -1,25 +1,21 @@
 /**
- * Sending stored bytes. Idempotent and at least once: a version is sent until the chain's own view shows what spends its
- * anchor, and whatever is sent was stored before.
+ * Sending stored bytes. Idempotent and at least once: a version is sent until the chain's own view shows it, or another one
+ * in a block, and whatever is sent was stored before.
  */
 
 import { Rejected } from '../../domain/errors.ts';
 import { stepWithdrawal } from '../../domain/withdrawal.ts';
-import { insertAlert } from '../../store/queries/effects.ts';
-import {
-  openSpends,
-  setVersionProblem,
-  setVersionSent,
-  type VersionRow,
-  versionsOf,
-} from '../../store/queries/withdrawals.ts';
+import { openSpends, setVersionSent, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
 import { deadline } from '../deadline.ts';
-import { coinAt } from './coins.ts';
+import { hasDescendant, tipHeightOf } from './coins.ts';
+import { versionFacts } from './facts.ts';
 import { spendingOf } from './fees.ts';
+import { noteRefusal } from './refusals.ts';
 import { applyEvent, stateOf } from './rows.ts';
+import { seenOf } from './settle.ts';
 import { paidBy } from './sign.ts';
 
 const BROADCAST_TIMEOUT_MS = 30_000;
@@ -29,20 +25,21 @@ export function unsignedVersions(reader: Reader, chain: ChainRuntime): VersionRo
   return openVersions(reader, chain).flatMap((versions) => versions.filter(({ txid }) => txid === null));
 }
 
-/** The newest signed version of every open spend that the chain does not show yet. */
+/**
+ * The newest version of every open spend that can be sent and that the chain does not show yet. What a block says is not
+ * argued with, and what would push a descendant of ours out of the mempool is not sent.
+ */
 export function unseenVersions(reader: Reader, chain: ChainRuntime): VersionRow[] {
-  const found: VersionRow[] = [];
-  for (const spend of reader.all(openSpends, { chain_key: chain.key })) {
-    const versions = reader.all(versionsOf, { spend_id: spend.id });
-    const newest = versions.findLast(({ txid }) => txid !== null);
-    const coin = coinAt(reader, chain, spend.anchor);
-    if (!newest || !coin || coin.spent_txid === newest.txid) continue;
+  const tipHeight = tipHeightOf(reader, chain);
+  return reader.all(openSpends, { chain_key: chain.key }).flatMap((spend) => {
+    const known = versionFacts(reader, spend, tipHeight);
+    const seen = seenOf(known);
     // one that was made before a restore may be known without its signatures
-    const sendable = versions.findLast(({ raw }) => raw !== null);
-    // what a block says is not argued with: the mempool of nobody takes it
-    if (sendable && coin.spent_in_block === null) found.push(sendable);
-  }
-  return found;
+    const newest = known.findLast(({ version, lack }) => version.raw !== null && lack === null);
+    if (!newest || newest === seen || (seen?.depth ?? 0) > 0) return [];
+    const kept = seen && (chain.adapter.chain === 'BCH' || hasDescendant(reader, chain, seen.version.txid ?? ''));
+    return kept ? [] : [newest.version];
+  });
 }
 
 function openVersions(reader: Reader, chain: ChainRuntime): VersionRow[][] {
@@ -56,7 +53,7 @@ export async function send(app: App, chain: ChainRuntime, version: VersionRow): 
     await spendingOf(chain).broadcast(version.raw, deadline(BROADCAST_TIMEOUT_MS, chain.key));
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
-    await app.store.write((tx) => recordRefusal(app, tx, version, error.message));
+    await app.store.write((tx) => noteRefusal(app, tx, version, error.message));
     return;
   }
   await app.store.write((tx) => recordSent(app, tx, version));
@@ -68,19 +65,4 @@ function recordSent(app: App, tx: Tx, version: VersionRow): void {
   for (const row of paidBy(tx, version)) {
     if (stepWithdrawal(stateOf(row), 'send')) applyEvent(app, tx, row, 'send');
   }
-}
-
-function recordRefusal(app: App, tx: Tx, version: VersionRow, reason: string): void {
-  if (version.problem !== reason) tx.run(setVersionProblem, { id: version.id, problem: reason });
-  // a long chain of our own change is taken once its beginning is confirmed
-  if (reason.includes('too-long-mempool-chain')) return;
-  const ids = paidBy(tx, version)
-    .map(({ id }) => id)
-    .join(', ');
-  tx.run(insertAlert, {
-    kind: 'withdrawal.not_sent',
-    subject: version.txid ?? `${version.id}`,
-    message: `The network's node does not take the transaction of withdrawal ${ids}: ${reason}. It is offered again.`,
-    created_at: app.now(),
-  });
 }

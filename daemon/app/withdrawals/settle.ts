@@ -1,33 +1,39 @@
 /**
  * What the chain's facts mean for withdrawals, inside the transaction that applies those facts.
  *
- * Invariant: what spends a spend's anchor is the whole truth about it, read anew at each update while the spend is open.
- * It is closed, and the inputs of its other versions are free, once that spender is buried; a reorganisation that reaches
- * so deep opens it again.
+ * Invariant: what spends the inputs of a spend's versions is the whole truth about it, read anew at each update until it is
+ * decided: one version is buried, and with it every other one is impossible, or all are impossible. Then the inputs of
+ * its other versions are free; a reorganisation that reaches so deep opens it again.
  */
 import type { BlockId } from '../../domain/chain.ts';
-import { type AnchorFact, BURIED_BLOCKS, eventsOf, type Spender, stepWithdrawal } from '../../domain/withdrawal.ts';
-import { type CreditRow, creditByOutpoint, creditsSpentInBlock, type TargetRow } from '../../store/queries/credits.ts';
-import { insertAlert } from '../../store/queries/effects.ts';
+import { BURIED_BLOCKS, eventsOf, isDecided, isSigned } from '../../domain/withdrawal.ts';
+import { creditByOutpoint, type TargetRow } from '../../store/queries/credits.ts';
+import { closeAlertsOf, insertAlert } from '../../store/queries/effects.ts';
 import {
+  dropDeadTransactions,
   openSpends,
+  type PayoutRow,
   payoutsOf,
+  reopenSpendsFrom,
   type SpendRow,
   setSpendState,
   setVersionSent,
   spendById,
-  spendsByAnchor,
   unclaimedWithdrawal,
   type VersionRow,
   versionByTxid,
   versionsOf,
   type WithdrawalRow,
+  waitingSpends,
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
 import { quarantineOf } from '../quarantine.ts';
+import { conflictingCoins, type Known, versionFacts } from './facts.ts';
+import { shareOf } from './plan.ts';
+import { closeRefusals } from './refusals.ts';
 import { applyEvent, saveWithdrawal, stateOf } from './rows.ts';
 
 /** Whether a new credit is the change of a transaction of ours, which is ours before it confirms. */
@@ -38,122 +44,169 @@ export function isOwnChange(reader: Reader, target: TargetRow, txid: string): bo
   return version !== undefined && reader.get(spendById, { id: version.spend_id })?.purpose === 'pay';
 }
 
-/** Opens the spends again whose end was in a block that left the chain. Called before those blocks are undone. */
+/** Opens the spends again whose end a reorganisation may reach, and forgets what its blocks had made impossible. */
 export function reopenSpends(tx: Tx, chain: ChainRuntime, orphaned: readonly BlockId[]): void {
-  for (const { hash } of orphaned) {
-    for (const { outpoint } of tx.all(creditsSpentInBlock, { block_hash: hash })) {
-      for (const spend of tx.all(spendsByAnchor, { anchor: outpoint, chain_key: chain.key })) {
-        if (spend.state !== 'open') tx.run(setSpendState, { id: spend.id, state: 'open' });
-      }
-    }
-  }
+  if (orphaned.length === 0) return;
+  const lowest = Math.min(...orphaned.map(({ height }) => height));
+  // what decided it was buried then: it stood that much lower
+  const height = lowest + BURIED_BLOCKS[chain.adapter.chain] - 1;
+  tx.run(reopenSpendsFrom, { chain_key: chain.key, height });
+  for (const { hash } of orphaned) tx.run(dropDeadTransactions, { block_hash: hash });
 }
 
 /** Brings every open spend of a chain in line with what is known now. Called after the credits were written. */
 export function settleSpends(app: App, tx: Tx, chain: ChainRuntime, tipHeight: number): void {
-  for (const spend of tx.all(openSpends, { chain_key: chain.key })) settleSpend(app, tx, chain, spend, tipHeight);
+  for (const spend of unsettledSpends(tx, chain)) settleSpend(app, tx, chain, spend, tipHeight);
   // coins that somebody waits for may be there now
   if (tx.get(unclaimedWithdrawal, { chain_key: chain.key })) tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
+/** The spends of which it is not decided yet what becomes of them. */
+export function unsettledSpends(reader: Reader, { key }: ChainRuntime): SpendRow[] {
+  return [...reader.all(openSpends, { chain_key: key }), ...reader.all(waitingSpends, { chain_key: key })];
+}
+
 function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tipHeight: number): void {
-  const coin = tx.get(creditByOutpoint, { outpoint: spend.anchor, chain_key: spend.chain_key });
-  const buried = BURIED_BLOCKS[chain.adapter.chain];
-  const anchor = lostWithParent(tx, coin, tipHeight, buried) ?? anchorFact(coin, tipHeight);
-  // what left the mempool is to be sent again
-  if (anchor.spentBy === null) tx.afterCommit(() => app.wake.withdrawals(chain.key));
-  const versions = tx.all(versionsOf, { spend_id: spend.id });
-  const spender = versions.find(({ txid }) => txid !== null && txid === anchor.spentBy);
+  const known = versionFacts(tx, spend, tipHeight);
+  const seen = seenOf(known);
+  const strange = strangersOf(tx, chain, known);
   // after a restore, what is not known may be a version that was signed before: it is looked at first
-  if (!spender && isToBeLookedAt(tx, chain, anchor)) return;
+  if (strange.length > 0 && quarantineOf(tx)) return;
+  // what left the mempool is to be sent again, and what was only planned may have become pointless
+  if (!seen) tx.afterCommit(() => app.wake.withdrawals(chain.key));
   // a crash came between its sending and the note of it
-  if (spender && spender.sent_at === null) tx.run(setVersionSent, { id: spender.id, sent_at: app.now() });
-  const paid = new Set(spender ? tx.all(payoutsOf, { version_id: spender.id }).map((row) => row.withdrawal_id) : []);
+  if (seen && seen.version.sent_at === null) tx.run(setVersionSent, { id: seen.version.id, sent_at: app.now() });
+  const versions = tx.all(versionsOf, { spend_id: spend.id });
+  const buried = BURIED_BLOCKS[chain.adapter.chain];
+  const planned = versions.length > known.length;
+  const decided = !planned && known.length > 0 && known.every((one) => isDecided(one, buried));
+  const stuck = !decided && !planned && isStuck(tx, spend, known);
+  const payouts = known.map((one) => ({ ...one, pays: tx.all(payoutsOf, { version_id: one.version.id }) }));
   const withdrawals = tx.all(withdrawalsOfSpend, { spend_id: spend.id });
+  const problem = decided || seen ? null : problemOf(known, { stuck, buried });
   for (const row of withdrawals) {
-    const kind: Spender = !spender ? 'foreign' : paid.has(row.id) ? 'pays' : 'ours';
-    settleWithdrawal(app, tx, row, { anchor, kind, spender, shares: paid.size, buried });
+    const paying = payouts.filter(({ pays }) => pays.some(({ withdrawal_id }) => withdrawal_id === row.id));
+    settleWithdrawal(app, tx, row, { paying, seen, stuck, buried, problem, isTold: strange.length > 0 });
   }
-  if (anchor.spentBy !== null && !spender) alertForeign(app, tx, spend, withdrawals, anchor);
-  if (anchor.spentBy !== null && anchor.depth >= buried) tx.run(setSpendState, { id: spend.id, state: 'buried' });
+  for (const txid of strange) alertForeign(app, tx, spend, withdrawals, txid);
+  // a refusal matters as long as what was refused is still wanted
+  const over = decided || (seen !== undefined && ((seen.depth ?? 0) > 0 || seen === known.at(-1)));
+  if (over) closeRefusals(app, tx, versions);
+  const state = decided ? 'buried' : stuck ? 'waiting' : 'open';
+  if (spend.state === state) return;
+  tx.run(setSpendState, { id: spend.id, state, closed_height: decided ? tipHeight : null });
 }
 
-function isToBeLookedAt(reader: Reader, chain: ChainRuntime, { spentBy }: AnchorFact): boolean {
-  if (spentBy === null || !quarantineOf(reader)) return false;
-  return !reader.get(versionByTxid, { txid: spentBy, chain_key: chain.key });
+/** The version that the chain shows: the one in the deepest block, or the one in the mempool. */
+export function seenOf(known: readonly Known[]): Known | undefined {
+  return known.reduce<Known | undefined>(
+    (best, one) => (one.depth !== null && one.depth > (best?.depth ?? -1) ? one : best),
+    undefined,
+  );
 }
 
-function anchorFact(coin: CreditRow | undefined, tipHeight: number): AnchorFact {
-  if (!coin || coin.spent_txid === null) return { spentBy: null, depth: 0 };
-  const height = coin.spent_block_height;
-  return { spentBy: coin.spent_txid, depth: height === null ? 0 : Math.max(0, tipHeight - height + 1) };
+/** Transactions that spend what only versions of the spend should, and are of no spend of ours. */
+function strangersOf(reader: Reader, { key }: ChainRuntime, known: readonly Known[]): string[] {
+  const spenders = new Set<string>();
+  for (const outpoint of new Set(known.flatMap(({ inputs }) => inputs))) {
+    const coin = reader.get(creditByOutpoint, { outpoint, chain_key: key });
+    if (coin?.gone === 0 && coin.spent_txid !== null) spenders.add(coin.spent_txid);
+  }
+  return [...spenders].filter((txid) => !reader.get(versionByTxid, { txid, chain_key: key }));
 }
 
 /**
- * An anchor that was our change can never be there again once something else is buried in place of the transaction that
- * made it: that takes the anchor along.
+ * Whether nothing that was signed can be sent now and nothing can take its place, because coins vanished: that may never
+ * end. What somebody else spends in a block ends when that is buried.
  */
-function lostWithParent(
-  reader: Reader,
-  coin: CreditRow | undefined,
-  tipHeight: number,
-  buried: number,
-): AnchorFact | null {
-  if (!coin || coin.gone === 0 || coin.own_change === 0) return null;
-  const { chain_key } = coin;
-  const version = reader.get(versionByTxid, { txid: coin.txid, chain_key });
-  const parent = version && reader.get(spendById, { id: version.spend_id });
-  const grandcoin = parent && reader.get(creditByOutpoint, { outpoint: parent.anchor, chain_key });
-  const fact = lostWithParent(reader, grandcoin, tipHeight, buried) ?? anchorFact(grandcoin, tipHeight);
-  return fact.spentBy !== null && fact.spentBy !== coin.txid && fact.depth >= buried ? fact : null;
+function isStuck(reader: Reader, spend: SpendRow, known: readonly Known[]): boolean {
+  const possible = known.some(({ lack, depth }) => lack === null || depth !== null);
+  return !possible && known.some(({ vanished }) => vanished) && conflictingCoins(reader, spend, known) === null;
+}
+
+/** How the words begin that this file writes about a withdrawal, and takes away again. */
+const LACKS = 'A coin is missing: ';
+
+/** Why nothing of it can be sent now; null when something can. */
+function problemOf(known: readonly Known[], { stuck, buried }: { stuck: boolean; buried: number }): string | null {
+  const lack = known.at(-1)?.lack;
+  if (!lack || known.some((one) => one.lack === null)) return null;
+  const away =
+    lack.spentBy === null
+      ? `${lack.outpoint}, which its transaction spends, left the chain`
+      : `${lack.outpoint}, which its transaction spends, was spent by ${lack.spentBy}`;
+  const surest = known.reduce((a, b) => (b.dead < a.dead ? b : a));
+  if (surest.dead > 0) {
+    return `${LACKS}${away}. It can never be paid by what was signed: it fails once that is ${buried} blocks deep (now ${surest.dead}), unless it is replaced before`;
+  }
+  const next = stuck
+    ? 'It is sent again when the coin is back, and fails once that is impossible. Nothing is reserved for it'
+    : 'Speed it up to pay it with other coins, or cancel it';
+  return `${LACKS}${away}. ${next}`;
 }
 
 type Found = {
-  anchor: AnchorFact;
-  kind: Spender;
-  spender: VersionRow | undefined;
-  /** How many withdrawals share the spender's fee. */
-  shares: number;
+  /** The versions that pay it. */
+  paying: (Known & { pays: PayoutRow[] })[];
+  /** What the chain shows of its spend. */
+  seen: Known | undefined;
+  stuck: boolean;
   buried: number;
+  problem: string | null;
+  /** Whether another alert says it: that somebody else spends our coins. */
+  isTold: boolean;
 };
 
 function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found): void {
-  const { anchor, kind, spender, buried } = found;
-  const pays = anchor.spentBy !== null && kind === 'pays' && spender !== undefined;
+  const { paying, seen, stuck, buried } = found;
+  const payer = paying.find(({ version }) => version.id === seen?.version.id);
+  // a version that is only planned says nothing yet
+  if (!isSigned(stateOf(before)) && before.state !== 'failed') return;
   let row = before;
-  for (const event of eventsOf(anchor, kind, buried)) {
-    // a version that is only planned says nothing yet
-    if (!stepWithdrawal(stateOf(row), event)) return;
+  for (const event of eventsOf(paying, buried)) {
     row = applyEvent(app, tx, row, event, {
-      ...(event === 'pay' && spender ? { txid: spender.txid, fee: feeShare(spender, found.shares), reason: null } : {}),
+      ...(event === 'pay' && payer
+        ? { txid: payer.version.txid, fee: feeShare(payer.version, payer.pays.length), reason: null }
+        : {}),
       ...(event === 'unpay' && row.state === 'completed' ? { txid: null } : {}),
-      ...(event === 'lose' ? { reason: kind === 'ours' ? 'canceled' : 'conflict', txid: null } : {}),
+      ...(event === 'lose' ? { reason: seen ? 'canceled' : 'conflict', txid: null } : {}),
     });
   }
-  const held = row.state === 'signed' || row.state === 'broadcast' ? (pays ? 0 : 1) : 0;
-  if (row.held !== held) saveWithdrawal(app, tx, { ...row, held }, row.state);
+  const open = row.state === 'signed' || row.state === 'broadcast';
+  const held = open && !payer && !stuck ? 1 : 0;
+  // other words than these are somebody else's
+  const mine = row.problem === null || row.problem.startsWith(LACKS);
+  const problem = mine ? (open ? found.problem : null) : row.problem;
+  if (row.held !== held || row.problem !== problem) saveWithdrawal(app, tx, { ...row, held, problem }, row.state);
+  const isNews = row.problem !== problem && problem !== null;
+  if (mine && isNews && !found.isTold) tellMissing(app, tx, row, problem);
+  if (seen || !open) closeMissing(app, tx, row);
 }
 
-/** One withdrawal's share of a version's fee: rounded up, so that the shares are never less than the fee. */
-export function feeShare({ fee }: Pick<VersionRow, 'fee'>, shares: number): string {
-  const count = BigInt(Math.max(1, shares));
-  return ((BigInt(fee) + count - 1n) / count).toString();
+const COIN_MISSING = 'withdrawal.coin_missing';
+
+/** What the operator is told of a coin that is missing, until the chain shows a version or it is decided. */
+function tellMissing(app: App, tx: Tx, { id }: WithdrawalRow, problem: string): void {
+  const message = `Withdrawal ${id}. ${problem}`;
+  tx.run(insertAlert, { kind: COIN_MISSING, subject: `${id}`, message, created_at: app.now() });
 }
 
-function alertForeign(
-  app: App,
-  tx: Tx,
-  spend: SpendRow,
-  withdrawals: readonly WithdrawalRow[],
-  anchor: AnchorFact,
-): void {
+function closeMissing(app: App, tx: Tx, { id }: WithdrawalRow): void {
+  tx.run(closeAlertsOf, { kind: COIN_MISSING, subject: `${id}`, seen_at: app.now() });
+}
+
+/** One withdrawal's share of a version's fee. */
+export const feeShare = ({ fee }: Pick<VersionRow, 'fee'>, shares: number): string =>
+  shareOf(BigInt(fee), shares).toString();
+
+function alertForeign(app: App, tx: Tx, spend: SpendRow, withdrawals: readonly WithdrawalRow[], txid: string): void {
   const ids = withdrawals.map(({ id }) => id).join(', ');
   const what = withdrawals.length > 0 ? `withdrawal ${ids}` : `the bump of ${spend.anchor}`;
   tx.run(insertAlert, {
     kind: 'withdrawal.conflict',
-    subject: `${anchor.spentBy}`,
+    subject: txid,
     message:
-      `Transaction ${anchor.spentBy}, which this wallet did not make, spends a coin of ${what}: ` +
+      `Transaction ${txid}, which this wallet did not make, spends a coin of ${what}: ` +
       'somebody else has the keys, or another copy of this wallet is running',
     created_at: app.now(),
   });

@@ -27,7 +27,7 @@ import type { Reader, Tx } from '../../store/store.ts';
 import type { Approval, Intent, SignOrder } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { deadline } from '../deadline.ts';
-import { dropPlan, spendOf } from './claim.ts';
+import { dropPlan, type Raised, spendOf } from './claim.ts';
 import { coinAt } from './coins.ts';
 import { isUtxo, spendingOf } from './fees.ts';
 import { type Place, placeOf } from './plan.ts';
@@ -79,7 +79,7 @@ export async function signClaimed(app: App, versionId: number): Promise<void> {
   const place = placeOfSpend(app, spend);
   const plan = readPlan(version.plan);
   const unwanted = paidBy(app.store, version).some((row) => row.state !== 'approved' && !isSigned(stateOf(row)));
-  if (unwanted || isStale(app.store, place, spend, plan)) {
+  if (unwanted || isStale(app.store, place, spend, plan) || isPointless(app.store, place, spend)) {
     await app.store.write((tx) => dropUnsigned(app, tx, versionId));
     return;
   }
@@ -98,12 +98,21 @@ function placeOfSpend(app: App, spend: SpendRow): Place {
   return placeOf(app, { business_id: app.directory.businessOfAccount(spend.account_id), asset: spend.asset });
 }
 
-/** Whether a coin of a plan has gone, or was spent by something that is no version of this spend. */
+/** Whether there is no reason any more to pay for a deposit: it is confirmed. */
+function isPointless(reader: Reader, { chain }: Place, { purpose, anchor }: SpendRow): boolean {
+  return purpose === 'bump' && coinAt(reader, chain, anchor)?.block_hash !== null;
+}
+
+/**
+ * Whether a coin of a plan has gone, or was spent by something that is no version of this spend, or by one that is in a
+ * block already.
+ */
 function isStale(reader: Reader, { chain }: Place, spend: SpendRow, plan: SpendPlan): boolean {
   return plan.inputs.some(({ outpoint }) => {
     const coin = coinAt(reader, chain, outpoint);
     if (!coin || coin.gone === 1) return true;
     if (coin.spent_txid === null) return false;
+    if (coin.spent_in_block !== null) return true;
     const spender = reader.get(versionByTxid, { txid: coin.spent_txid, chain_key: chain.key });
     return spender?.spend_id !== spend.id;
   });
@@ -132,12 +141,31 @@ function orderOf(
     const { intent, approval } = JSON.parse(version.approval) as StoredBump;
     return { purpose: 'pay', withdrawals: [{ intent, approval }] };
   }
+  const raised = raisedOf(version, spend);
   const rows =
     version.kind === 'cancel' ? reader.all(withdrawalsOfSpend, { spend_id: spend.id }) : paidBy(reader, version);
   return {
     purpose: version.kind === 'cancel' ? 'cancel' : 'pay',
-    withdrawals: rows.map((row) => ({ intent: intentOf(place, row), approval: approvalOf(row) })),
+    withdrawals: rows.map((stored) => {
+      const row = withRaised(stored, raised);
+      return { intent: intentOf(place, row), approval: approvalOf(row) };
+    }),
   };
+}
+
+/** The approvals of a higher fee that a version of a withdrawal's payment came with. */
+function raisedOf({ approval }: VersionRow, { purpose }: SpendRow): Raised {
+  return approval === null || purpose === 'bump' ? {} : (JSON.parse(approval) as Raised);
+}
+
+/** A withdrawal with what was approved for this version of it. */
+function withRaised(row: WithdrawalRow, raised: Raised): WithdrawalRow {
+  const given = raised[row.uuid];
+  if (!given) return row;
+  const { feeMax, until, mac } = given;
+  const units = approvedUnits(row);
+  const approval: StoredApproval | null = mac === null ? null : { until, mac, ...(units === null ? {} : { units }) };
+  return { ...row, fee_held: feeMax, approval: approval === null ? row.approval : JSON.stringify(approval) };
 }
 
 /** The withdrawals that a version pays. */
@@ -177,7 +205,13 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
   const { txid, raw, fee, vsize } = signed;
   const fields = { id: version.id, txid, raw, fee: fee.toString(), vsize, signed_at: app.now() };
   if (tx.run(signVersion, fields).changes !== 1) throw new Error(`assertion failed: version ${version.id} is unsigned`);
-  for (const [at, row] of rows.entries()) {
+  const spend = spendOf(tx, version.spend_id);
+  for (const row of tx.all(withdrawalsOfSpend, { spend_id: spend.id })) {
+    const now = withRaised(row, raisedOf(version, spend));
+    if (now !== row) saveWithdrawal(app, tx, now, row.state);
+  }
+  for (const [at, { id }] of rows.entries()) {
+    const row = withdrawalOf(tx, id);
     if (row.state === 'completed') continue;
     const share = feeShare({ fee: fee.toString() }, rows.length);
     const units = payouts[at]?.units ?? row.units;

@@ -15,13 +15,14 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
 import { quarantineOf } from '../quarantine.ts';
 import { adoptSpends } from './adopt.ts';
-import { claim, Overtaken } from './claim.ts';
+import { claim } from './claim.ts';
 import { coinAt, reservedBy } from './coins.ts';
 import { feeRateNow } from './fees.ts';
-import { placeOf, prepare, type Wish } from './plan.ts';
+import { Overtaken, placeOf, prepare, type Wish } from './plan.ts';
 import { applyEvent, saveWithdrawal, withdrawalOf } from './rows.ts';
 import { send, unseenVersions, unsignedVersions } from './send.ts';
 import { approvedUnits, isForLater, noteProblem, signClaimed } from './sign.ts';
+import { type Asked, lookForConflicts } from './vanished.ts';
 
 const CLAIMED_PER_PASS_MAX = 100;
 const EXPIRED_PER_PASS_MAX = 1_000;
@@ -30,14 +31,17 @@ const CLAIM_TRIES_MAX = 5;
 /** What a pass found to do later. */
 export type Pass = { waits: boolean };
 
-/** Where the last pass stopped among what could not be claimed: the id of a withdrawal, 0 at the beginning. */
-export type Rotation = { after: number };
+/**
+ * What a pass leaves for the next one of its chain. `after`: where it stopped among what could not be claimed, the id of a
+ * withdrawal, 0 at the beginning.
+ */
+export type Progress = { after: number; asked: Asked };
 
-/** `rotation`: the same object at each pass of a chain. `isDue`: whether a version is to be sent (again) now. */
+/** `progress`: the same object at each pass of a chain. `isDue`: whether a version is to be sent (again) now. */
 export async function passWithdrawals(
   app: App,
   chain: ChainRuntime,
-  rotation: Rotation,
+  progress: Progress,
   isDue: (version: VersionRow) => boolean,
 ): Promise<Pass> {
   if (!chain.adapter.spending) return { waits: false };
@@ -46,7 +50,8 @@ export async function passWithdrawals(
     return { waits: true };
   }
   await adoptSpends(app, chain);
-  const waits = [await signAll(app, chain), await claimAll(app, chain, rotation), await sendAll(app, chain, isDue)];
+  const waits = [await signAll(app, chain), await claimAll(app, chain, progress), await sendAll(app, chain, isDue)];
+  await lookForConflicts(app, chain, progress.asked);
   return { waits: waits.some(Boolean) };
 }
 
@@ -66,10 +71,10 @@ async function signAll(app: App, chain: ChainRuntime): Promise<boolean> {
 }
 
 /** New ones first; of those that wait a part at a time, so that none keeps another from its turn. */
-async function claimAll(app: App, chain: ChainRuntime, rotation: Rotation): Promise<boolean> {
+async function claimAll(app: App, chain: ChainRuntime, progress: Progress): Promise<boolean> {
   const page = { chain_key: chain.key, limit: CLAIMED_PER_PASS_MAX };
-  const tried = app.store.all(triedWithdrawalsAbove, { ...page, id: rotation.after });
-  rotation.after = tried.length === CLAIMED_PER_PASS_MAX ? (tried.at(-1)?.id ?? 0) : 0;
+  const tried = app.store.all(triedWithdrawalsAbove, { ...page, id: progress.after });
+  progress.after = tried.length === CLAIMED_PER_PASS_MAX ? (tried.at(-1)?.id ?? 0) : 0;
   const rows = [...app.store.all(untriedWithdrawals, page), ...tried];
   // a plan of a locked wallet would be old when it is signed
   const locked = rows.length > 0 && (await isLocked(app, chain));
@@ -133,6 +138,8 @@ function noteWaiting(app: App, tx: Tx, id: number, why: string): void {
 }
 
 async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRow) => boolean): Promise<boolean> {
+  // what is stored may have been mined while the service was away: only the chain's own view tells what is not there
+  if (chain.syncedAt === 0) return true;
   let waits = false;
   for (const version of unseenVersions(app.store, chain)) {
     waits = true;

@@ -68,6 +68,18 @@ export class SandboxSpending implements SpendingSource {
     }
   }
 
+  async conflict(txid: string, inputs: readonly string[], _fromHeight: number, signal: AbortSignal) {
+    this.#needAnswer(signal);
+    for (const outpoint of inputs) {
+      const spender = this.#store.output(this.#chain, outpoint)?.spentBy ?? null;
+      const found = spender === null ? undefined : this.#store.transactionById(spender);
+      if (!found || found.txid === txid || found.height === null) continue;
+      const block = this.#store.blockAt(this.#chain, found.height);
+      if (block) return { txid: found.txid, block: { height: block.height, hash: block.hash } };
+    }
+    return null;
+  }
+
   #sizeOf({ raw }: SandboxTransaction): number {
     return raw !== null && isUtxo(this.#chain) ? decodeTransaction(raw, this.#chain, 'sandbox').vsize : SIMULATED_VSIZE;
   }

@@ -6,17 +6,25 @@
  */
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { SpendingSource } from '../adapter.ts';
+import { transactionsOf } from './block.ts';
 import type { CoreNode } from './node.ts';
 import type { UtxoChain } from './params.ts';
+import { slices } from './slices.ts';
 import { feeRateFrom, TARGET_BLOCKS_MAX } from './spend/fees.ts';
 import { withoutWitnesses } from './spend/transaction.ts';
 
 const RETRY_SECONDS = 30;
+/** Blocks that are read for a conflict at the most: about two days of BTC's. */
+const BLOCKS_READ_MAX = 288;
+/** Transactions of which it is remembered up to which block a conflict was looked for. */
+const REMEMBERED_MAX = 100;
 
 export class CoreSpending implements SpendingSource {
   readonly #node: CoreNode;
   readonly #chain: UtxoChain;
   readonly #setting: string;
+  /** By transaction: the hash of the block up to which no conflict was found. */
+  readonly #read = new Map<string, string>();
 
   constructor(node: CoreNode, chain: UtxoChain, setting: string) {
     this.#node = node;
@@ -49,5 +57,35 @@ export class CoreSpending implements SpendingSource {
     await this.#node.identify(signal);
     const refusal = await this.#node.send(raw, signal);
     if (refusal !== null) throw new Rejected('broadcast.refused', refusal);
+  }
+
+  /**
+   * Only when the node's set of unspent outputs lacks one of the inputs are blocks read, from the tip downwards; of what
+   * was read before, only the new ones. A pruned node is asked as far down as it reaches.
+   */
+  async conflict(txid: string, inputs: readonly string[], fromHeight: number, signal: AbortSignal) {
+    await this.#node.identify(signal);
+    const spent = new Set(await this.#node.notUnspent(inputs, signal));
+    if (spent.size === 0) return null;
+    const state = await this.#node.state(signal);
+    const lowest = Math.max(fromHeight, state.lowestBlock, state.height - BLOCKS_READ_MAX);
+    const before = this.#read.get(txid);
+    const pause = slices();
+    for (let height = state.height; height > lowest; height--) {
+      const [hash] = await this.#node.hashesAt([height], signal);
+      if (!hash) throw new Unavailable(`${this.#setting}: the node's chain changed while it was read`, RETRY_SECONDS);
+      if (hash === before) break;
+      for (const transaction of transactionsOf(await this.#node.block(hash, signal), this.#chain)) {
+        const due = pause();
+        if (due) await due;
+        if (transaction.coinbase || transaction.txid() === txid) continue;
+        if (transaction.inputs.some((input) => spent.has(`${input.txid}:${input.vout}`))) {
+          return { txid: transaction.txid(), block: { height, hash } };
+        }
+      }
+    }
+    if (this.#read.size >= REMEMBERED_MAX) this.#read.clear();
+    this.#read.set(txid, state.hash);
+    return null;
   }
 }

@@ -263,9 +263,23 @@ export class CoreNode {
     return { fee: fees.ancestor, vsize: ancestorsize };
   }
 
+  /** Those of some outputs (outpoints) that are not in the set of unspent ones as the blocks make it. */
+  async notUnspent(outpoints: readonly string[], signal: AbortSignal): Promise<string[]> {
+    const found: string[] = [];
+    for (let at = 0; at < outpoints.length; at += BATCH_CALLS_MAX) {
+      const part = outpoints.slice(at, at + BATCH_CALLS_MAX);
+      const calls = part.map((one): Call => ['gettxout', one.slice(0, 64), Number(one.slice(65)), false]);
+      const replies = await this.#rpc.batch(calls, signal);
+      found.push(...part.filter((_, i) => this.#read(z.unknown(), replies[i], 'gettxout') === null));
+    }
+    return found;
+  }
+
   /** Hands over a signed transaction: null when the node has it, now or already, else why it will not. */
   async send(raw: string, signal: AbortSignal): Promise<string | null> {
-    const [reply] = await this.#rpc.batch([['sendrawtransaction', raw]], signal);
+    // the node's own limit on fees is switched off: ours were checked before anything was signed
+    const unlimited = this.#chain === 'BCH' ? true : 0;
+    const [reply] = await this.#rpc.batch([['sendrawtransaction', raw, unlimited]], signal);
     if (!reply || !('error' in reply)) {
       this.#read(hash, reply, 'sendrawtransaction');
       return null;

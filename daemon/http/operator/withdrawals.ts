@@ -3,6 +3,8 @@ import type { App } from '../../app/app.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { settingsOf } from '../../app/operator/status.ts';
 import { approve, type GivenApproval, previewWithdrawal, reject } from '../../app/withdrawals/approve.ts';
+import { batch, previewBatch } from '../../app/withdrawals/batch.ts';
+import { bump, giveUpBump, placeFor, previewBump } from '../../app/withdrawals/bump.ts';
 import {
   changePolicyGranted,
   grantsWithout,
@@ -12,20 +14,13 @@ import {
 } from '../../app/withdrawals/grants.ts';
 import { acceptDeposit, keepDeposit, refundDeposit } from '../../app/withdrawals/inbox.ts';
 import { listWithdrawals, showWithdrawal } from '../../app/withdrawals/lists.ts';
+import { outcomeOf } from '../../app/withdrawals/outcome.ts';
 import { addAddress, addressBook } from '../../app/withdrawals/policy.ts';
+import { previewReplacement, replace } from '../../app/withdrawals/replace.ts';
 import { assetFor, findWithdrawal, requestByOperator } from '../../app/withdrawals/request.ts';
-import {
-  batch,
-  bump,
-  placeFor,
-  previewBatch,
-  previewBump,
-  previewReplacement,
-  replace,
-} from '../../app/withdrawals/versions.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
-import { findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
+import { type Asset, findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
@@ -115,8 +110,9 @@ export const WITHDRAWAL_METHODS: Methods = {
     return { preview: previewJson(preview, assetFor(findWithdrawal(app.store, id)), preview.until) };
   },
   'withdrawal.replace': async ({ app }, { id, kind, fee_rate, approvals }) => {
-    const row = await replace(app, { name: id, kind, feeRate: feeRate(fee_rate) }, byUuid(approvals));
-    return { withdrawal: withdrawalJson(app, row) };
+    const { versionId } = await replace(app, { name: id, kind, feeRate: feeRate(fee_rate) }, byUuid(approvals));
+    const outcome = await outcomeOf(app, versionId, () => findWithdrawal(app.store, id).problem);
+    return { withdrawal: withdrawalJson(app, findWithdrawal(app.store, id)), outcome };
   },
   'withdrawal.previewBatch': async ({ app }, { ids }) => {
     const preview = await previewBatch(app, ids);
@@ -133,7 +129,12 @@ export const WITHDRAWAL_METHODS: Methods = {
   },
   'withdrawal.bump': async ({ app }, { approval, ...params }) => {
     const { place, wish } = bumpOf(app, params);
-    await bump(app, place, wish, approval.uuid, given(approval));
+    const versionId = await bump(app, place, wish, approval.uuid, given(approval));
+    return { outcome: await outcomeOf(app, versionId, () => null) };
+  },
+  'withdrawal.giveUpBump': async ({ app }, { outpoint, ...params }) => {
+    const place = placeFor(app, findBusiness(app, params.business).id, cryptoOf(params.crypto).symbol);
+    await app.store.write((tx) => giveUpBump(app, tx, place, outpoint));
     return {};
   },
 
@@ -183,10 +184,15 @@ export const WITHDRAWAL_METHODS: Methods = {
   'rates.list': ({ app }) => ({ rates: NETWORKS.flatMap((network) => ratesOf(app, network)) }),
 };
 
+function cryptoOf(symbol: string): Asset {
+  const asset = findAsset(symbol);
+  if (!asset) throw new Rejected('params', `${symbol} is no cryptocurrency of this service`, 'crypto');
+  return asset;
+}
+
 function bumpOf(app: App, params: Parsed<'withdrawal.previewBump'>) {
   const business = findBusiness(app, params.business);
-  const asset = findAsset(params.crypto);
-  if (!asset) throw new Rejected('params', `${params.crypto} is no cryptocurrency of this service`, 'crypto');
+  const asset = cryptoOf(params.crypto);
   const wish = { business: business.name, outpoint: params.outpoint, feeRate: feeRate(params.fee_rate) };
   return { place: placeFor(app, business.id, asset.symbol), wish, asset };
 }

@@ -81,6 +81,16 @@ export const closeAlert = statement((p: { id: number; seen_at: number }) =>
   sqlite.updateTable('alert').set({ seen_at: p.seen_at }).where('id', '=', p.id).where('seen_at', 'is', null),
 );
 
+/** Closes what was said of a subject: it is over. */
+export const closeAlertsOf = statement((p: { kind: string; subject: string; seen_at: number }) =>
+  sqlite
+    .updateTable('alert')
+    .set({ seen_at: p.seen_at })
+    .where('kind', '=', p.kind)
+    .where('subject', '=', p.subject)
+    .where('seen_at', 'is', null),
+);
+
 export const chainState = statement((p: { chain_key: string }) =>
   sqlite.selectFrom('chain_state').selectAll().where('chain_key', '=', p.chain_key),
 );

@@ -36,6 +36,7 @@ export type AnyCoinRow = CoinRow & {
 };
 
 const OPEN = sql.lit('open');
+const WAITING = sql.lit('waiting');
 const APPROVED = sql.lit('approved');
 
 export const insertWithdrawal = statement((p: Omit<WithdrawalRow, 'id' | 'may_be_paid'>) =>
@@ -236,8 +237,50 @@ export const spendsByAnchor = statement((p: { anchor: string; chain_key: string 
   sqlite.selectFrom('spend').selectAll().where('anchor', '=', p.anchor).where('chain_key', '=', p.chain_key),
 );
 
-export const setSpendState = statement((p: { id: number; state: string }) =>
-  sqlite.updateTable('spend').set({ state: p.state }).where('id', '=', p.id),
+/** The spends that wait for coins that vanished: they reserve nothing. */
+export const waitingSpends = statement((p: { chain_key: string }) =>
+  sqlite
+    .selectFrom('spend')
+    .selectAll()
+    .where('chain_key', '=', p.chain_key)
+    .where('state', '=', WAITING)
+    .orderBy('id'),
+);
+
+export const setSpendState = statement((p: { id: number; state: string; closed_height: number | null }) =>
+  sqlite.updateTable('spend').set({ state: p.state, closed_height: p.closed_height }).where('id', '=', p.id),
+);
+
+/** Opens again what was decided at a tip of this height or a higher one. */
+export const reopenSpendsFrom = statement((p: { chain_key: string; height: number }) =>
+  sqlite
+    .updateTable('spend')
+    .set({ state: 'open', closed_height: null })
+    .where('chain_key', '=', p.chain_key)
+    .where('closed_height', 'is not', null)
+    .where('closed_height', '>=', p.height),
+);
+
+export const deadTransaction = statement((p: { txid: string; chain_key: string }) =>
+  sqlite.selectFrom('dead_tx').selectAll().where('txid', '=', p.txid).where('chain_key', '=', p.chain_key),
+);
+
+export const insertDeadTransaction = statement((p: Selectable<Schema['dead_tx']>) =>
+  sqlite
+    .insertInto('dead_tx')
+    .values({
+      txid: p.txid,
+      chain_key: p.chain_key,
+      conflict_txid: p.conflict_txid,
+      block_height: p.block_height,
+      block_hash: p.block_hash,
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+/** Forgets what a block that left the chain had made impossible. */
+export const dropDeadTransactions = statement((p: { block_hash: string }) =>
+  sqlite.deleteFrom('dead_tx').where('block_hash', '=', p.block_hash),
 );
 
 export const dropSpend = statement((p: { id: number }) => sqlite.deleteFrom('spend').where('id', '=', p.id));
@@ -302,6 +345,10 @@ export const insertInput = statement((p: { outpoint: string; chain_key: string; 
     chain_key: p.chain_key,
     version_id: p.version_id,
   }),
+);
+
+export const inputsOf = statement((p: { version_id: number }) =>
+  sqlite.selectFrom('spend_input').select('outpoint').where('version_id', '=', p.version_id).orderBy('outpoint'),
 );
 
 export const dropInputs = statement((p: { version_id: number }) =>

@@ -7,8 +7,8 @@ import type { App } from '../../../daemon/app/app.ts';
 import { checkpointOf, ingest } from '../../../daemon/app/ingest.ts';
 import { approve } from '../../../daemon/app/withdrawals/approve.ts';
 import { availableUnits } from '../../../daemon/app/withdrawals/coins.ts';
+import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';
 import { requestByOperator } from '../../../daemon/app/withdrawals/request.ts';
-import { previewReplacement, replace } from '../../../daemon/app/withdrawals/versions.ts';
 import { passWithdrawals } from '../../../daemon/app/withdrawals/work.ts';
 import { decodeTransaction, unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
@@ -85,7 +85,7 @@ export class PayBench {
   readonly bench: Bench;
   readonly chain: PayChain;
   readonly signer: PairSigner;
-  readonly rotation = { after: 0 };
+  readonly progress = { after: 0, asked: new Map<string, number>() };
   #recipients = 0;
 
   private constructor(bench: Bench, chain: PayChain, signer: PairSigner) {
@@ -124,7 +124,7 @@ export class PayBench {
 
   /** One pass of the worker; `due`: what was sent before is offered again. */
   async pass(due = true): Promise<void> {
-    await passWithdrawals(this.app, this.bench.chain, this.rotation, () => due);
+    await passWithdrawals(this.app, this.bench.chain, this.progress, () => due);
   }
 
   /** Sync, pass, sync: what is to be sent is, and is seen. */
@@ -177,9 +177,11 @@ export class PayBench {
     const { app } = this;
     const units = BigInt(this.app.store.get(withdrawalById, { id })!.units);
     const given = { until: app.now() + DAY_MS, units, mac: 'mac' };
-    return app.store.write((tx) =>
-      approve(app, tx, `${id}`, { ...given, feeMax: feeMax ?? BigInt(tx.get(withdrawalById, { id })!.fee_held) }),
-    );
+    return app.store.write((tx) => {
+      const row = tx.get(withdrawalById, { id })!;
+      const units = row.sweep === 1 ? BigInt(row.units) : null;
+      return approve(app, tx, `${id}`, { ...given, units, feeMax: feeMax ?? BigInt(row.fee_held) });
+    });
   }
 
   /** Replaces the transaction of a withdrawal as the operator does: shown, then approved. */

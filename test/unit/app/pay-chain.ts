@@ -59,6 +59,7 @@ export class PayChain {
         return tx ? { fee: this.feeOf(tx), vsize: tx.raw.length / 2 } : null;
       },
       broadcast: async (raw) => this.accept(raw),
+      conflict: async (txid, inputs) => this.conflictOf(txid, inputs),
     };
     const unused = (): never => {
       throw new Error('the test syncs itself');

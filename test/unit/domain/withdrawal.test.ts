@@ -4,9 +4,10 @@ import {
   apiStatus,
   BURIED_BLOCKS,
   eventsOf,
+  isDecided,
   isOpen,
-  type Spender,
   stepWithdrawal,
+  type VersionFact,
   WITHDRAWAL_EVENTS,
   WITHDRAWAL_STATES,
   type WithdrawalEvent,
@@ -72,20 +73,30 @@ describe('what may follow on what', () => {
   });
 });
 
-describe('what the anchor says', () => {
+describe('what the chain says of the versions that pay', () => {
   const B = BURIED_BLOCKS.LTC;
-  it.each<[what: string, spentBy: string | null, depth: number, spender: Spender, events: WithdrawalEvent[]]>([
-    ['unspent', null, 0, 'foreign', ['unpay']],
-    ['spent by what pays, in the mempool', 'a', 0, 'pays', ['unpay', 'send']],
-    ['spent by what pays, in a block', 'a', 1, 'pays', ['pay']],
-    ['spent by what pays, deep down', 'a', 100, 'pays', ['pay']],
-    ['spent by our cancellation, in the mempool', 'b', 0, 'ours', ['unpay']],
-    ['spent by our cancellation, almost buried', 'b', B - 1, 'ours', ['unpay']],
-    ['spent by our cancellation, buried', 'b', B, 'ours', ['lose']],
-    ['spent by a stranger, almost buried', 'c', B - 1, 'foreign', ['unpay']],
-    ['spent by a stranger, buried', 'c', B, 'foreign', ['lose']],
-  ])('%s', (_, spentBy, depth, spender, events) => {
-    expect(eventsOf({ spentBy, depth }, spender, B)).toEqual(events);
+  const there = (depth: number): VersionFact => ({ depth, dead: 0 });
+  const away = (dead = 0): VersionFact => ({ depth: null, dead });
+  it.each<[what: string, paying: VersionFact[], events: WithdrawalEvent[]]>([
+    ['none is signed', [], []],
+    ['it is nowhere', [away()], ['unpay']],
+    ['it is in the mempool', [there(0)], ['unpay', 'send']],
+    ['it is in a block', [there(1)], ['pay']],
+    ['it is deep down', [there(100)], ['pay']],
+    ['another is in a block', [away(1), there(1)], ['pay']],
+    ['something else is almost buried', [away(B - 1)], ['unpay']],
+    ['something else is buried', [away(B)], ['lose']],
+    ['one is impossible and another is not', [away(B), away()], ['unpay']],
+    ['one is impossible and another in the mempool', [away(B), there(0)], ['unpay', 'send']],
+    ['all are impossible', [away(B), away(B + 3)], ['lose']],
+  ])('%s', (_, paying, events) => {
+    expect(eventsOf(paying, B)).toEqual(events);
+  });
+
+  it('is decided once it is buried, or impossible for as long', () => {
+    expect([there(B), there(B - 1), away(B), away(B - 1), away()].map((one) => isDecided(one, B))).toEqual([
+      ...[true, false, true, false, false],
+    ]);
   });
 
   it('is final after the depths that were decided', () => {
@@ -93,9 +104,11 @@ describe('what the anchor says', () => {
   });
 });
 
+type Spender = 'pays' | 'ours' | 'foreign';
+
 /**
  * A withdrawal that was signed, and a chain that does what it likes with its versions: puts any of them, a cancellation or
- * a stranger's conflict into blocks and takes them out again. One spender of the anchor at a time is all that a chain can.
+ * a stranger's conflict into blocks and takes them out again. One spender of a coin at a time is all that a chain can.
  */
 type Move =
   | { kind: 'spend'; by: Spender }
@@ -129,9 +142,10 @@ describe('whatever the chain and the operator do', () => {
           if (step.kind === 'spend' && depth === 0) spender = step.by;
           if (step.kind === 'mine' && spender) depth += step.blocks;
           if (step.kind === 'reorg' && depth > 0) depth = step.to;
-          const fact = { spentBy: spender, depth: spender ? depth : 0 };
+          const pays = spender === 'pays' ? depth : null;
+          const paying = [{ depth: pays, dead: spender === null || pays !== null ? 0 : depth }];
           const before = state;
-          for (const event of eventsOf(fact, spender ?? 'foreign', 6)) {
+          for (const event of eventsOf(paying, 6)) {
             const next = stepWithdrawal(state, event);
             expect(next).not.toBeNull();
             state = next!.state;
@@ -144,7 +158,7 @@ describe('whatever the chain and the operator do', () => {
             expect(depth).toBeGreaterThanOrEqual(6);
           }
           // the same facts once more change nothing
-          const again = eventsOf(fact, spender ?? 'foreign', 6).reduce<WithdrawalState>(
+          const again = eventsOf(paying, 6).reduce<WithdrawalState>(
             (now, event) => stepWithdrawal(now, event)?.state ?? now,
             state,
           );

@@ -23,6 +23,8 @@ const COIN_DECIMALS = 8;
 /** Unconfirmed transactions that are added up, as many as nodes allow in a row (DEFAULT_ANCESTOR_LIMIT). */
 const ANCESTORS_MAX = 25;
 const INPUTS_MAX = 500;
+/** Of a stranger's script, so many of the latest transactions are looked at. */
+const HISTORY_READ_MAX = 200;
 /** JSON-RPC 2.0: the server failed at the request by itself. */
 const INTERNAL_ERROR = -32_603;
 
@@ -129,6 +131,40 @@ export class ElectrumSpending implements SpendingSource {
         throw new Unavailable(`${this.#setting}: no server said what became of it`, RETRY_SECONDS);
       throw new Rejected('broadcast.refused', refusal.reason);
     });
+  }
+
+  /** What spends an output stands in the history of its script; the block is proved, and where there are two servers by both. */
+  conflict(txid: string, inputs: readonly string[], _fromHeight: number, signal: AbortSignal) {
+    return this.#with(signal, async (client, asked) => {
+      for (const outpoint of inputs.slice(0, INPUTS_MAX)) {
+        const entry = await this.#spenderOf(asked, outpoint, txid);
+        if (!entry || !(await client.reader.proves(asked, entry))) continue;
+        const [other] = client.set.others(asked);
+        if (client.set.servers.length > 1 && !(other && (await client.reader.proves(other, entry)))) {
+          throw new Unavailable(`${this.#setting}: no second server proves transaction ${entry.txid}`, RETRY_SECONDS);
+        }
+        const hash = client.headers.hashAt(entry.height);
+        if (hash) return { txid: entry.txid, block: { height: entry.height, hash } };
+      }
+      return null;
+    });
+  }
+
+  /** The entry of a confirmed transaction, other than `except`, that spends an output. */
+  async #spenderOf(server: Server, outpoint: string, except: string) {
+    const [parent = '', n] = outpoint.split(':');
+    const raw = await answerOf(server.transaction(parent));
+    const output = raw && parsedOrNull(raw, this.#chain)?.outputs[Number(n)];
+    if (!output) return null;
+    const history = await server.history(scriptHashOf(output.script));
+    const confirmed = history.filter(({ txid, height }) => height > 0 && txid !== except && txid !== parent);
+    for (const entry of confirmed.slice(-HISTORY_READ_MAX)) {
+      const bytes = await answerOf(server.transaction(entry.txid));
+      const transaction = bytes && parsedOrNull(bytes, this.#chain);
+      if (transaction?.txid() !== entry.txid) continue;
+      if (transaction.inputs.some((input) => input.txid === parent && input.vout === Number(n))) return entry;
+    }
+    return null;
   }
 
   /** What leaves and what comes back as change is watched at once, though its addresses may be old or new. */

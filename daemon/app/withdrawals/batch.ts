@@ -1,0 +1,93 @@
+/** Several withdrawals in one transaction. */
+import { Rejected } from '../../domain/errors.ts';
+import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { Tx } from '../../store/store.ts';
+import type { Intent } from '../../wallet/signer/port.ts';
+import type { App } from '../app.ts';
+import { approvedFields, describePlan, type GivenApproval, type Preview } from './approve.ts';
+import { claim } from './claim.ts';
+import { feeRateNow } from './fees.ts';
+import { FEE_UNLIMITED, overtakenIsRejected, placeOf, prepare, shareOf } from './plan.ts';
+import { APPROVAL_HOLDS_MS, findWithdrawal } from './request.ts';
+import { applyEvent, withdrawalOf } from './rows.ts';
+import { intentOf } from './sign.ts';
+
+export const BATCH_MAX = 100;
+
+/** What one transaction for all of these would be. Throws `Rejected`. */
+export async function previewBatch(app: App, names: readonly string[]): Promise<Preview & { until: number }> {
+  const { place, rows, planned } = await batched(app, names, () => FEE_UNLIMITED);
+  const share = shareOf(planned.plan.fee, rows.length);
+  const intents = rows.map((row): Intent => {
+    const held = BigInt(row.fee_held);
+    return { ...intentOf(place, row), feeMax: (share > held ? share : held).toString() };
+  });
+  const feeMax = intents.reduce((sum, intent) => sum + BigInt(intent.feeMax), 0n);
+  const until = app.now() + APPROVAL_HOLDS_MS;
+  return { ...describePlan(app, place, planned.plan, rows), purpose: 'pay', intents, feeMax, until };
+}
+
+/** Approves those of them that still wait, and claims all for one transaction. Throws `Rejected`. */
+export async function batch(
+  app: App,
+  names: readonly string[],
+  approvals: ReadonlyMap<string, GivenApproval>,
+): Promise<WithdrawalRow[]> {
+  const { place, rows, planned } = await batched(
+    app,
+    names,
+    (row) => approvals.get(row.uuid)?.feeMax ?? BigInt(row.fee_held),
+  );
+  return app.store.write((tx) =>
+    overtakenIsRejected(() => {
+      for (const { id } of rows) approveForBatch(app, tx, withdrawalOf(tx, id), approvals);
+      claim(
+        app,
+        tx,
+        place,
+        planned,
+        rows.map(({ id }) => withdrawalOf(tx, id)),
+      );
+      tx.afterCommit(() => app.wake.withdrawals(place.chain.key));
+      return rows.map(({ id }) => withdrawalOf(tx, id));
+    }),
+  );
+}
+
+/** What is approved already takes a new approval all the same: the batch's fee was worked out with it. */
+function approveForBatch(app: App, tx: Tx, row: WithdrawalRow, approvals: ReadonlyMap<string, GivenApproval>): void {
+  const given = approvals.get(row.uuid);
+  if (given) {
+    const waiting = row.state === 'approved' ? applyEvent(app, tx, row, 'return') : row;
+    applyEvent(app, tx, waiting, 'approve', approvedFields(app, tx, waiting, given));
+  } else if (row.state !== 'approved') {
+    throw new Rejected('withdrawal.approval', `Withdrawal ${row.id} is not approved yet`);
+  }
+}
+
+async function batched(app: App, names: readonly string[], feeMaxOf: (row: WithdrawalRow) => bigint) {
+  const rows = [...new Set(names)].map((name) => findWithdrawal(app.store, name)).sort((a, b) => a.id - b.id);
+  const [first] = rows;
+  if (!first || rows.length < 2 || rows.length > BATCH_MAX) {
+    throw new Rejected('withdrawal.batch', `A batch has 2 to ${BATCH_MAX} withdrawals`, 'ids');
+  }
+  for (const row of rows) {
+    if (row.account_id !== first.account_id || row.asset !== first.asset) {
+      throw new Rejected('withdrawal.batch', 'A batch is of one business and one crypto', 'ids');
+    }
+    if ((row.state !== 'requested' && row.state !== 'approved') || row.spend_id !== null) {
+      throw new Rejected('withdrawal.state', `Withdrawal ${row.id} is ${row.state}: it cannot join a batch`);
+    }
+    if (row.sweep === 1 || row.outpoint !== null) {
+      throw new Rejected('withdrawal.batch', `Withdrawal ${row.id} takes whole coins and stands alone`, 'ids');
+    }
+  }
+  const place = placeOf(app, first);
+  const planned = await prepare(app, place, {
+    payouts: rows.map(({ address, units }) => ({ address, units: BigInt(units) })),
+    feeRate: await feeRateNow(place.chain),
+    feeMax: rows.reduce((sum, row) => sum + feeMaxOf(row), 0n),
+    settledOnly: rows.some(({ approved_by }) => approved_by === 'policy'),
+  });
+  return { place, rows, planned };
+}

@@ -1,0 +1,113 @@
+/**
+ * A child that pays for its parent (CPFP): a deposit that is stuck, or the change of a transaction of ours, is paid on to
+ * ourselves with a fee that is enough for both. Nothing leaves the wallet but the fee.
+ */
+import { randomUUIDv7 } from 'node:crypto';
+import { Rejected } from '../../domain/errors.ts';
+import { setSpendState, spendsByAnchor, versionsOf } from '../../store/queries/withdrawals.ts';
+import type { Tx } from '../../store/store.ts';
+import { ADDRESS_SELF, type Approval, type Intent } from '../../wallet/signer/port.ts';
+import type { App } from '../app.ts';
+import { deadline } from '../deadline.ts';
+import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
+import { claimBump, dropPlan } from './claim.ts';
+import { coinAt, tipHeightOf } from './coins.ts';
+import { versionFacts } from './facts.ts';
+import { fastRate, RATE_TIMEOUT_MS, spendingOf } from './fees.ts';
+import { FEE_UNLIMITED, overtakenIsRejected, type Place, type Planned, placeOf, prepare } from './plan.ts';
+import { closeRefusals } from './refusals.ts';
+import { APPROVAL_HOLDS_MS, assetFor } from './request.ts';
+import { seenOf } from './settle.ts';
+import type { StoredBump } from './sign.ts';
+
+/** A deposit to us that waits in the mempool. */
+export type BumpWish = { business: string; outpoint: string; feeRate: bigint | null };
+
+/** What paying a stuck deposit on to ourselves would be. Throws `Rejected`. */
+export async function previewBump(app: App, place: Place, wish: BumpWish): Promise<Preview & { until: number }> {
+  const { plan } = await bumped(app, place, wish, FEE_UNLIMITED);
+  const intent = bumpIntent(place, wish, randomUUIDv7(), plan.fee);
+  const until = app.now() + APPROVAL_HOLDS_MS;
+  return { ...describePlan(app, place, plan, []), purpose: 'pay', intents: [intent], feeMax: plan.fee, until };
+}
+
+/**
+ * Pays a stuck deposit on to ourselves, with a fee that is enough for both. Returns the id of the version. Throws
+ * `Rejected`.
+ */
+export async function bump(
+  app: App,
+  place: Place,
+  wish: BumpWish,
+  uuid: string,
+  given: GivenApproval,
+): Promise<number> {
+  checkApproval(app, place.business, given);
+  const planned = await bumped(app, place, wish, given.feeMax);
+  const { until, mac, feeMax } = given;
+  const approval: Approval = mac === null ? { by: 'policy' } : { by: 'operator', until, mac };
+  const stored: StoredBump = { intent: bumpIntent(place, wish, uuid, feeMax), approval };
+  return app.store.write((tx) =>
+    overtakenIsRejected(() => {
+      const versionId = claimBump(app, tx, place, planned, wish.outpoint, JSON.stringify(stored));
+      tx.afterCommit(() => app.wake.withdrawals(place.chain.key));
+      return versionId;
+    }),
+  );
+}
+
+/** What is approved when a stuck deposit is paid on to ourselves: that coin, and what it costs. */
+const bumpIntent = (place: Place, { outpoint }: BumpWish, uuid: string, feeMax: bigint): Intent => ({
+  uuid,
+  network: place.business.network,
+  accountNo: place.business.accountNo,
+  chain: place.chain.adapter.chain,
+  asset: place.asset,
+  address: ADDRESS_SELF,
+  units: '0',
+  sweep: false,
+  coins: [outpoint],
+  feeMax: feeMax.toString(),
+});
+
+/**
+ * Gives up a bump that no node has: the deposit can be spent again. It pays only ourselves, so that nobody is paid twice
+ * whatever becomes of its bytes. Throws `Rejected`: `bump.not_found`, `.under_way`.
+ */
+export function giveUpBump(app: App, tx: Tx, { chain }: Place, outpoint: string): void {
+  const spend = tx
+    .all(spendsByAnchor, { anchor: outpoint, chain_key: chain.key })
+    .find(({ purpose, state }) => purpose === 'bump' && (state === 'open' || state === 'waiting'));
+  if (!spend) throw new Rejected('bump.not_found', 'Nothing is under way that pays for this deposit', 'outpoint');
+  const known = versionFacts(tx, spend, tipHeightOf(tx, chain));
+  const isRefused = known.every(({ version, lack }) => version.problem !== null || lack !== null);
+  if (seenOf(known) || !isRefused) {
+    throw new Rejected('bump.under_way', 'It was sent, and no node refused it: it cannot be taken back', 'outpoint');
+  }
+  const versions = tx.all(versionsOf, { spend_id: spend.id });
+  closeRefusals(app, tx, versions);
+  if (known.length > 0) tx.run(setSpendState, { id: spend.id, state: 'given_up', closed_height: null });
+  for (const version of versions) if (version.txid === null) dropPlan(app, tx, version);
+  tx.afterCommit(() => app.wake.withdrawals(chain.key));
+}
+
+async function bumped(app: App, place: Place, { outpoint, feeRate }: BumpWish, feeMax: bigint): Promise<Planned> {
+  if (place.chain.adapter.chain === 'BCH') {
+    const text = 'Nodes of BCH do not weigh what a child pays: a transaction there is not mined any sooner for it';
+    throw new Rejected('bump.unsupported', text, 'crypto');
+  }
+  const coin = coinAt(app.store, place.chain, outpoint);
+  if (!coin || coin.gone === 1) throw new Rejected('bump.not_found', 'There is no such deposit', 'outpoint');
+  if (coin.block_height !== null) throw new Rejected('bump.confirmed', 'The deposit is confirmed already', 'outpoint');
+  if (coin.locked === 1) throw new Rejected('bump.locked', 'This deposit cannot be spent', 'outpoint');
+  const signal = deadline(RATE_TIMEOUT_MS, place.chain.key);
+  const parents = await spendingOf(place.chain).unconfirmed(coin.txid, signal);
+  if (!parents) throw new Rejected('bump.not_found', 'The deposit is not in the mempool', 'outpoint');
+  const rate = feeRate ?? (await fastRate(place.chain));
+  return prepare(app, place, { payouts: [], anchors: [outpoint], only: [], feeRate: rate, feeMax, parents });
+}
+
+/** The asset's place of a business. Throws `Rejected` when it has none. */
+export function placeFor(app: App, businessId: number, asset: string): Place {
+  return placeOf(app, { business_id: businessId, asset: assetFor({ asset }).symbol });
+}

@@ -1,0 +1,25 @@
+/** What became of a transaction that the operator asked for just now, so that the answer is more than "asked for". */
+import { type VersionRow, versionById } from '../../store/queries/withdrawals.ts';
+import type { App } from '../app.ts';
+
+const WAIT_MS_MAX = 5_000;
+const LOOK_MS = 50;
+
+/** `sent`: a node has it. `problem`: why not, in words; null while nothing is known yet. */
+export type Outcome = { sent: boolean; problem: string | null };
+
+/** Waits some seconds for a version to be sent, refused or given up. `problemNow`: why it was not signed, if it was not. */
+export async function outcomeOf(app: App, versionId: number, problemNow: () => string | null): Promise<Outcome> {
+  const deadline = performance.now() + WAIT_MS_MAX;
+  for (;;) {
+    const outcome = known(app.store.get(versionById, { id: versionId }), problemNow);
+    if (outcome || performance.now() > deadline) return outcome ?? { sent: false, problem: null };
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+function known(version: VersionRow | undefined, problemNow: () => string | null): Outcome | null {
+  if (!version) return { sent: false, problem: problemNow() ?? 'there was no reason for it any more' };
+  if (version.sent_at !== null) return { sent: true, problem: null };
+  return version.problem === null ? null : { sent: false, problem: version.problem };
+}

@@ -1,0 +1,52 @@
+/** What becomes of bytes that a node does not take: the operator is told whose they are, until it is over. */
+import { closeAlertsOf, insertAlert } from '../../store/queries/effects.ts';
+import { setVersionProblem, type VersionRow, versionsOf, withdrawalsOfSpend } from '../../store/queries/withdrawals.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import { spendOf } from './claim.ts';
+
+const NOT_SENT = 'withdrawal.not_sent';
+
+/** Notes that a node will not have a version, and tells the operator which one it is. */
+export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: string): void {
+  if (version.problem !== reason) tx.run(setVersionProblem, { id: version.id, problem: reason });
+  // a long chain of our own change is taken once its beginning is confirmed
+  if (reason.includes('too-long-mempool-chain')) return;
+  const { what, how } = wordsFor(tx, version);
+  tx.run(insertAlert, {
+    kind: NOT_SENT,
+    subject: version.txid ?? `${version.id}`,
+    message: `The network's node does not take ${what}: ${reason}. It is offered again. ${how}`,
+    created_at: app.now(),
+  });
+}
+
+/** What a version is in the operator's words, and what can be done about one that is refused. */
+function wordsFor(reader: Reader, version: VersionRow): { what: string; how: string } {
+  const spend = spendOf(reader, version.spend_id);
+  if (spend.purpose === 'bump') {
+    return {
+      what: `the transaction that pays for the deposit ${spend.anchor}`,
+      how: 'To have the deposit back, give it up: countinghouse withdrawal bump --give-up',
+    };
+  }
+  const rows = reader.all(withdrawalsOfSpend, { spend_id: spend.id });
+  const ids = rows.map(({ id }) => id).join(', ');
+  const [first] = reader.all(versionsOf, { spend_id: spend.id });
+  if (version.kind === 'cancel') {
+    return { what: `the cancellation of withdrawal ${ids}`, how: 'What was sent before is still under way' };
+  }
+  if (first?.id !== version.id) {
+    return { what: `the replacement for withdrawal ${ids}`, how: 'What was sent before is still under way' };
+  }
+  return { what: `the transaction of withdrawal ${ids}`, how: 'To give it up, cancel it' };
+}
+
+/** Closes what was said of versions that a node did not take, once the chain shows one of the spend or it is decided. */
+export function closeRefusals(app: App, tx: Tx, versions: readonly VersionRow[]): void {
+  for (const { id, txid, problem } of versions) {
+    if (problem === null) continue;
+    tx.run(closeAlertsOf, { kind: NOT_SENT, subject: txid ?? `${id}`, seen_at: app.now() });
+    tx.run(setVersionProblem, { id, problem: null });
+  }
+}

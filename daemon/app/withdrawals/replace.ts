@@ -1,0 +1,202 @@
+/**
+ * Taking the place of what was signed: the same payments with a higher fee, or without one of them.
+ *
+ * Invariants. Each version of a spend shares with each earlier one a coin that still exists, so that one at most confirms.
+ * Nothing is replaced that a later transaction of ours spends from. BCH knows no replacement: there stored bytes are sent
+ * again, and nothing else, unless they lack a coin.
+ */
+import { replacementRate } from '../../chains/utxo/spend/fees.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { type SpendRow, versionsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import type { Intent } from '../../wallet/signer/port.ts';
+import type { App } from '../app.ts';
+import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
+import { addVersion, needReplaceable, type Raised, spendOf } from './claim.ts';
+import { availableUnits, tipHeightOf } from './coins.ts';
+import { conflictingCoins, type Known, versionFacts } from './facts.ts';
+import { fastRate, isUtxo } from './fees.ts';
+import { FEE_UNLIMITED, overtakenIsRejected, type Place, type Planned, placeOf, prepare, shareOf } from './plan.ts';
+import { APPROVAL_HOLDS_MS, findWithdrawal } from './request.ts';
+import { saveWithdrawal, withdrawalOf } from './rows.ts';
+import { intentOf, paidBy } from './sign.ts';
+
+export type ReplaceWish = {
+  /** A withdrawal of the transaction that is to be replaced. */
+  name: string;
+  /** `speed-up`: the same payments. `cancel`: all of them but this one; with no other, back to ourselves. */
+  kind: 'speed-up' | 'cancel';
+  /** Smallest units per 1,000 virtual bytes; null: what the next blocks ask for. */
+  feeRate: bigint | null;
+};
+
+/** What can be replaced of a withdrawal. */
+type Open = { spend: SpendRow; known: Known[]; coins: string[] };
+
+type Replacement = {
+  place: Place;
+  row: WithdrawalRow;
+  open: Open;
+  /** Whom the replacement pays. */
+  pays: WithdrawalRow[];
+  /** Whose approvals it needs: of a cancellation, everybody's that was ever signed with it. */
+  concerned: WithdrawalRow[];
+  planned: Planned;
+};
+
+/** What a replacement would be, and the intents of which a higher fee has to be approved. */
+export async function previewReplacement(app: App, wish: ReplaceWish): Promise<Preview & { until: number }> {
+  const { place, planned, pays, concerned } = await replacement(app, wish, FEE_UNLIMITED);
+  const share = shareOf(planned.plan.fee, concerned.length);
+  // only a fee above what was approved has to be approved anew
+  const intents = concerned
+    .filter((row) => share > BigInt(row.fee_held))
+    .map((row): Intent => ({ ...intentOf(place, row), feeMax: share.toString() }));
+  const feeMax = concerned.reduce((sum, { fee_held }) => {
+    const held = BigInt(fee_held);
+    return sum + (share > held ? share : held);
+  }, 0n);
+  const purpose = pays.length === 0 ? 'cancel' : 'pay';
+  const until = app.now() + APPROVAL_HOLDS_MS;
+  return { ...describePlan(app, place, planned.plan, pays), purpose, intents, feeMax, until };
+}
+
+/**
+ * Replaces a transaction that is not confirmed yet; it is signed and sent afterwards. `approvals`: for those withdrawals
+ * that may now cost more than was approved. Returns the withdrawal and the id of its new version. Throws `Rejected`.
+ */
+export async function replace(
+  app: App,
+  wish: ReplaceWish,
+  approvals: ReadonlyMap<string, GivenApproval>,
+): Promise<{ row: WithdrawalRow; versionId: number }> {
+  const row = findWithdrawal(app.store, wish.name);
+  const spendId = row.spend_id;
+  const concerned = spendId === null ? [row] : concernedBy(app.store, row, wish.kind);
+  const feeMax = concerned.reduce((sum, one) => sum + (approvals.get(one.uuid)?.feeMax ?? BigInt(one.fee_held)), 0n);
+  const found = await replacement(app, wish, feeMax);
+  return app.store.write((tx) =>
+    overtakenIsRejected(() => {
+      const { planned, place, pays } = found;
+      const { spend } = needOpen(tx, place, found.row);
+      const raised = raisedFees(app, tx, found, wish, approvals);
+      if (wish.kind === 'cancel') {
+        const now = withdrawalOf(tx, found.row.id);
+        saveWithdrawal(app, tx, { ...now, cancel: 1, problem: null }, now.state);
+      }
+      const versionId = addVersion(app, tx, place, {
+        spendId: spend.id,
+        kind: pays.length === 0 ? 'cancel' : 'pay',
+        approval: Object.keys(raised).length === 0 ? null : JSON.stringify(raised),
+        planned,
+        pays,
+      });
+      tx.afterCommit(() => app.wake.withdrawals(place.chain.key));
+      return { row: withdrawalOf(tx, found.row.id), versionId };
+    }),
+  );
+}
+
+/**
+ * The approvals that raise a fee. Of the balance they take only what the fee may become more: the amount is spoken for, or
+ * comes back with a cancellation; what takes everything pays the fee out of that.
+ */
+function raisedFees(
+  app: App,
+  tx: Tx,
+  { place, concerned }: Replacement,
+  { kind }: ReplaceWish,
+  approvals: ReadonlyMap<string, GivenApproval>,
+): Raised {
+  const raised: Raised = {};
+  let more = 0n;
+  for (const { id } of concerned) {
+    const now = withdrawalOf(tx, id);
+    const given = approvals.get(now.uuid);
+    if (!given || given.feeMax <= BigInt(now.fee_held)) continue;
+    checkApproval(app, place.business, given);
+    raised[now.uuid] = { feeMax: given.feeMax.toString(), until: given.until, mac: given.mac };
+    if (now.sweep === 0) more += given.feeMax - BigInt(now.held === 1 ? now.fee_held : (now.fee ?? '0'));
+  }
+  if (kind === 'speed-up' && more > availableUnits(tx, place.account.id, place.asset)) {
+    throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');
+  }
+  return raised;
+}
+
+async function replacement(app: App, { name, kind, feeRate }: ReplaceWish, feeMax: bigint): Promise<Replacement> {
+  const row = findWithdrawal(app.store, name);
+  const place = placeOf(app, row);
+  const open = needOpen(app.store, place, row);
+  const paid = paidBy(app.store, open.known.at(-1)!.version);
+  const pays = kind === 'cancel' ? paid.filter(({ id }) => id !== row.id) : paid;
+  if (kind === 'cancel' && !paid.some(({ id }) => id === row.id)) {
+    throw new Rejected('withdrawal.canceled', `Withdrawal ${row.id} is being canceled already: speed it up instead`);
+  }
+  // what lacks a coin is in no mempool: nothing has to be outbid
+  const outbid = open.known.filter(({ lack }) => lack === null).map(({ version }) => version);
+  const fees = outbid.map(({ fee, vsize }) => ({ fee: BigInt(fee), vsize: Math.max(1, vsize) }));
+  const planned = await prepare(app, place, {
+    payouts: pays.map(({ address, units, sweep }) => ({ address, units: sweep === 1 ? null : BigInt(units) })),
+    anchors: open.coins,
+    // what takes everything, or gives everything back, has coins enough
+    ...(pays.length === 0 || pays.some(({ sweep }) => sweep === 1) ? { only: [] } : {}),
+    settledOnly: pays.some(({ approved_by }) => approved_by === 'policy'),
+    feeRate: await replacingRate(place, fees, feeRate),
+    feeMin: fees.reduce((most, { fee }) => (fee > most ? fee : most), 0n),
+    feeMax,
+  });
+  return { place, row, open, pays, concerned: concernedBy(app.store, row, kind), planned };
+}
+
+function concernedBy(reader: Reader, row: WithdrawalRow, kind: ReplaceWish['kind']): WithdrawalRow[] {
+  const versions = reader.all(versionsOf, { spend_id: row.spend_id ?? 0 });
+  const newest = versions.findLast(({ txid }) => txid !== null);
+  const paid = newest ? paidBy(reader, newest) : [];
+  const others = kind === 'cancel' ? paid.filter(({ id }) => id !== row.id) : paid;
+  return others.length > 0 ? others : [row];
+}
+
+/** The least rate that replaces every version, or what the next blocks ask for, or what the operator said. */
+async function replacingRate(
+  { chain }: Place,
+  replaced: readonly { fee: bigint; vsize: number }[],
+  wanted: bigint | null,
+): Promise<bigint> {
+  const id = chain.adapter.chain;
+  const least = isUtxo(id) ? replacementRate(id, replaced) : 0n;
+  const rate = wanted ?? (await fastRate(chain));
+  return rate > least ? rate : least;
+}
+
+/** What can be replaced of a withdrawal now. Throws `Rejected` with what is in the way. */
+function needOpen(reader: Reader, place: Place, row: WithdrawalRow): Open {
+  const { state, spend_id, id } = withdrawalOf(reader, row.id);
+  if ((state !== 'signed' && state !== 'broadcast') || spend_id === null) {
+    noReplacementOnBch(place, []);
+    throw new Rejected('withdrawal.state', `Withdrawal ${id} is ${state}: there is nothing to replace`);
+  }
+  const spend = spendOf(reader, spend_id);
+  const known = versionFacts(reader, spend, tipHeightOf(reader, place.chain));
+  noReplacementOnBch(place, known);
+  if (known.length === 0 || known.length < reader.all(versionsOf, { spend_id }).length) {
+    throw new Rejected('withdrawal.state', 'Another version is being signed: try again in a moment');
+  }
+  if (known.some(({ depth }) => (depth ?? 0) > 0)) {
+    throw new Rejected('withdrawal.state', 'It is confirmed: there is nothing to replace');
+  }
+  const coins = conflictingCoins(reader, spend, known);
+  if (coins === null) {
+    const text =
+      'Every coin that another transaction would have to spend is away, so that nothing can take its place yet';
+    throw new Rejected('withdrawal.no_coin', text);
+  }
+  needReplaceable(reader, place, known);
+  return { spend, known, coins };
+}
+
+function noReplacementOnBch({ chain }: Place, known: readonly Known[]): void {
+  if (chain.adapter.chain !== 'BCH') return;
+  if (known.length > 0 && known.every(({ lack, depth }) => lack !== null && depth === null)) return;
+  throw new Rejected('withdrawal.no_replacement', 'BCH knows no replacement: the transaction is sent again as it is');
+}
