@@ -48,6 +48,7 @@ import { Backups } from './workers/backup.ts';
 import { Jobs } from './workers/jobs.ts';
 import { SyncLoops } from './workers/loops.ts';
 import { startResting } from './workers/rest.ts';
+import { ShopEventWorker } from './workers/shop-events.ts';
 import { WebhookWorker } from './workers/webhooks.ts';
 import { WithdrawalWorker } from './workers/withdrawals.ts';
 
@@ -136,6 +137,7 @@ type Parts = {
   hooks: {
     fill: () => void;
     webhooks: () => void;
+    shopEvents: () => void;
     chain: (key: string) => void;
     withdrawals: (key: string) => void;
   };
@@ -173,7 +175,13 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   cleanup.push(() => store.close());
   const history = rateHistory(store, HISTORY_KEPT_MS, now, (error) => log.error({ error }, 'rates were not stored'));
   const spreadPercent = formatDecimal(config.rates.spreadPercent.ppm, 4);
-  const hooks: Parts['hooks'] = { fill: () => {}, webhooks: () => {}, chain: () => {}, withdrawals: () => {} };
+  const hooks: Parts['hooks'] = {
+    fill: () => {},
+    webhooks: () => {},
+    shopEvents: () => {},
+    chain: () => {},
+    withdrawals: () => {},
+  };
   const folder = join(options.dataDir, VAULT_FOLDER);
   const wallet = await ensureSandboxWallet(folder);
   const signer = openSigner(config, folder, wallet, log);
@@ -195,6 +203,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
     wake: {
       pool: () => hooks.fill(),
       webhooks: () => hooks.webhooks(),
+      shopEvents: () => hooks.shopEvents(),
       chain: (key) => hooks.chain(key),
       withdrawals: (key) => hooks.withdrawals(key),
     },
@@ -221,14 +230,19 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   app.publicUrl = config.publicUrl ?? url;
 
   const ownPorts = [server.port];
-  const webhooks = new WebhookWorker(app, {
+  const targets = {
     allowHosts: config.webhook.allowHosts,
     ownPorts,
     nodeHosts: configuredHosts(config),
     socksProxy: config.webhook.socksProxy,
-  });
+  };
+  const webhooks = new WebhookWorker(app, targets);
   hooks.webhooks = () => webhooks.wake();
   cleanup.push(() => webhooks.stop());
+  const shopEvents = new ShopEventWorker(app, targets);
+  hooks.shopEvents = () => shopEvents.wake();
+  cleanup.push(() => shopEvents.stop());
+  shopEvents.start();
 
   const backups = new Backups(app, dataDir, version());
   backups.start();

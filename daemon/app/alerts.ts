@@ -2,7 +2,9 @@
  * What the operator must know: one open alert a kind and subject, until it is marked as seen. One that cannot be stored,
  * because the disk is full or locked, is kept in memory until it can.
  */
+import type { Network } from '../domain/assets.ts';
 import { insertAlert } from '../store/queries/effects.ts';
+import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 
 const UNSTORED_MAX = 100;
@@ -37,6 +39,13 @@ export async function raise(app: App, kind: string, subject: string, message: st
     app.unstored.add(alert);
     app.events.tell('alert', '0');
   }
+}
+
+/**
+ * The same inside a transaction, about something on a network. What happens in the sandbox is nobody's alarm.
+ */
+export function raiseIn(app: App, tx: Tx, network: Network, kind: string, subject: string, message: string): void {
+  if (network !== 'sandbox') tx.run(insertAlert, { kind, subject, message, created_at: app.now() });
 }
 
 /** Stores the alerts that wait in memory. */

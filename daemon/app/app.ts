@@ -34,6 +34,7 @@ export type App = {
   /** Called after the commit that gave a worker something to do. */
   readonly wake: {
     webhooks: () => void;
+    shopEvents: () => void;
     pool: () => void;
     chain: (key: string) => void;
     /** A chain's withdrawals have something to do. */

@@ -8,6 +8,7 @@ import { assert } from '../domain/errors.ts';
 import { allBrands } from '../store/queries/branding.ts';
 import { type AccountRow, allAccounts, allBusinessAssets, allBusinesses } from '../store/queries/businesses.ts';
 import { liveClients } from '../store/queries/clients.ts';
+import { type EndpointRow, endpoints } from '../store/queries/shop-events.ts';
 import type { Reader } from '../store/store.ts';
 
 export const BUSINESSES_MAX = 100;
@@ -43,6 +44,7 @@ export class Directory {
   #businesses = new Map<number, Business>();
   #clients = new Map<string, Client>();
   #accounts = new Map<string, Account>();
+  #endpoints: readonly EndpointRow[] = [];
 
   /** Reads everything anew. */
   load(reader: Reader): void {
@@ -84,6 +86,7 @@ export class Directory {
         },
       ]),
     );
+    this.#endpoints = reader.all(endpoints, {});
     this.#accounts = new Map(
       reader.all(allAccounts, {}).map((row) => [`${row.business_id} ${row.chain_key}`, fromRow(row)]),
     );
@@ -106,6 +109,15 @@ export class Directory {
 
   clients(): Client[] {
     return [...this.#clients.values()];
+  }
+
+  /** Where the events of a business are sent, disabled ones too. */
+  endpoints(businessId: number): EndpointRow[] {
+    return this.#endpoints.filter((row) => row.business_id === businessId);
+  }
+
+  allEndpoints(): readonly EndpointRow[] {
+    return this.#endpoints;
   }
 
   accounts(): Account[] {

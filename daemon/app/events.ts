@@ -11,7 +11,8 @@ import type { Reader } from '../store/store.ts';
 
 export const EVENT_KINDS = ['withdrawal', 'invoice', 'inbox', 'alert'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
-export type AppEvent = { kind: EventKind; subject: string; at: number };
+/** `what`: what happened, in words. */
+export type AppEvent = { kind: EventKind; subject: string; what: string; at: number };
 
 const KEPT_MAX = 1_000;
 /** How often those who wait look for alerts, which are stored in many places. */
@@ -36,8 +37,8 @@ export class Events {
   }
 
   /** To be called after the commit. */
-  tell(kind: EventKind, subject: string): void {
-    this.#kept.push({ n: ++this.#last, kind, subject, at: this.#now() });
+  tell(kind: EventKind, subject: string, what = 'changed'): void {
+    this.#kept.push({ n: ++this.#last, kind, subject, what, at: this.#now() });
     if (this.#kept.length > KEPT_MAX) this.#kept.shift();
     for (const wake of this.#waiting) wake();
   }
@@ -74,7 +75,7 @@ export class Events {
     const newest = reader.all(openAlerts, { limit: 1 })[0];
     if (!newest || newest.id <= this.#lastAlert) return;
     this.#lastAlert = newest.id;
-    this.tell('alert', `${newest.id}`);
+    this.tell('alert', `${newest.id}`, newest.message);
   }
 
   #change(ms: number): Promise<void> {

@@ -21,6 +21,7 @@ import { type App, graceMs } from './app.ts';
 import { noteClient, releaseAddress } from './clients.ts';
 import type { Business } from './directory.ts';
 import { newSlug } from './ids.ts';
+import { tellInvoice } from './news.ts';
 import { hasFundsUnderWay, settleInvoice } from './settle.ts';
 import { queueWebhook } from './webhooks.ts';
 
@@ -120,6 +121,7 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
   };
   const { id } = tx.run(insertInvoice, row);
   if (wanted.clientId !== undefined) noteClient(tx, id, wanted.clientId);
+  tellInvoice(app, tx, id, 'invoice.created');
   return { id, ...row, deleted_at: null };
 }
 
@@ -176,6 +178,7 @@ export function decideInvoice(app: App, invoice: InvoiceRow, decision: Decision,
   tx.afterCommit(() => app.live.changed(invoice.id));
   tx.run(setInvoiceStatus, { id: invoice.id, status, updated_at: app.now() });
   if (status === 'paid') queueWebhook(app, tx, current);
+  tellInvoice(app, tx, invoice.id, `invoice.${status}`);
 }
 
 /**
@@ -192,6 +195,7 @@ export function cancelForgotten(app: App, tx: Tx): number {
     }
     tx.run(setInvoiceStatus, { id: row.id, status: 'canceled', updated_at: app.now() });
     tx.afterCommit(() => app.live.changed(row.id));
+    tellInvoice(app, tx, row.id, 'invoice.canceled');
   }
   return rows.length;
 }

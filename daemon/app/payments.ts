@@ -17,6 +17,7 @@ import { abandonedAt } from './clients.ts';
 import type { Business } from './directory.ts';
 import { holdAddress } from './holds.ts';
 import { fixedAsset } from './invoices.ts';
+import { tellInvoice } from './news.ts';
 import { takeAddress } from './pool.ts';
 import { refuseInQuarantine } from './quarantine.ts';
 import { isEnough } from './settle.ts';
@@ -141,6 +142,7 @@ export function requestPayment(
   };
   tx.run(insertPayment, payment);
   tx.afterCommit(() => app.live.changed(invoice.id));
+  tellInvoice(app, tx, invoice.id, 'invoice.requested');
   return payment;
 }
 

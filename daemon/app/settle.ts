@@ -26,10 +26,10 @@ import {
 import type { Reader, Tx } from '../store/store.ts';
 import { type App, graceMs } from './app.ts';
 import { abandonedAt, releaseAddress } from './clients.ts';
+import { FLAG } from './flags.ts';
+import { tellInvoice } from './news.ts';
+import type { InvoiceEvent } from './shop-events.ts';
 import { queueWebhook } from './webhooks.ts';
-
-/** Bits of `payment.flags`. */
-export const FLAG = { underpaid: 1, overpaid: 2, late: 4, undone: 8, markedPaid: 16 } as const;
 
 /** The credits that can pay: present, of the asked asset, not locked. */
 function payingCredits(reader: Reader, payment: PaymentRow): CreditRow[] {
@@ -101,20 +101,24 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
     options.syncedAt ?? app.chains.find(payment.chain_key)?.syncedAt ?? 0,
     decision,
   );
-  writePayment(app, tx, payment, result, marked);
+  const news = writePayment(app, tx, payment, result, marked);
   if (result.invoice !== invoice.status) {
     tx.run(setInvoiceStatus, { id: invoice.id, status: result.invoice, updated_at: app.now() });
-    tx.afterCommit(() => app.events.tell('invoice', invoice.slug));
+    if (result.invoice !== 'unpaid') news.push(`invoice.${result.invoice}`);
     releaseAddress(tx, invoice);
   }
   for (const effect of result.effects) {
     if (effect.kind === 'paid') queueWebhook(app, tx, invoice);
-    else if (effect.kind === 'undone') alertUndone(app, tx, invoice);
-    else claimCredit(app, tx, invoice, credits.find((row) => row.id === effect.credit)!, effect.claim);
+    else if (effect.kind === 'undone') {
+      alertUndone(app, tx, invoice);
+      news.push('invoice.undone');
+    } else claimCredit(app, tx, invoice, credits.find((row) => row.id === effect.credit)!, effect.claim);
   }
+  for (const type of news) tellInvoice(app, tx, invoiceId, type);
 }
 
-function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement, marked: boolean): void {
+/** Writes what changed, and returns what of it is news, in the order in which it happened. */
+function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement, marked: boolean): InvoiceEvent[] {
   const flags =
     (result.underpaid ? FLAG.underpaid : 0) |
     (result.overpaid ? FLAG.overpaid : 0) |
@@ -132,6 +136,11 @@ function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement,
   };
   const changed = (Object.keys(next) as (keyof typeof next)[]).some((name) => next[name] !== payment[name]);
   if (changed) tx.run(updatePayment, { invoice_id: payment.invoice_id, ...next, updated_at: app.now() });
+  const news: InvoiceEvent[] = [];
+  if (result.received > BigInt(payment.received)) news.push('invoice.seen');
+  if (result.confirmed > BigInt(payment.confirmed)) news.push('invoice.confirmed');
+  if (result.payment === 'overdue' && payment.status !== 'overdue') news.push('invoice.overdue');
+  return news;
 }
 
 function claimCredit(app: App, tx: Tx, invoice: InvoiceRow, credit: CreditRow, claim: Exclude<Claim, null>): void {

@@ -6,9 +6,10 @@ import { remainingUnits } from '../domain/quote.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../store/queries/invoices.ts';
 import { type App, graceMs } from './app.ts';
 import type { Business } from './directory.ts';
+import { FLAG } from './flags.ts';
 import { findInvoice, findInvoiceOf } from './invoices.ts';
 import { needsQuote, refreshQuote } from './payments.ts';
-import { FLAG, isEnough, shownCredits } from './settle.ts';
+import { isEnough, shownCredits } from './settle.ts';
 
 const TRANSACTIONS_SHOWN_MAX = 100;
 

@@ -20,7 +20,9 @@ async function follow(session: Session, { count = Number.POSITIVE_INFINITY }: { 
     cursor = page.cursor;
     if (page.missed) session.note('Some were missed: the service was started anew.');
     for (const event of page.events.slice(0, left)) {
-      const line = session.json ? jsonLine(event) : `${when(event.at)}  ${event.kind} ${event.subject}\n`;
+      const line = session.json
+        ? jsonLine(event)
+        : `${when(event.at)}  ${event.kind} ${event.subject}: ${event.what}\n`;
       session.io.stdout.write(line);
       left--;
     }

@@ -12,6 +12,7 @@ import { businessCommands } from './business.ts';
 import { clientCommands } from './clients.ts';
 import { action } from './commands.ts';
 import { printConfig } from './config.ts';
+import { endpointCommands } from './endpoints.ts';
 import { eventCommands } from './events.ts';
 import { inboxCommands, invoiceCommands } from './invoices.ts';
 import { clean, EXIT, Failure, type Io, jsonLine } from './io.ts';
@@ -71,6 +72,7 @@ function program(io: Io): Command {
   policyCommands(root, io);
   eventCommands(root, io);
   webhookCommands(root, io);
+  endpointCommands(root, io);
   alertCommands(root, io);
   sourceCommands(root, io);
   walletCommands(root, io);

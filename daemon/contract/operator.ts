@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { BOOKS } from './books.ts';
+import { ENDPOINTS } from './endpoints.ts';
 import {
   AccountKeySchema,
   AlertShape,
@@ -162,6 +163,7 @@ export const OPERATOR = {
   ...BOOKS,
   ...WALLET,
   ...WITHDRAWALS,
+  ...ENDPOINTS,
   ...SOURCES,
   'alert.list': method(
     z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX) }),

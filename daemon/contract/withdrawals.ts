@@ -279,6 +279,8 @@ export const WITHDRAWALS = {
           kind: z.enum(['withdrawal', 'invoice', 'inbox', 'alert']),
           /** A withdrawal's or alert's number, an invoice's slug, the number of the inbox item's deposit. */
           subject: z.string(),
+          /** What happened, in words. */
+          what: z.string(),
           at: Instant,
         }),
       ),

@@ -3,6 +3,7 @@
  * in wei), times are milliseconds since 1970, booleans are 0 or 1.
  */
 import type { Generated } from 'kysely';
+import type { EventTables } from './schema-events.ts';
 import type { WithdrawalTables } from './schema-withdrawals.ts';
 
 export type Schema = {
@@ -243,4 +244,5 @@ export type Schema = {
     /** How many rows `sandbox_tx` has of this chain: a running total. */
     transactions: number;
   };
-} & WithdrawalTables;
+} & WithdrawalTables &
+  EventTables;

@@ -7,6 +7,7 @@ import { cancelForgotten } from '../app/invoices.ts';
 import { proveByClock } from '../app/ledger.ts';
 import { fillPool, isLow } from '../app/pool.ts';
 import { jumpAhead } from '../app/quarantine.ts';
+import { dropOldEvents } from '../app/shop-events.ts';
 import { tendStorage } from '../app/storage.ts';
 import { expireWithdrawals } from '../app/withdrawals/work.ts';
 
@@ -45,6 +46,7 @@ export class Jobs {
         cancelForgotten(this.#app, tx);
         expireAnswers(this.#app, tx);
         expireWithdrawals(this.#app, tx);
+        dropOldEvents(this.#app, tx);
       });
     } catch (error) {
       this.#app.log.error({ error }, 'the minute’s work failed');

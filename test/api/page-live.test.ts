@@ -9,7 +9,7 @@ import { refusal, strictCaller } from './operator-raw.ts';
 let service: TestDaemon;
 let operator: ReturnType<typeof strictCaller>;
 beforeAll(async () => {
-  service = await startTestDaemon('trusted_proxies = ["127.0.0.1"]\n');
+  service = await startTestDaemon('trusted_proxies = ["127.0.0.1"]\n[sandbox]\nblock_seconds = 0\npublic = true\n');
   operator = strictCaller(service.dataDir);
 });
 afterAll(() => service.stop());

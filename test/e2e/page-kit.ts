@@ -141,7 +141,10 @@ export class Stage {
   }
 
   static async open(config = ''): Promise<Stage> {
-    const [service, browser] = await Promise.all([startTestDaemon(`${CONFIG}${config}`), launchChromium()]);
+    const [service, browser] = await Promise.all([
+      startTestDaemon(`${CONFIG}${config}\n[sandbox]\nblock_seconds = 0\npublic = true\n`),
+      launchChromium(),
+    ]);
     return new Stage(service, browser);
   }
 

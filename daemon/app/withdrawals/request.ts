@@ -18,6 +18,7 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
 import type { Account, Business } from '../directory.ts';
+import { tellWithdrawal } from '../news.ts';
 import { quarantineOf } from '../quarantine.ts';
 import { availableUnits, coinAt, coinFrom, spendableCoins, tipHeightOf } from './coins.ts';
 import { feeRateNow, highestRate } from './fees.ts';
@@ -125,11 +126,10 @@ export function requestWithdrawal(
     created_at: now,
     updated_at: now,
   });
-  tx.afterCommit(() => {
-    app.wake.withdrawals(chain.key);
-    app.events.tell('withdrawal', `${id}`);
-  });
-  return withdrawalOf(tx, id);
+  tx.afterCommit(() => app.wake.withdrawals(chain.key));
+  const row = withdrawalOf(tx, id);
+  tellWithdrawal(app, tx, row, null);
+  return row;
 }
 
 /** An operator's own withdrawal. `amount` null: everything, less the fee. Throws `Rejected`. */

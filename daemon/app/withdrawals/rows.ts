@@ -9,6 +9,7 @@ import { stepInbox } from '../../store/queries/policies.ts';
 import { updateWithdrawal, type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import { tellWithdrawal } from '../news.ts';
 
 export const stateOf = (row: Pick<WithdrawalRow, 'state'>): WithdrawalState => row.state as WithdrawalState;
 
@@ -23,7 +24,7 @@ export function withdrawalOf(reader: Reader, id: number): WithdrawalRow {
 export function saveWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string): void {
   const saved = tx.run(updateWithdrawal, { ...row, updated_at: app.now(), was });
   assert(saved.changes === 1, `withdrawal ${row.id} is ${was}`);
-  tx.afterCommit(() => app.events.tell('withdrawal', `${row.id}`));
+  tellWithdrawal(app, tx, row, was);
 }
 
 const ALERTS = {

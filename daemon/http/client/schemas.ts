@@ -8,7 +8,7 @@ import type { App } from '../../app/app.ts';
 import { allowsHost } from '../../app/clients.ts';
 import type { Business, Client } from '../../app/directory.ts';
 import { compareDays, dayOf, parseDay } from '../../domain/calendar.ts';
-import { createInvoiceSchema, url } from '../merchant/schemas.ts';
+import { createInvoiceSchema, reachable, url } from '../merchant/schemas.ts';
 
 const DUE_DAYS_MAX = 90;
 const MS_PER_DAY = 86_400_000;
@@ -16,7 +16,7 @@ const URL_CHARACTERS_MAX = 2_048;
 
 /** The body of createInvoice, for one client ID. `anyUrl`: its URLs may lead anywhere. */
 export function clientInvoiceSchema(app: App, business: Business, client: Client, anyUrl: boolean) {
-  const { amount, currency, crypto, due_date, close_url, webhook_url, automatic_redirect, order_id, description } =
+  const { amount, currency, crypto, due_date, close_url, automatic_redirect, order_id, description } =
     createInvoiceSchema(app, business).shape;
   const allowed = (field: string) => (text: string | null | undefined, context: z.RefinementCtx) => {
     if (anyUrl || text == null || !URL.canParse(text)) return;
@@ -42,12 +42,13 @@ export function clientInvoiceSchema(app: App, business: Business, client: Client
     close_url: close_url.superRefine(allowed('close url')).meta(link),
     redirect_url: url('redirect url').superRefine(allowed('redirect url')).meta(link),
     automatic_redirect,
-    webhook_url: webhook_url
+    webhook_url: url('webhook url')
       .superRefine((text, context) => {
         if (text == null || !URL.canParse(text) || new URL(text).protocol === 'https:') return;
         context.addIssue({ code: 'custom', message: 'The webhook url must be a valid https URL.' });
       })
       .superRefine(allowed('webhook url'))
+      .superRefine(reachable(app, false))
       .meta(link),
     order_id,
     description,

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { App } from '../../app/app.ts';
 import type { Business } from '../../app/directory.ts';
 import { acceptsCrypto } from '../../app/invoices.ts';
+import { refusalOf } from '../../app/targets.ts';
 import { INVOICE_SYMBOLS } from '../../domain/assets.ts';
 import { compareDays, dayOf, endOfDay, parseDay } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -62,6 +63,17 @@ export const url = (field: string) =>
     .refine(isWebUrl, `The ${field} must be a valid http or https URL.`)
     .nullish()
     .meta({ override: { type: 'string', format: 'uri', maxLength: URL_CHARACTERS_MAX } });
+
+/** Refuses a notification's URL to which nothing would ever be sent, as the configuration is. */
+export const reachable =
+  (app: App, fromMerchant: boolean) =>
+  (text: string | null | undefined, context: z.RefinementCtx): void => {
+    if (text == null || !isWebUrl(text)) return;
+    const refused = refusalOf(text, { allowHosts: app.config.webhook.allowHosts, fromMerchant });
+    if (refused !== null) {
+      context.addIssue({ code: 'custom', message: `The webhook url would never be called: ${refused}.` });
+    }
+  };
 
 function isWebUrl(text: string): boolean {
   if (!URL.canParse(text) || text !== text.trim()) return false;
@@ -165,7 +177,7 @@ export function createInvoiceSchema(app: App, business: Business) {
       .nullish()
       .meta({ override: { type: 'string', pattern: '^\\d{1,2}/\\d{1,2}/\\d{4}$', examples: ['12/31/2030'] } }),
     close_url: url('close url'),
-    webhook_url: url('webhook url'),
+    webhook_url: url('webhook url').superRefine(reachable(app, true)),
     automatic_redirect: truth('automatic redirect'),
     currency,
     order_id: orderId,

@@ -12,6 +12,7 @@ import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { BOOKS_METHODS } from './books.ts';
 import type { Context } from './context.ts';
+import { ENDPOINT_METHODS } from './endpoints.ts';
 import { alertList, alertSeen, inboxList, status } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
@@ -31,6 +32,7 @@ export const METHODS: Methods = {
   ...BOOKS_METHODS,
   ...WALLET_METHODS,
   ...WITHDRAWAL_METHODS,
+  ...ENDPOINT_METHODS,
   ...SOURCE_METHODS,
   status,
   'inbox.list': inboxList,

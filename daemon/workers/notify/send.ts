@@ -1,5 +1,5 @@
 /**
- * Sends one notification: a POST without a body. At most once: nothing here retries or follows a redirect.
+ * Sends one POST, and nothing here retries it or follows a redirect.
  * Invariant: it ends within its time whatever the other side does, connects only to addresses that the guard passed,
  * and never throws.
  */
@@ -15,7 +15,7 @@ import {
   type Resolve,
   type TargetPolicy,
   TargetRefused,
-} from './guard.ts';
+} from '../../app/targets.ts';
 import { nameResolver } from './names.ts';
 
 /** The whole of a notification: resolving, connecting, TLS, the answer's head. */
@@ -27,6 +27,8 @@ export type WebhookOptions = Omit<TargetPolicy, 'resolve' | 'hasProxy'> & {
   /** By default the system's name servers. */
   resolve?: Resolve;
   timeoutMs?: number;
+  /** What is sent; by default nothing. */
+  content?: { body: string; headers: Readonly<Record<string, string>> };
   /** Ends the attempt early, as when the daemon stops. */
   signal?: AbortSignal;
 };
@@ -44,6 +46,8 @@ function pinned(addresses: readonly Address[]): LookupFunction {
     else callback(null, first?.address ?? '', first?.family);
   };
 }
+
+const NOTHING = { body: '', headers: {} };
 
 /** The promise, or the signal's reason as soon as it fires. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -73,11 +77,17 @@ async function connectByProxy(url: URL, proxy: string, timeoutMs: number, signal
 }
 
 /** The status of the answer to the POST. The rest of the answer is not read. */
-function post(target: CheckedTarget, tunnel: Socket | null, signal: AbortSignal): Promise<number> {
+function post(
+  target: CheckedTarget,
+  tunnel: Socket | null,
+  { body, headers: own }: NonNullable<WebhookOptions['content']>,
+  signal: AbortSignal,
+): Promise<number> {
   const { url } = target;
   const secure = url.protocol === 'https:';
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const headers = { Host: url.host, 'User-Agent': 'Countinghouse', 'Content-Length': 0, Accept: '*/*' };
+  const length = Buffer.byteLength(body);
+  const headers = { Host: url.host, 'User-Agent': 'Countinghouse', 'Content-Length': length, Accept: '*/*', ...own };
   const connection = tunnel
     ? { createConnection: () => (secure ? tlsConnect({ socket: tunnel, servername: url.hostname }) : tunnel) }
     : { agent: false as const, lookup: pinned(target.addresses) };
@@ -101,7 +111,7 @@ function post(target: CheckedTarget, tunnel: Socket | null, signal: AbortSignal)
   });
   request.on('error', (error) => reject(signal.aborted ? signal.reason : error));
   request.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
-  request.end();
+  request.end(body);
   return promise;
 }
 
@@ -142,7 +152,7 @@ export async function sendWebhook(url: string, options: WebhookOptions): Promise
     if (target.via === 'proxy' && options.socksProxy !== null) {
       tunnel = await connectByProxy(target.url, options.socksProxy, timeoutMs, signal);
     }
-    const status = await unlessAborted(post(target, tunnel, signal), signal);
+    const status = await unlessAborted(post(target, tunnel, options.content ?? NOTHING, signal), signal);
     return { status, error: null, ms: took() };
   } catch (error) {
     return { status: null, error: inWords(error, timeoutMs), ms: took() };

@@ -106,7 +106,7 @@ export class Bench {
       log: createLog({ level: 'silent', format: 'json' }),
       now,
       publicUrl: 'http://127.0.0.1',
-      wake: { webhooks: () => {}, pool: () => {}, chain: () => {}, withdrawals: () => {} },
+      wake: { webhooks: () => {}, shopEvents: () => {}, pool: () => {}, chain: () => {}, withdrawals: () => {} },
     };
     const chain = app.chains.add(parts.adapter ?? fakeAdapter(chainId));
     const key = parts.key ?? { kind: 'secp256k1', publicKey: '', chainCode: '' };

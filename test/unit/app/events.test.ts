@@ -35,13 +35,13 @@ describe('what changed', () => {
     const { cursor } = await next(null);
     const waiting = next(cursor, 20_000);
     events.tell('inbox', '7');
-    expect((await waiting).events).toEqual([{ kind: 'inbox', subject: '7', at: 42 }]);
+    expect((await waiting).events).toEqual([{ kind: 'inbox', subject: '7', what: 'changed', at: 42 }]);
   });
 
   it('an alert is told wherever it was stored', async () => {
     const { cursor } = await next(null);
     await store.write((tx) => tx.run(insertAlert, { kind: 'k', subject: 's', message: 'm', created_at: 1 }));
-    expect((await next(cursor)).events).toEqual([{ kind: 'alert', subject: '1', at: 42 }]);
+    expect((await next(cursor)).events).toEqual([{ kind: 'alert', subject: '1', what: 'm', at: 42 }]);
     expect((await next((await next(null)).cursor)).events).toEqual([]);
   });
 

@@ -245,3 +245,24 @@ function checkAddress(
   const why = listed && !fromMerchant ? '; webhook.allow_hosts holds for invoices of the merchant API only' : '';
   throw new TargetRefused(`the address is ${closed.name}${why}`);
 }
+
+/**
+ * Why nothing could ever be sent to a URL as the configuration is now, as far as the URL alone tells; null where a name
+ * server would have to be asked, or nothing is wrong.
+ */
+export function refusalOf(text: string, policy: Pick<TargetPolicy, 'allowHosts' | 'fromMerchant'>): string | null {
+  try {
+    const url = checkUrl(text);
+    const bare = url.hostname.replace(/^\[|\]$/g, '');
+    const literal = bare === 'localhost' || bare.endsWith('.localhost') ? '127.0.0.1' : bare;
+    if (!ipaddr.isValid(literal)) return null;
+    const ip = parseIp(literal);
+    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+    const opened = new Set(policy.allowHosts.map(splitHostPort).map((at) => placeKey(at.host, at.port)));
+    checkAddress(ip, closedRange(ip), url.hostname, port, opened, policy.fromMerchant);
+    return null;
+  } catch (error) {
+    if (!(error instanceof TargetRefused)) throw error;
+    return policy.fromMerchant ? `${error.message} (one of your own needs webhook.allow_hosts)` : error.message;
+  }
+}

@@ -1,0 +1,41 @@
+/** What is told when an invoice or a withdrawal changed: to the operator's stream, and to shops that asked for events. */
+
+import { type AssetId, assetOf } from '../domain/assets.ts';
+import { formatUnits } from '../domain/money.ts';
+import { apiStatus, type WithdrawalState } from '../domain/withdrawal.ts';
+import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../store/queries/invoices.ts';
+import type { WithdrawalRow } from '../store/queries/withdrawals.ts';
+import type { Tx } from '../store/store.ts';
+import type { App } from './app.ts';
+import { type InvoiceEvent, queueInvoiceEvent, queueWithdrawalEvent } from './shop-events.ts';
+
+/** To be called after the rows were written, in their transaction. */
+export function tellInvoice(app: App, tx: Tx, invoiceId: number, type: InvoiceEvent): void {
+  const invoice = tx.get(invoiceById, { id: invoiceId });
+  if (!invoice || invoice.deleted_at !== null) return;
+  queueInvoiceEvent(app, tx, invoice, type);
+  const what = inWords(type, invoice, tx.get(paymentOf, { invoice_id: invoiceId }));
+  tx.afterCommit(() => app.events.tell('invoice', invoice.slug, what));
+}
+
+/** The same of a withdrawal. `was`: the state before, null for a new one. */
+export function tellWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string | null): void {
+  queueWithdrawalEvent(app, tx, row, was);
+  const status = apiStatus(row.state as WithdrawalState);
+  const what = row.state === status ? status : `${row.state} (${status})`;
+  if (row.state !== was) tx.afterCommit(() => app.events.tell('withdrawal', `${row.id}`, what));
+}
+
+function inWords(type: InvoiceEvent, invoice: InvoiceRow, payment: PaymentRow | undefined): string {
+  const [, what = ''] = type.split('.');
+  if (!payment || type === 'invoice.created') return `${what}, ${invoice.status}`;
+  const asset = assetOf(payment.asset as AssetId);
+  const amount = (units: string): string => formatUnits(BigInt(units), asset);
+  const of = `of ${amount(payment.quote_amount)} ${payment.asset}`;
+  const detail: Partial<Record<InvoiceEvent, string>> = {
+    'invoice.requested': ` ${amount(payment.quote_amount)} ${payment.asset}`,
+    'invoice.seen': ` ${amount(payment.received)} ${of}`,
+    'invoice.confirmed': ` ${amount(payment.confirmed)} ${of}`,
+  };
+  return `${what}${detail[type] ?? ''}, ${invoice.status}`;
+}

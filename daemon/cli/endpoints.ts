@@ -1,0 +1,113 @@
+/** `countinghouse endpoint`: where shops are sent signed events. */
+import type { Command } from 'commander';
+import type { Params, Result } from '../contract/operator.ts';
+import { action, list } from './commands.ts';
+import type { Io } from './io.ts';
+import { type PageOptions, paged, pageOf } from './page.ts';
+import { wholeNumber } from './parse.ts';
+import { confirm } from './prompt.ts';
+import type { Session } from './session.ts';
+import { pairs, table, when } from './table.ts';
+
+type Types = NonNullable<Params<'endpoint.add'>['types']>;
+type WithSecret = Result<'endpoint.add'>['endpoint'];
+
+export function endpointCommands(root: Command, io: Io): void {
+  const endpoint = root.command('endpoint').description('event endpoints: where a shop is sent signed events');
+  endpoint
+    .command('add')
+    .argument('<business>', 'its number, UUID or name')
+    .argument('<url>', 'where events are sent')
+    .option('--types <types>', 'only these, such as invoice.paid,withdrawal.completed (default: all)', list)
+    .description('add one, with its secret')
+    .action(action(io, add));
+  endpoint.command('list').description('list them').action(action(io, listEndpoints));
+  paged(endpoint.command('log')).description('what was sent, newest first').action(action(io, log));
+  const byNumber = (name: string, description: string) =>
+    endpoint.command(name).argument('<number>', 'as listed', wholeNumber).description(description);
+  byNumber('rotate', 'make a new secret; the former one is good for a day more').action(action(io, rotate));
+  byNumber('enable', 'send again to one that was disabled, what waited first').action(action(io, enable));
+  byNumber('remove', 'end one for good').action(action(io, remove));
+  byNumber('resend', 'send one of the log again').action(action(io, resend));
+}
+
+function secretText({ id, url, secret }: WithSecret): string {
+  return pairs([
+    ['Endpoint', `${id}`],
+    ['URL', url],
+    ['Secret', secret],
+  ]);
+}
+
+async function add(session: Session, { types }: { types?: string[] }, business = '', url = '') {
+  const params = { business, url, ...(types === undefined ? {} : { types: types as Types }) };
+  const added = await session.call('endpoint.add', params);
+  session.print(
+    added,
+    () => `${secretText(added.endpoint)}\nThe receiver verifies each event's signature with the secret.\n`,
+  );
+}
+
+async function listEndpoints(session: Session) {
+  const found = await session.call('endpoint.list', {});
+  session.print(found, () =>
+    table(
+      ['>NO', 'BUSINESS', 'URL', 'TYPES', 'STATE'],
+      found.endpoints.map((row) => [
+        `${row.id}`,
+        row.business,
+        row.url,
+        row.types.join(' ') || 'all',
+        row.disabled_at !== null
+          ? `disabled ${when(row.disabled_at)}: ${row.disabled_why}`
+          : row.failing_since !== null
+            ? `failing since ${when(row.failing_since)}`
+            : 'ok',
+      ]),
+      'There are no event endpoints.',
+    ),
+  );
+}
+
+async function log(session: Session, options: PageOptions) {
+  const found = await session.call('delivery.list', pageOf(options));
+  session.print(found, () =>
+    table(
+      ['>NO', '>TO', 'MADE', 'TYPE', 'ABOUT', 'STATE', '>TRIED', 'ANSWER', 'NEXT'],
+      found.deliveries.map((row) => [
+        `${row.id}`,
+        `${row.endpoint_id}`,
+        when(row.created_at),
+        row.type,
+        row.subject,
+        row.state,
+        `${row.attempts}`,
+        row.status === null ? (row.error ?? '-') : `${row.status}`,
+        row.due_at === null ? '-' : when(row.due_at),
+      ]),
+      'Nothing was sent yet.',
+    ),
+  );
+  if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
+}
+
+async function rotate(session: Session, _: object, id?: string) {
+  const done = await session.call('endpoint.rotate', { id: Number(id) });
+  session.print(done, () => secretText(done.endpoint));
+}
+
+async function enable(session: Session, _: object, id?: string) {
+  const done = await session.call('endpoint.enable', { id: Number(id) });
+  session.print(done, () => `Endpoint ${id} is sent events again.\n`);
+}
+
+async function remove(session: Session, _: object, id?: string) {
+  await confirm(session.io, session.yes, `Remove endpoint ${id}? What waits for it is not sent.`);
+  const done = await session.call('endpoint.remove', { id: Number(id) });
+  session.print(done, () => `Endpoint ${id} is removed.\n`);
+}
+
+async function resend(session: Session, _: object, id?: string) {
+  const done = await session.call('delivery.resend', { id: Number(id) });
+  session.print(done, () => `Delivery ${id} is sent again.\n`);
+}

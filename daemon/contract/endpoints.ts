@@ -1,0 +1,78 @@
+/** The operator API's methods about event endpoints: where shops are sent signed events. */
+import { z } from 'zod';
+import { Id, Instant } from './operator-shapes.ts';
+
+export const EVENT_TYPE_NAMES = [
+  'invoice.created',
+  'invoice.requested',
+  'invoice.seen',
+  'invoice.confirmed',
+  'invoice.paid',
+  'invoice.overdue',
+  'invoice.canceled',
+  'invoice.undone',
+  'withdrawal.pending',
+  'withdrawal.completed',
+  'withdrawal.failed',
+] as const;
+
+const PAGE_MAX = 200;
+const URL_CHARS_MAX = 2_048;
+
+export const EndpointShape = z.object({
+  id: Id,
+  business_id: Id,
+  business: z.string(),
+  url: z.string(),
+  /** Empty: all. */
+  types: z.array(z.string()),
+  /** Since when every attempt has failed. */
+  failing_since: Instant.nullable(),
+  /** Nothing is sent while it is disabled; what waits is sent once it is enabled. */
+  disabled_at: Instant.nullable(),
+  disabled_why: z.string().nullable(),
+  created_at: Instant,
+});
+
+/** `secret`: what a receiver verifies signatures with. */
+const WithSecret = EndpointShape.extend({ secret: z.string() });
+
+export const DeliveryShape = z.object({
+  id: Id,
+  endpoint_id: Id,
+  /** The event's id, the same in every attempt. */
+  event: z.string(),
+  type: z.string(),
+  subject: z.string(),
+  state: z.string(),
+  attempts: z.int(),
+  /** When it is sent next; null for one that waits for nothing. */
+  due_at: Instant.nullable(),
+  status: z.int().nullable(),
+  error: z.string().nullable(),
+  attempted_at: Instant.nullable(),
+  created_at: Instant,
+});
+
+const one = z.strictObject({ id: Id });
+
+export const ENDPOINTS = {
+  'endpoint.list': { params: z.strictObject({}), result: z.object({ endpoints: z.array(EndpointShape) }) },
+  'endpoint.add': {
+    params: z.strictObject({
+      business: z.string().min(1).max(300),
+      url: z.string().min(1).max(URL_CHARS_MAX),
+      types: z.array(z.enum(EVENT_TYPE_NAMES)).max(EVENT_TYPE_NAMES.length).default([]),
+    }),
+    result: z.object({ endpoint: WithSecret }),
+  },
+  /** A new secret; the former one signs beside it for a day. */
+  'endpoint.rotate': { params: one, result: z.object({ endpoint: WithSecret }) },
+  'endpoint.enable': { params: one, result: z.object({ endpoint: EndpointShape }) },
+  'endpoint.remove': { params: one, result: z.object({}) },
+  'delivery.list': {
+    params: z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(50), before: Id.optional() }),
+    result: z.object({ deliveries: z.array(DeliveryShape), next: Id.nullable() }),
+  },
+  'delivery.resend': { params: one, result: z.object({}) },
+} as const;

@@ -1,0 +1,81 @@
+/** The methods about event endpoints. */
+import { findBusiness } from '../../app/operator/find.ts';
+import { nextOf } from '../../app/operator/lists.ts';
+import {
+  addEndpoint,
+  deliveryPage,
+  enableEndpoint,
+  removeEndpoint,
+  resendDelivery,
+  rotateSecret,
+} from '../../app/shop-events.ts';
+import { refusalOf } from '../../app/targets.ts';
+import type { Parsed, Result } from '../../contract/operator.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { Rejected } from '../../domain/errors.ts';
+import type { EndpointRow } from '../../store/queries/shop-events.ts';
+import type { Context } from './context.ts';
+
+const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
+
+function endpointJson({ app }: Context, row: EndpointRow): Result<'endpoint.list'>['endpoints'][number] {
+  return {
+    id: row.id,
+    business_id: row.business_id,
+    business: app.directory.business(row.business_id).name,
+    url: row.url,
+    types: JSON.parse(row.types) as string[],
+    failing_since: isoOrNull(row.failing_since),
+    disabled_at: isoOrNull(row.disabled_at),
+    disabled_why: row.disabled_why,
+    created_at: toIso(row.created_at),
+  };
+}
+
+const withSecret = (context: Context, row: EndpointRow) => ({
+  endpoint: { ...endpointJson(context, row), secret: row.secret },
+});
+
+export const ENDPOINT_METHODS = {
+  'endpoint.list': (context: Context): Result<'endpoint.list'> => ({
+    endpoints: context.app.directory.allEndpoints().map((row) => endpointJson(context, row)),
+  }),
+  'endpoint.add': async (context: Context, { business, url, types }: Parsed<'endpoint.add'>) => {
+    const { app } = context;
+    const { id } = findBusiness(app, business);
+    const refused = refusalOf(url, { allowHosts: app.config.webhook.allowHosts, fromMerchant: true });
+    if (refused !== null) throw new Rejected('endpoint.url', `Nothing would be sent to ${url}: ${refused}`, 'url');
+    return withSecret(context, await app.store.write((tx) => addEndpoint(app, tx, id, url, types)));
+  },
+  'endpoint.rotate': async (context: Context, { id }: Parsed<'endpoint.rotate'>) =>
+    withSecret(context, await context.app.store.write((tx) => rotateSecret(context.app, tx, id))),
+  'endpoint.enable': async (context: Context, { id }: Parsed<'endpoint.enable'>) => ({
+    endpoint: endpointJson(context, await context.app.store.write((tx) => enableEndpoint(context.app, tx, id))),
+  }),
+  'endpoint.remove': async ({ app }: Context, { id }: Parsed<'endpoint.remove'>) => {
+    await app.store.write((tx) => removeEndpoint(app, tx, id));
+    return {};
+  },
+  'delivery.list': ({ app }: Context, params: Parsed<'delivery.list'>): Result<'delivery.list'> => {
+    const rows = deliveryPage(app, params);
+    const deliveries = rows.map((row) => ({
+      id: row.id,
+      endpoint_id: row.endpoint_id,
+      event: row.uuid,
+      type: row.type,
+      subject: row.subject,
+      state: row.state,
+      attempts: row.attempts,
+      due_at: row.state === 'waiting' ? toIso(row.due_at) : null,
+      status: row.status,
+      error: row.error,
+      attempted_at: isoOrNull(row.attempted_at),
+      created_at: toIso(row.created_at),
+    }));
+    return { deliveries, next: nextOf(rows, params.limit) };
+  },
+  'delivery.resend': async ({ app }: Context, { id }: Parsed<'delivery.resend'>) => {
+    await app.store.write((tx) => resendDelivery(app, tx, id));
+    return {};
+  },
+};

@@ -1,0 +1,310 @@
+/** Events for shops, taken by a receiver that verifies them with the library of the Standard Webhooks specification. */
+import { spawn } from 'node:child_process';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { EVENT_TYPES } from '../../daemon/app/shop-events.ts';
+import { EVENT_TYPE_NAMES } from '../../daemon/contract/endpoints.ts';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { refusal, strictCaller } from './operator-raw.ts';
+
+type Taken = { path: string; headers: IncomingHttpHeaders; body: string };
+type Event = { type: string; timestamp: string; network: string; data: Record<string, unknown> };
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+let receiver: Server;
+let port: number;
+let taken: Taken[];
+/** What the receiver answers to a path. */
+let answers: Map<string, number>;
+let service: TestDaemon;
+let call: ReturnType<typeof strictCaller>;
+
+beforeAll(async () => {
+  taken = [];
+  answers = new Map();
+  receiver = createServer((request, response) => {
+    let body = '';
+    request.on('data', (piece) => {
+      body += piece;
+    });
+    request.on('end', () => {
+      taken.push({ path: request.url ?? '', headers: request.headers, body });
+      response.statusCode = answers.get(request.url ?? '') ?? 204;
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  port = (receiver.address() as AddressInfo).port;
+  service = await startTestDaemon(`[webhook]\nallow_hosts = ["127.0.0.1:${port}"]\n`);
+  call = strictCaller(service.dataDir);
+});
+afterAll(async () => {
+  await service.stop();
+  receiver.close();
+});
+afterEach(async () => {
+  for (const { id } of (await call('endpoint.list', {})).endpoints) await call('endpoint.remove', { id });
+  taken.length = 0;
+});
+
+const urlOf = (path: string): string => `http://127.0.0.1:${port}${path}`;
+const add = async (path: string, types: (typeof EVENT_TYPE_NAMES)[number][] = []) =>
+  (await call('endpoint.add', { business: 'Sandbox', url: urlOf(path), types })).endpoint;
+const at = (path: string): Taken[] => taken.filter((one) => one.path === path);
+const typesAt = (path: string): string[] => at(path).map(({ body }) => (JSON.parse(body) as Event).type);
+
+async function invoice(extra: object = {}): Promise<string> {
+  return (await service.call<{ id: string }>('POST', '/invoice', { amount: 80, crypto: 'LTC', ...extra })).body.id;
+}
+const request = (id: string) => service.call('POST', `/invoice/rp/${id}`, {});
+const pay = (id: string, amount?: string) =>
+  service.call<{ tx_id: string }>('POST', '/sandbox/pay', { invoice_id: id, ...(amount ? { amount } : {}) });
+const mine = (blocks = 1) => service.call('POST', '/sandbox/mine', { crypto: 'LTC', blocks });
+
+it('knows the same types on both sides of the operator API', () => {
+  expect([...EVENT_TYPE_NAMES]).toEqual([...EVENT_TYPES]);
+});
+
+describe('an event', () => {
+  it('is signed JSON that says what happened, in order', async () => {
+    const { secret } = await add('/a');
+    const id = await invoice({ order_id: 'A-1', metadata: { till: '2' } });
+    await request(id);
+    await pay(id);
+    await until('it is seen', async () => typesAt('/a').includes('invoice.seen'));
+    await mine(6);
+    await until('it is paid', async () => typesAt('/a').includes('invoice.paid'));
+    expect(typesAt('/a')).toEqual([
+      'invoice.created',
+      'invoice.requested',
+      'invoice.seen',
+      'invoice.confirmed',
+      'invoice.paid',
+    ]);
+    const webhook = new Webhook(secret);
+    const verified = at('/a').map(
+      ({ body, headers }) => webhook.verify(body, headers as Record<string, string>) as Event,
+    );
+    const stranger = new Webhook('whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=');
+    expect(() => stranger.verify(at('/a')[0]!.body, at('/a')[0]!.headers as Record<string, string>)).toThrow();
+    expect(new Set(at('/a').map(({ headers }) => headers['webhook-id'])).size).toBe(5);
+    expect(verified[0]).toMatchObject({
+      network: 'sandbox',
+      data: {
+        id,
+        order_id: 'A-1',
+        metadata: { till: '2' },
+        status: 'unpaid',
+        amount: '80',
+        currency: 'USD',
+        payment: null,
+      },
+    });
+    const last = verified.at(-1)!.data as { status: string; payment: Record<string, unknown> };
+    expect(last.status).toBe('paid');
+    expect(last.payment).toMatchObject({ crypto: 'LTC', status: 'paid', undone: false });
+    expect(last.payment.received).toBe(last.payment.confirmed);
+  });
+
+  it('of a canceled, overdue or undone invoice is told', async () => {
+    await add('/b');
+    const canceled = await invoice();
+    await call('invoice.cancel', { invoice: canceled });
+    await until('it is told', async () => typesAt('/b').length === 2);
+    expect(typesAt('/b')).toEqual(['invoice.created', 'invoice.canceled']);
+
+    const undone = await invoice();
+    await request(undone);
+    await pay(undone);
+    await until('it is seen', async () => typesAt('/b').includes('invoice.seen'));
+    await mine(6);
+    await until('it is paid', async () => typesAt('/b').includes('invoice.paid'));
+    await service.call('POST', '/sandbox/reorg', { crypto: 'LTC', depth: 6, drop: true });
+    await until('it is undone', async () => typesAt('/b').includes('invoice.undone'));
+  });
+
+  it('of a withdrawal is told when its state is another for the API', async () => {
+    await add('/w', ['withdrawal.pending', 'withdrawal.completed', 'withdrawal.failed']);
+    const id = await invoice();
+    await request(id);
+    await pay(id, '2');
+    await until('it can be spent', async () => {
+      await mine();
+      return ((await service.call<{ LTC: number }>('POST', '/balance')).body.LTC as number) > 1;
+    });
+    const { address } = (await service.call<{ payment: { address: string } }>('GET', `/invoice/${id}`)).body.payment;
+    await service.call('POST', '/withdraw', { amount: '0.5', crypto: 'LTC', address });
+    await until('it is completed', async () => {
+      await mine();
+      return typesAt('/w').includes('withdrawal.completed');
+    });
+    expect(typesAt('/w')).toEqual(['withdrawal.pending', 'withdrawal.completed']);
+    const { data } = JSON.parse(at('/w')[1]!.body) as Event;
+    expect(data).toMatchObject({ status: 'completed', amount: '0.5', crypto: 'LTC', address });
+    expect(data.tx_id).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('goes to those endpoints that asked for its type', async () => {
+    await add('/all');
+    await add('/paid', ['invoice.paid']);
+    await invoice();
+    await until('one is told', async () => at('/all').length === 1);
+    expect(at('/paid')).toEqual([]);
+  });
+});
+
+describe('an endpoint that refuses', () => {
+  it('is tried again, with the same id, and later events of the invoice wait for the first', async () => {
+    answers.set('/flaky', 500);
+    const { id: endpoint } = await add('/flaky');
+    const first = await invoice();
+    await until('it was tried', async () => at('/flaky').length === 1);
+    await call('invoice.cancel', { invoice: first });
+    const other = await invoice();
+    // another invoice's goes on
+    await until('the other was tried', async () => at('/flaky').length === 2);
+    answers.set('/flaky', 204);
+    service.advance(6_000);
+    await until('all arrived', async () => at('/flaky').length === 5, 20_000);
+    const told = at('/flaky').map(({ body, headers }) => {
+      const event = JSON.parse(body) as Event;
+      return { id: event.data.id, type: event.type, webhook: headers['webhook-id'] };
+    });
+    const ofFirst = told.filter(({ id }) => id === first);
+    expect(ofFirst.map(({ type }) => type)).toEqual(['invoice.created', 'invoice.created', 'invoice.canceled']);
+    expect(ofFirst[0]!.webhook).toBe(ofFirst[1]!.webhook);
+    expect(told.filter(({ id }) => id === other)).toHaveLength(2);
+    const log = (await call('delivery.list', {})).deliveries.filter((row) => row.endpoint_id === endpoint);
+    expect(log.map(({ state }) => state)).toEqual(['delivered', 'delivered', 'delivered']);
+  });
+
+  it('is disabled after three days, and gets what waited once it is enabled', async () => {
+    const own = await startTestDaemon(`[webhook]\nallow_hosts = ["127.0.0.1:${port}"]\n`);
+    const ownCall = strictCaller(own.dataDir);
+    try {
+      answers.set('/dead', 503);
+      const { endpoint } = await ownCall('endpoint.add', { business: 'Sandbox', url: urlOf('/dead') });
+      await own.call('POST', '/invoice', { amount: 80 });
+      const delivery = async () => (await ownCall('delivery.list', {})).deliveries.at(-1)!;
+      const tried = (times: number) => until(`tried ${times} times`, async () => (await delivery()).attempts === times);
+      await tried(1);
+      own.advance(71 * HOUR);
+      await tried(2);
+      expect((await ownCall('endpoint.list', {})).endpoints[0]!.disabled_at).toBeNull();
+      own.advance(2 * HOUR);
+      await tried(3);
+      const [row] = (await ownCall('endpoint.list', {})).endpoints;
+      expect(row).toMatchObject({ disabled_why: 'nothing arrived for three days' });
+      const count = at('/dead').length;
+      own.advance(71 * HOUR);
+      await own.restart();
+      await own.call('POST', '/invoice', { amount: 80 });
+      expect(at('/dead')).toHaveLength(count);
+      answers.set('/dead', 204);
+      await ownCall('endpoint.enable', { id: endpoint.id });
+      await until('what waited arrived', async () => at('/dead').length === count + 2);
+      const { id, event } = await delivery();
+      await ownCall('delivery.resend', { id });
+      await until('it arrived again', async () => at('/dead').length === count + 3);
+      expect(at('/dead').at(-1)!.headers['webhook-id']).toBe(event);
+    } finally {
+      await own.stop();
+    }
+  }, 120_000);
+
+  it('is disabled at once by 410 Gone', async () => {
+    answers.set('/gone', 410);
+    const { id } = await add('/gone');
+    await invoice();
+    await until('it is disabled', async () => {
+      const row = (await call('endpoint.list', {})).endpoints.find((one) => one.id === id);
+      return row?.disabled_why === 'it answered 410 Gone';
+    });
+  });
+});
+
+describe('the receiver of the documentation', () => {
+  it('takes what is signed, and nothing else', async () => {
+    const { createServer: reserve } = await import('node:net');
+    const free = reserve().listen(0, '127.0.0.1');
+    await new Promise((resolve) => free.once('listening', resolve));
+    const { port: own } = free.address() as AddressInfo;
+    await new Promise((resolve) => free.close(resolve));
+    const open = await startTestDaemon(`[webhook]\nallow_hosts = ["127.0.0.1:${own}"]\n`);
+    const url = `http://127.0.0.1:${own}/`;
+    const { endpoint } = await strictCaller(open.dataDir)('endpoint.add', { business: 'Sandbox', url });
+    const child = spawn(process.execPath, [join(import.meta.dirname, '../../resources/examples/receive-events.mjs')], {
+      env: { ...process.env, SECRET: endpoint.secret, PORT: `${own}` },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      let printed = '';
+      child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+        printed += piece;
+      });
+      await until('it listens', () => fetch(url, { method: 'POST', body: '{}' }).catch(() => null));
+      const forged = {
+        'webhook-id': 'x',
+        'webhook-timestamp': `${Math.floor(Date.now() / 1_000)}`,
+        'webhook-signature': 'v1,AAAA',
+      };
+      expect((await fetch(url, { method: 'POST', body: '{"type":"invoice.paid"}', headers: forged })).status).toBe(401);
+      const { id } = (await open.call<{ id: string }>('POST', '/invoice', { amount: 80, order_id: 'A-9' })).body;
+      await until('it is told', async () => printed.includes(`invoice.created ${id} A-9 unpaid`));
+      expect(printed.trim().split('\n')).toHaveLength(1);
+    } finally {
+      child.kill();
+      await open.stop();
+    }
+  });
+});
+
+describe('a secret', () => {
+  it('is rotated: both sign for a day, then only the new one', async () => {
+    const { id, secret: former } = await add('/r');
+    const { secret } = (await call('endpoint.rotate', { id })).endpoint;
+    expect(secret).not.toBe(former);
+    await invoice();
+    await until('it arrived', async () => at('/r').length === 1);
+    const [first] = at('/r');
+    const headers = first!.headers as Record<string, string>;
+    for (const one of [secret, former]) expect(new Webhook(one).verify(first!.body, headers)).toBeTruthy();
+    expect((await call('endpoint.list', {})).endpoints[0]).not.toHaveProperty('secret');
+  });
+});
+
+describe('an endpoint', () => {
+  it.each([
+    ['http://127.0.0.1:1/x', /loopback.*webhook\.allow_hosts/],
+    ['http://localhost:1/x', /loopback.*webhook\.allow_hosts/],
+    ['http://10.0.0.1/x', /private/],
+    ['ftp://shop.example/', /neither http nor https/],
+    ['nonsense', /not valid/],
+  ])('at %s is refused', async (url, why) => {
+    const refused = await refusal(service.dataDir, 'endpoint.add', { business: 'Sandbox', url });
+    expect(refused).toMatchObject({ status: 400, code: 'endpoint.url' });
+    expect(refused.message).toMatch(why);
+  });
+});
+
+describe("an invoice's webhook_url", () => {
+  it.each(['http://127.0.0.1:1/x', 'http://192.168.1.2/x', 'http://[::1]/x', 'http://169.254.169.254/latest'])(
+    '%s is refused when the invoice is made: it would never be called',
+    async (webhook_url) => {
+      const { status, body } = await service.call('POST', '/invoice', { amount: 20, webhook_url });
+      expect(status).toBe(422);
+      expect(body.message).toMatch(/^The webhook url would never be called: .*webhook\.allow_hosts/);
+    },
+  );
+
+  it('that is allow-listed, or has to be looked up, is taken', async () => {
+    for (const webhook_url of [urlOf('/hook'), 'https://shop.example/hook']) {
+      expect((await service.call('POST', '/invoice', { amount: 20, webhook_url })).status).toBe(201);
+    }
+  });
+});
