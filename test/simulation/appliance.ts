@@ -128,6 +128,7 @@ export class Appliance {
       publicUrl: 'http://127.0.0.1',
       wake: {
         webhooks: () => {},
+        shopEvents: () => {},
         pool: () => {
           this.#jobs.fill();
           this.#loops.begin();
