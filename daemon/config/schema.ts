@@ -154,7 +154,12 @@ export const TREE = {
     socks_proxy: leaf.socksProxy(),
     proxy_for: leaf.choice(['onion', 'all'], 'onion'),
   },
-  operator: { port: leaf.whole(0, 65_535, 0, '0 = any free one'), socket: leaf.path('a unix socket') },
+  operator: {
+    /** A port, or Windows, means loopback. */
+    listen: leaf.choice(['socket', 'loopback'], 'socket'),
+    port: leaf.whole(0, 65_535, 0, '0 = any free one'),
+    socket: leaf.path('a unix socket'),
+  },
   networks: Object.fromEntries(NETWORKS.map((network) => [network, networkLeaves(network)])) as Record<
     Network,
     NetworkLeaves

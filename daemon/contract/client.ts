@@ -2,13 +2,15 @@
  * The operator API's client, for the command line and the desktop shell. It reads the address and the token from the data
  * directory at each call, so that it finds a daemon that was started anew.
  *
- * Invariant: every answer was checked against the contract before a caller sees it.
+ * Invariant: neither the token nor anything else is said before the other side has proved that it knows the token of this
+ * start, and it is said on that same connection. Every answer was checked against the contract before a caller sees it.
  */
 import { readFile } from 'node:fs/promises';
-import { type IncomingMessage, request } from 'node:http';
+import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import type { Params, Result } from './operator.ts';
 import { ErrorBody, type Method, OPERATOR, OPERATOR_FILE, OPERATOR_PATH, OperatorFile } from './operator.ts';
+import { CHALLENGE_HEADER, isProof, newChallenge, PROOF_PATH } from './proof.ts';
 
 /** A resend waits for the other side for ten seconds; nothing else takes as long. */
 const TIMEOUT_MS = 30_000;
@@ -43,7 +45,18 @@ export class NoDaemon extends Error {
   }
 }
 
-/** Calls a method. Throws `OperatorError`, `NoDaemon`, or an Error when the answer is none of ours. */
+/** What answers where the file says is no daemon of this data directory. It was told nothing. */
+export class NotTheDaemon extends Error {
+  constructor(dataDir: string) {
+    super(
+      `what answers for ${dataDir} does not know the token of its service, or is of another version: it was told nothing. ` +
+        'Start the service anew',
+    );
+    this.name = 'NotTheDaemon';
+  }
+}
+
+/** Calls a method. Throws `OperatorError`, `NoDaemon`, `NotTheDaemon`, or an Error when the answer is none of ours. */
 export type Call = <M extends Method>(method: M, params: Params<M>) => Promise<Result<M>>;
 
 /** A client of the daemon that runs on a data directory. */
@@ -86,21 +99,66 @@ function parseJson(text: string): unknown {
   }
 }
 
-function post(address: OperatorFile, method: string, params: unknown, dataDir: string) {
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
-  const body = JSON.stringify(params);
-  const timeoutMs = SLOW_METHODS.includes(method) ? SLOW_TIMEOUT_MS : TIMEOUT_MS;
+/** One connection and no second: what was proved on it holds for it alone. */
+class OneConnection extends Agent {
+  #made = false;
+
+  constructor() {
+    super({ keepAlive: true, maxSockets: 1 });
+  }
+
+  override createConnection(...[options, done]: Parameters<Agent['createConnection']>) {
+    if (this.#made) {
+      // by the callback: what is thrown here is nobody's to catch
+      done?.(new Error('the connection was closed'), undefined as never);
+      return undefined;
+    }
+    this.#made = true;
+    return super.createConnection(options, done);
+  }
+}
+
+/** Has the other side prove that it is the daemon of this file, and only then sends the token and what is asked. */
+async function post(address: OperatorFile, method: string, params: unknown, dataDir: string): Promise<Answer> {
+  const agent = new OneConnection();
+  const ask = { address, agent, dataDir, timeoutMs: SLOW_METHODS.includes(method) ? SLOW_TIMEOUT_MS : TIMEOUT_MS };
+  try {
+    const challenge = newChallenge();
+    const { status, body } = await send(ask, {
+      method: 'GET',
+      path: PROOF_PATH,
+      headers: { [CHALLENGE_HEADER]: challenge },
+    });
+    const { proof } = (parseJson(body) ?? {}) as { proof?: unknown };
+    if (status !== 200 || !isProof(address, challenge, proof)) throw new NotTheDaemon(dataDir);
+    const text = JSON.stringify(params);
+    const headers = {
+      authorization: `Bearer ${address.token}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    };
+    return await send(ask, { method: 'POST', path: OPERATOR_PATH + method, headers, body: text });
+  } finally {
+    agent.destroy();
+  }
+}
+
+type Answer = { status: number; body: string };
+type Ask = { address: OperatorFile; agent: Agent; dataDir: string; timeoutMs: number };
+type Sent = { method: string; path: string; headers: OutgoingHttpHeaders; body?: string };
+
+function send(
+  { address, agent, dataDir, timeoutMs }: Ask,
+  { method, path, headers, body = '' }: Sent,
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const call = request(
-    new URL(OPERATOR_PATH + method, address.url),
+    new URL(path, address.url),
     {
-      method: 'POST',
+      method,
       ...(address.socket === null ? {} : { socketPath: address.socket }),
-      headers: {
-        authorization: `Bearer ${address.token}`,
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-      },
-      agent: false,
+      headers,
+      agent,
       timeout: timeoutMs,
       signal: AbortSignal.timeout(timeoutMs),
     },

@@ -1,20 +1,23 @@
 /** Who gets to the operator API: programs with the token, and no web page. */
+
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { stat, writeFile } from 'node:fs/promises';
-import { Agent } from 'node:http';
-import { createServer } from 'node:net';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { Agent, createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NoDaemon, OperatorError, operatorClient } from '../../daemon/contract/client.ts';
+import { NoDaemon, NotTheDaemon, OperatorError, operatorClient } from '../../daemon/contract/client.ts';
 import type { OperatorFile } from '../../daemon/contract/operator.ts';
+import { newChallenge, proofOf } from '../../daemon/contract/proof.ts';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 import { operatorFile, rightHeaders, send } from './operator-raw.ts';
 
 let daemon: TestDaemon;
 let file: OperatorFile;
 beforeAll(async () => {
-  daemon = await startTestDaemon();
+  daemon = await startTestDaemon('[operator]\nlisten = "loopback"\n');
   file = await operatorFile(daemon.dataDir);
 });
 afterAll(() => daemon.stop());
@@ -164,6 +167,81 @@ describe('the gate', () => {
   });
 });
 
+/** A stranger on the port that a killed daemon left: it keeps all that it is told. */
+async function stranger(answer: (challenge: string) => { status: number; body: unknown; close?: boolean }) {
+  const told: string[] = [];
+  const server = createHttpServer((request, response) => {
+    told.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);
+    request.on('data', (part: Buffer) => told.push(part.toString()));
+    request.on('end', () => {
+      const { status, body, close } = answer(`${request.headers['countinghouse-challenge']}`);
+      response.writeHead(status, { 'content-type': 'application/json', ...(close ? { connection: 'close' } : {}) });
+      response.end(JSON.stringify(body));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: taken } = server.address() as AddressInfo;
+  const dataDir = await mkdtemp(join(tmpdir(), 'stale-'));
+  const stale: OperatorFile = { url: `http://127.0.0.1:${taken}`, socket: null, token: 'k'.repeat(43) };
+  await writeFile(join(dataDir, 'operator.json'), JSON.stringify(stale));
+  return {
+    told,
+    stale,
+    call: () => operatorClient(dataDir)('wallet.unlock', { sealed: { key: 'k', nonce: 'n', box: 'b' } }),
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+describe('before the other side has proved that it is the daemon', () => {
+  it.each<[string, (challenge: string) => { status: number; body: unknown }]>([
+    ['knows nothing', () => ({ status: 404, body: {} })],
+    ['says anything', () => ({ status: 200, body: { proof: 'a'.repeat(64) } })],
+    ['says the challenge', (challenge) => ({ status: 200, body: { proof: challenge } })],
+    [
+      'has the proof of a daemon that listens elsewhere',
+      (challenge) => ({
+        status: 200,
+        body: { proof: proofOf({ url: 'http://127.0.0.1:1', socket: null, token: 'k'.repeat(43) }, challenge) },
+      }),
+    ],
+    ['says what is no text', () => ({ status: 200, body: { proof: { length: 64 } } })],
+  ])('who %s is told neither the token nor what is asked', async (_, answers) => {
+    const thief = await stranger(answers);
+    await expect(thief.call()).rejects.toBeInstanceOf(NotTheDaemon);
+    expect(thief.told).toHaveLength(1);
+    expect(thief.told.join()).not.toMatch(/k{43}|Bearer|wallet|sealed/);
+    await thief.close();
+  });
+
+  it('what was proved on one connection is not believed on the next', async () => {
+    const thief = await stranger((challenge) => ({
+      status: 200,
+      body: { proof: proofOf(thief.stale, challenge) },
+      close: true,
+    }));
+    await expect(thief.call()).rejects.toThrow('did not answer');
+    expect(thief.told).toHaveLength(1);
+    await thief.close();
+  });
+
+  it('a proof is of a challenge, and for no web page', async () => {
+    const challenge = newChallenge();
+    const path = '/operator/v1/proof';
+    const ask = (headers: Record<string, string>, method = 'GET') => send(file, path, { method, headers });
+    expect((await ask({ 'countinghouse-challenge': challenge })).body).toEqual({ proof: proofOf(file, challenge) });
+    expect((await ask({})).status).toBe(400);
+    expect((await ask({ 'countinghouse-challenge': 'short' })).status).toBe(400);
+    expect((await ask({ 'countinghouse-challenge': challenge }, 'POST')).status).toBe(400);
+    expect((await ask({ 'countinghouse-challenge': challenge, origin: 'https://evil.example' })).status).toBe(403);
+    expect((await ask({ 'countinghouse-challenge': challenge, host: 'evil.example' })).status).toBe(403);
+  });
+});
+
 describe('operator.json', () => {
   it("is for the owner's eyes, new at each start, gone after a stop", async () => {
     const own = await startTestDaemon();
@@ -190,6 +268,15 @@ describe('operator.json', () => {
 });
 
 describe.skipIf(process.platform === 'win32')('on a unix socket', () => {
+  it('listens by default, where only its owner enters', async () => {
+    const own = await startTestDaemon();
+    const { socket } = await operatorFile(own.dataDir);
+    expect(socket).toBe(join(own.dataDir, 'operator', 'operator.sock'));
+    expect((await stat(dirname(socket ?? ''))).mode & 0o777).toBe(0o700);
+    expect((await operatorClient(own.dataDir)('status', {})).data_dir).toBe(own.dataDir);
+    await own.stop();
+  });
+
   it('serves, takes the place of a dead socket, and leaves other files alone', async () => {
     const path = join(tmpdir(), `countinghouse-${process.pid}.sock`);
     const own = await startTestDaemon(`[operator]\nsocket = "${path}"\n`);

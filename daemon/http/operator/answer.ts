@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
 import { isMethod, type Method, OPERATOR, OPERATOR_PATH, type Parsed, type Result } from '../../contract/operator.ts';
+import { PROOF_PATH } from '../../contract/proof.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { Context } from './context.ts';
 import { type Gate, Refused, readJson } from './gate.ts';
@@ -31,6 +32,7 @@ const failure = (status: number, code: string, message: string, field?: string):
 /** Never throws: a bug is logged and answered with an opaque 500. */
 export async function answer(context: Context, gate: Gate, request: IncomingMessage): Promise<Answer> {
   try {
+    if (request.url === PROOF_PATH) return { status: 200, body: { proof: gate.prove(request) } };
     gate.check(request);
     const name = (request.url ?? '').startsWith(OPERATOR_PATH) ? request.url!.slice(OPERATOR_PATH.length) : '';
     if (!isMethod(name)) return failure(404, 'method.unknown', 'There is no such method');

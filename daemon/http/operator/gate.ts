@@ -6,8 +6,9 @@
  * cannot send JSON elsewhere without asking first, and no CORS header ever answers. And it does not know the token.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import { BODY_BYTES_MAX } from '../../contract/operator.ts';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { BODY_BYTES_MAX, type OperatorFile } from '../../contract/operator.ts';
+import { CHALLENGE_HEADER, isChallenge, proofOf } from '../../contract/proof.ts';
 
 /** A request that is not carried out, for a reason that lies in HTTP itself. */
 export class Refused extends Error {
@@ -31,26 +32,42 @@ const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8
 export class Gate {
   readonly #hosts: ReadonlySet<string>;
   readonly #token: Buffer;
+  readonly #file: OperatorFile;
 
-  /** `port`: where it listens; null on a unix socket, which no browser reaches. */
-  constructor(port: number | null, token: string) {
+  /** `port`: where it listens; null on a unix socket, which no browser reaches. `file`: what callers find it by. */
+  constructor(port: number | null, file: OperatorFile) {
+    this.#file = file;
     this.#hosts = new Set(
       LOOPBACK_NAMES.flatMap((name) => [
         ...(port === null ? [] : [`${name}:${port}`]),
         ...(port === null || port === HTTP_PORT ? [name] : []),
       ]),
     );
-    this.#token = digest(`Bearer ${token}`);
+    this.#token = digest(`Bearer ${file.token}`);
   }
 
-  /** Checks all that stands in a request's head. Throws `Refused`. */
-  check({ headers, method }: IncomingMessage): void {
+  /** What proves to a caller that this is the daemon of the file, before the caller shows the token. Throws `Refused`. */
+  prove({ headers, method }: IncomingMessage): string {
+    this.#checkPlace(headers);
+    const challenge = headers[CHALLENGE_HEADER];
+    if (method !== 'GET' || !isChallenge(challenge)) {
+      throw new Refused(400, 'challenge', `Send 32 random bytes as base64url in ${CHALLENGE_HEADER}, with GET`);
+    }
+    return proofOf(this.#file, challenge);
+  }
+
+  #checkPlace(headers: IncomingHttpHeaders): void {
     if (!this.#hosts.has((headers.host ?? '').toLowerCase())) {
       throw new Refused(403, 'host', 'Requests must be sent to a loopback address by its own name and port');
     }
     if (headers.origin !== undefined && !this.#isOurs(headers.origin)) {
       throw new Refused(403, 'origin', 'Web pages have no access here');
     }
+  }
+
+  /** Checks all that stands in a request's head. Throws `Refused`. */
+  check({ headers, method }: IncomingMessage): void {
+    this.#checkPlace(headers);
     if (!timingSafeEqual(digest(headers.authorization ?? ''), this.#token)) {
       throw new Refused(
         401,

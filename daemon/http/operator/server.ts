@@ -1,13 +1,15 @@
 /**
- * The operator API's own listener: on loopback or a unix socket, never on an address that others reach.
+ * The operator API's own listener: on a unix socket in a folder that only the owner enters, or on loopback; never on an
+ * address that others reach.
  *
  * Invariant: `operator.json` in the data directory (mode 0600) names the address and the token of the daemon that runs,
  * and is gone after a clean stop. Each start has a new token.
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, lstat, open, rename, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { App } from '../../app/app.ts';
 import { OPERATOR_FILE, type OperatorFile } from '../../contract/operator.ts';
@@ -17,6 +19,8 @@ import type { OperatorExtra } from './context.ts';
 import { Gate } from './gate.ts';
 
 const HOST = '127.0.0.1';
+const SOCKET_FOLDER = 'operator';
+const SOCKET_FILE = 'operator.sock';
 const TOKEN_BYTES = 32;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -33,14 +37,16 @@ export type OperatorServer = {
 
 /** Serves the operator API. Throws `Rejected('operator.listen')` when its port or socket cannot be used. */
 export async function serveOperator(app: App, extra: OperatorExtra): Promise<OperatorServer> {
-  const { port: wanted, socket } = app.config.operator;
+  const { port: wanted } = app.config.operator;
+  const { socket, leave } = await placeOf(app.config.operator, extra.dataDir);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS });
   server.maxConnections = CONNECTIONS_MAX;
   await (socket === null ? listen(server, { host: HOST, port: wanted }) : listenOnSocket(server, socket));
   const port = socket === null ? (server.address() as AddressInfo).port : null;
   const url = port === null ? 'http://localhost' : `http://${HOST}:${port}`;
-  const gate = new Gate(port, token);
+  const address: OperatorFile = { url, socket, token };
+  const gate = new Gate(port, address);
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     answer({ app, extra }, gate, request).then(
       (outcome) => send(response, outcome),
@@ -49,7 +55,7 @@ export async function serveOperator(app: App, extra: OperatorExtra): Promise<Ope
   });
   const file = join(extra.dataDir, OPERATOR_FILE);
   try {
-    await writeFile(file, { url, socket, token });
+    await writeFile(file, address);
   } catch (error) {
     await closeServer(server);
     throw error;
@@ -60,8 +66,32 @@ export async function serveOperator(app: App, extra: OperatorExtra): Promise<Ope
     close: async () => {
       await rm(file, { force: true });
       await closeServer(server);
+      await leave();
     },
   };
+}
+
+/** Where to listen; `leave` removes what was made for it. */
+type Place = { socket: string | null; leave(): Promise<void> };
+
+/** Bytes that the path of a unix socket may have on every system (`sun_path` of macOS, with its end). */
+const SOCKET_PATH_BYTES_MAX = 103;
+
+/** The socket of the configuration, or one in a folder of mode 0700; null: on loopback. */
+async function placeOf({ listen: kind, port, socket }: App['config']['operator'], dataDir: string): Promise<Place> {
+  const leave = async (): Promise<void> => {};
+  if (socket !== null) return { socket, leave };
+  if (kind === 'loopback' || port !== 0 || process.platform === 'win32') return { socket: null, leave };
+  const folder = join(dataDir, SOCKET_FOLDER);
+  const path = join(folder, SOCKET_FILE);
+  if (Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX) {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await chmod(folder, 0o700);
+    return { socket: path, leave };
+  }
+  // a name that nobody can have taken before, in a folder of mode 0700
+  const aside = await mkdtemp(join(tmpdir(), 'countinghouse-'));
+  return { socket: join(aside, SOCKET_FILE), leave: () => rm(aside, { recursive: true, force: true }) };
 }
 
 function send(response: ServerResponse, { status, headers, body }: Answer): void {

@@ -96,7 +96,7 @@ describe('defaults', () => {
       webhook: { allowHosts: [], socksProxy: null },
       sandbox: { blockSeconds: 10 },
       rates: { sources: SOURCES.map((source) => source.name), spreadPercent: { ppm: 0n } },
-      operator: { port: 0, socket: null },
+      operator: { listen: 'socket', port: 0, socket: null },
     });
     expect(config.networks.mainnet.BTC.confirmations).toEqual([
       { fromUsd: 0, confirmations: 1 },
