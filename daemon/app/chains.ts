@@ -16,6 +16,11 @@ export class ChainRuntime {
   readonly key: ChainKey;
   /** When the last sync began that reached the tip with the mempool complete; 0 before the first. */
   syncedAt = 0;
+  /**
+   * Deadlines before this instant count: when that sync began, but at most what the blocks' own time allows, so that a
+   * clock that jumped ahead cancels nothing. Milliseconds since 1970.
+   */
+  deadlinesUntil = 0;
   tipHeight: number | null = null;
   /** Whether the source said that it is behind, when it was last asked. */
   lagging = false;
@@ -29,7 +34,7 @@ export class ChainRuntime {
 
   /** Why no new payment should be taken on this chain, in a payer's words, or null. */
   withheld(now: number): string | null {
-    const stale = this.syncedAt === 0 || now - this.syncedAt > SYNC_AGE_MAX_MS;
+    const stale = this.syncedAt === 0 || Math.abs(now - this.syncedAt) > SYNC_AGE_MAX_MS;
     if (!this.lagging && !stale) return null;
     return `${this.adapter.chain} payments are not available at the moment: the connection to its network is behind`;
   }

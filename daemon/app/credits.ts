@@ -1,6 +1,10 @@
 /**
- * The credits that one chain update touches. They are edited in memory and written once, when everything that follows
- * from their facts (confirmed, settled, counted) is worked out and the running balances move by the difference.
+ * The credits that one step of a chain update touches. They are edited in memory and written once, when everything that
+ * follows from their facts (confirmed, settled, counted) is worked out and the running balances move by the difference.
+ *
+ * How many confirmations a credit needs follows from the worth of its whole transaction, of which a step may touch a part
+ * only: that worth is kept once a transaction (`paying_tx`), and where it changed what was asked of credits that are not
+ * at hand, the transaction is marked stale. While a transaction is not read to its end, it asks for the most there are.
  */
 import { type AssetId, assetOf, type Network } from '../domain/assets.ts';
 import { assert } from '../domain/errors.ts';
@@ -8,11 +12,11 @@ import {
   balanceOf,
   type CreditRow,
   creditByOutpoint,
-  creditsOfTransaction,
   insertCredit,
   setBalance,
   updateCredit,
 } from '../store/queries/credits.ts';
+import { type PayingRow, payingTx, savePayingTx } from '../store/queries/paying.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 import type { ChainRuntime } from './chains.ts';
@@ -27,7 +31,6 @@ export type NewCredit = Pick<
   | 'invoice_id'
   | 'asset'
   | 'units'
-  | 'inputs'
   | 'block_height'
   | 'block_hash'
   | 'block_time'
@@ -35,6 +38,7 @@ export type NewCredit = Pick<
   | 'maturity'
   | 'locked'
   | 'replaceable'
+  | 'inherited'
   | 'claim'
   | 'own_change'
 >;
@@ -47,7 +51,10 @@ export class CreditBook {
   readonly #tx: Tx;
   /** By id: the row as stored, and as edited. */
   readonly #edited = new Map<number, { stored: CreditRow; row: CreditRow }>();
-  readonly #newTransactions = new Set<string>();
+  /** By id: the transactions that they belong to, as stored and as edited. */
+  readonly #paying = new Map<string, { stored: PayingRow; row: PayingRow }>();
+  /** The ids of those whose confirmations are to be worked out. */
+  readonly #asking = new Set<number>();
   readonly #touched = new Set<number>();
 
   constructor(app: App, chain: ChainRuntime, tipHeight: number, tx: Tx) {
@@ -73,16 +80,11 @@ export class CreditBook {
     return row;
   }
 
-  /** The editable copies of all that were touched so far. */
-  edited(): CreditRow[] {
-    return [...this.#edited.values()].map(({ row }) => row);
-  }
-
   /** Says whether an unconfirmed credit may be replaced; a change asks anew for its confirmations. */
   setReplaceable(row: CreditRow, replaceable: 0 | 1): void {
     if (row.replaceable === replaceable) return;
     row.replaceable = replaceable;
-    this.#newTransactions.add(row.txid);
+    this.#asking.add(row.id);
   }
 
   /** A credit seen for the first time: valued, and written with nothing counted yet. */
@@ -98,12 +100,17 @@ export class CreditBook {
       settled: 0,
       counted: 0,
       gone: 0,
+      gone_at: null,
       spent_txid: null,
       spent_block_hash: null,
       spent_block_height: null,
     };
     const { id } = this.#tx.run(insertCredit, fields);
-    this.#newTransactions.add(credit.txid);
+    const paying = this.#payingOf(credit.txid);
+    paying.outputs++;
+    addWorth(paying, usd);
+    if (usd === null) paying.unvalued++;
+    this.#asking.add(id);
     if (credit.invoice_id !== null) this.#touched.add(credit.invoice_id);
     return this.edit({ id, ...fields });
   }
@@ -112,8 +119,24 @@ export class CreditBook {
   value(stored: CreditRow): void {
     const row = this.edit(stored);
     row.value ??= textOf(fiatValue(this.#app, this.#tx, this.#network, row));
-    row.usd_value ??= textOf(dollarValue(this.#app, this.#network, row));
-    if (row.usd_value !== stored.usd_value) this.#newTransactions.add(row.txid);
+    if (row.usd_value !== null) return;
+    const usd = dollarValue(this.#app, this.#network, row);
+    if (usd === null) return;
+    row.usd_value = usd.toString();
+    const paying = this.#payingOf(row.txid);
+    addWorth(paying, usd);
+    paying.unvalued--;
+    this.#asking.add(row.id);
+  }
+
+  /** Says whether more credits of a transaction than were added so far are to follow. */
+  setUnread(txid: string, unread: 0 | 1): void {
+    this.#payingOf(txid).unread = unread;
+  }
+
+  /** Works out anew how many confirmations a credit needs. */
+  ask(stored: CreditRow): void {
+    this.#asking.add(this.edit(stored).id);
   }
 
   /** Puts a credit into a block, or back into the mempool with null. */
@@ -125,25 +148,63 @@ export class CreditBook {
     if (late && losesQuote(row)) row.value = textOf(fiatValue(this.#app, this.#tx, this.#network, row));
   }
 
+  /** Says that a credit is neither in a block nor in the mempool any more. */
+  lose(row: CreditRow): void {
+    row.gone = 1;
+    row.gone_at = this.#app.now();
+  }
+
+  /** Says that a credit is there, again or still. */
+  keep(row: CreditRow): void {
+    row.gone = 0;
+    row.gone_at = null;
+  }
+
   /** Writes every edited credit, moves the balances, and returns the ids of the invoices that are affected. */
   flush(): Set<number> {
-    for (const txid of this.#newTransactions) this.#require(txid);
+    for (const { stored, row } of this.#paying.values()) this.#flushPaying(stored, row);
+    for (const id of this.#asking) this.#require(this.#edited.get(id)!.row);
     for (const { stored, row } of this.#edited.values()) this.#write(stored, row);
     this.#edited.clear();
+    this.#paying.clear();
+    this.#asking.clear();
     return this.#touched;
   }
 
-  /** The confirmations needed follow the whole value of the transaction to us. */
-  #require(txid: string): void {
-    const range = { from: `${txid}:`, to: `${txid};`, chain_key: this.#chain.key };
-    const rows = this.#tx.all(creditsOfTransaction, range).map((stored) => this.edit(stored));
-    let dollars: bigint | null = 0n;
-    for (const row of rows)
-      dollars = dollars === null || row.usd_value === null ? null : dollars + BigInt(row.usd_value);
-    for (const row of rows) {
-      const asset = assetOf(row.asset as AssetId);
-      row.required = requiredConfirmations(this.#app, this.#network, asset, dollars, row.replaceable === 1);
+  #payingOf(txid: string): PayingRow {
+    const known = this.#paying.get(txid);
+    if (known) return known.row;
+    const key = { txid, chain_key: this.#chain.key };
+    const fresh = { ...key, usd_value: '0', outputs: 0, unvalued: 0, unread: 0, stale: 0 };
+    const stored = this.#tx.get(payingTx, key) ?? fresh;
+    const row = { ...stored };
+    this.#paying.set(txid, { stored, row });
+    return row;
+  }
+
+  /** Stores what changed about a transaction, and has its other credits asked again where that matters to them. */
+  #flushPaying(stored: PayingRow, row: PayingRow): void {
+    const here = [...this.#edited.values()].filter((edited) => edited.row.txid === row.txid);
+    const asset = here[0]?.row.asset;
+    if (
+      asset !== undefined &&
+      [true, false].some((may) => this.#needs(stored, asset, may) !== this.#needs(row, asset, may))
+    ) {
+      for (const edited of here) this.#asking.add(edited.row.id);
+      if (row.outputs > here.length) row.stale = 1;
     }
+    const names = Object.keys(row) as (keyof PayingRow)[];
+    if (names.some((name) => row[name] !== stored[name])) this.#tx.run(savePayingTx, row);
+  }
+
+  /** The confirmations needed follow the whole value of the transaction to us. */
+  #require(row: CreditRow): void {
+    row.required = this.#needs(this.#payingOf(row.txid), row.asset, row.replaceable === 1);
+  }
+
+  #needs(paying: PayingRow, asset: string, replaceable: boolean): number {
+    const dollars = paying.unread === 1 || paying.unvalued > 0 ? null : BigInt(paying.usd_value);
+    return requiredConfirmations(this.#app, this.#network, assetOf(asset as AssetId), dollars, replaceable);
   }
 
   #write(stored: CreditRow, row: CreditRow): void {
@@ -171,3 +232,7 @@ export class CreditBook {
 }
 
 const textOf = (value: bigint | null): string | null => value?.toString() ?? null;
+
+function addWorth(paying: PayingRow, usd: bigint | null): void {
+  if (usd !== null) paying.usd_value = (BigInt(paying.usd_value) + usd).toString();
+}

@@ -6,7 +6,7 @@
 import type { Branch, Target } from '../domain/chain.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
 import { accountById, poolAbove, poolSize, setNextIndex } from '../store/queries/businesses.ts';
-import { assignTarget, insertTarget, nextFreeTarget } from '../store/queries/credits.ts';
+import { assignTarget, insertTarget, nextFreeTarget, nextUntouchedTarget } from '../store/queries/credits.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 import type { Account } from './directory.ts';
@@ -63,7 +63,9 @@ function deriveUrgently(app: App, account: Account): Promise<void> {
  */
 export function takeAddress(app: App, account: Account, invoiceId: number, waited: boolean, tx: Tx): FreeTarget {
   if (!waited && urgent.get(app)?.has(account.id)) throw new PoolEmpty(account);
-  const target = tx.get(nextFreeTarget, { account_id: account.id });
+  const key = { account_id: account.id };
+  // what a stranger sent unconfirmed retires no address, or it could use them all up; one without is given out first
+  const target = tx.get(nextUntouchedTarget, key) ?? tx.get(nextFreeTarget, key);
   if (!target) throw new PoolEmpty(account);
   tx.run(assignTarget, { id: target.id, invoice_id: invoiceId });
   tx.afterCommit(app.wake.pool);

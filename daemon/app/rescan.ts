@@ -59,14 +59,20 @@ export async function watchAhead(
 }
 
 /** Applies one step. The rescan is over once it has come up to where the chain is followed from. */
-export function stepThroughPast(app: App, chain: ChainRuntime, rescan: Rescan, update: ChainUpdate): Promise<void> {
-  return app.store.write((tx) => {
+export async function stepThroughPast(
+  app: App,
+  chain: ChainRuntime,
+  rescan: Rescan,
+  update: ChainUpdate,
+): Promise<void> {
+  // the same step again changes nothing, so how far it came is stored last
+  await ingestPast(app, chain, update);
+  await app.store.write((tx) => {
     const present = checkpointOf(tx, chain);
     const reached = tipOf(update.checkpoint);
     const done = present !== null && reached.height >= tipOf(present).height;
     const to = done ? null : JSON.stringify(update.checkpoint);
     if (tx.run(stepRescan, { id: rescan.account.id, from: rescan.stored, to }).changes !== 1) return;
-    ingestPast(app, chain, update, tx);
     if (done) tx.afterCommit(() => app.log.info({ chain: chain.key }, 'the past of a wallet was read'));
   });
 }

@@ -2,6 +2,7 @@
  * Brings an invoice's stored state in line with its facts: loads both, asks `domain/payment.ts`, writes what changed and
  * queues what follows. Everything happens inside the caller's transaction, together with the facts themselves.
  */
+import type { Network } from '../domain/assets.ts';
 import { assert } from '../domain/errors.ts';
 import {
   amountNeeded,
@@ -13,7 +14,15 @@ import {
   type Settlement,
   settle,
 } from '../domain/payment.ts';
-import { type CreditRow, creditsOfTarget, insertInboxItem, setClaim } from '../store/queries/credits.ts';
+import {
+  arrivedCredits,
+  type CreditRow,
+  creditUnderWay,
+  insertInboxItem,
+  payingCreditAfter,
+  payingCredits,
+  setClaim,
+} from '../store/queries/credits.ts';
 import { insertAlert } from '../store/queries/effects.ts';
 import {
   type InvoiceRow,
@@ -29,13 +38,33 @@ import { abandonedAt, releaseAddress } from './clients.ts';
 import { FLAG } from './flags.ts';
 import { tellInvoice } from './news.ts';
 import type { InvoiceEvent } from './shop-events.ts';
+import { fiatValue } from './valuation.ts';
 import { queueWebhook } from './webhooks.ts';
 
-/** The credits that can pay: present, of the asked asset, not locked. */
-function payingCredits(reader: Reader, payment: PaymentRow): CreditRow[] {
-  return reader
-    .all(creditsOfTarget, { target_id: payment.target_id })
-    .filter((row) => row.gone === 0 && row.locked === 0 && row.asset === payment.asset);
+/**
+ * Deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts only such as are worth a hundredth of it, and
+ * none beyond ANY_CREDITS_PER_INVOICE_MAX: what it does not count goes to the inbox.
+ */
+export const CREDITS_PER_INVOICE_MAX = 100;
+const ANY_CREDITS_PER_INVOICE_MAX = 1_000;
+const SMALL_SHARE = 100n;
+/** Deposits that are summed up for a reader of a canceled invoice. */
+const ARRIVED_READ_MAX = 1_000;
+
+/** Whether a deposit that is not stored yet may count for its invoice. */
+export function mayCount(
+  app: App,
+  reader: Reader,
+  network: Network,
+  credit: Parameters<typeof fiatValue>[3] & { invoice_id: number; target_id: number },
+): boolean {
+  const { target_id } = credit;
+  const holds = (count: number) => reader.get(payingCreditAfter, { target_id, skip: count - 1 }) !== undefined;
+  if (!holds(CREDITS_PER_INVOICE_MAX)) return true;
+  if (holds(ANY_CREDITS_PER_INVOICE_MAX)) return false;
+  const value = fiatValue(app, reader, network, credit);
+  const amount = BigInt(reader.get(invoiceById, { id: credit.invoice_id })?.amount ?? '0');
+  return value === null || value * SMALL_SHARE >= amount;
 }
 
 function factOf(row: CreditRow): CreditFact {
@@ -51,17 +80,19 @@ function factOf(row: CreditRow): CreditFact {
 
 /** The credits that a payment shows: those that count for its invoice. */
 export function shownCredits(reader: Reader, payment: PaymentRow): CreditRow[] {
-  return payingCredits(reader, payment).filter((row) => row.claim === null || row.claim === 'invoice');
+  return reader.all(payingCredits, { target_id: payment.target_id, asset: payment.asset });
 }
 
-/** All that came to a payment's address in its asset, in smallest units, whoever may have it now. */
-export function arrivedUnits(reader: Reader, payment: PaymentRow): bigint {
-  return payingCredits(reader, payment).reduce((sum, row) => sum + BigInt(row.units), 0n);
+/** What came to a payment's address in its asset, in smallest units, whoever may have it now. */
+export function arrivedUnits(reader: Reader, { target_id, asset }: PaymentRow): bigint {
+  return reader
+    .all(arrivedCredits, { target_id, asset, limit: ARRIVED_READ_MAX })
+    .reduce((sum, row) => sum + BigInt(row.units), 0n);
 }
 
 /** Whether money for a payment has been seen that is not confirmed yet. */
-export function hasFundsUnderWay(reader: Reader, payment: PaymentRow): boolean {
-  return payingCredits(reader, payment).some((row) => row.confirmed === 0);
+export function hasFundsUnderWay(reader: Reader, { target_id, asset }: PaymentRow): boolean {
+  return reader.get(creditUnderWay, { target_id, asset }) !== undefined;
 }
 
 /** Whether what was seen for a payment is enough to pay its invoice. */
@@ -72,8 +103,8 @@ export function isEnough(invoice: InvoiceRow, payment: PaymentRow): boolean {
 
 export type SettleOptions = {
   decision?: Decision;
-  /** The time of the sync whose facts are being applied; by default of the last that was. */
-  syncedAt?: number;
+  /** Up to when deadlines count, milliseconds since 1970; by default as the last sync had it. */
+  deadlinesUntil?: number;
 };
 
 /** Settles the invoice by its facts, and by the operator's decision where there is one. */
@@ -83,7 +114,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
   const payment = tx.get(paymentOf, { invoice_id: invoiceId });
   assert(invoice && payment, `invoice ${invoiceId} has a payment to settle`);
   tx.afterCommit(() => app.live.changed(invoiceId));
-  const credits = payingCredits(tx, payment);
+  const credits = shownCredits(tx, payment);
   const marked = decision === 'mark-paid' || (payment.flags & FLAG.markedPaid) !== 0;
   const result = settle(
     {
@@ -98,7 +129,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
     },
     { graceMs: graceMs(app) },
     credits.map(factOf),
-    options.syncedAt ?? app.chains.find(payment.chain_key)?.syncedAt ?? 0,
+    options.deadlinesUntil ?? app.chains.find(payment.chain_key)?.deadlinesUntil ?? 0,
     decision,
   );
   const news = writePayment(app, tx, payment, result, marked);

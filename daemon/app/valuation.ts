@@ -4,6 +4,7 @@
  * loses its quote, so that a starved fee is no free option on the rate.
  */
 import { type Asset, type AssetId, assetOf, confirmationsFor, type Network } from '../domain/assets.ts';
+import { partsOf } from '../domain/inheritance.ts';
 import { fiatFor } from '../domain/money.ts';
 import type { CreditRow } from '../store/queries/credits.ts';
 import { invoiceById, type PaymentRow, pastQuoteAt, paymentOf } from '../store/queries/invoices.ts';
@@ -25,29 +26,41 @@ function marketRate(app: App, network: Network, asset: AssetId, fiat: string, at
   return rate?.scaled ?? null;
 }
 
-/** A credit's worth in its invoice's fiat (1e-8, rounded down); null without an invoice or a rate. */
+/** What says when the parts of a deposit were first seen. */
+type Seen = Pick<CreditRow, 'units' | 'first_seen_at' | 'inherited' | 'block_time'>;
+
+/** A credit's worth in its invoice's fiat (1e-8, each part rounded down); null without an invoice or a rate. */
 export function fiatValue(
   app: App,
   reader: Reader,
   network: Network,
-  credit: Pick<CreditRow, 'invoice_id' | 'asset' | 'units' | 'first_seen_at' | 'block_time'>,
+  credit: Seen & Pick<CreditRow, 'invoice_id' | 'asset'>,
 ): bigint | null {
   if (credit.invoice_id === null) return null;
   const invoice = reader.get(invoiceById, { id: credit.invoice_id });
   const payment = reader.get(paymentOf, { invoice_id: credit.invoice_id });
   if (!invoice || !payment) return null;
   const asset = assetOf(credit.asset as AssetId);
-  const starved = credit.block_time !== null && credit.block_time - credit.first_seen_at > QUOTE_HOLDS_UNCONFIRMED_MS;
-  const quoted = payment.asset === asset.symbol && !starved;
-  const rate =
-    (quoted ? quoteRateAt(reader, payment, credit.first_seen_at) : null) ??
-    marketRate(app, network, asset.symbol, invoice.currency, starved ? credit.block_time! : credit.first_seen_at);
-  return rate === null ? null : fiatFor(BigInt(credit.units), asset, rate);
+  let value = 0n;
+  for (const [seenAt, units] of partsOf(credit)) {
+    const starved = isStarved(credit.block_time, seenAt);
+    const quoted = payment.asset === asset.symbol && !starved;
+    const rate =
+      (quoted ? quoteRateAt(reader, payment, seenAt) : null) ??
+      marketRate(app, network, asset.symbol, invoice.currency, starved ? credit.block_time! : seenAt);
+    if (rate === null) return null;
+    value += fiatFor(BigInt(units), asset, rate);
+  }
+  return value;
 }
 
-/** Whether reaching a block changed what a credit is worth: it had a quote and took too long. */
-export function losesQuote(credit: Pick<CreditRow, 'first_seen_at' | 'block_time'>): boolean {
-  return credit.block_time !== null && credit.block_time - credit.first_seen_at > QUOTE_HOLDS_UNCONFIRMED_MS;
+/** Whether a transaction took too long to keep the rate of when it was first seen. */
+const isStarved = (blockTime: number | null, seenAt: number): boolean =>
+  blockTime !== null && blockTime - seenAt > QUOTE_HOLDS_UNCONFIRMED_MS;
+
+/** Whether reaching a block changed what a credit is worth: a part of it took too long. */
+export function losesQuote(credit: Seen): boolean {
+  return partsOf(credit).some(([seenAt]) => isStarved(credit.block_time, seenAt));
 }
 
 /** A credit's worth in dollars (1e-8, rounded down), for limits; null without a rate. */

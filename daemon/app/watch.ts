@@ -25,6 +25,8 @@ import {
 import type { Store } from '../store/store.ts';
 
 const PAGE = 500;
+/** Credits of one block whose scripts are named. */
+const IN_BLOCK_MAX = 100_000;
 /** Addresses of each account that are watched before they are given out. */
 const GIVEN_NEXT = 50;
 /** Addresses given out last that stay watched after their payment is closed: late money mostly comes soon. */
@@ -45,8 +47,8 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
     page: (after, limit) => store.all(scriptsAbove, { chain_key, id: after, limit }),
     inBlock(hash) {
       const rows = [
-        ...store.all(creditsInBlock, { block_hash: hash }),
-        ...store.all(creditsSpentInBlock, { block_hash: hash }),
+        ...store.all(creditsInBlock, { block_hash: hash, after: 0, limit: IN_BLOCK_MAX }),
+        ...store.all(creditsSpentInBlock, { block_hash: hash, after: 0, limit: IN_BLOCK_MAX }),
       ].filter((row) => row.chain_key === chain_key);
       return [...new Set(rows.map((row) => row.target_id))].flatMap((id) => store.get(targetById, { id }) ?? []);
     },

@@ -58,6 +58,12 @@ export type Credit = {
 
 export const INPUTS_KEPT_MAX = 100;
 
+/**
+ * Outputs of one unconfirmed transaction that are told and stored. It costs its sender nothing to make more of them; they
+ * are seen with its block. Which they are does not change from one look to the next.
+ */
+export const OUTPUTS_PER_UNCONFIRMED_MAX = 50;
+
 /** A coin of ours was spent by `txid`. */
 export type SpendSeen = { outpoint: string; txid: string; block: BlockId | null };
 
@@ -76,7 +82,17 @@ export type ChainUpdate = {
   mempool: 'complete' | 'unknown';
   credits: Credit[];
   spends: SpendSeen[];
+  /**
+   * The median time of the checkpoint's tip (BIP-113), milliseconds since 1970: a clock that no machine of ours can put
+   * wrong. Absent where blocks keep no time of their own, as on a chain of tests.
+   */
+  tipMedianTime?: number;
+  /** Whether a sync right after this one has something to tell; absent: whenever this one moved the tip. */
+  more?: boolean;
 };
+
+/** How far a block's time may be ahead of the network's (MAX_FUTURE_BLOCK_TIME of Bitcoin, Litecoin and Bitcoin Cash). */
+export const BLOCK_TIME_AHEAD_MAX_MS = 2 * 3_600_000;
 
 export type SourceHealth = {
   /** Where the facts come from, without credentials. */

@@ -14,6 +14,7 @@ import { APPLIANCE } from './migrations/0004-appliance.ts';
 import { CLIENTS } from './migrations/0005-clients.ts';
 import { RESTORED } from './migrations/0006-restored.ts';
 import { SPENDING } from './migrations/0008-spending.ts';
+import { DEPOSITS } from './migrations/0009-deposits.ts';
 import { RESTORED_APPROVALS } from './migrations/0010-restored-approvals.ts';
 import { SHARES } from './migrations/0014-shares.ts';
 import { ORDERS } from './migrations/0015-orders.ts';
@@ -30,6 +31,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0005-clients', CLIENTS],
   ['0006-restored', RESTORED],
   ['0008-spending', SPENDING],
+  ['0009-deposits', DEPOSITS],
   ['0010-restored-approvals', RESTORED_APPROVALS],
   ['0014-shares', SHARES],
   ['0015-orders', ORDERS],

@@ -134,7 +134,6 @@ export type Schema = {
     invoice_id: number | null;
     asset: string;
     units: string;
-    inputs: string;
     block_height: number | null;
     block_hash: string | null;
     block_time: number | null;
@@ -152,6 +151,10 @@ export type Schema = {
     /** 1 while its units are in the running total of `balance`. */
     counted: number;
     gone: number;
+    /** When it was found gone; null while it is there. */
+    gone_at: number | null;
+    /** What of it was first seen earlier, in a transaction that its own replaced: JSON, [[at, units], …]; null for none. */
+    inherited: string | null;
     claim: string | null;
     spent_txid: string | null;
     spent_block_hash: string | null;
@@ -159,6 +162,23 @@ export type Schema = {
     /** 1 for the change of a transaction of ours: it counts before it confirms. */
     own_change: number;
   };
+  /** A transaction that pays us. */
+  paying_tx: {
+    txid: string;
+    chain_key: string;
+    /** The worth of its credits in dollars (1e-8), as far as it is known. */
+    usd_value: string;
+    /** How many credits it has. */
+    outputs: number;
+    /** How many of them have no worth in dollars yet. */
+    unvalued: number;
+    /** 1 while only a part of its credits has been taken in: its worth is not known yet. */
+    unread: number;
+    /** 1 while credits of it may have the confirmations that a former worth asked for. */
+    stale: number;
+  };
+  /** What a transaction that pays us spends: the first INPUTS_KEPT_MAX of its inputs. */
+  paying_input: { outpoint: string; chain_key: string; txid: string };
   balance: { account_id: number; asset: string; units: string };
   inbox: {
     id: Generated<number>;
@@ -198,7 +218,13 @@ export type Schema = {
     created_at: number;
     seen_at: number | null;
   };
-  chain_state: { chain_key: string; checkpoint: string; synced_at: number };
+  chain_state: {
+    chain_key: string;
+    checkpoint: string;
+    synced_at: number;
+    /** Hashes of blocks that are not in the checkpoint, of which facts may be stored: JSON. */
+    ahead: string;
+  };
   idempotency: {
     business_id: number;
     route: string;

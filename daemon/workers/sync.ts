@@ -9,12 +9,19 @@ import type { ChainRuntime } from '../app/chains.ts';
 import { beginChain, checkpointOf, ingest } from '../app/ingest.ts';
 import { watchSkipped } from '../app/quarantine.ts';
 import { beginRescan, nextRescan, prepareRescan, type Rescan, stepThroughPast, watchAhead } from '../app/rescan.ts';
+import { tipOf } from '../chains/adapter.ts';
+import type { ChainUpdate } from '../domain/chain.ts';
 import { ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
 
 /** Without a hint the source is asked this often. */
 const POLL_MS = 10_000;
+/** A source that could not tell everything, and has nothing new, is asked again after this. */
+const INCOMPLETE_RETRY_MS = 200;
 const FAILED_RETRY_MS = 1_000;
 const FAILED_RETRY_MAX_MS = 30_000;
+
+/** Whether the source said that it has more to tell, or came closer to its tip. */
+const hasMore = ({ more, since, checkpoint }: ChainUpdate): boolean => more ?? tipOf(checkpoint).hash !== since.hash;
 
 export class SyncLoop {
   readonly #app: App;
@@ -61,9 +68,8 @@ export class SyncLoop {
       let pauseMs = POLL_MS;
       this.#woken = false;
       try {
-        const more = await this.#pass();
+        pauseMs = await this.#pass();
         this.#failures = 0;
-        if (more) pauseMs = 0;
       } catch (error) {
         if (signal.aborted) break;
         if (!(error instanceof Unavailable || error instanceof Rejected)) {
@@ -79,8 +85,8 @@ export class SyncLoop {
     this.#announce();
   }
 
-  /** One step. True when there is more to fetch at once. */
-  async #pass(): Promise<boolean> {
+  /** One step. Returns how long to wait for the next one, in milliseconds: 0 when there is more to fetch at once. */
+  async #pass(): Promise<number> {
     const { adapter } = this.#chain;
     const { signal } = this.#abort;
     // nobody waits for the first pass as long as that may take
@@ -90,20 +96,21 @@ export class SyncLoop {
       () => this.#announce(),
       () => signal.aborted,
     );
-    if (signal.aborted) return false;
+    if (signal.aborted) return POLL_MS;
     const since = checkpointOf(this.#app.store, this.#chain);
     if (!since) {
       const birthday = this.#birthday();
       if (birthday !== null) await watchAhead(this.#app, this.#chain, birthday, () => signal.aborted);
       await beginChain(this.#app, this.#chain, await adapter.begin(birthday, signal));
-      return true;
+      return 0;
     }
     const beganAt = this.#app.now();
     const update = await adapter.sync(since, signal);
-    if (update === null) return false;
+    if (update === null) return POLL_MS;
     const applied = await ingest(this.#app, this.#chain, update, beganAt);
-    if (!applied || update.mempool !== 'complete') return true;
-    return this.#rescan();
+    if (!applied) return 0;
+    if (update.mempool !== 'complete') return hasMore(update) ? 0 : INCOMPLETE_RETRY_MS;
+    return (await this.#rescan()) ? 0 : POLL_MS;
   }
 
   /** One step through the past of a wallet that has one, between two looks at the present. */

@@ -48,8 +48,14 @@ function* unknownSpends(reader: Reader, chain: ChainRuntime, record: QuarantineR
     if (!last) break;
     [height, id] = [last.spent_block_height ?? height, last.id];
   }
-  for (const { spent_txid } of reader.all(creditsSpentUnconfirmed, { chain_key: key })) {
-    if (spent_txid !== null && isUnknown(spent_txid)) yield { txid: spent_txid, blockHash: null };
+  for (let after = 0; ; ) {
+    const page = reader.all(creditsSpentUnconfirmed, { chain_key: key, after, limit: PAGE });
+    for (const { spent_txid } of page) {
+      if (spent_txid !== null && isUnknown(spent_txid)) yield { txid: spent_txid, blockHash: null };
+    }
+    const last = page.at(-1);
+    if (!last) break;
+    after = last.id;
   }
 }
 

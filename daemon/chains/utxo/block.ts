@@ -35,7 +35,7 @@ export type ParsedTransaction = {
   lockTime: number;
   /** A copy of its bytes without witnesses and extension parts: what its id is the hash of. */
   base: () => Buffer;
-  /** The transaction's id, computed when it is asked for: most transactions are nobody's we know. */
+  /** The transaction's id, computed when it is first asked for: most transactions are nobody's we know. */
   txid: () => string;
 };
 
@@ -200,6 +200,7 @@ function readTransaction(reader: Reader, chain: UtxoChain, alone: boolean): Pars
   // Witnesses and extension parts are no part of what is hashed.
   const base = (): Buffer =>
     Buffer.concat([bytes.subarray(start, start + 4), bytes.subarray(body, bodyEnd), bytes.subarray(lock, lock + 4)]);
+  let id: string | undefined;
   return {
     inputs,
     outputs,
@@ -207,7 +208,10 @@ function readTransaction(reader: Reader, chain: UtxoChain, alone: boolean): Pars
     hogEx,
     lockTime: bytes.readUInt32LE(lock),
     base,
-    txid: () => written(sha256(sha256(base()))),
+    txid: () => {
+      id ??= written(sha256(sha256(base())));
+      return id;
+    },
   };
 }
 

@@ -61,8 +61,6 @@ function deepReorg(known: Checkpoint, state: NodeState): ChainAlert {
 export type BlocksRead = {
   /** The blocks taken, ascending; the first follows the one that reading began from. */
   blocks: BlockId[];
-  /** The time of the last block taken, milliseconds since 1970. */
-  lastTimeMs: number | null;
   found: Found;
 };
 
@@ -74,7 +72,7 @@ export async function readBlocks(
   finder: Finder,
   signal: AbortSignal,
 ): Promise<BlocksRead> {
-  const read: BlocksRead = { blocks: [], lastTimeMs: null, found: { credits: [], spends: [] } };
+  const read: BlocksRead = { blocks: [], found: { credits: [], spends: [] } };
   const count = Math.min(state.height - from.height, BLOCKS_PER_STEP_MAX);
   if (count <= 0) return read;
   const heights = Array.from({ length: count }, (_, i) => from.height + 1 + i);
@@ -91,8 +89,7 @@ export async function readBlocks(
     const header = headerOf(bytes, hash);
     if (header.previous !== previous.hash) break;
     previous = { height: previous.height + 1, hash };
-    read.lastTimeMs = header.timeSeconds * 1000;
-    await scan(finder, bytes, previous, read);
+    await scan(finder, bytes, previous, header.timeSeconds * 1000, read.found);
     read.blocks.push(previous);
     if (isLast) break;
   }
@@ -112,9 +109,9 @@ function headerOf(bytes: Buffer, hash: string): BlockHeader {
   return header;
 }
 
-async function scan(finder: Finder, bytes: Buffer, block: BlockId, read: BlocksRead): Promise<void> {
+async function scan(finder: Finder, bytes: Buffer, block: BlockId, timeMs: number, found: Found): Promise<void> {
   try {
-    await findInBlock(finder, bytes, block, read.lastTimeMs ?? 0, read.found);
+    await findInBlock(finder, bytes, block, timeMs, found);
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
     // Going on past it could lose payments, so the chain stands still here and says so.

@@ -16,7 +16,7 @@ import { commonBlocks, contiguousEnd, extended, readBlocks } from './blocks.ts';
 import { CoreHoldings } from './core-holdings.ts';
 import { CoreSpending } from './core-spending.ts';
 import { Mempool, type MempoolLimits } from './mempool.ts';
-import { CoreNode, type NodeState, PrunedBlock } from './node.ts';
+import { type BlockTime, CoreNode, type NodeState, PrunedBlock } from './node.ts';
 import type { UtxoChain } from './params.ts';
 import { POLL_MS, Poller } from './poller.ts';
 import { Rpc } from './rpc.ts';
@@ -71,7 +71,7 @@ class CoreAdapter implements ChainAdapter {
   /** The tips from which the present is expected to go on; from any other below the tip, a past is read. */
   #present: string[] = [];
   #state: NodeState | null = null;
-  #tipTime: { hash: string; timeMs: number } | null = null;
+  #tip: { hash: string; time: BlockTime } | null = null;
   /** Why the node did not answer when it was asked last. */
   #contactError: string | null = null;
   /** Why its answers cannot be used although it gives them. */
@@ -132,16 +132,15 @@ class CoreAdapter implements ChainAdapter {
 
   health(): SourceHealth {
     const state = this.#state;
-    const known = state !== null && this.#tipTime?.hash === state.hash;
-    const tipAgeMs = known ? Math.max(0, Date.now() - (this.#tipTime?.timeMs ?? 0)) : null;
-    const isPublic = this.network !== 'regtest';
-    const isOld = isPublic && tipAgeMs !== null && tipAgeMs > TIP_AGE_MS_MAX[this.chain];
-    const isVerifying = isPublic && state !== null && state.headers - state.height > HEADERS_AHEAD_MAX;
+    const tipAgeMs = state && this.#tip?.hash === state.hash ? this.#ageOf(this.#tip.time) : null;
+    const isOld = this.#isPublic && tipAgeMs !== null && tipAgeMs > TIP_AGE_MS_MAX[this.chain];
+    const isVerifying = this.#isPublic && state !== null && state.headers - state.height > HEADERS_AHEAD_MAX;
+    const isAlone = state?.peers === 0;
     return {
       source: this.#rpc.source,
       tip: state && { height: state.height, hash: state.hash },
       tipAgeMs,
-      lagging: this.#behind || isOld || isVerifying || (state !== null && this.#isDownloading(state)),
+      lagging: this.#behind || isOld || isAlone || isVerifying || (state !== null && this.#isDownloading(state)),
       error: this.#contactError ?? this.#alert,
     };
   }
@@ -166,10 +165,10 @@ class CoreAdapter implements ChainAdapter {
     if (!isPresent && !isPast) this.#mempool.forget();
 
     const finder: Finder = { chain: this.chain, watch: this.#watch, fresh: new Set(), pause: slices() };
-    const { blocks, found, lastTimeMs } = await readBlocks(this.#node, tipOf(kept), state, finder, signal);
+    const { blocks, found } = await readBlocks(this.#node, tipOf(kept), state, finder, signal);
     const checkpoint = extended(kept, blocks);
     const atTip = tipOf(checkpoint).hash === state.hash;
-    if (atTip && lastTimeMs !== null) this.#tipTime = { hash: state.hash, timeMs: lastTimeMs };
+    const time = atTip ? await this.#timeOf(state.hash, signal) : null;
     // what was unconfirmed is looked at again with the addresses that the past brought
     if (isPast && atTip) this.#mempool.forget();
     const view = atTip && !isPast ? await this.#mempool.look(state, finder.fresh, signal) : null;
@@ -185,19 +184,41 @@ class CoreAdapter implements ChainAdapter {
       checkpoint,
       orphaned: known.slice(common),
       targets: 'all',
-      mempool: view?.complete ? 'complete' : 'unknown',
+      mempool: view?.complete && time && this.#isSynced(state, time) ? 'complete' : 'unknown',
+      ...(this.#isPublic && time && { tipMedianTime: time.medianTimeMs }),
+      more: !atTip || this.#mempool.isBehind,
       ...found,
     };
+  }
+
+  /**
+   * Whether the node's tip is the network's as far as it can be known: it has every block whose header it has, somebody
+   * to hear of others from, and a tip of a credible age. A node that was just started has none of that.
+   */
+  #isSynced(state: NodeState, time: BlockTime): boolean {
+    if (!this.#isPublic) return true;
+    return state.headers <= state.height && state.peers !== 0 && this.#ageOf(time) <= TIP_AGE_MS_MAX[this.chain];
+  }
+
+  get #isPublic(): boolean {
+    return this.network !== 'regtest';
+  }
+
+  #ageOf(time: BlockTime): number {
+    return Math.max(0, Date.now() - time.timeMs);
+  }
+
+  /** The times of the tip, asked for once. */
+  async #timeOf(hash: string, signal: AbortSignal): Promise<BlockTime> {
+    if (this.#tip?.hash !== hash) this.#tip = { hash, time: await this.#node.blockTime(hash, signal) };
+    return this.#tip.time;
   }
 
   /** Whether a sync now would have something to do. Throws when the node does not answer. */
   async #hasNews(signal: AbortSignal): Promise<boolean> {
     try {
       const state = await this.#contact(signal);
-      if (this.#tipTime?.hash !== state.hash) {
-        const { timeMs } = await this.#node.blockTime(state.hash, signal);
-        this.#tipTime = { hash: state.hash, timeMs };
-      }
+      await this.#timeOf(state.hash, signal);
       if (this.#syncing) return false;
       if (this.#handled !== markOf(state)) return true;
       return !this.#behind && this.#alert === null && (this.#unfinished || this.#mempool.worthALook(state));
@@ -241,12 +262,13 @@ class CoreAdapter implements ChainAdapter {
 
   /** A regtest node says that it downloads until it has a fresh block, but there is nobody to download from. */
   #isDownloading(state: NodeState): boolean {
-    return state.downloading && this.network !== 'regtest';
+    return state.downloading && this.#isPublic;
   }
 }
 
 /** What of a node's state calls for a sync whenever it changes. */
-const markOf = (state: NodeState): string => `${state.hash}:${state.downloading}`;
+const markOf = (state: NodeState): string =>
+  `${state.hash}:${state.downloading}:${state.headers <= state.height}:${state.peers === 0}`;
 
 /** One list after the other; spreading long ones into a call would overflow its stack. */
 function append(found: Found, unconfirmed: Found): void {

@@ -79,6 +79,11 @@ export class Mempool {
     return !this.#isCurrent(state) && performance.now() >= this.#dueAtMs;
   }
 
+  /** Whether transactions of the last listing are still to be fetched. */
+  get isBehind(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   /** Forgets everything, for a node or a watch list that may have become another. */
   forget(): void {
     this.#seen.clear();

@@ -92,6 +92,8 @@ export type NodeState = {
   downloading: boolean;
   /** The lowest block that it still has. */
   lowestBlock: number;
+  /** How many other nodes it is connected to; null where it is not asked, or does not say. */
+  peers: number | null;
   /** False while it reads its mempool back in after a start. */
   mempoolLoaded: boolean;
   /** Differs whenever the mempool has changed (bar a coincidence, which a periodic listing makes good). */
@@ -157,7 +159,10 @@ export class CoreNode {
 
   /** What the node is at now: one round trip, cheap enough to poll. */
   async state(signal: AbortSignal): Promise<NodeState> {
-    const [chain, mempool] = await this.#rpc.batch([['getblockchaininfo'], ['getmempoolinfo']], signal);
+    const calls: Call[] = [['getblockchaininfo'], ['getmempoolinfo']];
+    // a node of a chain of tests has none, and is at its tip all the same
+    if (this.#network !== 'regtest') calls.push(['getconnectioncount']);
+    const [chain, mempool, peers] = await this.#rpc.batch(calls, signal);
     const info = this.#read(chainInfo, chain, 'getblockchaininfo');
     const { loaded, size, bytes, usage, total_fee } = this.#read(mempoolInfo, mempool, 'getmempoolinfo');
     return {
@@ -166,6 +171,7 @@ export class CoreNode {
       headers: info.headers,
       downloading: info.initialblockdownload,
       lowestBlock: info.pruned ? (info.pruneheight ?? 0) : 0,
+      peers: peers && 'result' in peers ? (height.safeParse(peers.result).data ?? null) : null,
       mempoolLoaded: loaded,
       mempoolMark: `${loaded}:${size}:${bytes}:${usage}:${total_fee}`,
     };

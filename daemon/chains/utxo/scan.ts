@@ -4,7 +4,13 @@
  * cost of a block does not depend on how many addresses are watched.
  */
 import type { AssetId } from '../../domain/assets.ts';
-import { type BlockId, type Credit, INPUTS_KEPT_MAX, type SpendSeen } from '../../domain/chain.ts';
+import {
+  type BlockId,
+  type Credit,
+  INPUTS_KEPT_MAX,
+  OUTPUTS_PER_UNCONFIRMED_MAX,
+  type SpendSeen,
+} from '../../domain/chain.ts';
 import type { WatchList } from '../adapter.ts';
 import { type ParsedInput, type ParsedTransaction, transactionsOf } from './block.ts';
 import type { UtxoChain } from './params.ts';
@@ -58,18 +64,22 @@ export async function findInTransaction(
     }
   }
   let base: Uint8Array | undefined;
+  let inputs: string[] | undefined;
+  let room = place ? Number.POSITIVE_INFINITY : OUTPUTS_PER_UNCONFIRMED_MAX;
   for (const [n, output] of transaction.outputs.entries()) {
     const targetId = watch.targetOf(output.script);
     // An output of nothing is no money.
-    if (targetId !== undefined && output.units > 0n) {
+    if (targetId !== undefined && output.units > 0n && room > 0) {
+      room--;
       const txid = transaction.txid();
+      inputs ??= transaction.coinbase ? [] : transaction.inputs.slice(0, INPUTS_KEPT_MAX).map(outpointOf);
       const credit: Credit = {
         id: `${txid}:${n}`,
         txid,
         targetId,
         amount: { asset: assetOfChain(finder.chain), units: output.units },
         block,
-        inputs: transaction.coinbase ? [] : transaction.inputs.slice(0, INPUTS_KEPT_MAX).map(outpointOf),
+        inputs,
       };
       if (place) {
         credit.blockTime = place.blockTime;

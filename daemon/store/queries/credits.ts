@@ -34,16 +34,25 @@ export const targetById = statement((p: { id: number }) =>
 );
 
 /** The next address of an account that nobody was given. */
-export const nextFreeTarget = statement((p: { account_id: number }) =>
-  sqlite
+export const nextFreeTarget = statement((p: { account_id: number }) => freeTargets(p.account_id));
+
+/** The same, of those to which nobody has sent anything. */
+export const nextUntouchedTarget = statement((p: { account_id: number }) =>
+  freeTargets(p.account_id).where(({ not, exists, selectFrom }) =>
+    not(exists(selectFrom('credit').select('credit.id').whereRef('credit.target_id', '=', 'target.id'))),
+  ),
+);
+
+function freeTargets(accountId: number) {
+  return sqlite
     .selectFrom('target')
     .select(['id', 'address', 'idx'])
-    .where('account_id', '=', sql<number>`+${p.account_id}`)
+    .where('account_id', '=', sql<number>`+${accountId}`)
     .where('invoice_id', 'is', null)
     .where('branch', '=', zero)
     .orderBy('idx')
-    .limit(sql.lit(1)),
-);
+    .limit(sql.lit(1));
+}
 
 export const assignTarget = statement((p: { id: number; invoice_id: number }) =>
   sqlite.updateTable('target').set({ invoice_id: p.invoice_id }).where('id', '=', p.id),
@@ -59,7 +68,6 @@ export const insertCredit = statement((p: Omit<CreditRow, 'id'>) =>
     invoice_id: p.invoice_id,
     asset: p.asset,
     units: p.units,
-    inputs: p.inputs,
     block_height: p.block_height,
     block_hash: p.block_hash,
     block_time: p.block_time,
@@ -74,6 +82,8 @@ export const insertCredit = statement((p: Omit<CreditRow, 'id'>) =>
     settled: p.settled,
     counted: p.counted,
     gone: p.gone,
+    gone_at: p.gone_at,
+    inherited: p.inherited,
     claim: p.claim,
     spent_txid: p.spent_txid,
     spent_block_hash: p.spent_block_hash,
@@ -98,6 +108,7 @@ export const updateCredit = statement((p: CreditRow) =>
       settled: p.settled,
       counted: p.counted,
       gone: p.gone,
+      gone_at: p.gone_at,
       claim: p.claim,
       spent_txid: p.spent_txid,
       spent_block_hash: p.spent_block_hash,
@@ -128,21 +139,104 @@ export const creditsOfTransaction = statement((p: { from: string; to: string; ch
     .where('chain_key', '=', p.chain_key),
 );
 
+/** The same in pages: those after an outpoint. */
+export const creditsOfTransactionAfter = statement(
+  (p: { after: string; to: string; chain_key: string; limit: number }) =>
+    sqlite
+      .selectFrom('credit')
+      .selectAll()
+      .where('outpoint', '>', p.after)
+      .where('outpoint', '<', p.to)
+      .where('chain_key', '=', p.chain_key)
+      .orderBy('outpoint')
+      .limit(p.limit),
+);
+
 export const creditsOfTarget = statement((p: { target_id: number }) =>
   sqlite.selectFrom('credit').selectAll().where('target_id', '=', p.target_id).orderBy('id'),
 );
 
-/** Everything on a chain that further blocks can still change. */
-export const unsettledCredits = statement((p: { chain_key: string }) =>
+/** Whether a credit speaks for the invoice of its address, or may yet: as the partial index has it. */
+const pays = sql<boolean>`(claim is null or claim = 'invoice')`;
+
+/** The credits of an address in an asset that its invoice counts, or may yet count. */
+export const payingCredits = statement((p: { target_id: number; asset: string }) =>
+  sqlite
+    .selectFrom('credit')
+    .selectAll()
+    .where('target_id', '=', p.target_id)
+    .where('gone', '=', zero)
+    .where(pays)
+    .where('asset', '=', p.asset)
+    .where('locked', '=', 0)
+    .orderBy('id'),
+);
+
+/** The credit of an address that its invoice may count after `skip` others; undefined when there are no more of them. */
+export const payingCreditAfter = statement((p: { target_id: number; skip: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .select('id')
+    .where('target_id', '=', p.target_id)
+    .where('gone', '=', zero)
+    .where(pays)
+    .limit(sql.lit(1))
+    .offset(p.skip),
+);
+
+/** What came to an address in an asset, whoever has it. */
+export const arrivedCredits = statement((p: { target_id: number; asset: string; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .select('units')
+    .where('target_id', '=', p.target_id)
+    .where('asset', '=', p.asset)
+    .where('gone', '=', zero)
+    .where('locked', '=', zero)
+    .limit(p.limit),
+);
+
+/** A credit of an address, whoever has it, that has not the confirmations it needs. */
+export const creditUnderWay = statement((p: { target_id: number; asset: string }) =>
+  sqlite
+    .selectFrom('credit')
+    .select('id')
+    .where('target_id', '=', p.target_id)
+    .where('asset', '=', p.asset)
+    .where('gone', '=', zero)
+    .where('locked', '=', zero)
+    .where('confirmed', '=', zero)
+    .limit(sql.lit(1)),
+);
+
+/** A page, by id, of what further blocks can still change on a chain. */
+export const unsettledCredits = statement((p: { chain_key: string; after: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
     .selectAll()
     .where('chain_key', '=', p.chain_key)
     .where('settled', '=', zero)
-    .where('gone', '=', zero),
+    .where('gone', '=', zero)
+    .where('id', '>', p.after)
+    .orderBy('id')
+    .limit(p.limit),
 );
 
-export const unvaluedCredits = statement((p: { chain_key: string; limit: number }) =>
+/** A page, by id, of what is in no block. */
+export const unconfirmedCredits = statement((p: { chain_key: string; after: number; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .selectAll()
+    .where('chain_key', '=', p.chain_key)
+    .where('block_hash', 'is', null)
+    .where('gone', '=', zero)
+    .where('id', '>', p.after)
+    .orderBy('id')
+    .limit(p.limit),
+);
+
+/** A page, by id, of what no rate has valued yet. */
+export const unvaluedCredits = statement((p: { chain_key: string; after: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
     .selectAll()
@@ -150,24 +244,95 @@ export const unvaluedCredits = statement((p: { chain_key: string; limit: number 
     .where((eb) => eb.or([eb('value', 'is', null), eb('usd_value', 'is', null)]))
     .where('invoice_id', 'is not', null)
     .where('gone', '=', zero)
+    .where('id', '>', p.after)
+    .orderBy('id')
     .limit(p.limit),
 );
 
-export const creditsInBlock = statement((p: { block_hash: string }) =>
-  sqlite.selectFrom('credit').selectAll().where('block_hash', '=', p.block_hash),
+/** A page, by id, of what a block pays us. */
+export const creditsInBlock = statement((p: { block_hash: string; after: number; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .selectAll()
+    .where('block_hash', '=', p.block_hash)
+    .where('id', '>', p.after)
+    .orderBy('id')
+    .limit(p.limit),
 );
 
-export const creditsSpentInBlock = statement((p: { block_hash: string }) =>
-  sqlite.selectFrom('credit').selectAll().where('spent_block_hash', '=', p.block_hash),
+/** A page, by id, of our coins that a block spends. */
+export const creditsSpentInBlock = statement((p: { block_hash: string; after: number; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .selectAll()
+    .where('spent_block_hash', '=', p.block_hash)
+    .where('id', '>', p.after)
+    .orderBy('id')
+    .limit(p.limit),
 );
 
-export const creditsSpentUnconfirmed = statement((p: { chain_key: string }) =>
+/** A page, by id, of what a transaction spends that is in no block. */
+export const creditsSpentUnconfirmed = statement((p: { chain_key: string; after: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
     .selectAll()
     .where('chain_key', '=', p.chain_key)
     .where('spent_txid', 'is not', null)
-    .where('spent_block_hash', 'is', null),
+    .where('spent_block_hash', 'is', null)
+    .where('id', '>', p.after)
+    .orderBy('id')
+    .limit(p.limit),
+);
+
+/** The oldest of what vanished, and when; `skip` counts from the newest. */
+export const vanishedCredits = statement((p: { chain_key: string; before: number; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .select(['id', 'txid', 'outpoint'])
+    .where('chain_key', '=', p.chain_key)
+    .where('gone', '=', sql.lit(1))
+    .where('gone_at', '<=', p.before)
+    .where('own_change', '=', zero)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('spend_input')
+            .select('version_id')
+            .whereRef('spend_input.outpoint', '=', 'credit.outpoint')
+            .whereRef('spend_input.chain_key', '=', 'credit.chain_key'),
+        ),
+      ),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('inbox')
+            .select('inbox.id')
+            .whereRef('inbox.credit_id', '=', 'credit.id')
+            .where('inbox.state', '<>', sql.lit('open')),
+        ),
+      ),
+    )
+    .orderBy('gone_at')
+    .limit(p.limit),
+);
+
+/** When the credit vanished that is the `skip`-th from the last to vanish; undefined when there are not so many. */
+export const vanishedAfter = statement((p: { chain_key: string; skip: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .select('gone_at')
+    .where('chain_key', '=', p.chain_key)
+    .where('gone', '=', sql.lit(1))
+    .orderBy('gone_at', 'desc')
+    .limit(sql.lit(1))
+    .offset(p.skip),
+);
+
+export const deleteCredit = statement((p: { id: number }) => sqlite.deleteFrom('credit').where('id', '=', p.id));
+
+export const deleteInboxItem = statement((p: { credit_id: number }) =>
+  sqlite.deleteFrom('inbox').where('credit_id', '=', p.credit_id),
 );
 
 export const balanceOf = statement((p: { account_id: number; asset: string }) =>

@@ -95,13 +95,14 @@ export const chainState = statement((p: { chain_key: string }) =>
   sqlite.selectFrom('chain_state').selectAll().where('chain_key', '=', p.chain_key),
 );
 
-export const saveChainState = statement((p: { chain_key: string; checkpoint: string; synced_at: number }) =>
-  sqlite
-    .insertInto('chain_state')
-    .values({ chain_key: p.chain_key, checkpoint: p.checkpoint, synced_at: p.synced_at })
-    .onConflict((conflict) =>
-      conflict.column('chain_key').doUpdateSet({ checkpoint: p.checkpoint, synced_at: p.synced_at }),
-    ),
+export const saveChainState = statement(
+  (p: { chain_key: string; checkpoint: string; synced_at: number; ahead: string }) =>
+    sqlite
+      .insertInto('chain_state')
+      .values({ chain_key: p.chain_key, checkpoint: p.checkpoint, synced_at: p.synced_at, ahead: p.ahead })
+      .onConflict((conflict) =>
+        conflict.column('chain_key').doUpdateSet({ checkpoint: p.checkpoint, synced_at: p.synced_at, ahead: p.ahead }),
+      ),
 );
 
 export const idempotentAnswer = statement((p: { business_id: number; route: string; key: string }) =>

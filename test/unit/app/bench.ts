@@ -61,6 +61,10 @@ export type Told = {
   targets?: ChainUpdate['targets'];
   since?: BlockId;
   beganAt?: number;
+  /** The median time of the tip's blocks, for a chain that has one. */
+  medianTime?: number;
+  /** How long one transaction of the update goes on; 0: for one step. */
+  turnMs?: number;
 };
 
 type CreditOf = { n?: number; txid?: string; inputs?: string[]; asset?: AssetId } & Partial<
@@ -173,8 +177,31 @@ export class Bench {
       mempool: told.mempool ?? 'complete',
       credits: told.credits?.() ?? [],
       spends: told.spends?.() ?? [],
+      ...(told.medianTime !== undefined && { tipMedianTime: told.medianTime }),
     };
-    return ingest(this.app, this.chain, update, told.beganAt ?? this.at);
+    return ingest(this.app, this.chain, update, told.beganAt ?? this.at, told.turnMs);
+  }
+
+  /**
+   * Tells an update again that was broken off: against the checkpoint that the store has now. `left`: blocks of it that
+   * have left the chain since.
+   */
+  retell(told: Told, left: number): Promise<boolean> {
+    if (told.orphan && left === 0) {
+      this.blocks.splice(this.blocks.length - told.orphan);
+      this.#addBlocks(told.blocks ?? 0);
+    }
+    const stored = checkpointOf(this.app.store, this.chain)!;
+    const update: ChainUpdate = {
+      since: stored.at(-1)!,
+      checkpoint: this.#checkpoint(),
+      orphaned: stored.filter(({ hash }) => !this.blocks.some((block) => block.hash === hash)),
+      targets: told.targets ?? 'all',
+      mempool: told.mempool ?? 'complete',
+      credits: told.credits?.() ?? [],
+      spends: told.spends?.() ?? [],
+    };
+    return ingest(this.app, this.chain, update, told.beganAt ?? this.at, told.turnMs);
   }
 
   /** A block's place in a fact: `back` blocks under the tip. */

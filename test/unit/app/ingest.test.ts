@@ -126,7 +126,7 @@ describe('a block that leaves', () => {
     it('is taken over by a transaction that replaces the deposit, which counts as seen when that was', async () => {
       const { first_seen_at } = bench.row(TX());
       bench.advance();
-      const inputs = JSON.parse(bench.row(TX()).inputs) as string[];
+      const inputs = full().inputs;
       await bench.tell({ ...back, credits: () => [full(0, { txid: 'other', inputs })] });
       expect(bench.row('other:0')).toMatchObject({ first_seen_at });
       expect(bench.row(TX()).gone).toBe(1);
@@ -153,8 +153,7 @@ describe('a replacement', () => {
   type Row = [name: string, over: Partial<{ less: bigint; shares: boolean; elsewhere: boolean }>, inherits: boolean];
   it.each<Row>([
     ['that pays as much', {}, true],
-    ['that pays more', { less: -1n }, true],
-    ['that pays less', { less: 1n }, false],
+    ['that pays less', { less: 1n }, true],
     ['that shares no input', { shares: false }, false],
     ['to another address', { elsewhere: true }, false],
   ])('%s inherits when it was first seen: %s', async (_, { less = 0n, shares = true, elsewhere }, inherits) => {
@@ -238,7 +237,7 @@ describe('an update', () => {
     expect([state(), bench.storedTip(), bench.chain.syncedAt, bench.chain.tipHeight]).toEqual(before);
   });
 
-  it('moves the time of sync only when it saw the whole mempool, and never back', async () => {
+  it('moves the time of sync only when it saw the whole mempool, and follows a clock that was put back', async () => {
     const began = bench.chain.syncedAt;
     bench.advance(HOUR);
     await bench.tell({ blocks: 1, mempool: 'unknown' });
@@ -246,8 +245,8 @@ describe('an update', () => {
     await bench.tell({ beganAt: bench.at - 1_000 });
     expect(bench.chain.syncedAt).toBe(bench.at - 1_000);
     await bench.tell({ beganAt: began });
-    expect(bench.chain.syncedAt).toBe(bench.at - 1_000);
-    expect(bench.storedSyncedAt()).toBe(bench.at - 1_000);
+    expect(bench.chain.syncedAt).toBe(began);
+    expect(bench.storedSyncedAt()).toBe(began);
   });
 });
 
