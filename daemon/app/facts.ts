@@ -53,24 +53,24 @@ export type Group = {
 /** Takes in what a transaction pays us. */
 export function seeTransaction(step: Step, group: Group): void {
   const { chain, tx, credits } = step;
-  const [any] = group.credits;
-  assert(any, 'a group has credits');
+  const [one] = group.credits;
+  assert(one, 'a group has credits');
   const left = new Map<number, Part[]>();
   const claimed = new Set<number>();
   if (group.first) {
     const base = group.credits.find((credit) => credit.base)?.base;
-    if (base) tx.run(keepPrevious, { txid: any.txid, chain_key: chain.key, base });
-    for (const rival of rivalsOf(step, any)) {
+    if (base) tx.run(keepPrevious, { txid: one.txid, chain_key: chain.key, base });
+    for (const rival of rivalsOf(step, one)) {
       for (const [target, parts] of putAside(step, rival, claimed)) {
         // of several that were replaced, the one that paid this address most: they replaced each other before
         if (totalOf(parts) > totalOf(left.get(target) ?? [])) left.set(target, parts);
       }
     }
   }
-  const known = tx.get(payingTx, { txid: any.txid, chain_key: chain.key })?.outputs ?? 0;
-  if (group.last) credits.setUnread(any.txid, 0);
-  else if (known < group.size) credits.setUnread(any.txid, 1);
-  let room = any.block ? group.credits.length : OUTPUTS_PER_UNCONFIRMED_MAX - known;
+  const known = tx.get(payingTx, { txid: one.txid, chain_key: chain.key })?.outputs ?? 0;
+  if (group.last) credits.setUnread(one.txid, 0);
+  else if (known < group.size) credits.setUnread(one.txid, 1);
+  let room = one.block ? group.credits.length : OUTPUTS_PER_UNCONFIRMED_MAX - known;
   let returned = false;
   for (const credit of group.credits) {
     const row = credits.find(credit.id);
@@ -82,7 +82,7 @@ export function seeTransaction(step: Step, group: Group): void {
       addCredit(step, credit, left, claimed);
     }
   }
-  if (known === 0 || returned) keepInputs(step, any);
+  if (known === 0 || returned) keepInputs(step, one);
 }
 
 function keepInputs({ chain, tx }: Step, { txid, inputs }: Credit): void {

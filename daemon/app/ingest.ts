@@ -93,6 +93,11 @@ export async function ingest(
   return true;
 }
 
+/** Whether a source has more to tell at once: it said so, or came closer to its tip. */
+export function hasMore({ more, since, checkpoint }: ChainUpdate): boolean {
+  return more ?? tipOf(checkpoint).hash !== since.hash;
+}
+
 /**
  * Applies what blocks of the past held, for a wallet that has a past. Nothing but facts in blocks is taken from it: what
  * is true now comes by `ingest` alone.

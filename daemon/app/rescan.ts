@@ -4,12 +4,13 @@
  */
 import { tipOf } from '../chains/adapter.ts';
 import type { ChainUpdate, Checkpoint } from '../domain/chain.ts';
-import { accountsToRescan, stepRescan } from '../store/queries/businesses.ts';
+import { accountById, accountsToRescan, stepRescan } from '../store/queries/businesses.ts';
+import { targetById } from '../store/queries/credits.ts';
 import { type App, MS_PER_HOUR } from './app.ts';
 import type { ChainRuntime } from './chains.ts';
 import type { Account } from './directory.ts';
 import { checkpointOf, ingestPast } from './ingest.ts';
-import { fillPool } from './pool.ts';
+import { derive, fillPool } from './pool.ts';
 
 /** Addresses watched beyond the last one used, while the past is read (BIP-44's gap limit is 20). */
 export const GAP_LIMIT = 1_000;
@@ -58,7 +59,10 @@ export async function watchAhead(
   for (const account of accounts) await fillPool(app, account, GAP_LIMIT, stopped);
 }
 
-/** Applies one step. The rescan is over once it has come up to where the chain is followed from. */
+/**
+ * Applies one step. The rescan is over once it has come up to where the chain is followed from. A step that found money
+ * so close to the last address watched that more may lie beyond it is to be read again, with more of them.
+ */
 export async function stepThroughPast(
   app: App,
   chain: ChainRuntime,
@@ -67,6 +71,11 @@ export async function stepThroughPast(
 ): Promise<void> {
   // the same step again changes nothing, so how far it came is stored last
   await ingestPast(app, chain, update);
+  const watched = watchedBeyond(app, rescan.account, update);
+  if (watched < GAP_LIMIT / 2) {
+    await derive(app, rescan.account, GAP_LIMIT - watched);
+    return;
+  }
   await app.store.write((tx) => {
     const present = checkpointOf(tx, chain);
     const reached = tipOf(update.checkpoint);
@@ -75,4 +84,14 @@ export async function stepThroughPast(
     if (tx.run(stepRescan, { id: rescan.account.id, from: rescan.stored, to }).changes !== 1) return;
     if (done) tx.afterCommit(() => app.log.info({ chain: chain.key }, 'the past of a wallet was read'));
   });
+}
+
+/** How many receiving addresses of an account are watched beyond the last that an update found used. */
+function watchedBeyond(app: App, account: Account, update: ChainUpdate): number {
+  const ids = new Set(update.credits.map(({ targetId }) => targetId));
+  const used = [...ids]
+    .map((id) => app.store.get(targetById, { id }))
+    .filter((target) => target?.account_id === account.id && target.branch === 0)
+    .reduce((highest, target) => Math.max(highest, target?.idx ?? 0), -1);
+  return (app.store.get(accountById, { id: account.id })?.next_index ?? 0) - 1 - used;
 }

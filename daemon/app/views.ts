@@ -29,6 +29,8 @@ export type PaymentView = {
   underpaid: boolean;
   overpaid: boolean;
   late: boolean;
+  /** A reorganisation took away what had paid the invoice. */
+  undone: boolean;
   transactions: { txid: string; units: bigint; confirmations: number }[];
 };
 
@@ -78,6 +80,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     underpaid: (row.flags & FLAG.underpaid) !== 0,
     overpaid: (row.flags & FLAG.overpaid) !== 0,
     late: (row.flags & FLAG.late) !== 0,
+    undone: (row.flags & FLAG.undone) !== 0,
     transactions: credits.map((credit, i) => ({
       txid: credit.txid,
       units: BigInt(credit.units),

@@ -12,7 +12,7 @@ import {
   NETWORKS,
   type Network,
 } from '../domain/assets.ts';
-import { FIAT } from '../domain/money.ts';
+import { FIAT } from '../domain/currencies.ts';
 import type { Leaf } from './leaf.ts';
 import * as leaf from './leaf.ts';
 

@@ -14,29 +14,6 @@ export type Rate = { asset: AssetId; fiat: string; scaled: bigint; at: number };
 /** Digits after the point of every fiat amount inside the program. */
 export const FIAT_DECIMALS = 8;
 
-/** The fiat currencies that price an invoice, with the digits that an invoice's amount may have. */
-export const FIAT: Readonly<Record<string, number>> = {
-  ARS: 2,
-  BRL: 2,
-  CHF: 2,
-  CLP: 0,
-  CNY: 2,
-  EUR: 2,
-  GBP: 2,
-  GEL: 2,
-  HKD: 2,
-  HUF: 2,
-  IDR: 2,
-  ILS: 2,
-  INR: 2,
-  JPY: 0,
-  KRW: 0,
-  MXN: 2,
-  PHP: 2,
-  RUB: 2,
-  USD: 2,
-};
-
 /** The fiat currencies in which rates are shown. */
 export const SHOWN_FIAT = ['USD', 'EUR', 'GBP'] as const;
 

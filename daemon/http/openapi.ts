@@ -9,6 +9,7 @@ import type { Business } from '../app/directory.ts';
 import { ASSETS } from '../domain/assets.ts';
 import { clientPaths, clientSchemas, type Kit } from './client/openapi.ts';
 import { INVOICE_STATUSES, listSchema, WITHDRAWAL_STATUSES } from './merchant/books.ts';
+import { FLAG_NAMES } from './merchant/present.ts';
 import { SANDBOX_SCHEMAS } from './merchant/sandbox.ts';
 import { balanceSchema, createInvoiceSchema, requestPaymentSchema } from './merchant/schemas.ts';
 import { withdrawSchema } from './merchant/withdraw.ts';
@@ -81,6 +82,8 @@ const PAYMENT_FIELDS: Record<string, Json> = {
   underpaid: truth,
   overpaid: truth,
   late: truth,
+  undone: truth,
+  flags: { type: 'array', items: { type: 'string', enum: [...FLAG_NAMES] } },
 };
 
 const SCHEMAS: Record<string, Json> = {

@@ -6,8 +6,9 @@
  * goes down, so that who pays sends more, never less, than the exact rate asks.
  */
 import { ASSETS, type AssetId, assetOf, type Network } from '../domain/assets.ts';
+import { FIAT } from '../domain/currencies.ts';
 import { Unavailable } from '../domain/errors.ts';
-import { FIAT, FIAT_DECIMALS, formatDecimal, parseDecimal, type Rate, SHOWN_FIAT } from '../domain/money.ts';
+import { FIAT_DECIMALS, formatDecimal, parseDecimal, type Rate, SHOWN_FIAT } from '../domain/money.ts';
 import { FixedRates, type ManualRates } from './fixed.ts';
 import { type RateHistory, type RateTable, RateTimeline, type Snapshot } from './history.ts';
 import { agreedMedian } from './median.ts';

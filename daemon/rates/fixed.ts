@@ -4,7 +4,8 @@
  * Invariant: a network sees its own manual rates and nobody else's; only the sandbox sees samples.
  */
 import { ASSETS, type Asset, NETWORKS, type Network } from '../domain/assets.ts';
-import { FIAT, FIAT_DECIMALS, parseDecimal } from '../domain/money.ts';
+import { FIAT } from '../domain/currencies.ts';
+import { FIAT_DECIMALS, parseDecimal } from '../domain/money.ts';
 import { SAMPLE_FIAT, SAMPLE_USD } from './samples.ts';
 
 /** By network, then by asset or price symbol (US dollars per coin) or fiat code (units per US dollar): plain decimals. */

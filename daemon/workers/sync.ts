@@ -6,11 +6,9 @@
 import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains.ts';
-import { beginChain, checkpointOf, ingest } from '../app/ingest.ts';
+import { beginChain, checkpointOf, hasMore, ingest } from '../app/ingest.ts';
 import { watchSkipped } from '../app/quarantine.ts';
 import { beginRescan, nextRescan, prepareRescan, type Rescan, stepThroughPast, watchAhead } from '../app/rescan.ts';
-import { tipOf } from '../chains/adapter.ts';
-import type { ChainUpdate } from '../domain/chain.ts';
 import { ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
 
 /** Without a hint the source is asked this often. */
@@ -19,9 +17,6 @@ const POLL_MS = 10_000;
 const INCOMPLETE_RETRY_MS = 200;
 const FAILED_RETRY_MS = 1_000;
 const FAILED_RETRY_MAX_MS = 30_000;
-
-/** Whether the source said that it has more to tell, or came closer to its tip. */
-const hasMore = ({ more, since, checkpoint }: ChainUpdate): boolean => more ?? tipOf(checkpoint).hash !== since.hash;
 
 export class SyncLoop {
   readonly #app: App;

@@ -239,6 +239,8 @@ describe('Request payment', () => {
       underpaid: false,
       overpaid: false,
       late: false,
+      undone: false,
+      flags: [],
     });
     const rates = JSON.parse(body.rates as string) as Record<string, number>;
     expect(Object.keys(rates)).toEqual(expect.arrayContaining(['usd', 'eur']));

@@ -224,7 +224,7 @@ describe('chains that change their mind', () => {
     await when(id, 'it is paid', (invoice) => invoice.status === 'paid');
     await control('reorg', { crypto: 'BTC', depth: 1, drop: true });
     const undone = await when(id, 'the confirmation is gone', (invoice) => invoice.payment.confirmed === '0');
-    expect(undone).toMatchObject({ status: 'paid', payment: { status: 'paid' } });
+    expect(undone).toMatchObject({ status: 'paid', payment: { status: 'paid', undone: true, flags: ['undone'] } });
     await until('the shop was told, once', async () => received.length === 1);
   });
 });

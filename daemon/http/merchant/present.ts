@@ -24,6 +24,9 @@ export function presentCreated(app: App, invoice: InvoiceRow) {
   };
 }
 
+/** What `flags` of a payment may name; each is a field of its own as well. */
+export const FLAG_NAMES = ['underpaid', 'overpaid', 'late', 'undone'] as const;
+
 /** The contract's payment resource, with what this service adds to it. */
 export function presentPayment(invoice: InvoiceRow, payment: PaymentView) {
   const { row, asset } = payment;
@@ -50,6 +53,8 @@ export function presentPayment(invoice: InvoiceRow, payment: PaymentView) {
     underpaid: payment.underpaid,
     overpaid: payment.overpaid,
     late: payment.late,
+    undone: payment.undone,
+    flags: FLAG_NAMES.filter((name) => payment[name]),
   };
 }
 

@@ -9,8 +9,9 @@ import { acceptsCrypto } from '../../app/invoices.ts';
 import { refusalOf } from '../../app/targets.ts';
 import { INVOICE_SYMBOLS } from '../../domain/assets.ts';
 import { compareDays, dayOf, endOfDay, parseDay } from '../../domain/calendar.ts';
+import { FIAT } from '../../domain/currencies.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { FIAT, FIAT_DECIMALS, parseDecimal, snapDecimal } from '../../domain/money.ts';
+import { FIAT_DECIMALS, parseDecimal, snapDecimal } from '../../domain/money.ts';
 import { JsonNumber } from '../body.ts';
 
 const AMOUNT_MAX = 1_000_000_000n;

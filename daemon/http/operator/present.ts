@@ -176,7 +176,7 @@ function paymentJson(payment: PaymentView): NonNullable<DetailJson['payment']> {
     underpaid: payment.underpaid,
     overpaid: payment.overpaid,
     late: payment.late,
-    undone: (row.flags & FLAG.undone) !== 0,
+    undone: payment.undone,
     marked_paid: (row.flags & FLAG.markedPaid) !== 0,
     created_at: toIso(row.created_at),
     updated_at: toIso(row.updated_at),

@@ -72,6 +72,10 @@ export type Payment = {
   underpaid: boolean;
   overpaid: boolean;
   late: boolean;
+  /** A reorganisation of the chain took away what had paid the invoice. */
+  undone: boolean;
+  /** The names of those of the four above that are true. */
+  flags: ('underpaid' | 'overpaid' | 'late' | 'undone')[];
 };
 
 export type Invoice = {

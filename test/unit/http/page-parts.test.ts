@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isValidAddress } from '../../../daemon/chains/evm/address.ts';
 import { ASSETS, type AssetId, assetOf } from '../../../daemon/domain/assets.ts';
+import { FIAT } from '../../../daemon/domain/currencies.ts';
 import { parseDecimal } from '../../../daemon/domain/money.ts';
 import { duration, fiat, inGroups, instant, plainName, price, tickerOf } from '../../../daemon/http/page/format.ts';
 import { cleanText, escapeHtml, html } from '../../../daemon/http/page/html.ts';
@@ -136,6 +137,12 @@ describe('formats', () => {
     [0n, 'USD', 'US$0.00'],
   ])('%d of %s is %s', (scaled, currency, text) => {
     expect(fiat(scaled, currency, 'en-GB')).toBe(text);
+  });
+
+  it.each(Object.entries(FIAT))('a price in %s shows every one of its %d decimals', (currency, decimals) => {
+    const smallest = 10n ** BigInt(8 - decimals);
+    const digits = price(1_234n * 100_000_000n + 56n * smallest, currency, 'en-GB').replace(/[^\d.]/g, '');
+    expect(digits.replace(/^\.+/, '')).toMatch(decimals === 0 ? /^1290$/ : /^1234\.560?$/);
   });
 
   it.each([

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ASSETS, assetOf, NETWORKS, type Network } from '../../../daemon/domain/assets.ts';
+import { FIAT } from '../../../daemon/domain/currencies.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
-import { cryptoFor, FIAT, parseDecimal } from '../../../daemon/domain/money.ts';
+import { cryptoFor, parseDecimal } from '../../../daemon/domain/money.ts';
 import { available, RateBook, type RatesConfig } from '../../../daemon/rates/book.ts';
 import { HISTORY_KEPT_MS, type RateHistory, RateTimeline, type Snapshot } from '../../../daemon/rates/history.ts';
 import type { Quote } from '../../../daemon/rates/source.ts';

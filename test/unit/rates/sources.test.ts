@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ASSETS } from '../../../daemon/domain/assets.ts';
-import { FIAT } from '../../../daemon/domain/money.ts';
+import { FIAT } from '../../../daemon/domain/currencies.ts';
 import { SAMPLE_FIAT, SAMPLE_USD } from '../../../daemon/rates/samples.ts';
 import { chooseSources, SOURCES } from '../../../daemon/rates/sources/index.ts';
 
