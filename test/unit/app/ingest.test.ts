@@ -229,10 +229,10 @@ describe('an update', () => {
     expect(bench.balance()).toBe(paid.units);
   });
 
-  it('that fails half-way leaves everything as it was', async () => {
+  it('of one transaction that fails half-way leaves everything as it was', async () => {
     const before = [state(), bench.storedTip(), bench.chain.syncedAt, bench.chain.tipHeight];
     bench.advance(HOUR);
-    const failing = bench.tell({ blocks: 1, credits: () => [full(0), bench.credit(999_999, 1n, 0)] });
+    const failing = bench.tell({ blocks: 1, turnMs: HOUR, credits: () => [full(0), bench.credit(999_999, 1n, 0)] });
     await expect(failing).rejects.toThrow('assertion failed');
     expect([state(), bench.storedTip(), bench.chain.syncedAt, bench.chain.tipHeight]).toEqual(before);
   });
