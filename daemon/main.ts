@@ -49,6 +49,7 @@ import { Jobs } from './workers/jobs.ts';
 import { SyncLoops } from './workers/loops.ts';
 import { startResting } from './workers/rest.ts';
 import { ShopEventWorker } from './workers/shop-events.ts';
+import { Timetable } from './workers/timetable.ts';
 import { WebhookWorker } from './workers/webhooks.ts';
 import { WithdrawalWorker } from './workers/withdrawals.ts';
 
@@ -133,6 +134,7 @@ type Parts = {
   app: App;
   sandbox: Sandbox;
   sandboxAccounts: SandboxAccounts;
+  timetable: Timetable;
   /** Filled in by the workers once they run. */
   hooks: {
     fill: () => void;
@@ -215,12 +217,12 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   connectChains(app, sandbox, options.dataDir);
   const sandboxAccounts: SandboxAccounts = (accountNo) =>
     Object.fromEntries(CHAINS.map((chain) => [chain, wallet.account(chain, accountNo)]));
-  return { app, sandbox, sandboxAccounts, hooks };
+  return { app, sandbox, sandboxAccounts, timetable: new Timetable(app), hooks };
 }
 
 /** Opens the two servers and returns where the public one is reached. */
 async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: Cleanup): Promise<string> {
-  const { app, sandbox, hooks } = parts;
+  const { app, sandbox, timetable, hooks } = parts;
   const { config, store } = app;
   const server = await listen(publicApp(app, new SandboxControls(app, sandbox)), config.host, config.port);
   cleanup.push(() => server.close());
@@ -245,7 +247,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   shopEvents.start();
 
   const backups = new Backups(app, dataDir, version());
-  backups.start();
+  backups.start(timetable);
   cleanup.push(() => backups.stop());
   let scan: WalletScan | null = null;
   cleanup.push(() => scan?.stop());
@@ -269,7 +271,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
 }
 
 /** Starts everything that works by itself. */
-async function work({ app, sandbox, hooks }: Parts, cleanup: Cleanup): Promise<void> {
+async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup): Promise<void> {
   const loops = new SyncLoops(app);
   hooks.chain = (key) => loops.wake(key);
   cleanup.push(() => loops.stop());
@@ -291,12 +293,15 @@ async function work({ app, sandbox, hooks }: Parts, cleanup: Cleanup): Promise<v
     // a business that was added just now may need a chain that nobody needed before
     loops.begin();
   };
-  jobs.start();
+  jobs.start(timetable);
   cleanup.push(() => jobs.stop());
   hooks.webhooks();
   const { rates, config, log } = app;
   const rateService = startRates({ book: rates, sources: chooseSources(config.rates.sources), log });
   cleanup.push(() => rateService.stop());
+  timetable.onStep = () => rateService.clockSet();
+  timetable.start();
+  cleanup.push(() => timetable.stop());
 }
 
 /** The merchant's wallet in its own process, and the sandbox's in this one: there is nothing in it to steal. */

@@ -105,7 +105,11 @@ export class Repeatable {
   }
 }
 
-/** Drops what is kept no longer. */
-export function expireAnswers(app: App, tx: Tx): void {
-  tx.run(expireIdempotentAnswers, { now: app.now() });
+/** A write of so many takes a few milliseconds. */
+const EXPIRED_PER_WRITE_MAX = 500;
+
+/** Drops what is kept no longer, some at a time, so that others can write in between. */
+export async function expireAnswers(app: App): Promise<void> {
+  const some = { now: app.now(), limit: EXPIRED_PER_WRITE_MAX };
+  while ((await app.store.write((tx) => tx.run(expireIdempotentAnswers, some).changes)) === EXPIRED_PER_WRITE_MAX);
 }

@@ -69,16 +69,22 @@ export async function proveLedger(app: App, chain: ChainRuntime, signal: AbortSi
   throw new Unavailable(`${chain.key} did not stand still long enough to be proved`, MOVED_RETRY_SECONDS);
 }
 
-/** The same by the clock: a proof that cannot be made is an alert, too. Rethrows nothing but bugs. */
-export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<void> {
-  if (chain.resting) return;
+/**
+ * The same by the clock: a proof that cannot be made is an alert, too. Returns whether it was made or nothing is to prove;
+ * a chain that was not read yet since the start is left for later. Rethrows nothing but bugs.
+ */
+export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<boolean> {
+  if (chain.resting) return true;
+  if (chain.syncedAt === 0) return false;
   try {
     await proveLedger(app, chain, signal);
+    return true;
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     app.log.warn({ chain: chain.key, reason: error.message }, 'the ledger could not be proved');
-    if (quarantineOf(app.store)) return;
+    if (quarantineOf(app.store)) return false;
     await raise(app, 'ledger.unproved', chain.key, `The books of ${chain.key} could not be proved: ${error.message}`);
+    return false;
   }
 }
 

@@ -4,10 +4,10 @@
  * Invariant: a number with a fraction never becomes floating point inside the program.
  */
 import ipaddr from 'ipaddr.js';
-import { validate } from 'node-cron';
 import { z } from 'zod';
 import type { ConfirmationTier } from '../domain/assets.ts';
 import { formatDecimal, parseDecimal } from '../domain/money.ts';
+import { parseSchedule } from '../domain/schedule.ts';
 
 const TEXT_CHARS_MAX = 2_048;
 const LIST_ITEMS_MAX = 64;
@@ -261,7 +261,7 @@ export function path(what: string): Leaf<string | null> {
 
 /** When something is done by the clock, as cron writes it, in the time zone of the machine. */
 export function cron(fallback: string): Leaf<string> {
-  const schema = text.refine((expression) => validate(expression), 'this is no cron expression');
+  const schema = text.refine((expression) => parseSchedule(expression) !== null, 'this is no cron expression');
   return new Leaf({ schema, takes: `five fields of cron, such as "${fallback}" (every day at three)`, fallback });
 }
 

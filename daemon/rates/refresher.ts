@@ -4,12 +4,12 @@
  * Invariant: sources fail alone; one round runs at a time, at most FETCHES_MAX requests of it at once; a failure is
  * logged when it begins and when it ends, not each time. After `stop` nothing of it runs.
  */
-import { schedule as cron } from 'node-cron';
 import type { RateBook } from './book.ts';
 import { REQUEST_TIMEOUT_MS } from './http.ts';
 import { fetchQuotes, type Source } from './source.ts';
 
-export const REFRESH_SCHEDULE = '*/5 * * * *';
+/** Counted by a clock that nobody sets, as all of the intervals are. */
+const REFRESH_MS = 5 * 60_000;
 /** So that not every installation asks in the same second. */
 const JITTER_MAX_MS = 20_000;
 const FETCHES_MAX = 4;
@@ -35,6 +35,8 @@ export type SourceStatus = {
 export type RatesService = {
   /** Asks every source that is due, or joins the round that is under way. Never rejects. */
   refresh(): Promise<void>;
+  /** The clock was set: what was found by the old one counts no longer, so every source is asked at once. */
+  clockSet(): void;
   status(): SourceStatus[];
   /** Ends the schedule, aborts requests and waits for them. */
   stop(): Promise<void>;
@@ -46,41 +48,40 @@ export type RefresherOptions = {
   log: RatesLog;
   /** Milliseconds since 1970. */
   clock?: () => number;
-  /** A node-cron expression. */
-  schedule?: string;
+  /** Milliseconds of a clock that nobody sets. */
+  passed?: () => number;
+  /** Between two rounds. */
+  refreshMs?: number;
   jitterMaxMs?: number;
   requestTimeoutMs?: number;
 };
 
+/** `dueAt`: of the clock that nobody sets. */
 type State = SourceStatus & { source: Source; dueAt: number };
 
 class Refresher implements RatesService {
   readonly #options: RefresherOptions;
   readonly #clock: () => number;
+  readonly #passed: () => number;
   readonly #abort = new AbortController();
   readonly #states: State[];
-  readonly #task: { destroy(): void | Promise<void> } | null;
+  #timer: NodeJS.Timeout | null = null;
   #round: Promise<void> | null = null;
   #historyProblem: string | null = null;
 
   constructor(options: RefresherOptions) {
     this.#options = options;
     this.#clock = options.clock ?? Date.now;
+    this.#passed = options.passed ?? (() => performance.now());
     this.#states = options.sources.map((source) => {
       return { name: source.name, kind: source.kind, lastGoodAt: null, problem: null, source, dueAt: 0 };
     });
-    const quiet = { info: () => {}, warn: () => {}, debug: () => {}, error: () => {} };
-    this.#task =
-      this.#states.length === 0
-        ? null
-        : cron(options.schedule ?? REFRESH_SCHEDULE, () => this.refresh(), {
-            name: 'rates',
-            noOverlap: true,
-            unref: true,
-            maxRandomDelay: options.jitterMaxMs ?? JITTER_MAX_MS,
-            // A late or skipped round is no news: the next one is five minutes away.
-            logger: quiet,
-          });
+    if (this.#states.length > 0) this.#again();
+  }
+
+  clockSet(): void {
+    for (const state of this.#states) state.dueAt = 0;
+    void this.refresh();
   }
 
   refresh(): Promise<void> {
@@ -97,12 +98,24 @@ class Refresher implements RatesService {
 
   async stop(): Promise<void> {
     this.#abort.abort();
-    await this.#task?.destroy();
+    if (this.#timer) clearTimeout(this.#timer);
     await this.#round;
   }
 
+  #again(): void {
+    const { refreshMs = REFRESH_MS, jitterMaxMs = JITTER_MAX_MS } = this.#options;
+    this.#timer = setTimeout(
+      () => {
+        void this.refresh();
+        this.#again();
+      },
+      refreshMs + Math.random() * jitterMaxMs,
+    );
+    this.#timer.unref();
+  }
+
   async #run(): Promise<void> {
-    const due = this.#states.filter((state) => state.dueAt <= this.#clock());
+    const due = this.#states.filter((state) => state.dueAt <= this.#passed());
     const worker = async (): Promise<void> => {
       for (let state = due.shift(); state && !this.#abort.signal.aborted; state = due.shift()) await this.#ask(state);
     };
@@ -123,7 +136,7 @@ class Refresher implements RatesService {
       if (this.#abort.signal.aborted) return;
       problem = error instanceof Error ? error.message : String(error);
     }
-    if (state.kind === 'fiat') state.dueAt = this.#clock() + (problem === null ? FIAT_EVERY_MS : FIAT_RETRY_MS);
+    if (state.kind === 'fiat') state.dueAt = this.#passed() + (problem === null ? FIAT_EVERY_MS : FIAT_RETRY_MS);
     this.#tell({ source: state.name }, 'rate source', state.problem, problem);
     state.problem = problem;
   }
@@ -146,8 +159,7 @@ class Refresher implements RatesService {
 }
 
 /**
- * Starts the schedule and, without waiting for it, the first round. No sources: nothing is ever asked. Throws when
- * `schedule` is no cron expression.
+ * Starts the schedule and, without waiting for it, the first round. No sources: nothing is ever asked.
  */
 export function startRates(options: RefresherOptions): RatesService {
   const refresher = new Refresher(options);

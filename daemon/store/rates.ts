@@ -14,7 +14,7 @@ const fromText = (table: Record<string, string>): Table =>
 export function rateHistory(store: Store, keptMs: number, now: () => number, failed: (error: unknown) => void) {
   return {
     load(): Snapshot[] {
-      return store.all(rateSnapshots, { since: now() - keptMs }).map((row) => {
+      return store.all(rateSnapshots, { since: now() - keptMs, until: now() }).map((row) => {
         const body = JSON.parse(row.body) as { usd: Record<string, string>; fiat: Record<string, string> };
         return { at: row.at, usd: fromText(body.usd), fiat: fromText(body.fiat) };
       });
@@ -24,7 +24,8 @@ export function rateHistory(store: Store, keptMs: number, now: () => number, fai
       store
         .write((tx) => {
           tx.run(insertRateSnapshot, { at: snapshot.at, body });
-          tx.run(dropRateSnapshots, { before: snapshot.at - keptMs });
+          // what a clock that was ahead has written would outlive what is true
+          tx.run(dropRateSnapshots, { before: snapshot.at - keptMs, after: snapshot.at });
         })
         .catch(failed);
     },

@@ -5,11 +5,12 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { type ScheduledTask, schedule } from 'node-cron';
 import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { BackupJob, BackupMade } from '../app/backup/make.ts';
-import { Rejected, Unavailable } from '../domain/errors.ts';
+import { assert, Rejected, Unavailable } from '../domain/errors.ts';
+import { parseSchedule } from '../domain/schedule.ts';
+import type { Timetable } from './timetable.ts';
 
 const NAME = /^countinghouse-\d{8}-\d{6}\.backup$/;
 const BACKUP_MINUTES_MAX = 60;
@@ -25,7 +26,6 @@ export class Backups {
   readonly #app: App;
   readonly #dataDir: string;
   readonly #release: string;
-  #task: ScheduledTask | null = null;
   #running: Worker | null = null;
 
   constructor(app: App, dataDir: string, release: string) {
@@ -35,9 +35,11 @@ export class Backups {
   }
 
   /** Begins with the scheduled ones, if any are configured. */
-  start(): void {
+  start(timetable: Timetable): void {
     const { folder, schedule: when } = this.#app.config.backup;
-    if (folder !== null) this.#task = schedule(when, () => this.scheduled(), { noOverlap: true });
+    const schedule = parseSchedule(when);
+    assert(schedule, 'the configuration takes nothing that is no schedule');
+    if (folder !== null) timetable.at('backup', schedule, () => this.scheduled(folder));
   }
 
   /**
@@ -70,9 +72,8 @@ export class Backups {
   }
 
   /** One by the clock: into the configured folder, after which the oldest of its kind go. Never throws. */
-  async scheduled(): Promise<void> {
-    const { folder, keep } = this.#app.config.backup;
-    if (folder === null) return;
+  async scheduled(folder: string): Promise<void> {
+    const { keep } = this.#app.config.backup;
     try {
       const stamp = new Date(this.#app.now()).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
       await this.make(join(folder, `countinghouse-${stamp}.backup`));
@@ -87,7 +88,6 @@ export class Backups {
   }
 
   async stop(): Promise<void> {
-    await this.#task?.destroy();
     await this.#running?.terminate();
   }
 }

@@ -1,5 +1,4 @@
 /** What happens by the clock: forgotten invoices, expired answers, and the address pools. */
-import { type ScheduledTask, schedule } from 'node-cron';
 import type { App } from '../app/app.ts';
 import { deadline } from '../app/deadline.ts';
 import { expireAnswers } from '../app/idempotency.ts';
@@ -10,17 +9,23 @@ import { jumpAhead } from '../app/quarantine.ts';
 import { dropOldEvents } from '../app/shop-events.ts';
 import { tendStorage } from '../app/storage.ts';
 import { expireWithdrawals } from '../app/withdrawals/work.ts';
+import { assert, Unavailable } from '../domain/errors.ts';
+import { parseSchedule } from '../domain/schedule.ts';
+import type { Timetable } from './timetable.ts';
 
-const EVERY_MINUTE = '* * * * *';
+const MINUTE_MS = 60_000;
+const STORAGE_MS = 10_000;
 const EVERY_NIGHT = '40 2 * * *';
 const PROOF_TIMEOUT_MS = 3_600_000;
+const PROOF_RETRY_SECONDS = 900;
 /** So many payments may take an address before the pools are looked at again. */
 const FILL_PAUSE_MS = 250;
 const ADDRESSES_AT_FIRST = 40;
 
 export class Jobs {
   readonly #app: App;
-  #tasks: ScheduledTask[] = [];
+  /** The chains of the round of proofs that is not complete yet. */
+  readonly #proved = new Set<string>();
   #filling: Promise<void> | null = null;
   #stopped = false;
   readonly #abort = new AbortController();
@@ -29,41 +34,46 @@ export class Jobs {
     this.#app = app;
   }
 
-  start(): void {
-    this.#tasks = [
-      schedule(EVERY_MINUTE, () => this.minute(), { noOverlap: true }),
-      schedule(EVERY_NIGHT, () => this.night(), { noOverlap: true }),
-    ];
+  /** Enters what is done by the clock, and begins to derive addresses. */
+  start(timetable: Timetable): void {
+    const night = parseSchedule(EVERY_NIGHT);
+    assert(night, 'the schedule of the nights is one');
+    timetable.every('storage', STORAGE_MS, () => tendStorage(this.#app));
+    timetable.every('minute', MINUTE_MS, () => this.minute());
+    timetable.at('proof', night, () => this.night());
     this.fill();
-    void this.minute();
   }
 
   /** What is done every minute, and at the start for what fell due meanwhile. */
   async minute(): Promise<void> {
-    try {
-      await tendStorage(this.#app);
-      await this.#app.store.write((tx) => {
-        cancelForgotten(this.#app, tx);
-        expireAnswers(this.#app, tx);
-        expireWithdrawals(this.#app, tx);
-        dropOldEvents(this.#app, tx);
-      });
-    } catch (error) {
-      this.#app.log.error({ error }, 'the minute’s work failed');
-    }
+    await this.#app.store.write((tx) => {
+      cancelForgotten(this.#app, tx);
+      expireWithdrawals(this.#app, tx);
+      dropOldEvents(this.#app, tx);
+    });
+    await expireAnswers(this.#app);
   }
 
-  /** The ledger of every chain against the source's own books; what differs is an alert. */
+  /**
+   * The ledger of every chain against the source's own books; what differs is an alert. Throws when a chain could not be
+   * proved; when it is called again, only those that are left are.
+   */
   async night(): Promise<void> {
+    const left: string[] = [];
     for (const chain of this.#app.chains.all()) {
+      if (this.#proved.has(chain.key)) continue;
       const signal = AbortSignal.any([this.#abort.signal, deadline(PROOF_TIMEOUT_MS, chain.key)]);
       try {
-        await proveByClock(this.#app, chain, signal);
+        if (await proveByClock(this.#app, chain, signal)) this.#proved.add(chain.key);
+        else left.push(chain.key);
       } catch (error) {
         if (this.#stopped) return;
         this.#app.log.error({ chain: chain.key, error }, 'the proof of a ledger was ended by a bug');
+        left.push(chain.key);
       }
     }
+    if (left.length > 0) throw new Unavailable(`not proved yet: ${left.join(', ')}`, PROOF_RETRY_SECONDS);
+    this.#proved.clear();
   }
 
   /** Fills every account's pool, unless that is under way. */
@@ -81,7 +91,6 @@ export class Jobs {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#abort.abort();
-    for (const task of this.#tasks) await task.destroy();
     await this.#filling;
   }
 

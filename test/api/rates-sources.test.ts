@@ -311,13 +311,17 @@ describe('the refresher', () => {
     warn: (fields: object, message: string) => void lines.push({ level: 'warn', fields, message }),
   };
 
-  function start(book: RateBook, more: { schedule?: string; names?: string[] } = {}): RatesService {
+  function start(
+    book: RateBook,
+    more: { refreshMs?: number; names?: string[]; passed?: () => number } = {},
+  ): RatesService {
     service = startRates({
       book,
       sources: chooseSources(more.names, bases()),
       log,
       clock: () => now,
-      schedule: more.schedule ?? '0 0 1 1 *',
+      refreshMs: more.refreshMs ?? 3_600_000,
+      passed: more.passed ?? (() => now),
       jitterMaxMs: 0,
       requestTimeoutMs: 100,
     });
@@ -426,8 +430,8 @@ describe('the refresher', () => {
     expect(lines.map((line) => line.message)).toEqual(['history of rates fails', 'history of rates works again']);
   });
 
-  it('runs on its schedule until stopped', async () => {
-    const refresher = start(new RateBook({}), { schedule: '* * * * * *', names: ['kraken', 'gemini'] });
+  it('asks again and again until stopped', async () => {
+    const refresher = start(new RateBook({}), { refreshMs: 50, names: ['kraken', 'gemini'] });
     await expect.poll(() => asked.filter((name) => name === 'kraken').length, { timeout: 5_000 }).toBeGreaterThan(1);
     await refresher.stop();
     asked = [];
@@ -444,8 +448,22 @@ describe('the refresher', () => {
     expect(lines).toEqual([]);
   });
 
-  it('refuses a schedule that is none', () => {
-    expect(() => start(new RateBook({}), { schedule: 'every now and then' })).toThrow();
+  it('asks every source anew when the clock was set, whichever way', async () => {
+    const book = new RateBook({});
+    const real = now;
+    now = real + 86_400_000;
+    const refresher = start(book, { passed: () => real });
+    await refresher.refresh();
+    expect(book.perDollar('mainnet', 'EUR', now)).not.toBeNull();
+    now = real;
+    // what the wrong date found is of the future now
+    expect(book.perDollar('mainnet', 'EUR', now)).toBeNull();
+    asked = [];
+    refresher.clockSet();
+    await refresher.refresh();
+    expect(asked).toHaveLength(SOURCES.length);
+    expect(book.perDollar('mainnet', 'EUR', now)).not.toBeNull();
+    expect(usd(book, 'BTC')).toBe('65998.1');
   });
 
   it('keeps no process alive after stop', async () => {

@@ -137,18 +137,32 @@ export const insertIdempotentAnswer = statement(
     }),
 );
 
-export const expireIdempotentAnswers = statement((p: { now: number }) =>
-  sqlite.deleteFrom('idempotency').where('expires_at', 'is not', null).where('expires_at', '<=', p.now),
+/** Drops some of those that have expired. */
+export const expireIdempotentAnswers = statement((p: { now: number; limit: number }) =>
+  sqlite
+    .deleteFrom('idempotency')
+    .where(({ eb, refTuple, selectFrom }) =>
+      eb(
+        refTuple('business_id', 'route', 'key'),
+        'in',
+        selectFrom('idempotency')
+          .select(['business_id', 'route', 'key'])
+          .where('expires_at', 'is not', null)
+          .where('expires_at', '<=', p.now)
+          .limit(p.limit)
+          .$asTuple('business_id', 'route', 'key'),
+      ),
+    ),
 );
 
-export const rateSnapshots = statement((p: { since: number }) =>
-  sqlite.selectFrom('rate_snapshot').selectAll().where('at', '>=', p.since).orderBy('at'),
+export const rateSnapshots = statement((p: { since: number; until: number }) =>
+  sqlite.selectFrom('rate_snapshot').selectAll().where('at', '>=', p.since).where('at', '<=', p.until).orderBy('at'),
 );
 
 export const insertRateSnapshot = statement((p: { at: number; body: string }) =>
   sqlite.replaceInto('rate_snapshot').values({ at: p.at, body: p.body }),
 );
 
-export const dropRateSnapshots = statement((p: { before: number }) =>
-  sqlite.deleteFrom('rate_snapshot').where('at', '<', p.before),
+export const dropRateSnapshots = statement((p: { before: number; after: number }) =>
+  sqlite.deleteFrom('rate_snapshot').where((eb) => eb.or([eb('at', '<', p.before), eb('at', '>', p.after)])),
 );
