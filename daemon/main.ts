@@ -247,7 +247,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   shopEvents.start();
 
   const backups = new Backups(app, dataDir, version());
-  backups.start(timetable);
+  await backups.start(timetable);
   cleanup.push(() => backups.stop());
   let scan: WalletScan | null = null;
   cleanup.push(() => scan?.stop());

@@ -66,10 +66,32 @@ export function copyDatabase(from: string, to: string): void {
   }
 }
 
-/** What a database says, read from the file. */
-export function storeFacts(file: string): StoreFacts {
-  const db = new Database(file, { readonly: true, fileMustExist: true });
+/** Makes a copy of a database that was open one file again: without a log beside it. */
+export function settle(file: string): void {
+  const db = new Database(file, { fileMustExist: true });
   try {
+    db.pragma('journal_mode = DELETE');
+  } finally {
+    db.close();
+  }
+}
+
+/** A database that is open, or the file of one. */
+type Source = Database.Database | string;
+
+function reading<T>(source: Source, read: (db: Database.Database) => T): T {
+  if (typeof source !== 'string') return read(source);
+  const db = new Database(source, { readonly: true, fileMustExist: true });
+  try {
+    return read(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** What a database says. */
+export function storeFacts(source: Source): StoreFacts {
+  return reading(source, (db) => {
     const count = (table: string): number => db.prepare(`SELECT COUNT(*) FROM ${table}`).pluck().get() as number;
     const accounts = db
       .prepare(
@@ -95,9 +117,7 @@ export function storeFacts(file: string): StoreFacts {
       accounts,
       balances,
     };
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** An address as a database holds it, with its account's public key (JSON). */
@@ -113,9 +133,8 @@ export type AddressSample = {
 const SAMPLES_PER_ACCOUNT = 200;
 
 /** Addresses of every account, evenly spread over its indices, the first and the last among them. */
-export function addressSamples(file: string): AddressSample[] {
-  const db = new Database(file, { readonly: true, fileMustExist: true });
-  try {
+export function addressSamples(source: Source): AddressSample[] {
+  return reading(source, (db) => {
     return db
       .prepare(
         `SELECT chain_key, account_no, key, branch, idx, address FROM
@@ -127,22 +146,17 @@ export function addressSamples(file: string): AddressSample[] {
          WHERE place = 1 OR place = places OR place % (places / ${SAMPLES_PER_ACCOUNT} + 1) = 0`,
       )
       .all() as AddressSample[];
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** What SQLite and the sums say against a database: nothing when it is sound. Reads all of it. */
-export function storeProblems(file: string): string[] {
-  const db = new Database(file, { readonly: true, fileMustExist: true });
-  try {
+export function storeProblems(source: Source): string[] {
+  return reading(source, (db) => {
     const problems = (db.pragma('integrity_check') as { integrity_check: string }[])
       .map((row) => row.integrity_check)
       .filter((text) => text !== 'ok');
     return problems.length > 0 ? problems : [...balanceProblems(db), ...indexProblems(db)];
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** Every balance is the sum of the credits that count. */

@@ -14,6 +14,7 @@ import {
   hkdfSync,
   type KeyObject,
 } from 'node:crypto';
+import { open } from 'node:fs/promises';
 import { z } from 'zod';
 import { Rejected } from '../domain/errors.ts';
 import { publicKeyOf, rawPublicKey } from './backup-key.ts';
@@ -150,6 +151,31 @@ function parseHeader(line: Buffer | null): SealedHeader {
 /** What a sealed file says of itself without a key. Throws `Rejected('backup.format')`. */
 export async function sealedHeader(source: AsyncIterable<Uint8Array>): Promise<SealedHeader> {
   return parseHeader(await new ByteReader(source).line());
+}
+
+/**
+ * What a sealed file says of itself, if all of its frames are there as far as that is to be seen without the key. Throws
+ * `Rejected`: `backup.format`, `backup.damaged`.
+ */
+export async function inspectSealed(path: string): Promise<SealedHeader> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(HEADER_BYTES_MAX), 0, HEADER_BYTES_MAX, 0);
+    const end = buffer.subarray(0, bytesRead).indexOf(NEWLINE);
+    const header = parseHeader(end < 0 ? null : buffer.subarray(0, end + 1));
+    let at = end + 1;
+    do {
+      const { bytesRead: got } = await file.read(buffer, 0, LENGTH_BYTES, at);
+      const length = got === LENGTH_BYTES ? buffer.readUInt32BE() : 0;
+      if (length < TAG_BYTES || length > FRAME_BYTES + TAG_BYTES) throw damaged();
+      at += LENGTH_BYTES + length;
+    } while (at < size);
+    if (at > size) throw damaged();
+    return header;
+  } finally {
+    await file.close();
+  }
 }
 
 /**

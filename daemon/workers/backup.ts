@@ -2,17 +2,20 @@
  * Backups beside the running service: when the operator asks, and by the clock into a folder where only the newest are
  * kept. One at a time, in a thread of its own.
  */
-import { readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
-import type { BackupJob, BackupMade } from '../app/backup/make.ts';
+import { DATABASE } from '../app/backup/container.ts';
+import { freeName, needMarker, type Oddities, prepareFolder, rotate, sweepPartials } from '../app/backup/folder.ts';
+import { sweepDataDir, sweepTemporary } from '../app/backup/leftovers.ts';
+import { type BackupJob, type BackupMade, needTarget, openWork } from '../app/backup/make.ts';
+import { deadline } from '../app/deadline.ts';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import { parseSchedule } from '../domain/schedule.ts';
 import type { Timetable } from './timetable.ts';
 
-const NAME = /^countinghouse-\d{8}-\d{6}\.backup$/;
 const BACKUP_MINUTES_MAX = 60;
 const BUSY_RETRY_SECONDS = 30;
 
@@ -26,7 +29,7 @@ export class Backups {
   readonly #app: App;
   readonly #dataDir: string;
   readonly #release: string;
-  #running: Worker | null = null;
+  #running: { stop: AbortController; ended: Promise<unknown> } | null = null;
 
   constructor(app: App, dataDir: string, release: string) {
     this.#app = app;
@@ -34,12 +37,18 @@ export class Backups {
     this.#release = release;
   }
 
-  /** Begins with the scheduled ones, if any are configured. */
-  start(timetable: Timetable): void {
+  /**
+   * Enters the scheduled ones, if any are configured, and removes what an earlier run left. Throws
+   * `Rejected('backup.folder')` when their folder cannot be used.
+   */
+  async start(timetable: Timetable): Promise<void> {
+    await Promise.all([sweepDataDir(this.#dataDir), sweepTemporary()]);
     const { folder, schedule: when } = this.#app.config.backup;
     const schedule = parseSchedule(when);
     assert(schedule, 'the configuration takes nothing that is no schedule');
-    if (folder !== null) timetable.at('backup', schedule, () => this.scheduled(folder));
+    if (folder === null) return;
+    await prepareFolder(this.#app, folder);
+    timetable.at('backup', schedule, () => this.scheduled(folder));
   }
 
   /**
@@ -47,47 +56,83 @@ export class Backups {
    */
   async make(file: string): Promise<BackupMade> {
     if (this.#running) throw new Unavailable('Another backup is being made', BUSY_RETRY_SECONDS);
-    const job: BackupJob = { dataDir: this.#dataDir, file, release: this.#release, now: this.#app.now() };
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, deadline(BACKUP_MINUTES_MAX * 60_000, 'The backup')]);
+    const making = this.#make(file, signal).finally(() => {
+      this.#running = null;
+    });
+    this.#running = { stop, ended: making.catch(() => undefined) };
+    return making;
+  }
+
+  async #make(file: string, signal: AbortSignal): Promise<BackupMade> {
+    await needTarget({ dataDir: this.#dataDir, file });
+    const work = await openWork(this.#dataDir);
+    try {
+      // here and in steps: a thread would read for as long as it takes, and hold the log all the while
+      await this.#app.store.copyTo(join(work, DATABASE), signal);
+      return await this.#pack(
+        { dataDir: this.#dataDir, file, release: this.#release, now: this.#app.now(), work },
+        signal,
+      );
+    } finally {
+      await rm(work, { recursive: true, force: true });
+    }
+  }
+
+  /** One by the clock: into the configured folder, after which the oldest of its kind go. Throws what became an alert. */
+  async scheduled(folder: string): Promise<void> {
+    const now = this.#app.now();
+    try {
+      await needMarker(folder);
+      await sweepPartials(folder);
+      const { file, manifest } = await this.make(await freeName(folder, now));
+      const { keep } = this.#app.config.backup;
+      const odd = await rotate(folder, { keep, made: file, fingerprint: manifest.fingerprint, now });
+      await this.#tellOddities(folder, odd);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      await raise(this.#app, 'backup.failed', folder, `The scheduled backup into ${folder} failed: ${reason}`);
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#running?.stop.abort(new Unavailable('The service is stopping', BUSY_RETRY_SECONDS));
+    await this.#running?.ended;
+  }
+
+  async #pack(job: BackupJob, signal: AbortSignal): Promise<BackupMade> {
     // built, it is JavaScript
     const name = import.meta.url.endsWith('.ts') ? './backup-thread.ts' : './backup-thread.js';
-    const thread = new URL(name, import.meta.url);
-    const worker = new Worker(thread, { workerData: job });
-    this.#running = worker;
-    const deadline = setTimeout(() => void worker.terminate(), BACKUP_MINUTES_MAX * 60_000);
+    const worker = new Worker(new URL(name, import.meta.url), { workerData: job });
+    const abort = (): void => void worker.terminate();
+    signal.addEventListener('abort', abort);
     try {
       const answer = await new Promise<Answer>((resolve, reject) => {
         worker.once('message', resolve);
         worker.once('error', reject);
         worker.once('exit', () => reject(new Unavailable('The backup was broken off', BUSY_RETRY_SECONDS)));
+        if (signal.aborted) abort();
       });
       if (answer.refused) throw new Rejected(answer.refused.code, answer.refused.message, answer.refused.field);
       if (!answer.made) throw new Error(`the backup failed: ${answer.message}`);
       this.#app.log.info({ file: answer.made.file, bytes: answer.made.bytes }, 'a backup was made');
       return answer.made;
     } finally {
-      clearTimeout(deadline);
+      signal.removeEventListener('abort', abort);
       await worker.terminate();
-      this.#running = null;
     }
   }
 
-  /** One by the clock: into the configured folder, after which the oldest of its kind go. Never throws. */
-  async scheduled(folder: string): Promise<void> {
-    const { keep } = this.#app.config.backup;
-    try {
-      const stamp = new Date(this.#app.now()).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
-      await this.make(join(folder, `countinghouse-${stamp}.backup`));
-      const names = (await readdir(folder)).filter((name) => NAME.test(name)).sort();
-      for (const name of names.slice(0, Math.max(0, names.length - keep)))
-        await rm(join(folder, name), { force: true });
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#app.log.error({ error }, 'the scheduled backup failed');
-      await raise(this.#app, 'backup.failed', folder, `The scheduled backup into ${folder} failed: ${reason}`);
+  async #tellOddities(folder: string, { future, broken }: Oddities): Promise<void> {
+    if (future.length > 0) {
+      const text = `${future.length} backups in ${folder} say that they were made later than now (${future[0]}): the clock of this machine is or was wrong. They are kept beside the newest ones: remove them by hand`;
+      await raise(this.#app, 'backup.future', folder, text);
     }
-  }
-
-  async stop(): Promise<void> {
-    await this.#running?.terminate();
+    if (broken.length > 0) {
+      const text = `${broken.length} files in ${folder} are named like backups and are none that is whole (${broken[0]}): look where they come from, and remove them by hand`;
+      await raise(this.#app, 'backup.broken', folder, text);
+    }
   }
 }

@@ -161,34 +161,28 @@ describe('a backup', () => {
 });
 
 describe('scheduled backups', () => {
-  it('go into a folder where only the newest are kept, and one that fails is an alert', async () => {
+  it('go into their folder, which is marked, and open with the words', async () => {
     const target = await mkdtemp(join(folder, 'scheduled-'));
-    await writeFile(join(target, 'countinghouse-19990101-000000.backup'), 'an old one');
-    await writeFile(join(target, 'notes.txt'), 'not ours');
-    const other = await startTestDaemon(`[backup]\nfolder = "${target}"\nschedule = "* * * * * *"\nkeep = 2\n`);
+    const other = await startTestDaemon(`[backup]\nfolder = "${target}"\nschedule = "* * * * *"\nkeep = 2\n`);
     try {
-      const call = operatorClient(other.dataDir);
-      const failed = await until('the first one failed', async () => {
-        const { alerts } = await call('alert.list', {});
-        return alerts.find(({ kind }) => kind === 'backup.failed');
-      });
-      expect(failed.message).toMatch(/There is no wallet yet/);
       await createWallet(join(other.dataDir, 'vault'), { words: WORDS, passphrase: PASSPHRASE });
-      const kept = await until('the oldest has gone', async () => {
-        const names = (await readdir(target)).filter((name) => name.endsWith('.backup')).sort();
-        return names.length === 2 && !names.includes('countinghouse-19990101-000000.backup') && names;
-      });
-      expect(kept[0]).toMatch(/^countinghouse-20\d{6}-\d{6}\.backup$/);
-      expect(await readdir(target)).toContain('notes.txt');
+      other.advance(60_000);
+      const file = await until('one was made', async () =>
+        (await readdir(target)).find((name) => /^countinghouse-20\d{6}-\d{6}\.backup$/.test(name)),
+      );
+      expect(await readdir(target)).toContain('countinghouse-backups.txt');
+      const words = await openByWords(WORDS);
+      expect((await verifyBackup(join(target, file), words, null)).problems).toEqual([]);
     } finally {
       await other.stop();
     }
-    const words = await openByWords(WORDS);
-    const [newest] = (await readdir(target))
-      .filter((name) => name.endsWith('.backup'))
-      .sort()
-      .reverse();
-    expect((await verifyBackup(join(target, newest!), words, null)).problems).toEqual([]);
+  }, 60_000);
+
+  it('into a folder that does not exist stop the start with what to do', async () => {
+    await expect(startTestDaemon(`[backup]\nfolder = "${join(folder, 'no-such-stick')}"\n`)).rejects.toMatchObject({
+      code: 'backup.folder',
+      message: expect.stringContaining('mount its disk'),
+    });
   });
 });
 

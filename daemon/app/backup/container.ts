@@ -58,8 +58,29 @@ export function pack(files: readonly { name: string; path: string }[]): AsyncIte
 
 const damaged = (): Rejected => new Rejected('backup.damaged', 'The content of this backup is damaged');
 
-/** Writes the files that a content holds into a folder (created). Returns their names. Throws `Rejected('backup.damaged')`. */
-export async function unpack(content: AsyncIterable<Uint8Array>, folder: string): Promise<string[]> {
+/** Where the bytes of one file go. */
+export type Sink = { write(bytes: Uint8Array): Promise<void>; end(): Promise<void> };
+
+/** Files of their names in a folder (created). */
+export function inFolder(folder: string): (name: string) => Promise<Sink> {
+  return async (name) => {
+    const path = join(folder, name);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const handle = await open(path, 'wx', 0o600);
+    return {
+      write: (bytes) => handle.writeFile(bytes),
+      end: async () => {
+        await handle.sync().finally(() => handle.close());
+      },
+    };
+  };
+}
+
+/** Gives the files that a content holds to the sinks that `place` makes. Returns their names. Throws `Rejected('backup.damaged')`. */
+export async function unpack(
+  content: AsyncIterable<Uint8Array>,
+  place: (name: string) => Promise<Sink>,
+): Promise<string[]> {
   const plain = Readable.from(content);
   const stream = createZstdDecompress();
   plain.on('error', (error) => stream.destroy(error));
@@ -78,7 +99,7 @@ export async function unpack(content: AsyncIterable<Uint8Array>, folder: string)
     held = held.subarray(held.indexOf(NEWLINE) + 1);
     if (names.length >= FILES_MAX || names.includes(entry.name)) throw damaged();
     names.push(entry.name);
-    held = await writeEntry(folder, entry, held, async () => {
+    held = await writeEntry(await place(entry.name), entry, held, async () => {
       held = Buffer.alloc(0);
       if (!(await more())) throw damaged();
       return held;
@@ -94,26 +115,22 @@ function parseEntry(held: Buffer): Entry {
   }
 }
 
-/** Writes one file from what is held and what follows, and returns what is left over. */
-async function writeEntry(folder: string, entry: Entry, first: Buffer, next: () => Promise<Buffer>): Promise<Buffer> {
-  const path = join(folder, entry.name);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const handle = await open(path, 'wx', 0o600);
+/** Gives one file to its sink from what is held and what follows, and returns what is left over. */
+async function writeEntry(sink: Sink, entry: Entry, first: Buffer, next: () => Promise<Buffer>): Promise<Buffer> {
   const digest = createHash('sha256');
   let [held, missing] = [first, entry.size];
   try {
     for (;;) {
       const part = held.subarray(0, missing);
       digest.update(part);
-      await handle.writeFile(part);
+      await sink.write(part);
       missing -= part.length;
       held = held.subarray(part.length);
       if (missing === 0) break;
       held = await next();
     }
-    await handle.sync();
   } finally {
-    await handle.close();
+    await sink.end();
   }
   if (digest.digest('hex') !== entry.sha256) throw damaged();
   return held;

@@ -8,16 +8,17 @@
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { access, mkdir, mkdtemp, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
-import { copyDatabase, storeFacts } from '../../store/snapshot.ts';
-import { readBackupKey } from '../../wallet/backup-key.ts';
+import { copyDatabase, settle, storeFacts } from '../../store/snapshot.ts';
+import { type BackupKey, readBackupKey } from '../../wallet/backup-key.ts';
 import { seal } from '../../wallet/sealed-file.ts';
 import { JOURNAL_BYTES_MAX } from '../../wallet/signer/files.ts';
 import { belongsIn, CONFIG, DATABASE, FOLDERS, MANIFEST, pack } from './container.ts';
+import { sweepDataDir } from './leftovers.ts';
 
 export const VAULT_FOLDER = 'vault';
 const WORK_PREFIX = 'backup-';
@@ -45,6 +46,8 @@ export type BackupJob = {
   release: string;
   /** Milliseconds since 1970. */
   now: number;
+  /** A folder from `openWork` that holds a copy of the database; without one, both are made here. */
+  work?: string;
 };
 export type BackupMade = { file: string; bytes: number; manifest: Manifest };
 
@@ -53,11 +56,9 @@ export type BackupMade = { file: string; bytes: number; manifest: Manifest };
  * `backup.exists`, `backup.folder` (cannot be written).
  */
 export async function makeBackup(job: BackupJob): Promise<BackupMade> {
-  const { fingerprint, publicKey } = await readBackupKey(join(job.dataDir, VAULT_FOLDER));
+  const { fingerprint, publicKey } = await needTarget(job);
   const file = resolve(job.file);
-  if (await isThere(file)) throw new Rejected('backup.exists', `${file} exists already: give another name`, 'file');
-  await sweep(job.dataDir);
-  const work = await mkdtemp(join(job.dataDir, WORK_PREFIX));
+  const work = job.work ?? (await openWork(job.dataDir));
   const partial = `${file}.${randomBytes(6).toString('hex')}.partial`;
   try {
     const { files, manifest } = await collect(job, work, fingerprint);
@@ -74,6 +75,19 @@ export async function makeBackup(job: BackupJob): Promise<BackupMade> {
   }
 }
 
+/** Whether a backup can be made of that, to there. Throws `Rejected`: `backup.no_wallet`, `backup.exists`. */
+export async function needTarget({ dataDir, file }: Pick<BackupJob, 'dataDir' | 'file'>): Promise<BackupKey> {
+  const key = await readBackupKey(join(dataDir, VAULT_FOLDER));
+  if (await isThere(file)) throw new Rejected('backup.exists', `${file} exists already: give another name`, 'file');
+  return key;
+}
+
+/** A folder to make a backup in, in the data directory. Nothing of the kind may be under way there. */
+export async function openWork(dataDir: string): Promise<string> {
+  await sweepDataDir(dataDir);
+  return mkdtemp(join(dataDir, WORK_PREFIX));
+}
+
 async function writing(file: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -85,12 +99,13 @@ async function writing(file: string, work: () => Promise<void>): Promise<void> {
 }
 
 async function collect(
-  { dataDir, release, now }: BackupJob,
+  { dataDir, release, now, work: given }: BackupJob,
   work: string,
   fingerprint: string,
 ): Promise<{ files: { name: string; path: string }[]; manifest: Manifest }> {
   const database = join(work, DATABASE);
-  copyDatabase(join(dataDir, DATABASE), database);
+  if (given === undefined) copyDatabase(join(dataDir, DATABASE), database);
+  else settle(database);
   const manifest: Manifest = {
     release,
     made_at: new Date(now).toISOString(),
@@ -131,19 +146,11 @@ async function copied(dataDir: string, name: string, work: string): Promise<{ na
   return { name, path: join(work, name) };
 }
 
-async function isThere(file: string): Promise<boolean> {
+export async function isThere(file: string): Promise<boolean> {
   return access(file).then(
     () => true,
     () => false,
   );
-}
-
-/** Removes what an earlier backup that was killed left in the data directory. */
-async function sweep(dataDir: string): Promise<void> {
-  for (const entry of await readdir(dataDir, { withFileTypes: true })) {
-    const isLeftover = entry.isDirectory() && /^backup-[A-Za-z0-9]{6}$/.test(basename(entry.name));
-    if (isLeftover) await rm(join(dataDir, entry.name), { recursive: true, force: true });
-  }
 }
 
 /** Makes a folder's new entry durable; Windows refuses to open one. */

@@ -34,7 +34,7 @@ import { storeProblems } from '../../store/snapshot.ts';
 import { Store, type Tx } from '../../store/store.ts';
 import { openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
 import { QUARANTINE_SETTING, type QuarantineRecord } from '../quarantine.ts';
-import { DATABASE, FOLDERS, MANIFEST, unpack } from './container.ts';
+import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
 import { Manifest } from './make.ts';
 
 /** How far numbers jump: more than a shop uses between two backups. */
@@ -63,21 +63,29 @@ async function there(file: string): Promise<void> {
   });
 }
 
-export type Unpacked = { folder: string; manifest: Manifest };
-
-/** Opens a backup into an empty folder. Throws `Rejected` `backup.*`. */
+/**
+ * Opens a backup and gives its files to the sinks that `place` makes. Throws `Rejected` `backup.*`: `missing`, `format`,
+ * `words`, `damaged`.
+ */
 export async function unpackBackup(
   file: string,
   secret: { fingerprint: string; privateKey: KeyObject },
-  folder: string,
-): Promise<Unpacked> {
+  place: (name: string) => Promise<Sink>,
+): Promise<void> {
   await there(file);
-  const names = await unpack(openSealed(createReadStream(file), secret), folder);
+  const names = await unpack(openSealed(createReadStream(file), secret), place);
   if (!names.includes(MANIFEST) || !names.includes(DATABASE)) {
     throw new Rejected('backup.damaged', 'This backup lacks its database');
   }
-  const manifest = Manifest.parse(JSON.parse(await readFile(join(folder, MANIFEST), 'utf8')));
-  return { folder, manifest };
+}
+
+/** What a backup's manifest says. Throws `Rejected('backup.damaged')`. */
+export function readManifest(text: string): Manifest {
+  try {
+    return Manifest.parse(JSON.parse(text));
+  } catch {
+    throw new Rejected('backup.damaged', 'The manifest of this backup cannot be read');
+  }
 }
 
 /**
@@ -95,7 +103,8 @@ export async function restoreBackup(
   await mustBeEmpty(dataDir);
   const work = await mkdtemp(join(dataDir, WORK_PREFIX));
   try {
-    const { manifest } = await unpackBackup(file, secret, work);
+    await unpackBackup(file, secret, inFolder(work));
+    const manifest = readManifest(await readFile(join(work, MANIFEST), 'utf8'));
     const [problem] = storeProblems(join(work, DATABASE));
     if (problem) throw new Rejected('backup.damaged', `The database of this backup is not sound: ${problem}`);
     await quarantine(work, manifest, now, jump);

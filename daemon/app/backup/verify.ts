@@ -1,19 +1,19 @@
 /**
- * The drill: a backup is opened into a scratch folder and compared with itself, with the wallet's words, and with the
- * service that runs on this machine, if it is the same one. Nothing of it is kept.
+ * The drill: a backup is opened into a scratch and compared with itself, with the wallet's words, and with the service
+ * that runs on this machine, if it is the same one. Nothing of it is kept, however the drill ends; what it does not look
+ * at is not written at all.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { targetAt } from '../../chains/target.ts';
 import type { ChainId, Network } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
+import { Scratch } from '../../store/scratch.ts';
 import { type AddressSample, addressSamples, storeFacts, storeProblems } from '../../store/snapshot.ts';
 import type { OpenedBackup } from '../../wallet/backup-key.ts';
-import { DATABASE } from './container.ts';
+import { DATABASE, MANIFEST, type Sink } from './container.ts';
+import { sweepTemporary } from './leftovers.ts';
 import type { Manifest } from './make.ts';
-import { unpackBackup } from './restore.ts';
+import { readManifest, unpackBackup } from './restore.ts';
 
 const PROBLEMS_MAX = 50;
 
@@ -32,10 +32,11 @@ export type BackupReport = {
  * cannot even be opened.
  */
 export async function verifyBackup(file: string, words: OpenedBackup, live: string | null): Promise<BackupReport> {
-  const scratch = await mkdtemp(join(tmpdir(), 'countinghouse-drill-'));
+  await sweepTemporary();
+  const scratch = await Scratch.open();
   try {
-    const { manifest } = await unpackBackup(file, words.secret, scratch);
-    const database = join(scratch, DATABASE);
+    const manifest = await unpackInto(scratch, file, words);
+    const database = scratch.db;
     const problems = storeProblems(database);
     if (!isDeepStrictEqual(storeFacts(database), manifest.facts)) {
       problems.push('the database does not hold what the backup says of it');
@@ -51,8 +52,29 @@ export async function verifyBackup(file: string, words: OpenedBackup, live: stri
       newer: compared.newer.slice(0, PROBLEMS_MAX),
     };
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await scratch.close();
   }
+}
+
+const MANIFEST_BYTES_MAX = 4 * 1_048_576;
+const NOWHERE: Sink = { write: async () => undefined, end: async () => undefined };
+
+/** The database goes into the scratch, the manifest is returned, the rest is only checked. */
+async function unpackInto(scratch: Scratch, file: string, words: OpenedBackup): Promise<Manifest> {
+  const manifest: Buffer[] = [];
+  let left = MANIFEST_BYTES_MAX;
+  const sinks: Record<string, Sink> = {
+    [DATABASE]: { ...NOWHERE, write: (bytes) => scratch.write(bytes) },
+    [MANIFEST]: {
+      ...NOWHERE,
+      write: async (bytes) => {
+        left -= bytes.length;
+        if (left >= 0) manifest.push(Buffer.from(bytes));
+      },
+    },
+  };
+  await unpackBackup(file, words.secret, async (name) => sinks[name] ?? NOWHERE);
+  return readManifest(Buffer.concat(manifest).toString());
 }
 
 /** Whether the words give the account and the address that the database holds. The sandbox has words of its own. */

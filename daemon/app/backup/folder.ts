@@ -1,0 +1,96 @@
+/**
+ * The folder of the scheduled backups: whether it is there, what lies in it, and what may go.
+ *
+ * Invariant: nothing is removed but a whole backup of this wallet that stands behind `keep` newer ones, and never the one
+ * that was just made. When a backup was made is what it says itself: names and dates of files are whoever's.
+ */
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Rejected } from '../../domain/errors.ts';
+import { saveSetting, settingOf } from '../../store/queries/settings.ts';
+import { inspectSealed } from '../../wallet/sealed-file.ts';
+import type { App } from '../app.ts';
+import { isThere } from './make.ts';
+
+/** Shows that the folder is the one that was configured, and not the empty one over which a disk should be mounted. */
+export const MARKER = 'countinghouse-backups.txt';
+const MARKER_TEXT = `Countinghouse keeps its scheduled backups in this folder. Without this file it writes none here: the disk might not
+be the one that was meant. Make a file of this name on every disk that you use in turn.
+`;
+const FOLDER_SETTING = 'backup.folder';
+const NAME = /^countinghouse-\d{8}-\d{6}(?:-\d+)?\.backup$/;
+const PARTIAL = /^countinghouse-\d{8}-\d{6}(?:-\d+)?\.backup\.[0-9a-f]{12}\.partial$/;
+/** Clocks are put right by seconds all the time. */
+const AHEAD_MS_MIN = 10 * 60_000;
+const NAMES_MAX = 10_000;
+
+/**
+ * Looks at the folder at the start, and marks one that is newly configured. Throws `Rejected('backup.folder')` when it
+ * does not exist or cannot be written.
+ */
+export async function prepareFolder(app: Pick<App, 'store' | 'now'>, folder: string): Promise<void> {
+  const found = await stat(folder).catch((error: NodeJS.ErrnoException) => error.code ?? 'unknown');
+  if (typeof found === 'string' || !found.isDirectory()) {
+    const why = typeof found === 'string' ? found : 'it is no folder';
+    throw new Rejected(
+      'backup.folder',
+      `The folder of the scheduled backups, ${folder}, cannot be used (${why}): make it, mount its disk, or change ` +
+        '`folder` under [backup] in the configuration',
+    );
+  }
+  if (app.store.get(settingOf, { key: FOLDER_SETTING })?.value === folder) return;
+  await writeFile(join(folder, MARKER), MARKER_TEXT).catch((error: NodeJS.ErrnoException) => {
+    throw new Rejected(
+      'backup.folder',
+      `The folder of the scheduled backups, ${folder}, cannot be written (${error.code})`,
+    );
+  });
+  await app.store.write((tx) => tx.run(saveSetting, { key: FOLDER_SETTING, value: folder, updated_at: app.now() }));
+}
+
+/** Throws `Rejected('backup.unmounted')` when the folder is not the one that was configured. */
+export async function needMarker(folder: string): Promise<void> {
+  if (await isThere(join(folder, MARKER))) return;
+  const text = `${folder} lacks the file ${MARKER}: is its disk mounted? If it is the right one, make an empty file of that name there`;
+  throw new Rejected('backup.unmounted', text);
+}
+
+/** A name of that moment that no file in the folder has. */
+export async function freeName(folder: string, now: number): Promise<string> {
+  const stamp = new Date(now).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
+  for (let n = 1; n < NAMES_MAX; n++) {
+    const file = join(folder, `countinghouse-${stamp}${n === 1 ? '' : `-${n}`}.backup`);
+    if (!(await isThere(file))) return file;
+  }
+  throw new Rejected('backup.exists', `Too many backups of ${stamp} lie in ${folder}`);
+}
+
+/** Removes what backups that were cut off have left. Nothing may be under way there. */
+export async function sweepPartials(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) if (PARTIAL.test(name)) await rm(join(folder, name), { force: true });
+}
+
+/** Names of files in the folder: of backups from the future, and of those called backups that are none that open. */
+export type Oddities = { future: string[]; broken: string[] };
+
+/** Removes what stands behind the newest `keep` backups of a wallet, `made` among them. `now`: milliseconds since 1970. */
+export async function rotate(
+  folder: string,
+  { keep, made, fingerprint, now }: { keep: number; made: string; fingerprint: string; now: number },
+): Promise<Oddities> {
+  const past: { file: string; at: number }[] = [];
+  const odd: Oddities = { future: [], broken: [] };
+  for (const name of (await readdir(folder)).filter((each) => NAME.test(each)).sort()) {
+    const file = join(folder, name);
+    if (file === made) continue;
+    const header = await inspectSealed(file).catch(() => null);
+    const at = Date.parse(header?.made_at ?? '');
+    if (header === null || Number.isNaN(at)) odd.broken.push(name);
+    else if (header.fingerprint !== fingerprint) continue;
+    else if (at > now + AHEAD_MS_MIN) odd.future.push(name);
+    else past.push({ file, at });
+  }
+  past.sort((a, b) => b.at - a.at);
+  for (const { file } of past.slice(keep - 1)) await rm(file, { force: true });
+  return odd;
+}

@@ -1,0 +1,163 @@
+/** Which scheduled backups are kept, whatever the clock says, and into which folder they go. */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { App } from '../../../daemon/app/app.ts';
+import { MARKER, prepareFolder } from '../../../daemon/app/backup/folder.ts';
+import { openAlerts } from '../../../daemon/store/queries/effects.ts';
+import { createWallet } from '../../../daemon/wallet/wallet.ts';
+import { Backups } from '../../../daemon/workers/backup.ts';
+import { Bench } from './bench.ts';
+
+const DAY = 86_400_000;
+const KEEP = 3;
+
+let root: string;
+let folder: string;
+let bench: Bench;
+let app: App;
+let backups: Backups;
+
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), 'countinghouse-rotation-'));
+  folder = join(root, 'stick');
+  mkdirSync(folder);
+  await createWallet(join(root, 'vault'), { words: `${'abandon '.repeat(11)}about`, passphrase: 'of the test' });
+  bench = await Bench.open();
+  app = { ...bench.app, config: { ...bench.app.config, backup: { folder, schedule: '0 3 * * *', keep: KEEP } } };
+  backups = new Backups(app, root, 'test');
+  await prepareFolder(app, folder);
+});
+afterEach(async () => {
+  await backups.stop();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const names = (): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.backup'))
+    .sort();
+const alerts = (): string[] => app.store.all(openAlerts, { limit: 10 }).map(({ kind }) => kind);
+
+/** A backup a day, the first at once. Returns the names of those that were made. */
+async function days(count: number): Promise<string[]> {
+  const made: string[] = [];
+  for (let day = 0; day < count; day++) {
+    const before = new Set(names());
+    await backups.scheduled(folder);
+    made.push(...names().filter((name) => !before.has(name)));
+    bench.at += DAY;
+  }
+  return made;
+}
+
+describe('the scheduled backups', () => {
+  it('that are kept are the newest, by what they say themselves', async () => {
+    const made = await days(5);
+    expect(names()).toEqual(made.slice(-KEEP));
+    // a file's date says when it was copied
+    utimesSync(join(folder, made[2]!), new Date(), new Date(2040, 0));
+    const [next] = await days(1);
+    expect(names()).toEqual([...made.slice(-2), next]);
+    expect(alerts()).toEqual([]);
+  });
+
+  it('made now are never removed for those that a clock made which was ahead, and it is told', async () => {
+    const real = bench.at;
+    bench.at = real + 400 * DAY;
+    const ahead = await days(KEEP);
+    bench.at = real;
+    const made = await days(KEEP + 2);
+    expect(names()).toEqual([...made.slice(-KEEP), ...ahead].sort());
+    expect(alerts()).toEqual(['backup.future']);
+    // once their time has come they are like any others
+    bench.at = real + 410 * DAY;
+    const [last] = await days(1);
+    expect(names()).toEqual([...ahead.slice(-2), last].sort());
+  });
+
+  it('made in 1970 remove none of those that were made when the clock was right', async () => {
+    const made = await days(KEEP);
+    bench.at = 10 * DAY;
+    await days(KEEP + 2);
+    expect(names()).toEqual(expect.arrayContaining(made));
+    expect(names()).toHaveLength(2 * KEEP);
+  });
+
+  it('of the same second get a name of their own', async () => {
+    await backups.scheduled(folder);
+    await backups.scheduled(folder);
+    expect(names()).toEqual([expect.stringMatching(/\d{6}-2\.backup$/), expect.stringMatching(/\d{6}\.backup$/)]);
+  });
+
+  it('that are not whole, or are none, count for nothing and are left', async () => {
+    const made = await days(2);
+    truncateSync(join(folder, made[1]!), readFileSync(join(folder, made[1]!)).length - 10);
+    writeFileSync(join(folder, 'countinghouse-29990101-000000.backup'), 'a text');
+    writeFileSync(join(folder, 'notes.txt'), 'not ours');
+    await days(KEEP);
+    expect(names()).toHaveLength(KEEP + 2);
+    expect(names()).toContain(made[1]);
+    expect(readdirSync(folder)).toContain('notes.txt');
+    expect(alerts()).toEqual(['backup.broken']);
+  });
+
+  it('of another wallet are left alone', async () => {
+    const other = join(root, 'other');
+    await createWallet(join(other, 'vault'), { words: `${'zoo '.repeat(11)}wrong`, passphrase: 'of the test' });
+    const others = new Backups(app, other, 'test');
+    for (let day = 0; day < 2; day++) {
+      await others.scheduled(folder);
+      bench.at += DAY;
+    }
+    await days(KEEP + 1);
+    expect(names()).toHaveLength(KEEP + 2);
+  });
+
+  it('remove what one that was killed has left', async () => {
+    const left = 'countinghouse-20260101-000000.backup.0123456789ab.partial';
+    writeFileSync(join(folder, left), 'cut off');
+    mkdirSync(join(root, 'backup-AbCdEf'));
+    await backups.scheduled(folder);
+    expect(readdirSync(folder)).not.toContain(left);
+    expect(readdirSync(root)).not.toContain('backup-AbCdEf');
+  });
+});
+
+describe('the folder of the scheduled backups', () => {
+  it('is not written to when its disk is not mounted: the empty folder lacks the marker', async () => {
+    rmSync(join(folder, MARKER));
+    await expect(backups.scheduled(folder)).rejects.toMatchObject({ code: 'backup.unmounted' });
+    expect(readdirSync(folder)).toEqual([]);
+    expect(alerts()).toEqual(['backup.failed']);
+    // a start makes no marker there, either
+    await prepareFolder(app, folder);
+    expect(readdirSync(folder)).toEqual([]);
+    writeFileSync(join(folder, MARKER), '');
+    await backups.scheduled(folder);
+    expect(names()).toHaveLength(1);
+  });
+
+  it('is marked when another one is configured', async () => {
+    const another = join(root, 'another');
+    await expect(prepareFolder(app, another)).rejects.toMatchObject({ code: 'backup.folder' });
+    mkdirSync(another);
+    await prepareFolder(app, another);
+    expect(readdirSync(another)).toEqual([MARKER]);
+  });
+
+  it('that is a file is refused', async () => {
+    writeFileSync(join(root, 'file'), '');
+    await expect(prepareFolder(app, join(root, 'file'))).rejects.toMatchObject({ code: 'backup.folder' });
+  });
+});
