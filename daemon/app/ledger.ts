@@ -3,11 +3,12 @@
  * the coins that they say are held are those that the source's own books hold. Whatever differs is named by its
  * transaction.
  *
- * Invariant: the two are compared at one block: when the chain moved while it was asked, both are read again. Rows are
- * read in pages, so that requests are answered in between.
+ * Invariant: the two are compared as of one block, which both have on their chain; only what was spent since may be missing
+ * on the source's side. Rows are read in pages, so that requests are answered in between.
  */
-import { type HeldCoin, type HoldingsSource, tipOf, type WatchedAccount } from '../chains/adapter.ts';
-import type { BlockId } from '../domain/chain.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Held, type HeldCoin, tipOf, type WatchedAccount } from '../chains/adapter.ts';
+import type { BlockId, Checkpoint } from '../domain/chain.ts';
 import { Unavailable } from '../domain/errors.ts';
 import { type CreditRow, creditsOfTransaction } from '../store/queries/credits.ts';
 import { creditsAbove } from '../store/queries/ledger.ts';
@@ -26,6 +27,9 @@ const TRIES_MAX = 5;
 const PROBLEMS_MAX = 100;
 const NAMED_IN_ALERT_MAX = 5;
 const MOVED_RETRY_SECONDS = 30;
+/** How often, and how many times, it is looked whether our own reading has come as far as the source. */
+const LOOK_MS = 500;
+const LOOKS_MAX = 120;
 
 /** Smallest units. */
 export type LedgerLine = {
@@ -47,26 +51,42 @@ export type LedgerReport = {
 
 /**
  * Proves one chain, and raises an alert when something differs. Throws `Unavailable` when the source does not answer or
- * does not stand still, and when it cannot say what is held.
+ * is reorganised again and again, and when it cannot say what is held.
  */
 export async function proveLedger(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<LedgerReport> {
   for (let attempt = 1; attempt <= TRIES_MAX; attempt++) {
     const held = await chain.adapter.holdings?.coins(watchedAccounts(app, chain), signal);
-    const checkpoint = checkpointOf(app.store, chain);
-    if (!checkpoint) throw new Unavailable(`${chain.key} has not been read yet`, MOVED_RETRY_SECONDS);
-    const tip = tipOf(checkpoint);
-    if (held && held.tip.hash !== tip.hash) {
-      app.wake.chain(chain.key);
-      await new Promise((resolve) => setTimeout(resolve, 1_000 * attempt));
-      continue;
-    }
+    const checkpoint = await readUpTo(app, chain, held?.until ?? null, signal);
+    const tip = held?.tip ?? tipOf(checkpoint);
+    if (!has(checkpoint, tip)) continue;
     const report = await compare(app, chain, tip, held ?? null);
-    // what was read while the chain went on is of two chains
-    if (tipOf(checkpointOf(app.store, chain) ?? checkpoint).hash !== tip.hash) continue;
+    // What was read while blocks left the chain is of two chains.
+    if (!has(checkpointOf(app.store, chain), tip)) continue;
     if (report.problems.length > 0) await alertOf(app, report);
     return report;
   }
-  throw new Unavailable(`${chain.key} did not stand still long enough to be proved`, MOVED_RETRY_SECONDS);
+  throw new Unavailable(`${chain.key} was reorganised whenever it was to be proved`, MOVED_RETRY_SECONDS);
+}
+
+const has = (checkpoint: Checkpoint | null | undefined, { hash }: BlockId): boolean =>
+  checkpoint?.some((block) => block.hash === hash) ?? false;
+
+/** Our checkpoint, once it has come as far as the source had. It may be on another branch. Throws `Unavailable`. */
+async function readUpTo(
+  app: App,
+  chain: ChainRuntime,
+  until: BlockId | null,
+  signal: AbortSignal,
+): Promise<Checkpoint> {
+  for (let look = 0; look < LOOKS_MAX; look++) {
+    const checkpoint = checkpointOf(app.store, chain);
+    if (!checkpoint) throw new Unavailable(`${chain.key} has not been read yet`, MOVED_RETRY_SECONDS);
+    if (!until || has(checkpoint, until) || tipOf(checkpoint).height > until.height) return checkpoint;
+    app.wake.chain(chain.key);
+    await sleep(LOOK_MS);
+    signal.throwIfAborted();
+  }
+  throw new Unavailable(`${chain.key} is not read as far as its source has it`, MOVED_RETRY_SECONDS);
 }
 
 /**
@@ -98,14 +118,14 @@ function watchedAccounts(app: App, chain: ChainRuntime): WatchedAccount[] {
     });
 }
 
-type Held = Awaited<ReturnType<HoldingsSource['coins']>>;
-
 /** Sums and comparisons of one pass over a chain's credits. */
 class Proof {
   readonly lines = new Map<string, LedgerLine>();
   readonly problems: string[] = [];
   readonly #tip: BlockId;
   readonly #lessMempool: boolean;
+  /** Targets whose coins the source did not tell. */
+  readonly #untold: ReadonlySet<number>;
   /** What the source holds and our books were not seen to hold yet; null: it was not asked. */
   readonly #unmatched: Map<string, HeldCoin> | null;
   /** Of each transaction that spent coins of ours: what it took, by asset. */
@@ -114,6 +134,7 @@ class Proof {
   constructor(tip: BlockId, held: Held | null) {
     this.#tip = tip;
     this.#lessMempool = held?.lessMempool ?? false;
+    this.#untold = new Set(held?.untold);
     this.#unmatched = held && new Map(held.coins.map((coin) => [coin.outpoint, coin]));
   }
 
@@ -148,7 +169,7 @@ class Proof {
   }
 
   #match(row: CreditRow, units: bigint, spent: boolean): void {
-    if (!this.#unmatched) return;
+    if (!this.#unmatched || this.#untold.has(row.target_id)) return;
     const coin = this.#unmatched.get(row.outpoint);
     this.#unmatched.delete(row.outpoint);
     if (spent && coin)

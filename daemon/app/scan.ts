@@ -57,6 +57,7 @@ class ScratchList implements ScriptList {
   }
   page = (after: number, limit: number): ListedScript[] => this.#scripts.slice(after + 1, after + 1 + limit);
   inBlock = (): ListedScript[] => [];
+  hadMoney = (): boolean => false;
   coinsOf = (): [] => [];
   coin = (): undefined => undefined;
 }

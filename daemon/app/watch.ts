@@ -6,6 +6,7 @@ import type { ListedScript, ScriptList, StoredCoin } from '../chains/adapter.ts'
 import type { ChainKey } from '../domain/chain.ts';
 import { accountsOfChain } from '../store/queries/businesses.ts';
 import {
+  anyCreditOfTarget,
   type CreditRow,
   creditByOutpoint,
   creditsInBlock,
@@ -52,6 +53,7 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
       ].filter((row) => row.chain_key === chain_key);
       return [...new Set(rows.map((row) => row.target_id))].flatMap((id) => store.get(targetById, { id }) ?? []);
     },
+    hadMoney: (target_id) => store.get(anyCreditOfTarget, { target_id }) !== undefined,
     coinsOf: (target_id) => store.all(creditsOfTarget, { target_id }).filter(isThere).map(coinOf),
     coin(outpoint) {
       const row = store.get(creditByOutpoint, { outpoint, chain_key });

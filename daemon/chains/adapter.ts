@@ -54,6 +54,8 @@ export interface ScriptList extends WatchList {
   page(after: number, limit: number): ListedScript[];
   /** Scripts of which a credit or a spend is in this block. */
   inBlock(hash: string): ListedScript[];
+  /** Whether a target ever had a coin, though it may be gone. */
+  hadMoney(targetId: number): boolean;
   /** Every coin that a target ever had. */
   coinsOf(targetId: number): StoredCoin[];
   coin(outpoint: string): StoredCoin | undefined;
@@ -110,16 +112,25 @@ export type WatchedAccount = { key: AccountKey; receiving: number; change: numbe
 /** An output in a block that nothing in a block spends. */
 export type HeldCoin = { outpoint: string; units: bigint; height: number };
 
+/** What a source holds for some accounts, as of one block. */
+export type Held = {
+  /** The block as of which coins are told. */
+  tip: BlockId;
+  /** The source's tip once all was read: what blocks above `tip` spent up to this one may be missing. */
+  until: BlockId;
+  coins: HeldCoin[];
+  /** Targets whose coins the source does not tell. */
+  untold: readonly number[];
+  /** Coins that an unconfirmed transaction spends are missing. */
+  lessMempool: boolean;
+};
+
 /** The source's own books of coins, beside the blocks that it told: what our books are checked against. */
 export interface HoldingsSource {
   /**
-   * Every coin that these accounts' addresses hold at the source's tip. May take minutes. `lessMempool`: those that an
-   * unconfirmed transaction spends are not among them. Throws `Unavailable`.
+   * Every coin that these accounts' addresses hold. May take minutes. Throws `Unavailable`.
    */
-  coins(
-    accounts: readonly WatchedAccount[],
-    signal: AbortSignal,
-  ): Promise<{ tip: BlockId; coins: HeldCoin[]; lessMempool: boolean }>;
+  coins(accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<Held>;
 }
 
 /**

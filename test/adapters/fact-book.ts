@@ -33,6 +33,10 @@ export class FactBook implements ScriptList {
     return this.#targets.get(Buffer.from(script).toString('hex'));
   }
 
+  hadMoney(targetId: number): boolean {
+    return [...this.credits.values()].some((credit) => credit.targetId === targetId);
+  }
+
   isOurCoin(outpoint: string): boolean {
     return this.credits.has(outpoint);
   }

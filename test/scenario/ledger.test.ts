@@ -89,6 +89,19 @@ LTC = "80"
     expect(await cli(service.dataDir, ['ledger', 'mainnet:XMR'])).toMatchObject({ code: 1 });
   });
 
+  it('adds up while blocks come', async () => {
+    let proving = true;
+    const mining = (async () => {
+      while (proving) await node.mine(1);
+    })();
+    for (let i = 0; i < 5; i++) {
+      const { chains } = await operatorClient(service.dataDir)('ledger.prove', { chain: 'regtest:LTC' });
+      expect(chains).toMatchObject([{ compared: true, problems: [], error: null }]);
+    }
+    proving = false;
+    await mining;
+  });
+
   it('names the transaction of what differs, and raises an alert', async () => {
     const { txid } = await paid(80, COIN);
     const db = new Database(join(service.dataDir, 'countinghouse.db'));

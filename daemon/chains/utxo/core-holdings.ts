@@ -6,7 +6,7 @@ import { HDKey } from '@scure/bip32';
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, BlockId } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
-import type { HeldCoin, HoldingsSource, WatchedAccount } from '../adapter.ts';
+import type { Held, HeldCoin, HoldingsSource, WatchedAccount } from '../adapter.ts';
 import type { CoreNode } from './node.ts';
 import type { UtxoChain } from './params.ts';
 
@@ -14,6 +14,9 @@ import type { UtxoChain } from './params.ts';
 const VERSIONS = { mainnet: 0x0488b21e, others: 0x043587cf };
 /** An account is three levels below the master key (BIP-44). */
 const ACCOUNT_DEPTH = 3;
+
+/** A node reads its coins at one block. */
+const heldAt = (tip: BlockId, coins: HeldCoin[]): Held => ({ tip, until: tip, coins, untold: [], lessMempool: false });
 
 export class CoreHoldings implements HoldingsSource {
   readonly #node: CoreNode;
@@ -26,10 +29,7 @@ export class CoreHoldings implements HoldingsSource {
     this.#network = network;
   }
 
-  async coins(
-    accounts: readonly WatchedAccount[],
-    signal: AbortSignal,
-  ): Promise<{ tip: BlockId; coins: HeldCoin[]; lessMempool: boolean }> {
+  async coins(accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<Held> {
     await this.#node.identify(signal);
     const descriptors = accounts.flatMap(({ key, receiving, change }) =>
       [receiving, change].flatMap((count, branch) =>
@@ -38,10 +38,10 @@ export class CoreHoldings implements HoldingsSource {
     );
     if (descriptors.length === 0) {
       const { height, hash } = await this.#node.state(signal);
-      return { tip: { height, hash }, coins: [], lessMempool: false };
+      return heldAt({ height, hash }, []);
     }
     const { height, hash, coins } = await this.#node.unspentOf(descriptors, signal);
-    return { tip: { height, hash }, coins, lessMempool: false };
+    return heldAt({ height, hash }, coins);
   }
 
   /** BIP-380 ff.: P2WPKH of BTC and LTC, P2PKH of BCH. */

@@ -152,6 +152,11 @@ export const creditsOfTransactionAfter = statement(
       .limit(p.limit),
 );
 
+/** One credit of a target, gone or not, if there is any. */
+export const anyCreditOfTarget = statement((p: { target_id: number }) =>
+  sqlite.selectFrom('credit').select('id').where('target_id', '=', p.target_id).limit(1),
+);
+
 export const creditsOfTarget = statement((p: { target_id: number }) =>
   sqlite.selectFrom('credit').selectAll().where('target_id', '=', p.target_id).orderBy('id'),
 );

@@ -104,7 +104,7 @@ export class ElectrumAdapter implements ChainAdapter {
     this.#setting = `[networks.${options.network}.${options.chain}] electrum`;
     const { chain, list } = options;
     const withClient: WithClient = (signal, use) => this.#withServer(signal, use);
-    this.holdings = new ElectrumHoldings(chain, options.network, withClient);
+    this.holdings = new ElectrumHoldings(list, withClient);
     this.spending = new ElectrumSpending({ chain, list, setting: this.#setting, withClient });
   }
 

@@ -1,70 +1,95 @@
 /**
- * An Electrum server's own books of coins, script by script: asked of another server than the one that is followed where
- * there is one, so that the two check each other.
+ * Electrum servers' own books of coins, script by script: asked of another server than the one that is followed where
+ * there is one, so that the two check each other. Only what ever had money is asked for; that nothing came to the rest is
+ * `rotation.ts`'s to find out.
  *
- * Invariant: the answer is of one tip: when that moved meanwhile, all is asked again.
+ * Invariant: the answer is as of the block that was the tip when the reading began, however many follow meanwhile: what came
+ * later is left out, and what was spent later, up to `until`, may be missing.
  */
-
-import type { Network } from '../../../domain/assets.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockId } from '../../../domain/chain.ts';
 import { Unavailable } from '../../../domain/errors.ts';
-import type { HeldCoin, HoldingsSource, WatchedAccount } from '../../adapter.ts';
-import { childPublicKey } from '../../hd.ts';
-import { targetOf } from '../address.ts';
-import type { UtxoChain } from '../params.ts';
-import { inParallel } from './in-parallel.ts';
+import type { Held, HeldCoin, HoldingsSource, ListedScript, ScriptList, WatchedAccount } from '../../adapter.ts';
+import type { LightClient } from './client.ts';
+import { isOfServer, ServerRefusal } from './faults.ts';
 import { scriptHashOf } from './scripts.ts';
+import type { Server } from './server.ts';
 import type { WithClient } from './spending.ts';
 
 const TRIES_MAX = 3;
 const RETRY_SECONDS = 60;
-/** Public servers count what they are asked: a proof at night may take its time. */
-const ASKED_AT_ONCE = 10;
-const DERIVED_AT_ONCE = 100;
+const PAGE = 200;
+/** So many are asked for without a pause: servers count what they are asked, and forget it again slowly. */
+const UNPACED_MAX = 300;
+/** Between two requests after those; longer on the server that payments are read from, which is to have time for them. */
+const PAUSE_MS = 40;
+const PAUSE_ASKED_MS = 200;
+
+type Reading = { coins: HeldCoin[]; untold: number[]; asked: number };
 
 export class ElectrumHoldings implements HoldingsSource {
-  readonly #chain: UtxoChain;
-  readonly #network: Network;
+  readonly #list: ScriptList;
   readonly #with: WithClient;
 
-  constructor(chain: UtxoChain, network: Network, withClient: WithClient) {
-    this.#chain = chain;
-    this.#network = network;
+  constructor(list: ScriptList, withClient: WithClient) {
+    this.#list = list;
     this.#with = withClient;
   }
 
-  coins(
-    accounts: readonly WatchedAccount[],
-    signal: AbortSignal,
-  ): Promise<{ tip: BlockId; coins: HeldCoin[]; lessMempool: boolean }> {
+  /** The accounts are not needed: the list names what they were paid at. */
+  coins(_accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<Held> {
     return this.#with(signal, async (client, asked) => {
-      const server = client.set.others(asked)[0] ?? asked;
       for (let attempt = 0; attempt < TRIES_MAX; attempt++) {
-        const before = await server.askTip();
-        const coins: HeldCoin[] = [];
-        for (const scripts of this.#scripts(accounts)) {
-          signal.throwIfAborted();
-          await inParallel(scripts, ASKED_AT_ONCE, async (script) => {
-            for (const coin of await server.unspent(scriptHashOf(script))) if (coin.height > 0) coins.push(coin);
-          });
-        }
-        const after = await server.askTip();
-        const { height, hash } = after;
-        if (before.hash === hash) return { tip: { height, hash }, coins, lessMempool: true };
+        await client.look(asked);
+        const { tip } = client.headers;
+        const { coins, untold } = await this.#read(client, asked, tip, signal);
+        await client.look(asked);
+        const until = client.headers.tip;
+        if (client.headers.hashAt(tip.height) === tip.hash) return { tip, until, coins, untold, lessMempool: true };
       }
-      throw new Unavailable('the chain did not stand still while its coins were read', RETRY_SECONDS);
+      throw new Unavailable('the chain was reorganised whenever its coins were read', RETRY_SECONDS);
     });
   }
 
-  /** Every script of the accounts, some at a time. */
-  *#scripts(accounts: readonly WatchedAccount[]): Generator<Uint8Array[]> {
-    for (const { key, receiving, change } of accounts) {
-      for (const [branch, count] of [[0, receiving] as const, [1, change] as const]) {
-        for (let from = 0; from < count; from += DERIVED_AT_ONCE) {
-          const indices = Array.from({ length: Math.min(DERIVED_AT_ONCE, count - from) }, (_, i) => from + i);
-          yield indices.map((i) => targetOf(childPublicKey(key, branch, i), this.#chain, this.#network).script);
-        }
+  /** The coins in blocks up to a tip of every script that ever had money. */
+  async #read(client: LightClient, asked: Server, tip: BlockId, signal: AbortSignal): Promise<Reading> {
+    const reading: Reading = { coins: [], untold: [], asked: 0 };
+    for (let after = 0; ; ) {
+      const page = this.#list.page(after, PAGE);
+      for (const script of page.filter(({ id }) => this.#list.hadMoney(id))) {
+        signal.throwIfAborted();
+        await this.#ask(client, asked, tip, script, reading);
+      }
+      const last = page.at(-1);
+      if (!last) return reading;
+      after = last.id;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** Asks one server after the other for one script's coins. What befalls another server than the asked one ends nothing. */
+  async #ask(
+    client: LightClient,
+    asked: Server,
+    tip: BlockId,
+    { id, script }: ListedScript,
+    reading: Reading,
+  ): Promise<void> {
+    let refused = false;
+    for (const server of [...client.set.others(asked), asked]) {
+      // It tells of blocks up to the tip at the least.
+      if (client.follower.behind(server) > client.headers.tip.height - tip.height) continue;
+      if (reading.asked++ >= UNPACED_MAX) await sleep(server === asked ? PAUSE_ASKED_MS : PAUSE_MS);
+      try {
+        const coins = await server.unspent(scriptHashOf(script));
+        for (const coin of coins) if (coin.height > 0 && coin.height <= tip.height) reading.coins.push(coin);
+        return;
+      } catch (error) {
+        if (error instanceof ServerRefusal) refused = true;
+        else if (!isOfServer(error) || server === asked) throw error;
       }
     }
+    if (!refused) throw new Unavailable('no server is at the tip', RETRY_SECONDS);
+    reading.untold.push(id);
   }
 }
