@@ -135,6 +135,17 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('news during a look'), () => {
     );
   });
 
+  it('a payment and a block of which the server never tells', async () => {
+    const client = await open({ notify: (method, params) => (method === SUBSCRIBE ? null : params) }, 300);
+    const target = client.targets.at(-1) as Watched;
+    await client.run();
+    await pay(target);
+    await client.until(() => height(client, target) === null, 'it is seen', 60_000);
+    await node.mine(1);
+    await followed.update();
+    await client.until(() => height(client, target) === followed.chain.height, 'it is confirmed', 60_000);
+  });
+
   it.each(LATENCIES_MS)('payments and blocks at any moment, %i ms away', async (latencyMs) => {
     const server = await ElectrumServer.start(followed, { line: { ...lineOf(latencyMs), bytesPerSecond: 200_000 } });
     opened.push(server);

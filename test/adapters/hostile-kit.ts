@@ -25,7 +25,7 @@ const REST_MS = 50;
 /** A machine that does something else at the same time is slow. */
 const FOUND_WITHIN_MS = 60_000;
 /** Those of a client that has another server to go to. */
-const SHORT_TIMEOUTS = { requestMs: 4_000, stallMs: 1_500, pingMs: 500 };
+const SHORT_TIMEOUTS = { requestMs: 6_000, stallMs: 3_000, pingMs: 1_000 };
 const BLOCKS = 150;
 /** What moves the node also has the servers look. */
 const POLL_MS = 1_000;

@@ -13,6 +13,7 @@ export const CODES = {
   method: -32601,
   params: -32602,
   excess: -101,
+  busy: -102,
   bad: 1,
   daemon: 2,
 };

@@ -6,6 +6,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import { type Certificate, selfSigned } from './certificate.ts';
+import type { CostLimits } from './cost-limit.ts';
 import { ElectrumChain, type Json, type NodeRpc } from './electrum-chain.ts';
 import { Session } from './electrum-session.ts';
 import { type Line, Link, lineOf } from './link.ts';
@@ -115,6 +116,8 @@ export type ServerOptions = {
   port?: number;
   /** What the address says; it must lead to this machine. Default: 127.0.0.1. */
   host?: string;
+  /** Has costly sessions slowed down, as ElectrumX does. */
+  costs?: CostLimits;
   /** What lies between the server and its clients; null for nothing. */
   line?: Line | null;
 };
@@ -124,6 +127,7 @@ export class ElectrumServer {
   readonly followed: FollowedChain;
   readonly protocol: { min: string; max: string };
   readonly limits: Limits;
+  readonly costs: CostLimits | null;
   readonly sessions = new Set<Session>();
   /** How often each method was asked for. */
   readonly calls = new Map<string, number>();
@@ -147,6 +151,7 @@ export class ElectrumServer {
     this.protocol = options.protocol ?? { min: '1.4', max: '1.6' };
     this.limits = { ...LIMITS, ...options.limits };
     this.behaviour = options.behaviour ?? {};
+    this.costs = options.costs ?? null;
     this.certificate = options.tls === true ? selfSigned() : options.tls || null;
     this.host = options.host ?? '127.0.0.1';
     this.port = options.port ?? 0;

@@ -4,6 +4,7 @@
  * another order, notifications come in between, and what exceeds a limit is refused or ends the connection.
  */
 import type { Socket } from 'node:net';
+import { CostAccount } from './cost-limit.ts';
 import type { Json } from './electrum-chain.ts';
 import { type Call, CODES, compareVersions, ElectrumError, isSorted, methodOf, versionOf } from './electrum-methods.ts';
 import type { ElectrumServer } from './electrum-server.ts';
@@ -20,6 +21,7 @@ export class Session {
   version: readonly number[] | null = null;
   client = '';
   readonly #server: ElectrumServer;
+  readonly #costs: CostAccount | null;
   #headers = false;
   #toldTip = '';
   #rpc2 = true;
@@ -30,6 +32,7 @@ export class Session {
   constructor(server: ElectrumServer, socket: Socket) {
     this.#server = server;
     this.socket = socket;
+    this.#costs = server.costs && new CostAccount(server.costs);
     socket.setNoDelay(true);
     socket.on('error', () => socket.destroy());
     socket.on('data', (bytes: Buffer) => this.#receive(bytes));
@@ -94,9 +97,7 @@ export class Session {
       this.#rpc2 = message.jsonrpc === '2.0';
       const params = this.#params(message.params);
       this.#server.count(message.method);
-      const honest = () => this.#call(message.method as string, params);
-      const { answer } = this.#server.behaviour;
-      const result = (await (answer ? answer(message.method, params, honest, this) : honest())) as Json;
+      const result = (await this.#result(message.method, params)) as Json;
       if (id === undefined) return null;
       const sent: { [key: string]: Json } = this.#rpc2 ? { jsonrpc: '2.0', result, id } : { result, error: null, id };
       const { sendBytesMax } = this.#server.limits;
@@ -108,6 +109,21 @@ export class Session {
       const said = { error: { code, message: text }, id: id ?? null };
       return this.#rpc2 ? { jsonrpc: '2.0', ...said } : { result: null, ...said };
     }
+  }
+
+  /** What a method answers, once the session may be served. */
+  async #result(method: string, params: Json[]): Promise<unknown> {
+    const honest = () => this.#call(method, params);
+    const { answer } = this.#server.behaviour;
+    const serve = async () => (answer ? answer(method, params, honest, this) : honest());
+    if (!this.#costs) return serve();
+    let result: unknown;
+    const admission = await this.#costs.admit(method, async () => {
+      result = await serve();
+    });
+    if (admission === 'excessive') throw new ElectrumError(CODES.excess, 'excessive resource usage', true);
+    if (admission === 'busy') throw new ElectrumError(CODES.busy, 'server busy - request timed out');
+    return result;
   }
 
   #params(params: Json | undefined): Json[] {

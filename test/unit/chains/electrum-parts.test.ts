@@ -95,6 +95,13 @@ describe('answers', () => {
     expect(read).toThrow(Misbehaved);
   });
 
+  it.each([
+    ['a history', answers.readHistory],
+    ['coins', answers.readUnspent],
+  ])('refuses %s without end, which is no lie', (_, read) => {
+    expect(() => read(Array(answers.HISTORY_ENTRIES_MAX + 1).fill({}))).toThrow(TooLong);
+  });
+
   it('whatever is sent ends in a value or in Misbehaved', () => {
     const readers = [answers.readTip, answers.readStatus, answers.readHistory, answers.readMerkle, answers.readFirst];
     fc.assert(

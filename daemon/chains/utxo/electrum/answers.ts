@@ -1,6 +1,6 @@
 /**
  * What the answers of a server must look like. Nothing of a server is used before it went through here: what has not the
- * form that the protocol gives it ends in `Misbehaved`.
+ * form that the protocol gives it ends in `Misbehaved`, and a list that is longer than we take in `TooLong`.
  */
 
 import { Misbehaved, TooLong } from './faults.ts';

@@ -9,16 +9,12 @@
 import type { HistoryEntry } from './answers.ts';
 import { isOfServer, ServerRefusal } from './faults.ts';
 import type { Follower } from './follow.ts';
-import { inParallel } from './in-parallel.ts';
 import type { HistoryReader } from './reader.ts';
 import type { Script, Scripts } from './scripts.ts';
 import type { Server } from './server.ts';
 import type { ServerSet } from './server-set.ts';
 
 const LOOK_MS = 1_000;
-/** Scripts that are subscribed on the other server in one look. */
-const SUBSCRIBED_PER_LOOK_MAX = 500;
-const AT_ONCE = 16;
 /** How long two servers may differ about a script: what one has just learned, the other soon will. */
 const DIFFER_MS = 3_000;
 const COMPARED_PER_LOOK_MAX = 20;
@@ -67,7 +63,6 @@ export class Auditor {
     const { primary } = this.#set;
     const other = primary && this.#set.others(primary).find((server) => this.#follower.behind(server) === 0);
     if (!primary || !other) return;
-    await this.#subscribe(other);
     // Two servers at different tips differ by right.
     if (!primary.tip || primary.tip.hash !== other.tip?.hash) return;
     const due = this.#differences(primary, other);
@@ -79,22 +74,6 @@ export class Auditor {
         if (!(error instanceof ServerRefusal)) throw error;
         this.#settle(script);
       }
-    }
-  }
-
-  async #subscribe(other: Server): Promise<void> {
-    const missing: Script[] = [];
-    for (const script of this.#scripts.all()) {
-      if (missing.length >= SUBSCRIBED_PER_LOOK_MAX) break;
-      if (!other.statuses.has(script.hash)) missing.push(script);
-    }
-    try {
-      await inParallel(missing, AT_ONCE, async ({ hash }) => {
-        await other.subscribe(hash);
-      });
-    } catch (error) {
-      // It watches no more than it has: then it checks those.
-      if (!(error instanceof ServerRefusal)) throw error;
     }
   }
 

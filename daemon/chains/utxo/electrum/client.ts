@@ -13,17 +13,19 @@ import { Agreement } from './agreement.ts';
 import { Auditor } from './auditor.ts';
 import type { Timeouts } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
-import { ConnectionLost, isOfServer, ServerRefusal } from './faults.ts';
+import { ConnectionLost, isCostly, isOfServer, ServerRefusal } from './faults.ts';
 import { Follower } from './follow.ts';
 import type { Headers } from './header-types.ts';
-import { inParallel } from './in-parallel.ts';
 import { Ledger } from './ledger.ts';
 import type { Pins } from './pins.ts';
 import { HistoryReader, type Outcome } from './reader.ts';
 import { Rotation } from './rotation.ts';
 import { type Script, Scripts } from './scripts.ts';
+import { SecondLook } from './second-look.ts';
 import type { Server, Tip } from './server.ts';
 import { ServerSet } from './server-set.ts';
+import { spread } from './spread.ts';
+import { Watching } from './watching.ts';
 
 export type ClientOptions = {
   chain: UtxoChain;
@@ -40,6 +42,10 @@ export type ClientOptions = {
   /** Whether a second server must show the block of a transaction that brings this. */
   needsAgreement: (credits: readonly { targetId: number; units: bigint }[]) => boolean;
   warn: (message: string) => void;
+  /** Scripts that are watched at the most; `SCRIPTS_MAX` by default. */
+  watchedMax?: number;
+  /** Where the place of the rotation is kept. */
+  rotationPath: string;
   /** A server was caught. */
   alert: (server: string, message: string) => void;
   /** What is paid to a target is not seen, since no server tells its history; once for each. */
@@ -49,10 +55,8 @@ export type ClientOptions = {
 };
 
 /** One step is to take seconds, not minutes; what is left is done by the next. */
-const SUBSCRIBED_PER_STEP_MAX = 2_000;
 const READ_PER_STEP_MAX = 1_000;
-const REQUESTS_AT_ONCE = 64;
-const SUBSCRIBED_AT_ONCE = 256;
+const READ_STEP_MS = 3_000;
 /** The list is taken over anew this often even if nothing seems to have changed. */
 const REFRESH_MS = 60_000;
 const STAMP_MS = 500;
@@ -78,6 +82,8 @@ export class LightClient {
   readonly #early = new Set<Script>();
   readonly #auditor: Auditor;
   readonly #timer: NodeJS.Timeout;
+  readonly watching: Watching;
+  readonly #secondLook: SecondLook;
   /** Scripts whose history no server gives. */
   readonly #leftOut = new Set<Script>();
   /** How many histories each server refused that another gave, since it was disconnected for that. */
@@ -91,7 +97,7 @@ export class LightClient {
     const { chain, list, headers } = options;
     this.#options = options;
     this.headers = headers;
-    this.scripts = new Scripts(list);
+    this.scripts = new Scripts(list, options.watchedMax);
     this.#ledger = new Ledger(chain, list);
     this.follower = new Follower(headers, (forkHeight) => this.#reorganised(forkHeight));
     const { follower, scripts } = this;
@@ -131,8 +137,12 @@ export class LightClient {
     this.#auditor = new Auditor({
       ...{ set: this.set, scripts, follower, reader: this.reader, wake: options.wake, bug },
     });
+    this.watching = new Watching({ ...{ set: this.set, scripts, wake: options.wake, warn: options.warn, bug } });
+    this.#secondLook = new SecondLook({ ...{ set: this.set, scripts, wake: options.wake, bug } });
     this.rotation = new Rotation({
-      ...{ set: this.set, scripts, list, wake: options.wake, bug },
+      ...{ set: this.set, scripts, list, path: options.rotationPath, wake: options.wake, bug },
+      isWatched: (id) => this.#isWatched(id),
+      hasExcess: () => this.#hasExcess(),
       isKnown: (listed, txid, height) => this.reader.isStored(listed, txid, height),
     });
     this.set.start();
@@ -147,8 +157,10 @@ export class LightClient {
     clearInterval(this.#timer);
     this.agreement.close();
     this.#auditor.close();
-    this.rotation.close();
+    this.watching.close();
+    this.#secondLook.close();
     this.set.close();
+    await this.rotation.close();
     await this.headers.close();
   }
 
@@ -199,8 +211,8 @@ export class LightClient {
     for (const { hash } of orphaned) {
       for (const listed of this.#options.list.inBlock(hash)) this.scripts.pin(listed);
     }
-    await this.#refresh(server);
-    const subscribed = await this.#subscribe(server);
+    await this.#refresh();
+    const subscribed = await this.watching.advance(server);
     const read = await this.#read(server, tip);
     for (const held of this.#ledger.all()) this.agreement.check(held);
     const found: Found = { credits: [], spends: [] };
@@ -210,28 +222,8 @@ export class LightClient {
     // A server that is behind the best chain known has not told everything, though it may have told all that it knows.
     const unchanged =
       server.tip?.hash === tip.hash && this.set.primary === server && this.headers.tip.hash === tip.hash;
-    const complete = subscribed && read === 'whole' && unchanged && !this.scripts.overflown;
+    const complete = subscribed && read === 'whole' && unchanged;
     return { complete, unsettled: read === 'open', found };
-  }
-
-  /** Brings every script that is watched to where the server has it, as far as one step goes. True when all are. */
-  async #subscribe(server: Server): Promise<boolean> {
-    const missing: Script[] = [];
-    for (const script of this.scripts.all()) {
-      if (missing.length >= SUBSCRIBED_PER_STEP_MAX) break;
-      if (!server.statuses.has(script.hash)) missing.push(script);
-    }
-    try {
-      await inParallel(missing, SUBSCRIBED_AT_ONCE, async (script) => {
-        if ((await server.subscribe(script.hash)) !== script.status) this.scripts.dirty.add(script);
-      });
-    } catch (error) {
-      if (!(error instanceof ServerRefusal)) throw error;
-      const reason = `it refuses to watch more than ${server.statuses.size} addresses: ${error.message}`;
-      server.disconnect(reason);
-      throw new ConnectionLost(reason);
-    }
-    return missing.length < SUBSCRIBED_PER_STEP_MAX;
   }
 
   /** Takes the histories in that may have changed, as far as one step goes; `more` is left for the next. */
@@ -242,15 +234,23 @@ export class LightClient {
       dirty.push(script);
     }
     let open = 0;
-    await inParallel(dirty, REQUESTS_AT_ONCE, async (script) => {
+    const take = async (script: Script): Promise<void> => {
+      // Another server told of it: it is watched on this one by the next step.
+      if (!server.statuses.has(script.hash)) {
+        this.watching.promote(script);
+        return;
+      }
       try {
         if ((await this.reader.take(server, script, tip)) === 'open') open++;
         if (script.top > tip.height) this.#early.add(script);
       } catch (error) {
         if (!(error instanceof ServerRefusal)) throw error;
-        if ((await this.#refused(server, script, tip, error.message)) === 'open') open++;
+        // It is asked again once it is asked less.
+        if (isCostly(error)) open++;
+        else if ((await this.#refused(server, script, tip, error.message)) === 'open') open++;
       }
-    });
+    };
+    await spread([server], dirty, 'news', (_, script) => take(script), performance.now() + READ_STEP_MS);
     if (open > 0) return 'open';
     return this.scripts.dirty.size === 0 ? 'whole' : 'more';
   }
@@ -293,26 +293,43 @@ export class LightClient {
   /** What no server gave is asked for again: a server's limit may have been of the moment. */
   #tryLeftOut(): void {
     for (const script of this.#leftOut) {
-      if (this.scripts.has(script.id)) this.scripts.touch(script);
+      if (this.scripts.get(script.hash) === script) this.scripts.touch(script);
       else this.#leftOut.delete(script);
     }
   }
 
-  async #refresh(server: Server): Promise<void> {
+  /** Whether a server tells when the script with this id has news. */
+  #isWatched(id: number): boolean {
+    const script = this.scripts.byId(id);
+    return script !== undefined && (this.#isOnItsWay(script) || this.watching.isWatched(script));
+  }
+
+  /** The asked server is about to watch it. */
+  #isOnItsWay({ rank }: Script): boolean {
+    const { primary } = this.set;
+    return primary === null || rank < this.watching.shareOf(primary);
+  }
+
+  #hasExcess(): boolean {
+    const { primary } = this.set;
+    if (!primary) return false;
+    return this.scripts.overflown || this.watching.shareOf(primary) < this.scripts.size;
+  }
+
+  async #refresh(): Promise<void> {
     const now = performance.now();
     if (now - this.#refreshedAtMs < REFRESH_MS && !this.scripts.isOutdated()) return;
     this.#refreshedAtMs = now;
     this.#tryLeftOut();
+    const wasOverflown = this.scripts.overflown;
     const gone = await this.scripts.refresh();
-    for (const { hash } of gone) {
-      for (const other of this.set.ready()) {
-        // Whether the server takes it is of no consequence: what it tells of a script that is not watched is not heard.
-        if (other.statuses.has(hash)) other.unsubscribe(hash).catch(() => {});
-      }
-    }
-    if (gone.length > 0) for (const script of gone) this.#early.delete(script);
-    if (this.scripts.overflown)
-      this.#options.warn(`more addresses are to be watched than ${server.name} can be asked for`);
+    this.watching.end(gone);
+    for (const script of gone) this.#early.delete(script);
+    if (this.scripts.overflown === wasOverflown) return;
+    const { size } = this.scripts;
+    this.#options.warn(
+      `${wasOverflown ? 'no' : ''} more addresses are expecting money than the ${size} that are watched`,
+    );
   }
 
   /** Forgets what the store has as it is. */
@@ -354,6 +371,7 @@ export class LightClient {
     if (script.status === server.statuses.get(scriptHash)) return;
     // What another server tells first is a reason to ask the asked one, which may have frozen.
     if (server === this.set.primary) this.scripts.dirty.add(script);
+    else if (!this.set.primary?.statuses.has(scriptHash)) this.watching.promote(script);
     this.#options.wake();
   }
 }

@@ -51,6 +51,8 @@ export type ElectrumOptions = {
   needsAgreement?: (credits: readonly { targetId: number; units: bigint }[]) => boolean;
   timeouts?: Partial<Timeouts>;
   log?: (message: string) => void;
+  /** Scripts that are watched at the most: those beyond are looked at by turns. */
+  watchedMax?: number;
   /** A server was caught at something. */
   alert?: (server: string, message: string) => void;
   /** What is paid to a target is not seen, since no server tells its history. */
@@ -62,7 +64,7 @@ const RETRY_SECONDS = 5;
 const HEADERS_RETRY_SECONDS = 1;
 /** A step takes seconds; what a server delays beyond that is left for the next. */
 const STEP_MS_MAX = 60_000;
-const SCRIPTS_PER_PAST_STEP = 200;
+const SCRIPTS_PER_PAST_STEP = 2_000;
 /** How long a first connection is waited for. */
 const CONNECT_MS_MAX = 10_000;
 const CONNECT_LOOK_MS = 20;
@@ -230,6 +232,8 @@ export class ElectrumAdapter implements ChainAdapter {
       timeouts: { ...TIMEOUTS, ...this.#options.timeouts },
       needsAgreement: this.#options.needsAgreement ?? (() => false),
       warn: this.#options.log ?? (() => {}),
+      ...(this.#options.watchedMax === undefined ? {} : { watchedMax: this.#options.watchedMax }),
+      rotationPath: join(folder, `${chain}-${network}.rotation.json`),
       alert: (server, message) => this.#options.alert?.(server, message),
       leftOut: (targetId, message) => this.#options.leftOut?.(targetId, message),
       wake: () => {
@@ -303,7 +307,7 @@ export class ElectrumAdapter implements ChainAdapter {
     this.#behind = !follower.isOnChain(tip);
     if (this.#behind) return null;
     const from = tipOf(since);
-    if (this.#isPast(from, tip)) return this.#pastStep(client, server, since, tip);
+    if (this.#isPast(from, tip)) return this.#pastStep(client, since, tip);
     this.#present = [from.hash];
     if (from.height < headers.lowest - 1) await follower.reachDown(server, from.height);
     const step = nextStep(since, { height: tip.height, hash: tip.hash }, headers);
@@ -339,8 +343,8 @@ export class ElectrumAdapter implements ChainAdapter {
    * A step through a wallet's past. Histories are whole, so blocks need not be walked through: every script is looked at
    * once, new ones too that were derived on the way, and what has a history is followed with the present from then on.
    */
-  async #pastStep(client: LightClient, server: Server, since: Checkpoint, tip: Tip): Promise<ChainUpdate> {
-    const last = await client.rotation.look(server, this.#pastCursor, SCRIPTS_PER_PAST_STEP);
+  async #pastStep(client: LightClient, since: Checkpoint, tip: Tip): Promise<ChainUpdate> {
+    const last = await client.rotation.look(this.#pastCursor, SCRIPTS_PER_PAST_STEP);
     this.#pastCursor = last ?? 0;
     const checkpoint = last === null ? checkpointAt(tip.height, client.headers) : since;
     return {

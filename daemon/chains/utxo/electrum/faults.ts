@@ -38,6 +38,14 @@ export class Misbehaved extends Error {
   }
 }
 
+/** ElectrumX: "excessive resource usage", and a request that it gave up because it is busy. */
+const COST_CODES: readonly number[] = [-101, -102];
+
+/** Whether a server gave no answer because we ask too much of it, or none at all. */
+export function isCostly(error: unknown): boolean {
+  return error instanceof ConnectionLost || (error instanceof ServerRefusal && COST_CODES.includes(error.code));
+}
+
 const SERVER_TEXT_CHARS_MAX = 300;
 
 /** What a server said, fit to be shown: bounded, in one line, without control characters. */

@@ -1,57 +1,70 @@
 /**
- * Looks at scripts of whatever age, one after the other and at a bounded rate, so that late money is found for ever
- * without watching every address there ever was. What has something new is watched from then on. A rescan goes through
- * all of them at once, faster.
+ * Looks by turns at the scripts that no server watches for us, so that late money is found for ever without watching every
+ * address there ever was. Scripts of whatever age are gone through once a week at the least; those that are listed and more
+ * than can be watched, over and over; a rescan goes through all of them at once. What has something new is watched from
+ * then on.
+ *
+ * Invariant: the place in the round is kept on disk, so that a restart goes on from there.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { ListedScript, ScriptList } from '../../adapter.ts';
 import { isOfServer, ServerRefusal } from './faults.ts';
-import { inParallel } from './in-parallel.ts';
 import { type Scripts, scriptHashOf } from './scripts.ts';
 import type { Server } from './server.ts';
 import type { ServerSet } from './server-set.ts';
+import { spread } from './spread.ts';
 
-/** Scripts looked at per second: in passing, and in a rescan. */
-const PER_SECOND = 1;
-const PER_SECOND_RESCAN = 40;
-const AT_ONCE = 10;
-const PAGE = 40;
+/** A round takes no longer, whatever the number of scripts; and no script is looked at sooner than `SCRIPT_MS` after another. */
+const ROUND_MS_MAX = 6 * 24 * 60 * 60 * 1000;
+const SCRIPT_MS = 1_000;
+const PAGE = 10;
+const PAGE_RESCAN = 1_000;
 /** A round begins no sooner after the one before. */
-const ROUND_MS = 30 * 60 * 1000;
+const REST_MS = 30 * 60 * 1000;
 const AWAY_MS = 2_000;
+const KEPT_EVERY_MS = 30_000;
+/** Listed scripts beyond those that are watched: so many are looked at in a second. */
+const EXCESS_PER_SECOND = 100;
+const EXCESS_PAGE = 500;
+const EXCESS_REST_MS = 10_000;
+
+export type RotationParts = {
+  set: ServerSet;
+  scripts: Scripts;
+  list: ScriptList;
+  /** Where the place in the round is kept. */
+  path: string;
+  /** Whether a server tells when this script has news. */
+  isWatched: (id: number) => boolean;
+  /** Whether more is listed than servers watch. */
+  hasExcess: () => boolean;
+  /** Whether the store has a transaction of a script in the block at a height. */
+  isKnown: (listed: ListedScript, txid: string, height: number) => boolean;
+  wake: () => void;
+  bug: (error: unknown) => void;
+};
 
 export class Rotation {
-  readonly #set: ServerSet;
-  readonly #scripts: Scripts;
-  readonly #list: ScriptList;
-  readonly #isKnown: (listed: ListedScript, txid: string, height: number) => boolean;
-  readonly #wake: () => void;
+  readonly #parts: RotationParts;
   readonly #stop = new AbortController();
   #hurry: AbortController = new AbortController();
   #rescanning = false;
   /** The last script that was looked at in this round. */
   #cursor = 0;
+  #kept = 0;
+  #keptAtMs = Number.NEGATIVE_INFINITY;
+  readonly #running: Promise<unknown>;
 
-  constructor(parts: {
-    set: ServerSet;
-    scripts: Scripts;
-    list: ScriptList;
-    /** Whether the store has a transaction of a script in the block at a height. */
-    isKnown: (listed: ListedScript, txid: string, height: number) => boolean;
-    wake: () => void;
-    bug: (error: unknown) => void;
-  }) {
-    this.#set = parts.set;
-    this.#scripts = parts.scripts;
-    this.#list = parts.list;
-    this.#isKnown = parts.isKnown;
-    this.#wake = parts.wake;
-    this.#run().catch(parts.bug);
+  constructor(parts: RotationParts) {
+    this.#parts = parts;
+    this.#running = Promise.all([this.#run(), this.#pollExcess()]).catch(parts.bug);
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#stop.abort();
     this.#hurry.abort();
+    await this.#running;
   }
 
   /** Goes through every script from the first on, soon. */
@@ -65,48 +78,128 @@ export class Rotation {
     return this.#rescanning;
   }
 
+  /** How far a rescan has come: the id of the last script that was looked at, and the highest; null when there is none. */
+  get progress(): { at: number; of: number } | null {
+    return this.#rescanning ? { at: this.#cursor, of: highestId(this.#parts.list) } : null;
+  }
+
   /**
-   * Looks at the scripts above an id, a page of them; returns the last, or null when there is none above. Throws
-   * `ConnectionLost`.
+   * Looks at the scripts above an id, a page of them, on every server that is connected; returns the last, or null when
+   * there is none above. Throws `ConnectionLost`.
    */
-  async look(server: Server, above: number, limit: number): Promise<number | null> {
-    const page = this.#list.page(above, limit);
-    const unwatched = page.filter(({ id }) => !this.#scripts.has(id));
-    await inParallel(unwatched, AT_ONCE, (listed) => this.#check(server, listed));
+  async look(above: number, limit: number): Promise<number | null> {
+    const page = this.#parts.list.page(above, limit);
+    await this.#lookAt(page.filter(({ id }) => !this.#parts.isWatched(id)));
     return page.at(-1)?.id ?? null;
+  }
+
+  async #lookAt(listed: readonly ListedScript[]): Promise<void> {
+    if (listed.length > 0) await spread(this.#servers(), listed, 'passing', (server, one) => this.#check(server, one));
+  }
+
+  /** The asked one is spared where there are others that do not slow us down. */
+  #servers(): Server[] {
+    const { primary } = this.#parts.set;
+    if (!primary) return [];
+    const others = this.#parts.set.others(primary);
+    return this.#rescanning || others.every(({ pace }) => pace.isSlowed) ? [...others, primary] : others;
   }
 
   async #check(server: Server, listed: ListedScript): Promise<void> {
     try {
-      const history = await server.history(scriptHashOf(listed.script));
-      if (history.every(({ txid, height }) => this.#isKnown(listed, txid, height))) return;
-      this.#scripts.pin(listed);
-      this.#wake();
+      const history = await server.history(scriptHashOf(listed.script), 'passing');
+      if (history.every(({ txid, height }) => this.#parts.isKnown(listed, txid, height))) return;
     } catch (error) {
-      // A history that is refused is larger than any of ours, or will be asked for in the next round.
       if (!(error instanceof ServerRefusal)) throw error;
+      // Watching it tells the operator that its history is refused; what is refused for its cost comes in the next round.
+      if (server.pace.isSlowed) return;
     }
+    this.#parts.scripts.pin(listed);
+    this.#parts.wake();
   }
 
   async #run(): Promise<void> {
+    this.#cursor = await this.#read();
     while (!this.#stop.signal.aborted) {
-      const { primary } = this.#set;
-      // Another server than the asked one, so that the load is spread.
-      const server = primary && (this.#set.others(primary)[0] ?? primary);
-      if (!server) {
-        await this.#pause(AWAY_MS);
-        continue;
-      }
+      const from = this.#cursor;
+      const hurried = this.#rescanning;
       try {
-        const perSecond = this.#rescanning ? PER_SECOND_RESCAN : PER_SECOND;
-        const last = await this.look(server, this.#cursor, this.#rescanning ? PAGE : 1);
-        this.#cursor = last ?? 0;
-        if (last === null) this.#rescanning = false;
-        await this.#pause(last === null ? ROUND_MS : ((this.#rescanning ? PAGE : 1) / perSecond) * 1_000);
+        const last = await this.look(from, hurried ? PAGE_RESCAN : PAGE);
+        // A rescan may have begun meanwhile.
+        if (hurried === this.#rescanning) {
+          this.#cursor = last ?? 0;
+          if (last === null) this.#rescanning = false;
+          await this.#keep(last === null || this.#stop.signal.aborted);
+          await this.#pause(last === null ? REST_MS : hurried ? 0 : this.#restAfter(from, last));
+        }
       } catch (error) {
         if (!isOfServer(error)) throw error;
         await this.#pause(AWAY_MS);
       }
+    }
+    await this.#keep(true);
+  }
+
+  /** So long that all ids up to the highest take a round. */
+  #restAfter(from: number, last: number): number {
+    const part = (last - from) / Math.max(last, highestId(this.#parts.list));
+    return Math.min(PAGE * SCRIPT_MS, part * ROUND_MS_MAX);
+  }
+
+  async #pollExcess(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      let looked = 0;
+      try {
+        for await (const page of this.#excess()) {
+          const beganAtMs = performance.now();
+          await this.#lookAt(page);
+          looked += page.length;
+          const dueMs = (page.length / EXCESS_PER_SECOND) * 1_000;
+          await this.#pause(Math.max(0, dueMs - (performance.now() - beganAtMs)));
+          if (this.#stop.signal.aborted) return;
+        }
+      } catch (error) {
+        if (!isOfServer(error)) throw error;
+      }
+      await this.#pause(looked > 0 ? AWAY_MS : EXCESS_REST_MS);
+    }
+  }
+
+  /** Pages of the listed scripts that no server watches. */
+  async *#excess(): AsyncGenerator<ListedScript[]> {
+    if (!this.#parts.hasExcess()) return;
+    let page: ListedScript[] = [];
+    for (const listed of this.#parts.list.active()) {
+      await nextTurn();
+      page.push(...listed.filter(({ id }) => !this.#parts.isWatched(id)));
+      if (page.length < EXCESS_PAGE) continue;
+      yield page;
+      page = [];
+    }
+    if (page.length > 0) yield page;
+  }
+
+  async #read(): Promise<number> {
+    try {
+      const { cursor } = JSON.parse(await readFile(this.#parts.path, 'utf8')) as { cursor?: unknown };
+      return this.#rescanning || !Number.isSafeInteger(cursor) ? 0 : Math.max(0, cursor as number);
+    } catch {
+      // None yet, or damaged: a round begins anew.
+      return 0;
+    }
+  }
+
+  async #keep(now: boolean): Promise<void> {
+    const atMs = performance.now();
+    if (this.#cursor === this.#kept || (!now && atMs - this.#keptAtMs < KEPT_EVERY_MS)) return;
+    this.#keptAtMs = atMs;
+    this.#kept = this.#cursor;
+    const { path } = this.#parts;
+    try {
+      await writeFile(`${path}.new`, `${JSON.stringify({ cursor: this.#cursor })}\n`, { mode: 0o600 });
+      await rename(`${path}.new`, path);
+    } catch {
+      // A full disk is told of where it matters; here it costs a round that begins anew.
     }
   }
 
@@ -115,4 +208,19 @@ export class Rotation {
     const signal = AbortSignal.any([this.#stop.signal, this.#hurry.signal]);
     await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
   }
+}
+
+/** The highest id on a list, or 0: found by halves, since a list is only read forwards. */
+function highestId(list: ScriptList): number {
+  const isAbove = (id: number): boolean => list.page(id, 1).length > 0;
+  if (!isAbove(0)) return 0;
+  let low = 1;
+  while (isAbove(low)) low *= 2;
+  let high = low;
+  for (low = Math.floor(low / 2); low < high; ) {
+    const middle = Math.floor((low + high) / 2);
+    if (isAbove(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return high;
 }

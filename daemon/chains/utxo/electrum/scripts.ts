@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ListedScript, ScriptList } from '../../adapter.ts';
 import type { Server } from './server.ts';
 
-/** More than this are too much for any public server. */
+/** Scripts that are watched; what is listed beyond them is looked at by turns. */
 export const SCRIPTS_MAX = 100_000;
 /** Scripts that are watched beyond the listed ones, because of what was found at them or what was sent. */
 const PINNED_MAX = 5_000;
@@ -19,6 +19,8 @@ export type Script = {
   readonly hash: string;
   /** The status that belongs to the history that was taken in; undefined before the first time and once touched. */
   status: string | null | undefined;
+  /** Its place in the list, the most urgent first: who cannot watch all watches those of low rank. */
+  rank: number;
   /** How often a server told that its status changed. */
   news: number;
   /** Since when a server lists another history than the one whose status it tells, or 0. */
@@ -46,20 +48,23 @@ export class Scripts {
   /** By id, the oldest first. */
   readonly #pinned = new Map<number, ListedScript>();
   #stamp: string | null = null;
+  readonly #max: number;
   #refreshes = 0;
-  /** More are listed than can be watched. */
+  #nextRank = 0;
+  /** More are listed than are watched. */
   overflown = false;
 
-  constructor(list: ScriptList) {
+  constructor(list: ScriptList, max = SCRIPTS_MAX) {
     this.#list = list;
+    this.#max = max;
   }
 
   get size(): number {
     return this.#byHash.size;
   }
 
-  has(id: number): boolean {
-    return this.#byId.has(id);
+  byId(id: number): Script | undefined {
+    return this.#byId.get(id);
   }
 
   get(scriptHash: string): Script | undefined {
@@ -81,19 +86,24 @@ export class Scripts {
     this.#pinned.set(script.id, script);
     const oldest = this.#pinned.keys().next().value;
     if (this.#pinned.size > PINNED_MAX && oldest !== undefined) this.#pinned.delete(oldest);
-    this.#add(script);
+    this.#add(script, 0);
   }
 
-  /** Takes the list over; returns the scripts that are watched no longer. */
+  /**
+   * Takes the list over, up to as many as are watched, the first ones being the most urgent. Returns the scripts that are
+   * watched no longer.
+   */
   async refresh(): Promise<Script[]> {
     this.#stamp = this.#list.stamp();
     this.#refreshes++;
+    this.#nextRank = 0;
     this.overflown = false;
+    for (const script of this.#pinned.values()) this.#enlist(script);
     for (const page of this.#list.active()) {
-      for (const script of page) this.#add(script);
+      for (const script of page) this.#enlist(script);
+      if (this.overflown) break;
       await nextTurn();
     }
-    for (const script of this.#pinned.values()) this.#add(script);
     const gone: Script[] = [];
     for (const script of this.#byHash.values()) {
       // What was found at it is still on its way into the store.
@@ -136,20 +146,25 @@ export class Scripts {
     }
   }
 
-  #add({ id, script }: ListedScript): void {
+  /** Gives a listed script the next place. */
+  #enlist(listed: ListedScript): void {
+    if (this.#byId.get(listed.id)?.listed === this.#refreshes) return;
+    if (this.#nextRank >= this.#max) this.overflown = true;
+    else this.#add(listed, this.#nextRank++);
+  }
+
+  #add({ id, script }: ListedScript, rank: number): void {
     const known = this.#byId.get(id);
     if (known) {
       known.listed = this.#refreshes;
-      return;
-    }
-    if (this.#byHash.size >= SCRIPTS_MAX) {
-      this.overflown = true;
+      known.rank = rank;
       return;
     }
     const added: Script = {
       id,
       hash: scriptHashOf(script),
       status: undefined,
+      rank,
       news: 0,
       contradictedSinceMs: 0,
       touches: 0,

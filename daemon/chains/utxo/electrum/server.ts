@@ -8,9 +8,10 @@
 import * as answers from './answers.ts';
 import { Connection, type Timeouts } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
-import { ConnectionLost, Misbehaved, ServerRefusal, TooLong } from './faults.ts';
+import { ConnectionLost, isCostly, Misbehaved, ServerRefusal, TooLong } from './faults.ts';
 import { HEADER_BYTES, printed, sha256d } from './header.ts';
 import { operatorOf } from './operators.ts';
+import { type Haste, Pace } from './pace.ts';
 import type { Pins } from './pins.ts';
 
 const RETRY_MS_MIN = 500;
@@ -64,6 +65,8 @@ export class Server {
   tipAtMs = 0;
   /** By script hash, as hex in the protocol's order: the last status that this server told. Only while connected. */
   readonly statuses = new Map<string, string | null>();
+  /** What may be asked at once; it outlives a connection. */
+  readonly pace = new Pace();
   /** Running mean; null before the first answer. */
   latencyMs: number | null = null;
   failures = 0;
@@ -175,7 +178,7 @@ export class Server {
    * Subscribes to a script; `statuses` has its status then, and every later one. News that come before the answer may be
    * older or newer than it: then the server is asked again.
    */
-  async subscribe(scriptHash: string): Promise<string | null> {
+  async subscribe(scriptHash: string, haste: Haste = 'news'): Promise<string | null> {
     await this.#leaving.get(scriptHash);
     let status: string | null = null;
     for (let attempt = 0; attempt < SUBSCRIBE_TRIES_MAX; attempt++) {
@@ -184,7 +187,7 @@ export class Server {
       const { news } = before;
       before.asking++;
       try {
-        status = await this.#call('blockchain.scripthash.subscribe', [scriptHash], (value) => {
+        status = await this.#paced(haste, 'blockchain.scripthash.subscribe', [scriptHash], (value) => {
           const told = answers.readStatus(value);
           this.statuses.set(scriptHash, told);
           return told;
@@ -201,7 +204,7 @@ export class Server {
   unsubscribe(scriptHash: string): Promise<void> {
     this.statuses.delete(scriptHash);
     if (this.protocol === '1.4' || this.protocol === '1.4.1') return Promise.resolve();
-    const left = this.#call('blockchain.scripthash.unsubscribe', [scriptHash], () => null);
+    const left = this.#paced('passing', 'blockchain.scripthash.unsubscribe', [scriptHash], () => null);
     // Requests may be served in any order: whoever subscribes again waits for the end.
     const ended = left.then(
       () => {},
@@ -213,21 +216,21 @@ export class Server {
   }
 
   /** The transactions of a script. Throws `TooLong` where they are more than are read. */
-  history(scriptHash: string): Promise<answers.HistoryEntry[]> {
-    return this.#call('blockchain.scripthash.get_history', [scriptHash], answers.readHistory);
+  history(scriptHash: string, haste: Haste = 'news'): Promise<answers.HistoryEntry[]> {
+    return this.#paced(haste, 'blockchain.scripthash.get_history', [scriptHash], answers.readHistory);
   }
 
   /** The coins of a script as the server has them, less those that its mempool spends. Throws `TooLong` as `history` does. */
   unspent(scriptHash: string): Promise<answers.UnspentEntry[]> {
-    return this.#call('blockchain.scripthash.listunspent', [scriptHash], answers.readUnspent);
+    return this.#paced('passing', 'blockchain.scripthash.listunspent', [scriptHash], answers.readUnspent);
   }
 
   transaction(txid: string): Promise<Buffer> {
-    return this.#call('blockchain.transaction.get', [txid], answers.readTransaction);
+    return this.#paced('news', 'blockchain.transaction.get', [txid], answers.readTransaction);
   }
 
   merkle(txid: string, height: number): Promise<answers.MerkleProof> {
-    return this.#call('blockchain.transaction.get_merkle', [txid, height], answers.readMerkle);
+    return this.#paced('news', 'blockchain.transaction.get_merkle', [txid, height], answers.readMerkle);
   }
 
   /** The first transaction of the block at a height, with its merkle branch. */
@@ -252,6 +255,11 @@ export class Server {
   /** Hands a transaction to the server's node. Throws `ServerRefusal` with the node's reason. */
   async broadcast(raw: string): Promise<void> {
     await this.#call('blockchain.transaction.broadcast', [raw], () => null);
+  }
+
+  /** A call of which there may be many: no more at once than the server bears. */
+  #paced<T>(haste: Haste, method: string, params: readonly unknown[], read: (value: unknown) => T): Promise<T> {
+    return this.pace.run(haste, isCostly, () => this.#call(method, params, read));
   }
 
   async #call<T>(method: string, params: readonly unknown[], read: (value: unknown) => T): Promise<T> {

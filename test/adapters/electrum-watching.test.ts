@@ -1,0 +1,270 @@
+/**
+ * How many scripts a light client watches on which server, what it does with more, and how fast it looks: at limits of the
+ * servers, of its own, and of what a server lets a client cost. No node is needed.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ListedScript, ScriptList } from '../../daemon/chains/adapter.ts';
+import { Connection, TIMEOUTS } from '../../daemon/chains/utxo/electrum/connection.ts';
+import { ElectrumAdapter, type ElectrumOptions } from '../../daemon/chains/utxo/electrum/electrum.ts';
+import { ConnectionLost } from '../../daemon/chains/utxo/electrum/faults.ts';
+import { Pins } from '../../daemon/chains/utxo/electrum/pins.ts';
+import { scriptHashOf } from '../../daemon/chains/utxo/electrum/scripts.ts';
+import { Unavailable } from '../../daemon/domain/errors.ts';
+import { CostAccount, type CostLimits, ELECTRUMX_LIMITS } from '../nodes/cost-limit.ts';
+import { type Answer, SILENCE, StubServer } from '../nodes/stub-server.ts';
+import { branch, hashOf, REGTEST_GENESIS } from '../unit/chains/headers-kit.ts';
+import { until } from './conformance.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const SUBSCRIBE = 'blockchain.scripthash.subscribe';
+const UNSUBSCRIBE = 'blockchain.scripthash.unsubscribe';
+const HISTORY = 'blockchain.scripthash.get_history';
+const SYNC_MS = 20_000;
+
+const headers = branch(REGTEST_GENESIS, 10, 3);
+const checkpoint = [REGTEST_GENESIS, ...headers].map((header, height) => ({ height, hash: hashOf(header) }));
+
+const scriptOf = (id: number): Uint8Array =>
+  Buffer.concat([Buffer.from('0014', 'hex'), createHash('sha1').update(`${id}`).digest()]);
+const hashOfId = (id: number): string => scriptHashOf(scriptOf(id));
+
+/** Scripts by number, of which some are expecting money; there are no coins. */
+class Numbers implements ScriptList {
+  /** In the order of urgency. */
+  expecting: number[];
+  highest: number;
+
+  constructor(expecting: number, highest = expecting) {
+    this.expecting = Array.from({ length: expecting }, (_, i) => i + 1);
+    this.highest = highest;
+  }
+
+  targetOf = () => undefined;
+  isOurCoin = () => false;
+  stamp = () => `${this.expecting.length} ${this.expecting[0]}`;
+  *active(): Iterable<ListedScript[]> {
+    for (let at = 0; at < this.expecting.length; at += 500)
+      yield this.expecting.slice(at, at + 500).map((id) => ({ id, script: scriptOf(id) }));
+  }
+  page = (after: number, limit: number): ListedScript[] =>
+    Array.from({ length: Math.max(0, Math.min(limit, this.highest - after)) }, (_, i) => after + 1 + i).map((id) => ({
+      id,
+      script: scriptOf(id),
+    }));
+  inBlock = () => [];
+  coinsOf = () => [];
+  coin = () => undefined;
+}
+
+const opened: { close(): Promise<void> }[] = [];
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'watching-'));
+});
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A server that has these headers, and what it was asked about each script. */
+async function serve(answer: Answer = () => undefined): Promise<StubServer & { asked: Map<string, string[]> }> {
+  const asked = new Map<string, string[]>();
+  const server = await StubServer.start({
+    headers,
+    answer: (method, params) => {
+      if (method.startsWith('blockchain.scripthash.')) {
+        const list = asked.get(method) ?? [];
+        list.push(String(params[0]));
+        asked.set(method, list);
+      }
+      return answer(method, params);
+    },
+  });
+  opened.push(server);
+  return Object.assign(server, { asked });
+}
+
+/** A server whose clients are slowed down as they cost. */
+function costly(limits: CostLimits): Promise<StubServer & { asked: Map<string, string[]> }> {
+  const account = new CostAccount(limits);
+  return serve(async (method) => {
+    const admission = await account.admit(method, () => {});
+    if (admission !== 'served') throw new Error(admission);
+    return undefined;
+  });
+}
+
+function open(list: ScriptList, servers: readonly StubServer[], options: Partial<ElectrumOptions> = {}) {
+  const adapter = new ElectrumAdapter({
+    ...{ chain: 'BTC', network: 'regtest', folder, list, servers: servers.map(({ url }) => url) },
+    ...options,
+  });
+  opened.push(adapter);
+  /** Syncs until a view is complete. */
+  const complete = (withinMs = SYNC_MS): Promise<void> =>
+    until(
+      async () => {
+        try {
+          return (await adapter.sync(checkpoint, AbortSignal.timeout(SYNC_MS)))?.mempool === 'complete';
+        } catch (error) {
+          if (error instanceof Unavailable) return false;
+          throw error;
+        }
+      },
+      'a complete view',
+      withinMs,
+    );
+  return { adapter, complete };
+}
+
+const count = (server: StubServer, method: string): number => server.calls.get(method) ?? 0;
+
+it('ends thousands of subscriptions in steps, and goes on meanwhile', async () => {
+  const list = new Numbers(3_000);
+  let underWay = 0;
+  let most = 0;
+  const server = await serve(async (method) => {
+    if (method !== UNSUBSCRIBE) return undefined;
+    most = Math.max(most, ++underWay);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    underWay--;
+    return true;
+  });
+  const { complete } = open(list, [server]);
+  await complete();
+  list.expecting = [...list.expecting.slice(2_600), 3_001];
+  await complete();
+  expect(server.asked.get(SUBSCRIBE)).toContain(hashOfId(3_001));
+  await until(() => count(server, UNSUBSCRIBE) === 2_600, 'all that is not expected any more is ended');
+  expect(most).toBeLessThanOrEqual(256);
+  expect(server.connections).toBe(1);
+});
+
+it('takes more unanswered requests than are bearable for a lost connection', async () => {
+  const server = await serve((method) => (method === HISTORY ? SILENCE : undefined));
+  const { hostname: host, port } = new URL(server.url.replace('tcp:', 'http:'));
+  const connection = await Connection.open(
+    {
+      endpoint: { name: server.url, host, port: Number(port), tls: false },
+      ...{ proxy: null, proxyForAll: false, pins: new Pins(join(folder, 'pins.json')) },
+    },
+    { onNotification: () => {}, onEnd: () => {}, subscriptions: () => 0 },
+    TIMEOUTS,
+    new AbortController().signal,
+  );
+  const asked = Array.from({ length: 3_000 }, () => connection.request(HISTORY, [], () => null));
+  const outcomes = await Promise.allSettled(asked);
+  for (const outcome of outcomes)
+    expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(ConnectionLost) });
+});
+
+describe('more scripts than are watched', () => {
+  it('are looked at by turns, beyond our limit', async () => {
+    const list = new Numbers(700);
+    const server = await serve();
+    const { adapter, complete } = open(list, [server], { watchedMax: 500 });
+    await complete();
+    expect(new Set(server.asked.get(SUBSCRIBE))).toEqual(new Set(list.expecting.slice(0, 500).map(hashOfId)));
+    await until(() => new Set(server.asked.get(HISTORY)).size === 200, 'all others are looked at');
+    expect(new Set(server.asked.get(HISTORY))).toEqual(new Set(list.expecting.slice(500).map(hashOfId)));
+    // What has news is watched from then on, whatever its place.
+    server.histories.set(hashOfId(650), [{ tx_hash: 'ab'.repeat(32), height: 0 }]);
+    await until(async () => {
+      await adapter.sync(checkpoint, AbortSignal.timeout(SYNC_MS));
+      return server.asked.get(SUBSCRIBE)?.includes(hashOfId(650)) === true;
+    }, 'it is watched');
+  });
+
+  it('are looked at by turns, beyond a server’s own limit', async () => {
+    const list = new Numbers(700);
+    const joined = new Set<string>();
+    const server = await serve((method, [hash]) => {
+      if (method === UNSUBSCRIBE) joined.delete(String(hash));
+      if (method !== SUBSCRIBE) return undefined;
+      if (joined.size >= 300) throw new Error('too many subscriptions');
+      joined.add(String(hash));
+      return undefined;
+    });
+    const { complete } = open(list, [server]);
+    await complete();
+    expect(joined.size).toBeGreaterThanOrEqual(200);
+    expect(joined.size).toBeLessThanOrEqual(300);
+    for (const id of list.expecting.slice(0, 200)) expect(joined).toContain(hashOfId(id));
+    const rest = list.expecting.filter((id) => !joined.has(hashOfId(id))).map(hashOfId);
+    await until(() => rest.every((hash) => server.asked.get(HISTORY)?.includes(hash)), 'all others are looked at');
+    expect(server.connections).toBe(1);
+  });
+});
+
+describe('a server that slows costly clients down', () => {
+  /** ElectrumX's account for a tenth of the scripts, ten times as fast. */
+  const limits: CostLimits = { ...ELECTRUMX_LIMITS, soft: 100, hard: 1_000, sleepMs: 250 };
+
+  it('is asked as much as it answers, and watches all in the end', async () => {
+    const list = new Numbers(1_000);
+    const server = await costly(limits);
+    const { complete } = open(list, [server]);
+    await complete(90_000);
+    expect(new Set(server.asked.get(SUBSCRIBE)).size).toBe(1_000);
+    expect(server.connections).toBe(1);
+  });
+
+  it('watches a part, and others the rest', async () => {
+    const list = new Numbers(5_000);
+    const servers = [await costly(limits), await serve(), await serve()];
+    const { adapter, complete } = open(list, servers);
+    await until(() => adapter.servers().every(({ state }) => state === 'ready'), 'all are connected');
+    await complete(90_000);
+    await until(
+      () => new Set(servers.flatMap(({ asked }) => asked.get(SUBSCRIBE) ?? [])).size === 5_000,
+      'every script is watched somewhere',
+      60_000,
+    );
+    expect(servers.map(({ connections }) => connections)).toEqual([1, 1, 1]);
+  });
+});
+
+describe('scripts of whatever age', () => {
+  it('are looked at from where a restart left the round', async () => {
+    const list = new Numbers(0, 300);
+    const server = await serve();
+    const first = open(list, [server]);
+    await first.adapter.begin(null, AbortSignal.timeout(SYNC_MS));
+    await until(() => existsSync(join(folder, 'BTC-regtest.rotation.json')), 'the first ones were looked at');
+    await first.adapter.close();
+    const second = open(list, [server]);
+    await second.adapter.begin(null, AbortSignal.timeout(SYNC_MS));
+    await until(() => count(server, HISTORY) === 20, 'the next ones are looked at');
+    expect(server.asked.get(HISTORY)).toHaveLength(20);
+    expect(new Set(server.asked.get(HISTORY))).toEqual(new Set(Array.from({ length: 20 }, (_, i) => hashOfId(i + 1))));
+  });
+
+  it('are all looked at within a week, however many there are', async () => {
+    const server = await serve();
+    const { adapter } = open(new Numbers(0, 6_000_000), [server]);
+    await adapter.begin(null, AbortSignal.timeout(SYNC_MS));
+    const beganAtMs = performance.now();
+    await until(() => count(server, HISTORY) >= 60, 'sixty are looked at');
+    // Six million in a week are ten a second.
+    expect(performance.now() - beganAtMs).toBeLessThan(8_000);
+  });
+
+  it('are looked at as fast as the server allows in a rescan: a thousand a second and more', async () => {
+    const server = await serve();
+    const { adapter } = open(new Numbers(0, 10_000), [server]);
+    await adapter.begin(null, AbortSignal.timeout(SYNC_MS));
+    const beganAtMs = performance.now();
+    adapter.rescan();
+    await until(() => !adapter.rescanning(), 'all are looked at', 60_000);
+    const perSecond = 10_000 / ((performance.now() - beganAtMs) / 1_000);
+    expect(new Set(server.asked.get(HISTORY)).size).toBe(10_000);
+    expect(perSecond).toBeGreaterThan(1_000);
+  });
+});
