@@ -5,7 +5,8 @@
  * Invariant: a server is believed nothing but that an unconfirmed transaction exists. Bytes must hash to the id that was
  * asked for, a block counts by a proof that leads to a header of our chain, and who fails at either is dropped.
  */
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ListedScript, ScriptList, StoredCoin } from '../../adapter.ts';
 import { type ParsedTransaction, ParseError, parseTransaction } from '../block.ts';
 import type { UtxoChain } from '../params.ts';
@@ -26,6 +27,8 @@ const FETCHED_AT_ONCE = 8;
 const UNCONFIRMED_BYTES_MAX = 400_000;
 /** How long a server may fail to prove what it says, which a reorganisation explains for a while. */
 const DOUBT_MS_MAX = 10_000;
+/** Entries of a history that are hashed in one turn of the event loop. */
+const HASHED_PER_TURN_MAX = 2_000;
 /** A history that changes while it is read is read again, so often at once. */
 const ASKED_TIMES_MAX = 3;
 
@@ -72,7 +75,7 @@ export class HistoryReader {
     if (told === undefined) return 'open';
     const coins = told === null ? [] : this.#list.coinsOf(script.id);
     const stored = storedHeights(coins, (height, blockHash) => this.#isOnChain(height, blockHash));
-    if (told !== null && script.txids.length === 0 && told === statusOfStored(stored)) {
+    if (told !== null && script.txids.length === 0 && told === (await statusOfStored(stored))) {
       this.#adopt(script, [], Math.max(...stored.values()));
       this.#scripts.settle(script, server, told, touches);
       return 'whole';
@@ -108,7 +111,7 @@ export class HistoryReader {
     for (let attempt = 1; ; attempt++) {
       const { news } = script;
       const entries = await server.history(script.hash);
-      const status = statusOf(entries);
+      const status = await statusOf(entries);
       const told = server.statuses.get(script.hash);
       if (status === told) {
         script.contradictedSinceMs = 0;
@@ -289,13 +292,19 @@ function storedHeights(
 }
 
 /** The status of a script that has exactly these transactions in blocks; null when their order cannot be told. */
-function statusOfStored(heights: ReadonlyMap<string, number>): string | null {
+async function statusOfStored(heights: ReadonlyMap<string, number>): Promise<string | null> {
   const entries = [...heights].map(([txid, height]) => ({ txid, height })).sort((a, b) => a.height - b.height);
   return new Set(heights.values()).size === entries.length ? statusOf(entries) : null;
 }
 
 /** The status that belongs to a history, by the protocol documents ("Status"): null when there is none. */
-function statusOf(entries: readonly HistoryEntry[]): string | null {
+async function statusOf(entries: readonly HistoryEntry[]): Promise<string | null> {
   if (entries.length === 0) return null;
-  return hash('sha256', entries.map(({ txid, height }) => `${txid}:${height}:`).join(''));
+  const hash = createHash('sha256');
+  for (let at = 0; at < entries.length; at += HASHED_PER_TURN_MAX) {
+    if (at > 0) await nextTurn();
+    const part = entries.slice(at, at + HASHED_PER_TURN_MAX);
+    hash.update(part.map(({ txid, height }) => `${txid}:${height}:`).join(''));
+  }
+  return hash.digest('hex');
 }
