@@ -60,6 +60,7 @@ class Numbers implements ScriptList {
   inBlock = () => [];
   coinsOf = () => [];
   coin = () => undefined;
+  hadMoney = () => [];
 }
 
 const opened: { close(): Promise<void> }[] = [];
