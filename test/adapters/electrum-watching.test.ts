@@ -60,7 +60,7 @@ class Numbers implements ScriptList {
   inBlock = () => [];
   coinsOf = () => [];
   coin = () => undefined;
-  hadMoney = () => [];
+  hadMoney = () => false;
 }
 
 const opened: { close(): Promise<void> }[] = [];
