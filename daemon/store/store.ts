@@ -112,7 +112,7 @@ export class Store implements Reader {
       db = new Database(join(dataDir, 'countinghouse.db'), { timeout: BUSY_TIMEOUT_AT_START_MS });
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
-      db.pragma('foreign_keys = OFF'); // no cascades: rows are never deleted but by the sandbox's own pruning
+      db.pragma('foreign_keys = OFF'); // no cascades: whoever deletes a row deletes what names it
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma(`journal_size_limit = ${LOG_BYTES_KEPT}`);
       migrate(db);

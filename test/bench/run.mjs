@@ -4,7 +4,7 @@
  * what is shown are medians.
  *
  *   --quick            shorter, with a tenth of the invoices
- *   --only NAME        load, sustained, start, scan, headers, electrum, spend, page or backup; may be given several times
+ *   --only NAME        load, sustained, start, scan, flood, headers, electrum, spend, page or backup; may be given several times
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
  *   --dist FOLDER      another build than this tree's
@@ -37,7 +37,7 @@ const { values: options } = parseArgs({
     only: {
       type: 'string',
       multiple: true,
-      default: ['load', 'sustained', 'start', 'scan', 'headers', 'electrum', 'spend', 'page', 'backup'],
+      default: ['load', 'sustained', 'start', 'scan', 'flood', 'headers', 'electrum', 'spend', 'page', 'backup'],
     },
     connections: { type: 'string', default: '64' },
     rounds: { type: 'string' },
@@ -64,6 +64,8 @@ const POOL_DEFAULT = 1_000;
 const START_SAMPLES = quick ? 3 : 7;
 const SCAN = { blocks: quick ? 2 : 6, rounds: quick ? 3 : 7 };
 const WATCHED = 100_000;
+/** As many as the largest standard transaction holds. */
+const FLOOD = { outputs: 12_900, rounds: quick ? 1 : 3 };
 const SPEND = { wallets: [10, 1_000, 20_000], rounds: quick ? 5 : 25 };
 const PAGE = { samples: quick ? 5 : 15, payments: quick ? 20 : 100, pages: quick ? 200 : 1_000 };
 const ELECTRUM = { addresses: quick ? 1_000 : 10_000, payments: quick ? 40 : 200 };
@@ -90,6 +92,7 @@ const series = new Map();
 const resident = { few: [], many: [], fewLoaded: [], manyLoaded: [] };
 const starts = { first: [], few: [], many: [] };
 let scan = null;
+let flood = null;
 let headers = null;
 let electrum = null;
 let spend = null;
@@ -213,6 +216,7 @@ function aims() {
     [`ready, ${many}, s`, median(starts.many) / 1_000, '<', 1],
     [`memory after start, ${few}, MB`, median(resident.few), '<', 150],
     [`memory after start, ${many}, MB`, median(resident.many), '<', 150],
+    [`event loop held by a transaction of ${count(FLOOD.outputs)} outputs, CPU ms`, flood?.longest, '≤', 50],
     ...headerAims(),
     ['electrum: notification to stored fact, p50, ms', electrum?.notification?.p50, '≤', 20],
     [`electrum: catch-up with ${count(ELECTRUM.addresses)} addresses, s`, electrum?.catchUpSeconds, '≤', 10],
@@ -242,6 +246,11 @@ function print() {
       `block scan, ${count(watched)} addresses watched (blocks of ${show(scan.blockMegabytes)} MB)`,
       megabytesPerSecond,
       'MB/s',
+    ]),
+    ...(flood?.steps ?? []).map(({ name, whole }) => [
+      `one transaction of ${count(FLOOD.outputs)} outputs to us, ${name}`,
+      whole,
+      'ms',
     ]),
     ...(headers?.results ?? []).flatMap(({ label: name, perSecond, heldMs, bytesEach }) => [
       [`headers verified and stored, ${name}`, perSecond, 'per second'],
@@ -285,6 +294,10 @@ async function main() {
   if (only.includes('scan')) {
     say('Block scan …');
     scan = await runTool('scan.mjs', { dist, folder: scratch, watched: [0, WATCHED], ...SCAN });
+  }
+  if (only.includes('flood')) {
+    say('Flood …');
+    flood = await runTool('flood.mjs', FLOOD);
   }
   if (only.includes('headers')) {
     say('Headers …');

@@ -168,7 +168,7 @@ class CoreAdapter implements ChainAdapter {
     const { blocks, found } = await readBlocks(this.#node, tipOf(kept), state, finder, signal);
     const checkpoint = extended(kept, blocks);
     const atTip = tipOf(checkpoint).hash === state.hash;
-    const time = atTip ? await this.#timeOf(state.hash, signal) : null;
+    const time = atTip || this.#isPublic ? await this.#timeOf(tipOf(checkpoint).hash, signal) : null;
     // what was unconfirmed is looked at again with the addresses that the past brought
     if (isPast && atTip) this.#mempool.forget();
     const view = atTip && !isPast ? await this.#mempool.look(state, finder.fresh, signal) : null;

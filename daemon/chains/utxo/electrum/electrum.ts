@@ -317,6 +317,7 @@ export class ElectrumAdapter implements ChainAdapter {
     const update: ChainUpdate = {
       ...{ since: from, checkpoint, orphaned, targets: 'all', mempool: 'unknown' },
       ...{ credits: [], spends: [] },
+      ...this.#ownTime(tipOf(checkpoint).height, headers),
     };
     this.#present.push(tipOf(checkpoint).hash);
     if (!atTip) return update;
@@ -332,6 +333,12 @@ export class ElectrumAdapter implements ChainAdapter {
   #isOld(client: LightClient, tip: Tip): boolean {
     const ageMs = tipAgeMsOf(client, tip);
     return this.network !== 'regtest' && ageMs !== null && ageMs > TIP_AGE_MS_MAX[this.chain];
+  }
+
+  /** The median time up to a block; a chain of tests has blocks only on demand, and no time of its own. */
+  #ownTime(height: number, headers: LightClient['headers']): Pick<ChainUpdate, 'tipMedianTime'> {
+    const seconds = this.network === 'regtest' ? null : headers.medianTimeSeconds(height);
+    return seconds === null ? {} : { tipMedianTime: seconds * 1000 };
   }
 
   /** Whether a checkpoint is one from which a wallet's past is read: not where the present was left, and below it. */
