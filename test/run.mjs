@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NODE_MAJOR_MIN, runToEnd, usableNodes } from '../daemon/launcher/runtime.mjs';
-import { installNodes } from './nodes/install.mjs';
+import { installForTests } from './install.mjs';
 
 /** In the name of a test that CI may skip. */
 const MAY_BE_SKIPPED = 'needs a networked machine';
@@ -46,7 +46,7 @@ function tally(report) {
 }
 
 async function runTests() {
-  await installNodes();
+  await installForTests();
   const folder = mkdtempSync(join(tmpdir(), 'countinghouse-test-'));
   const file = join(folder, 'report.json');
   try {

@@ -13,6 +13,7 @@ import { FLAG_NAMES } from './merchant/present.ts';
 import { SANDBOX_SCHEMAS } from './merchant/sandbox.ts';
 import { balanceSchema, createInvoiceSchema, requestPaymentSchema } from './merchant/schemas.ts';
 import { withdrawSchema } from './merchant/withdraw.ts';
+import { ANSWER_EXAMPLES, BODY_EXAMPLES } from './openapi-examples.ts';
 
 type Json = Record<string, unknown>;
 
@@ -164,7 +165,7 @@ const SCHEMAS: Record<string, Json> = {
   WithdrawalError: object({ message: text(), status: { const: 'error' } }),
   Message: object({ message: text() }),
   Error: object({ error: text() }),
-  MessageAndError: object({ message: text(), error: text() }),
+  MessageAndError: object({ message: text(), error: text() }, ['error']),
   Validation: object({
     message: text(),
     errors: { type: 'object', additionalProperties: { type: 'array', items: text() } },
@@ -173,7 +174,7 @@ const SCHEMAS: Record<string, Json> = {
 
 const answer = (description: string, schema: string): Json => ({
   description,
-  content: { 'application/json': { schema: ref(schema) } },
+  content: { 'application/json': { schema: ref(schema), example: ANSWER_EXAMPLES[schema] } },
 });
 
 const REFUSALS: Record<string, Json> = {
@@ -187,15 +188,21 @@ const BODY_REFUSALS: Record<string, Json> = {
 };
 const UNAVAILABLE = answer('A rate or a chain is not available: try again after Retry-After seconds', 'Message');
 
-type Operation = { summary: string; body?: Json; answers: Record<string, Json>; idempotent?: boolean };
+type Operation = { id: string; summary: string; body?: Json; answers: Record<string, Json>; idempotent?: boolean };
 
-function operation({ summary, body, answers, idempotent }: Operation): Json {
+/** The body of an operation, with its example. */
+const bodyOf = (id: string, schema: Json): Json => ({
+  content: { 'application/json': { schema, example: BODY_EXAMPLES[id] } },
+});
+
+function operation({ id, summary, body, answers, idempotent }: Operation): Json {
   const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string', minLength: 1, maxLength: 255 } };
   return {
+    operationId: id,
     summary,
     security: [{ apiKey: [] }],
     ...(idempotent ? { parameters: [key] } : {}),
-    ...(body ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    ...(body ? { requestBody: bodyOf(id, body) } : {}),
     responses: { ...answers, ...REFUSALS, ...(body ? BODY_REFUSALS : {}) },
   };
 }
@@ -217,6 +224,7 @@ function invoicePaths(app: App): Record<string, Json> {
   return {
     '/merchant/invoice': {
       post: operation({
+        id: 'createInvoice',
         summary: 'Create invoice',
         body: fromZod(createInvoiceSchema(app, ANY_BUSINESS)),
         idempotent: true,
@@ -230,8 +238,13 @@ function invoicePaths(app: App): Record<string, Json> {
     },
     '/merchant/invoice/{invoice_id}': {
       parameters: [invoice],
-      get: operation({ summary: 'Get invoice', answers: { 200: answer('The invoice', 'Invoice'), 404: missing } }),
+      get: operation({
+        id: 'getInvoice',
+        summary: 'Get invoice',
+        answers: { 200: answer('The invoice', 'Invoice'), 404: missing },
+      }),
       delete: operation({
+        id: 'deleteInvoice',
         summary: 'Delete invoice',
         answers: {
           200: answer('Deleted', 'Message'),
@@ -243,12 +256,13 @@ function invoicePaths(app: App): Record<string, Json> {
     '/merchant/invoice/rp/{invoice_id}': {
       parameters: [invoice],
       post: operation({
+        id: 'requestPayment',
         summary: 'Request payment',
         body: fromZod(requestPaymentSchema),
         idempotent: true,
         answers: {
           201: answer('The payment', 'Payment'),
-          400: answer('Already requested, not unpaid, or crypto missing', 'Message'),
+          400: answer('Already requested, not unpaid, or crypto missing', 'MessageAndError'),
           404: missing,
           409: answer('The Idempotency-Key was used with another body', 'Message'),
           422: answer('The crypto is unknown, not enabled, or not the invoice’s', 'Validation'),
@@ -262,6 +276,7 @@ function invoicePaths(app: App): Record<string, Json> {
 function otherPaths(): Record<string, Json> {
   const balance = (body?: Json): Json =>
     operation({
+      id: body ? 'postBalance' : 'getBalance',
       summary: 'Get balance',
       ...(body ? { body } : {}),
       answers: { 200: answer('Spendable amounts by symbol', 'Balance') },
@@ -269,11 +284,16 @@ function otherPaths(): Record<string, Json> {
   const paths: Record<string, Json> = {
     '/merchant/balance': { get: balance(), post: balance(fromZod(balanceSchema)) },
     '/merchant/cryptos': {
-      get: operation({ summary: 'List cryptos', answers: { 200: answer('What the business takes', 'Cryptos') } }),
+      get: operation({
+        id: 'listCryptos',
+        summary: 'List cryptos',
+        answers: { 200: answer('What the business takes', 'Cryptos') },
+      }),
     },
     '/merchant/rates/{crypto}': {
       parameters: [inPath('crypto', 'A symbol as listed')],
       get: operation({
+        id: 'getRates',
         summary: 'Get rates',
         answers: {
           200: answer('The worth of one coin', 'Rates'),
@@ -286,7 +306,9 @@ function otherPaths(): Record<string, Json> {
   for (const [name, schema] of Object.entries(SANDBOX_SCHEMAS)) {
     paths[`/merchant/sandbox/${name}`] = {
       post: operation({
+        id: `sandbox-${name}`.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()),
         summary: `Sandbox control: ${name} (keys of sandbox businesses only)`,
+        idempotent: true,
         body: fromZod(schema),
         answers: {
           [name === 'pay' ? 201 : 200]: { description: 'Done and stored' },
@@ -309,6 +331,7 @@ function listParameters(statuses: readonly [string, ...string[]]): Json[] {
 function listPaths(): Record<string, Json> {
   const list = (summary: string, schema: string, statuses: readonly [string, ...string[]]): Json => {
     const described = operation({
+      id: `list${schema}`,
       summary,
       answers: { 200: answer('A page, newest first', schema), 422: answer('A parameter is wrong', 'Validation') },
     });
@@ -321,7 +344,7 @@ function listPaths(): Record<string, Json> {
   };
 }
 
-const KIT: Kit = { fromZod, object, ref, answer, inPath };
+const KIT: Kit = { bodyOf, fromZod, object, ref, answer, inPath };
 
 function withdrawalPaths(): Record<string, Json> {
   const failed = (description: string): Json => answer(description, 'WithdrawalError');
@@ -331,6 +354,7 @@ function withdrawalPaths(): Record<string, Json> {
     429: failed('Too many guesses of an API key from this address'),
   };
   const withdraw = operation({
+    id: 'withdraw',
     summary: 'Withdraw',
     body: fromZod(withdrawSchema),
     idempotent: true,
@@ -341,6 +365,7 @@ function withdrawalPaths(): Record<string, Json> {
     },
   });
   const get = operation({
+    id: 'getWithdrawal',
     summary: 'Get withdrawal',
     answers: { 201: answer('The withdrawal', 'Withdrawal'), 404: failed('Withdrawal not found') },
   });
@@ -356,7 +381,12 @@ function withdrawalPaths(): Record<string, Json> {
 export function openApi(app: App): Json {
   return {
     openapi: '3.1.0',
-    info: { title: 'Countinghouse', version: 'v1', description: 'Cryptocurrency invoices for one merchant.' },
+    info: {
+      title: 'Countinghouse',
+      version: 'v1',
+      description: 'Cryptocurrency invoices for one merchant.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     servers: [{ url: '/api/v1' }],
     paths: { ...invoicePaths(app), ...otherPaths(), ...listPaths(), ...withdrawalPaths(), ...clientPaths(app, KIT) },
     components: {

@@ -9,6 +9,7 @@ type Json = Record<string, unknown>;
 
 /** What the description's own module has for making its parts. */
 export type Kit = {
+  bodyOf: (id: string, schema: Json) => Json;
   fromZod: (schema: z.ZodType) => Json;
   object: (properties: Record<string, Json>, optional?: string[]) => Json;
   ref: (name: string) => Json;
@@ -58,8 +59,12 @@ export function clientSchemas(shared: Record<string, Json>, { object, ref }: Kit
   };
 }
 
+/** `browserCreateInvoice` of "createInvoice", `browserGetRates` of "get rates". */
+const browserId = (summary: string): string =>
+  `browser ${summary}`.replace(/ (.)/g, (_, letter: string) => letter.toUpperCase());
+
 /** The paths of the browser API. */
-export function clientPaths(app: App, { fromZod, answer, inPath }: Kit): Record<string, Json> {
+export function clientPaths(app: App, { bodyOf, fromZod, answer, inPath }: Kit): Record<string, Json> {
   const refusals = {
     401: answer('The client ID is absent, unknown or revoked', 'Message'),
     403: answer('The client ID does not allow the page’s origin', 'Message'),
@@ -69,9 +74,10 @@ export function clientPaths(app: App, { fromZod, answer, inPath }: Kit): Record<
   const wrong = answer('A field is wrong; only the first is told', 'Validation');
   const missing = answer('Invoice not found', 'Error');
   const operation = (summary: string, answers: Record<string, Json>, body?: Json): Json => ({
+    operationId: browserId(summary),
     summary: `Browser: ${summary}`,
     security: [{ clientId: [] }],
-    ...(body ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    ...(body ? { requestBody: bodyOf(browserId(summary), body) } : {}),
     responses: {
       ...answers,
       ...refusals,
@@ -108,7 +114,7 @@ export function clientPaths(app: App, { fromZod, answer, inPath }: Kit): Record<
         'requestPayment',
         {
           201: answer('The payment', 'PayersPayment'),
-          400: answer('Already requested, not unpaid, or crypto missing', 'Message'),
+          400: answer('Already requested, not unpaid, or crypto missing', 'MessageAndError'),
           404: missing,
           422: wrong,
           503: unavailable,

@@ -1,14 +1,15 @@
 /**
- * Installs the nodes that come from npm (bcoin, bcash) beside the tests, when they are missing or stale: they are no
- * part of the product and of its lock file. Nothing is compiled. Without a network it fails, and the tests that need
- * them are skipped by name. Valid on Node 18. Speaks on stderr only.
+ * Installs what tests use from npm and the product does not: nodes (bcoin, bcash) and generators of API clients, each in a
+ * folder with a lock file of its own. Nothing is compiled. Without a network it fails, and the tests that need them are
+ * skipped by name. Valid on Node 18. Speaks on stderr only.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { withLock } from '../../daemon/launcher/lock.mjs';
-import { npm, runToEnd } from '../../daemon/launcher/runtime.mjs';
+import { withLock } from '../daemon/launcher/lock.mjs';
+import { npm, runToEnd } from '../daemon/launcher/runtime.mjs';
 
+const FOLDERS = ['nodes', 'clients'];
 const TIMEOUT_MS = 180_000;
 /** Without a network it is soon over. */
 const RETRIES = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=2000'];
@@ -16,7 +17,7 @@ const INSTALL = ['ci', '--ignore-scripts', '--loglevel=error', ...RETRIES];
 
 const here = dirname(fileURLToPath(import.meta.url));
 /** npm writes it last. */
-const installedLock = join(here, 'node_modules', '.package-lock.json');
+const installedLock = (folder) => join(here, folder, 'node_modules', '.package-lock.json');
 
 const packagesOf = (path) => {
   const { packages } = JSON.parse(readFileSync(path, 'utf8'));
@@ -24,21 +25,21 @@ const packagesOf = (path) => {
   return JSON.stringify(named.map(([name, { integrity }]) => [name, integrity]).sort());
 };
 
-function isInstalled() {
+function isInstalled(folder) {
   try {
-    return packagesOf(join(here, 'package-lock.json')) === packagesOf(installedLock);
+    return packagesOf(join(here, folder, 'package-lock.json')) === packagesOf(installedLock(folder));
   } catch {
     return false;
   }
 }
 
-async function install(started) {
+async function install(folder, started) {
   // Asked again, now that nobody else is at work here.
-  if (isInstalled()) return;
-  process.stderr.write('Installing the nodes that tests use (about 10 s) …\n');
-  rmSync(installedLock, { force: true });
+  if (isInstalled(folder)) return;
+  process.stderr.write(`Installing test/${folder} (about 10 s) …\n`);
+  rmSync(installedLock(folder), { force: true });
   const { command, first, shell } = npm();
-  const options = { cwd: here, shell, stdio: ['ignore', 'ignore', 2] };
+  const options = { cwd: join(here, folder), shell, stdio: ['ignore', 'ignore', 2] };
   let timer;
   try {
     const code = await runToEnd(command, [...first, ...INSTALL], options, (pid) => {
@@ -52,9 +53,10 @@ async function install(started) {
 }
 
 /** Installs what is missing. Resolves also when that fails: the tests that need it say so. */
-export async function installNodes() {
-  if (isInstalled()) return;
-  await withLock(here, install).catch((error) => {
-    process.stderr.write(`The nodes that tests use could not be installed: ${error.message}\n`);
-  });
+export async function installForTests() {
+  for (const folder of FOLDERS.filter((one) => !isInstalled(one))) {
+    await withLock(join(here, folder), (started) => install(folder, started)).catch((error) => {
+      process.stderr.write(`test/${folder} could not be installed: ${error.message}\n`);
+    });
+  }
 }
