@@ -19,6 +19,7 @@ import {
 import type { Reader, Tx } from '../store/store.ts';
 import { type App, graceMs } from './app.ts';
 import { noteClient, releaseAddress } from './clients.ts';
+import { cryptoRejected } from './cryptos.ts';
 import type { Business } from './directory.ts';
 import { newSlug } from './ids.ts';
 import { tellInvoice } from './news.ts';
@@ -62,6 +63,11 @@ export function acceptsCrypto(app: App, business: Business, symbol: string): boo
   return asset !== undefined && listed && app.directory.takes(business, asset.symbol);
 }
 
+/** What a business makes invoices in. */
+export function cryptosFor(app: App, business: Business): string[] {
+  return [...INVOICE_SYMBOLS, 'ALL'].filter((symbol) => acceptsCrypto(app, business, symbol));
+}
+
 /** What an invoice's amount is worth in dollars (1e-8, rounded down). Throws `Unavailable` without a rate. */
 function inDollars(app: App, business: Business, amount: bigint, currency: string, now: number): bigint {
   return (amount * USD_1) / dollarIn(app, business, currency, now);
@@ -86,7 +92,7 @@ export function endOfMonth(business: Business, now: number): number {
 export function createInvoice(app: App, business: Business, wanted: NewInvoice, tx: Tx): InvoiceRow {
   const now = app.now();
   if (!acceptsCrypto(app, business, wanted.crypto)) {
-    throw new Rejected('validation', 'The selected crypto is invalid.', 'crypto');
+    throw cryptoRejected(cryptosFor(app, business));
   }
   const dollars = inDollars(app, business, wanted.amount, wanted.currency, now);
   if (dollars < INVOICE_USD_MIN) {

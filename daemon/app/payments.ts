@@ -14,6 +14,7 @@ import {
 import type { Tx } from '../store/store.ts';
 import { type App, graceMs } from './app.ts';
 import { abandonedAt } from './clients.ts';
+import { cryptoRejected } from './cryptos.ts';
 import type { Business } from './directory.ts';
 import { holdAddress } from './holds.ts';
 import { fixedAsset } from './invoices.ts';
@@ -40,7 +41,7 @@ function chooseAsset(app: App, business: Business, invoice: InvoiceRow, symbol: 
   }
   const asset = symbol === 'USDT' ? onlyTether(business, fixed) : findAsset(symbol);
   if (!asset || (!fixed && !app.directory.takes(business, asset.symbol)) || (fixed && fixed !== asset)) {
-    throw new Rejected('validation', 'The selected crypto is invalid.', 'crypto');
+    throw cryptoRejected(fixed ? [fixed.symbol] : business.enabled.map(({ symbol }) => symbol));
   }
   return asset;
 }

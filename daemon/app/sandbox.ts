@@ -5,6 +5,7 @@ import { Rejected } from '../domain/errors.ts';
 import { formatUnits, parseDecimal } from '../domain/money.ts';
 import { paymentOf, setInvoiceDue, updateQuote } from '../store/queries/invoices.ts';
 import { type App, graceMs } from './app.ts';
+import { cryptoRejected } from './cryptos.ts';
 import type { Business } from './directory.ts';
 import { findInvoiceOf } from './invoices.ts';
 import { readInvoice, view } from './views.ts';
@@ -85,7 +86,7 @@ export class SandboxControls {
   #chainOf(business: Business, symbol: string): ChainId {
     const asset = findAsset(symbol);
     if (asset && this.#app.directory.takes(business, asset.symbol)) return asset.chain;
-    throw new Rejected('validation', 'The selected crypto is invalid.', 'crypto');
+    throw cryptoRejected(business.enabled.map((enabled) => enabled.symbol));
   }
 
   #toPay(business: Business, name: string, amount?: string): { address: string; asset: Asset; units: bigint } {

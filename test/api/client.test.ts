@@ -3,6 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { dayFromNow, NO_LIMITS, type PageCall, pageOf } from './client-kit.ts';
 
+const INVALID_NEW = 'The selected crypto is invalid: use BTC, BCH, LTC, XMR, USDT_ERC20, USDT_BEP20 or ALL.';
+const INVALID =
+  'The selected crypto is invalid: use BTC, BCH, LTC, XMR, ETH, BNB, USDT_ERC20, USDT_BEP20, XAUT or PAXG.';
+
 let service: TestDaemon;
 let call: PageCall;
 beforeAll(async () => {
@@ -72,7 +76,7 @@ describe('createInvoice', () => {
     ['three decimals', { amount: 10.123 }, 'amount', 'The amount may have at most 2 decimals.'],
     ['9.99 dollars', { amount: 9.99 }, 'amount', 'The amount must be at least the equivalent of 10 USD.'],
     ['an unknown currency', { amount: 10, currency: 'XXX' }, 'currency', 'The selected currency is invalid.'],
-    ['an unknown crypto', { amount: 10, crypto: 'DOGE' }, 'crypto', 'The selected crypto is invalid.'],
+    ['an unknown crypto', { amount: 10, crypto: 'DOGE' }, 'crypto', INVALID_NEW],
     [
       'currency before crypto',
       { amount: 10, crypto: 'DOGE', currency: 'X' },
@@ -273,9 +277,9 @@ describe('requestPayment', () => {
   it.each<[string, object | undefined, number, object]>([
     ['no crypto', {}, 400, { message: 'crypto parameter is required for this invoice' }],
     ['no body', undefined, 400, { message: 'crypto parameter is required for this invoice' }],
-    ['an unknown crypto', { crypto: 'DOGE' }, 422, { errors: { crypto: ['The selected crypto is invalid.'] } }],
+    ['an unknown crypto', { crypto: 'DOGE' }, 422, { errors: { crypto: [INVALID] } }],
     ['a number', { crypto: 7 }, 422, { errors: { crypto: ['The crypto must be a string.'] } }],
-    ['ALL', { crypto: 'ALL' }, 422, { errors: { crypto: ['The selected crypto is invalid.'] } }],
+    ['ALL', { crypto: 'ALL' }, 422, { errors: { crypto: [INVALID] } }],
   ])('refuses %s for an invoice in ALL', async (_name, body, status, expected) => {
     const answer = await call('POST', `/invoice/rp/${await create({ amount: 10 })}`, body);
     expect(answer.status).toBe(status);

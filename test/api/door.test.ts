@@ -7,6 +7,9 @@ import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { strictCaller } from './operator-raw.ts';
 
+const INVALID =
+  'The selected crypto is invalid: use BTC, BCH, LTC, XMR, ETH, BNB, USDT_ERC20, USDT_BEP20, XAUT or PAXG.';
+
 let service: TestDaemon;
 let call: ReturnType<typeof strictCaller>;
 beforeAll(async () => {
@@ -147,11 +150,11 @@ describe('a key with a limit', () => {
 
 describe('withdraw', () => {
   it.each([
-    [{ amount: 1, crypto: 'NO' }, 'The selected crypto is invalid.'],
+    [{ amount: 1, crypto: 'NO' }, INVALID],
     [{ amount: 1 }, 'The crypto field is required.'],
     [{ crypto: 'NO' }, 'The amount field is required.'],
     [{ amount: 1, crypto: 'LTC' }, 'The address field is required.'],
-    [{ amount: 1, crypto: 'NO', address: 'x' }, 'The selected crypto is invalid.'],
+    [{ amount: 1, crypto: 'NO', address: 'x' }, INVALID],
   ])('checks %j in the order of its fields', async (body, message) => {
     expect(await service.call('POST', '/withdraw', body)).toMatchObject({
       status: 400,

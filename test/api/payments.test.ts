@@ -4,6 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 
+const INVALID =
+  'The selected crypto is invalid: use BTC, BCH, LTC, XMR, ETH, BNB, USDT_ERC20, USDT_BEP20, XAUT or PAXG.';
+
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
@@ -306,7 +309,7 @@ describe('controls', () => {
   it.each<[string, unknown, number, string]>([
     ['pay', {}, 422, 'The invoice id field is required.'],
     ['pay', { invoice_id: 'AAAAAAAAAAAA' }, 404, 'Invoice not found'],
-    ['mine', { crypto: 'DOGE' }, 422, 'The selected crypto is invalid.'],
+    ['mine', { crypto: 'DOGE' }, 422, INVALID],
     ['mine', { crypto: 'LTC', blocks: 101 }, 422, 'The blocks must be a whole number from 1 to 100.'],
     ['mine', { crypto: 'LTC', blocks: 1.5 }, 422, 'The blocks must be a whole number from 1 to 100.'],
     ['reorg', { crypto: 'LTC' }, 422, 'The depth must be a whole number from 1 to 100.'],

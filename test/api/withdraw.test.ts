@@ -4,6 +4,9 @@ import { operatorClient } from '../../daemon/contract/client.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { deposit, type Shown, stranger, withdrawal } from '../support/money.ts';
 
+const INVALID =
+  'The selected crypto is invalid: use BTC, BCH, LTC, XMR, ETH, BNB, USDT_ERC20, USDT_BEP20, XAUT or PAXG.';
+
 let service: TestDaemon;
 beforeAll(async () => {
   service = await startTestDaemon();
@@ -36,8 +39,8 @@ describe('a request is refused, always as a 400 with a message and the status "e
     ['an endless amount', { ...GOOD, amount: `0.${'1'.repeat(80)}` }, 'The amount must be a positive number.'],
     ['no crypto', { ...GOOD, crypto: undefined }, 'The crypto field is required.'],
     ['an empty crypto', { ...GOOD, crypto: '' }, 'The crypto field is required.'],
-    ['an unknown crypto', { ...GOOD, crypto: 'DOGE' }, 'The selected crypto is invalid.'],
-    ['a crypto that is none', { ...GOOD, crypto: 'ALL' }, 'The selected crypto is invalid.'],
+    ['an unknown crypto', { ...GOOD, crypto: 'DOGE' }, INVALID],
+    ['a crypto that is none', { ...GOOD, crypto: 'ALL' }, INVALID],
     ['more digits than there are', { ...GOOD, amount: '0.123456789' }, 'The amount may have at most 8 decimals.'],
     ['no address', { ...GOOD, address: undefined }, 'The address field is required.'],
     ['an address of nobody', { ...GOOD, address: 'rltc1qnobody' }, 'The address is invalid for LTC.'],
@@ -50,7 +53,7 @@ describe('a request is refused, always as a 400 with a message and the status "e
     ['all of it, with nothing left for the fee', { ...GOOD, amount: '12.5' }, 'Insufficient balance'],
     ['of a crypto that there is none of', { ...GOOD, crypto: 'XMR', address: stranger('XMR') }, 'Insufficient balance'],
     ['amount before crypto', { amount: 'x', crypto: 'x', address: 'x' }, 'The amount must be a positive number.'],
-    ['crypto before address', { amount: 1, crypto: 'x', address: 'x' }, 'The selected crypto is invalid.'],
+    ['crypto before address', { amount: 1, crypto: 'x', address: 'x' }, INVALID],
     ['address before minimum', { ...GOOD, amount: 0.01, address: 'x' }, 'The address is invalid for LTC.'],
     [
       'minimum before balance',

@@ -17,6 +17,7 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
+import { cryptoRejected } from '../cryptos.ts';
 import type { Account, Business } from '../directory.ts';
 import { tellWithdrawal } from '../news.ts';
 import { quarantineOf } from '../quarantine.ts';
@@ -46,6 +47,11 @@ export type NewWithdrawal = {
 /** Whether a business can withdraw an asset: it takes it, and its chain takes transactions of ours. */
 export function withdrawable(app: App, business: Business, asset: Asset): boolean {
   return app.directory.takes(business, asset.symbol) && canSpend(app, business, asset);
+}
+
+/** What a business can withdraw. */
+export function withdrawables(app: App, business: Business): string[] {
+  return business.enabled.filter((asset) => withdrawable(app, business, asset)).map(({ symbol }) => symbol);
 }
 
 function canSpend(app: App, business: Business, asset: Asset): boolean {
@@ -83,7 +89,7 @@ export function requestWithdrawal(
   const { asset, address, origin, deposit } = wanted;
   const account = app.directory.account(business, asset.symbol);
   const chain = chainOf(app, business, asset);
-  if (!account || !chain) throw new Rejected('validation', 'The selected crypto is invalid.', 'crypto');
+  if (!account || !chain) throw cryptoRejected(withdrawables(app, business));
   if (!chain.adapter.isValidAddress(address)) {
     throw new Rejected('withdrawal.address', `The address is invalid for ${asset.symbol}.`, 'address');
   }

@@ -13,8 +13,9 @@ import {
   type Receipt,
   receiptStatus,
 } from '../../app/books.ts';
+import { invalidCrypto } from '../../app/cryptos.ts';
 import type { Business } from '../../app/directory.ts';
-import { type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
+import { ASSETS, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { onlyMethods } from '../errors.ts';
@@ -24,6 +25,7 @@ import { fiatText, presentInvoice } from './present.ts';
 import { check, ORDER_ID_CHARACTERS_MAX } from './schemas.ts';
 import { presentWithdrawal } from './withdraw.ts';
 
+const SYMBOLS = [...ASSETS.map(({ symbol }) => symbol), 'ALL'];
 const LIMIT_MAX = 200;
 const LIMIT = 50;
 const CURSOR_CHARACTERS_MAX = 60;
@@ -53,7 +55,7 @@ export function listSchema(statuses: readonly [string, ...string[]]) {
     order_id: z.string('The order id must be a string.').max(ORDER_ID_CHARACTERS_MAX).optional(),
     crypto: z
       .string('The crypto must be a string.')
-      .refine((symbol) => symbol === 'ALL' || findAsset(symbol) !== undefined, 'The selected crypto is invalid.')
+      .refine((symbol) => symbol === 'ALL' || findAsset(symbol) !== undefined, invalidCrypto(SYMBOLS))
       .optional(),
     created_from: instant('created from'),
     created_to: instant('created to'),

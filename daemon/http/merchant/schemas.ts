@@ -4,8 +4,9 @@
  */
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
+import { invalidCrypto } from '../../app/cryptos.ts';
 import type { Business } from '../../app/directory.ts';
-import { acceptsCrypto } from '../../app/invoices.ts';
+import { acceptsCrypto, cryptosFor } from '../../app/invoices.ts';
 import { refusalOf } from '../../app/targets.ts';
 import { INVOICE_SYMBOLS } from '../../domain/assets.ts';
 import { compareDays, dayOf, endOfDay, parseDay } from '../../domain/calendar.ts';
@@ -162,7 +163,9 @@ export function createInvoiceSchema(app: App, business: Business) {
     amount,
     crypto: z
       .string('The crypto must be a string.')
-      .refine((symbol) => acceptsCrypto(app, business, symbol), 'The selected crypto is invalid.')
+      .refine((symbol) => acceptsCrypto(app, business, symbol), {
+        error: () => invalidCrypto(cryptosFor(app, business)),
+      })
       .nullish()
       .transform((symbol) => symbol ?? 'ALL')
       .meta({ override: { enum: [...INVOICE_SYMBOLS, 'ALL'], default: 'ALL' } }),
@@ -209,7 +212,7 @@ export function dueAt(body: Pick<CreateInvoiceBody, 'due_date'>, business: Busin
 export const requestPaymentSchema = z.object({
   crypto: z
     .string('The crypto must be a string.')
-    .max(TEXT_CHARACTERS_MAX, 'The selected crypto is invalid.')
+    .max(TEXT_CHARACTERS_MAX, `The crypto may not be longer than ${TEXT_CHARACTERS_MAX} characters.`)
     .nullish()
     .transform((symbol) => (symbol === null || symbol === '' ? undefined : symbol))
     .meta({ override: { type: 'string', examples: ['BTC', 'USDT_BEP20'] } }),

@@ -5,6 +5,7 @@
 import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
+import { cryptoRejected } from '../../app/cryptos.ts';
 import type { Business } from '../../app/directory.ts';
 import { once } from '../../app/idempotency.ts';
 import {
@@ -13,8 +14,9 @@ import {
   type NewWithdrawal,
   requestWithdrawal,
   withdrawable,
+  withdrawables,
 } from '../../app/withdrawals/request.ts';
-import { type Asset, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
+import { type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { exactDecimal, formatUnits } from '../../domain/money.ts';
@@ -58,7 +60,6 @@ export const withdrawSchema = z.object({
   crypto: z
     .string('The crypto field is required.')
     .min(1, 'The crypto field is required.')
-    .refine((symbol) => findAsset(symbol) !== undefined, 'The selected crypto is invalid.')
     .meta({ required: true, override: { type: 'string', examples: ['BTC', 'BCH', 'LTC', 'XMR'] } }),
   address: z
     .string('The address field is required.')
@@ -70,10 +71,8 @@ export const withdrawSchema = z.object({
 /** What a body asks for, its fields checked in their order. Throws `Rejected`. */
 function wanted(app: App, business: Business, json: unknown): NewWithdrawal {
   const { crypto } = check(withdrawSchema.pick({ amount: true, crypto: true }), json);
-  const asset = findAsset(crypto) as Asset;
-  if (!withdrawable(app, business, asset)) {
-    throw new Rejected('validation', 'The selected crypto is invalid.', 'crypto');
-  }
+  const asset = findAsset(crypto);
+  if (!asset || !withdrawable(app, business, asset)) throw cryptoRejected(withdrawables(app, business));
   const body = check(withdrawSchema, json);
   const units = exactDecimal(body.amount, asset.decimals);
   if (units === null) {
