@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { HeldCoin } from '../../daemon/chains/adapter.ts';
 import { childPublicKey } from '../../daemon/chains/hd.ts';
 import { targetOf } from '../../daemon/chains/utxo/address.ts';
+import { parseTransaction } from '../../daemon/chains/utxo/block.ts';
 import { Agreement } from '../../daemon/chains/utxo/electrum/agreement.ts';
 import { TIMEOUTS } from '../../daemon/chains/utxo/electrum/connection.ts';
 import { ElectrumAdapter, type ElectrumOptions } from '../../daemon/chains/utxo/electrum/electrum.ts';
@@ -25,6 +26,8 @@ import { until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
 import { writeTransaction } from './fixtures/serial.ts';
 import { testAccount } from './keys.ts';
+
+vi.mock(import('../../daemon/chains/utxo/block.ts'), { spy: true });
 
 const SYNC_MS = 15_000;
 const HEADER_LATE_MS = 3_500;
@@ -233,6 +236,74 @@ describe('a history that is longer than what is read', () => {
       }
       expect({ name, ms: Math.min(...turnsMs) }).toEqual({ name, ms: expect.toSatisfy((ms) => ms < TURN_MS_MAX) });
     }
+  });
+});
+
+describe('an invented transaction that takes long to read', () => {
+  const script = targetOf(childPublicKey(testAccount, 0, 0), 'BTC', 'regtest').script;
+  const output = { units: 546n, script };
+  const giant = writeTransaction({
+    inputs: [{ txid: 'ab'.repeat(32), vout: 0 }],
+    outputs: Array.from({ length: 60_000 }, () => output),
+  });
+  const txid = hashOf(giant);
+
+  it.each([
+    { where: 'in the mempool', height: 0, alerted: 0 },
+    { where: 'above the tip', height: 41, alerted: 0 },
+    { where: 'in a block', height: 20, alerted: 1 },
+  ])('$where is not read', async ({ height, alerted }) => {
+    const list = new FactBook();
+    list.watch({ address: '', script });
+    const raw = giant.toString('hex');
+    const proof = { merkle: ['cd'.repeat(32)], pos: 1, block_height: height };
+    const server = await serve(main, (method) => {
+      if (method === 'blockchain.transaction.get') return raw;
+      return method === 'blockchain.transaction.get_merkle' ? proof : undefined;
+    });
+    server.histories.set(scriptHashOf(script), [{ tx_hash: txid, height, fee: 1 }]);
+    const { adapter, alerts, sync } = open([server], { list });
+    adapter.onHint(() => {});
+    await until(async () => {
+      const update = await sync(checkpointOf(main).slice(-1)).catch(() => null);
+      expect(update?.credits ?? []).toEqual([]);
+      return server.calls.has('blockchain.transaction.get') && alerts.length === alerted;
+    }, 'it to be asked for');
+    const read = vi.mocked(parseTransaction).mock.calls.filter(([bytes]) => bytes.length === giant.length);
+    expect(read).toEqual([]);
+    expect(alerts.join()).toMatch(alerted > 0 ? 'does not prove that transaction' : /^$/);
+  });
+});
+
+describe('a time limit of the caller', () => {
+  it('ends in Unavailable, whatever was asked', async () => {
+    const list = new FactBook();
+    const watched = targetOf(childPublicKey(testAccount, 0, 0), 'BTC', 'regtest');
+    list.watch(watched);
+    const server = await serve(main);
+    const { adapter, sync } = open([server], { list });
+    adapter.onHint(() => {});
+    await until(async () => (await sync(checkpointOf(main).slice(-1)))?.mempool === 'complete', 'a first look');
+    server.answer = () => SILENCE;
+    const raw = writeTransaction({
+      inputs: [{ txid: 'ab'.repeat(32), vout: 0 }],
+      outputs: [{ units: 1n, script: watched.script }],
+    });
+    const soon = () => AbortSignal.timeout(100);
+    const asked = {
+      sync: adapter.sync(checkpointOf(main).slice(-1), soon()),
+      begin: adapter.begin(null, soon()),
+      feeRate: adapter.spending.feeRate(2, soon()),
+      transaction: adapter.spending.transaction('ab'.repeat(32), null, soon()),
+      unconfirmed: adapter.spending.unconfirmed('ab'.repeat(32), soon()),
+      broadcast: adapter.spending.broadcast(raw.toString('hex'), soon()),
+      coins: adapter.holdings.coins([], soon()),
+    };
+    const ends = Object.entries(asked).map(async ([what, done]) => [
+      what,
+      await done.catch((error: Error) => error.name),
+    ]);
+    for (const [what, name] of await Promise.all(ends)) expect({ what, name }).toEqual({ what, name: 'Unavailable' });
   });
 });
 

@@ -166,7 +166,7 @@ export class Trial {
       const update = await this.adapter.sync(this.book.checkpoint, AbortSignal.timeout(SYNC_MS));
       if (update) this.book.apply(update);
     } catch (error) {
-      if (!(error instanceof Unavailable) && (error as Error).name !== 'TimeoutError') throw error;
+      if (!(error instanceof Unavailable)) throw error;
     }
     this.#checkNothingInvented();
     await new Promise((resolve) => setTimeout(resolve, REST_MS));

@@ -60,6 +60,8 @@ export type MerkleClaim = MerkleBranch & {
  */
 export function verifyMerkle(claim: MerkleClaim): ParsedTransaction {
   const { branch, position, depth } = claim;
+  // What takes long to read is read only when the block has it.
+  const doubtful = climb(claim);
   const transaction = readProven(claim);
   // The first transaction of a block is its coinbase, and no other is: so a branch cannot be cut off at a coinbase.
   if (transaction.coinbase !== (position === 0))
@@ -67,7 +69,6 @@ export function verifyMerkle(claim: MerkleClaim): ParsedTransaction {
   if (depth !== undefined && depth !== branch.length) {
     throw new BadProof(`a branch of ${branch.length} in a tree of depth ${depth}`);
   }
-  const doubtful = climb(claim);
   if (doubtful && depth === undefined) throw new DepthNeeded();
   return transaction;
 }
@@ -78,8 +79,8 @@ export function verifyMerkle(claim: MerkleClaim): ParsedTransaction {
  */
 export function treeDepth(claim: Omit<MerkleClaim, 'position' | 'depth'>): number {
   const first = { ...claim, position: 0 };
-  if (!readProven(first).coinbase) throw new BadProof('the first transaction of a block makes coins');
   climb(first);
+  if (!readProven(first).coinbase) throw new BadProof('the first transaction of a block makes coins');
   return claim.branch.length;
 }
 

@@ -180,7 +180,7 @@ export class HistoryReader {
     let one = this.#ledger.get(txid);
     if (!one) {
       if (this.#ledger.size >= TRANSACTIONS_MAX) return 'full';
-      const fetched = await this.#fetch(server, txid, height > 0);
+      const fetched = await this.#fetch(server, txid, height > 0 && height <= tip.height ? height : null);
       if (typeof fetched === 'string') return fetched;
       one = this.#ledger.get(txid) ?? this.#ledger.add(txid, fetched.transaction, fetched.bytes);
     }
@@ -197,7 +197,8 @@ export class HistoryReader {
     return 'held';
   }
 
-  async #fetch(server: Server, txid: string, confirmed: boolean): Promise<Fetched | 'left' | 'failed'> {
+  /** `height`: of the block that is to be proved to have it; null while it is in none. */
+  async #fetch(server: Server, txid: string, height: number | null): Promise<Fetched | 'left' | 'failed'> {
     let bytes: Buffer;
     try {
       bytes = await server.transaction(txid);
@@ -206,10 +207,15 @@ export class HistoryReader {
       if (error instanceof ServerRefusal) return 'failed';
       throw error;
     }
+    // To read it holds the event loop: only what a block has is worth that.
+    if (bytes.length > UNCONFIRMED_BYTES_MAX) {
+      if (height === null) return 'left';
+      if (!(await this.#proved(server, txid, height, bytes))) return 'failed';
+    }
     try {
       const transaction = parseTransaction(bytes, this.#chain);
       if (transaction.txid() !== txid) throw server.caught(`it sent another transaction than ${txid}`);
-      return !confirmed && bytes.length > UNCONFIRMED_BYTES_MAX ? 'left' : { transaction, bytes };
+      return { transaction, bytes };
     } catch (error) {
       if (!(error instanceof ParseError)) throw error;
       if (printed(sha256d(bytes)) !== txid) throw server.caught(`it sent no transaction for ${txid}: ${error.message}`);
