@@ -306,9 +306,10 @@ async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup)
 
 /** The merchant's wallet in its own process, and the sandbox's in this one: there is nothing in it to steal. */
 function openSigner({ wallet: settings }: Config, folder: string, sandbox: SandboxWallet, log: Log): Signer {
-  const { unlock: kind, passphraseFile, autoLockMinutes } = settings;
+  const { unlock: kind, passphraseFile, autoLockMinutes, signer: remote } = settings;
   return new SignerClient({
     folder,
+    remote,
     autoLockMinutes,
     source:
       kind === 'file' && passphraseFile !== null

@@ -4,7 +4,6 @@
  *
  * Invariant: only the MACs leave it. The sandbox's wallet has no passphrase, and needs no approval of this kind.
  */
-import { join } from 'node:path';
 import type { Result } from '../contract/operator.ts';
 import type { AskedPolicy } from '../operator/grants.ts';
 import type { Approval, Asked } from '../operator/review.ts';
@@ -18,8 +17,6 @@ export type PassphraseOption = { passphraseFile?: string };
 
 type Preview = Result<'withdrawal.previewBatch'>['preview'];
 type Grants = Result<'policy.grants'>['grants'];
-
-const FOLDER = 'vault';
 
 /** Shows what would be approved, asks whether it is to be, and makes the approvals. Throws `Failure` and `Rejected`. */
 export async function approved(
@@ -38,7 +35,7 @@ export async function approved(
   const said = { fee, usdRate, warnings: preview.warnings.map(({ text }) => text) };
   if (!session.json) session.note((review ? reviewText(review, said) : previewText(preview, crypto)).trimEnd());
   await confirm(session.io, session.yes, question);
-  if (review) return review.approvals(join(session.dataDir, FOLDER), await passphraseOf(session, options));
+  if (review) return review.approvals(session.walletFolder, await passphraseOf(session, options));
   const { until } = preview;
   return preview.intents.map(({ uuid, feeMax, units, sweep }) => ({
     ...{ uuid, fee_max: feeMax, until, mac: null },
@@ -59,7 +56,7 @@ export async function granted(session: Session, options: PassphraseOption, grant
   const question =
     policy.mode === 'manual' ? 'Sign nothing without asking any more?' : 'Let the wallet sign that without asking?';
   await confirm(session.io, session.yes, question);
-  return review.signed(join(session.dataDir, FOLDER), await passphraseOf(session, options));
+  return review.signed(session.walletFolder, await passphraseOf(session, options));
 }
 
 export const passphraseOf = (session: Session, { passphraseFile }: PassphraseOption): Promise<string> =>

@@ -19,6 +19,7 @@ import { clean, EXIT, Failure, type Io, jsonLine } from './io.ts';
 import { keyCommands } from './keys.ts';
 import { port } from './parse.ts';
 import { policyCommands } from './policies.ts';
+import { signerCommands } from './signer.ts';
 import { sourceCommands } from './sources.ts';
 import { start } from './start.ts';
 import { printStatus } from './status.ts';
@@ -76,6 +77,7 @@ function program(io: Io): Command {
   alertCommands(root, io);
   sourceCommands(root, io);
   walletCommands(root, io);
+  signerCommands(root, io);
   backupCommands(root, io);
   bookCommands(root, io);
   root

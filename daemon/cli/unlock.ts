@@ -9,6 +9,7 @@ import { action } from './commands.ts';
 import type { Io } from './io.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
+import { withSignerService } from './signer.ts';
 import { pairs, when } from './table.ts';
 import { askSecret, newPassphrase } from './wallet.ts';
 
@@ -44,8 +45,14 @@ async function showWallet(session: Session): Promise<void> {
 async function unlock(session: Session, options: { passphraseFile?: string; remember?: boolean }): Promise<void> {
   const passphrase = await given(session, options.passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
   const { seal, SEAL_UNLOCK } = await sealing();
-  const { seal_key } = await session.call('wallet.sealKey', {});
-  const opened = await session.call('wallet.unlock', { sealed: seal(seal_key, SEAL_UNLOCK, passphrase) });
+  // to a signer that is a service of its own directly: then no key is the daemon's word
+  await withSignerService(session, async (signer) => {
+    await signer.unlock(seal(await signer.sealKey(), SEAL_UNLOCK, passphrase));
+  });
+  const opened =
+    session.signerSocket === null
+      ? await session.call('wallet.unlock', { sealed: seal(await sealKey(session), SEAL_UNLOCK, passphrase) })
+      : await session.call('wallet.status', {});
   if (options.remember && opened.wallet.fingerprint !== null) {
     const { writeKeychain } = await import('../wallet/signer/keychain.ts');
     await writeKeychain(opened.wallet.fingerprint, passphrase);
@@ -64,9 +71,14 @@ async function changePassphrase(session: Session, files: PassphraseFiles): Promi
   const old = await given(session, files.passphraseFile, 'The passphrase so far:', '--passphrase-file');
   const fresh = await newPassphrase(session, files.newPassphraseFile, '--new-passphrase-file');
   const { seal, SEAL_CHANGE } = await sealing();
-  const { seal_key } = await session.call('wallet.sealKey', {});
-  const sealed = seal(seal_key, SEAL_CHANGE, JSON.stringify({ old, new: fresh }));
-  const changed = await session.call('wallet.passphrase', { sealed });
+  const both = JSON.stringify({ old, new: fresh });
+  await withSignerService(session, async (signer) => {
+    await signer.changePassphrase(seal(await signer.sealKey(), SEAL_CHANGE, both));
+  });
+  const changed =
+    session.signerSocket === null
+      ? await session.call('wallet.passphrase', { sealed: seal(await sealKey(session), SEAL_CHANGE, both) })
+      : await session.call('wallet.status', {});
   if (changed.wallet.unlock === 'keychain' && changed.wallet.fingerprint !== null) {
     const { writeKeychain } = await import('../wallet/signer/keychain.ts');
     await writeKeychain(changed.wallet.fingerprint, fresh);
@@ -84,6 +96,8 @@ async function forget(session: Session): Promise<void> {
 
 const given = (session: Session, file: string | undefined, question: string, option: string): Promise<string> =>
   file === undefined ? askSecret(session, question, option) : secretFile(file, option);
+
+const sealKey = async (session: Session): Promise<string> => (await session.call('wallet.sealKey', {})).seal_key;
 
 /** Loaded late: other commands need no cryptography. */
 async function sealing() {

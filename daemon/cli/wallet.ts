@@ -16,6 +16,7 @@ import { EXIT, Failure } from './io.ts';
 import { askHidden, askLine, canAsk } from './prompt.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
+import { handOver } from './signer.ts';
 
 export type WalletOptions = {
   passphraseFile?: string;
@@ -33,7 +34,6 @@ export type Unlocked = {
   accounts(network: Network, accountNo: number): Promise<NonNullable<Params<'business.add'>['accounts']>>;
 };
 
-const FOLDER = 'vault';
 const UNPROVED_FILE = 'words-unproved';
 const PASSPHRASE_CHARS_MIN = 10;
 const WORDS_ASKED = 3;
@@ -43,7 +43,7 @@ const SCREEN_BACK = '\u001b[?1049l';
 
 /** The wallet of this data directory, made or imported when there is none. Throws `Failure` and `Rejected`. */
 export async function unlockWallet(session: Session, options: WalletOptions): Promise<Unlocked> {
-  const folder = join(session.dataDir, FOLDER);
+  const folder = session.walletFolder;
   const importing = options.import === true || options.wordsFile !== undefined;
   const known = await hasWallet(folder);
   if (known && importing) {
@@ -72,7 +72,7 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
 
 /** Called when the words were printed for a script: from now on they are not shown again. */
 export async function wordsWereSeen(session: Session): Promise<void> {
-  await rm(join(session.dataDir, FOLDER, UNPROVED_FILE), { force: true });
+  await rm(join(session.walletFolder, UNPROVED_FILE), { force: true });
 }
 
 async function wordsOf(folder: string, passphrase: string): Promise<string[]> {
@@ -89,6 +89,7 @@ async function newWallet(session: Session, options: WalletOptions, folder: strin
   // before the wallet: a crash in between leaves a mark without a wallet, which does no harm
   await writeOnce(join(folder, UNPROVED_FILE), '');
   await createWallet(folder, { passphrase });
+  await handOver(session);
   return passphrase;
 }
 
@@ -101,6 +102,7 @@ async function importWallet(session: Session, options: WalletOptions, folder: st
   const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
   await rm(join(folder, UNPROVED_FILE), { force: true });
   await createWallet(folder, { words, passphrase });
+  await handOver(session);
   if (options.birthday === undefined) {
     session.note('Only payments from now on are looked for. --birthday would look further back.');
   }

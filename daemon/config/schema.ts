@@ -142,6 +142,7 @@ export const TREE = {
   wallet: {
     unlock: leaf.choice(['prompt', 'keychain', 'file', 'systemd'], 'prompt'),
     passphrase_file: leaf.path('a file that holds the passphrase of the wallet, for unlock = "file"'),
+    signer: leaf.path('the unix socket of a signer that is a service of its own'),
     auto_lock_minutes: leaf.whole(0, 1_440, 15, 'minutes without a withdrawal, for unlock = "prompt"; 0 = never'),
   },
   sandbox: {

@@ -6,7 +6,7 @@
  * Invariant: the private half is never written anywhere.
  */
 import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { ChainId, Network } from '../domain/assets.ts';
@@ -19,6 +19,8 @@ import { openVault, vaultFingerprint } from './vault.ts';
 
 /** One a wallet, so that what a cut off creation left is never taken for the key of another. */
 const keyFile = (fingerprint: string): string => `backup-key-${fingerprint}.json`;
+
+const KEY_FILE = /^backup-key-[0-9a-f]{8}\.json$/;
 
 const VAULT_FILE = 'wallet.json';
 const PURPOSE = 'countinghouse backup key 1';
@@ -94,13 +96,20 @@ export async function writeBackupKey(folder: string, seed: Uint8Array): Promise<
   await writeOnce(join(folder, keyFile(fingerprint)), `${JSON.stringify(contents)}\n`);
 }
 
+/** Of the wallet here; where a signer of its own has it, of the one that left its key. */
+async function nameOfKey(folder: string): Promise<string | null> {
+  if (await exists(join(folder, VAULT_FILE))) return keyFile(await vaultFingerprint(join(folder, VAULT_FILE)));
+  const names = (await readdir(folder).catch(() => [])).filter((name) => KEY_FILE.test(name));
+  return names.length === 1 ? (names[0] ?? null) : null;
+}
+
 /** The public half. Throws `Rejected('backup.no_wallet')` when there is no wallet yet, `vault.corrupted`. */
 export async function readBackupKey(folder: string): Promise<BackupKey> {
-  if (!(await exists(join(folder, VAULT_FILE)))) {
+  const name = await nameOfKey(folder);
+  if (name === null) {
     const message = 'There is no wallet yet whose words could open a backup: add a business on a real network first';
     throw new Rejected('backup.no_wallet', message);
   }
-  const name = keyFile(await vaultFingerprint(join(folder, VAULT_FILE)));
   try {
     const { fingerprint, public_key } = KeyFile.parse(JSON.parse(await readFile(join(folder, name), 'utf8')));
     return { fingerprint, publicKey: Buffer.from(public_key, 'base64') };

@@ -1,6 +1,6 @@
 /**
- * The daemon's end of the signer: starts the process when it is first needed, asks it one thing after the other, and
- * takes its end for what it is: the wallet is locked then.
+ * The daemon's end of the signer: starts the process when it is first needed, or connects to the service that is one, asks
+ * it one thing after the other, and takes its end for what it is: the wallet is locked then.
  *
  * Invariant: no secret passes through here in clear; whatever is asked is answered or fails within its time.
  */
@@ -12,6 +12,7 @@ import type { SignedSpend } from '../../domain/spend.ts';
 import { exists, syncFolder } from '../files.ts';
 import { vaultFingerprint } from '../vault.ts';
 import { retryAfterSeconds } from './attempts.ts';
+import { childChannel, socketChannel } from './channel.ts';
 import { VAULT_FILE } from './files.ts';
 import { type Call, Peer } from './peer.ts';
 import type { PolicyGrant, Sealed, Signer, SignerStatus, SignOrder } from './port.ts';
@@ -34,11 +35,16 @@ export type SignerOptions = {
   /** After so many minutes without a use it locks itself; 0: never. Only what an operator opened. */
   autoLockMinutes: number;
   source: UnlockSource;
+  /** The unix socket of a signer that is a service of its own; then folder, source and locking are the service's. */
+  remote?: string | null;
   /** Signs for the sandbox, whose wallet has no lock. */
   sandbox: { sign(order: SignOrder): Promise<SignedSpend> };
   /** A failure, in an operator's words. */
   log: (message: string) => void;
 };
+
+/** A service that does not answer signs nothing. */
+const AWAY: SignerStatus = { state: 'locked', fingerprint: null, lockAt: null, retryAfterSeconds: 0 };
 
 export class SignerClient implements Signer {
   readonly #options: SignerOptions;
@@ -52,7 +58,12 @@ export class SignerClient implements Signer {
     this.#options = options;
   }
 
+  get #remote(): string | null {
+    return this.#options.remote ?? null;
+  }
+
   async status(): Promise<SignerStatus> {
+    if (this.#remote !== null) return (await this.#running()) ?? AWAY;
     const running = this.#peer && (await this.#running());
     if (running) return running;
     const { folder } = this.#options;
@@ -90,6 +101,7 @@ export class SignerClient implements Signer {
   }
 
   async lock(): Promise<SignerStatus> {
+    if (this.#remote !== null) return this.#ask({ call: 'lock' }, StatusShape, STATUS_MS);
     const peer = this.#peer;
     this.#gone(peer);
     await peer?.stop();
@@ -131,7 +143,7 @@ export class SignerClient implements Signer {
     const peer = await this.#start();
     const answer = shape.parse(await peer.ask(call, ms));
     // the signer's files are on the disk; that their names are too, only a process without its fence can see to
-    if (WRITES.has(call.call)) await syncFolder(this.#options.folder);
+    if (this.#remote === null && WRITES.has(call.call)) await syncFolder(this.#options.folder);
     return answer;
   }
 
@@ -139,9 +151,13 @@ export class SignerClient implements Signer {
     if (this.#closed) throw new Unavailable('The service is stopping', 5);
     const { folder, autoLockMinutes, source, log } = this.#options;
     const autoLockMs = source.kind === 'prompt' ? autoLockMinutes * 60_000 : 0;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const remote = this.#remote;
+    if (remote === null) await mkdir(folder, { recursive: true, mode: 0o700 });
     if (!this.#peer) {
-      const peer = new Peer(spawnSigner(folder, autoLockMs), log);
+      const peer = new Peer(
+        remote === null ? childChannel(spawnSigner(folder, autoLockMs)) : socketChannel(remote),
+        log,
+      );
       this.#peer = peer;
       void peer.ended.then(() => this.#gone(peer));
     }
@@ -156,7 +172,8 @@ export class SignerClient implements Signer {
 
   /** Opens the wallet by itself where it is set up to. Throws `Rejected('signer.locked')`. */
   async #needUnlocked(): Promise<void> {
-    if (this.#unlocked) return;
+    // the service opens its wallet by itself, or says that it is locked
+    if (this.#unlocked || this.#remote !== null) return;
     const { source } = this.#options;
     const waits = this.#failedAt !== null && Date.now() < this.#failedAt + RETRY_MS;
     if (source.kind !== 'prompt' && !waits) {

@@ -4,8 +4,8 @@
  * Invariant: every request is settled once: by its answer, by its time limit, or by the end of the process. One that
  * does not answer in time is ended, since nobody knows what it does.
  */
-import type { ChildProcess } from 'node:child_process';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import type { Channel } from './channel.ts';
 import { readLines } from './lines.ts';
 import { Answer, LINE_BYTES_MAX, type Request } from './wire.ts';
 
@@ -22,29 +22,25 @@ type Waiting = { resolve(result: unknown): void; reject(error: Error): void; tim
 export class Peer {
   /** Settles when the process has ended. */
   readonly ended: Promise<void>;
-  readonly #child: ChildProcess;
+  readonly #channel: Channel;
   readonly #log: (message: string) => void;
   readonly #waiting = new Map<number, Waiting>();
   #id = 0;
   #said = '';
   #stopping = false;
 
-  constructor(child: ChildProcess, log: (message: string) => void) {
-    this.#child = child;
+  constructor(channel: Channel, log: (message: string) => void) {
+    this.#channel = channel;
     this.#log = log;
     this.ended = new Promise((resolve) => {
-      const end = (code: number | null): void => {
+      channel.onEnd((code, why = '') => {
+        this.#said += why;
         this.#end(code);
         resolve();
-      };
-      child.once('close', end);
-      child.once('error', (error) => {
-        this.#said += error.message;
-        end(null);
       });
     });
-    child.stdin?.on('error', () => {});
-    child.stderr?.on('data', (chunk: Buffer) => {
+    channel.input?.on('error', () => {});
+    channel.said?.on('data', (chunk: Buffer) => {
       // only before it was asked for anything: later it may have something to hide
       if (this.#id === 0) this.#said = (this.#said + chunk.toString('utf8')).slice(-STDERR_CHARS_MAX);
     });
@@ -64,31 +60,31 @@ export class Peer {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const timer = setTimeout(() => {
       this.#log('the signer did not answer in time and was ended');
-      this.#child.kill('SIGKILL');
+      this.#channel.kill();
     }, ms);
     this.#waiting.set(this.#id, { resolve, reject, timer });
-    this.#child.stdin?.write(line);
+    this.#channel.input?.write(line);
     return promise;
   }
 
   /** Ends the process, and with it every secret. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#child.stdin?.end();
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
+    this.#channel.input?.end();
+    const timer = setTimeout(() => this.#channel.kill(), STOP_MS);
     await this.ended;
     clearTimeout(timer);
   }
 
   async #read(): Promise<void> {
-    if (!this.#child.stdout) return;
+    if (!this.#channel.output) return;
     try {
-      for await (const line of readLines(this.#child.stdout, LINE_BYTES_MAX)) {
+      for await (const line of readLines(this.#channel.output, LINE_BYTES_MAX)) {
         this.#settle(Answer.parse(JSON.parse(line)));
       }
     } catch {
       this.#log('the signer answered what is no answer and was ended');
-      this.#child.kill('SIGKILL');
+      this.#channel.kill();
     }
   }
 

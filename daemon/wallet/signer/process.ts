@@ -7,16 +7,17 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { Rejected } from '../../domain/errors.ts';
 import { exists } from '../files.ts';
 import { changeVaultLock, vaultFingerprint } from '../vault.ts';
+import { answerLine } from './answering.ts';
 import { attempt, retryAfterSeconds } from './attempts.ts';
 import { VAULT_FILE } from './files.ts';
 import { readLines } from './lines.ts';
 import { SEAL_CHANGE, SEAL_UNLOCK, type Sealed, type SignerStatus } from './port.ts';
 import { sealPair, unseal } from './seal.ts';
 import { Session } from './session.ts';
-import { type Answer, decodeOrder, LINE_BYTES_MAX, Request } from './wire.ts';
+import { decodeOrder, LINE_BYTES_MAX, type Request } from './wire.ts';
 
 /** `autoLockMs`: after so long without a use; 0: never. */
 const Settings = z.strictObject({ folder: z.string(), autoLockMs: z.int().min(0) });
@@ -32,6 +33,8 @@ const pair = sealPair();
 let session: Session | null = null;
 let lockAt: number | null = null;
 let timer: NodeJS.Timeout | undefined;
+/** Set when it was asked to lock: it answers, and goes. */
+let isOver = false;
 
 /** Ends it all when nothing more is asked for. */
 function used(): void {
@@ -93,6 +96,9 @@ async function carryOut(request: Request): Promise<unknown> {
       return pair.publicKey;
     case 'unlock':
       return unlock(request.sealed);
+    case 'lock':
+      isOver = true;
+      return null;
     case 'change':
       return change(request.sealed);
     case 'grant':
@@ -105,42 +111,15 @@ async function carryOut(request: Request): Promise<unknown> {
   }
 }
 
-const Numbered = z.object({ id: z.int().min(0) });
-
-async function answer(line: string): Promise<Answer> {
-  let id = 0;
-  try {
-    const asked: unknown = JSON.parse(line);
-    // before anything else, so that whatever is wrong is answered to the one who asked
-    id = Numbered.parse(asked).id;
-    const request = Request.parse(asked);
-    if (USES.has(request.call)) clearTimeout(timer);
-    return { id, end: 'ok', result: await carryOut(request).finally(() => USES.has(request.call) && used()) };
-  } catch (error) {
-    if (error instanceof Rejected) {
-      const { code, message, field } = error;
-      return { id, end: 'rejected', code, message, ...(field === undefined ? {} : { field }) };
-    }
-    if (error instanceof Unavailable) {
-      const { message, retryAfterSeconds: seconds } = error;
-      return { id, end: 'unavailable', message, retryAfterSeconds: seconds };
-    }
-    return { id, end: 'bug', message: whereOf(error) };
-  }
-}
-
-/** Where an unexpected error came from. Its message stays here: nobody knows what it quotes. */
-function whereOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'no error';
-  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-  const { code } = error as { code?: unknown };
-  return [error.name, ...(typeof code === 'string' ? [code] : []), ...frames.slice(0, 8)].join('\n');
-}
-
 process.on('uncaughtException', () => process.exit(1));
 used();
 // one after the other: what is judged is what is in the journal
 for await (const line of readLines(process.stdin, LINE_BYTES_MAX)) {
-  process.stdout.write(`${JSON.stringify(await answer(line))}\n`);
+  const answer = await answerLine(line, async (request) => {
+    if (USES.has(request.call)) clearTimeout(timer);
+    return carryOut(request).finally(() => USES.has(request.call) && used());
+  });
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+  if (isOver) break;
 }
 await end();

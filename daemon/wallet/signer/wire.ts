@@ -110,6 +110,7 @@ export const Request = z.discriminatedUnion('call', [
   z.strictObject({ id: Whole, call: z.literal('status') }),
   z.strictObject({ id: Whole, call: z.literal('sealKey') }),
   z.strictObject({ id: Whole, call: z.literal('unlock'), sealed: SealedShape }),
+  z.strictObject({ id: Whole, call: z.literal('lock') }),
   z.strictObject({ id: Whole, call: z.literal('change'), sealed: SealedShape }),
   z.strictObject({ id: Whole, call: z.literal('sign'), order: OrderShape }),
   z.strictObject({ id: Whole, call: z.literal('grant'), grant: GrantShape, mac: z.string().max(64) }),

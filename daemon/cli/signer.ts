@@ -1,0 +1,100 @@
+/** `countinghouse signer`: the wallet as a service of its own user, and the operator's way to it. */
+import { chown, copyFile, mkdir, readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Command } from 'commander';
+import type { Signer } from '../wallet/signer/port.ts';
+import { action } from './commands.ts';
+import { EXIT, Failure, type Io } from './io.ts';
+import { wholeNumber } from './parse.ts';
+import type { Session } from './session.ts';
+
+type SignerOptions = { folder: string; socket: string; autoLockMinutes: number; passphraseFile?: string };
+
+const AUTO_LOCK_MINUTES = 15;
+
+export function signerCommands(root: Command, io: Io): void {
+  root
+    .command('signer')
+    .description('run the wallet as a service of its own user; Ctrl-C stops it')
+    .requiredOption('--folder <folder>', 'where the wallet lies: of mode 0700, of this user')
+    .requiredOption('--socket <path>', 'the unix socket that the service asks for signatures on')
+    .option(
+      '--auto-lock-minutes <minutes>',
+      'close it after so long without a use, 0: never',
+      wholeNumber,
+      AUTO_LOCK_MINUTES,
+    )
+    .option('--passphrase-file <file>', 'open it by itself with the passphrase in this file')
+    .action(action(io, run));
+}
+
+async function run(
+  session: Session,
+  { folder, socket, autoLockMinutes, passphraseFile }: SignerOptions,
+): Promise<void> {
+  if (process.platform === 'win32')
+    throw new Failure('on Windows the service has the wallet itself', EXIT.usage, 'usage');
+  const { serveSigner } = await import('../wallet/signer/service.ts');
+  const service = await serveSigner({
+    ...{ folder, socket, autoLockMinutes },
+    source: passphraseFile === undefined ? { kind: 'prompt' } : { kind: 'file', path: passphraseFile },
+    log: (message) => session.note(message),
+  });
+  session.note(`The wallet in ${folder} is served on ${socket}.`);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve);
+  await promise;
+  await service.close();
+}
+
+/**
+ * Lends the signer that is a service of its own, for what only it may read; undefined when there is none. Throws `Failure`
+ * when somebody else could have put another socket in its place.
+ */
+export async function withSignerService<T>(
+  session: Session,
+  use: (signer: Signer) => Promise<T>,
+): Promise<T | undefined> {
+  const { signerSocket: remote, dataDir, walletFolder: folder } = session;
+  if (remote === null) return undefined;
+  const [place, data] = await Promise.all([stat(dirname(remote)), stat(dataDir).catch(() => null)]);
+  const isDaemons = data !== null && place.uid === data.uid && place.uid !== process.getuid?.();
+  if ((place.mode & 0o022) !== 0 || isDaemons) {
+    throw new Failure(`${dirname(remote)} can be written by others than the signer: no passphrase is sent there`);
+  }
+  const { SignerClient } = await import('../wallet/signer/client.ts');
+  const signer = new SignerClient({
+    ...{ folder, remote, autoLockMinutes: 0, source: { kind: 'prompt' } },
+    sandbox: { sign: () => Promise.reject(new Error('the sandbox signs by itself')) },
+    log: (message) => session.note(message),
+  });
+  try {
+    return await use(signer);
+  } finally {
+    await signer.close();
+  }
+}
+
+/**
+ * After a wallet was made by the superuser for such a signer: its files become its user's, and the public key that backups
+ * are sealed to goes to the service's data.
+ */
+export async function handOver({ signerSocket, walletFolder, dataDir }: Session): Promise<void> {
+  if (signerSocket === null) return;
+  const beside = join(dataDir, 'vault');
+  await mkdir(beside, { recursive: true, mode: 0o700 });
+  const names = await readdir(walletFolder);
+  for (const name of names.filter((one) => /^backup-key-[0-9a-f]{8}\.json$/.test(one))) {
+    await copyFile(join(walletFolder, name), join(beside, name));
+  }
+  await giveTo(walletFolder, walletFolder);
+  await giveTo(dataDir, beside);
+}
+
+/** Gives a folder and its files to the owner of another, which only the superuser can. */
+async function giveTo(like: string, folder: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(like);
+  for (const path of [folder, ...(await readdir(folder)).map((name) => join(folder, name))])
+    await chown(path, uid, gid);
+}

@@ -1,0 +1,41 @@
+/**
+ * Answers one line of the signer's protocol.
+ *
+ * Invariant: no answer and no error carries a secret, and whatever is wrong with a line is answered to who sent it.
+ */
+import { z } from 'zod';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { type Answer, Request } from './wire.ts';
+
+const STACK_FRAMES_MAX = 8;
+
+const Numbered = z.object({ id: z.int().min(0) });
+
+/** Never throws. `carryOut` gives the result as JSON can carry it. */
+export async function answerLine(line: string, carryOut: (request: Request) => Promise<unknown>): Promise<Answer> {
+  let id = 0;
+  try {
+    const asked: unknown = JSON.parse(line);
+    // before anything else, so that whatever is wrong is answered to the one who asked
+    id = Numbered.parse(asked).id;
+    return { id, end: 'ok', result: await carryOut(Request.parse(asked)) };
+  } catch (error) {
+    if (error instanceof Rejected) {
+      const { code, message, field } = error;
+      return { id, end: 'rejected', code, message, ...(field === undefined ? {} : { field }) };
+    }
+    if (error instanceof Unavailable) {
+      const { message, retryAfterSeconds: seconds } = error;
+      return { id, end: 'unavailable', message, retryAfterSeconds: seconds };
+    }
+    return { id, end: 'bug', message: whereOf(error) };
+  }
+}
+
+/** Where an unexpected error came from. Its message stays here: nobody knows what it quotes. */
+function whereOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'no error';
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  const { code } = error as { code?: unknown };
+  return [error.name, ...(typeof code === 'string' ? [code] : []), ...frames.slice(0, STACK_FRAMES_MAX)].join('\n');
+}

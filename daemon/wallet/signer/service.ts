@@ -1,0 +1,108 @@
+/**
+ * The signer as a service of its own user: it listens on a unix socket for the daemon, whose user can connect to it and
+ * can neither read nor write the wallet's folder, nor put another socket in the place of this one.
+ *
+ * Invariant: this process holds no secret. The words are in its child, which has the fence of every signer (spawn.ts); what
+ * comes by the socket is checked before it is passed on, and again in there.
+ */
+import { chmod, lstat, mkdir, rm, stat } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
+import { dirname } from 'node:path';
+import { Rejected } from '../../domain/errors.ts';
+import { answerLine } from './answering.ts';
+import { SignerClient, type SignerOptions } from './client.ts';
+import { readLines } from './lines.ts';
+import { decodeOrder, LINE_BYTES_MAX, type Request } from './wire.ts';
+
+const CONNECTIONS_MAX = 10;
+const PROBE_MS = 1_000;
+
+export type ServiceOptions = Omit<SignerOptions, 'sandbox' | 'remote'> & {
+  /** The path of the unix socket: whoever may write to it may ask for signatures. */
+  socket: string;
+};
+
+/**
+ * Serves until it is closed. Throws `Rejected('signer.service')` when folder or socket are somebody else's, open to others,
+ * or in use.
+ */
+export async function serveSigner({ socket, ...options }: ServiceOptions): Promise<{ close(): Promise<void> }> {
+  await mkdir(options.folder, { recursive: true, mode: 0o700 });
+  await needOwn(options.folder, 0o077);
+  await needOwn(dirname(socket), 0o022);
+  const signer = new SignerClient({
+    ...options,
+    sandbox: { sign: () => Promise.reject(new Rejected('signer.unsupported', 'The sandbox signs by itself')) },
+  });
+  const server = createServer((connection) => void serve(connection, signer));
+  server.maxConnections = CONNECTIONS_MAX;
+  if ((await lstat(socket).catch(() => null))?.isSocket() && !(await answers(socket))) await rm(socket);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', (error: NodeJS.ErrnoException) =>
+    reject(new Rejected('signer.service', `The socket ${socket} cannot be used (${error.code})`)),
+  );
+  server.listen({ path: socket }, resolve);
+  await promise;
+  // the group is the daemon's: its folder decides who else gets here
+  await chmod(socket, 0o660);
+  return {
+    async close() {
+      server.close();
+      await signer.close();
+    },
+  };
+}
+
+/** `forbidden`: the mode bits of others. */
+async function needOwn(folder: string, forbidden: number): Promise<void> {
+  const { uid, mode } = await stat(folder);
+  if (uid === process.getuid?.() && (mode & forbidden) === 0) return;
+  const right = (0o777 & ~forbidden).toString(8);
+  throw new Rejected('signer.service', `${folder} must belong to the user of the signer, with mode 0${right} or less`);
+}
+
+function answers(path: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const probe = connect({ path, timeout: PROBE_MS });
+  probe.once('connect', () => resolve(true));
+  probe.once('timeout', () => resolve(true));
+  probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED'));
+  return promise.finally(() => probe.destroy());
+}
+
+/** One line after the other; a line that is none of ours ends the connection. */
+async function serve(connection: Socket, signer: SignerClient): Promise<void> {
+  connection.on('error', () => {});
+  try {
+    for await (const line of readLines(connection, LINE_BYTES_MAX)) {
+      const answer = await answerLine(line, (request) => carryOut(signer, request));
+      if (!connection.writable) return;
+      connection.write(`${JSON.stringify(answer)}\n`);
+    }
+    connection.end();
+  } catch {
+    connection.destroy();
+  }
+}
+
+async function carryOut(signer: SignerClient, request: Request): Promise<unknown> {
+  switch (request.call) {
+    case 'status':
+      return signer.status();
+    case 'sealKey':
+      return signer.sealKey();
+    case 'unlock':
+      return signer.unlock(request.sealed);
+    case 'lock':
+      return signer.lock();
+    case 'change':
+      return signer.changePassphrase(request.sealed);
+    case 'grant':
+      await signer.grantPolicy(request.grant, request.mac);
+      return null;
+    case 'sign': {
+      const { fee, ...signed } = await signer.sign(decodeOrder(request.order));
+      return { ...signed, fee: fee.toString() };
+    }
+  }
+}

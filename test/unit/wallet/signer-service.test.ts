@@ -1,0 +1,186 @@
+/**
+ * The signer as a service of its own user. With two users where the superuser runs the tests, otherwise with one: then only
+ * the ways of the protocol are seen.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../../../daemon/cli/program.ts';
+import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
+import { SEAL_CHANGE, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
+import { seal } from '../../../daemon/wallet/signer/seal.ts';
+import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
+import { createWallet } from '../../../daemon/wallet/wallet.ts';
+import { fakeIo } from '../cli-kit.ts';
+import { codeOf, grantOf, PASSPHRASE, payment, WORDS } from './signer-kit.ts';
+
+const CLI = join(import.meta.dirname, '../../../daemon/cli.ts');
+const isRoot = process.getuid?.() === 0;
+/** Users that nobody has: numbers are enough for the system. */
+const SIGNER_UID = 61_234;
+const DAEMON_UID = 61_235;
+const GROUP = 61_235;
+
+let root: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'signer-service-'));
+  await chmod(root, 0o755);
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+const sandbox = { sign: () => Promise.reject(new Error('no sandbox here')) };
+const clientOf = (socket: string): SignerClient =>
+  new SignerClient({
+    folder: '/nonexistent',
+    remote: socket,
+    autoLockMinutes: 0,
+    source: { kind: 'prompt' },
+    sandbox,
+    log: () => {},
+  });
+
+async function folders(name: string) {
+  const [wallet, run] = [join(root, name, 'wallet'), join(root, name, 'run')];
+  await mkdir(join(root, name), { mode: 0o755 });
+  await mkdir(wallet, { mode: 0o700 });
+  await mkdir(run, { mode: 0o750 });
+  await createWallet(wallet, { words: WORDS, passphrase: PASSPHRASE });
+  return { wallet, run, socket: join(run, 'signer.sock') };
+}
+
+describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
+  it('is opened, signs, grants, changes its passphrase and locks as the child process does', async () => {
+    const { wallet, socket } = await folders('one');
+    const options = { folder: wallet, socket, autoLockMinutes: 0, source: { kind: 'prompt' as const }, log: () => {} };
+    const service = await serveSigner(options);
+    expect((await stat(socket)).mode & 0o777).toBe(0o660);
+    expect(await codeOf(serveSigner(options))).toBe('signer.service');
+    const daemon = clientOf(socket);
+    expect(await daemon.status()).toMatchObject({ state: 'locked', fingerprint: '73c5da0a' });
+    const order = payment('LTC', ['service']);
+    expect(await codeOf(daemon.sign(order))).toBe('signer.locked');
+    // another one opens it: the operator's own
+    const operator = clientOf(socket);
+    expect(await codeOf(operator.unlock(seal(await operator.sealKey(), SEAL_UNLOCK, 'wrong')))).toBe(
+      'vault.passphrase',
+    );
+    await operator.unlock(seal(await operator.sealKey(), SEAL_UNLOCK, PASSPHRASE));
+    expect((await daemon.status()).state).toBe('unlocked');
+    const signed = await daemon.sign(order);
+    expect(await daemon.sign(order)).toEqual(signed);
+    const grant = { network: 'regtest' as const, accountNo: 0, asset: 'LTC' as const, perWithdrawal: '1', perDay: '1' };
+    await daemon.grantPolicy(...grantOf({ ...grant, addresses: null, issuedAt: Date.now() }));
+    const passphrases = JSON.stringify({ old: PASSPHRASE, new: 'another horse' });
+    await operator.changePassphrase(seal(await operator.sealKey(), SEAL_CHANGE, passphrases));
+    expect((await operator.lock()).state).toBe('locked');
+    expect(await codeOf(daemon.sign(order))).toBe('signer.locked');
+    await operator.unlock(seal(await operator.sealKey(), SEAL_UNLOCK, 'another horse'));
+    expect(await daemon.sign(order)).toEqual(signed);
+    await Promise.all([daemon.close(), operator.close()]);
+    await service.close();
+    const late = clientOf(socket);
+    expect((await late.status()).state).toBe('locked');
+    await late.close();
+  });
+
+  it('does not begin in a folder that others may enter, nor on a socket in one that they may write', async () => {
+    const { wallet, run, socket } = await folders('open');
+    const options = { folder: wallet, socket, autoLockMinutes: 0, source: { kind: 'prompt' as const }, log: () => {} };
+    await chmod(wallet, 0o750);
+    expect(await codeOf(serveSigner(options))).toBe('signer.service');
+    await chmod(wallet, 0o700);
+    await chmod(run, 0o770);
+    expect(await codeOf(serveSigner(options))).toBe('signer.service');
+  });
+
+  it('gets no passphrase from the command line where others could have put a socket', async () => {
+    const { wallet, run, socket } = await folders('others');
+    const told: Buffer[] = [];
+    const thief = createServer((connection) => connection.on('data', (part: Buffer) => told.push(part)));
+    thief.listen({ path: socket });
+    await once(thief, 'listening');
+    await chmod(run, 0o777);
+    const file = join(root, 'passphrase');
+    await writeFile(file, PASSPHRASE);
+    const env = { COUNTINGHOUSE_SIGNER_SOCKET: socket, COUNTINGHOUSE_SIGNER_DIR: wallet };
+    const { io, ran } = fakeIo(env);
+    await runCli(['--data-dir', root, 'wallet', 'unlock', '--passphrase-file', file], io);
+    expect(ran.err).toContain('can be written by others');
+    expect(Buffer.concat(told)).toHaveLength(0);
+    thief.close();
+  });
+});
+
+/** What a user can do, by the system's own word: the error's code, or "done". */
+async function as(uid: number, script: string): Promise<string> {
+  const code = `try { ${script}; console.log('done') } catch (error) { console.log(error.code) }`;
+  const args = ['--input-type=module', '-e', `import * as fs from 'node:fs'; ${code}`];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { uid, gid: GROUP });
+  return stdout.trim();
+}
+
+describe.runIf(isRoot && process.platform === 'linux')('with a user of its own', () => {
+  it('shows the user of the daemon no file, and signs for it', async () => {
+    const { wallet, run, socket } = await folders('two');
+    for (const folder of [wallet, run]) {
+      await chown(folder, SIGNER_UID, GROUP);
+      for (const name of await readdir(folder)) await chown(join(folder, name), SIGNER_UID, GROUP);
+    }
+    const data = join(root, 'two', 'data');
+    await mkdir(data, { mode: 0o700 });
+    await chown(data, DAEMON_UID, GROUP);
+    const child = spawn(process.execPath, [CLI, 'signer', '--folder', wallet, '--socket', socket], {
+      uid: SIGNER_UID,
+      gid: GROUP,
+      env: { HOME: '/nonexistent', PATH: process.env.PATH },
+    });
+    let said = '';
+    child.stderr.on('data', (part: Buffer) => {
+      said += part;
+    });
+    try {
+      while (!said.includes('is served on')) {
+        if (child.exitCode !== null) throw new Error(`the signer ended: ${said}`);
+        await Promise.race([once(child.stderr, 'data'), once(child, 'exit')]);
+      }
+      // the superuser opens it, and reads its key from nowhere else
+      const file = join(root, 'root-passphrase');
+      await writeFile(file, PASSPHRASE, { mode: 0o600 });
+      const operator = clientOf(socket);
+      await operator.unlock(seal(await operator.sealKey(), SEAL_UNLOCK, PASSPHRASE));
+      await operator.close();
+      const name = (path: string): string => JSON.stringify(path);
+      expect(await as(DAEMON_UID, `fs.readdirSync(${name(wallet)})`)).toBe('EACCES');
+      expect(await as(DAEMON_UID, `fs.readFileSync(${name(join(wallet, 'wallet.json'))})`)).toBe('EACCES');
+      expect(await as(DAEMON_UID, `fs.rmSync(${name(join(wallet, 'signer-journal.head'))})`)).toBe('EACCES');
+      expect(await as(DAEMON_UID, `fs.rmSync(${name(socket)})`)).toBe('EACCES');
+      expect(await as(DAEMON_UID, `fs.renameSync(${name(socket)}, ${name(`${socket}.old`)})`)).toBe('EACCES');
+      expect(await as(DAEMON_UID, `fs.writeFileSync(${name(join(run, 'mine'))}, '')`)).toBe('EACCES');
+      expect(await as(DAEMON_UID, `fs.readFileSync('/proc/${child.pid}/environ')`)).toBe('EACCES');
+      // it may ask, and is answered what the judge says
+      const status = await as(
+        DAEMON_UID,
+        `const { SignerClient } = await import(${name(join(import.meta.dirname, '../../../daemon/wallet/signer/client.ts'))});
+         const signer = new SignerClient({ folder: '/nonexistent', remote: ${name(socket)}, autoLockMinutes: 0,
+           source: { kind: 'prompt' }, sandbox: {}, log: () => {} });
+         process.stdout.write((await signer.status()).state + ' '); await signer.close()`,
+      );
+      expect(status).toBe('unlocked done');
+      // a stranger does not get to the socket
+      const stranger = await promisify(execFile)(
+        process.execPath,
+        ['-e', `require('net').connect({ path: ${name(socket)} }).on('error', (error) => console.log(error.code))`],
+        { uid: DAEMON_UID + 1, gid: GROUP + 1 },
+      );
+      expect(stranger.stdout.trim()).toBe('EACCES');
+    } finally {
+      child.kill('SIGTERM');
+      if (child.exitCode === null) await once(child, 'exit');
+    }
+  });
+});
