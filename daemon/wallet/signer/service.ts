@@ -34,7 +34,12 @@ export async function serveSigner({ socket, ...options }: ServiceOptions): Promi
     ...options,
     sandbox: { sign: () => Promise.reject(new Rejected('signer.unsupported', 'The sandbox signs by itself')) },
   });
-  const server = createServer((connection) => void serve(connection, signer));
+  const connections = new Set<Socket>();
+  const server = createServer((connection) => {
+    connections.add(connection);
+    connection.once('close', () => connections.delete(connection));
+    void serve(connection, signer);
+  });
   server.maxConnections = CONNECTIONS_MAX;
   if ((await lstat(socket).catch(() => null))?.isSocket() && !(await answers(socket))) await rm(socket);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -49,6 +54,7 @@ export async function serveSigner({ socket, ...options }: ServiceOptions): Promi
     async close() {
       server.close();
       await signer.close();
+      for (const connection of connections) connection.destroy();
     },
   };
 }
