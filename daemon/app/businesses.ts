@@ -2,14 +2,15 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ASSETS, type AssetId, CHAINS, type ChainId, findAsset, type Network } from '../domain/assets.ts';
 import { isTimeZone } from '../domain/calendar.ts';
-import { type AccountKey, type Checkpoint, chainKey } from '../domain/chain.ts';
+import { type AccountKey, chainKey } from '../domain/chain.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '../store/queries/businesses.ts';
-import { jumpAccount } from '../store/queries/restore.ts';
+import { setPast } from '../store/queries/skipped.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 import { deadline } from './deadline.ts';
 import { BUSINESSES_MAX, type Business } from './directory.ts';
+import { skipUsed } from './skipped.ts';
 
 const NAME_CHARACTERS_MAX = 100;
 
@@ -23,10 +24,15 @@ export type NewBusiness = {
   accounts: Partial<Record<ChainId, AccountKey>>;
   /** When its wallet was first used, milliseconds since 1970: nothing before it concerns us. Null: now. */
   birthday: number | null;
-  /** Where to begin reading the past of each chain, for a wallet that has one (see `rescanPoints`); `[]`: still to be found. */
-  past?: Partial<Record<ChainId, Checkpoint>>;
-  /** Addresses from the first on that are watched and never given out. */
-  skip?: number;
+  /** Of a wallet that was used before. */
+  past?: Past;
+};
+
+export type Past = {
+  /** Addresses looked at past the last one used, in each branch. */
+  gap: number;
+  /** The highest indices that are known to be used, -1 for none. */
+  used: Partial<Record<ChainId, { receiving: number; change: number }>>;
 };
 
 /** The number of the next account of a network: they are given without gaps, so that a restore finds them. */
@@ -41,29 +47,22 @@ export function possibleAssets(app: App, network: Network, chains: readonly Chai
   ).map((asset) => asset.symbol);
 }
 
-const RESCAN_POINT_TIMEOUT_MS = 60_000;
+const PAST_TIMEOUT_MS = 60_000;
 
 /**
- * Where the connected chains of a network stood before a wallet's birthday (milliseconds since 1970); empty for one that
- * does not answer now and is asked later. Throws `Rejected` when a source cannot serve that far back.
+ * Makes sure that no connected source of a network is known to lack the past from a wallet's birthday on (milliseconds
+ * since 1970); one that does not answer now is asked when it does. Throws `Rejected` when a source cannot serve that far
+ * back.
  */
-export async function rescanPoints(
-  app: App,
-  network: Network,
-  birthday: number,
-): Promise<Partial<Record<ChainId, Checkpoint>>> {
-  const points: Partial<Record<ChainId, Checkpoint>> = {};
+export async function needPast(app: App, network: Network, birthday: number): Promise<void> {
   for (const chain of CHAINS) {
     const runtime = app.chains.find(chainKey(network, chain));
-    if (!runtime) continue;
     try {
-      points[chain] = await runtime.adapter.begin(birthday, deadline(RESCAN_POINT_TIMEOUT_MS, runtime.key));
+      await runtime?.adapter.begin(birthday, deadline(PAST_TIMEOUT_MS, runtime.key));
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
-      points[chain] = [];
     }
   }
-  return points;
 }
 
 function checkName(name: string): string {
@@ -106,10 +105,10 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
       key: JSON.stringify(wanted.accounts[chain]),
       next_index: 0,
       birthday: wanted.birthday ?? now,
-      rescan: wanted.past?.[chain] ? JSON.stringify(wanted.past[chain]) : null,
+      // only what has a birthday can be looked back for
+      rescan: wanted.past && wanted.birthday !== null ? '[]' : null,
     });
-    const skip = wanted.skip ?? 0;
-    if (skip > 0) tx.run(jumpAccount, { account_id: account.id, to_index: skip, to_change: skip });
+    if (wanted.past) addPast(tx, account.id, chain, wanted.past);
   }
   for (const asset of possibleAssets(app, wanted.network, chains)) {
     tx.run(setBusinessAsset, { business_id: id, asset, enabled: 1 });
@@ -119,6 +118,14 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
     app.wake.pool();
   });
   return id;
+}
+
+/** The account's first addresses are somebody's already; what they hold is read beside the present. */
+function addPast(tx: Tx, account_id: number, chain: ChainId, { gap, used }: Past): void {
+  const { receiving, change } = used[chain] ?? { receiving: -1, change: -1 };
+  tx.run(setPast, { account_id, gap, used_index: receiving, used_change: change });
+  skipUsed(tx, account_id, 0, receiving, gap);
+  skipUsed(tx, account_id, 1, change, gap);
 }
 
 /** Changes a business's name, time zone or what it takes. Throws `Rejected`. */

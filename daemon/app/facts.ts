@@ -19,6 +19,7 @@ import type { App } from './app.ts';
 import type { ChainRuntime } from './chains.ts';
 import type { CreditBook } from './credits.ts';
 import { fileInInbox, mayCount } from './settle.ts';
+import { noteUsed } from './skipped.ts';
 import { isOwnChange } from './withdrawals/settle.ts';
 
 /** The invoice id of a used address that no invoice was given. */
@@ -97,13 +98,15 @@ function seeAgain({ credits, tx }: Step, row: CreditRow, credit: Credit): void {
   // a block says nothing about what could have been replaced before it
   if (!block) credits.setReplaceable(row, credit.replaceable === false ? 0 : 1);
   if (row.block_hash !== (block?.hash ?? null)) credits.place(row, block);
-  if (block) retire(tx, row.target_id);
+  if (block) retire(tx, row.target_id, row.txid);
 }
 
 /** An address that somebody paid unasked, in a block, is known to somebody: no payer gets it any more. */
-function retire(tx: Tx, targetId: number): void {
+function retire(tx: Tx, targetId: number, txid: string): void {
   const target = tx.get(targetById, { id: targetId });
-  if (target?.invoice_id === null && target.branch === 0) tx.run(assignTarget, { id: targetId, invoice_id: NOBODY });
+  if (!target || target.invoice_id) return;
+  if (target.invoice_id === null && target.branch === 0) tx.run(assignTarget, { id: targetId, invoice_id: NOBODY });
+  if (!isOwnChange(tx, target, txid)) noteUsed(tx, target);
 }
 
 function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claimed: ReadonlySet<number>): void {
@@ -146,7 +149,7 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
     invoiceId === null ||
     mayCount(app, tx, chain.adapter.network, { ...fields, invoice_id: invoiceId });
   const added = credits.add({ ...fields, claim: counts ? claim : 'extra' });
-  if (block) retire(tx, target.id);
+  if (block) retire(tx, target.id, credit.txid);
   const reason = added.claim;
   if (reason !== null && reason !== 'invoice') {
     fileInInbox(app, tx, app.directory.businessOfAccount(target.account_id), added, reason);

@@ -34,6 +34,7 @@ import { paymentsToCheck } from '../store/queries/invoices.ts';
 import { savePayingTx, stalePayingTx } from '../store/queries/paying.ts';
 import type { Reader, Tx } from '../store/store.ts';
 import type { App } from './app.ts';
+import { bookSpends } from './booking.ts';
 import type { ChainRuntime } from './chains.ts';
 import { CreditBook } from './credits.ts';
 import { type Group, NOBODY, type Step, seeSpend, seeTransaction } from './facts.ts';
@@ -183,6 +184,7 @@ class Facts {
       this.inBook(tx, tipHeight, (credits) => {
         for (const spend of page) seeSpend(credits, spend);
       });
+      bookSpends(this.app, this.chain, tx, page);
       return { at: at + PAGE };
     };
   }

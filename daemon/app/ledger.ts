@@ -10,15 +10,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Held, type HeldCoin, tipOf, type WatchedAccount } from '../chains/adapter.ts';
 import type { BlockId, Checkpoint } from '../domain/chain.ts';
 import { Unavailable } from '../domain/errors.ts';
-import { type CreditRow, creditsOfTransaction } from '../store/queries/credits.ts';
+import { accountById } from '../store/queries/businesses.ts';
+import type { CreditRow } from '../store/queries/credits.ts';
 import { creditsAbove } from '../store/queries/ledger.ts';
-import { jumpsOf } from '../store/queries/restore.ts';
-import { type VersionRow, versionByTxid } from '../store/queries/withdrawals.ts';
 import { raise } from './alerts.ts';
 import type { App } from './app.ts';
 import type { ChainRuntime } from './chains.ts';
 import { checkpointOf } from './ingest.ts';
 import { quarantineOf } from './quarantine.ts';
+import { readSpent } from './spent.ts';
 import { UNKNOWN } from './withdrawals/adopted.ts';
 import { readPlan } from './withdrawals/stored-plan.ts';
 
@@ -31,13 +31,14 @@ const MOVED_RETRY_SECONDS = 30;
 const LOOK_MS = 500;
 const LOOKS_MAX = 120;
 
-/** Smallest units. */
+/** Smallest units, all of blocks. */
 export type LedgerLine = {
   asset: string;
+  /** From others, and by payments to invoices of our own: change is neither received nor paid. */
   received: bigint;
-  spent: bigint;
-  fees: bigint;
   paidOut: bigint;
+  fees: bigint;
+  /** What was received less what was paid out and the fees. */
   held: bigint;
 };
 export type LedgerReport = {
@@ -113,7 +114,7 @@ function watchedAccounts(app: App, chain: ChainRuntime): WatchedAccount[] {
     .accounts()
     .filter(({ chainKey }) => chainKey === chain.key)
     .map(({ id, key }) => {
-      const row = app.store.get(jumpsOf, { account_id: id });
+      const row = app.store.get(accountById, { id });
       return { key, receiving: row?.next_index ?? 0, change: row?.next_change ?? 0 };
     });
 }
@@ -128,11 +129,14 @@ class Proof {
   readonly #untold: ReadonlySet<number>;
   /** What the source holds and our books were not seen to hold yet; null: it was not asked. */
   readonly #unmatched: Map<string, HeldCoin> | null;
-  /** Of each transaction that spent coins of ours: what it took, by asset. */
-  readonly #spenders = new Map<string, { asset: string; units: bigint }>();
+  /** Of each transaction that spent coins of ours: what it took, and whether that was before this service. */
+  readonly #spenders = new Map<string, { asset: string; units: bigint; isOld: boolean }>();
+  readonly #pastUntil: ReadonlyMap<number, number>;
 
-  constructor(tip: BlockId, held: Held | null) {
+  /** `pastUntil`: by account with a past, the height up to which others spent its coins. */
+  constructor(tip: BlockId, held: Held | null, pastUntil: ReadonlyMap<number, number>) {
     this.#tip = tip;
+    this.#pastUntil = pastUntil;
     this.#lessMempool = held?.lessMempool ?? false;
     this.#untold = new Set(held?.untold);
     this.#unmatched = held && new Map(held.coins.map((coin) => [coin.outpoint, coin]));
@@ -141,7 +145,7 @@ class Proof {
   line(asset: string): LedgerLine {
     let line = this.lines.get(asset);
     if (!line) {
-      line = { asset, received: 0n, spent: 0n, fees: 0n, paidOut: 0n, held: 0n };
+      line = { asset, received: 0n, paidOut: 0n, fees: 0n, held: 0n };
       this.lines.set(asset, line);
     }
     return line;
@@ -158,9 +162,9 @@ class Proof {
     line.received += units;
     const spent = row.spent_block_height !== null && row.spent_block_height <= this.#tip.height;
     if (spent && row.spent_txid !== null) {
-      line.spent += units;
-      const spender = this.#spenders.get(row.spent_txid) ?? { asset: row.asset, units: 0n };
+      const spender = this.#spenders.get(row.spent_txid) ?? { asset: row.asset, units: 0n, isOld: true };
       spender.units += units;
+      spender.isOld &&= (row.spent_block_height ?? 0) <= (this.#pastUntil.get(row.account_id) ?? -1);
       this.#spenders.set(row.spent_txid, spender);
     } else {
       line.held += units;
@@ -187,50 +191,54 @@ class Proof {
     for (const { outpoint, units } of this.#unmatched?.values() ?? []) {
       this.problem(`${outpoint}: the source holds ${units} units that our books do not know`);
     }
-    for (const [txid, { asset, units }] of this.#spenders) this.#account(app, chain, txid, asset, units);
-    for (const line of this.lines.values()) {
-      if (line.received - line.spent !== line.held)
-        this.problem(`${line.asset}: received less spent is not what is held`);
+    for (const [txid, spender] of this.#spenders) this.#account(app, chain, txid, spender);
+    for (const { asset, received, paidOut, fees, held } of this.lines.values()) {
+      if (received - paidOut - fees !== held) {
+        this.problem(`${asset}: what was received less what was paid out and the fees is not what is held`);
+      }
     }
   }
 
-  #account(app: App, chain: ChainRuntime, txid: string, asset: string, taken: bigint): void {
+  #account(
+    app: App,
+    chain: ChainRuntime,
+    txid: string,
+    { asset, units: taken, isOld }: { asset: string; units: bigint; isOld: boolean },
+  ): void {
     const line = this.line(asset);
-    const version = app.store.get(versionByTxid, { txid, chain_key: chain.key });
+    const { back, fee, paid, version } = readSpent(app.store, { txid, chain_key: chain.key, asset, taken });
+    line.received -= back;
+    line.paidOut += paid;
+    line.fees += fee;
     if (!version) {
-      line.paidOut += taken;
-      this.problem(`${txid}: spent ${taken} ${asset} of ours, and we did not make it`);
+      // what a wallet did before it was brought here is nobody's fault
+      if (!isOld) this.problem(`${txid}: spent ${taken} ${asset} of ours, and we did not make it`);
       return;
     }
     // the operator's word that this appliance takes over also explains it
     if (version.kind === UNKNOWN && quarantineOf(app.store)) {
       this.problem(`${txid}: spent ${taken} ${asset} of ours, and the backup knows nothing of it`);
     }
-    const back = backToUs(app, chain, txid, asset);
-    const { fee, outputs } = planOf(version);
-    line.fees += fee;
-    line.paidOut += taken - back - fee;
+    const outputs = readPlan(version.plan).outputs.reduce((sum, { units }) => sum + units, 0n);
     if (outputs + fee !== taken) {
       this.problem(`${txid}: took ${taken} ${asset} and pays ${outputs} with a fee of ${fee}`);
     }
   }
 }
 
-function planOf(version: VersionRow): { fee: bigint; outputs: bigint } {
-  const { outputs } = readPlan(version.plan);
-  return { fee: BigInt(version.fee), outputs: outputs.reduce((sum, { units }) => sum + units, 0n) };
-}
-
-/** What a transaction of ours paid back to ourselves. */
-function backToUs(app: App, chain: ChainRuntime, txid: string, asset: string): bigint {
-  return app.store
-    .all(creditsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key: chain.key })
-    .filter((row) => row.asset === asset && row.gone === 0)
-    .reduce((sum, row) => sum + BigInt(row.units), 0n);
+/** By account with a past that was read: up to which height that reached. */
+function pasts(app: App, chain: ChainRuntime): Map<number, number> {
+  const accounts = app.directory.accounts().filter(({ chainKey }) => chainKey === chain.key);
+  return new Map(
+    accounts.flatMap(({ id }): [number, number][] => {
+      const height = app.store.get(accountById, { id })?.past_until ?? null;
+      return height === null ? [] : [[id, height]];
+    }),
+  );
 }
 
 async function compare(app: App, chain: ChainRuntime, tip: BlockId, held: Held | null): Promise<LedgerReport> {
-  const proof = new Proof(tip, held);
+  const proof = new Proof(tip, held, pasts(app, chain));
   for (let after = 0; ; ) {
     const rows = app.store.all(creditsAbove, { id: after, limit: PAGE });
     for (const row of rows) if (row.chain_key === chain.key) proof.take(row);

@@ -10,7 +10,6 @@ import { assignTarget, insertTarget, nextFreeTarget, nextUntouchedTarget } from 
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 import type { Account } from './directory.ts';
-import { jumpAhead } from './quarantine.ts';
 
 const POOL_TRIES_MAX = 5;
 /** Derived between two turns of the event loop, so that requests are answered in between. */
@@ -96,7 +95,6 @@ export async function withAddress<T>(app: App, work: (tx: Tx, waited: boolean) =
 export async function derive(app: App, account: Account, count: number, paced = false): Promise<number> {
   const chain = app.chains.find(account.chainKey);
   if (!chain) return 0;
-  await jumpAhead(app, account, () => false);
   let added = 0;
   while (added < count) {
     const from = nextIndex(app, account);

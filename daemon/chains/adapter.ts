@@ -68,6 +68,8 @@ export interface ChainAdapter {
   readonly spending?: SpendingSource;
   /** Absent where the chain is simulated. */
   readonly holdings?: HoldingsSource;
+  /** True where an address that is watched late is known from its first payment on, whatever blocks were read before. */
+  readonly wholeHistories?: boolean;
 
   /** The target of an index, from public keys alone. Throws on an index above 2^31 - 1. */
   deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target>;

@@ -13,8 +13,10 @@ type Row = Result<'export.page'>['rows'][number];
 type ExportOptions = { from?: string; to?: string; business?: string; file?: string };
 
 const DAY_MS = 86_400_000;
+const DAY_CHARS = 'YYYY-MM-DD'.length;
 const COLUMNS = [
   'at',
+  'day',
   'kind',
   'business',
   'network',
@@ -37,7 +39,7 @@ export function bookCommands(root: Command, io: Io): void {
   root
     .command('export')
     .description('receipts, withdrawals and fees with their value at the time, as CSV for an accountant')
-    .option('--from <day>', 'the first day, YYYY-MM-DD (default: the beginning)', day)
+    .option('--from <day>', 'the first day where each business is, YYYY-MM-DD (default: the beginning)', day)
     .option('--to <day>', 'the last day (default: today)', day)
     .option('--business <business>', 'of this one only (default: all but the sandbox)')
     .option('--file <file>', 'where to write it; must not exist (default: printed)')
@@ -78,9 +80,9 @@ const problemLines = ({ chain, problems, error }: Proved): string[] => [
 ];
 
 async function exportRows(session: Session, options: ExportOptions): Promise<void> {
-  const from = options.from ?? new Date(0).toISOString();
-  // the day itself belongs to it
-  const to = new Date(Date.parse(options.to ?? new Date().toISOString().slice(0, 10)) + DAY_MS).toISOString();
+  const from = options.from?.slice(0, DAY_CHARS) ?? '1970-01-01';
+  // somewhere it is tomorrow already
+  const to = options.to?.slice(0, DAY_CHARS) ?? new Date(Date.now() + DAY_MS).toISOString().slice(0, DAY_CHARS);
   const wish = { from, to, ...(options.business === undefined ? {} : { business: options.business }) };
   const rows: Row[] = [];
   let cursor: Params<'export.page'>['cursor'];

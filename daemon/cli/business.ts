@@ -6,12 +6,13 @@
  */
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
+import { GAP } from '../domain/indices.ts';
 import { brandCommand } from './brand.ts';
 import { clientText } from './clients.ts';
 import { action, list } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { newKeyText, SCOPES_HELP, scopesOf } from './keys.ts';
-import { day } from './parse.ts';
+import { day, wholeNumber } from './parse.ts';
 import type { Session } from './session.ts';
 import { pairs, table } from './table.ts';
 import type { Unlocked, WalletOptions } from './wallet.ts';
@@ -25,6 +26,7 @@ type AddOptions = WalletOptions & {
   network: Network;
   timeZone?: string;
   birthday?: string;
+  gap?: number;
   scopes?: string[];
   origin?: string[];
   host?: string[];
@@ -56,6 +58,11 @@ export function businessCommands(root: Command, io: Io): void {
     .option('--import', 'use the words of an existing wallet, which are asked for')
     .option('--words-file <file>', 'holds those words')
     .option('--birthday <day>', 'when an imported wallet was first used: YYYY-MM-DD', day)
+    .option(
+      '--gap <addresses>',
+      `of an imported wallet: addresses looked at past the last one used (default: ${GAP})`,
+      wholeNumber,
+    )
     .option('--i-have-the-words', 'for scripts: print the words of a new wallet and do not ask for them')
     .action(action(io, addBusiness));
   business
@@ -127,7 +134,10 @@ async function addBusiness(session: Session, options: AddOptions) {
   await session.call('business.nextAccount', { network });
   const { unlockWallet, wordsWereSeen } = await import('./wallet.ts');
   const wallet = await unlockWallet(session, options);
-  const added = await addWithAccounts(session, { ...wanted, birthday: options.birthday ?? null }, wallet);
+  const { birthday = null, import: imported, wordsFile, gap = GAP } = options;
+  // what another program or machine may have given out before is given to nobody
+  const wasUsed = birthday !== null || imported || wordsFile !== undefined;
+  const added = await addWithAccounts(session, { ...wanted, birthday, ...(wasUsed ? { gap } : {}) }, wallet);
   const { words, fingerprint } = wallet;
   session.print({ ...added, wallet: { fingerprint, ...(words ? { words } : {}) } }, () => addedText(added, words));
   if (words) await wordsWereSeen(session);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { CHAINS } from '../domain/assets.ts';
+import { GAP } from '../domain/indices.ts';
 import type { OpenedBackup } from '../wallet/backup-key.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
@@ -22,7 +23,6 @@ const VAULT_FOLDER = 'vault';
 const ACCOUNTS_AHEAD = 20;
 const ROUNDS_MAX = 10;
 const LOOK_MS = 1_000;
-const GAP = 1_000;
 
 type Network = Params<'wallet.scan'>['network'];
 type Scanned = Result<'wallet.scanned'>;
@@ -51,7 +51,7 @@ export function restoreWordsCommand(restore: Command, io: Io): void {
         .argParser(day)
         .makeOptionMandatory(),
     )
-    .option('--gap <addresses>', `addresses looked at beyond the last one used (default: ${GAP})`, wholeNumber)
+    .option('--gap <addresses>', `addresses looked at past the last one used (default: ${GAP})`, wholeNumber)
     .option('--name <name>', 'what the businesses found are called, with a number', 'Restored')
     .option('--words-file <file>', 'the words; otherwise they are asked for')
     .option('--bip39-passphrase-file <file>', 'the BIP-39 passphrase that belongs to the words, if there is one')
@@ -156,7 +156,12 @@ async function addAccounts(session: Session, words: OpenedBackup, options: Optio
       account_no,
       accounts: Object.fromEntries(CHAINS.map((chain) => [chain, words.account(chain, network, account_no)])),
       birthday,
-      skip: gap,
+      gap,
+      used: Object.fromEntries(
+        found.used
+          .filter((one) => one.account_no === account_no)
+          .map(({ chain, receiving, change }) => [chain, { receiving, change }]),
+      ),
       key: { name: 'restored', scopes: ['invoices', 'balance'] },
     });
     added.push({ id: business.id, account_no, key: key.key });

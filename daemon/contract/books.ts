@@ -7,7 +7,7 @@ const Units = z.string();
 
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
 
-const Cursor = z.strictObject({ part: z.enum(['receipts', 'withdrawals']), after: z.int().min(0) });
+const Cursor = z.strictObject({ part: z.enum(['receipts', 'spends']), after: z.int().min(0) });
 
 export const BOOKS = {
   /** Proves the ledger of one chain (`mainnet:BTC`), or of all that are connected. A node may take minutes. */
@@ -19,12 +19,11 @@ export const BOOKS = {
           chain: z.string(),
           height: z.int(),
           compared: z.boolean(),
-          /** Whole coins as decimals. */
+          /** Whole coins as decimals: received less paid out less fees is held. Own change is in none of them. */
           lines: z.array(
             z.object({
               crypto: z.string(),
               received: Units,
-              spent: Units,
               paid_out: Units,
               fees: Units,
               held: Units,
@@ -37,19 +36,20 @@ export const BOOKS = {
       ),
     }),
   ),
-  /** Receipts, withdrawals and fees in pages that may be short; `next` goes into the next call. */
+  /** Receipts, what was paid out, and fees, in pages that may be short; `next` goes into the next call. */
   'export.page': method(
     z.strictObject({
       business: Text.optional(),
-      from: z.iso.datetime(),
-      /** Not included. */
-      to: z.iso.datetime(),
+      /** Days where each business is, both included. */
+      from: z.iso.date(),
+      to: z.iso.date(),
       cursor: Cursor.default({ part: 'receipts', after: 0 }),
     }),
     z.object({
       rows: z.array(
         z.object({
           at: z.string(),
+          day: z.string(),
           kind: z.enum(['receipt', 'withdrawal', 'fee']),
           business: z.string(),
           network: z.string(),

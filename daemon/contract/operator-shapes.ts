@@ -11,6 +11,16 @@ export const INVOICE_STATUSES = ['unpaid', 'paid', 'canceled'] as const;
 
 const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`));
 
+const GAP_MAX = 20_000;
+const INDEX_MAX = 1_000_000;
+/** Addresses looked at past the last one that was used. */
+export const Gap = z.int().min(20).max(GAP_MAX);
+/** The highest index that was used in each branch of an account; -1 for none. */
+export const HighestUsed = z.object({
+  receiving: z.int().min(-1).max(INDEX_MAX),
+  change: z.int().min(-1).max(INDEX_MAX),
+});
+
 /** The public half of an account: see `AccountKey` of the domain. */
 export const AccountKeySchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('secp256k1'), publicKey: hex(33), chainCode: hex(32) }),

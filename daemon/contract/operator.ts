@@ -13,6 +13,8 @@ import {
   BusinessShape,
   CHAIN_NAMES,
   ClientShape,
+  Gap,
+  HighestUsed,
   Id,
   INVOICE_STATUSES,
   InboxShape,
@@ -37,7 +39,6 @@ export const PAGE_MAX = 200;
 
 const TEXT_CHARS_MAX = 300;
 const LIST_MAX = 100;
-const SKIP_MAX = 1_000_000;
 /** More than a logo may have, so that one that is too large gets an answer that says so. */
 const LOGO_BASE64_MAX = 524_288;
 
@@ -68,8 +69,13 @@ const NewBusiness = z.strictObject({
   accounts: z.partialRecord(z.enum(CHAIN_NAMES), AccountKeySchema).optional(),
   /** When the wallet was first used; null: it is new. */
   birthday: z.iso.datetime().nullable().default(null),
-  /** Of a wallet with a past: so many addresses are watched from the first on, and none of them is given out. */
-  skip: z.int().min(0).max(SKIP_MAX).default(0),
+  /**
+   * Of a wallet that was used before: how many addresses past the last one used are watched and given to nobody, in each
+   * branch. Left out with a birthday: 1,000; left out without: the wallet is new.
+   */
+  gap: Gap.optional(),
+  /** The highest indices that are known to be used of each chain, as `wallet.scanned` tells them; -1 for none. */
+  used: z.partialRecord(z.enum(CHAIN_NAMES), HighestUsed).default({}),
   key: z.strictObject({ name: Name, scopes: Scopes }),
   client: NewClient.optional(),
 });

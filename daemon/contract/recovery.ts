@@ -1,9 +1,8 @@
 /** The operator API's methods about backups and what comes back from one. */
 import { z } from 'zod';
-import { AccountKeySchema, CHAIN_NAMES, NETWORK_NAMES } from './operator-shapes.ts';
+import { AccountKeySchema, CHAIN_NAMES, Gap, HighestUsed, NETWORK_NAMES } from './operator-shapes.ts';
 
 const PATH_CHARS_MAX = 4_096;
-const GAP_MAX = 20_000;
 const ACCOUNTS_MAX = 200;
 
 const Nothing = z.strictObject({});
@@ -31,7 +30,7 @@ export const RECOVERY = {
     z.strictObject({
       network: z.enum(NETWORK_NAMES),
       birthday: z.iso.datetime(),
-      gap: z.int().min(20).max(GAP_MAX).default(1_000),
+      gap: Gap.default(1_000),
       /** The public keys of accounts 0, 1, 2, … of each chain. */
       accounts: z.partialRecord(z.enum(CHAIN_NAMES), z.array(AccountKeySchema).max(ACCOUNTS_MAX)),
     }),
@@ -49,8 +48,8 @@ export const RECOVERY = {
           done: z.boolean(),
         }),
       ),
-      /** `highest`: the highest index that was paid; -1 when only change was. */
-      used: z.array(z.object({ chain: z.enum(CHAIN_NAMES), account_no: z.int(), highest: z.int() })),
+      /** The highest index that was paid in each branch, -1 for none. */
+      used: z.array(HighestUsed.extend({ chain: z.enum(CHAIN_NAMES), account_no: z.int() })),
       error: z.string().nullable(),
       /** Accounts whose past is still being read after they were added, and how far that has come. */
       rescans: z.array(z.object({ chain: z.string(), height: z.int().nullable() })),

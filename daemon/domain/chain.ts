@@ -65,7 +65,13 @@ export const INPUTS_KEPT_MAX = 100;
 export const OUTPUTS_PER_UNCONFIRMED_MAX = 50;
 
 /** A coin of ours was spent by `txid`. */
-export type SpendSeen = { outpoint: string; txid: string; block: BlockId | null };
+export type SpendSeen = {
+  outpoint: string;
+  txid: string;
+  block: BlockId | null;
+  /** That block's time, milliseconds since 1970; only with a block. */
+  blockTime?: number;
+};
 
 export type ChainUpdate = {
   /** The tip of the checkpoint that the adapter was given: the update holds only against that. */

@@ -54,10 +54,19 @@ export type Schema = {
     rescan: string | null;
     /** The index of the next change address. */
     next_change: Generated<number>;
-    /** After a restore: addresses below these are derived and watched, and never given out. */
-    jump_to_index: Generated<number | null>;
-    jump_to_change: Generated<number | null>;
+    /** Of a wallet that was used before: how many addresses past the last one used are looked at. Null: it has no past. */
+    gap: Generated<number | null>;
+    /** The highest indices that the past is known to have used, -1 for none. */
+    used_index: Generated<number>;
+    used_change: Generated<number>;
+    /** The highest indices that could be found used, without anything being missed, since the past is read this time. */
+    ready_index: Generated<number | null>;
+    ready_change: Generated<number | null>;
+    /** Up to this height it was not this service that spent its coins. */
+    past_until: Generated<number | null>;
   };
+  /** Indices of addresses that are watched and never given out; up to `reached` they are derived. */
+  skipped: { account_id: number; branch: number; from_index: number; to_index: number; reached: number };
   target: {
     id: Generated<number>;
     account_id: number;
@@ -180,6 +189,11 @@ export type Schema = {
   /** What a transaction that pays us spends: the first INPUTS_KEPT_MAX of its inputs. */
   paying_input: { outpoint: string; chain_key: string; txid: string };
   balance: { account_id: number; asset: string; units: string };
+  /**
+   * Transactions in blocks that spent coins of ours, whoever made them: when that was (of the first block that held it), and
+   * what a whole coin was worth then, 1e-8 US dollars, null where nobody knew.
+   */
+  booked_spend: { txid: string; chain_key: string; at: number; usd_rate: string | null };
   inbox: {
     id: Generated<number>;
     credit_id: number;

@@ -180,18 +180,34 @@ function balanceProblems(db: Database.Database): string[] {
   return problems;
 }
 
-/** No address lies at or beyond the next index, and none is missing below it. */
+type Skipped = { from_index: number; to_index: number; reached: number };
+
+/**
+ * No receiving address lies at or beyond the next index, and none is missing below it: but for skipped ranges that are
+ * being derived, and for whole stretches in front of one, which nobody was ever given.
+ */
 function indexProblems(db: Database.Database): string[] {
-  const rows = db
-    .prepare(
-      `SELECT account.id, next_index, COUNT(target.id) AS targets, MAX(idx) AS highest FROM account
-         LEFT JOIN target ON target.account_id = account.id AND branch = 0 GROUP BY account.id`,
-    )
-    .all() as { id: number; next_index: number; targets: number; highest: number | null }[];
-  return rows
-    .filter(({ next_index, targets, highest }) => targets !== next_index || (highest ?? -1) !== next_index - 1)
-    .map(
-      ({ id, next_index, targets, highest }) =>
-        `account ${id}: the next address is ${next_index}, but ${targets} are stored, up to ${highest}`,
-    );
+  const accounts = db.prepare('SELECT id, next_index FROM account').all() as { id: number; next_index: number }[];
+  const skipped = db.prepare(
+    'SELECT from_index, to_index, reached FROM skipped WHERE account_id = ? AND branch = 0 ORDER BY from_index',
+  );
+  const stored = db
+    .prepare('SELECT COUNT(*) FROM target WHERE account_id = ? AND branch = 0 AND idx >= ? AND idx < ?')
+    .pluck();
+  return accounts.flatMap(({ id, next_index }) => {
+    const has = (from: number, to: number): number => stored.get(id, from, to) as number;
+    const lacks = (from: number, to: number): boolean => has(from, to) !== Math.max(0, to - from);
+    const ranges = skipped.all(id) as Skipped[];
+    let at = 0;
+    let isWhole = has(next_index, Number.MAX_SAFE_INTEGER) === 0;
+    for (const { from_index, to_index, reached } of ranges) {
+      const before = has(at, from_index) > 0 && lacks(at, from_index);
+      if (before || lacks(from_index, reached)) isWhole = false;
+      at = Math.max(at, to_index);
+    }
+    if (lacks(at, next_index)) isWhole = false;
+    return isWhole
+      ? []
+      : [`account ${id}: the next address is ${next_index}, and not all that belong below it are stored`];
+  });
 }

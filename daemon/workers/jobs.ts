@@ -5,8 +5,8 @@ import { expireAnswers } from '../app/idempotency.ts';
 import { cancelForgotten } from '../app/invoices.ts';
 import { proveByClock } from '../app/ledger.ts';
 import { fillPool, isLow } from '../app/pool.ts';
-import { jumpAhead } from '../app/quarantine.ts';
 import { dropOldEvents } from '../app/shop-events.ts';
+import { deriveSkipped } from '../app/skipped.ts';
 import { tendStorage } from '../app/storage.ts';
 import { expireWithdrawals } from '../app/withdrawals/work.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
@@ -101,9 +101,11 @@ export class Jobs {
     for (const size of [Math.min(ADDRESSES_AT_FIRST, addressPool), addressPool]) {
       for (const account of this.#app.directory.accounts()) {
         if (this.#stopped) return;
-        await jumpAhead(this.#app, account, () => this.#stopped);
         if (isLow(this.#app, account, size)) await fillPool(this.#app, account, size, () => this.#stopped);
       }
+    }
+    for (const account of this.#app.directory.accounts()) {
+      await deriveSkipped(this.#app, account, () => this.#stopped);
     }
   }
 }

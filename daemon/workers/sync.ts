@@ -7,8 +7,17 @@ import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains.ts';
 import { beginChain, checkpointOf, hasMore, ingest } from '../app/ingest.ts';
-import { watchSkipped } from '../app/quarantine.ts';
-import { beginRescan, nextRescan, prepareRescan, type Rescan, stepThroughPast, watchAhead } from '../app/rescan.ts';
+import {
+  beginRescan,
+  birthdayOf,
+  endRescan,
+  nextRescan,
+  prepareRescan,
+  type Rescan,
+  stepThroughPast,
+  watchAhead,
+} from '../app/rescan.ts';
+import { watchSkipped } from '../app/skipped.ts';
 import { ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
 
 /** Without a hint the source is asked this often. */
@@ -94,7 +103,7 @@ export class SyncLoop {
     if (signal.aborted) return POLL_MS;
     const since = checkpointOf(this.#app.store, this.#chain);
     if (!since) {
-      const birthday = this.#birthday();
+      const birthday = birthdayOf(this.#app, this.#chain);
       if (birthday !== null) await watchAhead(this.#app, this.#chain, birthday, () => signal.aborted);
       await beginChain(this.#app, this.#chain, await adapter.begin(birthday, signal));
       return 0;
@@ -113,39 +122,29 @@ export class SyncLoop {
     const rescan = nextRescan(this.#app, this.#chain, this.#unreadable);
     if (!rescan) return false;
     const { signal } = this.#abort;
-    if (rescan.checkpoint === null) {
-      await this.#beginRescan(rescan);
+    if (rescan.checkpoint === null) return this.#beginRescan(rescan);
+    if (rescan.isThrough) {
+      await endRescan(this.#app, this.#chain, rescan);
       return true;
     }
-    await prepareRescan(this.#app, rescan, () => signal.aborted);
     const update = await this.#chain.adapter.sync(rescan.checkpoint, signal);
     if (update) await stepThroughPast(this.#app, this.#chain, rescan, update);
     return true;
   }
 
   /** A past that this source no longer has is left for another source, and does not hold up the present. */
-  async #beginRescan(rescan: Rescan): Promise<void> {
+  async #beginRescan(rescan: Rescan): Promise<boolean> {
+    const { signal } = this.#abort;
+    const ready = await prepareRescan(this.#app, rescan);
+    if (!ready) return false;
     try {
-      await beginRescan(
-        this.#app,
-        rescan,
-        await this.#chain.adapter.begin(rescan.account.birthday, this.#abort.signal),
-      );
+      await beginRescan(this.#app, rescan, ready, await this.#chain.adapter.begin(rescan.account.birthday, signal));
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
       this.#unreadable.add(rescan.account.id);
       await raise(this.#app, 'chain.past', this.#chain.key, `A wallet's past cannot be read: ${error.message}`);
     }
-  }
-
-  /** Nothing before the oldest wallet on this chain concerns us. */
-  #birthday(): number | null {
-    const births = this.#app.directory
-      .accounts()
-      .filter((account) => account.chainKey === this.#chain.key)
-      .map((account) => account.birthday);
-    const known = births.filter((birth) => birth !== null);
-    return known.length === 0 ? null : Math.min(...known);
+    return true;
   }
 
   async #failed(error: Unavailable | Rejected): Promise<number> {

@@ -115,8 +115,8 @@ LTC = "80"
       expect(done.code).toBe(0);
       const { businesses, used } = JSON.parse(done.out);
       expect(used).toEqual([
-        { chain: 'LTC', account_no: 0, highest: 1 },
-        { chain: 'LTC', account_no: 3, highest: 40 },
+        { chain: 'LTC', account_no: 0, receiving: 1, change: -1 },
+        { chain: 'LTC', account_no: 3, receiving: 40, change: -1 },
       ]);
       expect(
         businesses.map((one: { account_no: number; balances: unknown }) => [one.account_no, one.balances]),
@@ -136,5 +136,5 @@ LTC = "80"
     } finally {
       await fresh.stop();
     }
-  }, 120_000);
+  }, 240_000);
 });

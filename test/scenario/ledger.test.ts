@@ -79,7 +79,7 @@ LTC = "80"
         chain: 'regtest:LTC',
         height: expect.any(Number),
         compared: true,
-        lines: [{ crypto: 'LTC', received: '3', spent: '0', paid_out: '0', fees: '0', held: '3' }],
+        lines: [{ crypto: 'LTC', received: '3', paid_out: '0', fees: '0', held: '3' }],
         problems: [],
         error: null,
       },
@@ -142,11 +142,15 @@ LTC = "80"
     const done = await cli(service.dataDir, ['export', '--file', file]);
     expect(done).toMatchObject({ code: 0, out: expect.stringContaining('4 lines') });
     const lines = (await readFile(file, 'utf8')).split('\r\n');
-    expect(lines[0]).toBe('at,kind,business,network,crypto,amount,currency,value,usd_value,reference,address,tx_id');
+    expect(lines[0]).toBe(
+      'at,day,kind,business,network,crypto,amount,currency,value,usd_value,reference,address,tx_id',
+    );
     expect(lines).toHaveLength(6);
     const line = lines.find((text) => text.includes(txid));
     expect(line).toMatch(
-      new RegExp(`^20\\d\\d-.*Z,receipt,"'=Shop, ""the best""",regtest,LTC,1,USD,80,80,${id},rltc1q[a-z0-9]+,${txid}$`),
+      new RegExp(
+        `^20\\d\\d-.*Z,20\\d\\d-\\d\\d-\\d\\d,receipt,"'=Shop, ""the best""",regtest,LTC,1,USD,80,80,${id},rltc1q[a-z0-9]+,${txid}$`,
+      ),
     );
     const early = await cli(service.dataDir, ['export', '--to', '2020-01-01']);
     expect(early.out.split('\r\n')).toHaveLength(2);

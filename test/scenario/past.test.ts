@@ -3,12 +3,14 @@
  * of it is found, far beyond the addresses that were ready, and what was spent since is not counted.
  */
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { childPublicKey } from '../../daemon/chains/hd.ts';
 import { targetOf } from '../../daemon/chains/utxo/address.ts';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
 import type { AccountKey } from '../../daemon/domain/chain.ts';
+import { indicesToWatch } from '../../daemon/domain/indices.ts';
 import { createWords } from '../../daemon/wallet/mnemonic.ts';
 import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
@@ -18,92 +20,146 @@ import { type Opened, SOURCES, type Source } from './sources.ts';
 const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
 const DAY_MS = 86_400_000;
-/** Beyond the 20 that the test's service keeps ready, within the gap limit. */
-const FAR = 700;
+/** Instead of 1,000, which take a while to derive. */
+const GAP = 100;
+const READ_MS = 120_000;
+/**
+ * What the old wallet got, in the order of its blocks: branch, index, whole LTC. 240 was paid long before the two that lead
+ * to it, and lies beyond what is watched at first; 10,010 was given out after a restore had jumped ahead.
+ */
+const PAID = [
+  [0, 2, 1],
+  [0, 240, 2],
+  [0, 70, 4],
+  [0, 150, 8],
+  [1, 0, 16],
+  [1, 90, 32],
+  [1, 180, 64],
+  [0, 10_010, 128],
+] as const;
 
 const title = ({ name }: Source): string => litecoindTitle(`a wallet with a past, on litecoind ${name}`);
 
-describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), source] as const))('%s', (_, { open }) => {
-  let node: Litecoind;
-  let source: Opened;
-  beforeAll(async () => {
-    node = await Litecoind.start();
-    await node.fund();
-    source = await open(node);
-  });
-  afterAll(async () => {
-    await source?.stop();
-    await node?.remove();
-  });
+describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), source] as const))(
+  '%s',
+  (_, { name, open }) => {
+    // a server is asked for each of the thousands of addresses around a jump
+    const ofNode = name === SOURCES[0]!.name;
+    const paid = ofNode ? PAID : PAID.slice(0, -1);
+    const held = paid.reduce((sum, [, , units]) => sum + units, 0);
+    let node: Litecoind;
+    let source: Opened;
+    beforeAll(async () => {
+      node = await Litecoind.start();
+      await node.fund();
+      source = await open(node);
+    });
+    afterAll(async () => {
+      await source?.stop();
+      await node?.remove();
+    });
 
-  async function usedWallet(service: TestDaemon): Promise<Record<(typeof CHAINS)[number], AccountKey>> {
-    const vault = join(service.dataDir, 'vault');
-    await createWallet(vault, { words: await createWords(12), passphrase: PASSPHRASE });
-    const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS);
-    const address = (index: number): string =>
-      targetOf(childPublicKey(accounts.LTC, 0, index), 'LTC', 'regtest').address;
-    await node.pay([{ address: address(2), units: COIN }]);
-    await node.mine(1);
-    await node.pay([{ address: address(FAR), units: 3n * COIN }]);
-    await node.mine(10);
-    return accounts;
-  }
+    async function usedWallet(service: TestDaemon): Promise<Record<(typeof CHAINS)[number], AccountKey>> {
+      const vault = join(service.dataDir, 'vault');
+      await createWallet(vault, { words: await createWords(12), passphrase: PASSPHRASE });
+      const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS);
+      for (const [branch, index, units] of paid) {
+        const { address } = targetOf(childPublicKey(accounts.LTC, branch, index), 'LTC', 'regtest');
+        await node.pay([{ address, units: BigInt(units) * COIN }]);
+        await node.mine(1);
+      }
+      await node.mine(10);
+      return accounts;
+    }
 
-  const config = (): string => `
+    const config = (): string => `
 [networks.regtest.LTC]
 ${source.setting}
 [networks.regtest.rates]
 LTC = "80"
 `;
 
-  const add = (service: TestDaemon, accounts: Record<string, AccountKey>) =>
-    operatorClient(service.dataDir)('business.add', {
-      name: 'Old shop',
-      network: 'regtest',
-      account_no: 0,
-      accounts,
-      birthday: new Date(Date.now() - DAY_MS).toISOString(),
-      key: { name: 'shop', scopes: ['balance'] },
-    });
+    const add = (service: TestDaemon, accounts: Record<string, AccountKey>) =>
+      operatorClient(service.dataDir)('business.add', {
+        name: 'Old shop',
+        network: 'regtest',
+        account_no: 0,
+        accounts,
+        birthday: new Date(Date.now() - DAY_MS).toISOString(),
+        gap: GAP,
+        key: { name: 'shop', scopes: ['balance', 'invoices'] },
+      });
 
-  const foundAll = (service: TestDaemon, key: string): Promise<unknown> =>
-    until(
-      'the past was read',
+    const foundAll = (service: TestDaemon, key: string): Promise<unknown> =>
+      until(
+        'the past was read',
+        async () => {
+          const { body } = await service.call<{ LTC: number }>('POST', '/balance', {}, { 'mb-api-key': key });
+          return body.LTC === held;
+        },
+        READ_MS,
+      );
+
+    /** No payer is given an address that the old wallet may have given to somebody. */
+    async function gaveOutBefore(service: TestDaemon, key: string): Promise<void> {
+      const headers = { 'mb-api-key': key };
+      const { body } = await service.call<{ id: string }>('POST', '/invoice', { amount: 80, crypto: 'LTC' }, headers);
+      const asked = await service.call<{ address: string }>('POST', `/invoice/rp/${body.id}`, {}, headers);
+      const db = new Database(join(service.dataDir, 'countinghouse.db'), { readonly: true });
+      const index = db.prepare('SELECT idx FROM target WHERE address = ?').pluck().get(asked.body.address);
+      const change = db.prepare("SELECT next_change FROM account WHERE chain_key = 'regtest:LTC'").pluck().get();
+      db.close();
+      expect(index).toBeGreaterThanOrEqual(indicesToWatch(ofNode ? 10_010 : 240, GAP, 1).at(-1)!.to);
+      expect(change).toBeGreaterThanOrEqual(indicesToWatch(180, GAP, 1).at(-1)!.to);
+    }
+
+    it(
+      'is read from its birthday on, and the deposits wait in the inbox',
       async () => {
-        const { body } = await service.call<{ LTC: number }>('POST', '/balance', {}, { 'mb-api-key': key });
-        return body.LTC === 4;
+        const service = await startTestDaemon(config());
+        try {
+          const { key } = await add(service, await usedWallet(service));
+          await foundAll(service, key.key);
+          const call = operatorClient(service.dataDir);
+          const { items } = await call('inbox.list', {});
+          const deposits = paid.filter(([branch]) => branch === 0).map(([, , units]) => `${units} unassigned`);
+          expect(items.map(({ amount, reason }) => `${amount} ${reason}`).sort()).toEqual(deposits.sort());
+          await until(
+            'the past was read',
+            async () => (await call('wallet.scanned', {})).rescans.length === 0,
+            READ_MS,
+          );
+          await gaveOutBefore(service, key.key);
+          if (ofNode) {
+            const { chains } = await call('ledger.prove', { chain: 'regtest:LTC' });
+            const lines = [{ received: `${held}`, held: `${held}` }];
+            expect(chains).toMatchObject([{ compared: true, problems: [], lines }]);
+          }
+          await service.restart();
+          await foundAll(service, key.key);
+        } finally {
+          await service.stop();
+        }
       },
-      60_000,
+      READ_MS,
     );
 
-  it('is read from its birthday on, and the deposits wait in the inbox', async () => {
-    const service = await startTestDaemon(config());
-    try {
-      const { key } = await add(service, await usedWallet(service));
-      await foundAll(service, key.key);
-      const { items } = await operatorClient(service.dataDir)('inbox.list', {});
-      expect(items.map(({ amount, reason, confirmed }) => [amount, reason, confirmed]).sort()).toEqual([
-        ['1', 'unassigned', true],
-        ['3', 'unassigned', true],
-      ]);
-      await service.restart();
-      await foundAll(service, key.key);
-    } finally {
-      await service.stop();
-    }
-  });
-
-  it('is read later when its source is away while the business is added', async () => {
-    const service = await startTestDaemon(config());
-    try {
-      const accounts = await usedWallet(service);
-      await source.away();
-      const { key, business } = await add(service, accounts);
-      expect(business.cryptos).toContain('LTC');
-      await source.back();
-      await foundAll(service, key.key);
-    } finally {
-      await service.stop();
-    }
-  });
-});
+    it(
+      'is read later when its source is away while the business is added',
+      async () => {
+        const service = await startTestDaemon(config());
+        try {
+          const accounts = await usedWallet(service);
+          await source.away();
+          const { key, business } = await add(service, accounts);
+          expect(business.cryptos).toContain('LTC');
+          await source.back();
+          await foundAll(service, key.key);
+        } finally {
+          await service.stop();
+        }
+      },
+      READ_MS,
+    );
+  },
+);

@@ -14,17 +14,16 @@ import { isUtxo } from '../../chains/target.ts';
 import type { ChainId } from '../../domain/assets.ts';
 import type { Checkpoint } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { INDICES_JUMPED } from '../../domain/indices.ts';
 import {
   accountsToJump,
   beginWithdrawals,
   chainStates,
   doubtUnsigned,
-  jumpAccount,
   jumpWithdrawals,
   keepPaying,
   lastWithdrawal,
   leaveSpend,
-  retirePool,
   skipWebhooks,
   unsignedPlans,
 } from '../../store/queries/restore.ts';
@@ -34,11 +33,10 @@ import { storeProblems } from '../../store/snapshot.ts';
 import { Store, type Tx } from '../../store/store.ts';
 import { openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
 import { QUARANTINE_SETTING, type QuarantineRecord } from '../quarantine.ts';
+import { skip } from '../skipped.ts';
 import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
 import { Manifest } from './make.ts';
 
-/** How far numbers jump: more than a shop uses between two backups. */
-export const INDICES_JUMPED = 10_000;
 /** Chains with accounts or one change address need no change addresses but in the sandbox. */
 const CHANGE_JUMPED_ELSEWHERE = 100;
 
@@ -146,11 +144,10 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
       dropUnsigned(tx);
       tx.run(doubtUnsigned, { problem: MAY_BE_PAID, now });
       for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {
-        // an address that was ready then may have been given to somebody since
-        tx.run(retirePool, { account_id: id });
         const change = isUtxo(chain_key.split(':')[1] as ChainId) ? jump : Math.min(jump, CHANGE_JUMPED_ELSEWHERE);
-        const to = { to_index: next_index + jump, to_change: next_change + change };
-        tx.run(jumpAccount, { account_id: id, ...to });
+        // an address that was ready then may have been given to somebody since: this takes those back, too
+        skip(tx, id, 0, [{ from: next_index, to: next_index + jump }]);
+        skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
       }
       const by = { by: jump };
       if (tx.run(jumpWithdrawals, by).changes === 0) tx.run(beginWithdrawals, by);

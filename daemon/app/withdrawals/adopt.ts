@@ -20,7 +20,8 @@ import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
 import { deadline } from '../deadline.ts';
-import { endQuarantine, hasJumped, type QuarantineRecord, quarantineOf, restoredFrom } from '../quarantine.ts';
+import { endQuarantine, type QuarantineRecord, quarantineOf, restoredFrom } from '../quarantine.ts';
+import { areSkippedWatched } from '../skipped.ts';
 import { adopt } from './adopted.ts';
 import { tipHeightOf } from './coins.ts';
 import { isUtxo } from './fees.ts';
@@ -67,7 +68,7 @@ export async function adoptSpends(app: App, chain: ChainRuntime): Promise<void> 
   const quarantine = quarantineOf(app.store);
   const record = quarantine ?? (isInDoubt(app, chain) ? restoredFrom(app.store) : null);
   // before that, coins and change may be missing from our books
-  if (!record || !chain.adapter.spending || chain.syncedAt === 0 || !hasJumped(app)) return;
+  if (!record || !chain.adapter.spending || chain.syncedAt === 0 || !areSkippedWatched(app)) return;
   if (quarantine && !hasLookedEverywhere(app, chain)) return;
   for (;;) {
     const { value: unknown } = unknownSpends(app.store, chain, record).next();

@@ -99,7 +99,9 @@ function collect(
     const { txid, inputs } = transaction;
     for (const outpoint of inputs) {
       // A coin of this very answer is not in the store yet.
-      if (ours.has(outpoint) || watch.isOurCoin(outpoint)) found.spends.push({ outpoint, txid, block: at });
+      if (ours.has(outpoint) || watch.isOurCoin(outpoint)) {
+        found.spends.push({ outpoint, txid, block: at, ...(block && { blockTime: block.time }) });
+      }
     }
     for (const { outpoint, script, asset, units } of outputs) {
       const targetId = watch.targetOf(script);

@@ -57,7 +57,7 @@ export async function findInTransaction(
     for (const input of transaction.inputs) {
       const outpoint = outpointOf(input);
       if (fresh.has(outpoint) || watch.isOurCoin(outpoint)) {
-        found.spends.push({ outpoint, txid: transaction.txid(), block });
+        found.spends.push({ outpoint, txid: transaction.txid(), block, ...(place && { blockTime: place.blockTime }) });
       }
       const wait = ++lookups % LOOKUPS_PER_LOOK === 0 ? pause() : undefined;
       if (wait) await wait;
@@ -110,18 +110,19 @@ export async function findInBlock(
     await findInTransaction(finder, transaction, { block, blockTime }, here);
   }
   // BCH orders a block by transaction id, so that a spend may stand before the coin it spends.
-  if (finder.chain === 'BCH' && here.credits.length > 0) await addEarlierSpends(finder, bytes, block, here);
+  if (finder.chain === 'BCH' && here.credits.length > 0)
+    await addEarlierSpends(finder, bytes, { block, blockTime }, here);
   for (const credit of here.credits) found.credits.push(credit);
   for (const spend of here.spends) found.spends.push(spend);
 }
 
-async function addEarlierSpends(finder: Finder, bytes: Buffer, block: BlockId, found: Found): Promise<void> {
+async function addEarlierSpends(finder: Finder, bytes: Buffer, place: NonNullable<Place>, found: Found): Promise<void> {
   const credited = new Set(found.credits.map((credit) => credit.id));
   for (const spend of found.spends) credited.delete(spend.outpoint);
   for (const transaction of transactionsOf(bytes, finder.chain)) {
     for (const input of transaction.inputs) {
       const outpoint = outpointOf(input);
-      if (credited.has(outpoint)) found.spends.push({ outpoint, txid: transaction.txid(), block });
+      if (credited.has(outpoint)) found.spends.push({ outpoint, txid: transaction.txid(), ...place });
     }
     const wait = finder.pause();
     if (wait) await wait;

@@ -8,7 +8,7 @@ import { findBusiness } from '../../app/operator/find.ts';
 import type { BOOKS } from '../../contract/books.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
-import { toIso } from '../../domain/calendar.ts';
+import { type Day, toIso } from '../../domain/calendar.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { formatUnits } from '../../domain/money.ts';
 import type { Context } from './context.ts';
@@ -29,10 +29,15 @@ export const BOOKS_METHODS: Methods = {
   },
   'export.page': ({ app }, { business, from, to, cursor }) => {
     const only = business === undefined ? null : findBusiness(app, business);
-    const wish = { business: only, from: Date.parse(from), to: Date.parse(to), cursor };
+    const wish = { business: only, from: dayFrom(from), to: dayFrom(to), cursor };
     const { rows, next } = exportPage(app, wish);
     return { rows: rows.map((row) => ({ ...row, at: toIso(row.at) })), next };
   },
+};
+
+const dayFrom = (text: string): Day => {
+  const [year = 0, month = 0, day = 0] = text.split('-').map(Number);
+  return { year, month, day };
 };
 
 async function prove(app: App, chain: ChainRuntime): Promise<Proved> {
@@ -49,12 +54,11 @@ function shown({ chain, tip, compared, lines, problems }: LedgerReport): Proved 
     chain,
     height: tip.height,
     compared,
-    lines: lines.map(({ asset, received, spent, paidOut, fees, held }) => {
+    lines: lines.map(({ asset, received, paidOut, fees, held }) => {
       const coins = (units: bigint): string => formatUnits(units, assetOf(asset as AssetId));
       return {
         crypto: asset,
         received: coins(received),
-        spent: coins(spent),
         paid_out: coins(paidOut),
         fees: coins(fees),
         held: coins(held),

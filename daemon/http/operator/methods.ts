@@ -1,7 +1,7 @@
 /** What each method of the operator API does: a use case, and its outcome in the contract's form. */
 import type { App } from '../../app/app.ts';
 import { changeBrand } from '../../app/branding.ts';
-import { changeBusiness, nextAccountNo, rescanPoints } from '../../app/businesses.ts';
+import { changeBusiness, needPast, nextAccountNo } from '../../app/businesses.ts';
 import type { Business } from '../../app/directory.ts';
 import { addApiKey, endApiKey, endClient } from '../../app/keys.ts';
 import { clientOf, openBusiness, openClient, reviseClient } from '../../app/operator/businesses.ts';
@@ -10,6 +10,7 @@ import { decide, listInvoices, showInvoice } from '../../app/operator/invoices.t
 import { clientsOf, keysOf, nextOf, showWebhook, webhookPage } from '../../app/operator/lists.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { GAP } from '../../domain/indices.ts';
 import { BOOKS_METHODS } from './books.ts';
 import type { Context } from './context.ts';
 import { ENDPOINT_METHODS } from './endpoints.ts';
@@ -139,9 +140,10 @@ async function addNewBusiness(
     throw new Rejected('business.birthday', 'The birthday of a wallet cannot lie in the future', 'birthday');
   }
   const client = params.client ? { ...params.client, hosts: params.client.hosts } : null;
-  // a wallet that was used before has a past, which is read beside the present
-  const past = birthday === null || sandbox ? {} : await rescanPoints(app, network, birthday);
-  const wanted = { name, network, timeZone, accountNo, accounts, birthday, past, skip: params.skip };
+  if (birthday !== null && !sandbox) await needPast(app, network, birthday);
+  const { gap = birthday === null ? null : GAP, used } = params;
+  const past = gap === null || sandbox ? {} : { past: { gap, used } };
+  const wanted = { name, network, timeZone, accountNo, accounts, birthday, ...past };
   const added = await openBusiness(app, wanted, params.key, client);
   return {
     business: businessJson(app, app.directory.business(added.id)),

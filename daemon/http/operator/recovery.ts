@@ -1,7 +1,8 @@
 /** The operator API's methods about backups and what comes back from one. */
 import { isAbsolute } from 'node:path';
-import { hasJumped, quarantineOf } from '../../app/quarantine.ts';
+import { quarantineOf } from '../../app/quarantine.ts';
 import { rescansUnderWay } from '../../app/rescan.ts';
+import { areSkippedWatched } from '../../app/skipped.ts';
 import { takeOver } from '../../app/withdrawals/adopt.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { RECOVERY } from '../../contract/recovery.ts';
@@ -25,7 +26,7 @@ export const RECOVERY_METHODS: Methods = {
       quarantined: record !== null,
       since: record ? toIso(record.since) : null,
       backup_made_at: record?.backup_made_at ?? null,
-      ready: hasJumped(app),
+      ready: areSkippedWatched(app),
     };
   },
   'wallet.scan': async ({ extra }, { network, birthday, gap, accounts }) => {

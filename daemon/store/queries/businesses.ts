@@ -5,15 +5,7 @@ import { sqlite, statement } from '../statement.ts';
 
 export type BusinessRow = Selectable<Schema['business']>;
 
-export type AccountRow = {
-  id: number;
-  business_id: number;
-  chain_key: string;
-  key: string;
-  next_index: number;
-  birthday: number | null;
-  rescan: string | null;
-};
+export type AccountRow = Selectable<Schema['account']>;
 
 export type ApiKeyRow = Selectable<Schema['api_key']>;
 
@@ -47,15 +39,16 @@ export const setBusinessAsset = statement((p: { business_id: number; asset: stri
 
 export const allBusinessAssets = statement((_: Nothing) => sqlite.selectFrom('business_asset').selectAll());
 
-export const insertAccount = statement((p: Omit<AccountRow, 'id'>) =>
-  sqlite.insertInto('account').values({
-    business_id: p.business_id,
-    chain_key: p.chain_key,
-    key: p.key,
-    next_index: p.next_index,
-    birthday: p.birthday,
-    rescan: p.rescan,
-  }),
+export const insertAccount = statement(
+  (p: Pick<AccountRow, 'business_id' | 'chain_key' | 'key' | 'next_index' | 'birthday' | 'rescan'>) =>
+    sqlite.insertInto('account').values({
+      business_id: p.business_id,
+      chain_key: p.chain_key,
+      key: p.key,
+      next_index: p.next_index,
+      birthday: p.birthday,
+      rescan: p.rescan,
+    }),
 );
 
 export const allAccounts = statement((_: Nothing) => sqlite.selectFrom('account').selectAll().orderBy('id'));

@@ -12,49 +12,6 @@ export const accountsToJump = statement((_: Nothing) =>
   sqlite.selectFrom('account').select(['id', 'chain_key', 'next_index', 'next_change']).orderBy('id'),
 );
 
-/** Addresses that nobody is known to have are given to nobody any more, and stay watched. */
-export const retirePool = statement((p: { account_id: number }) =>
-  sqlite
-    .updateTable('target')
-    .set({ invoice_id: 0 })
-    .where('account_id', '=', p.account_id)
-    .where('invoice_id', 'is', null)
-    .where('branch', '=', sql.lit(0)),
-);
-
-/** Up to which index addresses are derived and watched before any is given out. */
-export const jumpAccount = statement((p: { account_id: number; to_index: number; to_change: number }) =>
-  sqlite
-    .updateTable('account')
-    .set({ jump_to_index: p.to_index, jump_to_change: p.to_change })
-    .where('id', '=', p.account_id),
-);
-
-export const jumpsOf = statement((p: { account_id: number }) =>
-  sqlite
-    .selectFrom('account')
-    .select(['next_index', 'next_change', 'jump_to_index', 'jump_to_change'])
-    .where('id', '=', p.account_id),
-);
-
-/** Moves the next receiving index on, if it is still where the caller believes it to be. */
-export const stepIndex = statement((p: { account_id: number; from: number; to: number }) =>
-  sqlite
-    .updateTable('account')
-    .set({ next_index: p.to })
-    .where('id', '=', p.account_id)
-    .where('next_index', '=', p.from),
-);
-
-/** The same of the next change index. */
-export const stepChange = statement((p: { account_id: number; from: number; to: number }) =>
-  sqlite
-    .updateTable('account')
-    .set({ next_change: p.to })
-    .where('id', '=', p.account_id)
-    .where('next_change', '=', p.from),
-);
-
 /** Plans that nobody had signed. */
 export const unsignedPlans = statement((_: Nothing) =>
   sqlite.selectFrom('spend_version').select(['id', 'spend_id']).where('txid', 'is', null),

@@ -1,49 +1,79 @@
-/** A step through a wallet's past that came close to the last address watched. */
+/** A wallet's past of which more was used than was watched when its blocks were read. */
 import { expect, it } from 'vitest';
-import { derive } from '../../../daemon/app/pool.ts';
-import { GAP_LIMIT, nextRescan, stepThroughPast } from '../../../daemon/app/rescan.ts';
+import { beginRescan, endRescan, nextRescan, prepareRescan, stepThroughPast } from '../../../daemon/app/rescan.ts';
+import { deriveSkipped } from '../../../daemon/app/skipped.ts';
 import type { ChainUpdate } from '../../../daemon/domain/chain.ts';
-import { accountById } from '../../../daemon/store/queries/businesses.ts';
+import { setPast } from '../../../daemon/store/queries/skipped.ts';
 import { sqlite, statement } from '../../../daemon/store/statement.ts';
 import { Bench } from './bench.ts';
 
 const setRescan = statement((p: { id: number; rescan: string }) =>
   sqlite.updateTable('account').set({ rescan: p.rescan }).where('id', '=', p.id),
 );
-const targetAt = statement((p: { account_id: number; idx: number }) =>
-  sqlite.selectFrom('target').select('id').where('account_id', '=', p.account_id).where('idx', '=', p.idx),
+const targetAt = statement((p: { account_id: number; branch: number; idx: number }) =>
+  sqlite
+    .selectFrom('target')
+    .select('id')
+    .where('account_id', '=', p.account_id)
+    .where('branch', '=', p.branch)
+    .where('idx', '=', p.idx),
+);
+const nextOf = statement((p: { id: number }) =>
+  sqlite.selectFrom('account').select(['next_index', 'next_change', 'past_until']).where('id', '=', p.id),
 );
 
-it('is read again with more addresses, until enough are watched beyond the last one used', async () => {
+const GAP = 50;
+/** Each within the gap of the one before; the highest were paid first, when the others were not known to be used. */
+const RECEIVING = [0, 45, 90, 135, 180, 225];
+const CHANGE = [3, 50, 95, 140];
+
+it('is read again until everything that it used was watched from its first block on', async () => {
   const bench = await Bench.open('LTC');
   const { app, chain, accountId } = bench;
   const [account] = app.directory.accounts();
-  await derive(app, account!, GAP_LIMIT);
   await bench.tell({ blocks: 5 });
-  const from = JSON.stringify(bench.blocks.slice(0, 2).map(({ height, hash }) => ({ height, hash })));
-  await app.store.write((tx) => tx.run(setRescan, { id: accountId, rescan: from }));
-  const watched = () => app.store.get(accountById, { id: accountId })!.next_index;
+  await app.store.write((tx) => {
+    tx.run(setPast, { account_id: accountId, gap: GAP, used_index: -1, used_change: -1 });
+    tx.run(setRescan, { id: accountId, rescan: '[]' });
+  });
   const rescan = () => nextRescan(app, chain, new Set());
-  /** The last block pays a chain of addresses, each 600 after the one before: those that are watched are found. */
-  const step = async (): Promise<void> => {
-    const used = [0, 600, 1_200, 1_800].filter((idx) => idx < watched());
-    const update: ChainUpdate = {
-      since: bench.block(5),
-      checkpoint: bench.blocks.map(({ height, hash }) => ({ height, hash })),
-      orphaned: [],
-      targets: 'all',
-      mempool: 'unknown',
-      credits: used.map((idx) =>
-        bench.credit(app.store.get(targetAt, { account_id: accountId, idx })!.id, 7n, 0, { txid: `past${idx}` }),
-      ),
-      spends: [],
-    };
-    await stepThroughPast(app, chain, rescan()!, update);
-  };
-  let steps = 0;
-  for (; rescan() && steps < 10; steps++) await step();
+  const checkpoint = (count: number) => bench.blocks.slice(0, count).map(({ height, hash }) => ({ height, hash }));
+  /** The coins of one block at the addresses that are watched when it is read. */
+  const creditsAt = (branch: number, indices: readonly number[]) =>
+    indices.flatMap((idx) => {
+      const target = app.store.get(targetAt, { account_id: accountId, branch, idx });
+      return target ? [bench.credit(target.id, 7n, 0, { txid: `past${branch}/${idx}` })] : [];
+    });
+  const highestFirst = [...RECEIVING].reverse();
+  let readings = 0;
+  for (let look = rescan(); look && readings < 20; look = rescan()) {
+    if (look.isThrough) {
+      await endRescan(app, chain, look);
+    } else if (look.checkpoint === null) {
+      const ready = await prepareRescan(app, look);
+      if (ready) await beginRescan(app, look, ready, checkpoint(1));
+      else await deriveSkipped(app, account!, () => false);
+    } else {
+      readings++;
+      const update: ChainUpdate = {
+        since: look.checkpoint.at(-1)!,
+        checkpoint: checkpoint(bench.blocks.length),
+        orphaned: [],
+        targets: 'all',
+        mempool: 'unknown',
+        credits: [...creditsAt(0, highestFirst), ...creditsAt(1, CHANGE)],
+        spends: [],
+      };
+      await stepThroughPast(app, chain, look, update);
+    }
+  }
   expect(rescan()).toBeNull();
-  expect(steps).toBeGreaterThan(2);
-  expect(bench.balance()).toBe(4n * 7n);
-  expect(watched()).toBeGreaterThanOrEqual(1_800 + GAP_LIMIT / 2);
+  expect(readings).toBeGreaterThan(1);
+  expect(bench.balance()).toBe(BigInt(RECEIVING.length + CHANGE.length) * 7n);
+  const { next_index, next_change, past_until } = app.store.get(nextOf, { id: accountId })!;
+  // behind the gap after the last one used, and behind where a restore may have jumped to from there
+  expect(next_index).toBeGreaterThanOrEqual(225 + 10_000 + 2 * GAP);
+  expect(next_change).toBeGreaterThanOrEqual(140 + 10_000 + 2 * GAP);
+  expect(past_until).toBe(bench.tip.height);
+  for (const idx of RECEIVING) expect(app.store.get(targetAt, { account_id: accountId, branch: 0, idx })).toBeDefined();
 });

@@ -81,6 +81,7 @@ export class ElectrumAdapter implements ChainAdapter {
   readonly chain: UtxoChain;
   readonly spending: SpendingSource;
   readonly holdings: HoldingsSource;
+  readonly wholeHistories = true;
   readonly #options: ElectrumOptions;
   readonly #setting: string;
   readonly #wakes: (() => void)[] = [];

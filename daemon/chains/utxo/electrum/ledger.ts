@@ -144,6 +144,7 @@ export class Ledger {
     }
     for (const outpoint of this.#spendsOf(held)) {
       const spend: SpendSeen = { outpoint, txid: held.txid, block: place?.block ?? null };
+      if (place) spend.blockTime = place.blockTime;
       found.spends.push(spend);
     }
   }

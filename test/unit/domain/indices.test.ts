@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { INDICES_JUMPED, type IndexRange, indicesToWatch, without } from '../../../daemon/domain/indices.ts';
+
+const holds = (ranges: readonly IndexRange[], index: number): boolean =>
+  ranges.some(({ from, to }) => from <= index && index < to);
+
+describe('the indices that may have been given out', () => {
+  it.each([
+    { used: -1, gap: 1_000, jumps: 0, ranges: [[0, 1_000]] },
+    { used: 299, gap: 1_000, jumps: 0, ranges: [[0, 1_300]] },
+    {
+      used: 299,
+      gap: 1_000,
+      jumps: 1,
+      ranges: [
+        [0, 1_300],
+        [10_000, 12_300],
+      ],
+    },
+    {
+      used: -1,
+      gap: 20,
+      jumps: 2,
+      ranges: [
+        [0, 20],
+        [10_000, 10_040],
+        [20_000, 20_040],
+      ],
+    },
+    // behind a jump the windows run into each other
+    { used: 10_010, gap: 1_000, jumps: 1, ranges: [[0, 22_011]] },
+  ])('after $used with a gap of $gap and $jumps jumps', ({ used, gap, jumps, ranges }) => {
+    expect(indicesToWatch(used, gap, jumps).map(({ from, to }) => [from, to])).toEqual(ranges);
+  });
+
+  it('hold what any history within the gap and the jumps can have used next', () => {
+    const step = fc.record({ ahead: fc.integer({ min: 1, max: 100 }), jumps: fc.integer({ min: 0, max: 2 }) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 6 }), (steps) => {
+        let used = -1;
+        for (const { ahead, jumps } of steps) {
+          // a restore begins at most a gap behind the last one used, and its first payment comes within another
+          const next = used + ahead + jumps * INDICES_JUMPED;
+          expect(holds(indicesToWatch(used, 100, 2), next)).toBe(true);
+          used = Math.max(used, next);
+        }
+      }),
+    );
+  });
+
+  it('less others are what is in the first and not in the second', () => {
+    const range = fc
+      .tuple(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 1, max: 20 }))
+      .map(([from, length]) => ({ from, to: from + length }));
+    fc.assert(
+      fc.property(fc.array(range, { maxLength: 5 }), fc.array(range, { maxLength: 5 }), (ranges, others) => {
+        const left = without(ranges, others);
+        for (let index = 0; index < 90; index++) {
+          expect(holds(left, index)).toBe(holds(ranges, index) && !holds(others, index));
+        }
+      }),
+    );
+  });
+});
