@@ -16,12 +16,13 @@ import { askHidden, canAsk, confirm } from './prompt.ts';
 import { restoreWordsCommand } from './restore-words.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
+import { type Look, type WaitOptions, waits, waitUntil } from './wait.ts';
 
 const VAULT_FOLDER = 'vault';
 const DATABASE = 'countinghouse.db';
 const BYTES_PER_MB = 1_000_000;
-const READY_MS_MAX = 600_000;
-const LOOK_MS = 1_000;
+/** A light client asks for every address there ever was before it can tell what was paid. */
+const READY_SECONDS_MAX = 3_600;
 
 type Opening = { wordsFile?: string; passphraseFile?: string; bip39PassphraseFile?: string };
 
@@ -38,8 +39,7 @@ export function backupCommands(root: Command, io: Io): void {
     .description('bring everything back from a backup, into an empty data directory')
     .action(action(io, restoreFile));
   restoreWordsCommand(restore, io);
-  restore
-    .command('confirm')
+  waits(restore.command('confirm'), READY_SECONDS_MAX)
     .description('end the quarantine of a restored service: it takes payments and pays out again')
     .action(action(io, confirmRestore));
 }
@@ -93,7 +93,8 @@ async function verify(session: Session, options: Opening, name?: string): Promis
 
 async function restoreFile(session: Session, options: Opening, name?: string): Promise<void> {
   const file = resolve(name ?? '');
-  const { backupHeader, restoreBackup } = await import('../app/backup/restore.ts');
+  const { backupHeader, needUnoccupied, restoreBackup } = await import('../app/backup/restore.ts');
+  await needUnoccupied(session.dataDir);
   const { made_at } = await backupHeader(file);
   await confirm(session.io, session.yes, `Restore the backup of ${made_at} into ${session.dataDir}?`);
   const words = await open(session, options, file);
@@ -113,30 +114,25 @@ async function restoreFile(session: Session, options: Opening, name?: string): P
   }
 }
 
-async function confirmRestore(session: Session): Promise<void> {
+async function confirmRestore(session: Session, { wait = READY_SECONDS_MAX }: WaitOptions): Promise<void> {
   const state = await session.call('restore.status', {});
   if (state.quarantined) {
     const question = `This service was restored from a backup of ${state.backup_made_at}. Does it take over, and is the old one gone for ever?`;
     await confirm(session.io, session.yes, question);
   }
-  await whenReady(session);
+  await waitUntil(session, wait, () => tryToConfirm(session));
   session.print({}, () => 'The quarantine has ended: the service takes payments and pays out again.\n');
 }
 
-/** Confirms as soon as the service can take over; what it still has to do is told meanwhile. */
-async function whenReady(session: Session): Promise<void> {
-  const deadline = Date.now() + READY_MS_MAX;
-  for (let told = ''; ; ) {
-    try {
-      await session.call('restore.confirm', {});
-      return;
-    } catch (error) {
-      const { code, message } = error as Error & { code?: string };
-      if (code !== 'restore.not_ready' || session.json || Date.now() > deadline) throw error;
-      if (message !== told) session.note(`${message} …`);
-      told = message;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    }
+/** Confirms, or says what the service still has to do before it can take over. */
+async function tryToConfirm(session: Session): Promise<Look<true>> {
+  try {
+    await session.call('restore.confirm', {});
+    return { done: true };
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string };
+    if (code !== 'restore.not_ready') throw error;
+    return { waitsFor: message, code };
   }
 }
 

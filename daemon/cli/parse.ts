@@ -9,6 +9,16 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+const WAIT_SECONDS_MAX = 604_800;
+
+/** A number of seconds from 0 to a week. */
+export function secondsToWait(text: string): number {
+  if (!/^\d{1,6}$/.test(text) || Number(text) > WAIT_SECONDS_MAX) {
+    throw new InvalidArgumentError(`It must be a whole number of seconds from 0 to ${WAIT_SECONDS_MAX}.`);
+  }
+  return Number(text);
+}
+
 export function port(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > PORT_MAX) {
     throw new InvalidArgumentError(`It must be a port from 0 (any free one) to ${PORT_MAX}.`);

@@ -16,17 +16,19 @@ import { day, wholeNumber } from './parse.ts';
 import { askHidden, canAsk } from './prompt.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
+import { type Look, type WaitOptions, waits, waitUntil } from './wait.ts';
 import { newPassphrase } from './wallet.ts';
 
 const VAULT_FOLDER = 'vault';
 /** Accounts looked at beyond the last one that was used. */
 const ACCOUNTS_AHEAD = 20;
 const ROUNDS_MAX = 10;
-const LOOK_MS = 1_000;
+/** A public server may take hours to answer for every address. */
+const SCAN_SECONDS_MAX = 86_400;
 
 type Network = Params<'wallet.scan'>['network'];
 type Scanned = Result<'wallet.scanned'>;
-type Options = {
+type Options = WaitOptions & {
   network: Exclude<Network, 'sandbox'>;
   birthday: string;
   gap?: number;
@@ -38,8 +40,7 @@ type Options = {
 type Restored = { business: string; account_no: number; key: string; balances: { crypto: string; amount: string }[] };
 
 export function restoreWordsCommand(restore: Command, io: Io): void {
-  restore
-    .command('words')
+  waits(restore.command('words'), SCAN_SECONDS_MAX)
     .description('find what the words of a wallet alone can bring back; the service must run with its nodes configured')
     .addOption(
       new Option('--network <network>', 'where the wallet was used')
@@ -63,16 +64,16 @@ export function restoreWordsCommand(restore: Command, io: Io): void {
 }
 
 async function restoreWords(session: Session, options: Options): Promise<void> {
-  const { network, birthday, gap = GAP } = options;
+  const { network, birthday, gap = GAP, wait = SCAN_SECONDS_MAX } = options;
   await session.call('business.nextAccount', { network });
   const { text, bip39 } = await wordsOf(session, options);
   const { openByWords } = await import('../wallet/backup-key.ts');
   const words = await openByWords(text, bip39);
   try {
     await makeWallet(session, options, words, text, bip39);
-    const found = await scan(session, words, { network, birthday, gap });
+    const found = await scan(session, words, { network, birthday, gap, wait });
     const added = await addAccounts(session, words, options, found);
-    await untilRead(session);
+    await waitUntil(session, wait, () => untilRead(session));
     const restored = await withBalances(session, added);
     session.print({ used: found.used, businesses: restored }, () => restoredText(found, restored));
   } finally {
@@ -108,7 +109,7 @@ async function makeWallet(session: Session, options: Options, words: OpenedBacku
 async function scan(
   session: Session,
   words: OpenedBackup,
-  { network, birthday, gap }: { network: Options['network']; birthday: string; gap: number },
+  { network, birthday, gap, wait }: { network: Options['network']; birthday: string; gap: number; wait: number },
 ): Promise<Scanned> {
   let count = ACCOUNTS_AHEAD;
   for (let round = 1; round <= ROUNDS_MAX; round++) {
@@ -117,7 +118,7 @@ async function scan(
       CHAINS.map((chain) => [chain, numbers.map((account) => words.account(chain, network, account))]),
     );
     await session.call('wallet.scan', { network, birthday, gap, accounts });
-    const found = await watchScan(session);
+    const found = await waitUntil(session, wait, () => scanned(session));
     if (found.error !== null) throw new Failure(`the scan ended: ${found.error}`, EXIT.failed, 'scan');
     const needed = highestAccount(found) + 1 + ACCOUNTS_AHEAD;
     if (needed <= count) return found;
@@ -128,19 +129,16 @@ async function scan(
 
 const highestAccount = (found: Scanned): number => Math.max(-1, ...found.used.map(({ account_no }) => account_no));
 
-async function watchScan(session: Session): Promise<Scanned> {
-  let said = '';
-  for (;;) {
-    const state = await session.call('wallet.scanned', {});
-    const text = state.chains.map(
-      ({ chain, height, tip, done }) => `${chain} ${done ? 'read' : `${height ?? 0} of ${tip ?? '?'}`}`,
-    );
-    const line = `Looking for used accounts: ${text.join(', ') || 'no node is connected'}; found ${state.used.length}`;
-    if (line !== said) session.note(line);
-    said = line;
-    if (!state.running) return state;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  }
+/** What the scan found, or how far it has come and what stops it. */
+async function scanned(session: Session): Promise<Look<Scanned>> {
+  const state = await session.call('wallet.scanned', {});
+  if (!state.running) return { done: state };
+  const text = state.chains.map(
+    ({ chain, height, tip, done }) => `${chain} ${done ? 'read' : `${height ?? 0} of ${tip ?? '?'}`}`,
+  );
+  const chains = text.join(', ') || 'no node is connected';
+  const why = state.error === null ? '' : ` (${state.error})`;
+  return { waitsFor: `Looking for used accounts: ${chains}; found ${state.used.length}${why}` };
 }
 
 /** Adds every account up to the last one used, so that their numbers have no gaps. */
@@ -168,16 +166,11 @@ async function addAccounts(session: Session, words: OpenedBackup, options: Optio
   }
 }
 
-async function untilRead(session: Session): Promise<void> {
-  let said = '';
-  for (;;) {
-    const { rescans } = await session.call('wallet.scanned', {});
-    if (rescans.length === 0) return;
-    const line = `Reading what they hold: ${rescans.map(({ chain, height }) => `${chain} at ${height ?? 0}`).join(', ')}`;
-    if (line !== said) session.note(line);
-    said = line;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  }
+async function untilRead(session: Session): Promise<Look<true>> {
+  const { rescans } = await session.call('wallet.scanned', {});
+  if (rescans.length === 0) return { done: true };
+  const chains = rescans.map(({ chain, height }) => `${chain} ${height === null ? 'is prepared' : `at ${height}`}`);
+  return { waitsFor: `Reading what they hold: ${chains.join(', ')}` };
 }
 
 async function withBalances(

@@ -2,12 +2,12 @@
  * A backup made while the service runs brings everything back on another machine, quarantined; and the drill finds what
  * would be missing.
  */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { restoreBackup } from '../../daemon/app/backup/restore.ts';
+import { needUnoccupied, restoreBackup } from '../../daemon/app/backup/restore.ts';
 import { verifyBackup } from '../../daemon/app/backup/verify.ts';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
@@ -229,5 +229,28 @@ describe('a restored service', () => {
     await writeFile(half, (await readFile(file)).subarray(0, -2_000));
     await expect(restoreBackup(half, words.secret, empty, 0)).rejects.toMatchObject({ code: 'backup.damaged' });
     expect(await readdir(empty)).toEqual([]);
+  });
+
+  it('is restored again when the first attempt was killed between its vault and its database', async () => {
+    const words = await openByWords(WORDS);
+    await backUp('again.backup');
+    const file = join(folder, 'again.backup');
+    const dataDir = await mkdtemp(join(folder, 'killed-'));
+    await restoreBackup(file, words.secret, dataDir, 0, JUMP);
+    // as it was a moment before: the database is the last to be moved
+    const work = join(dataDir, 'restore-abcdef.moving');
+    await mkdir(work);
+    await rename(join(dataDir, 'countinghouse.db'), join(work, 'countinghouse.db'));
+    expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.toml', 'restore-abcdef.moving', 'vault']);
+    await needUnoccupied(dataDir);
+    await restoreBackup(file, words.secret, dataDir, 0, JUMP);
+    expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.db', 'countinghouse.toml', 'vault']);
+    await expect(needUnoccupied(dataDir)).rejects.toMatchObject({ code: 'restore.not_empty' });
+    // a wallet that no restore has put there is nobody's to take away
+    await rm(join(dataDir, 'countinghouse.db'));
+    await expect(restoreBackup(file, words.secret, dataDir, 0, JUMP)).rejects.toMatchObject({
+      code: 'restore.not_empty',
+    });
+    words.close();
   });
 });

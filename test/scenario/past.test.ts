@@ -27,7 +27,7 @@ const READ_MS = 120_000;
  * What the old wallet got, in the order of its blocks: branch, index, whole LTC. 240 was paid long before the two that lead
  * to it, and lies beyond what is watched at first; 10,010 was given out after a restore had jumped ahead.
  */
-const PAID = [
+const PAID: readonly (readonly [branch: 0 | 1, index: number, coins: number])[] = [
   [0, 2, 1],
   [0, 240, 2],
   [0, 70, 4],
@@ -36,7 +36,7 @@ const PAID = [
   [1, 90, 32],
   [1, 180, 64],
   [0, 10_010, 128],
-] as const;
+];
 
 const title = ({ name }: Source): string => litecoindTitle(`a wallet with a past, on litecoind ${name}`);
 

@@ -3,7 +3,8 @@
  * after the backup was made, so nothing is signed, notified or given out until the operator confirms.
  *
  * Invariant: the data directory gets its database last, by a rename, when everything else is there: a restore that was
- * cut off leaves none, and is simply begun again.
+ * cut off leaves none, and is simply begun again. Before the first file is moved, the work folder is renamed: what lies
+ * beside such a folder came out of it.
  */
 import type { KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -40,7 +41,10 @@ import { Manifest } from './make.ts';
 /** Chains with accounts or one change address need no change addresses but in the sandbox. */
 const CHANGE_JUMPED_ELSEWHERE = 100;
 
+const VAULT = 'vault';
 const WORK_PREFIX = 'restore-';
+/** At the end of the work folder's name while its files are moved into their places. */
+const MOVING_SUFFIX = '.moving';
 /** What the operator reads at a withdrawal that the backup knew as not signed. */
 export const MAY_BE_PAID = 'it may have been paid after the backup: make sure that it was not before you approve it';
 
@@ -97,8 +101,9 @@ export async function restoreBackup(
   now: number,
   jump = INDICES_JUMPED,
 ): Promise<Manifest> {
+  await needUnoccupied(dataDir);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  await mustBeEmpty(dataDir);
+  await removeLeftovers(dataDir);
   const work = await mkdtemp(join(dataDir, WORK_PREFIX));
   try {
     await unpackBackup(file, secret, inFolder(work));
@@ -114,14 +119,24 @@ export async function restoreBackup(
   }
 }
 
-async function mustBeEmpty(dataDir: string): Promise<void> {
-  for (const entry of await readdir(dataDir, { withFileTypes: true })) {
-    if (entry.isDirectory() && entry.name.startsWith(WORK_PREFIX)) {
-      await rm(join(dataDir, entry.name), { recursive: true, force: true });
-    } else if (entry.name === DATABASE || entry.name === 'vault') {
-      const text = `${dataDir} holds a service already: restore into another folder with --data-dir`;
-      throw new Rejected('restore.not_empty', text);
-    }
+/** Throws `Rejected` `restore.not_empty` where a data directory holds a service or a wallet already. */
+export async function needUnoccupied(dataDir: string): Promise<void> {
+  const names = await readdir(dataDir).catch((): string[] => []);
+  const isCutOff = names.some(isMoving);
+  if (!names.includes(DATABASE) && (isCutOff || !names.includes(VAULT))) return;
+  const text = `${dataDir} holds a service already: restore into another folder with --data-dir`;
+  throw new Rejected('restore.not_empty', text);
+}
+
+const isMoving = (name: string): boolean => name.startsWith(WORK_PREFIX) && name.endsWith(MOVING_SUFFIX);
+
+/** Takes away what a restore that was cut off left, and had moved. */
+async function removeLeftovers(dataDir: string): Promise<void> {
+  const names = await readdir(dataDir);
+  // the folder that tells where it came from goes after it
+  if (names.some(isMoving)) await rm(join(dataDir, VAULT), { recursive: true, force: true });
+  for (const name of names.filter((one) => one.startsWith(WORK_PREFIX))) {
+    await rm(join(dataDir, name), { recursive: true, force: true });
   }
 }
 
@@ -174,7 +189,9 @@ function dropUnsigned(tx: Tx): void {
   }
 }
 
-async function moveInto(work: string, dataDir: string): Promise<void> {
+async function moveInto(prepared: string, dataDir: string): Promise<void> {
+  const work = `${prepared}${MOVING_SUFFIX}`;
+  await rename(prepared, work);
   for (const entry of await readdir(work)) {
     if (entry === DATABASE || (FOLDERS as readonly string[]).includes(entry)) continue;
     await rename(join(work, entry), join(dataDir, entry));
@@ -184,6 +201,7 @@ async function moveInto(work: string, dataDir: string): Promise<void> {
     if (isThere) await rename(join(work, folder), join(dataDir, folder));
   }
   await rename(join(work, DATABASE), join(dataDir, DATABASE));
+  await rm(work, { recursive: true, force: true });
   if (process.platform === 'win32') return;
   const handle = await open(dataDir, 'r');
   await handle.sync();

@@ -1,0 +1,36 @@
+/** Waiting for what the service does meanwhile: it is said what for, and in the end why in vain. */
+import type { Command } from 'commander';
+import { EXIT, Failure } from './io.ts';
+import { secondsToWait } from './parse.ts';
+import type { Session } from './session.ts';
+
+const LOOK_MS = 1_000;
+const MS_PER_SECOND = 1_000;
+
+export type WaitOptions = { wait?: number };
+
+/** Adds `--wait SECONDS` to a command. */
+export function waits(command: Command, seconds: number): Command {
+  const text = `how many seconds to wait for it, 0: not at all (default: ${seconds.toLocaleString('en')})`;
+  return command.option('--wait <seconds>', text, secondsToWait);
+}
+
+/** What a look found: it is done, or what it waits for, in words; `code`: that of the error when it is waited for in vain. */
+export type Look<T> = { done: T } | { waitsFor: string; code?: string };
+
+/** Looks every second until it is done. Throws `Failure` with the last reason when that takes longer than `seconds`. */
+export async function waitUntil<T>(session: Session, seconds: number, look: () => Promise<Look<T>>): Promise<T> {
+  const end = performance.now() + seconds * MS_PER_SECOND;
+  for (let told = ''; ; ) {
+    const found = await look();
+    if ('done' in found) return found.done;
+    const { waitsFor, code = 'wait' } = found;
+    if (performance.now() >= end) {
+      const after = seconds > 0 ? ` (waited ${seconds} s: --wait waits longer)` : '';
+      throw new Failure(`${waitsFor}${after}`, EXIT.failed, code);
+    }
+    if (waitsFor !== told) session.note(`${waitsFor} …`);
+    told = waitsFor;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
