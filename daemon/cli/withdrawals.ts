@@ -8,6 +8,7 @@ import { type PageOptions, paged, pageOf } from './page.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
+import { type WaitOptions, waits } from './wait.ts';
 import { withdrawalText } from './withdrawal-text.ts';
 
 const STATES = ['requested', 'approved', 'signed', 'broadcast', 'completed', 'rejected', 'failed'] as const;
@@ -18,9 +19,10 @@ type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[nu
 type ReplaceOptions = PassphraseOption & { feeRate?: string };
 type BumpOptions = ReplaceOptions & { giveUp?: boolean };
 
-/** How often, and how long apart, it is looked whether an approved withdrawal was sent. */
-const SENT_LOOKS_MAX = 40;
+/** How long, and how often, it is looked whether an approved withdrawal was sent. */
+const SENT_SECONDS_MAX = 10;
 const SENT_LOOK_MS = 250;
+const MS_PER_SECOND = 1_000;
 
 export function withdrawalCommands(root: Command, io: Io): void {
   const withdrawal = root.command('withdrawal').description('money that leaves');
@@ -49,7 +51,7 @@ export function withdrawalCommands(root: Command, io: Io): void {
     .argument('<address>', 'where to')
     .description('ask for one of everything, less the fee')
     .action(action(io, sweep));
-  approving(withdrawal.command('approve').argument('<id>', 'its number'))
+  waits(approving(withdrawal.command('approve').argument('<id>', 'its number')), SENT_SECONDS_MAX)
     .description('show what is signed, and approve it')
     .action(action(io, approve));
   withdrawal
@@ -131,7 +133,7 @@ export function asked(
   );
 }
 
-async function approve(session: Session, options: PassphraseOption, id = ''): Promise<void> {
+async function approve(session: Session, options: PassphraseOption & WaitOptions, id = ''): Promise<void> {
   const { withdrawal, preview, why } = await session.call('withdrawal.preview', { id });
   needUndecided(withdrawal);
   if (!preview) throw new Failure(`it cannot be shown what would be signed: ${why}`, EXIT.failed, 'withdrawal.preview');
@@ -141,11 +143,8 @@ async function approve(session: Session, options: PassphraseOption, id = ''): Pr
   if (!approval) throw new Failure('the daemon named nothing to approve');
   const { uuid: _, ...given } = approval;
   const done = await session.call('withdrawal.approve', { id, ...given });
-  const sent = session.json ? null : await untilSent(session, id);
-  session.print(
-    done,
-    () => `Withdrawal ${done.withdrawal.id} is approved${sent === null ? '' : `, and sent: ${sent}`}.\n`,
-  );
+  const outcome = session.json ? '' : await whatFollows(session, id, options.wait ?? SENT_SECONDS_MAX);
+  session.print(done, () => `Withdrawal ${done.withdrawal.id} is approved${outcome}.\n`);
 }
 
 /** What is decided about, or under way, is not asked about. */
@@ -155,15 +154,16 @@ function needUndecided({ id, state, problem, reason }: Result<'withdrawal.list'>
   throw new Failure(`withdrawal ${id} is ${state}${why}: there is nothing to approve`, EXIT.failed, 'withdrawal.state');
 }
 
-/** The id of the transaction that an approved withdrawal was sent with; null when that takes longer than one waits. */
-async function untilSent(session: Session, id: string): Promise<string | null> {
-  for (let look = 0; look < SENT_LOOKS_MAX; look++) {
+/** What became of an approved withdrawal within so many seconds: it was sent, or why it waits. */
+async function whatFollows(session: Session, id: string, seconds: number): Promise<string> {
+  const end = performance.now() + seconds * MS_PER_SECOND;
+  for (;;) {
     const { state, tx_id, problem } = (await session.call('withdrawal.show', { id })).withdrawal;
-    if (state === 'broadcast' || state === 'completed') return tx_id ?? state;
-    if (problem !== null) return null;
+    if (state === 'broadcast' || state === 'completed') return `, and sent: ${tx_id ?? state}`;
+    if (problem !== null) return `, and waits: ${problem}`;
+    if (performance.now() >= end) return `; it was not sent within ${seconds} s`;
     await new Promise((resolve) => setTimeout(resolve, SENT_LOOK_MS));
   }
-  return null;
 }
 
 async function reject(session: Session, { reason }: { reason?: string }, id = ''): Promise<void> {

@@ -4,6 +4,7 @@ import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { deadline } from '../../daemon/app/deadline.ts';
 import { coreAdapter } from '../../daemon/chains/utxo/core.ts';
 import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
 import { until } from './conformance.ts';
@@ -11,6 +12,7 @@ import { FactBook } from './fact-book.ts';
 import { bchn, core28, errorsWith200 } from './fixtures/dialects.ts';
 import { FakeNode } from './fixtures/fake-node.ts';
 import { adapterOf, closeAfterEach, closeLater, nodeOf, ready, signal } from './fixtures/fake-setup.ts';
+import { testAccount } from './keys.ts';
 
 describe('Core RPC in trouble', () => {
   closeAfterEach();
@@ -173,5 +175,28 @@ describe('Core RPC in trouble', () => {
     expect(await adapter.sync(book.checkpoint, signal())).toBeNull();
     expect(adapter.health().lagging).toBe(true);
     await expect(adapter.begin(null, signal())).rejects.toThrow(/still downloading the chain \(20 of 900000 blocks\)/);
+  });
+
+  it('is away when it does not answer in the time that it is given, whatever it is asked', async () => {
+    const silent = http.createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    closeLater(async () => {
+      silent.closeAllConnections();
+      await new Promise((resolve) => silent.close(resolve));
+    });
+    const { port } = silent.address() as { port: number };
+    const url = `http://user:password@127.0.0.1:${port}`;
+    const adapter = coreAdapter({ chain: 'BTC', network: 'regtest', url, watch: new FactBook() });
+    closeLater(() => adapter.close(), true);
+    const spending = adapter.spending!;
+    const asks: ((limit: AbortSignal) => Promise<unknown>)[] = [
+      (limit) => spending.transaction('ab'.repeat(32), null, limit),
+      (limit) => spending.feeRate(6, limit),
+      (limit) => spending.broadcast('00', limit),
+      (limit) => spending.unconfirmed('ab'.repeat(32), limit),
+      (limit) => adapter.holdings!.coins([{ key: testAccount, receiving: 1, change: 0 }], limit),
+      (limit) => adapter.begin(null, limit),
+    ];
+    for (const ask of asks) await expect(ask(deadline(30, 'the node'))).rejects.toBeInstanceOf(Unavailable);
   });
 });
