@@ -27,4 +27,3 @@ export function bookSpends(app: App, chain: ChainRuntime, tx: Tx, spends: readon
     tx.run(bookSpend, { txid, chain_key, at, usd_rate: rate?.scaled.toString() ?? null });
   }
 }
-
