@@ -3,7 +3,6 @@
  * Nothing is answered before everything needed for an answer is there; stopping goes the other way round.
  */
 import { readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { needsAgreement } from './app/agreement.ts';
 import { raise, UnstoredAlerts } from './app/alerts.ts';
@@ -37,6 +36,7 @@ import { RateBook } from './rates/book.ts';
 import { HISTORY_KEPT_MS } from './rates/history.ts';
 import { startRates } from './rates/refresher.ts';
 import { chooseSources } from './rates/sources/index.ts';
+import { makeDataFolder } from './store/data-folder.ts';
 import { targetById } from './store/queries/credits.ts';
 import { rateHistory } from './store/rates.ts';
 import { sandboxStore } from './store/sandbox.ts';
@@ -150,7 +150,7 @@ type SandboxAccounts = (accountNo: number) => Partial<Record<ChainId, AccountKey
 /** Starts a daemon. Throws `ConfigError` and `Rejected` with words for the operator. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const startedAt = Date.now();
-  await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+  await makeDataFolder(options.dataDir);
   const config = readConfig(options);
   const log = options.log ?? createLog(config.log);
   for (const warning of configurationWarnings(config)) log.warn(warning);

@@ -70,6 +70,8 @@ function checkName(name: string): string {
   if (trimmed.length === 0 || trimmed.length > NAME_CHARACTERS_MAX) {
     throw new Rejected('business.name', `A name has 1 to ${NAME_CHARACTERS_MAX} characters`, 'name');
   }
+  // commands take a number for that of a business
+  if (/^\p{Nd}+$/u.test(trimmed)) throw new Rejected('business.name', 'A name is not only a number', 'name');
   return trimmed;
 }
 

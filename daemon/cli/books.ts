@@ -109,8 +109,15 @@ const csv = (rows: readonly Row[]): string =>
     .map((line) => `${line}\r\n`)
     .join('');
 
+/**
+ * What begins a formula: also in the full width of East Asian writing, which some spreadsheets take for the same, and
+ * behind blanks, which some take away (OWASP, CSV Injection).
+ */
+const FORMULA =
+  /^[\s\p{Cc}\p{Cf}]*[=+\-@\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}\u{fe66}\u{fe62}\u{fe63}\u{fe6b}\u{2212}]|^[\t\r\n]/u;
+
 /** A cell that a spreadsheet shows and does not carry out, whatever a business is called. */
-function cell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+export function cell(text: string): string {
+  const safe = FORMULA.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

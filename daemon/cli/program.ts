@@ -29,21 +29,28 @@ import { withdrawalCommands } from './withdrawals.ts';
 
 /** Runs the command that `argv` (without program names) holds and returns the exit code. Never throws. */
 export async function runCli(argv: readonly string[], io: Io): Promise<number> {
+  const json = argv.includes('--json');
   try {
     if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
       const { version } = await import('../main.ts');
       io.stdout.write(`${version()}\n`);
       return 0;
     }
-    await program(io).parseAsync([...argv], { from: 'user' });
+    await program(io, json).parseAsync([...argv], { from: 'user' });
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
-    return tell(io, error, argv.includes('--json'));
+    if (!(error instanceof CommanderError)) return tell(io, error, json);
+    if (error.exitCode === 0) return 0;
+    return json ? tell(io, new Failure(usageText(error), EXIT.usage, 'usage'), json) : EXIT.usage;
   }
 }
 
-function program(io: Io): Command {
+/** Commander's words without its own prefix; it has none when only the help was asked for by leaving everything out. */
+function usageText({ code, message }: CommanderError): string {
+  return code === 'commander.help' ? 'a command is missing: see --help' : message.replace(/^error: /, '');
+}
+
+function program(io: Io, json: boolean): Command {
   const root = new Command('countinghouse')
     .description('Takes payments in cryptocurrency: a self-hosted appliance for one merchant.')
     .option('--data-dir <folder>', 'where the data lies (or COUNTINGHOUSE_DATA_DIR)')
@@ -51,7 +58,7 @@ function program(io: Io): Command {
     .option('-y, --yes', 'answer confirmations with yes, for scripts')
     .option('-V, --version', 'print the version')
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
-    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
+    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => json || io.stderr.write(text) })
     .exitOverride();
   const configFile = () => new Option('--config <file>', 'the configuration file (or COUNTINGHOUSE_CONFIG)');
   root

@@ -69,14 +69,20 @@ export function dayOf(at: number, timeZone: string): Day {
   return { year: wall.getUTCFullYear(), month: wall.getUTCMonth() + 1, day: wall.getUTCDate() };
 }
 
-/** The last second of a day, 23:59:59 on the wall of that time zone, in milliseconds since 1970. */
+/** By how much clocks are put back in the time zones there are. */
+const REPEATED_MS = [1_800_000, 3_600_000];
+
+/**
+ * The last second of a day, 23:59:59 on the wall of that time zone, in milliseconds since 1970. Where the clocks are put
+ * back at midnight there are two, and it is the later.
+ */
 export function endOfDay(day: Day, timeZone: string): number {
   const wall = Date.UTC(day.year, day.month - 1, day.day, 23, 59, 59);
   if (timeZone === 'UTC') return wall;
   // the offset at the guess may differ from the one at the answer when the clocks change in between: correct it twice
   let at = wall;
   for (let i = 0; i < 2; i++) at += wall - wallClock(at, timeZone);
-  return at;
+  return at + (REPEATED_MS.find((ms) => wallClock(at + ms, timeZone) === wall) ?? 0);
 }
 
 const MS_PER_DAY = 86_400_000;

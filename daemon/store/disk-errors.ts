@@ -10,7 +10,7 @@ const codeOf = (error: unknown): string => {
 
 /** Whether the fault is not the statement's: the same one may work later. */
 export const isDiskError = (error: unknown): boolean =>
-  /^SQLITE_(FULL|IOERR|READONLY|CORRUPT|NOMEM|BUSY|PERM|CANTOPEN)/.test(codeOf(error));
+  /^SQLITE_(FULL|IOERR|READONLY|CORRUPT|NOTADB|NOMEM|BUSY|PERM|CANTOPEN)/.test(codeOf(error));
 
 /** Whether another process holds the lock that was needed. */
 export const isLockError = (error: unknown): boolean => codeOf(error).startsWith('SQLITE_BUSY');
@@ -21,6 +21,9 @@ export const isFullError = (error: unknown): boolean => codeOf(error) === 'SQLIT
 export function troubleOf(error: unknown): Trouble {
   if (isFullError(error)) return { kind: 'full', message: 'the disk is full' };
   if (isLockError(error)) return { kind: 'locked', message: 'another process holds the lock of the database' };
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) {
+    return { kind: 'failing', message: `its file is damaged (${codeOf(error)}): restore a backup` };
+  }
   const text = error instanceof Error ? error.message : String(error);
   return { kind: 'failing', message: `the disk refuses writes (${codeOf(error) || 'no code'}: ${text})` };
 }

@@ -7,10 +7,11 @@
  * write changes nothing but through `tx`, and caches in `afterCommit` only.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Rejected, Unavailable } from '../domain/errors.ts';
+import { makeDataFolder } from './data-folder.ts';
 import { isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
 import { migrate } from './migrations.ts';
 import { Reserve } from './reserve.ts';
@@ -102,13 +103,15 @@ export class Store implements Reader {
 
   /**
    * Opens (or makes) the database of a data directory and brings its schema up to date.
-   * Throws `Rejected('store.locked')` when another process has it open.
+   * Throws `Rejected`: `store.locked` when another process has it open, `store.newer`, `store.damaged`, `data_dir`, and
+   * `store.disk` when the disk or another program's lock does not let it be opened.
    */
   static async open(dataDir: string, { reserveBytes = 0 }: StoreOptions = {}): Promise<Store> {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const lock = takeLock(join(dataDir, 'lock'));
+    await makeDataFolder(dataDir);
+    let lock: Database.Database | undefined;
     let db: Database.Database | undefined;
     try {
+      lock = takeLock(join(dataDir, 'lock'));
       db = new Database(join(dataDir, 'countinghouse.db'), { timeout: BUSY_TIMEOUT_AT_START_MS });
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
@@ -122,8 +125,8 @@ export class Store implements Reader {
       return store;
     } catch (error) {
       db?.close();
-      lock.close();
-      throw error;
+      lock?.close();
+      throw atStart(error, dataDir);
     }
   }
 
@@ -381,6 +384,18 @@ export class Store implements Reader {
     }
     prepared.run();
   }
+}
+
+/** What the operator is told when the database cannot be opened or brought up to date. */
+function atStart(error: unknown, dataDir: string): unknown {
+  if (error instanceof Rejected || !isDiskError(error)) return error;
+  const { message } = troubleOf(error);
+  const rejected = new Rejected(
+    'store.disk',
+    `The database in ${dataDir} cannot be opened: ${message}. Nothing was changed`,
+  );
+  rejected.cause = error;
+  return rejected;
 }
 
 function unavailable(cause: unknown): Unavailable {

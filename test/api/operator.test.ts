@@ -139,6 +139,7 @@ describe('businesses', () => {
       400,
       'business.accounts',
     ],
+    ['a name that is a number', { ...add, network: 'sandbox' as const, name: ' 12 ' }, 400, 'business.name'],
     [
       'a time zone that is none',
       { ...add, network: 'sandbox' as const, time_zone: 'Mars/Base' },

@@ -181,7 +181,13 @@ describe('how a command fails', () => {
       EXIT.failed,
       /^error: no Countinghouse is running on \S+: start it with `npm start` or `countinghouse start`\n$/,
     ],
-  ])('%j: exit %d', async (argv, code, told) => {
+  ])('%j: exit %d, and the same in JSON', async (argv, code, told) => {
+    const { err } = await cli(dataDir, ['--json', ...argv]);
+    expect(JSON.parse(err)).toEqual({
+      error: expect.objectContaining({ code: expect.any(String), message: expect.any(String) }),
+    });
+    if (argv.length > 0)
+      expect(`error: ${(JSON.parse(err) as { error: { message: string } }).error.message}\n`).toMatch(told);
     const ran = await cli(dataDir, argv);
     expect(ran).toEqual({ code, out: '', err: expect.stringMatching(told) });
     expect(ran.err).not.toMatch(/\n\s+at /);

@@ -50,8 +50,31 @@ describe('the end of a day', () => {
     expect(toIso(endOfDay(day, 'Europe/Berlin'))).toBe(expected);
   });
 
+  it.each([
+    // at midnight the clocks go back to 23:00
+    [{ year: 2026, month: 10, day: 24 }, 'Asia/Beirut', '2026-10-24T21:59:59.000000Z'],
+    [{ year: 2026, month: 10, day: 29 }, 'Africa/Cairo', '2026-10-29T21:59:59.000000Z'],
+    [{ year: 2027, month: 4, day: 3 }, 'America/Santiago', '2027-04-04T03:59:59.000000Z'],
+  ])('%o in %s, whose last hour comes twice, is that of the second', (day, zone, expected) => {
+    expect(toIso(endOfDay(day, zone))).toBe(expected);
+  });
+
+  it('of every day of the change of the clocks lies in that day, and a second later does not', () => {
+    for (const zone of ['Asia/Beirut', 'Africa/Cairo', 'America/Santiago', 'America/Havana', 'Atlantic/Azores']) {
+      for (let at = Date.UTC(2026, 0, 1, 12); at < Date.UTC(2028, 0, 1); at += 86_400_000) {
+        const day = dayOf(at, zone);
+        const end = endOfDay(day, zone);
+        expect([zone, dayOf(end, zone)]).toEqual([zone, day]);
+        expect(compareDays(dayOf(end + 1_000, zone), day)).toBeGreaterThan(0);
+      }
+    }
+  });
+
   it('lies in that day, and a second later does not', () => {
-    const zones = ['UTC', 'Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe', 'Asia/Tokyo'];
+    const zones = [
+      ...['UTC', 'Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe', 'Asia/Tokyo', 'Asia/Beirut'],
+      ...['Africa/Cairo', 'America/Santiago', 'America/Havana', 'Atlantic/Azores'],
+    ];
     fc.assert(
       fc.property(
         fc.constantFrom(...zones),

@@ -1,0 +1,29 @@
+/** The data directory as a folder: made if it is missing, and usable. */
+import { access, constants, mkdir } from 'node:fs/promises';
+import { Rejected } from '../domain/errors.ts';
+
+const WHY: Readonly<Record<string, string>> = {
+  EEXIST: 'it is a file',
+  ENOTDIR: 'it lies below a file',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'the disk is mounted for reading only',
+  ENOSPC: 'the disk is full',
+  ENOENT: 'its disk or the folder above it is not there',
+  ENAMETOOLONG: 'its name is too long',
+  ELOOP: 'links lead around in a circle',
+};
+
+/** Makes the folder, for its owner alone, if it is missing. Throws `Rejected('data_dir')` when it cannot be used. */
+export async function makeDataFolder(dataDir: string): Promise<void> {
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await access(dataDir, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new Rejected(
+      'data_dir',
+      `The data directory ${dataDir} cannot be used: ${WHY[code] ?? 'the system refuses it'} (${code}). Give another with --data-dir`,
+    );
+  }
+}

@@ -1,0 +1,23 @@
+/** Cells of a table that a spreadsheet opens. */
+import { describe, expect, it } from 'vitest';
+import { cell } from '../../daemon/cli/books.ts';
+
+describe('a cell', () => {
+  it.each([
+    '=1+1',
+    '+1',
+    '-1',
+    '@SUM(A1)',
+    '\t=1',
+    '\r=1',
+    '\n=1',
+    ' =1',
+    '\u{feff}=1',
+    '\u{ff1d}1+1',
+    '\u{ff0b}1',
+    '\u{ff0d}1',
+    '\u{ff20}A',
+    '\u{3000}\u{ff1d}1',
+  ])('of %j is no formula', (text) => expect(cell(text).replace(/^"/, '').startsWith("'")).toBe(true));
+  it.each(['Shop', '1.50', 'a=b', '2026-01-01', ''])('of %j is itself', (text) => expect(cell(text)).toBe(text));
+});
