@@ -21,6 +21,8 @@ export class ChainRuntime {
    * clock that jumped ahead cancels nothing. Milliseconds since 1970.
    */
   deadlinesUntil = 0;
+  /** The latest that it can be by the time of the newest blocks, milliseconds since 1970; null where blocks keep none. */
+  latestNow: number | null = null;
   tipHeight: number | null = null;
   /** Whether the source said that it is behind, when it was last asked. */
   lagging = false;
@@ -60,6 +62,15 @@ export class Chains {
 
   all(): ChainRuntime[] {
     return [...this.#byKey.values()];
+  }
+
+  /**
+   * The clock, but no later than any chain allows: for deadlines that no chain is asked about. A clock that jumped ahead
+   * would pass them all.
+   */
+  credibleNow(clock: number): number {
+    const known = this.all().flatMap(({ latestNow }) => latestNow ?? []);
+    return known.length === 0 ? clock : Math.min(clock, Math.max(...known));
   }
 
   /** The chain that takes a new payment now. Throws `Unavailable` when it is not configured, down or behind. */

@@ -256,6 +256,7 @@ class Ingestion extends Facts {
   readonly #beganAt: number;
   /** Up to when deadlines count once this update is applied. */
   readonly #deadlinesUntil: number;
+  readonly #latestNow: number | null;
   readonly #complete: boolean;
   /** The checkpoint that the first turn left behind. */
   #parked: Checkpoint | null = null;
@@ -264,8 +265,9 @@ class Ingestion extends Facts {
     super(app, chain, update, facts);
     this.#beganAt = beganAt;
     this.#complete = update.mempool === 'complete';
-    const ownTime = (update.tipMedianTime ?? Number.POSITIVE_INFINITY) + BLOCK_TIME_AHEAD_MAX_MS;
-    this.#deadlinesUntil = this.#complete ? Math.min(beganAt, ownTime) : chain.deadlinesUntil;
+    this.#latestNow = update.tipMedianTime === undefined ? null : update.tipMedianTime + BLOCK_TIME_AHEAD_MAX_MS;
+    const until = Math.min(beganAt, this.#latestNow ?? beganAt);
+    this.#deadlinesUntil = this.#complete ? until : chain.deadlinesUntil;
   }
 
   /** One transaction: what comes after it, null at the end, or 'refused' when the checkpoint is another one. */
@@ -410,6 +412,7 @@ class Ingestion extends Facts {
     tx.afterCommit(() => {
       chain.syncedAt = syncedAt;
       chain.deadlinesUntil = this.#deadlinesUntil;
+      if (this.#complete) chain.latestNow = this.#latestNow;
       chain.tipHeight = height;
     });
   }

@@ -192,7 +192,7 @@ export function decideInvoice(app: App, invoice: InvoiceRow, decision: Decision,
  * only on the clock. Returns how many were looked at.
  */
 export function cancelForgotten(app: App, tx: Tx): number {
-  const rows = tx.all(invoicesToCheck, { now: app.now(), limit: UNPAID_CHECKED_PER_RUN_MAX });
+  const rows = tx.all(invoicesToCheck, { now: app.chains.credibleNow(app.now()), limit: UNPAID_CHECKED_PER_RUN_MAX });
   for (const row of rows) {
     const waits = row.status === 'unpaid' && tx.get(paymentOf, { invoice_id: row.id }) === undefined;
     if (!waits) {

@@ -31,6 +31,8 @@ export type PaymentView = {
   late: boolean;
   /** A reorganisation took away what had paid the invoice. */
   undone: boolean;
+  /** No rate was known yet for a part of what was received. */
+  unvalued: boolean;
   transactions: { txid: string; units: bigint; confirmations: number }[];
 };
 
@@ -81,6 +83,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     overpaid: (row.flags & FLAG.overpaid) !== 0,
     late: (row.flags & FLAG.late) !== 0,
     undone: (row.flags & FLAG.undone) !== 0,
+    unvalued: credits.some(({ value }) => value === null),
     transactions: credits.map((credit, i) => ({
       txid: credit.txid,
       units: BigInt(credit.units),

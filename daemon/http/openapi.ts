@@ -84,6 +84,7 @@ const PAYMENT_FIELDS: Record<string, Json> = {
   overpaid: truth,
   late: truth,
   undone: truth,
+  unvalued: truth,
   flags: { type: 'array', items: { type: 'string', enum: [...FLAG_NAMES] } },
 };
 

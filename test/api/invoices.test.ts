@@ -239,6 +239,7 @@ describe('Request payment', () => {
       overpaid: false,
       late: false,
       undone: false,
+      unvalued: false,
       flags: [],
     });
     const rates = JSON.parse(body.rates as string) as Record<string, number>;

@@ -221,7 +221,14 @@ export class CoreNode {
   /** The bytes of unconfirmed transactions (at most BATCH_CALLS_MAX), null for those that have left the mempool. */
   async transactions(txids: readonly string[], signal: AbortSignal): Promise<(Buffer | null)[]> {
     const replies = await this.#ofMempool('getrawtransaction', txids, signal);
-    return replies.map((reply) => reply && Buffer.from(this.#read(hex, reply, 'getrawtransaction'), 'hex'));
+    const pause = slices();
+    const transactions: (Buffer | null)[] = [];
+    for (const reply of replies) {
+      transactions.push(reply && Buffer.from(this.#read(hex, reply, 'getrawtransaction'), 'hex'));
+      const wait = pause();
+      if (wait) await wait;
+    }
+    return transactions;
   }
 
   /** What the mempool says of transactions (any number), null for those that have left it. */

@@ -25,7 +25,7 @@ export function presentCreated(app: App, invoice: InvoiceRow) {
 }
 
 /** What `flags` of a payment may name; each is a field of its own as well. */
-export const FLAG_NAMES = ['underpaid', 'overpaid', 'late', 'undone'] as const;
+export const FLAG_NAMES = ['underpaid', 'overpaid', 'late', 'undone', 'unvalued'] as const;
 
 /** The contract's payment resource, with what this service adds to it. */
 export function presentPayment(invoice: InvoiceRow, payment: PaymentView) {
@@ -54,6 +54,7 @@ export function presentPayment(invoice: InvoiceRow, payment: PaymentView) {
     overpaid: payment.overpaid,
     late: payment.late,
     undone: payment.undone,
+    unvalued: payment.unvalued,
     flags: FLAG_NAMES.filter((name) => payment[name]),
   };
 }

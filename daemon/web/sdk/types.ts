@@ -74,8 +74,10 @@ export type Payment = {
   late: boolean;
   /** A reorganisation of the chain took away what had paid the invoice. */
   undone: boolean;
-  /** The names of those of the four above that are true. */
-  flags: ('underpaid' | 'overpaid' | 'late' | 'undone')[];
+  /** No rate was known yet for a part of what was received. */
+  unvalued: boolean;
+  /** The names of those of the five above that are true. */
+  flags: ('underpaid' | 'overpaid' | 'late' | 'undone' | 'unvalued')[];
 };
 
 export type Invoice = {

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { cancelForgotten, createInvoice } from '../../../daemon/app/invoices.ts';
 import { takeParts, totalOf } from '../../../daemon/domain/inheritance.ts';
 import type { Schema } from '../../../daemon/store/schema.ts';
 import { sqlite, statement } from '../../../daemon/store/statement.ts';
@@ -408,6 +409,21 @@ describe('a clock that jumps forty days ahead, and back', () => {
     expect([bench.invoiceStatus(next.id), bench.payment(next.id).status]).toEqual(['unpaid', 'pending']);
     bench.advance(HOUR);
     expect(bench.chain.withheld(bench.at)).not.toBeNull();
+  });
+
+  it('cancels no invoice either for which no payment was asked yet', async () => {
+    const { app } = bench;
+    const business = app.directory.business(bench.businessId);
+    const wanted = { amount: 100n * 100_000_000n, currency: 'USD', crypto: 'ALL', dueAt: null, closeUrl: null };
+    const rest = { redirectUrl: null, webhookUrl: null, automaticRedirect: false, origin: 'merchant' } as const;
+    const { id } = await app.store.write((tx) => createInvoice(app, business, { ...wanted, ...rest }, tx));
+    bench.advance(40 * DAY);
+    await bench.tell({ medianTime: bench.at - 40 * DAY });
+    await app.store.write((tx) => cancelForgotten(app, tx));
+    expect(bench.invoiceStatus(id)).toBe('unpaid');
+    await bench.tell({ medianTime: bench.at });
+    await app.store.write((tx) => cancelForgotten(app, tx));
+    expect(bench.invoiceStatus(id)).toBe('canceled');
   });
 
   it('still ends what is over by the blocks’ own time', async () => {
