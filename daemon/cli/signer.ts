@@ -1,5 +1,7 @@
 /** `countinghouse signer`: the wallet as a service of its own user, and the operator's way to it. */
-import { chown, copyFile, mkdir, readdir, stat } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { lchown, lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import type { Signer } from '../wallet/signer/port.ts';
@@ -11,6 +13,7 @@ import type { Session } from './session.ts';
 type SignerOptions = { folder: string; socket: string; autoLockMinutes: number; passphraseFile?: string };
 
 const AUTO_LOCK_MINUTES = 15;
+const BACKUP_KEY = /^backup-key-[0-9a-f]{8}\.json$/;
 
 export function signerCommands(root: Command, io: Io): void {
   root
@@ -81,20 +84,42 @@ export async function withSignerService<T>(
  */
 export async function handOver({ signerSocket, walletFolder, dataDir }: Session): Promise<void> {
   if (signerSocket === null) return;
-  const beside = join(dataDir, 'vault');
-  await mkdir(beside, { recursive: true, mode: 0o700 });
-  const names = await readdir(walletFolder);
-  for (const name of names.filter((one) => /^backup-key-[0-9a-f]{8}\.json$/.test(one))) {
-    await copyFile(join(walletFolder, name), join(beside, name));
+  const keys: Record<string, string> = {};
+  for (const name of (await readdir(walletFolder)).filter((one) => BACKUP_KEY.test(one))) {
+    keys[name] = await readFile(join(walletFolder, name), 'utf8');
   }
-  await giveTo(walletFolder, walletFolder);
-  await giveTo(dataDir, beside);
+  await writeAsOwner(dataDir, keys);
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await lstat(walletFolder);
+  // the links themselves, should there be any: their targets are not ours to give away
+  for (const name of await readdir(walletFolder)) await lchown(join(walletFolder, name), uid, gid);
 }
 
-/** Gives a folder and its files to the owner of another, which only the superuser can. */
-async function giveTo(like: string, folder: string): Promise<void> {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = await stat(like);
-  for (const path of [folder, ...(await readdir(folder)).map((name) => join(folder, name))])
-    await chown(path, uid, gid);
+/** Writes files into the wallet's place beside the data: `process.argv` has the data's folder, stdin the files by name. */
+const WRITER = `
+  const { mkdirSync, readFileSync, writeFileSync } = require('node:fs');
+  const { join } = require('node:path');
+  const folder = join(process.argv[1], 'vault');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const [name, text] of Object.entries(JSON.parse(readFileSync(0, 'utf8')))) {
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+  }`;
+
+/**
+ * As the user of that folder, who may have been taken over and may have put links there: the superuser would follow them
+ * with all of its rights.
+ */
+async function writeAsOwner(dataDir: string, files: Record<string, string>): Promise<void> {
+  const { uid, gid } = await lstat(dataDir);
+  const as = process.getuid?.() === 0 ? { uid, gid } : {};
+  const child = spawn(process.execPath, ['-e', WRITER, dataDir], {
+    ...as,
+    cwd: '/',
+    env: {},
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  child.stdin.on('error', () => {});
+  child.stdin.end(JSON.stringify(files));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Failure(`the key for backups could not be written into ${dataDir}`);
 }

@@ -129,7 +129,8 @@ export class GrantReview {
     ];
     for (const [units, usd] of limits) {
       const worth = this.#worth(grant, units);
-      if (worth !== null && worth * 100n > dollars(usd) * HEADROOM_PERCENT) {
+      if (worth === null) throw differs(`it names no rate of ${asset} to compare with`);
+      if (worth * 100n > dollars(usd) * HEADROOM_PERCENT) {
         throw differs(`it would let go more ${asset} than was asked for`);
       }
     }

@@ -63,6 +63,7 @@ describe('are refused with', () => {
   it.each<[string, (given: PolicyGrant[]) => unknown, AskedPolicy?]>([
     ['more coins than the dollars that were asked for', ([one]) => (one!.perDay = '1006000000')],
     ['more coins for one withdrawal', ([one]) => (one!.perWithdrawal = '900000000')],
+    ['a coin without a rate', ([one]) => (one!.asset = 'BCH')],
     ['a coin twice', (given) => given.push(given[0]!)],
     ['several accounts', ([one]) => (one!.accountNo = 1)],
     ['several networks', ([one]) => (one!.network = 'mainnet')],

@@ -4,13 +4,16 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../../daemon/cli/program.ts';
+import { Session } from '../../../daemon/cli/session.ts';
+import { handOver } from '../../../daemon/cli/signer.ts';
+import { readBackupKey } from '../../../daemon/wallet/backup-key.ts';
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import { SEAL_CHANGE, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
@@ -125,6 +128,35 @@ async function as(uid: number, script: string): Promise<string> {
 }
 
 describe.runIf(isRoot && process.platform === 'linux')('with a user of its own', () => {
+  it('gets the wallet that the superuser makes, and no link of the daemon leads the superuser anywhere', async () => {
+    const place = join(root, 'made');
+    const [wallet, run, data] = [join(place, 'wallet'), join(place, 'run'), join(place, 'data')];
+    await mkdir(place, { mode: 0o755 });
+    for (const folder of [wallet, run, data]) await mkdir(folder, { mode: 0o700 });
+    await chown(wallet, SIGNER_UID, GROUP);
+    await createWallet(wallet, { words: WORDS, passphrase: PASSPHRASE });
+    // a folder that is the superuser's, which the daemon's user names in place of its own
+    const precious = join(place, 'precious');
+    await mkdir(precious, { mode: 0o700 });
+    await symlink(precious, join(data, 'vault'));
+    await chown(data, DAEMON_UID, GROUP);
+    const env = { COUNTINGHOUSE_SIGNER_DIR: wallet, COUNTINGHOUSE_SIGNER_SOCKET: join(run, 'signer.sock') };
+    const session = () => new Session(fakeIo(env).io, { dataDir: data });
+    await expect(handOver(session())).rejects.toThrow('could not be written');
+    expect(await readdir(precious)).toEqual([]);
+    expect((await stat(precious)).uid).toBe(0);
+    await rm(join(data, 'vault'));
+    await handOver(session());
+    const owners = async (folder: string) =>
+      Promise.all((await readdir(folder)).sort().map(async (name) => [name, (await stat(join(folder, name))).uid]));
+    expect(await owners(wallet)).toEqual([
+      ['backup-key-73c5da0a.json', SIGNER_UID],
+      ['wallet.json', SIGNER_UID],
+    ]);
+    expect(await owners(join(data, 'vault'))).toEqual([['backup-key-73c5da0a.json', DAEMON_UID]]);
+    expect((await readBackupKey(join(data, 'vault'))).fingerprint).toBe('73c5da0a');
+  });
+
   it('shows the user of the daemon no file, and signs for it', async () => {
     const { wallet, run, socket } = await folders('two');
     for (const folder of [wallet, run]) {
