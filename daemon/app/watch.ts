@@ -82,13 +82,6 @@ function* activeScripts(
   accounts: readonly { id: number }[],
 ): Generator<ListedScript[]> {
   for (const { id } of accounts) yield store.all(scriptsGivenNext, { account_id: id, limit: GIVEN_NEXT });
-  for (let [check_at, invoice_id] = [0, 0]; ; ) {
-    const page = store.all(scriptsOfOpenPayments, { chain_key, check_at, invoice_id, limit: PAGE });
-    yield page;
-    const last = page.at(-1);
-    if (page.length < PAGE || !last) break;
-    [check_at, invoice_id] = [last.check_at ?? 0, last.invoice_id];
-  }
   for (const statement of [scriptsOfUnsettledCredits, scriptsOfPendingSpends]) {
     for (let id = 0; ; ) {
       const page = store.all(statement, { chain_key, id, limit: PAGE });
@@ -99,4 +92,12 @@ function* activeScripts(
     }
   }
   yield store.all(scriptsUsedLately, { chain_key, limit: USED_LATELY });
+  // Those whose deadline is next come first: what a source cannot watch of them has time.
+  for (let [check_at, invoice_id] = [0, 0]; ; ) {
+    const page = store.all(scriptsOfOpenPayments, { chain_key, check_at, invoice_id, limit: PAGE });
+    yield page;
+    const last = page.at(-1);
+    if (page.length < PAGE || !last) break;
+    [check_at, invoice_id] = [last.check_at ?? 0, last.invoice_id];
+  }
 }

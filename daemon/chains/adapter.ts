@@ -47,7 +47,8 @@ export interface ScriptList extends WatchList {
   stamp(): string;
   /**
    * Pages of the scripts where money is expected, under way or new: open payments, credits and spends that blocks can
-   * still change, the latest addresses given out, and those that come next. A script may come more than once.
+   * still change, the latest addresses given out, and those that come next. The most urgent come first: a source that
+   * cannot watch all of them watches those, and looks at the others by turns. A script may come more than once.
    */
   active(): Iterable<ListedScript[]>;
   /** Scripts of whatever age in a fixed order, above an id. */

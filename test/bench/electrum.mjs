@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { HDKey } from '@scure/bip32';
 import Database from 'better-sqlite3';
 import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
+import { LATENCIES_MS, lineOf } from '../nodes/link.ts';
 import { hasLitecoind, Litecoind } from '../nodes/litecoind.ts';
 import { cleanUp, DATABASE, residentMb, startDaemon, workFolder } from './servers.mjs';
 
@@ -21,6 +22,7 @@ const PAID_PER_TRANSACTION = 50;
 const UNITS = 100_000n;
 const WAIT_MS = 120_000;
 const LOOK_MS = 0.5;
+const PAYMENTS_FAR = 10;
 
 const { operatorClient } = await import(pathToFileURL(join(dist, 'daemon', 'contract', 'client.js')).href);
 
@@ -48,7 +50,9 @@ function account() {
 const node = await Litecoind.start();
 await node.fund();
 const followed = await FollowedChain.start(node, { pollMs: 50 });
-const servers = [await ElectrumServer.start(followed), await ElectrumServer.start(followed)];
+/** Here and far away, by changing the line. */
+const line = { latencyMs: 0, jitterMs: 0 };
+const servers = [await ElectrumServer.start(followed, { line }), await ElectrumServer.start(followed, { line })];
 /** When each script was told of last, by any server. */
 const toldAtMs = new Map();
 const noting = {
@@ -127,6 +131,26 @@ async function measureNotifications() {
   return { p50: percentile(took, 0.5), p99: percentile(took, 0.99) };
 }
 
+/** From the node's mempool to the committed row, at several distances between the daemon and its servers. */
+async function measureDistances() {
+  const distances = [];
+  for (const latencyMs of LATENCIES_MS) {
+    Object.assign(line, lineOf(latencyMs));
+    const took = [];
+    for (let i = 0; i < PAYMENTS_FAR; i++) {
+      const address = await requested();
+      await node.pay([{ address, units: UNITS }]);
+      const paidAtMs = performance.now();
+      await until('it is stored', () => creditOf.get(address));
+      took.push(performance.now() - paidAtMs);
+    }
+    await node.mine(1);
+    distances.push({ latencyMs, p50: percentile(took, 0.5), most: Math.max(...took) });
+  }
+  Object.assign(line, lineOf(0));
+  return distances;
+}
+
 async function measureCatchUp() {
   const paidTo = await requestMany(ADDRESSES);
   await until('all are watched', () => watchedBy(ADDRESSES), 100);
@@ -170,9 +194,17 @@ let result = { missing: 'litecoind' };
 try {
   if (hasLitecoind) {
     const notification = await measureNotifications();
+    const distances = await measureDistances();
     const { seconds: catchUpSeconds, memory } = await measureCatchUp();
     const failoverSeconds = await measureFailover();
-    result = { notification, catchUpSeconds, failoverSeconds, memoryMb: memory - before, addresses: ADDRESSES };
+    result = {
+      notification,
+      distances,
+      catchUpSeconds,
+      failoverSeconds,
+      memoryMb: memory - before,
+      addresses: ADDRESSES,
+    };
   }
   await daemon.stop();
 } finally {

@@ -4,7 +4,7 @@
  * what is shown are medians.
  *
  *   --quick            shorter, with a tenth of the invoices
- *   --only NAME        load, sustained, start, scan, flood, headers, electrum, spend, page or backup; may be given several times
+ *   --only NAME        load, sustained, start, scan, flood, headers, electrum, first-look, spend, page or backup; repeatable
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
  *   --dist FOLDER      another build than this tree's
@@ -37,7 +37,19 @@ const { values: options } = parseArgs({
     only: {
       type: 'string',
       multiple: true,
-      default: ['load', 'sustained', 'start', 'scan', 'flood', 'headers', 'electrum', 'spend', 'page', 'backup'],
+      default: [
+        'load',
+        'sustained',
+        'start',
+        'scan',
+        'flood',
+        'headers',
+        'electrum',
+        'first-look',
+        'spend',
+        'page',
+        'backup',
+      ],
     },
     connections: { type: 'string', default: '64' },
     rounds: { type: 'string' },
@@ -69,6 +81,7 @@ const FLOOD = { outputs: 12_900, rounds: quick ? 1 : 3 };
 const SPEND = { wallets: [10, 1_000, 20_000], rounds: quick ? 5 : 25 };
 const PAGE = { samples: quick ? 5 : 15, payments: quick ? 20 : 100, pages: quick ? 200 : 1_000 };
 const ELECTRUM = { addresses: quick ? 1_000 : 10_000, payments: quick ? 40 : 200 };
+const FIRST_LOOK = { addresses: quick ? 5_000 : 20_000, limitedMs: quick ? 15_000 : 60_000 };
 const HEADERS = { sha256d: quick ? 10_080 : 40_320, scrypt: quick ? 2_016 : 8_064, rounds: quick ? 1 : 3 };
 
 const PATH = '/api/v1/merchant/invoice';
@@ -95,6 +108,7 @@ let scan = null;
 let flood = null;
 let headers = null;
 let electrum = null;
+let firstLook = null;
 let spend = null;
 let page = null;
 let backup = null;
@@ -221,6 +235,7 @@ function aims() {
     ['electrum: notification to stored fact, p50, ms', electrum?.notification?.p50, '≤', 20],
     [`electrum: catch-up with ${count(ELECTRUM.addresses)} addresses, s`, electrum?.catchUpSeconds, '≤', 10],
     [`electrum: memory for ${count(ELECTRUM.addresses)} addresses, MB`, electrum?.memoryMb, '≤', 60],
+    ['electrum: first look, addresses a second', firstLook?.unlimited.perSecond, '≥', 1_000],
     ['electrum: failover when the asked server freezes, s', electrum?.failoverSeconds, '≤', 10],
     ...(page ? pageAims(page) : []),
   ];
@@ -259,6 +274,13 @@ function print() {
     ]),
     ['electrum: notification to stored fact, p50', electrum?.notification?.p50, 'ms'],
     ['electrum: notification to stored fact, p99', electrum?.notification?.p99, 'ms'],
+    ...(electrum?.distances ?? []).flatMap(({ latencyMs, p50, most }) => [
+      [`electrum: pool to stored fact, ${latencyMs} ms away, p50`, p50, 'ms'],
+      [`electrum: pool to stored fact, ${latencyMs} ms away, at the most`, most, 'ms'],
+    ]),
+    ['electrum: first look, a server of this machine', firstLook?.unlimited.perSecond, 'addresses/s'],
+    ["electrum: first look, with ElectrumX's limits", firstLook?.limited.perSecond, 'addresses/s'],
+    ["electrum: first look, three with ElectrumX's limits", firstLook?.spread.perSecond, 'addresses/s'],
     ...(spend?.results ?? []).flatMap(({ coins, inputs, planMs, signMs }) => [
       [`choosing among ${count(coins)} coins, ${inputs} of them spent`, planMs, 'ms'],
       [`signing ${inputs} inputs`, signMs, 'ms'],
@@ -307,6 +329,10 @@ async function main() {
     say('Electrum …');
     electrum = await runTool('electrum.mjs', { dist, ...ELECTRUM });
     if (electrum.missing) say(`  left out: ${electrum.missing} is not installed`);
+  }
+  if (only.includes('first-look')) {
+    say('First look …');
+    firstLook = await runTool('first-look.mjs', { dist, ...FIRST_LOOK });
   }
   if (only.includes('spend')) {
     say('Spending …');

@@ -137,10 +137,10 @@ export class LightClient {
     this.#auditor = new Auditor({
       ...{ set: this.set, scripts, follower, reader: this.reader, wake: options.wake, bug },
     });
-    this.watching = new Watching({ ...{ set: this.set, scripts, wake: options.wake, warn: options.warn, bug } });
+    this.watching = new Watching({ ...{ set: this.set, scripts, wake: options.wake, log: options.warn, bug } });
     this.#secondLook = new SecondLook({ ...{ set: this.set, scripts, wake: options.wake, bug } });
     this.rotation = new Rotation({
-      ...{ set: this.set, scripts, list, path: options.rotationPath, wake: options.wake, bug },
+      ...{ set: this.set, scripts, list, path: options.rotationPath, wake: options.wake, log: options.warn, bug },
       isWatched: (id) => this.#isWatched(id),
       hasExcess: () => this.#hasExcess(),
       isKnown: (listed, txid, height) => this.reader.isStored(listed, txid, height),

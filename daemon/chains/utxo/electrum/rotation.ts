@@ -24,6 +24,8 @@ const PAGE_RESCAN = 1_000;
 const REST_MS = 30 * 60 * 1000;
 const AWAY_MS = 2_000;
 const KEPT_EVERY_MS = 30_000;
+/** How often the operator's log is told how far a rescan has come. */
+const TOLD_EVERY_MS = 10_000;
 /** Listed scripts beyond those that are watched: so many are looked at in a second. */
 const EXCESS_PER_SECOND = 100;
 const EXCESS_PAGE = 500;
@@ -42,6 +44,7 @@ export type RotationParts = {
   /** Whether the store has a transaction of a script in the block at a height. */
   isKnown: (listed: ListedScript, txid: string, height: number) => boolean;
   wake: () => void;
+  log: (message: string) => void;
   bug: (error: unknown) => void;
 };
 
@@ -54,6 +57,7 @@ export class Rotation {
   #cursor = 0;
   #kept = 0;
   #keptAtMs = Number.NEGATIVE_INFINITY;
+  #toldAtMs = Number.NEGATIVE_INFINITY;
   readonly #running: Promise<unknown>;
 
   constructor(parts: RotationParts) {
@@ -76,11 +80,6 @@ export class Rotation {
 
   get rescanning(): boolean {
     return this.#rescanning;
-  }
-
-  /** How far a rescan has come: the id of the last script that was looked at, and the highest; null when there is none. */
-  get progress(): { at: number; of: number } | null {
-    return this.#rescanning ? { at: this.#cursor, of: highestId(this.#parts.list) } : null;
   }
 
   /**
@@ -129,6 +128,7 @@ export class Rotation {
         if (hurried === this.#rescanning) {
           this.#cursor = last ?? 0;
           if (last === null) this.#rescanning = false;
+          if (hurried) this.#tellProgress();
           await this.#keep(last === null || this.#stop.signal.aborted);
           await this.#pause(last === null ? REST_MS : hurried ? 0 : this.#restAfter(from, last));
         }
@@ -138,6 +138,14 @@ export class Rotation {
       }
     }
     await this.#keep(true);
+  }
+
+  #tellProgress(): void {
+    const now = performance.now();
+    if (this.#rescanning && now - this.#toldAtMs < TOLD_EVERY_MS) return;
+    this.#toldAtMs = now;
+    const far = this.#rescanning ? `up to number ${this.#cursor} of ${highestId(this.#parts.list)}` : 'to the end';
+    this.#parts.log(`every address is being looked at anew: ${far}`);
   }
 
   /** So long that all ids up to the highest take a round. */

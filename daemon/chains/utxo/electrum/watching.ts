@@ -25,6 +25,8 @@ const SLOWED_SCRIPTS_MIN = 2_000;
 /** What a server bore once is tried again after so long, with a half more. */
 const GROW_MS = 60 * 60 * 1000;
 const GROW_FACTOR = 1.5;
+/** How often the operator's log is told how far the watching has come. */
+const TOLD_EVERY_MS = 10_000;
 /** Of what it bore when it refused, a part is left for what becomes urgent. */
 const BORNE_PART = 0.9;
 
@@ -32,7 +34,7 @@ export class Watching {
   readonly #set: ServerSet;
   readonly #scripts: Scripts;
   readonly #wake: () => void;
-  readonly #warn: (message: string) => void;
+  readonly #log: (message: string) => void;
   readonly #timer: NodeJS.Timeout;
   /** How many scripts a server bears, where that is known. */
   readonly #borne = new Map<Server, { max: number; sinceMs: number }>();
@@ -40,19 +42,20 @@ export class Watching {
   readonly #urgent = new Set<Script>();
   /** Hashes of scripts that are watched no longer, until every server was told. At most one for each that ever was. */
   readonly #ended = new Set<string>();
+  #toldAtMs = Number.NEGATIVE_INFINITY;
   #ticking: Promise<void> | null = null;
 
   constructor(parts: {
     set: ServerSet;
     scripts: Scripts;
     wake: () => void;
-    warn: (message: string) => void;
+    log: (message: string) => void;
     bug: (error: unknown) => void;
   }) {
     this.#set = parts.set;
     this.#scripts = parts.scripts;
     this.#wake = parts.wake;
-    this.#warn = parts.warn;
+    this.#log = parts.log;
     this.#timer = setInterval(() => {
       this.#ticking ??= this.#tick()
         .catch((error: unknown) => {
@@ -102,7 +105,15 @@ export class Watching {
     this.#adapt(server);
     const missing = this.#missing(server);
     const left = await spread([server], missing, 'news', (_, script) => this.#join(server, script), this.#deadline());
+    if (left.length > 0) this.#tellProgress(server);
     return left.length === 0 && missing.length < STEP_SCRIPTS_MAX && this.#urgent.size === 0;
+  }
+
+  #tellProgress(server: Server): void {
+    const now = performance.now();
+    if (now - this.#toldAtMs < TOLD_EVERY_MS) return;
+    this.#toldAtMs = now;
+    this.#log(`${server.name} watches ${server.statuses.size} of ${this.shareOf(server)} addresses so far`);
   }
 
   #deadline(): number {
@@ -148,7 +159,7 @@ export class Watching {
       return;
     }
     this.#borne.set(server, { max, sinceMs: performance.now() });
-    this.#warn(`${server.name}: ${message}; the others are watched elsewhere or looked at by turns`);
+    this.#log(`${server.name}: ${message}; the others are watched elsewhere or looked at by turns`);
     // Room for what is urgent.
     const least = [...this.#scripts.all()].filter(({ rank, hash }) => rank >= max && server.statuses.has(hash));
     for (const { hash } of least.slice(0, ENDED_PER_TICK_MAX)) server.unsubscribe(hash).catch(() => {});
