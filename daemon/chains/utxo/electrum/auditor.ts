@@ -1,8 +1,8 @@
 /**
  * Has a second server checked against the one that is asked. A proof shows that what a server tells is true, but not that
- * it tells everything: so what is watched is subscribed on another server too, and where the two go on to differ about
- * what is in blocks, whoever keeps something back that the other can prove is caught. It also makes the other one ready
- * to be asked at once when the first one fails.
+ * it tells everything: so what is watched is subscribed on another server too (`watching.ts`), and where the two go on to
+ * differ about what is in blocks, whoever keeps something back that the other can prove is caught. It also makes the other
+ * one ready to be asked at once when the first one fails.
  *
  * Differences about what is unconfirmed prove nothing: mempools differ.
  */

@@ -53,6 +53,8 @@ export class Rotation {
   readonly #stop = new AbortController();
   #hurry: AbortController = new AbortController();
   #rescanning = false;
+  /** Counts the beginnings of rescans. */
+  #round = 0;
   /** The last script that was looked at in this round. */
   #cursor = 0;
   #kept = 0;
@@ -73,6 +75,7 @@ export class Rotation {
 
   /** Goes through every script from the first on, soon. */
   rescan(): void {
+    this.#round++;
     this.#cursor = 0;
     this.#rescanning = true;
     this.#hurry.abort();
@@ -120,12 +123,17 @@ export class Rotation {
   async #run(): Promise<void> {
     this.#cursor = await this.#read();
     while (!this.#stop.signal.aborted) {
+      if (!this.#parts.set.primary) {
+        await this.#pause(AWAY_MS);
+        continue;
+      }
       const from = this.#cursor;
       const hurried = this.#rescanning;
+      const round = this.#round;
       try {
         const last = await this.look(from, hurried ? PAGE_RESCAN : PAGE);
         // A rescan may have begun meanwhile.
-        if (hurried === this.#rescanning) {
+        if (round === this.#round) {
           this.#cursor = last ?? 0;
           if (last === null) this.#rescanning = false;
           if (hurried) this.#tellProgress();
