@@ -45,6 +45,23 @@ async function scanBlock(finder: Finder, transactions: Written[], reward: Uint8A
 }
 
 describe('a transaction', () => {
+  it('with very many outputs to us is told in part while it is unconfirmed, always the same, and whole in a block', async () => {
+    const outputs = Array.from({ length: 12_900 }, () => ({ units: 546n, script: OURS }));
+    const transaction: Written = { inputs: [coin('a')], outputs };
+    const look = async (): Promise<string[]> => {
+      const found: Found = { credits: [], spends: [] };
+      const { finder } = finderOf('BTC');
+      await findInTransaction(finder, parseTransaction(writeTransaction(transaction), 'BTC'), null, found);
+      return found.credits.map(({ id }) => id);
+    };
+    expect(await look()).toEqual(Array.from({ length: 50 }, (_, n) => `${idOf(transaction)}:${n}`));
+    expect(await look()).toEqual(await look());
+    const { credits } = await scanBlock(finderOf('BTC').finder, [transaction]);
+    expect(credits).toHaveLength(12_900);
+    // what all of them share is there once
+    expect(new Set(credits.map(({ inputs }) => inputs)).size).toBe(1);
+  });
+
   it('unconfirmed: credits of ours with their inputs, and spends of ours', async () => {
     const transaction: Written = {
       inputs: [coin('a', 3), coin('c')],
@@ -112,7 +129,7 @@ describe('a block', () => {
     const { finder } = finderOf(chain);
     const { credits, spends } = await scanBlock(finder, order === 'before' ? [parent, child] : [child, parent]);
     expect(credits.map(({ id }) => id)).toEqual([`${idOf(parent)}:0`]);
-    expect(spends).toEqual([{ outpoint: `${idOf(parent)}:0`, txid: idOf(child), block: BLOCK }]);
+    expect(spends).toEqual([{ outpoint: `${idOf(parent)}:0`, txid: idOf(child), block: BLOCK, blockTime: TIME_MS }]);
   });
 
   it("gives a Litecoin peg-out its maturity, a block's other payments none", async () => {
