@@ -98,6 +98,14 @@ describe('Core RPC in trouble', () => {
     }
   });
 
+  it('calls a refused call by its name, when the node answers others', async () => {
+    const node = await nodeOf(core28);
+    const { spending } = adapterOf(node, new FactBook());
+    await spending!.feeRate(6, signal());
+    node.forbids = 'sendrawtransaction';
+    await expect(spending!.broadcast('0200', signal())).rejects.toThrow(/rpcwhitelist.*: sendrawtransaction/);
+  });
+
   it.each<{ title: string; status: number; body: string; says: RegExp }>([
     {
       title: 'warming up',

@@ -5,7 +5,7 @@ import { FactBook } from './fact-book.ts';
 import { bchn, core28 } from './fixtures/dialects.ts';
 import { FakeNode } from './fixtures/fake-node.ts';
 import { adapterOf, closeAfterEach, nodeOf, ready, signal } from './fixtures/fake-setup.ts';
-import { writeTransaction } from './fixtures/serial.ts';
+import { idOf, writeTransaction } from './fixtures/serial.ts';
 
 closeAfterEach();
 
@@ -142,5 +142,58 @@ describe('a transaction', () => {
     expect(await spending.unconfirmed('33'.repeat(32), signal())).toBeNull();
     node.overrides.set('getmempoolentry', () => entry);
     expect(await spending.unconfirmed('33'.repeat(32), signal())).toEqual({ fee, vsize });
+  });
+});
+
+describe('a node of its own limits', () => {
+  const TXID = 'ab'.repeat(32);
+
+  it.each([
+    ['Bitcoin Core', core28, [RAW, 0]],
+    ['Bitcoin Cash Node', bchn, [RAW, true]],
+  ] as const)('%s is told to leave the fee to us', async (_name, dialect, expected) => {
+    const { node, spending } = await spendingOn(dialect);
+    let given: unknown[] = [];
+    node.overrides.set('sendrawtransaction', (params) => {
+      given = params;
+      return TXID;
+    });
+    await spending.broadcast(RAW, signal());
+    expect(given).toEqual(expected);
+  });
+});
+
+describe('what makes a transaction impossible', () => {
+  const [vanished, other] = ['aa'.repeat(32), 'bb'.repeat(32)];
+  const inputs = [`${'cc'.repeat(32)}:1`, `${'dd'.repeat(32)}:0`];
+  const spender = (outpoint: string) => ({
+    inputs: [{ txid: outpoint.slice(0, 64), vout: Number(outpoint.slice(65)) }],
+    outputs: [{ units: 1_000n, script: Buffer.from('51', 'hex') }],
+  });
+
+  it('is a block that has another spender of one of its inputs', async () => {
+    const { node, spending } = await spendingOn(core28);
+    node.mine(3);
+    node.overrides.set('gettxout', ([txid]) => (inputs[1]!.startsWith(txid as string) ? undefined : { value: 1 }));
+    expect(await spending.conflict(vanished, inputs, 0, signal())).toBeNull();
+    const killer = spender(inputs[1]!);
+    // what only looks like it: another output of the same transaction
+    node.addBlock([spender(`${'dd'.repeat(32)}:3`)]);
+    node.addBlock([killer]);
+    const height = node.blocks.length - 1;
+    node.mine(2);
+    const found = await spending.conflict(vanished, inputs, 0, signal());
+    expect(found).toEqual({ txid: idOf(killer), block: { height, hash: node.blocks[height]!.hash } });
+    // below the height from which it can be, and of a transaction that is the one itself
+    expect(await spending.conflict(other, inputs, height, signal())).toBeNull();
+    expect(await spending.conflict(idOf(killer), inputs, 0, signal())).toBeNull();
+  });
+
+  it('is not looked for in blocks while all of its inputs are unspent', async () => {
+    const { node, spending } = await spendingOn(core28);
+    node.mine(3);
+    node.overrides.set('gettxout', () => ({ value: 1 }));
+    expect(await spending.conflict(vanished, inputs, 0, signal())).toBeNull();
+    expect(node.calls.get('getblock')).toBeUndefined();
   });
 });

@@ -2,8 +2,8 @@
  * Taking over one transaction that was made elsewhere with our keys: which withdrawals it pays, and writing it down as a
  * version of their payment. From then on it is settled by the same facts as any other.
  *
- * Invariants. An output pays one withdrawal at most. A transaction that spends the anchor of a known payment is a version
- * of that payment; a withdrawal that was signed is paid by nothing else. A doubt is decided for "paid": the operator can
+ * Invariants. An output pays one withdrawal at most. A transaction that spends a coin of a known payment is a version of
+ * that payment; a withdrawal that was signed is paid by nothing else. A doubt is decided for "paid": the operator can
  * pay again, and nobody can take a payment back.
  */
 import { vsizeOf, weightOf } from '../../chains/utxo/spend/sizes.ts';
@@ -24,7 +24,7 @@ import {
   insertPayout,
   insertSpend,
   type SpendRow,
-  spendsByAnchor,
+  undecidedSpendsOfOutpoint,
   versionByTxid,
   versionsOf,
   type WithdrawalRow,
@@ -33,7 +33,7 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
-import { dropPlan } from './claim.ts';
+import { dropPlan, spendOf } from './claim.ts';
 import { coinAt, coinFrom, tipHeightOf } from './coins.ts';
 import { isUtxo } from './fees.ts';
 import { deepestOf, scriptFor } from './plan.ts';
@@ -54,7 +54,7 @@ type Case = {
   decoded: DecodedSpend;
   /** Its inputs that are coins of ours. */
   coins: CreditRow[];
-  /** The known payment whose anchor it spends. */
+  /** The known payment whose coin it spends. */
   spend: SpendRow | null;
   paid: Paid[];
   /** Outputs that pay neither a withdrawal nor ourselves. */
@@ -105,11 +105,12 @@ function examine(tx: Reader, chain: ChainRuntime, decoded: DecodedSpend, knownTo
 const total = (amounts: readonly { units: bigint | string }[]): bigint =>
   amounts.reduce((sum, { units }) => sum + BigInt(units), 0n);
 
-const openSpendOf = (tx: Reader, { key }: ChainRuntime, anchor: string): SpendRow[] =>
-  tx.all(spendsByAnchor, { anchor, chain_key: key }).filter(({ state }) => state === 'open');
+/** The payments that are not decided yet and of which a version spends an outpoint: its other versions share a coin with it. */
+const openSpendOf = (tx: Reader, { key }: ChainRuntime, outpoint: string): SpendRow[] =>
+  tx.all(undecidedSpendsOfOutpoint, { outpoint, chain_key: key }).map(({ id }) => spendOf(tx, id));
 
 /**
- * The withdrawals that it may pay, the likeliest first: those of the payment whose anchor it spends, then what was never
+ * The withdrawals that it may pay, the likeliest first: those of the payment whose coin it spends, then what was never
  * signed, the oldest first, and of these what takes everything last.
  */
 function candidates(tx: Reader, coins: readonly CreditRow[], spend: SpendRow | null, knownTo: number): WithdrawalRow[] {

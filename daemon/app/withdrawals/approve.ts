@@ -22,7 +22,7 @@ import { type AddressReport, reportAddress } from './policy.ts';
 import { APPROVAL_HOLDS_MS, assetFor, findWithdrawal } from './request.ts';
 import { applyEvent, stateOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
-import { wishOf } from './work.ts';
+import { whyNotNow, wishOf } from './work.ts';
 
 export type Warning = { code: 'may_be_paid' | 'new_address' | 'lookalike' | 'high_fee'; text: string };
 
@@ -56,7 +56,7 @@ export async function previewWithdrawal(app: App, name: string): Promise<Preview
     return { row, preview: await planned(app, row), why: null, until };
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
-    return { row, preview: null, why: error.message, until };
+    return { row, preview: null, why: whyNotNow(app, row, error), until };
   }
 }
 

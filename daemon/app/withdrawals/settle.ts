@@ -70,10 +70,10 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
   const known = versionFacts(tx, spend, tipHeight);
   const seen = seenOf(known);
   const strange = strangersOf(tx, chain, known);
-  // after a restore, what is not known may be a version that was signed before: it is looked at first
-  if (strange.length > 0 && quarantineOf(tx)) return;
-  // what left the mempool is to be sent again, and what was only planned may have become pointless
+  // what left the mempool is to be sent again, and what somebody else made is to be looked at
   if (!seen) tx.afterCommit(() => app.wake.withdrawals(chain.key));
+  // after a restore, what is not known may be a version that was signed before
+  if (strange.length > 0 && quarantineOf(tx)) return;
   // a crash came between its sending and the note of it
   if (seen && seen.version.sent_at === null) tx.run(setVersionSent, { id: seen.version.id, sent_at: app.now() });
   const versions = tx.all(versionsOf, { spend_id: spend.id });

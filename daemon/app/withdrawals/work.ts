@@ -16,7 +16,7 @@ import type { ChainRuntime } from '../chains.ts';
 import { quarantineOf } from '../quarantine.ts';
 import { adoptSpends } from './adopt.ts';
 import { claim } from './claim.ts';
-import { coinAt, reservedBy } from './coins.ts';
+import { availableUnits, coinAt, reservedBy } from './coins.ts';
 import { feeRateNow } from './fees.ts';
 import { Overtaken, placeOf, prepare, type Wish } from './plan.ts';
 import { applyEvent, saveWithdrawal, withdrawalOf } from './rows.ts';
@@ -103,11 +103,24 @@ async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
       await app.store.write((tx) => claim(app, tx, place, planned, [row]));
       return null;
     } catch (error) {
-      if (error instanceof Rejected || error instanceof Unavailable) return error.message;
+      if (error instanceof Rejected) return whyNotNow(app, row, error);
+      if (error instanceof Unavailable) return error.message;
       if (!(error instanceof Overtaken)) throw error;
       if (attempt >= CLAIM_TRIES_MAX) return error.message;
     }
   }
+}
+
+/**
+ * Why a withdrawal cannot be planned. Where the balance has it and the coins do not, they are under way in transactions of
+ * ours: nothing is missing, but a block.
+ */
+export function whyNotNow(app: App, row: WithdrawalRow, { code, message }: Rejected): string {
+  if (code !== 'spend.insufficient' || row.outpoint !== null || row.sweep === 1) return message;
+  const { asset } = placeOf(app, row);
+  const needed = BigInt(row.units) + BigInt(row.fee_held);
+  if (availableUnits(app.store, row.account_id, asset, row.id) < needed) return message;
+  return 'It waits for a confirmation: the coins for it are in transactions that are not in a block yet';
 }
 
 /** What a withdrawal asks the planner for. Throws `Rejected` while a refund's deposit is not there to be spent. */

@@ -56,6 +56,8 @@ export class Rpc {
   readonly #url: URL;
   readonly #agent: http.Agent;
   #connections = 0;
+  /** Whether the node answered this machine before. */
+  #isAllowed = false;
   #cookie: string | null = null;
 
   /** Throws `Rejected` when the URL is none. */
@@ -74,14 +76,14 @@ export class Rpc {
   /** The result of a call. Throws `RpcError` or `Unavailable`. */
   async call(call: Call, signal: AbortSignal): Promise<unknown> {
     const answer = await this.#exchange(JSON.stringify(envelope(call, 0)), signal);
-    return resultOf(this.#checked(replyOf(this.#parsed(answer))));
+    return resultOf(this.#checked(replyOf(this.#parsed(answer, [call]))));
   }
 
   /** The whole body of a successful answer, for results too large to parse in one go. Throws as `call` does. */
   async raw(call: Call, signal: AbortSignal): Promise<Buffer> {
     const answer = await this.#exchange(JSON.stringify(envelope(call, 0)), signal);
     if (answer.status !== 200 || answer.body.length <= ERROR_BODY_BYTES_MAX) {
-      resultOf(this.#checked(replyOf(this.#parsed(answer))));
+      resultOf(this.#checked(replyOf(this.#parsed(answer, [call]))));
     }
     return answer.body;
   }
@@ -90,7 +92,7 @@ export class Rpc {
   async batch(calls: readonly Call[], signal: AbortSignal, timeoutMs = REQUEST_TIMEOUT_MS): Promise<Reply[]> {
     assert(calls.length <= BATCH_CALLS_MAX, `a batch of ${calls.length} calls`);
     if (calls.length === 0) return [];
-    const answer = this.#parsed(await this.#exchange(JSON.stringify(calls.map(envelope)), signal, timeoutMs));
+    const answer = this.#parsed(await this.#exchange(JSON.stringify(calls.map(envelope)), signal, timeoutMs), calls);
     if (!Array.isArray(answer)) {
       const reply = this.#checked(replyOf(answer));
       throw this.#unavailable(`the node refuses a batch: ${'error' in reply ? reply.error.message : 'no array'}`);
@@ -157,9 +159,11 @@ export class Rpc {
   }
 
   /** The parsed body, whatever the HTTP status: Bitcoin sends a call's error with status 500 or 404. */
-  #parsed({ status, body }: Answer): unknown {
+  #parsed({ status, body }: Answer, calls: readonly Call[]): unknown {
     if (status === 401) throw this.#unavailable('the node refuses the user name or password');
-    if (status === 403) throw this.#unavailable("the node refuses this machine's address: see its option rpcallowip");
+    // Bitcoin Core answers both without a word; one that took a connection's calls before does not mind its address
+    if (status === 403) throw this.#unavailable(this.#isAllowed ? notWhitelisted(calls) : FORBIDDEN);
+    this.#isAllowed = true;
     try {
       return JSON.parse(body.toString('utf8'));
     } catch {
@@ -177,6 +181,14 @@ export class Rpc {
     }
     return reply;
   }
+}
+
+const FORBIDDEN =
+  "the node refuses this machine's address (see its option rpcallowip), or the user's calls (see rpcwhitelist)";
+
+function notWhitelisted(calls: readonly Call[]): string {
+  const names = [...new Set(calls.map(([method]) => method))].join(', ');
+  return `the node's option rpcwhitelist does not allow this user all of these calls: ${names}`;
 }
 
 // Version 1.0 on purpose: every node of the family answers it alike.

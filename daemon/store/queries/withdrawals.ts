@@ -367,6 +367,18 @@ export const spendsOfOutpoint = statement((p: { outpoint: string; chain_key: str
     .where('spend.state', '=', OPEN),
 );
 
+/** The spends that are not decided yet whose versions name an outpoint. */
+export const undecidedSpendsOfOutpoint = statement((p: { outpoint: string; chain_key: string }) =>
+  sqlite
+    .selectFrom('spend_input')
+    .innerJoin('spend_version', 'spend_version.id', 'spend_input.version_id')
+    .innerJoin('spend', 'spend.id', 'spend_version.spend_id')
+    .select('spend.id')
+    .where('spend_input.outpoint', '=', p.outpoint)
+    .where('spend_input.chain_key', '=', p.chain_key)
+    .where('spend.state', 'in', [OPEN, WAITING]),
+);
+
 /** The open spends that spend from a transaction: `from` is "txid:" and `to` "txid;". */
 export const spendsOfTransaction = statement((p: { from: string; to: string; chain_key: string }) =>
   sqlite

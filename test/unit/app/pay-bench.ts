@@ -5,7 +5,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { App } from '../../../daemon/app/app.ts';
 import { checkpointOf, ingest } from '../../../daemon/app/ingest.ts';
-import { approve } from '../../../daemon/app/withdrawals/approve.ts';
+import { approve, reject } from '../../../daemon/app/withdrawals/approve.ts';
 import { availableUnits } from '../../../daemon/app/withdrawals/coins.ts';
 import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';
 import { requestByOperator } from '../../../daemon/app/withdrawals/request.ts';
@@ -192,6 +192,21 @@ export class PayBench {
       ({ uuid, feeMax, units }) => [uuid, { feeMax: BigInt(feeMax), units: BigInt(units), until, mac: 'mac' }] as const,
     );
     await replace(this.app, wish, new Map(approvals));
+  }
+
+  reject(id: number): Promise<WithdrawalRow> {
+    return this.app.store.write((tx) => reject(this.app, tx, `${id}`, null));
+  }
+
+  /** What the chain's blocks hold for us that nothing spends. */
+  unspent(): bigint {
+    const { chain } = this;
+    const txs = chain.blocks.flatMap((block) => block.txs);
+    const spent = new Set(txs.flatMap(({ inputs }) => inputs));
+    return txs
+      .flatMap((tx) => tx.outputs.map((output, n) => ({ ...output, outpoint: `${tx.txid}:${n}` })))
+      .filter(({ script, outpoint }) => !spent.has(outpoint) && chain.targetIdOf(Buffer.from(script, 'hex')))
+      .reduce((sum, { units }) => sum + units, 0n);
   }
 
   /** A row as it could be, without the steps that lead there. */

@@ -44,6 +44,8 @@ export class PayChain {
   /** What a node says before it looks: for those that refuse everything. */
   refuses: ((tx: PayTx) => string | null) | null = null;
   readonly offered: string[] = [];
+  /** Unconfirmed transactions in a row that it takes. */
+  ancestorsMax = Number.POSITIVE_INFINITY;
   /** Outputs of strangers' that were always there, by outpoint. */
   readonly #seeds = new Map<string, bigint>();
   #made = 0;
@@ -82,6 +84,10 @@ export class PayChain {
   /** An address that is not ours. */
   stranger(index: number): string {
     return targetOf(childPublicKey(STRANGER, 0, index), this.chain, 'mainnet').address;
+  }
+
+  scriptOf(address: string): Uint8Array {
+    return scriptOf(address, this.chain, 'mainnet')!;
   }
 
   get tip(): BlockId {
@@ -140,7 +146,14 @@ export class PayChain {
       if (this.feeOf(tx) <= fees) throw new Rejected('broadcast.refused', 'insufficient fee');
       for (const { txid } of evicted) this.mempool.delete(txid);
     }
+    if (this.#ancestors(tx) > this.ancestorsMax) throw new Rejected('broadcast.refused', 'too-long-mempool-chain');
     this.mempool.set(tx.txid, tx);
+  }
+
+  /** How many unconfirmed transactions it would be the last of, itself included. */
+  #ancestors({ inputs }: PayTx): number {
+    const parents = inputs.flatMap((input) => this.mempool.get(input.slice(0, 64)) ?? []);
+    return 1 + Math.max(0, ...parents.map((parent) => this.#ancestors(parent)));
   }
 
   /** A transaction and what spends from it in the mempool. */

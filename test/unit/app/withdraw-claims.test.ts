@@ -61,3 +61,44 @@ it('what has a transaction and was not signed in time keeps none from expiring',
   await app.store.write((tx) => expireWithdrawals(app, tx));
   expect(pay.row(id)).toMatchObject({ state: 'rejected', reason: 'expired' });
 });
+
+it('a withdrawal whose coins are all under way waits for a confirmation, and says so', async () => {
+  const pay = await PayBench.open();
+  await pay.deposits([COIN], 6);
+  const first = await pay.withdraw(COIN / 10n);
+  await pay.round();
+  // a second version: until one of the two is in a block, their change cannot be spent
+  await pay.replace(first, 'speed-up', 100_000n);
+  await pay.round();
+  expect(pay.available()).toBeGreaterThan(COIN / 2n);
+  const next = await pay.withdraw(COIN / 10n);
+  await pay.round();
+  expect(pay.row(next)).toMatchObject({
+    state: 'approved',
+    problem: expect.stringMatching(/waits for a confirmation/),
+  });
+  pay.chain.mine();
+  await pay.round();
+  expect(pay.row(next)).toMatchObject({ state: 'broadcast', problem: null });
+});
+
+it('twenty-seven withdrawals in a chain from one coin all go out, block by block', async () => {
+  const pay = await PayBench.open();
+  await pay.deposits([COIN], 6);
+  pay.chain.ancestorsMax = 25;
+  const ids: number[] = [];
+  for (let i = 0; i < 27; i++) {
+    ids.push(await pay.withdraw(COIN / 100n));
+    await pay.round();
+  }
+  expect(pay.row(ids[25]!).state).toBe('signed');
+  expect(pay.row(ids[26]!).problem).toMatch(/waits for a confirmation/);
+  expect(pay.alerts()).toEqual([]);
+  pay.chain.mine();
+  await pay.round();
+  await pay.round();
+  expect(ids.map((id) => pay.row(id).state).filter((state) => state !== 'completed')).toEqual([
+    'broadcast',
+    'broadcast',
+  ]);
+});

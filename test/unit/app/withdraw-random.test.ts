@@ -1,0 +1,270 @@
+/**
+ * Whatever payers, blocks, reorganisations and the operator do, in any order: nobody is paid twice, what is shown is what the
+ * chain says, and no coin is out of reach for ever.
+ */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
+import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
+import { reservedOutpoints } from '../../../daemon/store/queries/withdrawals.ts';
+import { COIN, PayBench } from './pay-bench.ts';
+import type { PayTx } from './pay-chain.ts';
+
+type Step =
+  | { kind: 'deposit'; tenths: number }
+  | { kind: 'mine'; blocks: number }
+  | { kind: 'reorg'; depth: number; drop: number; first: 'nothing' | 'conflict' }
+  | { kind: 'vanish'; which: number }
+  | { kind: 'return'; which: number }
+  | { kind: 'kill'; which: number }
+  | { kind: 'forget'; which: number }
+  | { kind: 'withdraw'; tenths: number | null }
+  | { kind: 'batch' }
+  | { kind: 'replace'; which: number; how: 'speed-up' | 'cancel' }
+  | { kind: 'lock' | 'unlock' | 'pass' | 'sync' | 'restart' };
+
+const small = fc.nat({ max: 9 });
+const which = small;
+const of = <T extends Step>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });
+const kind = <K extends Step['kind']>(name: K): fc.Arbitrary<K> => fc.constant(name);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  of(3, fc.record({ kind: kind('deposit'), tenths: fc.integer({ min: 5, max: 20 }) })),
+  of(4, fc.record({ kind: kind('mine'), blocks: fc.integer({ min: 1, max: 3 }) })),
+  of(
+    1,
+    fc.record({
+      kind: kind('reorg'),
+      depth: fc.integer({ min: 1, max: 4 }),
+      drop: fc.nat({ max: 15 }),
+      first: fc.constantFrom('nothing' as const, 'conflict' as const),
+    }),
+  ),
+  of(6, fc.record({ kind: kind('vanish'), which })),
+  of(4, fc.record({ kind: kind('return'), which })),
+  of(1, fc.record({ kind: kind('kill'), which })),
+  of(1, fc.record({ kind: kind('forget'), which })),
+  of(5, fc.record({ kind: kind('withdraw'), tenths: fc.option(fc.integer({ min: 1, max: 30 }), { freq: 12 }) })),
+  of(1, fc.record({ kind: kind('batch') })),
+  of(
+    9,
+    fc.record({
+      kind: kind('replace'),
+      which,
+      how: fc.constantFrom('speed-up' as const, 'speed-up' as const, 'cancel' as const),
+    }),
+  ),
+  of(4, fc.record({ kind: fc.constantFrom('lock' as const, 'unlock' as const, 'restart' as const) })),
+  of(9, fc.record({ kind: fc.constantFrom('pass' as const, 'sync' as const) })),
+);
+
+/** A deposit below that many blocks stays. */
+const VANISH_BLOCKS_MAX = 7;
+
+/** What the operator is refused is no fault. */
+async function tried(call: Promise<unknown>): Promise<boolean> {
+  try {
+    await call;
+    return true;
+  } catch (error) {
+    if (error instanceof Rejected) return false;
+    throw error;
+  }
+}
+
+class Life {
+  readonly pay: PayBench;
+  readonly ids: number[] = [];
+  readonly #deposits: PayTx[] = [];
+
+  constructor(pay: PayBench) {
+    this.pay = pay;
+  }
+
+  async live(step: Step): Promise<void> {
+    const { pay } = this;
+    const { chain } = pay;
+    if (step.kind === 'deposit') this.#deposits.push(pay.deposit((BigInt(step.tenths) * COIN) / 10n));
+    if (step.kind === 'mine') chain.mine(step.blocks);
+    if (step.kind === 'reorg') this.#reorg(step);
+    if (step.kind === 'vanish') this.#vanish(step.which);
+    if (step.kind === 'return') this.#again(this.#away()[step.which % 3]);
+    if (step.kind === 'kill') this.#kill(this.#away()[step.which % 3]);
+    if (step.kind === 'forget') chain.forget([...chain.mempool.keys()][step.which] ?? '');
+    if (step.kind === 'withdraw') await this.#withdraw(step.tenths);
+    if (step.kind === 'batch') await this.#batch();
+    if (step.kind === 'replace') await this.#replace(this.ids[step.which % (this.ids.length || 1)], step.how);
+    if (step.kind === 'lock') pay.signer.state = 'locked';
+    if (step.kind === 'unlock') pay.signer.state = 'unlocked';
+    if (step.kind === 'pass') await pay.pass();
+    if (step.kind === 'restart') pay.bench.chain.syncedAt = 0;
+    await pay.sync();
+  }
+
+  #reorg({ depth, drop, first }: Extract<Step, { kind: 'reorg' }>): void {
+    const { chain } = this.pay;
+    const dropped = this.#deposits.filter((_, i) => (drop >> (i % 4)) % 2 === 1);
+    const gone = new Set(dropped.map(({ txid }) => txid));
+    const young = dropped.filter(({ txid }) =>
+      chain.blocks.slice(-depth).some(({ txs }) => txs.some((tx) => tx.txid === txid)),
+    );
+    const conflicts = first === 'conflict' ? young.slice(0, 1).map((tx) => chain.conflictWith(tx)) : [];
+    if (chain.blocks.length > depth + 5) chain.reorg({ depth, drop: ({ txid }) => gone.has(txid), first: conflicts });
+  }
+
+  /** A deposit that something signed spends leaves the chain, if its block is young enough. */
+  #vanish(which: number): void {
+    const { chain, signer } = this.pay;
+    const spent = new Set(
+      [...signer.signed.values()].flat().flatMap(({ inputs }) => inputs.map((one) => one.slice(0, 64))),
+    );
+    const heights = this.#deposits.flatMap((tx) => {
+      const back = chain.blocks.findLastIndex(({ txs }) => txs.includes(tx));
+      const depth = chain.blocks.length - back;
+      return back >= 0 && depth <= VANISH_BLOCKS_MAX && spent.has(tx.txid) ? [{ tx, depth }] : [];
+    });
+    const found = heights[which % (heights.length || 1)];
+    if (found) chain.reorg({ depth: found.depth, drop: ({ txid }) => txid === found.tx.txid });
+  }
+
+  /** The deposits that are neither in a block nor in the mempool. */
+  #away(): PayTx[] {
+    const { chain } = this.pay;
+    return this.#deposits.filter(({ txid }) => !chain.isMined(txid) && !chain.mempool.has(txid));
+  }
+
+  /** A deposit that vanished is sent once more, if it can still be. */
+  #again(tx: PayTx | undefined): void {
+    if (!tx) return;
+    try {
+      this.pay.chain.add(tx);
+    } catch (error) {
+      if (!(error instanceof Rejected)) throw error;
+    }
+  }
+
+  /** A deposit that vanished is made impossible. */
+  #kill(tx: PayTx | undefined): void {
+    const { chain } = this.pay;
+    if (!tx || chain.isMined(tx.txid) || chain.conflictOf(tx.txid, tx.inputs)) return;
+    chain.mineThese([chain.conflictWith(tx)]);
+  }
+
+  async #withdraw(tenths: number | null): Promise<void> {
+    const { pay } = this;
+    const units = tenths === null ? null : (BigInt(tenths) * COIN) / 10n;
+    await tried(pay.request(units).then((id) => this.ids.push(id)));
+    const id = this.ids.at(-1);
+    if (id !== undefined && id % 3 !== 0 && pay.row(id).state === 'requested') await tried(pay.approve(id));
+  }
+
+  async #batch(): Promise<void> {
+    const { pay } = this;
+    const names = this.ids.filter((id) => ['requested', 'approved'].includes(pay.row(id).state)).map(String);
+    await tried(
+      (async () => {
+        const { intents, until } = await previewBatch(pay.app, names);
+        const given = intents.map(({ uuid, feeMax }) => {
+          return [uuid, { feeMax: BigInt(feeMax), units: null, until, mac: 'mac' }] as const;
+        });
+        await batch(pay.app, names, new Map(given));
+      })(),
+    );
+  }
+
+  async #replace(id: number | undefined, how: 'speed-up' | 'cancel'): Promise<void> {
+    if (id !== undefined) await tried(this.pay.replace(id, how));
+  }
+
+  /** How often an address is paid by blocks, and by which transaction. */
+  #paid(id: number): string[] {
+    const { chain } = this.pay;
+    const script = Buffer.from(chain.scriptOf(this.pay.row(id).address)).toString('hex');
+    return chain.blocks.flatMap(({ txs }) =>
+      txs.flatMap(({ txid, outputs }) => outputs.filter((one) => one.script === script).map(() => txid)),
+    );
+  }
+
+  /** What must be true at every moment. */
+  check(): void {
+    const { pay } = this;
+    for (const id of this.ids) {
+      const paid = this.#paid(id);
+      const { state, txid } = pay.row(id);
+      expect(paid.length).toBeLessThanOrEqual(1);
+      expect([id, state === 'completed', txid]).toEqual([id, paid.length === 1, paid[0] ?? null]);
+    }
+    // the signer had to refuse nothing, and the worker found no bug
+    expect(pay.alerts().filter(({ kind }) => /refused|halted|conflict/.test(kind))).toEqual([]);
+  }
+
+  /** The chain goes on without surprises. */
+  async settle(): Promise<void> {
+    const { pay } = this;
+    pay.signer.state = 'unlocked';
+    for (let i = 0; i < BURIED_BLOCKS[pay.chain.chain] + 3; i++) {
+      await pay.round();
+      pay.chain.mine();
+      await pay.sync();
+      this.check();
+    }
+  }
+
+  /** The operator ends what still waits; whatever is on the chain then can be withdrawn. */
+  async end(): Promise<void> {
+    const { pay } = this;
+    await this.settle();
+    for (const id of this.ids) {
+      const { state } = pay.row(id);
+      if (state === 'signed' || state === 'broadcast') {
+        const isWaiting = pay.spend(id).state === 'waiting';
+        expect([id, isWaiting || (await tried(pay.replace(id, 'cancel')))]).toEqual([id, true]);
+        await pay.round();
+      }
+      if (state === 'requested' || state === 'approved') await pay.reject(id);
+    }
+    await this.settle();
+    const { app, bench } = pay;
+    expect(app.store.all(reservedOutpoints, { chain_key: bench.chain.key })).toEqual([]);
+    const all = pay.unspent();
+    expect(pay.available()).toBe(all);
+    if (all < COIN / 100n) return;
+    const id = await pay.withdraw(null);
+    this.ids.push(id);
+    await this.settle();
+    expect([pay.row(id).state, pay.unspent()]).toEqual(['completed', 0n]);
+  }
+}
+
+const MINE: Step = { kind: 'mine', blocks: 1 };
+const WITHDRAW: Step = { kind: 'withdraw', tenths: 22 };
+const PASS: Step = { kind: 'pass' };
+
+it.each([
+  ['BTC', 40],
+  ['LTC', 15],
+  ['BCH', 30],
+] as const)(
+  '%s: nobody is paid twice, and no coin is lost',
+  async (chain, numRuns) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+        const pay = await PayBench.open(chain);
+        const life = new Life(pay);
+        const begin: Step[] = [1, 2, 3].map((n) => ({ kind: 'deposit', tenths: 5 * n }));
+        try {
+          for (const one of [...begin, MINE, WITHDRAW, PASS]) await life.live(one);
+          for (const one of steps) {
+            await life.live(one);
+            life.check();
+          }
+          await life.end();
+        } finally {
+          await pay.app.store.close();
+        }
+      }),
+      { numRuns },
+    );
+  },
+  180_000,
+);
