@@ -22,7 +22,7 @@ const COIN = 100_000_000n;
 const DAY_MS = 86_400_000;
 /** Instead of 1,000, which take a while to derive. */
 const GAP = 100;
-const READ_MS = 120_000;
+const READ_MS = 240_000;
 /**
  * What the old wallet got, in the order of its blocks: branch, index, whole LTC. 240 was paid long before the two that lead
  * to it, and lies beyond what is watched at first; 10,010 was given out after a restore had jumped ahead.
