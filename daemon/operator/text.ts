@@ -31,7 +31,8 @@ export function reviewText(review: Review, { usdRate, fee, warnings }: Said): st
   lines.push(`Holds until ${new Date(until).toISOString()}`);
   if (rate !== null) lines.push(`Dollars at 1 ${chain} = ${cents(rate)} USD, by the service's word`);
   const paid = payments.reduce((sum, { units }) => sum + units, 0n);
-  if (paid > 0n && isFeeHigh(feeMax, paid)) lines.push('WARNING: The fee may be more than 5 % of what is paid.');
+  const moved = payments.length === 0 ? (back ?? 0n) : paid;
+  if (isFeeHigh(feeMax, moved)) lines.push('WARNING: The fee may be more than 5 % of what is moved.');
   return `${[...lines, ...warnings.map((text) => `WARNING: ${printable(text)}.`)].join('\n')}\n`;
 }
 

@@ -188,6 +188,14 @@ describe('a payment of a deposit to ourselves', () => {
     return { order, outpoint, lie };
   };
 
+  it('warns of a fee that is high for what comes back', () => {
+    const { outpoint, lie } = bump();
+    const text = () => reviewText(review(lie, { kind: 'bump', outpoint }), said);
+    expect(text()).not.toContain('WARNING');
+    lie.intents[0]!.feeMax = '2600000';
+    expect(text()).toContain('WARNING: The fee may be more than 5 % of what is moved.');
+  });
+
   it('names the deposit that was asked about, and no other', async () => {
     const { outpoint, lie } = bump();
     expect(reviewText(review(lie, { kind: 'bump', outpoint }), said)).toContain(
