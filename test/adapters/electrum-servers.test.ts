@@ -197,6 +197,16 @@ describe('a history that is longer than what is read', () => {
     expect(adapter.servers()).toMatchObject([0, 1].map(() => ({ state: 'ready', failures: 0, error: null })));
   });
 
+  it('(too large for the servers themselves) is no reason to wait', async () => {
+    // As ElectrumX says it, with the code that it also has for clients that ask too much.
+    const refuses = () => {
+      throw Object.assign(new Error('response too large (over 1,000,000 bytes)'), { code: -101 });
+    };
+    const { alerts, leftOut, sync } = open([await burdened(refuses)], { list });
+    await until(async () => (await sync(since))?.mempool === 'complete', 'a complete view');
+    expect({ alerts, leftOut: leftOut.length }).toEqual({ alerts: [], leftOut: 1 });
+  });
+
   it('is asked of another server first', async () => {
     const limit = await burdened(() => entries(COUNTS[0] as number));
     const able = await burdened(() => [{ tx_hash: txid, height: 0, fee: 1 }]);

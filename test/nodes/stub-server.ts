@@ -121,7 +121,8 @@ export class StubServer {
       const own = await this.answer(method, params);
       said = { result: own === undefined ? this.#honest(method, params) : own };
     } catch (error) {
-      said = { error: { code: 1, message: (error as Error).message } };
+      const { code = 1, message } = error as { code?: number; message: string };
+      said = { error: { code, message } };
     }
     const { result } = said;
     if (result === SILENCE || socket.destroyed) return;

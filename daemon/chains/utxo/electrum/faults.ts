@@ -41,9 +41,13 @@ export class Misbehaved extends Error {
 /** ElectrumX: "excessive resource usage", and a request that it gave up because it is busy. */
 const COST_CODES: readonly number[] = [-101, -102];
 
-/** Whether a server gave no answer because we ask too much of it, or none at all. */
+/** With the same code, servers refuse what is too large at any time: to ask again is of no use. */
+const TOO_LARGE = /too large/i;
+
+/** Whether a server gave no answer because we ask too much of it at the moment, or none at all. */
 export function isCostly(error: unknown): boolean {
-  return error instanceof ConnectionLost || (error instanceof ServerRefusal && COST_CODES.includes(error.code));
+  if (error instanceof ConnectionLost) return true;
+  return error instanceof ServerRefusal && COST_CODES.includes(error.code) && !TOO_LARGE.test(error.message);
 }
 
 const SERVER_TEXT_CHARS_MAX = 300;

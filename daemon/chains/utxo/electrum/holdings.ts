@@ -11,7 +11,7 @@ import type { BlockId } from '../../../domain/chain.ts';
 import { Unavailable } from '../../../domain/errors.ts';
 import type { Held, HeldCoin, HoldingsSource, ListedScript, ScriptList, WatchedAccount } from '../../adapter.ts';
 import type { LightClient } from './client.ts';
-import { isOfServer, ServerRefusal } from './faults.ts';
+import { isCostly, isOfServer, ServerRefusal } from './faults.ts';
 import { scriptHashOf } from './scripts.ts';
 import type { Server } from './server.ts';
 import type { WithClient } from './spending.ts';
@@ -85,11 +85,12 @@ export class ElectrumHoldings implements HoldingsSource {
         for (const coin of coins) if (coin.height > 0 && coin.height <= tip.height) reading.coins.push(coin);
         return;
       } catch (error) {
-        if (error instanceof ServerRefusal) refused = true;
+        // One that was asked too much says nothing of the coins.
+        if (error instanceof ServerRefusal) refused ||= !isCostly(error);
         else if (!isOfServer(error) || server === asked) throw error;
       }
     }
-    if (!refused) throw new Unavailable('no server is at the tip', RETRY_SECONDS);
+    if (!refused) throw new Unavailable('no server is at the tip and has time', RETRY_SECONDS);
     reading.untold.push(id);
   }
 }
