@@ -19,11 +19,9 @@ import type { App } from './app.ts';
 import type { ChainRuntime } from './chains.ts';
 import type { CreditBook } from './credits.ts';
 import { fileInInbox, mayCount } from './settle.ts';
-import { noteUsed } from './skipped.ts';
+import { NOBODY, noteUsed } from './skipped.ts';
 import { isOwnChange } from './withdrawals/settle.ts';
 
-/** The invoice id of a used address that no invoice was given. */
-export const NOBODY = 0;
 /** Transactions looked at that share one input with another: there is one, unless a source invents them. */
 const RIVALS_PER_INPUT_MAX = 8;
 /** Credits of a rival that are put aside at a time. */

@@ -37,9 +37,10 @@ import type { App } from './app.ts';
 import { bookSpends } from './booking.ts';
 import type { ChainRuntime } from './chains.ts';
 import { CreditBook } from './credits.ts';
-import { type Group, NOBODY, type Step, seeSpend, seeTransaction } from './facts.ts';
+import { type Group, type Step, seeSpend, seeTransaction } from './facts.ts';
 import { type Grouped, grouped } from './grouped.ts';
 import { settleInvoice } from './settle.ts';
+import { NOBODY } from './skipped.ts';
 import { forgetVanished } from './vanished.ts';
 import { reopenSpends, settleSpends } from './withdrawals/settle.ts';
 

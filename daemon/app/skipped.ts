@@ -27,7 +27,7 @@ import type { Account } from './directory.ts';
 import { quarantineOf } from './quarantine.ts';
 
 /** The invoice id of an address that nobody is given. */
-const NOBODY = 0;
+export const NOBODY = 0;
 const SLICE_MS_MAX = 5;
 /** Addresses that one write stores: a few milliseconds of it. */
 const STORED_AT_ONCE = 200;
