@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { needsAgreement } from './app/agreement.ts';
 import { raise, UnstoredAlerts } from './app/alerts.ts';
 import type { App } from './app/app.ts';
+import { backUpBeforeUpgrade } from './app/backup/upgrade.ts';
 import { addBusiness } from './app/businesses.ts';
 import { Chains } from './app/chains.ts';
 import { Directory } from './app/directory.ts';
@@ -173,7 +174,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 /** Opens the store and puts everything together that answers and works. */
 async function assemble(options: DaemonOptions, config: Config, log: Log, cleanup: Cleanup): Promise<Parts> {
   const now = options.now ?? Date.now;
-  const store = await Store.open(options.dataDir, { reserveBytes: RESERVE_BYTES });
+  const beforeUpgrade = async (): Promise<void> => {
+    const file = await backUpBeforeUpgrade(options.dataDir, version(), now());
+    log.info({ file }, 'the database is brought up to date');
+  };
+  const store = await Store.open(options.dataDir, { reserveBytes: RESERVE_BYTES, beforeUpgrade });
   cleanup.push(() => store.close());
   const history = rateHistory(store, HISTORY_KEPT_MS, now, (error) => log.error({ error }, 'rates were not stored'));
   const spreadPercent = formatDecimal(config.rates.spreadPercent.ppm, 4);

@@ -41,6 +41,7 @@ const TOP = ['daemon/cli.ts', 'daemon/main.ts', 'daemon/cli/'];
 const ENTRIES = ['daemon/cli.ts', 'daemon/launcher/countinghouse.mjs', 'daemon/launcher/prepare.mjs'];
 
 const TOP_LEVEL = new Set([
+  ...['LICENSE', 'CHANGELOG.md'],
   ...['package.json', 'electron-builder.yml', 'main', 'renderer', 'daemon', 'resources', 'test', 'README.md'],
   // where their tools insist on finding them
   ...['package-lock.json', 'tsconfig.json', 'biome.json', 'vitest.config.ts', 'vite.config.ts'],

@@ -68,7 +68,18 @@ export function pendingMigrations(db: Database.Database, migrations = MIGRATIONS
   const missing = migrations.filter(([name]) => !applied.has(name));
   for (const [name] of migrations) applied.delete(name);
   if (applied.size === 0) return missing;
-  throw new Rejected('store.newer', 'The database was made by a newer release: install that release or a later one');
+  throw new Rejected(
+    'store.newer',
+    `The database was made by a newer release (it has ${[...applied].sort().join(', ')}): install that release or a later ` +
+      'one. To go back to this one, take the backup that was made before the upgrade, in the folder `upgrades` of the data ' +
+      'directory, and restore it into a new data directory: `countinghouse restore FILE --data-dir FOLDER`. The restored ' +
+      'service is quarantined, and finds on the chains what was paid since',
+  );
+}
+
+/** Whether a release has brought this database up to its own date, and this one would change it. */
+export function needsUpgrade(db: Database.Database): boolean {
+  return appliedNames(db).length > 0 && pendingMigrations(db).length > 0;
 }
 
 function appliedNames(db: Database.Database): string[] {

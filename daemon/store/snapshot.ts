@@ -188,16 +188,20 @@ type Skipped = { from_index: number; to_index: number; reached: number };
  */
 function indexProblems(db: Database.Database): string[] {
   const accounts = db.prepare('SELECT id, next_index FROM account').all() as { id: number; next_index: number }[];
-  const skipped = db.prepare(
-    'SELECT from_index, to_index, reached FROM skipped WHERE account_id = ? AND branch = 0 ORDER BY from_index',
-  );
+  // a backup of release 0.1.0 has no such table: it derived what it skipped at once
+  const hasSkipped = db.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'skipped'`).get();
+  const skipped = hasSkipped
+    ? db.prepare(
+        'SELECT from_index, to_index, reached FROM skipped WHERE account_id = ? AND branch = 0 ORDER BY from_index',
+      )
+    : null;
   const stored = db
     .prepare('SELECT COUNT(*) FROM target WHERE account_id = ? AND branch = 0 AND idx >= ? AND idx < ?')
     .pluck();
   return accounts.flatMap(({ id, next_index }) => {
     const has = (from: number, to: number): number => stored.get(id, from, to) as number;
     const lacks = (from: number, to: number): boolean => has(from, to) !== Math.max(0, to - from);
-    const ranges = skipped.all(id) as Skipped[];
+    const ranges = (skipped?.all(id) ?? []) as Skipped[];
     let at = 0;
     let isWhole = has(next_index, Number.MAX_SAFE_INTEGER) === 0;
     for (const { from_index, to_index, reached } of ranges) {

@@ -13,7 +13,7 @@ import Database from 'better-sqlite3';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { makeDataFolder } from './data-folder.ts';
 import { isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
-import { migrate } from './migrations.ts';
+import { migrate, needsUpgrade } from './migrations.ts';
 import { Reserve } from './reserve.ts';
 import { copyInSteps } from './snapshot.ts';
 import type { Statement } from './statement.ts';
@@ -74,6 +74,8 @@ export type StoreHealth = { freeBytes: number | null; logBytes: number; trouble:
 export type StoreOptions = {
   /** The size of a file that keeps room for when the disk is full; 0, the default: none. */
   reserveBytes?: number;
+  /** Called before the database of an earlier release is changed; what it throws leaves that as it is. */
+  beforeUpgrade?: () => Promise<void>;
 };
 
 export class Store implements Reader {
@@ -106,7 +108,7 @@ export class Store implements Reader {
    * Throws `Rejected`: `store.locked` when another process has it open, `store.newer`, `store.damaged`, `data_dir`, and
    * `store.disk` when the disk or another program's lock does not let it be opened.
    */
-  static async open(dataDir: string, { reserveBytes = 0 }: StoreOptions = {}): Promise<Store> {
+  static async open(dataDir: string, { reserveBytes = 0, beforeUpgrade }: StoreOptions = {}): Promise<Store> {
     await makeDataFolder(dataDir);
     let lock: Database.Database | undefined;
     let db: Database.Database | undefined;
@@ -118,6 +120,7 @@ export class Store implements Reader {
       db.pragma('foreign_keys = OFF'); // no cascades: whoever deletes a row deletes what names it
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma(`journal_size_limit = ${LOG_BYTES_KEPT}`);
+      if (needsUpgrade(db)) await beforeUpgrade?.();
       migrate(db);
       db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
       const store = new Store(db, lock, reserveBytes > 0 ? new Reserve(dataDir, reserveBytes) : null);

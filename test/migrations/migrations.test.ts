@@ -1,10 +1,16 @@
 /** Data directories of every release so far, and of this one, are opened by this one and go on working. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { restoreBackup } from '../../daemon/app/backup/restore.ts';
+import { verifyBackup } from '../../daemon/app/backup/verify.ts';
 import { MIGRATIONS } from '../../daemon/store/migrations.ts';
+import { Store } from '../../daemon/store/store.ts';
+import { openByWords } from '../../daemon/wallet/backup-key.ts';
+import { createWallet } from '../../daemon/wallet/wallet.ts';
 import { type Fixture, makeFixture, restore, Service } from './fixture.ts';
 
 /**
@@ -31,6 +37,8 @@ describe('a migration that was released is never edited', () => {
     expect(MIGRATIONS.map(([name]) => name)).toEqual(files.map((file) => file.replace(/\.ts$/, '')).sort());
   });
 });
+
+const WORDS = `${'abandon '.repeat(11)}about`;
 
 const releases = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.json'));
 const read = (file: string): Fixture => JSON.parse(readFileSync(join(import.meta.dirname, file), 'utf8')) as Fixture;
@@ -64,6 +72,53 @@ describe.each<[string, () => Fixture | Promise<Fixture>]>([
       expect(statuses.map(({ status }) => status)).toEqual(['paid', 'paid', 'unpaid']);
     } finally {
       await service.stop();
+    }
+  });
+});
+
+describe('an upgrade', () => {
+  it('makes a backup of the database as it was, from which the release before can be gone back to', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'countinghouse-upgrade-'));
+    try {
+      const fixture = read('0.1.0.json');
+      restore(fixture, dataDir);
+      await createWallet(join(dataDir, 'vault'), { words: WORDS, passphrase: 'of the test' });
+      await (await Service.start(dataDir, fixture)).stop();
+      const [name, ...others] = readdirSync(join(dataDir, 'upgrades'));
+      expect(others).toEqual([]);
+      const words = await openByWords(WORDS);
+      const report = await verifyBackup(join(dataDir, 'upgrades', name!), words, null);
+      words.close();
+      expect(report.problems).toEqual([]);
+      expect(report.manifest.facts.counts).toMatchObject({ businesses: 1, invoices: 3 });
+      // it is one of an earlier release, which this one restores too
+      const { secret, close } = await openByWords(WORDS);
+      const target = join(dataDir, 'restored');
+      await restoreBackup(join(dataDir, 'upgrades', name!), secret, target, fixture.takenAt, 10);
+      close();
+      await (await Store.open(target)).close();
+      // a start that upgrades nothing makes none
+      await (await Service.start(dataDir, fixture)).stop();
+      expect(readdirSync(join(dataDir, 'upgrades'))).toEqual([name]);
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
+
+  it('that cannot be backed up changes nothing', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'countinghouse-upgrade-'));
+    try {
+      const fixture = read('0.1.0.json');
+      restore(fixture, dataDir);
+      await createWallet(join(dataDir, 'vault'), { words: WORDS, passphrase: 'of the test' });
+      writeFileSync(join(dataDir, 'upgrades'), 'in the way');
+      await expect(Service.start(dataDir, fixture)).rejects.toMatchObject({ code: 'upgrade.backup' });
+      const db = new Database(join(dataDir, 'countinghouse.db'), { readonly: true });
+      const applied = db.prepare('SELECT name FROM kysely_migration ORDER BY name').pluck().all();
+      db.close();
+      expect(applied).toEqual(RELEASED.map(([released]) => released));
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true });
     }
   });
 });

@@ -24,7 +24,7 @@ export function eventStreams(app: App, slugOf: (request: Request) => string): Re
   let heartbeat: NodeJS.Timeout | null = null;
 
   const beat = (): void => {
-    const now = Date.now();
+    const now = performance.now();
     for (const { response, openedAt } of open) {
       if (now - openedAt > STREAM_AGE_MAX_MS) response.end();
       else if (!response.writableNeedDrain) response.write(':\n\n');
@@ -43,7 +43,7 @@ export function eventStreams(app: App, slugOf: (request: Request) => string): Re
       return;
     }
     const address = bucketOf(request.ip ?? '');
-    const stream: Stream = { response, openedAt: Date.now() };
+    const stream: Stream = { response, openedAt: performance.now() };
     const full = (perAddress.get(address) ?? 0) >= STREAMS_PER_ADDRESS_MAX;
     const forget = full
       ? null

@@ -175,7 +175,7 @@ export class SignerClient implements Signer {
     // the service opens its wallet by itself, or says that it is locked
     if (this.#unlocked || this.#remote !== null) return;
     const { source } = this.#options;
-    const waits = this.#failedAt !== null && Date.now() < this.#failedAt + RETRY_MS;
+    const waits = this.#failedAt !== null && performance.now() < this.#failedAt + RETRY_MS;
     if (source.kind !== 'prompt' && !waits) {
       this.#unlocking ??= this.#unlockBySource(source).finally(() => {
         this.#unlocking = null;
@@ -190,7 +190,7 @@ export class SignerClient implements Signer {
       const fingerprint = await vaultFingerprint(join(this.#options.folder, VAULT_FILE));
       await this.unlock(await sealedBy(source, await this.sealKey(), fingerprint));
     } catch (error) {
-      this.#failedAt = Date.now();
+      this.#failedAt = performance.now();
       this.#options.log(`the wallet could not be unlocked by ${source.kind}: ${(error as Error).message}`);
     }
   }
