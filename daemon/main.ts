@@ -8,13 +8,12 @@ import { needsAgreement } from './app/agreement.ts';
 import { raise, UnstoredAlerts } from './app/alerts.ts';
 import type { App } from './app/app.ts';
 import { backUpBeforeUpgrade } from './app/backup/upgrade.ts';
-import { addBusiness } from './app/businesses.ts';
 import { Chains } from './app/chains.ts';
 import { Directory } from './app/directory.ts';
 import { Events } from './app/events.ts';
-import { addApiKey, addClient, KeyRing, SCOPES } from './app/keys.ts';
+import { acknowledgeKeys, type FirstKeys, firstStart } from './app/first-start.ts';
+import { KeyRing } from './app/keys.ts';
 import { Live } from './app/live.ts';
-import { derive } from './app/pool.ts';
 import { SandboxControls } from './app/sandbox.ts';
 import { WalletScan } from './app/scan.ts';
 import { RESERVE_BYTES, watchStorage } from './app/storage.ts';
@@ -47,6 +46,7 @@ import { SignerClient } from './wallet/signer/client.ts';
 import type { Signer } from './wallet/signer/port.ts';
 import { Backups } from './workers/backup.ts';
 import { Jobs } from './workers/jobs.ts';
+import { LiveRates } from './workers/live-rates.ts';
 import { SyncLoops } from './workers/loops.ts';
 import { startResting } from './workers/rest.ts';
 import { ShopEventWorker } from './workers/shop-events.ts';
@@ -70,16 +70,16 @@ export type Daemon = {
   /** Where the service is reached. */
   url: string;
   dataDir: string;
-  /** The keys of the sandbox business, on the first start of a data directory only: they are shown this once. */
-  firstKeys: { apiKey: string; clientId: string } | null;
+  /** The keys of the sandbox business, while they were not shown yet. */
+  firstKeys: FirstKeys | null;
+  /** To be called once `firstKeys` were shown; until then each start makes and shows a new key. */
+  acknowledgeKeys(): Promise<void>;
   stop(): Promise<void>;
 };
 
 const VAULT_FOLDER = 'vault';
 /** What one part of the service may take to stop. */
 const PART_STOP_MS_MAX = 4_000;
-/** Enough for the first requests; the rest is derived while the service runs. */
-const ADDRESSES_AT_START = 20;
 
 /** The version of the package that this was built from. */
 export function version(): string {
@@ -159,12 +159,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const stop = (): Promise<void> => undoAll(cleanup, log);
   try {
     const parts = await assemble(options, config, log, cleanup);
-    const firstKeys = await firstStart(parts.app, parts.sandboxAccounts);
     const url = await serve(parts, options.dataDir, startedAt, cleanup);
+    // once the port is ours: keys that a failed start made would never be shown
+    const firstKeys = await firstStart(parts.app, parts.sandboxAccounts(0));
     await work(parts, cleanup);
     if (options.givesMemoryBack) cleanup.push(startResting());
     log.info({ url, dataDir: options.dataDir, ms: Date.now() - startedAt }, 'ready');
-    return { url, dataDir: options.dataDir, firstKeys, stop };
+    const acknowledge = () => acknowledgeKeys(parts.app);
+    return { url, dataDir: options.dataDir, firstKeys, acknowledgeKeys: acknowledge, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -292,19 +294,23 @@ async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup)
   });
   for (const worker of withdrawals.values()) worker.start();
 
+  const { rates, config, log } = app;
+  const liveRates = new LiveRates(app, () =>
+    startRates({ book: rates, sources: chooseSources(config.rates.sources), log }),
+  );
+  cleanup.push(() => liveRates.stop());
+  liveRates.begin();
   const jobs = new Jobs(app);
   hooks.fill = () => {
     jobs.fill();
-    // a business that was added just now may need a chain that nobody needed before
+    // a business that was added just now may need a chain, or rates, that nobody needed before
     loops.begin();
+    liveRates.begin();
   };
   jobs.start(timetable);
   cleanup.push(() => jobs.stop());
   hooks.webhooks();
-  const { rates, config, log } = app;
-  const rateService = startRates({ book: rates, sources: chooseSources(config.rates.sources), log });
-  cleanup.push(() => rateService.stop());
-  timetable.onStep = () => rateService.clockSet();
+  timetable.onStep = () => liveRates.clockSet();
   timetable.start();
   cleanup.push(() => timetable.stop());
 }
@@ -377,21 +383,4 @@ function connectChains(app: App, sandbox: Sandbox, dataDir: string): void {
       app.chains.add(adapter).resting = network !== 'sandbox' && isDefaultSource(network, chain, settings);
     }
   }
-}
-
-/** A fresh data directory gets a sandbox business, a key and a client ID, in one transaction. */
-async function firstStart(app: App, accounts: SandboxAccounts): Promise<Daemon['firstKeys']> {
-  if (app.directory.businesses().length > 0) return null;
-  const keys = await app.store.write((tx) => {
-    const business = addBusiness(
-      app,
-      { name: 'Sandbox', network: 'sandbox', timeZone: 'UTC', accountNo: 0, accounts: accounts(0), birthday: null },
-      tx,
-    );
-    const { key } = addApiKey(app, tx, business, false, 'first key', SCOPES);
-    const { publicId } = addClient(app, tx, business, 'first client', [], []);
-    return { apiKey: key, clientId: publicId };
-  });
-  for (const account of app.directory.accounts()) await derive(app, account, ADDRESSES_AT_START);
-  return keys;
 }

@@ -31,6 +31,7 @@ export async function start(session: Session, options: StartOptions): Promise<vo
     const { stopWithParent } = await import('../launcher/parent.ts');
     stopWithParent(stop);
     io.stdout.write(session.json ? readyJson(daemon) : readyText(daemon));
+    if (daemon.firstKeys) await daemon.acknowledgeKeys();
     await asked;
     await stopInTime(session, daemon);
   } catch (error) {

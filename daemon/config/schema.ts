@@ -149,7 +149,11 @@ export const TREE = {
     block_seconds: leaf.whole(0, 3_600, 10, 'seconds; 0 = only when asked'),
     public: leaf.flag(false, 'whether strangers may use the example shop and the buttons of sandbox pages'),
   },
-  rates: { sources: leaf.choices(RATE_SOURCES), spread_percent: leaf.percent(20, 0) },
+  rates: {
+    sources: leaf.choices(RATE_SOURCES),
+    spread_percent: leaf.percent(20, 0),
+    live: leaf.flag(false, 'whether live rates are asked for before there is a mainnet business'),
+  },
   electrum: {
     public_servers: leaf.choice(['use', 'never'], 'use'),
     socks_proxy: leaf.socksProxy(),

@@ -44,6 +44,7 @@ export class Service {
       now: () => Date.now() + offset,
       log: createLog({ level: 'silent', format: 'json' }),
     });
+    await daemon.acknowledgeKeys();
     return new Service(daemon, fixture?.apiKey ?? daemon.firstKeys?.apiKey ?? '');
   }
 

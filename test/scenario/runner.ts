@@ -59,6 +59,7 @@ Store.open = async (folder) => {
 };
 
 const daemon = await startDaemon({ dataDir, log: createLog({ level: 'warn', format: 'json' }) });
+await daemon.acknowledgeKeys();
 writeSync(STDOUT, `${JSON.stringify({ url: daemon.url, keys: daemon.firstKeys })}\n`);
 process.on('SIGTERM', () => {
   daemon.stop().then(

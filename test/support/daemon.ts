@@ -54,6 +54,7 @@ export async function startTestDaemon(config = ''): Promise<TestDaemon> {
     startDaemon({ dataDir, now, log: createLog({ level: 'silent', format: 'json' }) });
   const first = await start();
   const { apiKey, clientId } = first.firstKeys!;
+  await first.acknowledgeKeys();
   const self: TestDaemon = {
     dataDir,
     apiKey,

@@ -258,7 +258,12 @@ describe('config', () => {
 
 describe('start', () => {
   it('shows keys only when they are new', () => {
-    const daemon = { url: 'http://127.0.0.1:8480', dataDir: '/data', stop: async () => {} };
+    const daemon = {
+      url: 'http://127.0.0.1:8480',
+      dataDir: '/data',
+      stop: async () => {},
+      acknowledgeKeys: async () => {},
+    };
     const first = readyText({ ...daemon, firstKeys: { apiKey: 'ch_test_K', clientId: 'ch_client_C' } });
     expect(first).toContain('ch_client_C');
     expect(first).toContain('http://127.0.0.1:8480/api/v1/openapi.json');
