@@ -6,13 +6,12 @@ import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
 import type { Network, Tx } from './network.ts';
 import { approveOne, balanceOf, granted, reject, sweep, withdrawals } from './operators.ts';
-import { mend, shownInvoice, unitsOf } from './people.ts';
-import { JUMPED } from './wallet.ts';
+import { mend, refused, shownInvoice, unitsOf } from './people.ts';
+import { JUMPED, SCRIPTS } from './wallet.ts';
 import { Fault, type Invoice, type World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-const SCRIPTS = 400;
 /** A coin below it costs more than it brings. */
 const WORTH_SPENDING = 20_000n;
 /** The contract's tolerance of an invoice's amount, with a unit's worth of rounding. */
@@ -22,7 +21,9 @@ const PAGE = 200;
 /** Transactions of one invoice that the API shows. */
 const SHOWN_MAX = 100;
 const COIN = 100_000_000n;
-const PARTS_MAX = 6;
+/** More than these take many transactions to send away: that is left out. */
+const COINS_MAX = 450;
+const PARTS_MAX = 3;
 const TOO_MANY_COINS = 'it takes more than one transaction';
 const BLOCKS_PER_ROUND = 4;
 /** Processor time of one turn of the event loop. */
@@ -292,7 +293,7 @@ async function judgeSpendable(world: World): Promise<void> {
   await world.appliance.pass(MINUTE_MS);
   for (const coin of world.coins) {
     const worth = coinsOf(world, coin).filter(({ units }) => units >= WORTH_SPENDING);
-    if (worth.length === 0) continue;
+    if (worth.length === 0 || coinsOf(world, coin).length > COINS_MAX) continue;
     let said = '';
     for (let part = 0; part < PARTS_MAX; part++) {
       said = await sweepAll(world, coin);
@@ -324,6 +325,10 @@ async function sweepAll(world: World, coin: UtxoChain): Promise<string> {
   world.wanted.set(address, { coin, address, units });
   const amount = `${units / COIN}.${(units % COIN).toString().padStart(8, '0')}`;
   const part = { business: `${world.business.id}`, crypto: coin, address, amount };
-  const { withdrawal } = await world.appliance.operator('withdrawal.add', part);
-  return `${TOO_MANY_COINS}: ${await approveOne(world, withdrawal)}`;
+  try {
+    const { withdrawal } = await world.appliance.operator('withdrawal.add', part);
+    return `${TOO_MANY_COINS}: ${await approveOne(world, withdrawal)}`;
+  } catch (error) {
+    return `no part of ${amount} ${coin}: ${refused(error)}`;
+  }
 }

@@ -13,6 +13,7 @@ import { assetOf } from '../../daemon/domain/assets.ts';
 import type { Intent, PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { Appliance, Crashed } from './appliance.ts';
 import { type Action, forget, mend, refused } from './people.ts';
+import { SCRIPTS } from './wallet.ts';
 import { type Backup, Fault, START, type World } from './world.ts';
 
 type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
@@ -158,7 +159,7 @@ async function judgeShortage(world: World, found: Withdrawal, kind: string, rate
   const newest = withdrawal.versions.findLast(({ tx_id }) => tx_id !== null);
   const tx = newest?.tx_id ? network.txs.get(newest.tx_id) : undefined;
   if (!tx || found.sweep) return;
-  const own = world.wallet.scripts(coin, 400);
+  const own = world.wallet.scripts(coin, SCRIPTS);
   const change = tx.outputs.filter(({ script }) => own.has(script)).reduce((sum, { units }) => sum + units, 0n);
   // twice what it may take, with another coin spent
   const rates = [rate === undefined ? network.feeRate * 2 : Number(rate), Number(network.feeOf(tx)) / tx.vsize + 2];
@@ -190,7 +191,7 @@ export async function batch(world: World): Promise<string> {
 /** Pays for a payer's transaction that is stuck. */
 export async function bump(world: World): Promise<string> {
   const coin = world.anyCoin();
-  const own = world.wallet.scripts(coin, 400);
+  const own = world.wallet.scripts(coin, SCRIPTS);
   const stuck = [...world.network(coin).own.mempool.values()].flatMap((tx) =>
     tx.outputs.flatMap(({ script }, n) => (own.get(script)?.startsWith('0/') ? [`${tx.txid}:${n}`] : [])),
   );

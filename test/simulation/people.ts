@@ -8,6 +8,7 @@ import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
 import { presentInvoice } from '../../daemon/http/merchant/present.ts';
 import { toUnits } from '../scenario/auditor.ts';
 import type { Health, Output, Tx } from './network.ts';
+import { SCRIPTS } from './wallet.ts';
 import { Fault, type Invoice, type World } from './world.ts';
 
 export type Action = (world: World) => Promise<string> | string;
@@ -80,7 +81,7 @@ export async function createAndRequest(world: World): Promise<string> {
  */
 function judgeAddress(world: World, coin: UtxoChain, address: string): void {
   const network = world.network(coin);
-  const place = world.wallet.scripts(coin, 400).get(world.script(coin, address));
+  const place = world.wallet.scripts(coin, SCRIPTS).get(world.script(coin, address));
   const index = Number(place?.split('/')[1] ?? Number.NaN);
   if (Number.isNaN(index)) return;
   const given = world.given.get(coin);
@@ -204,9 +205,9 @@ export function prank(world: World): string {
   const { random, wallet } = world;
   const coin = world.anyCoin();
   const given = world.invoices.filter((one) => one.coin === coin).map(({ script }) => script);
-  const known = wallet.scripts(coin, 400);
+  const known = wallet.scripts(coin, SCRIPTS);
   const last = Math.max(-1, ...given.map((script) => Number((known.get(script) ?? '0/-1').split('/')[1])));
-  if (last < 0 || last > 300) return '';
+  if (last < 0 || last > SCRIPTS - 20) return '';
   const outputs = Array.from({ length: random.whole(1, PRANKED_MAX) }, (_, i) => {
     return { units: 2_000n, script: wallet.script(coin, 0, last + 1 + i) };
   });

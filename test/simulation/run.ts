@@ -1,7 +1,7 @@
 /**
  * `npm run simulate -- --seed N --steps M`, or `--seeds A..B` for several. A fault is printed with the trail that led to it,
  * and with the line that makes a test of it. `--minutes T` ends a range early; `--keep-going` does not end it at a fault; `--trail`
- * prints the trail of every run; `--without NAME,…` leaves actions out.
+ * prints the trail of every run; `--without NAME,…` leaves actions out, `--only NAME,…` all others.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { Crashed } from './appliance.ts';
 import type { Network } from './network.ts';
 import { serveNodes } from './rpc.ts';
-import { simulate } from './simulation.ts';
+import { ACTIONS, simulate } from './simulation.ts';
 import { stopwatch, Time } from './time.ts';
 import { Wallet } from './wallet.ts';
 import { START } from './world.ts';
@@ -25,13 +25,18 @@ const { values } = parseArgs({
     steps: { type: 'string', default: `${STEPS}` },
     minutes: { type: 'string' },
     without: { type: 'string', default: '' },
+    only: { type: 'string', default: '' },
     trail: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
   },
 });
 const [from, to] = (values.seeds ?? `${values.seed ?? 1}..${values.seed ?? 1}`).split('..').map(Number);
 const steps = Number(values.steps);
-const without = new Set(values.without.split(','));
+const only = values.only.split(',');
+const without = new Set([
+  ...values.without.split(','),
+  ...(values.only === '' ? [] : ACTIONS.map(([, name]) => name).filter((name) => !only.includes(name))),
+]);
 const deadline =
   values.minutes === undefined ? Number.POSITIVE_INFINITY : stopwatch() + Number(values.minutes) * 60_000;
 

@@ -8,7 +8,8 @@ import { Busy, type Time } from './time.ts';
 import type { Wallet } from './wallet.ts';
 import { Fault, World } from './world.ts';
 
-const ACTIONS: readonly (readonly [weight: number, name: string, action: people.Action])[] = [
+/** What may happen at each step. Names are those of `--without` and `--only`. */
+export const ACTIONS: readonly (readonly [weight: number, name: string, action: people.Action])[] = [
   [10, 'request', people.createAndRequest],
   [18, 'pay', people.pay],
   [4, 'double-spend', people.doubleSpend],
@@ -41,7 +42,7 @@ const ACTIONS: readonly (readonly [weight: number, name: string, action: people.
 ];
 
 /** Milliseconds that each step takes by itself. */
-const STEP_MS = 1_500;
+const STEP_MS = 700;
 const TRAIL_KEPT = 2_000;
 
 export type Outcome = {
@@ -85,9 +86,10 @@ export async function simulate(
 }
 
 async function step(world: World, actions: Map<string, number>, without: ReadonlySet<string>): Promise<void> {
-  const [name, action] = world.random.weighted(ACTIONS.map(([weight, name, run]) => [weight, [name, run] as const]));
+  const allowed = ACTIONS.filter(([, name]) => !without.has(name));
+  const [name, action] = world.random.weighted(allowed.map(([weight, name, run]) => [weight, [name, run] as const]));
   try {
-    const said = without.has(name) ? '' : await action(world);
+    const said = await action(world);
     if (said !== '') {
       world.note(said);
       actions.set(name, (actions.get(name) ?? 0) + 1);

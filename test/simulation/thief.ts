@@ -9,6 +9,7 @@ import { Rejected } from '../../daemon/domain/errors.ts';
 import type { SandboxPlan, SignedSpend, UtxoPlan } from '../../daemon/domain/spend.ts';
 import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { judgeSigned } from './auditor.ts';
+import { SCRIPTS } from './wallet.ts';
 import type { World } from './world.ts';
 
 type Sign = (order: SignOrder) => Promise<SignedSpend>;
@@ -55,7 +56,7 @@ const payEverything: Alteration = (world, order) =>
     const paid = plan.outputs.find(({ kind }) => kind === 'payout');
     if (!paid || plan.outputs.length !== 1) return false;
     const { miner, txs } = world.network(plan.chain as UtxoChain);
-    const own = world.wallet.scripts(plan.chain as UtxoChain, 400);
+    const own = world.wallet.scripts(plan.chain as UtxoChain, SCRIPTS);
     for (const [outpoint, spender] of miner.coins) {
       const [txid = '', n] = outpoint.split(':');
       const tx = txs.get(txid);

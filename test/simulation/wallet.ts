@@ -113,7 +113,9 @@ export class Wallet {
 const targets = new Map<string, Target>();
 /** How far a restore jumps, and how many addresses behind each jump are ever used here. */
 export const JUMPED = 10_000;
-const USED_MAX = 600;
+const USED_MAX = 200;
+/** So many of them people look for. */
+export const SCRIPTS = 160;
 
 /**
  * An address of the wallet: derived once a process, since every run has the same words. What a restore skips and nobody
