@@ -49,9 +49,12 @@ public_servers = "never"
 [networks.regtest.rates]
 ${COINS.map((coin) => `${coin} = "${PRICES[coin]}"`).join('\n')}
 `;
-const COIN_CONFIG = (coin: UtxoChain): string => `
+/** What a machine is connected to. */
+export type Sources = { coins: readonly UtxoChain[]; electrum: boolean };
+
+const configOf = (coin: UtxoChain, electrum: boolean): string => `
 [networks.regtest.${coin}]
-core_rpc = "http://user:password@${coin.toLowerCase()}.simulated:1"
+${electrum ? `electrum = ["tcp://${coin.toLowerCase()}.simulated:50001"]` : `core_rpc = "http://user:password@${coin.toLowerCase()}.simulated:1"`}
 ${coin === 'BTC' ? '' : `zero_conf_usd = ${ZERO_CONF_USD}`}
 `;
 const MINUTE_MS = 60_000;
@@ -65,6 +68,8 @@ export class Appliance {
   app!: App;
   /** Where the files of a crash are; null while it runs. */
   crashedInto: string | null = null;
+  /** What else ends with the power. */
+  onPowerCut: () => void = () => {};
   /** Commits until the power fails. */
   fuse = Number.POSITIVE_INFINITY;
   readonly #time: Time;
@@ -97,11 +102,14 @@ export class Appliance {
   }
 
   /** Starts it on a folder, a new one or one that was there before. */
-  static async start(folder: string, time: Time, wallet: Wallet, coins: readonly UtxoChain[]): Promise<Appliance> {
+  static async start(folder: string, time: Time, wallet: Wallet, sources: Sources): Promise<Appliance> {
     const appliance = new Appliance(folder, time);
     if (!existsSync(join(folder, 'vault'))) {
       mkdirSync(folder, { recursive: true });
-      writeFileSync(join(folder, 'countinghouse.toml'), `${CONFIG}${coins.map(COIN_CONFIG).join('')}`);
+      writeFileSync(
+        join(folder, 'countinghouse.toml'),
+        `${CONFIG}${sources.coins.map((coin) => configOf(coin, sources.electrum)).join('')}`,
+      );
       await wallet.write(join(folder, 'vault'));
     }
     await appliance.#assemble();
@@ -191,6 +199,7 @@ export class Appliance {
     cpSync(this.folder, left, { recursive: true, filter: (path) => !/lock(?:-journal)?$/.test(path) });
     this.crashedInto = left;
     this.#time.powerCut();
+    this.onPowerCut();
     const { store } = this.app;
     store.onCommit = null;
     store.write = () => new Promise(() => {});

@@ -6,7 +6,14 @@
  */
 import { Transaction } from 'bitcoinjs-lib';
 import { UTXO_PARAMS, type UtxoChain } from '../../daemon/chains/utxo/params.ts';
-import { idOf, type Written, writeBlock, writeCoinbase, writeTransaction } from '../adapters/fixtures/serial.ts';
+import {
+  compactSize,
+  doubleSha256,
+  idOf,
+  type Written,
+  writeCoinbase,
+  writeTransaction,
+} from '../adapters/fixtures/serial.ts';
 
 export type Output = { units: bigint; script: string };
 export type Tx = {
@@ -19,6 +26,13 @@ export type Tx = {
 };
 export type Block = { hash: string; height: number; previous: Block | null; seconds: number; bytes: Buffer; txs: Tx[] };
 
+/** The first block of Bitcoin's regtest, which is also that of BCH (chainparams.cpp, CreateGenesisBlock). */
+const BITCOIN_FIRST =
+  '0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a' +
+  '51323a9fb8aa4b1e5e4adae5494dffff7f2002000000010100000001000000000000000000000000000000000000000000000000000000000000' +
+  '0000ffffffff4d04ffff001d0104455468652054696d65732030332f4a616e2f32303039204368616e63656c6c6f72206f6e206272696e6b206f' +
+  '66207365636f6e64206261696c6f757420666f722062616e6b73ffffffff0100f2052a01000000434104678afdb0fe5548271967f1a67130b710' +
+  '5cd6a828e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5fac00000000';
 const NOBODY = '6a';
 const FIRST_BLOCKS = 12;
 const MEDIAN_BLOCKS = 11;
@@ -42,6 +56,37 @@ function readTx(raw: Buffer): Tx {
     outputs: parsed.outs.map(({ value, script }) => ({ units: BigInt(value), script: hex(script) })),
     coinbase: false,
   };
+}
+
+const reversed = (hex: string): Buffer => Buffer.from(hex, 'hex').reverse();
+
+function merkleRoot(txids: readonly string[]): Buffer {
+  let level = txids.map(reversed);
+  while (level.length > 1) {
+    const pairs = Array.from({ length: Math.ceil(level.length / 2) }, (_, i) => {
+      const left = level[2 * i] as Buffer;
+      return doubleSha256(Buffer.concat([left, level[2 * i + 1] ?? left]));
+    });
+    level = pairs;
+  }
+  return level[0] as Buffer;
+}
+
+/** A block with the work that regtest asks for: every second header has it. */
+function writeBlock(previous: string, seconds: number, txs: readonly Tx[]): { hash: string; bytes: Buffer } {
+  const header = Buffer.alloc(80);
+  header.writeUInt32LE(0x2000_0000, 0);
+  reversed(previous).copy(header, 4);
+  merkleRoot(txs.map(({ txid }) => txid)).copy(header, 36);
+  header.writeUInt32LE(seconds, 68);
+  header.writeUInt32LE(0x207f_ffff, 72);
+  for (let nonce = 0; ; nonce++) {
+    header.writeUInt32LE(nonce, 76);
+    const digest = doubleSha256(header);
+    if ((digest[31] as number) >= 0x7f) continue;
+    const bytes = Buffer.concat([header, compactSize(txs.length), ...txs.map(({ raw }) => raw)]);
+    return { hash: digest.reverse().toString('hex'), bytes };
+  }
 }
 
 function coinbaseOf(written: Written): Tx {
@@ -224,6 +269,8 @@ export class Network {
   readonly forgotten = new Set<string>();
   /** Whole units per virtual byte that it says blocks ask for. */
   feeRate = 5;
+  /** Called when the appliance's node may have changed. */
+  onChange: () => void = () => {};
   readonly txs = new Map<string, Tx>();
   readonly #now: () => number;
   readonly #minted = new Map<string, Output>();
@@ -236,7 +283,8 @@ export class Network {
     this.miner = new Node(this);
     this.own = new Node(this);
     const hash = UTXO_PARAMS[name].regtest.genesis[0] as string;
-    const first = { hash, height: 0, previous: null, seconds: 1_296_688_602, bytes: Buffer.alloc(0), txs: [] };
+    const bytes = Buffer.from(BITCOIN_FIRST, 'hex');
+    const first = { hash, height: 0, previous: null, seconds: 1_296_688_602, bytes, txs: [] };
     this.miner.chain.push(first);
     this.own.chain.push(first);
     this.mine(FIRST_BLOCKS);
@@ -307,7 +355,10 @@ export class Network {
   /** The appliance's node hears what the world knows. */
   relay(): void {
     if (!this.catchesUp && this.own.tip !== this.miner.tip) this.own.follow(this.miner.tip);
-    if (this.health === 'down' || this.loads) return;
+    if (this.health === 'down' || this.loads) {
+      this.onChange();
+      return;
+    }
     for (const tx of this.miner.mempool.values()) if (!this.forgotten.has(tx.txid)) this.own.accept(tx);
     // what the world does not know any more is forgotten in time by its node too
     for (const tx of [...this.own.mempool.values()]) {
@@ -317,6 +368,7 @@ export class Network {
       });
       if (spent && !this.forgotten.has(tx.txid) && this.name !== 'BCH') this.own.drop(tx.txid);
     }
+    this.onChange();
   }
 
   mine(count: number): void {
@@ -330,8 +382,7 @@ export class Network {
       const { tip } = this.miner;
       // BIP-113: later than the median of the eleven before it
       const seconds = Math.max(Math.floor(this.#now() / 1_000), this.medianSeconds(tip) + 1);
-      const options = { previous: tip.hash, timeSeconds: seconds, salt, transactions: txs.map(({ raw }) => raw) };
-      const block = { ...writeBlock(options), height: tip.height + 1, previous: tip, seconds, txs };
+      const block = { ...writeBlock(tip.hash, seconds, txs), height: tip.height + 1, previous: tip, seconds, txs };
       for (const { txid } of txs) this.#places.set(txid, [...this.placeOf(txid), block]);
       this.miner.follow(block);
     }

@@ -302,7 +302,7 @@ async function restoreFrom(world: World, made: Backup): Promise<string> {
   world.olderBackups.push(...world.backups.splice(0));
   world.given.clear();
   for (const invoice of world.invoices.slice(made.invoices)) invoice.lost = true;
-  world.appliance = await Appliance.start(folder, world.time, world.wallet, world.coins);
+  world.appliance = await Appliance.start(folder, world.time, world.wallet, world);
   await confirm(world);
   if (world.random.chance(0.8)) await world.appliance.unlock();
   return `another machine is restored from ${manifest.made_at}${fresh ? ', its node has an empty mempool' : ''}`;
@@ -342,7 +342,7 @@ export async function restoreWords(world: World): Promise<string> {
   world.backups.length = 0;
   world.olderBackups.length = 0;
   world.given.clear();
-  world.appliance = await Appliance.start(world.newFolder(), world.time, world.wallet, world.coins);
+  world.appliance = await Appliance.start(world.newFolder(), world.time, world.wallet, world);
   const birthday = START - 2 * DAY_MS;
   const accounts = Object.fromEntries(world.coins.map((coin) => [coin, [world.wallet.account(coin, 0)]]));
   await world.appliance.operator('wallet.scan', {

@@ -26,6 +26,13 @@ const MISSING = -25;
 const MINED = -27;
 const COIN = 100_000_000;
 
+/** The result of one call. Throws the node's refusal. */
+export function call(network: Network, method: string, params: readonly unknown[]): unknown {
+  const result = answer(network, method, params as Params);
+  if (result instanceof Failure) throw Object.assign(new Error(result.message), { code: result.code });
+  return result;
+}
+
 /** What a node answers to one call. */
 function answer(network: Network, method: string, params: Params): unknown {
   const node = network.own;

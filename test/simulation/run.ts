@@ -1,19 +1,21 @@
 /**
  * `npm run simulate -- --seed N --steps M`, or `--seeds A..B` for several. A fault is printed with the trail that led to it,
  * and with the line that makes a test of it. `--minutes T` ends a range early; `--keep-going` does not end it at a fault; `--trail`
- * prints the trail of every run; `--without NAME,…` leaves actions out, `--only NAME,…` all others.
+ * prints the trail of every run; `--without NAME,…` leaves actions out, `--only NAME,…` all others. `--kind core|electrum`: what
+ * the appliance asks.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Crashed } from './appliance.ts';
+import { serveConnections } from './electrum.ts';
 import type { Network } from './network.ts';
 import { serveNodes } from './rpc.ts';
 import { ACTIONS, simulate } from './simulation.ts';
 import { stopwatch, Time } from './time.ts';
 import { Wallet } from './wallet.ts';
-import { START } from './world.ts';
+import { type Kind, START, type World } from './world.ts';
 
 const STEPS = 400;
 const TRAIL_SHOWN = 60;
@@ -25,6 +27,7 @@ const { values } = parseArgs({
     steps: { type: 'string', default: `${STEPS}` },
     minutes: { type: 'string' },
     without: { type: 'string', default: '' },
+    kind: { type: 'string', default: 'any' },
     only: { type: 'string', default: '' },
     trail: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
@@ -56,9 +59,10 @@ process.on('unhandledRejection', (error) => {
 // memory where there is one: a commit need not survive more than this process
 const shared = '/dev/shm';
 const folder = mkdtempSync(join(existsSync(shared) ? shared : tmpdir(), 'countinghouse-simulation-'));
-let networks: ReadonlyMap<string, Network> = new Map();
+let world: World | null = null;
 const time = new Time(START);
-serveNodes((name) => networks.get(name), time);
+serveNodes((name) => (world?.networks as ReadonlyMap<string, Network> | undefined)?.get(name), time);
+serveConnections((name) => world?.servers.get(name), time);
 const began = stopwatch();
 let taken = 0;
 let faults = 0;
@@ -74,10 +78,10 @@ try {
       time,
       wallet,
       join(folder, `${seed}`),
-      (found) => {
-        networks = found;
+      (made) => {
+        world = made;
       },
-      without,
+      { without, kind: values.kind as Kind },
     );
     taken += outcome.steps;
     runs++;

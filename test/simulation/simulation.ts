@@ -6,7 +6,7 @@ import * as people from './people.ts';
 import { steal } from './thief.ts';
 import { Busy, type Time } from './time.ts';
 import type { Wallet } from './wallet.ts';
-import { Fault, World } from './world.ts';
+import { Fault, type Kind, World } from './world.ts';
 
 /** What may happen at each step. Names are those of `--without` and `--only`. */
 export const ACTIONS: readonly (readonly [weight: number, name: string, action: people.Action])[] = [
@@ -60,11 +60,11 @@ export async function simulate(
   time: Time,
   wallet: Wallet,
   folder: string,
-  connect: (networks: World['networks']) => void,
-  without: ReadonlySet<string> = new Set(),
+  connect: (world: World) => void,
+  { without = new Set(), kind = 'any' }: { without?: ReadonlySet<string>; kind?: Kind } = {},
 ): Promise<Outcome> {
-  const world = new World(seed, time, wallet, folder);
-  connect(world.networks);
+  const world = new World(seed, time, wallet, folder, kind);
+  connect(world);
   const actions = new Map<string, number>();
   let fault: string | null = null;
   try {
@@ -113,6 +113,9 @@ async function step(world: World, actions: Map<string, number>, without: Readonl
 /** Puts the thief, or only the auditor, before the signer of the machine that is alive. */
 function watchSigner(world: World): void {
   const { signer } = world.appliance;
+  world.appliance.onPowerCut = () => {
+    for (const served of world.servers.values()) served.cut();
+  };
   signer.onOrder = async (order, sign) => {
     try {
       if (world.thief && world.random.chance(0.5)) return await steal(world, order, sign);

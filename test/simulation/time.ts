@@ -29,6 +29,8 @@ export class Time {
   offset: number;
   /** The longest turn of the event loop since it was last asked for, in milliseconds of processor time. */
   longestTurnMs = 0;
+  /** Timers that a stretch of time fires apart. */
+  stepsMax = 8;
   readonly #start: number;
   #timers = new Map<number, Timer>();
   #nextTimer = 1;
@@ -155,7 +157,7 @@ export class Time {
    * Moves on by so much. Timers fire in their order as long as that takes few steps; what would fire more often in a long
    * stretch fires once, as on a machine that slept.
    */
-  async advance(ms: number, stepsMax = 8): Promise<void> {
+  async advance(ms: number, stepsMax = this.stepsMax): Promise<void> {
     const end = this.monotonic + ms;
     await this.settle();
     for (let step = 0; step < stepsMax; step++) {

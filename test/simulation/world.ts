@@ -8,10 +8,14 @@ import type { Business } from '../../daemon/app/directory.ts';
 import { addressOf, scriptOf } from '../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { Appliance, COINS } from './appliance.ts';
+import { Served } from './electrum.ts';
 import { Network, type Tx } from './network.ts';
 import { Random } from './random.ts';
 import type { Time } from './time.ts';
 import type { Wallet } from './wallet.ts';
+
+/** What a run's appliance asks. */
+export type Kind = 'any' | 'core' | 'electrum';
 
 /** What is wrong, in words. */
 export class Fault extends Error {}
@@ -57,6 +61,9 @@ export type Payment = { txid: string; coin: UtxoChain; script: string; units: bi
 /** When a run begins. */
 export const START = Date.UTC(2026, 0, 5, 9);
 const BUSINESS = 'Shop';
+/** Timers that one stretch of time fires apart: an answer of an Electrum server takes several. */
+const CORE_STEPS = 8;
+const ELECTRUM_STEPS = 60;
 
 export class World {
   readonly random: Random;
@@ -64,6 +71,7 @@ export class World {
   readonly wallet: Wallet;
   readonly coins: readonly UtxoChain[];
   readonly networks = new Map<UtxoChain, Network>();
+  readonly servers = new Map<string, Served>();
   readonly folder: string;
   readonly invoices: Invoice[] = [];
   readonly payments: Payment[] = [];
@@ -92,12 +100,14 @@ export class World {
   restores = 0;
   /** What was found while the machine was at work. */
   fault: string | null = null;
+  /** The appliance asks Electrum servers, and not nodes. */
+  readonly electrum: boolean;
   /** The daemon of this run was taken over. */
   readonly thief: boolean;
   #machines = 0;
   #strangers = 0;
 
-  constructor(seed: number, time: Time, wallet: Wallet, folder: string) {
+  constructor(seed: number, time: Time, wallet: Wallet, folder: string, kind: Kind = 'any') {
     this.random = new Random(seed);
     this.time = time;
     this.wallet = wallet;
@@ -108,8 +118,11 @@ export class World {
       [1, 3],
     ]);
     this.thief = this.random.chance(0.4);
+    this.electrum = kind === 'any' ? this.random.chance(0.25) : kind === 'electrum';
     const first = this.random.whole(0, 2);
-    this.coins = Array.from({ length: count }, (_, i) => COINS[(first + i) % 3] as UtxoChain);
+    const coins = Array.from({ length: count }, (_, i) => COINS[(first + i) % 3] as UtxoChain);
+    // a header of LTC costs a scrypt to make: nothing is lost that those of BTC do not show
+    this.coins = this.electrum ? [...new Set(coins.map((coin) => (coin === 'LTC' ? 'BTC' : coin)))] : coins;
     for (const coin of this.coins) this.networks.set(coin, new Network(coin, () => this.time.truth));
   }
 
@@ -143,7 +156,11 @@ export class World {
 
   /** Starts the first machine and opens the shop. */
   async open(): Promise<void> {
-    this.appliance = await Appliance.start(this.newFolder(), this.time, this.wallet, this.coins);
+    if (this.electrum) {
+      for (const [coin, network] of this.networks) this.servers.set(coin, await Served.start(network, this.random));
+    }
+    this.time.stepsMax = this.electrum ? ELECTRUM_STEPS : CORE_STEPS;
+    this.appliance = await Appliance.start(this.newFolder(), this.time, this.wallet, this);
     await this.addBusiness(null);
     await this.appliance.pass(2_000);
     await this.appliance.unlock();
@@ -171,7 +188,7 @@ export class World {
     await this.time.settle();
     await dead.bury();
     rmSync(dead.folder, { recursive: true, force: true });
-    this.appliance = await Appliance.start(left, this.time, this.wallet, this.coins);
+    this.appliance = await Appliance.start(left, this.time, this.wallet, this);
   }
 
   /** An address that nobody was ever paid at. */
