@@ -24,6 +24,7 @@ const COIN = 100_000_000n;
 /** More than these take many transactions to send away: that is left out. */
 const COINS_MAX = 450;
 const PARTS_MAX = 3;
+const SWEEP_ROUNDS_MAX = 8;
 const TOO_MANY_COINS = 'it takes more than one transaction';
 const BLOCKS_PER_ROUND = 4;
 /** Processor time of one turn of the event loop. */
@@ -164,7 +165,6 @@ async function goOn(world: World, blocks = BLOCKS_PER_ROUND): Promise<void> {
 }
 
 async function endEverything(world: World): Promise<void> {
-  const isOver = (state: string): boolean => state === 'completed' || state === 'rejected' || state === 'failed';
   let open: Awaited<ReturnType<typeof withdrawals>> = [];
   for (let round = 0; round < ROUNDS_MAX; round++) {
     await goOn(world);
@@ -297,7 +297,7 @@ async function judgeSpendable(world: World): Promise<void> {
     let said = '';
     for (let part = 0; part < PARTS_MAX; part++) {
       said = await sweepAll(world, coin);
-      for (let round = 0; round < 3; round++) await goOn(world);
+      for (let round = 0; round < SWEEP_ROUNDS_MAX && (round < 3 || (await isOpen(world))); round++) await goOn(world);
       if (!said.includes(TOO_MANY_COINS)) break;
     }
     const left = coinsOf(world, coin).filter(({ units }) => units >= WORTH_SPENDING);
@@ -308,6 +308,9 @@ async function judgeSpendable(world: World): Promise<void> {
     }
   }
 }
+
+const isOver = (state: string): boolean => state === 'completed' || state === 'rejected' || state === 'failed';
+const isOpen = async (world: World): Promise<boolean> => (await withdrawals(world)).some(({ state }) => !isOver(state));
 
 async function sweepAll(world: World, coin: UtxoChain): Promise<string> {
   const asked = await sweep(world, coin);

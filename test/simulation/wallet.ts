@@ -136,6 +136,7 @@ export class LocalSigner implements Signer {
   readonly #folder: string;
   readonly #time: Time;
   #session: Session | null = null;
+  #last: Promise<unknown> = Promise.resolve();
   /** What the daemon asks for is seen here, and may be altered by one that was taken over. */
   onOrder: (order: SignOrder, sign: (order: SignOrder) => Promise<SignedSpend>) => Promise<SignedSpend> = (
     order,
@@ -147,8 +148,17 @@ export class LocalSigner implements Signer {
     this.#time = time;
   }
 
-  async open(): Promise<void> {
-    this.#session ??= await this.#time.outside(Session.open(this.#folder, PASSPHRASE, this.#time.wall));
+  /** One thing after the other, as the signer's process does them. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  open(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#session ??= await this.#time.outside(Session.open(this.#folder, PASSPHRASE, this.#time.wall));
+    });
   }
 
   async status(): Promise<SignerStatus> {
@@ -156,24 +166,29 @@ export class LocalSigner implements Signer {
     return { state, fingerprint: null, lockAt: null, retryAfterSeconds: 0 };
   }
 
-  async lock(): Promise<SignerStatus> {
-    const session = this.#session;
-    this.#session = null;
-    if (session) await this.#time.outside(session.close());
-    return this.status();
-  }
-
-  async sign(order: SignOrder): Promise<SignedSpend> {
-    return this.onOrder(order, async (one) => {
+  lock(): Promise<SignerStatus> {
+    return this.#inTurn(async () => {
       const session = this.#session;
-      if (!session) throw new Rejected('signer.locked', 'The wallet is locked');
-      return this.#time.outside(session.sign(one));
+      this.#session = null;
+      if (session) await this.#time.outside(session.close());
+      return this.status();
     });
   }
 
-  async grantPolicy(grant: PolicyGrant, mac: string): Promise<void> {
-    if (!this.#session) throw new Rejected('signer.locked', 'The wallet is locked');
-    await this.#time.outside(this.#session.grant(grant, mac));
+  sign(order: SignOrder): Promise<SignedSpend> {
+    return this.onOrder(order, (one) =>
+      this.#inTurn(() => {
+        if (!this.#session) throw new Rejected('signer.locked', 'The wallet is locked');
+        return this.#time.outside(this.#session.sign(one));
+      }),
+    );
+  }
+
+  grantPolicy(grant: PolicyGrant, mac: string): Promise<void> {
+    return this.#inTurn(() => {
+      if (!this.#session) throw new Rejected('signer.locked', 'The wallet is locked');
+      return this.#time.outside(this.#session.grant(grant, mac));
+    });
   }
 
   /** Closes the files of a dead one. */
