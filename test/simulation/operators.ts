@@ -11,7 +11,7 @@ import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
 import { assetOf } from '../../daemon/domain/assets.ts';
 import type { Intent, PolicyGrant } from '../../daemon/wallet/signer/port.ts';
-import { Appliance, Crashed } from './appliance.ts';
+import { Appliance, Crashed, PRICES } from './appliance.ts';
 import { type Action, forget, mend, refused } from './people.ts';
 import { SCRIPTS } from './wallet.ts';
 import { type Backup, Fault, START, type World } from './world.ts';
@@ -20,6 +20,7 @@ type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
 type Preview = Result<'withdrawal.previewBatch'>['preview'];
 
 const ALL_MAX = 200;
+const COIN = 100_000_000n;
 const CONFIRM_TRIES = 40;
 const POLICY_USD = 400;
 const DAY_MS = 86_400_000;
@@ -44,7 +45,10 @@ export async function withdraw(world: World): Promise<string> {
   const { app } = appliance;
   const coin = world.anyCoin();
   const balance = balanceOf(world, coin);
-  const units = (balance * BigInt(random.pick([5, 30, 60, 80, 95]) ?? 5)) / 100n;
+  const part = (balance * BigInt(random.pick([5, 30, 60, 80, 95]) ?? 5)) / 100n;
+  // small ones are what a policy lets go
+  const few = (BigInt(random.whole(15, 350)) * COIN) / BigInt(PRICES[coin]);
+  const units = random.chance(0.4) && few < balance ? few : part;
   const address = world.stranger(coin);
   world.wanted.set(address, { coin, address, units });
   const wanted = { asset: assetOf(coin), units, address, origin: 'merchant' as const };

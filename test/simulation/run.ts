@@ -26,7 +26,7 @@ const { values } = parseArgs({
     seeds: { type: 'string' },
     steps: { type: 'string', default: `${STEPS}` },
     minutes: { type: 'string' },
-    without: { type: 'string', default: '' },
+    without: { type: 'string', default: 'restore older' },
     kind: { type: 'string', default: 'any' },
     only: { type: 'string', default: '' },
     trail: { type: 'boolean', default: false },

@@ -114,6 +114,8 @@ const targets = new Map<string, Target>();
 /** How far a restore jumps, and how many addresses behind each jump are ever used here. */
 export const JUMPED = 10_000;
 const USED_MAX = 200;
+/** What begins from the words alone begins so far behind the last address that it found (the gap limit). */
+export const SKIPPED = 1_000;
 /** So many of them people look for. */
 export const SCRIPTS = 160;
 
@@ -123,7 +125,8 @@ export const SCRIPTS = 160;
  */
 export function derived(chain: UtxoChain, account: AccountKey, branch: Branch, index: number): Target {
   const name = `${chain}/${account.kind === 'secp256k1' ? account.publicKey : ''}/${branch}/${index}`;
-  if (index % JUMPED >= USED_MAX) {
+  const behind = index % JUMPED;
+  if (behind >= USED_MAX && (behind < SKIPPED || behind >= SKIPPED + USED_MAX)) {
     return { script: Buffer.from(`0014${hash('sha1', name)}`, 'hex'), address: `skipped ${branch}/${index}` };
   }
   const known = targets.get(name) ?? targetAt(chain, 'regtest', account, branch, index);

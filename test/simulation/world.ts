@@ -63,7 +63,7 @@ export const START = Date.UTC(2026, 0, 5, 9);
 const BUSINESS = 'Shop';
 /** Timers that one stretch of time fires apart: an answer of an Electrum server takes several. */
 const CORE_STEPS = 8;
-const ELECTRUM_STEPS = 60;
+const ELECTRUM_STEPS = 120;
 
 export class World {
   readonly random: Random;
