@@ -16,11 +16,12 @@ async function spend(node: Litecoind, credit: Credit, index: number): Promise<st
   ]);
   const { scriptPubKey } = await node.rpc<{ scriptPubKey: string }>('validateaddress', [
     (
-      await coreAdapter({ chain: 'LTC', network: 'regtest', url: node.url, watch: new FactBook() }).deriveTarget(
-        testAccount,
-        0,
-        index,
-      )
+      await coreAdapter({
+        chain: node.kind.chain,
+        network: 'regtest',
+        url: node.url,
+        watch: new FactBook(),
+      }).deriveTarget(testAccount, 0, index)
     ).address,
   ]);
   const prevout = { txid, vout, scriptPubKey, amount };

@@ -9,14 +9,22 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import http from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { scriptOf } from '../../daemon/chains/utxo/address.ts';
 import { parseTransaction } from '../../daemon/chains/utxo/block.ts';
+import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { writeTransaction } from '../adapters/fixtures/serial.ts';
 
-/** The program itself: Debian's /usr/bin/litecoind is a wrapper that writes to the home folder. */
-const PROGRAM = '/usr/lib/litecoin/litecoind';
+/** The program itself, unless the environment names another: Debian's /usr/bin/litecoind writes to the home folder. */
+const PROGRAM = process.env.COUNTINGHOUSE_TEST_LITECOIND ?? '/usr/lib/litecoin/litecoind';
+
+/** A program of Bitcoin Core's family, and what is its own. */
+export type NodeKind = { chain: UtxoChain; program: string; options: readonly string[] };
+
+const LITECOIN: NodeKind = { chain: 'LTC', program: PROGRAM, options: ['-mempoolreplacement=1'] };
+/** Keeps MWEB from activating. */
+const WITHOUT_MWEB = '-vbparams=mweb:4102444800:4133980800';
 
 /** With CI=true a missing program fails the tests; otherwise they are skipped, and their name says how to get it. */
 export const hasLitecoind = existsSync(PROGRAM) || process.env.CI === 'true';
@@ -43,29 +51,26 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-function scriptFor(address: string): Uint8Array {
-  const script = scriptOf(address, 'LTC', 'regtest');
-  if (!script) throw new Error(`no address: ${address}`);
-  return script;
-}
-
 export class Litecoind {
   readonly port: number;
   readonly folder: string;
-  readonly #mweb: boolean;
+  readonly kind: NodeKind;
+  readonly #options: readonly string[];
   #process: ChildProcess | null = null;
   #address = '';
 
-  private constructor(port: number, folder: string, mweb: boolean) {
+  private constructor(port: number, folder: string, kind: NodeKind, options: readonly string[]) {
     this.port = port;
     this.folder = folder;
-    this.#mweb = mweb;
+    this.kind = kind;
+    this.#options = options;
   }
 
   /** Starts a node with an empty chain and a wallet. MWEB, if it is wanted, activates at height 432. */
-  static async start({ mweb = false } = {}): Promise<Litecoind> {
-    const folder = await mkdtemp(join(tmpdir(), 'litecoind-'));
-    const node = new Litecoind(await freePort(), folder, mweb);
+  static async start({ mweb = false, kind = LITECOIN } = {}): Promise<Litecoind> {
+    const folder = await mkdtemp(join(tmpdir(), `${basename(kind.program)}-`));
+    const options = kind.chain === 'LTC' && !mweb ? [...kind.options, WITHOUT_MWEB] : kind.options;
+    const node = new Litecoind(await freePort(), folder, kind, options);
     await node.launch();
     await node.rpc('createwallet', ['payer']);
     node.#address = await node.rpc<string>('getnewaddress', []);
@@ -80,7 +85,7 @@ export class Litecoind {
     const known =
       existsSync(join(this.folder, 'regtest', 'wallets', 'payer')) || existsSync(join(this.folder, 'regtest', 'payer'));
     const child = spawn(
-      PROGRAM,
+      this.kind.program,
       [
         '-regtest',
         `-datadir=${this.folder}`,
@@ -93,9 +98,8 @@ export class Litecoind {
         '-server',
         ...(options.some((option) => option.startsWith('-walletbroadcast')) ? [] : ['-walletbroadcast=0']),
         '-fallbackfee=0.0002',
-        '-mempoolreplacement=1',
         '-dbcache=4',
-        ...(this.#mweb ? [] : ['-vbparams=mweb:4102444800:4133980800']),
+        ...this.#options,
         ...(known ? ['-wallet=payer'] : []),
         ...options,
       ],
@@ -108,7 +112,7 @@ export class Litecoind {
   async #ready(child: ChildProcess): Promise<void> {
     const deadline = Date.now() + READY_TIMEOUT_MS;
     for (;;) {
-      if (child.exitCode !== null) throw new Error(`litecoind ended with ${child.exitCode}`);
+      if (child.exitCode !== null) throw new Error(`${this.kind.program} ended with ${child.exitCode}`);
       try {
         await this.rpc('getblockchaininfo', []);
         return;
@@ -136,6 +140,12 @@ export class Litecoind {
       request.on('error', reject);
       request.end(body);
     });
+  }
+
+  script(address: string): Uint8Array {
+    const script = scriptOf(address, this.kind.chain, 'regtest');
+    if (!script) throw new Error(`no address: ${address}`);
+    return script;
   }
 
   newAddress(): Promise<string> {
@@ -168,7 +178,7 @@ export class Litecoind {
     // Written here: the node's own createrawtransaction refuses to pay an address twice.
     const raw = writeTransaction({
       inputs: inputs.map((input) => ({ ...input, sequence: replaceable ? SEQUENCE_REPLACEABLE : SEQUENCE_FINAL })),
-      outputs: to.map(({ address, units }) => ({ units, script: scriptFor(address) })),
+      outputs: to.map(({ address, units }) => ({ units, script: this.script(address) })),
     }).toString('hex');
     return this.rpc<string>('sendrawtransaction', [await this.#signed(raw)]);
   }
@@ -196,20 +206,23 @@ export class Litecoind {
     let units = outputs.reduce((left, output) => left - output.units, -REPLACEMENT_FEE_UNITS);
     for (const input of inputs) {
       const { hex } = await this.rpc<{ hex: string }>('gettransaction', [input.txid]);
-      units += parseTransaction(Buffer.from(hex, 'hex'), 'LTC').outputs[input.vout]?.units ?? 0n;
+      units += parseTransaction(Buffer.from(hex, 'hex'), this.kind.chain).outputs[input.vout]?.units ?? 0n;
     }
-    const change = { units, script: scriptFor(await this.newAddress()) };
+    const change = { units, script: this.script(await this.newAddress()) };
     return this.#signed(writeTransaction({ inputs, outputs: [...outputs, change] }).toString('hex'));
   }
 
   /** Replaces an unconfirmed payment by one with a higher fee that pays `outputs` as the first did, less change. */
   async bump(txid: string, outputs: Output[]): Promise<string> {
-    const paid = outputs.map(({ address, units }) => ({ units, script: scriptFor(address) }));
+    const paid = outputs.map(({ address, units }) => ({ units, script: this.script(address) }));
     return this.rpc<string>('sendrawtransaction', [await this.conflictOf(txid, paid)]);
   }
 
-  /** Replaces an unconfirmed payment by one that goes elsewhere. */
+  /** Replaces an unconfirmed payment by one that goes elsewhere: where nodes replace nothing, in a block. */
   async replace(txid: string): Promise<string> {
+    if (this.kind.chain === 'BCH') {
+      return this.rpc<string>('generateblock', [await this.newAddress(), [await this.conflictOf(txid)]]);
+    }
     return this.rpc<string>('sendrawtransaction', [await this.conflictOf(txid)]);
   }
 

@@ -148,6 +148,7 @@ function judgeRecipient(world: World, coin: UtxoChain, address: string): void {
 export async function judgeEnd(world: World): Promise<void> {
   const { time } = world;
   time.offset = time.truth - time.monotonic;
+  world.appliance.fuse = Number.POSITIVE_INFINITY;
   await world.appliance.unlock();
   await endEverything(world);
   await judgeInvoices(world);

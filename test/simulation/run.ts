@@ -1,7 +1,7 @@
 /**
  * `npm run simulate -- --seed N --steps M`, or `--seeds A..B` for several. A fault is printed with the trail that led to it,
  * and with the line that makes a test of it. `--minutes T` ends a range early; `--keep-going` does not end it at a fault; `--trail`
- * prints the trail of every run; `--without NAME,…` leaves actions out, `--only NAME,…` all others. `--kind core|electrum`: what
+ * prints the trail of every run; `--without NAME,…` leaves actions out, `--only NAME[:WEIGHT],…` all others. `--kind core|electrum`: what
  * the appliance asks.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -35,10 +35,16 @@ const { values } = parseArgs({
 });
 const [from, to] = (values.seeds ?? `${values.seed ?? 1}..${values.seed ?? 1}`).split('..').map(Number);
 const steps = Number(values.steps);
-const only = values.only.split(',');
+/** By name, with another weight where one is given: `mine:20`. */
+const only = new Map(
+  values.only.split(',').map((text) => {
+    const [name = '', weight] = text.split(':');
+    return [name, weight] as const;
+  }),
+);
 const without = new Set([
   ...values.without.split(','),
-  ...(values.only === '' ? [] : ACTIONS.map(([, name]) => name).filter((name) => !only.includes(name))),
+  ...(values.only === '' ? [] : ACTIONS.map(([, name]) => name).filter((name) => !only.has(name))),
 ]);
 const deadline =
   values.minutes === undefined ? Number.POSITIVE_INFINITY : stopwatch() + Number(values.minutes) * 60_000;
@@ -81,7 +87,7 @@ try {
       (made) => {
         world = made;
       },
-      { without, kind: values.kind as Kind },
+      { without, only, kind: values.kind as Kind },
     );
     taken += outcome.steps;
     runs++;

@@ -53,6 +53,10 @@ export type Outcome = {
   actions: Map<string, number>;
 };
 
+/** Which actions may happen, and how often; what the appliance asks. */
+export type Choice = { without?: ReadonlySet<string>; only?: ReadonlyMap<string, string | undefined>; kind?: Kind };
+type Allowed = readonly (readonly [weight: number, value: { name: string; action: people.Action }])[];
+
 /** Runs a seed. A fault ends it. */
 export async function simulate(
   seed: number,
@@ -61,17 +65,20 @@ export async function simulate(
   wallet: Wallet,
   folder: string,
   connect: (world: World) => void,
-  { without = new Set(), kind = 'any' }: { without?: ReadonlySet<string>; kind?: Kind } = {},
+  { without = new Set(), only = new Map(), kind = 'any' }: Choice = {},
 ): Promise<Outcome> {
   const world = new World(seed, time, wallet, folder, kind);
   connect(world);
   const actions = new Map<string, number>();
+  const allowed = ACTIONS.filter(([, name]) => !without.has(name)).map(
+    ([weight, name, action]) => [Number(only.get(name) ?? weight), { name, action }] as const,
+  );
   let fault: string | null = null;
   try {
     await world.open();
     time.longestTurnMs = 0;
     watchSigner(world);
-    for (world.step = 1; world.step <= steps; world.step++) await step(world, actions, without);
+    for (world.step = 1; world.step <= steps; world.step++) await step(world, actions, allowed);
     world.note('the end: everybody stops, blocks go on');
     await judgeEnd(world);
   } catch (error) {
@@ -85,9 +92,8 @@ export async function simulate(
   return { seed, steps: world.step, fault, trail: world.trail.slice(-TRAIL_KEPT), actions };
 }
 
-async function step(world: World, actions: Map<string, number>, without: ReadonlySet<string>): Promise<void> {
-  const allowed = ACTIONS.filter(([, name]) => !without.has(name));
-  const [name, action] = world.random.weighted(allowed.map(([weight, name, run]) => [weight, [name, run] as const]));
+async function step(world: World, actions: Map<string, number>, allowed: Allowed): Promise<void> {
+  const { name, action } = world.random.weighted(allowed);
   try {
     const said = await action(world);
     if (said !== '') {
