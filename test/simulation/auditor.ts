@@ -7,15 +7,13 @@ import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
 import type { Network, Tx } from './network.ts';
 import { approveOne, balanceOf, granted, reject, sweep, withdrawals } from './operators.ts';
 import { mend, refused, shownInvoice, unitsOf } from './people.ts';
-import { JUMPED, SCRIPTS, SKIPPED } from './wallet.ts';
+import { SCRIPTS } from './wallet.ts';
 import { Fault, type Invoice, type World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** A coin below it costs more than it brings. */
 const WORTH_SPENDING = 20_000n;
-/** The contract's tolerance of an invoice's amount, with a unit's worth of rounding. */
-const ENOUGH_PERCENT = 99n;
 const ROUNDS_MAX = 30;
 const PAGE = 200;
 /** Transactions of one invoice that the API shows. */
@@ -33,14 +31,8 @@ export const TURN_MS_MAX = Number(process.env.SIMULATION_TURN_MS ?? 1_500);
 /** The wallet's own scripts, those behind the jumps of restores among them. */
 export function ownScripts(world: World, coin: UtxoChain): (script: string) => boolean {
   const near = world.wallet.scripts(coin, SCRIPTS);
-  const far = new Set<string>();
-  for (let jump = 1; jump <= world.restores; jump++) {
-    for (const from of [jump * JUMPED, jump * JUMPED + SKIPPED, SKIPPED]) {
-      for (let index = from; index < from + SCRIPTS; index++) {
-        for (const branch of [0, 1] as const) far.add(world.wallet.script(coin, branch, index));
-      }
-    }
-  }
+  if (world.restores === 0) return (script) => near.has(script);
+  const far = world.wallet.farScripts(coin);
   return (script) => near.has(script) || far.has(script);
 }
 
@@ -215,13 +207,12 @@ type Shown = { received?: string; transactions?: { tx_id: string; confirmations:
 function judgePaid(world: World, invoice: Invoice, status: string): void {
   const { miner } = world.network(invoice.coin);
   const { mayEndAt } = invoice;
-  const enough = (invoice.units * ENOUGH_PERCENT) / 100n;
   const timely = paidTo(world, invoice).filter(({ tx }) => {
     const block = miner.blockOf(tx.txid);
     return block !== null && mayEndAt !== null && block.seconds * 1_000 < mayEndAt - MINUTE_MS;
   });
   const units = timely.reduce((sum, one) => sum + one.units, 0n);
-  if (units > enough && status === 'canceled' && !invoice.decided) {
+  if (units >= invoice.units && status === 'canceled' && !invoice.decided) {
     throw new Fault(`invoice ${invoice.no} is canceled, though ${units} of ${invoice.units} were in blocks in time`);
   }
 }

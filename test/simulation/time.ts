@@ -7,11 +7,14 @@
  */
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
+import { Random } from './random.ts';
 
 type Timer = { id: number; at: number; every: number | null; run: () => void };
 
 /** Turns without work after which the machine counts as idle. */
 const IDLE_TURNS = 5;
+/** Another stream of numbers than the run's own. */
+const CHANCE = 0x51ed_270b;
 /** Turns after which it is a fault that it still works. */
 const TURNS_MAX = 20_000;
 /** What one look at the monotonic clock costs, so that loops that work in slices end their slices. */
@@ -94,7 +97,10 @@ export class Time {
   }
 
   /** Begins anew, for another run. */
-  reset(): void {
+  reset(seed: number): void {
+    // what a program leaves to chance depends on the seed too
+    const random = new Random(seed ^ CHANCE);
+    Math.random = () => random.fraction();
     this.powerCut();
     this.monotonic = 0;
     this.offset = this.#start;

@@ -36,6 +36,7 @@ export class Wallet {
   readonly seed: Buffer;
   readonly #approvalKey: Buffer;
   readonly #accounts = new Map<string, AccountKey>();
+  readonly #far = new Map<string, Set<string>>();
   readonly #scripts = new Map<string, Map<string, string>>();
 
   private constructor(seed: Buffer) {
@@ -62,6 +63,22 @@ export class Wallet {
       for (const branch of [0, 1] as const) known.set(this.script(chain, branch, index), `${branch}/${index}`);
     }
     return known;
+  }
+
+  /** Those behind the jumps of restores, and behind what a beginning from the words alone leaves out. */
+  farScripts(chain: UtxoChain): ReadonlySet<string> {
+    const known = this.#far.get(chain);
+    if (known) return known;
+    const found = new Set<string>();
+    this.#far.set(chain, found);
+    for (let jump = 0; jump <= JUMPS; jump++) {
+      for (const from of [jump * JUMPED, jump * JUMPED + SKIPPED]) {
+        for (let index = from; index < from + USED_MAX; index++) {
+          for (const branch of [0, 1] as const) found.add(this.script(chain, branch, index));
+        }
+      }
+    }
+    return found;
   }
 
   script(chain: UtxoChain, branch: Branch, index: number): string {
@@ -113,7 +130,8 @@ export class Wallet {
 const targets = new Map<string, Target>();
 /** How far a restore jumps, and how many addresses behind each jump are ever used here. */
 export const JUMPED = 10_000;
-const USED_MAX = 200;
+const USED_MAX = 500;
+const JUMPS = 5;
 /** What begins from the words alone begins so far behind the last address that it found (the gap limit). */
 export const SKIPPED = 1_000;
 /** So many of them people look for. */

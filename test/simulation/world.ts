@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Business } from '../../daemon/app/directory.ts';
 import { addressOf, scriptOf } from '../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
+import type { Params } from '../../daemon/contract/operator.ts';
 import { Appliance, COINS } from './appliance.ts';
 import { Served } from './electrum.ts';
 import { Network, type Tx } from './network.ts';
@@ -161,21 +162,17 @@ export class World {
     }
     this.time.stepsMax = this.electrum ? ELECTRUM_STEPS : CORE_STEPS;
     this.appliance = await Appliance.start(this.newFolder(), this.time, this.wallet, this);
-    await this.addBusiness(null);
+    await this.addBusiness({});
     await this.appliance.pass(2_000);
     await this.appliance.unlock();
   }
 
-  /** `birthday`: of a wallet that was used before. */
-  async addBusiness(birthday: number | null, skip?: number): Promise<void> {
+  /** `past`: of a wallet that was used before. */
+  async addBusiness(past: Pick<Params<'business.add'>, 'birthday' | 'gap' | 'used'>): Promise<void> {
     const accounts = Object.fromEntries(this.coins.map((coin) => [coin, this.wallet.account(coin, 0)]));
     await this.appliance.operator('business.add', {
-      name: BUSINESS,
-      network: 'regtest',
-      account_no: 0,
-      accounts,
-      ...(birthday === null ? {} : { birthday: new Date(birthday).toISOString() }),
-      ...(skip === undefined ? {} : { skip }),
+      ...{ name: BUSINESS, network: 'regtest', account_no: 0, accounts },
+      ...past,
       key: { name: 'shop', scopes: ['invoices', 'balance', 'withdraw'] },
     });
   }

@@ -5,7 +5,7 @@
 import { tipOf } from '../../chains/adapter.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import type { Branch } from '../../domain/chain.ts';
-import { assert } from '../../domain/errors.ts';
+import { Unavailable } from '../../domain/errors.ts';
 import type { Coin } from '../../domain/spend.ts';
 import { balanceOf } from '../../store/queries/credits.ts';
 import {
@@ -31,10 +31,14 @@ export const COINS_READ_MAX = 20_000;
 /** Coins by how gladly they are spent: deposits nobody has to decide about, those in the inbox, our unconfirmed change. */
 export type Coins = { plain: Coin[]; undecided: Coin[]; change: Coin[] };
 
-/** The height of the tip that the stored facts belong to. */
+const BEGINNING_RETRY_SECONDS = 30;
+
+/** The height of the tip that the stored facts belong to. Throws `Unavailable` while the chain was never looked at. */
 export function tipHeightOf(reader: Reader, chain: ChainRuntime): number {
   const checkpoint = checkpointOf(reader, chain);
-  assert(checkpoint, `${chain.key} has a checkpoint`);
+  if (!checkpoint) {
+    throw new Unavailable(`${chain.adapter.chain} is not connected to its network yet`, BEGINNING_RETRY_SECONDS);
+  }
   return tipOf(checkpoint).height;
 }
 

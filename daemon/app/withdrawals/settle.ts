@@ -166,7 +166,13 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found)
   for (const event of eventsOf(paying, buried)) {
     row = applyEvent(app, tx, row, event, {
       ...(event === 'pay' && payer
-        ? { txid: payer.version.txid, fee: feeShare(payer.version, payer.pays.length), reason: null }
+        ? {
+            txid: payer.version.txid,
+            // of a sweep each version pays what its fee leaves, and it need not be the newest that is mined
+            units: payer.pays.find(({ withdrawal_id }) => withdrawal_id === row.id)?.units ?? row.units,
+            fee: feeShare(payer.version, payer.pays.length),
+            reason: null,
+          }
         : {}),
       ...(event === 'unpay' && row.state === 'completed' ? { txid: null } : {}),
       ...(event === 'lose' ? { reason: seen ? 'canceled' : 'conflict', txid: null } : {}),
