@@ -360,11 +360,11 @@ function openSource(
     ...{ publicServers: publicServers === 'use', socksProxy, proxyForAll: proxyFor === 'all' },
     needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
     log: (message) => app.log.warn({ chain: key }, message),
-    alert: (server, message) => void raise(app, 'source.dropped', `${key} ${server}`, `${server}: ${message}`),
+    alert: (server, message) => void raise(app, 'source.dropped', `${key} ${server}`, `${server}: ${message}`, network),
     leftOut(targetId, message) {
       const address = app.store.get(targetById, { id: targetId })?.address ?? `target ${targetId}`;
       const text = `What is paid to ${address} is not seen, and does not count: ${message}`;
-      void raise(app, 'source.left_out', `${key} ${address}`, text);
+      void raise(app, 'source.left_out', `${key} ${address}`, text, network);
     },
   });
 }

@@ -9,7 +9,13 @@ import type { App } from './app.ts';
 
 const UNSTORED_MAX = 100;
 
-export type UnstoredAlert = { kind: string; subject: string; message: string; created_at: number };
+export type UnstoredAlert = {
+  kind: string;
+  subject: string;
+  message: string;
+  created_at: number;
+  network: Network | null;
+};
 
 /** The alerts that wait for the disk, oldest first. Of a kind and subject the first counts, as it does in the store. */
 export class UnstoredAlerts {
@@ -29,9 +35,18 @@ export class UnstoredAlerts {
   }
 }
 
-/** Raises an alert; a second one of the same kind and subject changes nothing. Never throws: it is often about a fault. */
-export async function raise(app: App, kind: string, subject: string, message: string): Promise<void> {
-  const alert = { kind, subject, message, created_at: app.now() };
+/**
+ * Raises an alert; a second one of the same kind and subject changes nothing. `network`: null where it is about the
+ * appliance itself. Never throws: it is often about a fault.
+ */
+export async function raise(
+  app: App,
+  kind: string,
+  subject: string,
+  message: string,
+  network: Network | null = null,
+): Promise<void> {
+  const alert = { kind, subject, message, created_at: app.now(), network };
   try {
     await app.store.write((tx) => tx.run(insertAlert, alert));
   } catch (error) {
@@ -42,10 +57,11 @@ export async function raise(app: App, kind: string, subject: string, message: st
 }
 
 /**
- * The same inside a transaction, about something on a network. What happens in the sandbox is nobody's alarm.
+ * The same inside a transaction, about something that happened on a network. What happens in the sandbox is play: it raises
+ * none, unless the program itself is at fault (`raise`).
  */
 export function raiseIn(app: App, tx: Tx, network: Network, kind: string, subject: string, message: string): void {
-  if (network !== 'sandbox') tx.run(insertAlert, { kind, subject, message, created_at: app.now() });
+  if (network !== 'sandbox') tx.run(insertAlert, { kind, subject, message, created_at: app.now(), network });
 }
 
 /** Stores the alerts that wait in memory. */

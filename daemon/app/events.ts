@@ -6,7 +6,7 @@
  * is told to begin anew.
  */
 import { randomUUID } from 'node:crypto';
-import { openAlerts } from '../store/queries/effects.ts';
+import { newestAlert } from '../store/queries/effects.ts';
 import type { Reader } from '../store/store.ts';
 
 export const EVENT_KINDS = ['withdrawal', 'invoice', 'inbox', 'alert'] as const;
@@ -72,7 +72,7 @@ export class Events {
   }
 
   #noticeAlerts(reader: Reader): void {
-    const newest = reader.all(openAlerts, { limit: 1 })[0];
+    const newest = reader.get(newestAlert, {});
     if (!newest || newest.id <= this.#lastAlert) return;
     this.#lastAlert = newest.id;
     this.tell('alert', `${newest.id}`, newest.message);

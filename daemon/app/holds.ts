@@ -61,5 +61,5 @@ function alertFull(app: App, invoice: InvoiceRow, clientId: number): void {
   if (network === 'sandbox' || !client) return;
   const limit = `browser.open_invoices_max = ${app.config.browser.openInvoicesMax}`;
   const message = `${name}: ${client.publicId} has as many open invoices as it may (${limit}), all within their quote: browsers cannot pay`;
-  void raise(app, 'browser.full', client.publicId, message);
+  void raise(app, 'browser.full', client.publicId, message, network);
 }

@@ -9,6 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Held, type HeldCoin, tipOf, type WatchedAccount } from '../chains/adapter.ts';
 import type { BlockId, Checkpoint } from '../domain/chain.ts';
+import { networkOf } from '../domain/chain.ts';
 import { Unavailable } from '../domain/errors.ts';
 import { accountById } from '../store/queries/businesses.ts';
 import type { CreditRow } from '../store/queries/credits.ts';
@@ -104,7 +105,13 @@ export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortS
     if (!(error instanceof Unavailable)) throw error;
     app.log.warn({ chain: chain.key, reason: error.message }, 'the ledger could not be proved');
     if (quarantineOf(app.store)) return false;
-    await raise(app, 'ledger.unproved', chain.key, `The books of ${chain.key} could not be proved: ${error.message}`);
+    await raise(
+      app,
+      'ledger.unproved',
+      chain.key,
+      `The books of ${chain.key} could not be proved: ${error.message}`,
+      chain.adapter.network,
+    );
     return false;
   }
 }
@@ -261,5 +268,5 @@ async function alertOf(app: App, { chain, tip, problems }: LedgerReport): Promis
   if (quarantineOf(app.store)) return;
   const named = problems.slice(0, NAMED_IN_ALERT_MAX).join('; ');
   const more = problems.length > NAMED_IN_ALERT_MAX ? ` and ${problems.length - NAMED_IN_ALERT_MAX} more` : '';
-  await raise(app, 'ledger.differs', chain, `${chain} at block ${tip.height}: ${named}${more}`);
+  await raise(app, 'ledger.differs', chain, `${chain} at block ${tip.height}: ${named}${more}`, networkOf(chain));
 }

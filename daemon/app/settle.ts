@@ -23,7 +23,6 @@ import {
   payingCredits,
   setClaim,
 } from '../store/queries/credits.ts';
-import { insertAlert } from '../store/queries/effects.ts';
 import {
   type InvoiceRow,
   invoiceById,
@@ -33,6 +32,7 @@ import {
   updatePayment,
 } from '../store/queries/invoices.ts';
 import type { Reader, Tx } from '../store/store.ts';
+import { raiseIn } from './alerts.ts';
 import { type App, graceMs } from './app.ts';
 import { abandonedAt, releaseAddress } from './clients.ts';
 import { FLAG } from './flags.ts';
@@ -200,11 +200,8 @@ export function fileInInbox(
 }
 
 function alertUndone(app: App, tx: Tx, invoice: InvoiceRow): void {
-  tx.run(insertAlert, {
-    kind: 'invoice.undone',
-    subject: invoice.slug,
-    message: `A chain reorganisation undid the payment of invoice ${invoice.slug}, which was already paid`,
-    created_at: app.now(),
-  });
+  const { network } = app.directory.business(invoice.business_id);
+  const message = `A chain reorganisation undid the payment of invoice ${invoice.slug}, which was already paid`;
+  raiseIn(app, tx, network, 'invoice.undone', invoice.slug, message);
   app.log.error({ invoice: invoice.slug }, 'a reorganisation undid a paid invoice');
 }

@@ -4,17 +4,20 @@
  */
 import { Rejected } from '../domain/errors.ts';
 import {
+  alertSince,
   finishWebhookAttempt,
   insertWebhook,
   insertWebhookAttempt,
   stepWebhook,
   type WebhookRow,
   waitingWebhooks,
+  webhookAttemptById,
   webhookById,
 } from '../store/queries/effects.ts';
 import { type InvoiceRow, invoiceById } from '../store/queries/invoices.ts';
 import type { Tx } from '../store/store.ts';
-import type { App } from './app.ts';
+import { raiseIn } from './alerts.ts';
+import { type App, MS_PER_HOUR } from './app.ts';
 import { quarantineOf } from './quarantine.ts';
 
 /**
@@ -78,4 +81,29 @@ export function recordAttempt(
   outcome: { status: number | null; error: string | null },
 ): void {
   tx.run(finishWebhookAttempt, { id: attemptId, finished_at: app.now(), ...outcome });
+  const failed = outcome.status === null || outcome.status >= STATUS_FAILED_MIN;
+  if (failed) tellFailure(app, tx, attemptId, outcome);
+}
+
+const FAILED = 'webhook.failed';
+const STATUS_FAILED_MIN = 400;
+
+/** Tells the operator of a notification that failed, once an hour for each host. */
+function tellFailure(
+  app: App,
+  tx: Tx,
+  attemptId: number,
+  { status, error }: { status: number | null; error: string | null },
+): void {
+  const attempt = tx.get(webhookAttemptById, { id: attemptId });
+  const webhook = attempt && tx.get(webhookById, { id: attempt.webhook_id });
+  const invoice = webhook && tx.get(invoiceById, { id: webhook.invoice_id });
+  // what browsers asked for is a stranger's word: it would be an alarm that anybody can ring
+  if (!webhook || !invoice || webhook.lane !== 'shop') return;
+  const { host } = new URL(webhook.url);
+  if (tx.get(alertSince, { kind: FAILED, subject: host, since: app.now() - MS_PER_HOUR })) return;
+  const { name, network } = app.directory.business(invoice.business_id);
+  const why = status === null ? error : `it answered ${status}`;
+  const message = `${name}: the notification of invoice ${invoice.slug} to ${host} failed: ${why}. It is not sent again by itself: countinghouse webhook resend ${webhook.id}`;
+  raiseIn(app, tx, network, FAILED, host, message);
 }

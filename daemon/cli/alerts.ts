@@ -8,7 +8,11 @@ import { table, when } from './table.ts';
 
 export function alertCommands(root: Command, io: Io): void {
   const alert = root.command('alert').description('what the operator must know');
-  alert.command('list').description('list what was not marked as seen').action(action(io, listAlerts));
+  alert
+    .command('list')
+    .option('--after <place>', 'go on where a page ended')
+    .description('list what was not marked as seen, live networks first')
+    .action(action(io, listAlerts));
   alert
     .command('seen')
     .argument('[number]', 'as listed', wholeNumber)
@@ -17,14 +21,15 @@ export function alertCommands(root: Command, io: Io): void {
     .action(action(io, markSeen));
 }
 
-async function listAlerts(session: Session) {
-  const found = await session.call('alert.list', {});
+async function listAlerts(session: Session, { after }: { after?: string }) {
+  const found = await session.call('alert.list', after === undefined ? {} : { after });
   session.print(found, () =>
     table(
-      ['>NO', 'SINCE', 'KIND', 'ABOUT', 'MESSAGE'],
+      ['>NO', 'SINCE', 'NETWORK', 'KIND', 'ABOUT', 'MESSAGE'],
       found.alerts.map((alert) => [
         alert.id === 0 ? '-' : `${alert.id}`,
         when(alert.created_at),
+        alert.network ?? '-',
         alert.kind,
         alert.subject,
         alert.message,
@@ -32,6 +37,7 @@ async function listAlerts(session: Session) {
       'There are no open alerts.',
     ),
   );
+  if (!session.json && found.next !== null) session.note(`More: --after ${found.next}`);
 }
 
 async function markSeen(session: Session, { all = false }: { all?: boolean }, id?: string) {

@@ -220,12 +220,17 @@ export const InboxShape = z.object({
   created_at: Instant,
 });
 
+/** Where the next page of alerts begins: "rank:id", as the page before it gave it. */
+export const AlertCursor = z.string().regex(/^[01]:\d{1,16}$/);
+
 export const AlertShape = z.object({
   /** 0: it could not be stored yet, for want of room on the disk, and cannot be marked as seen. */
   id: z.int().min(0),
   kind: z.string(),
   subject: z.string(),
   message: z.string(),
+  /** Null: it is about the appliance itself. */
+  network: z.string().nullable(),
   created_at: Instant,
 });
 

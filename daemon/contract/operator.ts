@@ -9,6 +9,7 @@ import { BOOKS } from './books.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import {
   AccountKeySchema,
+  AlertCursor,
   AlertShape,
   BusinessShape,
   CHAIN_NAMES,
@@ -172,8 +173,8 @@ export const OPERATOR = {
   ...ENDPOINTS,
   ...SOURCES,
   'alert.list': method(
-    z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX) }),
-    z.object({ alerts: z.array(AlertShape) }),
+    z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX), after: AlertCursor.optional() }),
+    z.object({ alerts: z.array(AlertShape), next: AlertCursor.nullable() }),
   ),
   'alert.seen': method(z.strictObject({ ids: z.array(Id).min(1).max(PAGE_MAX) }), z.object({ closed: z.int().min(0) })),
 } as const;

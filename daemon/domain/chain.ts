@@ -134,4 +134,7 @@ export type SourceServer = {
 
 /** A chain of a network, as one key. */
 export type ChainKey = `${Network}:${ChainId}`;
+/** The network of a chain's key. */
+export const networkOf = (key: string): Network => key.slice(0, key.indexOf(':')) as Network;
+
 export const chainKey = (network: Network, chain: ChainId): ChainKey => `${network}:${chain}`;

@@ -231,6 +231,8 @@ export type Schema = {
     message: string;
     created_at: number;
     seen_at: number | null;
+    /** Null: it is about the appliance itself. */
+    network: string | null;
   };
   chain_state: {
     chain_key: string;

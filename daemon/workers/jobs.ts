@@ -1,5 +1,6 @@
 /** What happens by the clock: forgotten invoices, expired answers, and the address pools. */
 import type { App } from '../app/app.ts';
+import { tellAway } from '../app/away.ts';
 import { deadline } from '../app/deadline.ts';
 import { expireAnswers } from '../app/idempotency.ts';
 import { cancelForgotten } from '../app/invoices.ts';
@@ -26,6 +27,8 @@ export class Jobs {
   readonly #app: App;
   /** The chains of the round of proofs that is not complete yet. */
   readonly #proved = new Set<string>();
+  /** When each chain went away. */
+  readonly #away = new Map<string, number>();
   #filling: Promise<void> | null = null;
   #stopped = false;
   readonly #abort = new AbortController();
@@ -52,6 +55,7 @@ export class Jobs {
       dropOldEvents(this.#app, tx);
     });
     await expireAnswers(this.#app);
+    await tellAway(this.#app, this.#away);
   }
 
   /**

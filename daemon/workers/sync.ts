@@ -142,22 +142,26 @@ export class SyncLoop {
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
       this.#unreadable.add(rescan.account.id);
-      await raise(this.#app, 'chain.past', this.#chain.key, `A wallet's past cannot be read: ${error.message}`);
+      await this.#alert('chain.past', `A wallet's past cannot be read: ${error.message}`);
     }
     return true;
   }
 
   async #failed(error: Unavailable | Rejected): Promise<number> {
     this.#failures++;
-    if (error instanceof ChainAlert) await raise(this.#app, 'chain.alert', this.#chain.key, error.message);
+    if (error instanceof ChainAlert) await this.#alert('chain.alert', error.message);
     if (this.#failures === 1) this.#app.log.warn({ chain: this.#chain.key, reason: error.message }, 'chain is away');
     return Math.min(FAILED_RETRY_MS * 2 ** Math.min(this.#failures - 1, 10), FAILED_RETRY_MAX_MS);
+  }
+
+  #alert(kind: string, message: string): Promise<void> {
+    return raise(this.#app, kind, this.#chain.key, message, this.#chain.adapter.network);
   }
 
   async #halt(error: unknown): Promise<void> {
     this.#app.log.fatal({ chain: this.#chain.key, error }, 'the chain was halted by a bug');
     this.#chain.syncedAt = 0;
-    await raise(this.#app, 'chain.halted', this.#chain.key, `${this.#chain.key} was halted by a bug: ${String(error)}`);
+    await this.#alert('chain.halted', `${this.#chain.key} was halted by a bug: ${String(error)}`);
   }
 
   #pause(ms: number): Promise<void> {

@@ -78,7 +78,13 @@ export class WithdrawalWorker {
   async #halt(error: unknown): Promise<void> {
     const { key } = this.#chain;
     this.#app.log.fatal({ chain: key, error }, 'the withdrawals of a chain were halted by a bug');
-    await raise(this.#app, 'withdrawals.halted', key, `Withdrawals of ${key} were halted by a bug: ${String(error)}`);
+    await raise(
+      this.#app,
+      'withdrawals.halted',
+      key,
+      `Withdrawals of ${key} were halted by a bug: ${String(error)}`,
+      this.#chain.adapter.network,
+    );
   }
 
   /** Waits for a wake-up, and no longer than `ms` where something is to be tried again. */

@@ -368,20 +368,3 @@ describe('invoices', () => {
     expect(others.invoices.map(({ business, amount }) => [business, amount])).toEqual([['Bakery', '20']]);
   });
 });
-
-describe('alerts', () => {
-  it('tells of a paid invoice that was undone until that is seen', async () => {
-    const slug = await newInvoice(20);
-    await pay(slug, 'BCH');
-    await mine('BCH', 1);
-    await paidWith(slug, 'paid');
-    await daemon.call('POST', '/sandbox/reorg', { crypto: 'BCH', depth: 1, drop: true });
-    const alert = await until('the alert is raised', async () => (await call('alert.list', {})).alerts[0]);
-    expect(alert).toMatchObject({ kind: 'invoice.undone', subject: slug });
-    expect((await show(slug)).payment).toMatchObject({ undone: true });
-    expect((await call('status', {})).open_alerts).toBe(1);
-    expect(await call('alert.seen', { ids: [alert.id, alert.id, 99] })).toEqual({ closed: 1 });
-    expect(await call('alert.seen', { ids: [alert.id] })).toEqual({ closed: 0 });
-    expect((await call('alert.list', {})).alerts).toEqual([]);
-  });
-});

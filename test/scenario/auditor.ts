@@ -132,7 +132,7 @@ export async function audit(audited: Audited): Promise<string[]> {
   const invoices = await allInvoices(audited.operator);
   const inbox = await allInbox(audited.operator);
   const { alerts } = await audited.operator('alert.list', {});
-  const undone = new Set(alerts.filter(({ kind }) => kind === 'invoice.undone').map(({ subject }) => subject));
+  const undone = new Set(invoices.filter(({ payment }) => payment?.undone).map(({ slug }) => slug));
   for (const { kind, message } of alerts) if (kind === 'chain.halted') faults.push(message);
 
   const open = new Set(inbox.filter(({ gone }) => !gone).map(({ outpoint }) => outpoint));

@@ -2,14 +2,7 @@
 import { Rejected } from '../../domain/errors.ts';
 import { type ApiKeyRow, allApiKeys, allClients, type ClientRow } from '../../store/queries/businesses.ts';
 import { inboxBelow } from '../../store/queries/credits.ts';
-import {
-  type AlertRow,
-  closeAlert,
-  openAlerts,
-  type WebhookRow,
-  webhookById,
-  webhooksBelow,
-} from '../../store/queries/effects.ts';
+import { closeAlert, openAlerts, type WebhookRow, webhookById, webhooksBelow } from '../../store/queries/effects.ts';
 import { invoiceById } from '../../store/queries/invoices.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
@@ -68,10 +61,18 @@ function named(reader: Reader, row: WebhookRow): NamedWebhook {
 /** No stored alert has this number: it could not be stored yet, so it cannot be marked as seen. */
 const UNSTORED_ID = 0;
 
-/** The newest alerts that nobody has marked as seen; first those that could not be stored, with the number 0. */
-export function alertPage(app: App, limit: number): AlertRow[] {
+/** A place in the list of open alerts: `rank` 0 has what is live, 1 the rest. */
+export type AlertPlace = { rank: number; id: number };
+const FIRST: AlertPlace = { rank: 0, id: NEWEST };
+
+/** The alerts that nobody has marked as seen: live ones first, newest first. What could not be stored yet leads the first page. */
+export function alertPage(app: App, limit: number, after: AlertPlace | null) {
+  const stored = app.store.all(openAlerts, { ...(after ?? FIRST), limit });
+  const last = stored.at(-1);
+  const next = stored.length === limit && last !== undefined ? { rank: last.rank, id: last.id } : null;
+  if (after !== null) return { alerts: stored, next };
   const unstored = app.unstored.all().map((alert) => ({ ...alert, id: UNSTORED_ID, seen_at: null }));
-  return [...unstored.reverse(), ...app.store.all(openAlerts, { limit })].slice(0, limit);
+  return { alerts: [...unstored.reverse(), ...stored], next };
 }
 
 /** Marks alerts as seen and returns how many were open. */

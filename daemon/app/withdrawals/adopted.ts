@@ -17,7 +17,6 @@ import {
   targetById,
   targetIdByScript,
 } from '../../store/queries/credits.ts';
-import { insertAlert } from '../../store/queries/effects.ts';
 import {
   heldWithdrawals,
   insertInput,
@@ -31,6 +30,7 @@ import {
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
+import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
 import { dropPlan, spendOf } from './claim.ts';
@@ -239,12 +239,8 @@ function countChange(tx: Tx, { key }: ChainRuntime, txid: string): void {
 function alertOf(app: App, tx: Tx, { chain, decoded, paid }: Case): void {
   const also =
     paid.length > 0 ? ` It pays withdrawal ${paid.map(({ row }) => row.id).join(', ')}, and somebody else.` : '';
-  tx.run(insertAlert, {
-    kind: 'restore.unknown_spend',
-    subject: `${chain.key} ${decoded.txid}`,
-    message:
-      `Transaction ${decoded.txid} spends coins of ours, and the backup knows nothing of it.${also} Either it was made ` +
-      'after the backup, or another copy of this wallet is running, or somebody else has the keys',
-    created_at: app.now(),
-  });
+  const message =
+    `Transaction ${decoded.txid} spends coins of ours, and the backup knows nothing of it.${also} Either it was made ` +
+    'after the backup, or another copy of this wallet is running, or somebody else has the keys';
+  raiseIn(app, tx, chain.adapter.network, 'restore.unknown_spend', `${chain.key} ${decoded.txid}`, message);
 }

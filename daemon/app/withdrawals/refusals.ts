@@ -1,7 +1,10 @@
 /** What becomes of bytes that a node does not take: the operator is told whose they are, until it is over. */
-import { closeAlertsOf, insertAlert } from '../../store/queries/effects.ts';
+
+import { networkOf } from '../../domain/chain.ts';
+import { closeAlertsOf } from '../../store/queries/effects.ts';
 import { setVersionProblem, type VersionRow, versionsOf, withdrawalsOfSpend } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
+import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { spendOf } from './claim.ts';
 
@@ -13,12 +16,9 @@ export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: strin
   // a long chain of our own change is taken once its beginning is confirmed
   if (reason.includes('too-long-mempool-chain')) return;
   const { what, how } = wordsFor(tx, version);
-  tx.run(insertAlert, {
-    kind: NOT_SENT,
-    subject: version.txid ?? `${version.id}`,
-    message: `The network's node does not take ${what}: ${reason}. It is offered again. ${how}`,
-    created_at: app.now(),
-  });
+  const message = `The network's node does not take ${what}: ${reason}. It is offered again. ${how}`;
+  const network = networkOf(spendOf(tx, version.spend_id).chain_key);
+  raiseIn(app, tx, network, NOT_SENT, version.txid ?? `${version.id}`, message);
 }
 
 /** What a version is in the operator's words, and what can be done about one that is refused. */

@@ -2,12 +2,14 @@
  * Changing a withdrawal's row: the table of the domain decides, compare-and-set on the state that was read keeps two
  * deciders apart, and what is held of the balance follows from the state.
  */
+
+import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { isOpen, stepWithdrawal, type WithdrawalEvent, type WithdrawalState } from '../../domain/withdrawal.ts';
-import { insertAlert } from '../../store/queries/effects.ts';
 import { stepInbox } from '../../store/queries/policies.ts';
 import { updateWithdrawal, type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
+import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { tellWithdrawal } from '../news.ts';
 
@@ -48,12 +50,7 @@ export function applyEvent(
   saveWithdrawal(app, tx, next, row.state);
   if (step.alert !== null) {
     const message = ALERTS[step.alert].replace('%', `${row.id}`);
-    tx.run(insertAlert, {
-      kind: `withdrawal.${step.alert}`,
-      subject: `${row.id}`,
-      message,
-      created_at: app.now(),
-    });
+    raiseIn(app, tx, networkOf(row.chain_key), `withdrawal.${step.alert}`, `${row.id}`, message);
   }
   if (step.state !== row.state && (step.state === 'rejected' || step.state === 'failed')) reopenDeposit(app, tx, next);
   return next;

@@ -6,9 +6,10 @@
  * its other versions are free; a reorganisation that reaches so deep opens it again.
  */
 import type { BlockId } from '../../domain/chain.ts';
+import { networkOf } from '../../domain/chain.ts';
 import { BURIED_BLOCKS, eventsOf, isDecided, isSigned } from '../../domain/withdrawal.ts';
 import { creditByOutpoint, type TargetRow } from '../../store/queries/credits.ts';
-import { closeAlertsOf, insertAlert } from '../../store/queries/effects.ts';
+import { closeAlertsOf } from '../../store/queries/effects.ts';
 import {
   dropDeadTransactions,
   openSpends,
@@ -28,6 +29,7 @@ import {
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
+import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
 import { quarantineOf } from '../quarantine.ts';
@@ -192,9 +194,8 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found)
 const COIN_MISSING = 'withdrawal.coin_missing';
 
 /** What the operator is told of a coin that is missing, until the chain shows a version or it is decided. */
-function tellMissing(app: App, tx: Tx, { id }: WithdrawalRow, problem: string): void {
-  const message = `Withdrawal ${id}. ${problem}`;
-  tx.run(insertAlert, { kind: COIN_MISSING, subject: `${id}`, message, created_at: app.now() });
+function tellMissing(app: App, tx: Tx, { id, chain_key }: WithdrawalRow, problem: string): void {
+  raiseIn(app, tx, networkOf(chain_key), COIN_MISSING, `${id}`, `Withdrawal ${id}. ${problem}`);
 }
 
 function closeMissing(app: App, tx: Tx, { id }: WithdrawalRow): void {
@@ -208,12 +209,8 @@ export const feeShare = ({ fee }: Pick<VersionRow, 'fee'>, shares: number): stri
 function alertForeign(app: App, tx: Tx, spend: SpendRow, withdrawals: readonly WithdrawalRow[], txid: string): void {
   const ids = withdrawals.map(({ id }) => id).join(', ');
   const what = withdrawals.length > 0 ? `withdrawal ${ids}` : `the bump of ${spend.anchor}`;
-  tx.run(insertAlert, {
-    kind: 'withdrawal.conflict',
-    subject: txid,
-    message:
-      `Transaction ${txid}, which this wallet did not make, spends a coin of ${what}: ` +
-      'somebody else has the keys, or another copy of this wallet is running',
-    created_at: app.now(),
-  });
+  const message =
+    `Transaction ${txid}, which this wallet did not make, spends a coin of ${what}: ` +
+    'somebody else has the keys, or another copy of this wallet is running';
+  raiseIn(app, tx, networkOf(spend.chain_key), 'withdrawal.conflict', txid, message);
 }

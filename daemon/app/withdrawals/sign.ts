@@ -7,10 +7,10 @@
 
 import { simulatedSpend } from '../../chains/sandbox/simulated.ts';
 import { withoutWitnesses } from '../../chains/utxo/spend/transaction.ts';
+import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
-import { insertAlert } from '../../store/queries/effects.ts';
 import { previousTx } from '../../store/queries/previous.ts';
 import {
   payoutsOf,
@@ -25,6 +25,7 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { Approval, Intent, SignOrder } from '../../wallet/signer/port.ts';
+import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { deadline } from '../deadline.ts';
 import { dropPlan, type Raised, spendOf } from './claim.ts';
@@ -233,12 +234,9 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
     else applyEvent(app, tx, row, 'return', { problem: error.message, approved_by: null, approval: null });
   }
   if (error.code === 'signer.limit') return;
-  tx.run(insertAlert, {
-    kind: 'withdrawal.refused',
-    subject: rows.map(({ id }) => id).join(',') || `spend ${version.spend_id}`,
-    message: `The signer refused withdrawal ${rows.map(({ id }) => id).join(', ')}: ${error.message}`,
-    created_at: app.now(),
-  });
+  const subject = rows.map(({ id }) => id).join(',') || `spend ${version.spend_id}`;
+  const message = `The signer refused withdrawal ${rows.map(({ id }) => id).join(', ')}: ${error.message}`;
+  raiseIn(app, tx, networkOf(spendOf(tx, version.spend_id).chain_key), 'withdrawal.refused', subject, message);
   app.log.error({ withdrawals: rows.map(({ id }) => id), code: error.code }, 'the signer refused');
 }
 

@@ -81,15 +81,18 @@ export function inboxList({ app }: Context, params: Parsed<'inbox.list'>): Resul
   return { items, next: nextOf(rows, params.limit) };
 }
 
-export function alertList({ app }: Context, { limit }: Parsed<'alert.list'>): Result<'alert.list'> {
-  const alerts = alertPage(app, limit).map((row) => ({
+export function alertList({ app }: Context, { limit, after }: Parsed<'alert.list'>): Result<'alert.list'> {
+  const [rank = '0', id = '0'] = after?.split(':') ?? [];
+  const page = alertPage(app, limit, after === undefined ? null : { rank: Number(rank), id: Number(id) });
+  const alerts = page.alerts.map((row) => ({
     id: row.id,
     kind: row.kind,
     subject: row.subject,
     message: row.message,
+    network: row.network,
     created_at: toIso(row.created_at),
   }));
-  return { alerts };
+  return { alerts, next: page.next && `${page.next.rank}:${page.next.id}` };
 }
 
 export async function alertSeen({ app }: Context, { ids }: Parsed<'alert.seen'>): Promise<Result<'alert.seen'>> {

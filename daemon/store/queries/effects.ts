@@ -61,20 +61,58 @@ export const finishWebhookAttempt = statement(
       .where('id', '=', p.id),
 );
 
+export const webhookAttemptById = statement((p: { id: number }) =>
+  sqlite.selectFrom('webhook_attempt').selectAll().where('id', '=', p.id),
+);
+
 export const webhookAttempts = statement((p: { webhook_id: number }) =>
   sqlite.selectFrom('webhook_attempt').selectAll().where('webhook_id', '=', p.webhook_id).orderBy('id'),
 );
 
 /** One open alert per kind and subject. */
-export const insertAlert = statement((p: { kind: string; subject: string; message: string; created_at: number }) =>
+export const insertAlert = statement((p: Omit<AlertRow, 'id' | 'seen_at'>) =>
   sqlite
     .insertInto('alert')
-    .values({ kind: p.kind, subject: p.subject, message: p.message, created_at: p.created_at, seen_at: null })
+    .values({
+      kind: p.kind,
+      subject: p.subject,
+      message: p.message,
+      created_at: p.created_at,
+      seen_at: null,
+      network: p.network,
+    })
     .onConflict((conflict) => conflict.doNothing()),
 );
 
-export const openAlerts = statement((p: { limit: number }) =>
-  sqlite.selectFrom('alert').selectAll().where('seen_at', 'is', null).orderBy('id', 'desc').limit(p.limit),
+/** 0 for what is about real money or the appliance itself, 1 for the rest. */
+const RANK = sql<number>`(network IS NOT NULL AND network <> 'mainnet')`;
+
+/** Open alerts behind a place: live ones first, each kind newest first. */
+export const openAlerts = statement((p: { rank: number; id: number; limit: number }) =>
+  sqlite
+    .selectFrom('alert')
+    .selectAll()
+    .select(RANK.as('rank'))
+    .where('seen_at', 'is', null)
+    .where(sql<boolean>`(${RANK} > ${p.rank} OR (${RANK} = ${p.rank} AND id < ${p.id}))`)
+    .orderBy('rank')
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+);
+
+export const newestAlert = statement((_: Record<never, never>) =>
+  sqlite.selectFrom('alert').select(['id', 'message']).where('seen_at', 'is', null).orderBy('id', 'desc').limit(1),
+);
+
+/** Whether such an alert was raised since an instant, seen or not: a row, or none. */
+export const alertSince = statement((p: { kind: string; subject: string; since: number }) =>
+  sqlite
+    .selectFrom('alert')
+    .select('id')
+    .where('kind', '=', p.kind)
+    .where('subject', '=', p.subject)
+    .where('created_at', '>', p.since)
+    .limit(1),
 );
 
 export const closeAlert = statement((p: { id: number; seen_at: number }) =>

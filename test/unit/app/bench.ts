@@ -283,7 +283,7 @@ export class Bench {
   }
 
   alerts(): string[] {
-    return this.app.store.all(openAlerts, { limit: 100 }).map(({ kind }) => kind);
+    return this.app.store.all(openAlerts, { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 100 }).map(({ kind }) => kind);
   }
 
   webhook(id: number): string | undefined {

@@ -264,7 +264,7 @@ export class PayBench {
 
   alerts(): { kind: string; subject: string; message: string }[] {
     return this.app.store
-      .all(openAlerts, { limit: 100 })
+      .all(openAlerts, { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 100 })
       .map(({ kind, subject, message }) => ({ kind, subject, message }));
   }
 }

@@ -47,7 +47,8 @@ const names = (): string[] =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.backup'))
     .sort();
-const alerts = (): string[] => app.store.all(openAlerts, { limit: 10 }).map(({ kind }) => kind);
+const alerts = (): string[] =>
+  app.store.all(openAlerts, { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 10 }).map(({ kind }) => kind);
 
 /** A backup a day, the first at once. Returns the names of those that were made. */
 async function days(count: number): Promise<string[]> {

@@ -1,0 +1,96 @@
+/** Alerts about chains that are away and notifications that fail: when they come, how often, and when they go. */
+import { describe, expect, it } from 'vitest';
+import { tellAway } from '../../../daemon/app/away.ts';
+import { createInvoice } from '../../../daemon/app/invoices.ts';
+import { queueWebhook, recordAttempt, takeWebhooks } from '../../../daemon/app/webhooks.ts';
+import { closeAlertsOf, openAlerts } from '../../../daemon/store/queries/effects.ts';
+import { Bench, HOUR } from './bench.ts';
+
+const MINUTE = 60_000;
+const open = ({ app }: Bench) =>
+  app.store
+    .all(openAlerts, { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 100 })
+    .map(({ kind, subject }) => [kind, subject]);
+
+describe('a chain that is away', () => {
+  it('is an alert after five minutes, and none when it is back', async () => {
+    const bench = await Bench.open();
+    const since = new Map<string, number>();
+    const look = () => tellAway(bench.app, since);
+    await look();
+    bench.chain.lagging = true;
+    for (let minute = 0; minute < 5; minute++) {
+      await look();
+      expect(open(bench)).toEqual([]);
+      bench.at += MINUTE;
+    }
+    await look();
+    expect(open(bench)).toEqual([['chain.away', 'mainnet:BTC']]);
+    bench.at += MINUTE;
+    await look();
+    expect(open(bench)).toHaveLength(1);
+    bench.chain.lagging = false;
+    await bench.tell({ beganAt: bench.at });
+    await look();
+    expect(open(bench)).toEqual([]);
+  });
+
+  it('that nobody needs is none', async () => {
+    const bench = await Bench.open();
+    bench.chain.lagging = true;
+    bench.chain.resting = true;
+    const since = new Map<string, number>();
+    await tellAway(bench.app, since);
+    bench.at += HOUR;
+    await tellAway(bench.app, since);
+    expect(open(bench)).toEqual([]);
+  });
+});
+
+describe('a notification that fails', () => {
+  async function fail(bench: Bench, origin: 'merchant' | 'client', url: string, status: number | null): Promise<void> {
+    const { app } = bench;
+    const business = app.directory.business(bench.businessId);
+    await app.store.write((tx) => {
+      const terms = { amount: 10_000_000_000n, currency: 'USD', crypto: 'ALL', dueAt: null, closeUrl: null };
+      const wanted = { ...terms, redirectUrl: null, webhookUrl: url, automaticRedirect: false, origin };
+      queueWebhook(app, tx, createInvoice(app, business, wanted, tx));
+    });
+    await app.store.write((tx) => {
+      for (const lane of ['shop', 'public'] as const) {
+        for (const { attemptId } of takeWebhooks(app, tx, lane, 10)) {
+          recordAttempt(app, tx, attemptId, { status, error: status === null ? 'the connection was refused' : null });
+        }
+      }
+    });
+  }
+
+  it('is an alert once per host and hour, though it was seen', async () => {
+    const bench = await Bench.open();
+    await fail(bench, 'merchant', 'https://shop.example/a', 200);
+    expect(open(bench)).toEqual([]);
+    await fail(bench, 'merchant', 'https://shop.example/a', 500);
+    await fail(bench, 'merchant', 'https://shop.example/b', null);
+    await fail(bench, 'merchant', 'https://other.example/', 404);
+    const both = [
+      ['webhook.failed', 'other.example'],
+      ['webhook.failed', 'shop.example'],
+    ];
+    expect(open(bench)).toEqual(both);
+    await bench.app.store.write((tx) =>
+      tx.run(closeAlertsOf, { kind: 'webhook.failed', subject: 'shop.example', seen_at: bench.at }),
+    );
+    await fail(bench, 'merchant', 'https://shop.example/c', 500);
+    expect(open(bench)).toHaveLength(1);
+    bench.at += HOUR + 1;
+    bench.rate('60000');
+    await fail(bench, 'merchant', 'https://shop.example/d', 500);
+    expect(open(bench)).toHaveLength(2);
+  });
+
+  it('of a browser is none: anybody could ring it', async () => {
+    const bench = await Bench.open();
+    await fail(bench, 'client', 'https://shop.example/a', null);
+    expect(open(bench)).toEqual([]);
+  });
+});
