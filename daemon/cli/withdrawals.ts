@@ -1,6 +1,7 @@
 /** `countinghouse withdrawal`: money that leaves. What is approved is shown first, read from the transaction itself. */
 import { type Command, Option } from 'commander';
 import type { Result } from '../contract/operator.ts';
+import type { Expected } from '../operator/review.ts';
 import { approved, type PassphraseOption } from './approvals.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
@@ -17,6 +18,7 @@ const RATE_HELP = 'smallest units per byte; otherwise what the next blocks ask f
 
 type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[number] };
 type ReplaceOptions = PassphraseOption & { feeRate?: string };
+type ApproveOptions = PassphraseOption & WaitOptions & Expected;
 type BumpOptions = ReplaceOptions & { giveUp?: boolean };
 
 /** How long, and how often, it is looked whether an approved withdrawal was sent. */
@@ -52,7 +54,9 @@ export function withdrawalCommands(root: Command, io: Io): void {
     .description('ask for one of everything, less the fee')
     .action(action(io, sweep));
   waits(approving(withdrawal.command('approve').argument('<id>', 'its number')), SENT_SECONDS_MAX)
-    .description('show what is signed, and approve it')
+    .option('--to <address>', 'refuse unless it pays this address')
+    .option('--amount <amount>', 'refuse unless it pays this much, in the crypto; of a sweep, more than this')
+    .description('show what is signed, and approve it; a script that gives --yes says what it expects: --to, --amount')
     .action(action(io, approve));
   withdrawal
     .command('reject')
@@ -133,12 +137,14 @@ export function asked(
   );
 }
 
-async function approve(session: Session, options: PassphraseOption & WaitOptions, id = ''): Promise<void> {
+async function approve(session: Session, options: ApproveOptions, id = ''): Promise<void> {
   const { withdrawal, preview, why } = await session.call('withdrawal.preview', { id });
   needUndecided(withdrawal);
   if (!preview) throw new Failure(`it cannot be shown what would be signed: ${why}`, EXIT.failed, 'withdrawal.preview');
   const question = `Approve withdrawal ${id}?`;
-  const wish = { asked: { kind: 'approve' as const }, crypto: withdrawal.crypto, question };
+  const { to, amount } = options;
+  const expected: Expected = { ...(to === undefined ? {} : { to }), ...(amount === undefined ? {} : { amount }) };
+  const wish = { asked: { kind: 'approve' as const, expected }, crypto: withdrawal.crypto, question };
   const [approval] = await approved(session, options, preview, wish);
   if (!approval) throw new Failure('the daemon named nothing to approve');
   const { uuid: _, ...given } = approval;

@@ -7,10 +7,11 @@
  */
 import { Transaction } from 'bitcoinjs-lib';
 import { z } from 'zod';
-import type { Network } from '../domain/assets.ts';
+import { assetOf, type Network } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
+import { formatUnits, parseDecimal } from '../domain/money.ts';
 import { destination } from '../wallet/signer/destination.ts';
-import { feeLimit, needTimely } from '../wallet/signer/limits.ts';
+import { APPROVAL_MS, feeLimit, needTimely } from '../wallet/signer/limits.ts';
 import { ADDRESS_SELF, type Intent, type SignPurpose } from '../wallet/signer/port.ts';
 import { IntentShape, isUtxo, type UtxoChain } from '../wallet/signer/wire.ts';
 import { type Approvable, withOperatorKeys } from '../wallet/wallet.ts';
@@ -25,9 +26,13 @@ export type Given = {
   until: number;
 };
 
-/** What the operator asked for, as far as it was said by number: what is approved has to be of that kind. */
+/** What the operator expects of a payment: `amount` is a decimal of the coin, of a sweep the most that it may give. */
+export type Expected = { to?: string; amount?: string };
+
+/** What the operator asked for, as far as it was said: what is approved has to be of that kind. */
 export type Asked =
-  | { kind: 'approve' | 'speed-up' | 'cancel' }
+  | { kind: 'approve'; expected?: Expected }
+  | { kind: 'speed-up' | 'cancel' }
   | { kind: 'batch'; count: number }
   | { kind: 'bump'; outpoint: string };
 
@@ -98,13 +103,14 @@ export class Review {
 
   /**
    * Reads what is to be approved. Null where there is no wallet to approve with: of the sandbox, or nothing new. Throws
-   * `Rejected`: `review.differs`, and `signer.approval` for an `until` that is over or too far ahead.
+   * `Rejected`: `review.differs`, `review.unexpected`, and `signer.approval` for an `until` that is over or too far ahead.
    */
   static of(given: Given, asked: Asked, now: number): Review | null {
     const parsed = z.array(IntentShape).safeParse(given.intents);
     if (!parsed.success) throw differs('the approval names what no payment has');
     const intents: readonly Intent[] = parsed.data;
     const [first] = intents;
+    if (asked.kind === 'approve') needExpected(asked.expected ?? {}, intents);
     if (!first || intents.every(({ network }) => network === 'sandbox')) return null;
     for (const { network, chain, accountNo, asset } of intents) {
       const same = network === first.network && chain === first.chain && accountNo === first.accountNo;
@@ -114,7 +120,9 @@ export class Review {
     if (new Set(intents.map(({ uuid }) => uuid)).size !== intents.length) throw differs('it names a payment twice');
     needAsked(given, asked, intents);
     needTimely(given.until, now);
-    const review = new Review(given, intents, bytesOf(given.raw));
+    // no longer than seven days by the operator's own clock, whatever that of the service says
+    const until = Math.min(given.until, now + APPROVAL_MS);
+    const review = new Review({ ...given, until }, intents, bytesOf(given.raw));
     const replaces = asked.kind === 'speed-up' || asked.kind === 'cancel';
     if (review.before.length > 0 && !replaces) throw differs('it pays somebody whom the approval does not name');
     return review;
@@ -184,6 +192,33 @@ function needAsked({ purpose }: Given, asked: Asked, intents: readonly Intent[])
   if (isSelf !== (kind === 'bump')) throw differs(isSelf ? 'it pays only ourselves' : 'it pays others than ourselves');
   if (kind === 'bump' && intents[0]?.coins?.join() !== asked.outpoint) throw differs('it spends another deposit');
 }
+
+/** Every intent is compared with its transaction elsewhere: who expects the intent expects the transaction. */
+function needExpected({ to, amount }: Expected, intents: readonly Intent[]): void {
+  if (to === undefined && amount === undefined) return;
+  const [intent] = intents;
+  if (!intent || intents.length > 1) throw unexpected('it is not one payment');
+  const { address, asset, units, sweep } = intent;
+  if (to !== undefined && !isSameAddress(to, intent)) throw unexpected(`it pays ${address}, and not ${to}`);
+  if (amount === undefined) return;
+  const wanted = parseDecimal(amount, assetOf(asset).decimals);
+  if (wanted === null) throw unexpected(`${amount} is no amount of ${asset}`);
+  if (sweep ? BigInt(units) > wanted : BigInt(units) !== wanted) {
+    const given = formatUnits(BigInt(units), assetOf(asset));
+    throw unexpected(`it pays ${sweep ? 'up to ' : ''}${given} ${asset}, and not ${amount}`);
+  }
+}
+
+/** Two spellings of one destination are the same: CashAddr has a prefix that may be left out. */
+function isSameAddress(expected: string, { address, chain, network }: Intent): boolean {
+  if (expected === address) return true;
+  if (!isUtxo(chain)) return false;
+  const script = destination(expected, chain, network);
+  return script !== null && script === destination(address, chain, network);
+}
+
+const unexpected = (why: string): Rejected =>
+  new Rejected('review.unexpected', `Nothing was approved. It is not what you expect: ${why}`);
 
 /** A transaction without signatures, in the one form that it has. */
 function bytesOf(raw: string | null): Bytes {

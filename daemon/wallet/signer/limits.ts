@@ -5,8 +5,9 @@
 import { Rejected } from '../../domain/errors.ts';
 import type { UtxoChain } from './wire.ts';
 
-/** How long an approval may wait until it begins a payment: seven days, and an hour for clocks that differ. */
-const APPROVAL_MS_MAX = (7 * 24 + 1) * 3_600_000;
+/** How long an approval may wait until it begins a payment, by the clock of who makes it. */
+export const APPROVAL_MS = 7 * 24 * 3_600_000;
+const CLOCKS_APART_MS_MAX = 3_600_000;
 
 /** No fee is ever above this. Smallest units. */
 const FEE_UNITS_MAX: Readonly<Record<UtxoChain, bigint>> = {
@@ -42,7 +43,7 @@ export function feeLimit(chain: UtxoChain, { inputs, outputs }: Parts, toSelf: b
 /** Throws `Rejected('signer.approval')` unless `until` is ahead of `now` and no further than an approval holds. */
 export function needTimely(until: number, now: number): void {
   if (until <= now) throw new Rejected('signer.approval', "Refused: the operator's approval has expired");
-  if (until > now + APPROVAL_MS_MAX) {
+  if (until > now + APPROVAL_MS + CLOCKS_APART_MS_MAX) {
     throw new Rejected('signer.approval', 'Refused: an approval holds for up to seven days');
   }
 }

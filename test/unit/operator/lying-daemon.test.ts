@@ -70,7 +70,8 @@ const previewOf = (order: ReturnType<typeof payment>) => ({
   ...{ inputs: [], fee: '0.00001', fee_usd: null, fee_max: '0.00002', fee_max_usd: null, usd_rate: '100' },
   ...{ fee_rate: '1', vsize: 141, warnings: [], until: Date.now() + 86_400_000 },
 });
-const approve = () => cli(dataDir, ['withdrawal', 'approve', '1', '--passphrase-file', passphrase, '--yes']);
+const approve = (...more: string[]) =>
+  cli(dataDir, ['withdrawal', 'approve', '1', '--passphrase-file', passphrase, '--yes', ...more]);
 const methods = (): string[] => asked.map(({ method }) => method).filter((method) => method !== 'proof');
 
 describe('approving', () => {
@@ -98,6 +99,17 @@ describe('approving', () => {
     expect(code).not.toBe(0);
     expect(err).toContain('Nothing was approved');
     expect(methods()).toEqual(['withdrawal.preview']);
+  });
+
+  it('by a script that says what it expects sends nothing when something else is named', async () => {
+    const order = payment('LTC', ['evil'], 140_000_000n);
+    const { address } = order.withdrawals[0]!.intent;
+    answers = { 'withdrawal.preview': () => ({ withdrawal: withdrawal(), preview: previewOf(order), why: null }) };
+    const shown = await approve('--to', own('LTC', 0, 77).address, '--amount', '0.1');
+    expect(shown).toMatchObject({ code: 1, err: expect.stringContaining(`it pays ${address}, and not`) });
+    const amount = await approve('--to', address, '--amount', '0.1');
+    expect(amount).toMatchObject({ code: 1, err: expect.stringContaining('it pays 1.4 LTC, and not 0.1') });
+    expect(methods()).toEqual(['withdrawal.preview', 'withdrawal.preview']);
   });
 
   it.each(['completed', 'rejected', 'failed', 'broadcast'])('asks nothing about what is %s', async (state) => {

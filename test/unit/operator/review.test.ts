@@ -1,7 +1,7 @@
 /** What the operator's program refuses to approve, and that it shows what it approves: the service lies in every field. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
-import { type Asked, type Given, Review } from '../../../daemon/operator/review.ts';
+import { type Asked, type Expected, type Given, Review } from '../../../daemon/operator/review.ts';
 import { reviewText } from '../../../daemon/operator/text.ts';
 import { ADDRESS_SELF, type Intent, type SignOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
@@ -159,6 +159,40 @@ describe('what was asked for', () => {
   });
 });
 
+describe('what the operator expects', () => {
+  const order = payment('LTC', ['expected']);
+  const to = order.withdrawals[0]!.intent.address;
+  const approve = (expected: Expected, lie = given(order)) => refusal(lie, { kind: 'approve', expected });
+  it.each<[string, Expected]>([
+    ['the address and the amount', { to, amount: '0.4' }],
+    ['an amount in another spelling', { amount: '0.400' }],
+    ['another spelling of the address', { to: to.toUpperCase() }],
+  ])('is approved: %s', (_, expected) => {
+    expect(review(given(order), { kind: 'approve', expected }).payments).toMatchObject([{ address: to }]);
+  });
+  it.each<[string, Expected]>([
+    ['another address', { to: DESTINATIONS.LTC[1]!, amount: '0.4' }],
+    ['less', { to, amount: '0.39999999' }],
+    ['more', { to, amount: '0.40000001' }],
+    ['more digits than the coin has', { to, amount: '0.400000001' }],
+    ['no amount', { amount: '' }],
+    ['no address', { to: '' }],
+  ])('is refused: %s', async (_, expected) => {
+    expect(await approve(expected)).toBe('review.unexpected');
+  });
+
+  it('is asked of the sandbox too, and of what names nothing', async () => {
+    const play = given(payment('LTC', ['play'], 40_000_000n, 'sandbox'));
+    expect(await approve({ amount: '0.5' }, play)).toBe('review.unexpected');
+    expect(await approve({ amount: '0.4' }, { ...play, intents: [] })).toBe('review.unexpected');
+  });
+});
+
+it("no approval holds longer than seven days by the operator's own clock", () => {
+  const lie = { ...given(payment('LTC', ['long'])), until: NOW + 7 * 24 * HOUR + HOUR };
+  expect(review(lie).until).toBe(NOW + 7 * 24 * HOUR);
+});
+
 /** To ourselves alone. */
 function toSelf(uuid: string): Order {
   const order = payment('LTC', [uuid]);
@@ -218,6 +252,12 @@ describe('a sweep', () => {
 
   it('shows the most that it may give, and what it gives now', () => {
     expect(reviewText(review(sweep()), said)).toContain('up to 1.5 LTC (150 USD), now 1.49998 LTC (150 USD), to\n');
+  });
+
+  it('may be expected to give more, and not less', async () => {
+    const asked = (amount: string): Asked => ({ kind: 'approve', expected: { amount } });
+    expect(review(sweep(), asked('1.5')).payments).toMatchObject([{ units: 150_000_000n, upTo: true }]);
+    expect(await refusal(sweep(), asked('1.49999999'))).toBe('review.unexpected');
   });
 
   it('is refused when it gives more than that', async () => {
