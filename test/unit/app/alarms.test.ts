@@ -2,7 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { tellAway } from '../../../daemon/app/away.ts';
 import { createInvoice } from '../../../daemon/app/invoices.ts';
+import { addClient } from '../../../daemon/app/keys.ts';
+import { proveByClock } from '../../../daemon/app/ledger.ts';
+import { requestPayment } from '../../../daemon/app/payments.ts';
+import { withAddress } from '../../../daemon/app/pool.ts';
 import { queueWebhook, recordAttempt, takeWebhooks } from '../../../daemon/app/webhooks.ts';
+import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { closeAlertsOf, openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { Bench, HOUR } from './bench.ts';
 
@@ -92,5 +97,52 @@ describe('a notification that fails', () => {
     const bench = await Bench.open();
     await fail(bench, 'client', 'https://shop.example/a', null);
     expect(open(bench)).toEqual([]);
+  });
+});
+
+describe('a client ID whose cap is full', () => {
+  it('is an alert, and another address is refused', async () => {
+    const bench = await Bench.open('BTC', { 'browser.open_invoices_max': '2' });
+    const { app } = bench;
+    const business = app.directory.business(bench.businessId);
+    const { id: clientId, publicId } = await app.store.write((tx) =>
+      addClient(app, tx, business.id, 'website', ['https://shop.example'], []),
+    );
+    const ask = (asker: string) =>
+      withAddress(app, (tx) => {
+        const terms = { amount: 10_000_000_000n, currency: 'USD', crypto: 'ALL', dueAt: null, closeUrl: null };
+        const browser = {
+          redirectUrl: null,
+          webhookUrl: null,
+          automaticRedirect: false,
+          origin: 'client',
+          clientId,
+        } as const;
+        return requestPayment(
+          app,
+          business,
+          createInvoice(app, business, { ...terms, ...browser }, tx),
+          () => 'BTC',
+          tx,
+          false,
+          asker,
+        );
+      });
+    await ask('203.0.113.1');
+    await ask('203.0.113.2');
+    await expect(ask('203.0.113.3')).rejects.toThrow('This shop has too many open invoices at the moment');
+    await app.store.write(() => {});
+    expect(open(bench)).toEqual([['browser.full', publicId]]);
+  });
+});
+
+describe('a proof that cannot be made by the clock', () => {
+  it('is an alert', async () => {
+    const bench = await Bench.open();
+    Object.assign(bench.chain.adapter, {
+      holdings: { coins: () => Promise.reject(new Unavailable('the node is busy', 1)) },
+    });
+    expect(await proveByClock(bench.app, bench.chain, new AbortController().signal)).toBe(false);
+    expect(open(bench)).toEqual([['ledger.unproved', 'mainnet:BTC']]);
   });
 });
