@@ -26,12 +26,22 @@ export class ChainRuntime {
   tipHeight: number | null = null;
   /** Whether the source said that it is behind, when it was last asked. */
   lagging = false;
+  /**
+   * Whether the source failed to answer, or was behind, since that sync. Until the next one, blocks and mempool may hold
+   * more than the books say: a node that was away comes back with another mempool, or with blocks.
+   */
+  away = false;
   /** Connected to nothing yet: it is there by default, and no business needs it. */
   resting = false;
 
   constructor(adapter: ChainAdapter) {
     this.adapter = adapter;
     this.key = chainKey(adapter.network, adapter.chain);
+  }
+
+  /** Whether what the books do not show is not in the mempool or a block either, as far as anybody knows. */
+  get isCurrent(): boolean {
+    return this.syncedAt !== 0 && !this.away;
   }
 
   /** Why no new payment should be taken on this chain, in a payer's words, or null. */

@@ -413,7 +413,10 @@ class Ingestion extends Facts {
     tx.afterCommit(() => {
       chain.syncedAt = syncedAt;
       chain.deadlinesUntil = this.#deadlinesUntil;
-      if (this.#complete) chain.latestNow = this.#latestNow;
+      if (this.#complete) {
+        chain.latestNow = this.#latestNow;
+        chain.away = false;
+      }
       chain.tipHeight = height;
     });
   }

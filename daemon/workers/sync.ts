@@ -110,7 +110,10 @@ export class SyncLoop {
     }
     const beganAt = this.#app.now();
     const update = await adapter.sync(since, signal);
-    if (update === null) return POLL_MS;
+    if (update === null) {
+      this.#chain.away = true;
+      return POLL_MS;
+    }
     const applied = await ingest(this.#app, this.#chain, update, beganAt);
     if (!applied) return 0;
     if (update.mempool !== 'complete') return hasMore(update) ? 0 : INCOMPLETE_RETRY_MS;
@@ -149,6 +152,7 @@ export class SyncLoop {
 
   async #failed(error: Unavailable | Rejected): Promise<number> {
     this.#failures++;
+    this.#chain.away = true;
     if (error instanceof ChainAlert) await this.#alert('chain.alert', error.message);
     if (this.#failures === 1) this.#app.log.warn({ chain: this.#chain.key, reason: error.message }, 'chain is away');
     return Math.min(FAILED_RETRY_MS * 2 ** Math.min(this.#failures - 1, 10), FAILED_RETRY_MAX_MS);

@@ -88,6 +88,22 @@ export async function adoptSpends(app: App, chain: ChainRuntime): Promise<void> 
   }
 }
 
+/**
+ * Why nothing may be signed on a chain now, once the quarantine is over: what may have been paid before the restore is not
+ * known yet. Null when it is, and when no withdrawal is in doubt.
+ */
+export async function whyHeld(app: App, chain: ChainRuntime): Promise<string | null> {
+  if (!isInDoubt(app, chain)) return null;
+  if (!chain.isCurrent) return 'What was paid after the backup is not known until the chain was looked at again';
+  try {
+    await adoptSpends(app, chain);
+    return null;
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return `A transaction that was made after the backup cannot be read, and may have paid a withdrawal: ${error.message}`;
+  }
+}
+
 /** Whether a withdrawal of a chain waits that a transaction of the time after the backup may have paid. */
 function isInDoubt(app: App, { key }: ChainRuntime): boolean {
   return app.store.get(doubtedWithdrawal, { chain_key: key }) !== undefined;

@@ -14,7 +14,7 @@ import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
 import { quarantineOf } from '../quarantine.ts';
-import { adoptSpends } from './adopt.ts';
+import { adoptSpends, whyHeld } from './adopt.ts';
 import { claim } from './claim.ts';
 import { availableUnits, coinAt, reservedBy } from './coins.ts';
 import { feeRateNow } from './fees.ts';
@@ -49,43 +49,56 @@ export async function passWithdrawals(
     await adoptSpends(app, chain);
     return { waits: true };
   }
-  await adoptSpends(app, chain);
-  const waits = [await signAll(app, chain), await claimAll(app, chain, progress), await sendAll(app, chain, isDue)];
+  const held = await whyHeld(app, chain);
+  const waits = [
+    await signAll(app, chain, held),
+    await claimAll(app, chain, progress, held),
+    await sendAll(app, chain, isDue),
+  ];
   await lookForConflicts(app, chain, progress.asked);
-  return { waits: waits.some(Boolean) };
+  return { waits: held !== null || waits.some(Boolean) };
 }
 
-/** Has every claimed version signed. True when one has to wait. */
-async function signAll(app: App, chain: ChainRuntime): Promise<boolean> {
+/** Has every claimed version signed, unless they are `held` back. True when one has to wait. */
+async function signAll(app: App, chain: ChainRuntime, held: string | null): Promise<boolean> {
   let waits = false;
   for (const version of unsignedVersions(app.store, chain)) {
-    try {
-      await signClaimed(app, version.id);
-    } catch (error) {
-      if (!isForLater(error)) throw error;
-      waits = true;
-      await app.store.write((tx) => noteProblem(tx, version, (error as Error).message));
-    }
+    const why = held ?? (await signOne(app, version));
+    if (why === null) continue;
+    waits = true;
+    await app.store.write((tx) => noteProblem(tx, version, why));
   }
   return waits;
 }
 
+/** Has one version signed; what it waits for, or null. */
+async function signOne(app: App, { id }: VersionRow): Promise<string | null> {
+  try {
+    await signClaimed(app, id);
+    return null;
+  } catch (error) {
+    if (!isForLater(error)) throw error;
+    return (error as Error).message;
+  }
+}
+
 /** New ones first; of those that wait a part at a time, so that none keeps another from its turn. */
-async function claimAll(app: App, chain: ChainRuntime, progress: Progress): Promise<boolean> {
+async function claimAll(app: App, chain: ChainRuntime, progress: Progress, held: string | null): Promise<boolean> {
   const page = { chain_key: chain.key, limit: CLAIMED_PER_PASS_MAX };
   const tried = app.store.all(triedWithdrawalsAbove, { ...page, id: progress.after });
   progress.after = tried.length === CLAIMED_PER_PASS_MAX ? (tried.at(-1)?.id ?? 0) : 0;
   const rows = [...app.store.all(untriedWithdrawals, page), ...tried];
   // a plan of a locked wallet would be old when it is signed
-  const locked = rows.length > 0 && (await isLocked(app, chain));
+  const locked = rows.length > 0 && (await isLocked(app, chain)) ? 'the wallet is locked' : null;
+  const common = held ?? locked;
   let waits = false;
   for (const row of rows) {
-    const why = locked ? 'the wallet is locked' : await claimOne(app, row);
+    const why = common ?? (await claimOne(app, row));
     if (why === null) continue;
     waits = true;
     await app.store.write((tx) => noteWaiting(app, tx, row.id, why));
   }
-  const unsigned = rows.length > 0 && (await signAll(app, chain));
+  const unsigned = rows.length > 0 && (await signAll(app, chain, held));
   return waits || unsigned;
 }
 
@@ -151,17 +164,19 @@ function noteWaiting(app: App, tx: Tx, id: number, why: string): void {
 }
 
 async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRow) => boolean): Promise<boolean> {
-  // what is stored may have been mined while the service was away: only the chain's own view tells what is not there
-  if (chain.syncedAt === 0) return true;
   let waits = false;
   for (const version of unseenVersions(app.store, chain)) {
     waits = true;
+    // what is stored may have been mined while the service or its source was away: only a look at the chain tells
+    if (!chain.isCurrent) break;
     if (!isDue(version)) continue;
     try {
       await send(app, chain, version);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
-      await app.store.write((tx) => noteProblem(tx, version, (error as Error).message));
+      chain.away = true;
+      await app.store.write((tx) => noteProblem(tx, version, error.message));
+      app.wake.chain(chain.key);
     }
   }
   return waits;

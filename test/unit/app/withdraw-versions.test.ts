@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
 import { bump, giveUpBump, placeFor, previewBump } from '../../../daemon/app/withdrawals/bump.ts';
 import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';
-import { Rejected } from '../../../daemon/domain/errors.ts';
+import { Rejected, Unavailable } from '../../../daemon/domain/errors.ts';
 import { openSpends } from '../../../daemon/store/queries/withdrawals.ts';
+import { SyncLoop } from '../../../daemon/workers/sync.ts';
 import { COIN, PayBench } from './pay-bench.ts';
 
 /** Smallest units per 1,000 virtual bytes. */
@@ -241,4 +242,60 @@ it('nothing is sent after a start before the chain was seen once', async () => {
   await pay.round();
   expect(pay.row(id).state).toBe('completed');
   expect([pay.chain.offered, pay.alerts()]).toEqual([[], []]);
+});
+
+describe('an outage without a restart', () => {
+  /** Signed and in no mempool; mined by somebody who has it, while the source is away. */
+  async function minedUnseen() {
+    const { pay, id } = await sent(COIN / 2n);
+    const { txid } = pay.versions(id)[0]!;
+    const tx = pay.chain.mempool.get(txid!)!;
+    pay.chain.forget(txid!);
+    await pay.sync();
+    pay.chain.offered.length = 0;
+    return {
+      pay,
+      id,
+      mine: () => {
+        pay.chain.mineThese([tx]);
+        pay.chain.mine();
+        pay.chain.refuses = () => 'bad-txns-inputs-missingorspent';
+      },
+    };
+  }
+
+  const nothingOffered = async ({ pay, id }: { pay: PayBench; id: number }): Promise<void> => {
+    await pay.pass();
+    expect([pay.chain.offered, pay.alerts()]).toEqual([[], []]);
+    await pay.round();
+    expect([pay.row(id).state, pay.chain.offered, pay.alerts()]).toEqual(['completed', [], []]);
+  };
+
+  it.each([
+    ['did not answer', () => Promise.reject(new Unavailable('The node is away', 1))],
+    ['was behind', () => Promise.resolve(null)],
+  ])('offers nothing before the chain was seen again, when its source %s', async (_, sync) => {
+    const { pay, id, mine } = await minedUnseen();
+    const honest = pay.chain.adapter.sync;
+    pay.chain.adapter.sync = sync;
+    const loop = new SyncLoop(pay.app, pay.bench.chain);
+    pay.chain.adapter.onHint = () => {};
+    await loop.start();
+    await loop.stop();
+    pay.chain.adapter.sync = honest;
+    mine();
+    await nothingOffered({ pay, id });
+  });
+
+  it('offers nothing before the chain was seen again, when what was sent had no answer', async () => {
+    const { pay, id, mine } = await minedUnseen();
+    const { spending } = pay.chain.adapter;
+    const { broadcast } = spending!;
+    spending!.broadcast = () => Promise.reject(new Unavailable('The node is away', 1));
+    await pay.pass();
+    expect(pay.versions(id)[0]!.problem).toBe('The node is away');
+    spending!.broadcast = broadcast;
+    mine();
+    await nothingOffered({ pay, id });
+  });
 });
