@@ -155,7 +155,10 @@ export const replace =
     }
   };
 
-/** Whether the balance, with what the transaction gives back, does not cover the higher fee after all. */
+/**
+ * Whether the balance does not cover the higher fee after all: what the transaction gives back may be promised to other
+ * withdrawals, unless it is the cancellation itself.
+ */
 async function judgeShortage(world: World, found: Withdrawal, kind: string, rate: string | undefined, why: string) {
   const coin = found.crypto as UtxoChain;
   const { withdrawal } = await world.appliance.operator('withdrawal.show', { id: `${found.id}` });
@@ -168,7 +171,8 @@ async function judgeShortage(world: World, found: Withdrawal, kind: string, rate
   // twice what it may take, with another coin spent
   const rates = [rate === undefined ? network.feeRate * 2 : Number(rate), Number(network.feeOf(tx)) / tx.vsize + 2];
   const needed = BigInt(Math.ceil(Math.max(...rates) * 2)) * BigInt(tx.vsize + 200);
-  if (change + balanceOf(world, coin) < needed * 2n || change < needed * 2n) return;
+  const canceling = kind === 'cancel' || withdrawal.canceling;
+  if (change < needed * 2n || (!canceling && balanceOf(world, coin) < needed * 2n)) return;
   throw new Fault(
     `${kind} of withdrawal ${found.id} is refused (${why}), though its change is ${change}, the balance ` +
       `${balanceOf(world, coin)}, and ${needed} are more than it costs`,

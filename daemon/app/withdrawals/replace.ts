@@ -98,8 +98,8 @@ export async function replace(
 }
 
 /**
- * The approvals that raise a fee. Of the balance they take only what the fee may become more: the amount is spoken for, or
- * comes back with a cancellation; what takes everything pays the fee out of that.
+ * The approvals that raise a fee. Of the balance they take only what the fee may become more: the amount is spoken for. A
+ * cancellation, and a faster one, pays out of what comes back with it, and a sweep out of what it takes.
  */
 function raisedFees(
   app: App,
@@ -116,7 +116,8 @@ function raisedFees(
     if (!given || given.feeMax <= BigInt(now.fee_held)) continue;
     checkApproval(app, place.business, given);
     raised[now.uuid] = { feeMax: given.feeMax.toString(), until: given.until, mac: given.mac };
-    if (now.sweep === 0) more += given.feeMax - BigInt(now.held === 1 ? now.fee_held : (now.fee ?? '0'));
+    if (now.sweep === 0 && now.cancel === 0)
+      more += given.feeMax - BigInt(now.held === 1 ? now.fee_held : (now.fee ?? '0'));
   }
   if (kind === 'speed-up' && more > availableUnits(tx, place.account.id, place.asset)) {
     throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');

@@ -57,6 +57,17 @@ describe('what a replacement costs', () => {
     expect(pay.chain.mempool.has(second!.txid!)).toBe(true);
   });
 
+  it('speeds a cancellation up out of what comes back with it', async () => {
+    const { pay, id } = await sent(COIN - 4_000n);
+    await pay.replace(id, 'cancel', HIGH);
+    await pay.round();
+    await pay.replace(id, 'speed-up', HIGH * 3n);
+    await pay.round();
+    const versions = pay.versions(id);
+    expect(versions.map(({ kind }) => kind)).toEqual(['pay', 'cancel', 'cancel']);
+    expect(pay.chain.mempool.has(versions[2]!.txid!)).toBe(true);
+  });
+
   it('is refused when the balance does not have what the fee may become more', async () => {
     const { pay, id } = await sent(COIN - 4_000n);
     const { intents, until } = await previewReplacement(pay.app, { name: `${id}`, kind: 'cancel', feeRate: HIGH });
