@@ -11,12 +11,13 @@ import { type Asset, type AssetId, assetOf } from '../domain/assets.ts';
 import { compareDays, type Day, dayOf } from '../domain/calendar.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../domain/money.ts';
 import { type CreditRow, targetById } from '../store/queries/credits.ts';
-import { invoiceById } from '../store/queries/invoices.ts';
+import { type InvoiceRow, invoiceById } from '../store/queries/invoices.ts';
 import { bookedSpend, creditsAbove, creditsSpentBy } from '../store/queries/ledger.ts';
 import { payoutsOf, type WithdrawalRow, withdrawalById } from '../store/queries/withdrawals.ts';
 import type { App } from './app.ts';
 import type { Business } from './directory.ts';
 import { isChange, readSpent } from './spent.ts';
+import { refundedInvoice } from './withdrawals/refund.ts';
 
 const PAGE = 500;
 
@@ -40,6 +41,9 @@ export type ExportRow = {
   reference: string;
   address: string;
   tx_id: string;
+  /** What the shop calls the invoice of a receipt, or of a refund, and says of it; empty where there is none. */
+  order_id: string;
+  description: string;
 };
 
 /** Where a page goes on: which rows, and above which id of a credit. */
@@ -71,8 +75,22 @@ function common({ business, from, to }: ExportWish, of: Business, at: number, as
   if (!isAsked || compareDays(day, from) < 0 || compareDays(day, to) > 0) return null;
   const two = (number: number): string => `${number}`.padStart(2, '0');
   const text = `${day.year}-${two(day.month)}-${two(day.day)}`;
-  return { at, day: text, business: of.name, network: of.network, crypto: asset.symbol, currency: '', value: '' };
+  return {
+    at,
+    day: text,
+    business: of.name,
+    network: of.network,
+    crypto: asset.symbol,
+    currency: '',
+    value: '',
+    ...orderOf(null),
+  };
 }
+
+const orderOf = (invoice: InvoiceRow | null) => ({
+  order_id: invoice?.order_id ?? '',
+  description: invoice?.description ?? '',
+});
 
 function receipt(app: App, wish: ExportWish, row: CreditRow): ExportRow[] {
   if (row.gone === 1 || row.block_height === null) return [];
@@ -90,6 +108,7 @@ function receipt(app: App, wish: ExportWish, row: CreditRow): ExportRow[] {
       reference: invoice?.slug ?? '',
       address: app.store.get(targetById, { id: row.target_id })?.address ?? '',
       tx_id: row.txid,
+      ...orderOf(invoice ?? null),
     },
   ];
 }
@@ -119,6 +138,7 @@ function spent(app: App, wish: ExportWish, row: CreditRow): ExportRow[] {
     reference: of === null ? '' : `${of.id}`,
     address: kind === 'withdrawal' ? (of?.address ?? '') : '',
     tx_id: txid,
+    ...orderOf(of && refundedInvoice(app.store, of)),
   });
   const taken = coins.reduce((sum, { units }) => sum + BigInt(units), 0n);
   const { fee, paid, version } = readSpent(app.store, { txid, chain_key, asset: row.asset, taken });

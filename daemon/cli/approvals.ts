@@ -7,6 +7,7 @@
 import type { Result } from '../contract/operator.ts';
 import type { AskedPolicy } from '../operator/grants.ts';
 import type { Approval, Asked } from '../operator/review.ts';
+import { clean } from './io.ts';
 import { confirm } from './prompt.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
@@ -34,6 +35,7 @@ export async function approved(
   const { fee, usd_rate: usdRate } = preview;
   const said = { fee, usdRate, warnings: preview.warnings.map(({ text }) => text) };
   if (!session.json) session.note((review ? reviewText(review, said) : previewText(preview, crypto)).trimEnd());
+  if (!session.json) for (const note of preview.notes) session.note(`${clean(note)}, by the service's word.`);
   await confirm(session.io, session.yes, question);
   if (review) return review.approvals(session.walletFolder, await passphraseOf(session, options));
   const { until } = preview;

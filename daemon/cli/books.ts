@@ -28,6 +28,8 @@ const COLUMNS = [
   'reference',
   'address',
   'tx_id',
+  'order_id',
+  'description',
 ] as const;
 
 export function bookCommands(root: Command, io: Io): void {

@@ -6,10 +6,14 @@ import { outcome } from './webhooks.ts';
 type Invoice = Result<'invoice.show'>['invoice'];
 
 export function invoiceText(invoice: Invoice): string {
-  const { payment, credits, webhook } = invoice;
+  const { payment, credits, refunds, webhook } = invoice;
   const parts = [invoicePairs(invoice)];
   if (payment) parts.push(`Payment\n${indent(paymentPairs(invoice, payment))}`);
   if (credits.length > 0) parts.push(`Deposits\n${indent(creditTable(invoice))}`);
+  if (refunds.length > 0) {
+    const rows = refunds.map(({ id, amount, crypto, state }) => [`${id}`, `${amount} ${crypto}`, state]);
+    parts.push(`Refunds\n${indent(table(['>WITHDRAWAL', '>AMOUNT', 'STATE'], rows, ''))}`);
+  }
   if (webhook) {
     const attempts = table(
       ['SENT', 'BY', 'ANSWER'],
@@ -35,6 +39,7 @@ function invoicePairs(invoice: Invoice): string {
     ['Business', invoice.business],
     ['Order', invoice.order_id],
     ['Description', invoice.description],
+    ...Object.entries(invoice.metadata ?? {}).map(([key, text]): [string, string] => [`Metadata ${key}`, text]),
     ['Status', invoice.deleted_at === null ? invoice.status : `${invoice.status}, deleted ${when(invoice.deleted_at)}`],
     ['Amount', `${invoice.amount} ${invoice.currency} (${invoice.tolerance} less is enough)`],
     ['Payable in', invoice.crypto],

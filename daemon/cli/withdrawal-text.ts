@@ -17,6 +17,7 @@ export function withdrawalText(withdrawal: Withdrawal): string {
       ['Business', `${withdrawal.business} (${withdrawal.network})`],
       ['State', withdrawal.reason === null ? state : `${state}: ${withdrawal.reason}`],
       ['Waits', withdrawal.problem],
+      ['Refund of', withdrawal.refund_of && refundText(withdrawal.refund_of)],
       ['Amount', `${withdrawal.amount} ${crypto}${withdrawal.sweep ? ' (everything)' : ''}`],
       ['Worth', withdrawal.usd_value === null ? null : `${withdrawal.usd_value} USD when it was asked for`],
       ['Address', withdrawal.address],
@@ -40,6 +41,9 @@ export function withdrawalText(withdrawal: Withdrawal): string {
   }
   return parts.join('\n');
 }
+
+const refundText = ({ invoice, order_id }: NonNullable<Withdrawal['refund_of']>): string =>
+  `invoice ${invoice}${order_id === null ? '' : `, order ${order_id}`}`;
 
 function approvedText({ approved_by, approved_at }: Withdrawal): string | null {
   if (approved_by === null) return null;

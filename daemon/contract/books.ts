@@ -61,6 +61,8 @@ export const BOOKS = {
           reference: z.string(),
           address: z.string(),
           tx_id: z.string(),
+          order_id: z.string(),
+          description: z.string(),
         }),
       ),
       next: Cursor.nullable(),

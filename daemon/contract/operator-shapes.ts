@@ -191,12 +191,16 @@ export const InvoiceDetailShape = InvoiceShape.omit({ payment: true }).extend({
   close_url: z.string().nullable(),
   redirect_url: z.string().nullable(),
   webhook_url: z.string().nullable(),
+  /** What the shop keeps with it; payers never see it. */
+  metadata: z.record(z.string(), z.string()).nullable(),
   automatic_redirect: z.boolean(),
   updated_at: Instant,
   deleted_at: Instant.nullable(),
   payment: PaymentShape.nullable(),
   /** The newest, oldest first. */
   credits: z.array(CreditShape),
+  /** The newest, oldest first. */
+  refunds: z.array(z.object({ id: Id, crypto: z.string(), amount: Decimal, state: z.string() })),
   webhook: WebhookShape.nullable(),
 });
 

@@ -55,6 +55,8 @@ export const WithdrawalShape = z.object({
   network: z.enum(NETWORK_NAMES),
   crypto: z.string(),
   origin: z.string(),
+  /** The invoice that it refunds. */
+  refund_of: z.object({ invoice: z.string(), order_id: z.string().nullable() }).nullable(),
   /** What the recipient gets; of a sweep that is not signed yet, all that it takes. */
   amount: Decimal,
   sweep: z.boolean(),
@@ -129,6 +131,8 @@ export const PreviewShape = z.object({
   fee_rate: Decimal,
   vsize: z.int().min(0),
   warnings: z.array(z.object({ code: z.string(), text: z.string() })),
+  /** What the withdrawals are for, where that is known. */
+  notes: z.array(z.string()),
   /** Until when an approval made now holds: milliseconds since 1970, part of the MAC. */
   until: Millis,
 });

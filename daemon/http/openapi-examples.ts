@@ -23,6 +23,9 @@ const PAYMENT = {
   underpaid: false,
   overpaid: false,
   late: false,
+  undone: false,
+  unvalued: false,
+  flags: [],
 };
 
 const CREATED = {
@@ -62,6 +65,7 @@ const WITHDRAWAL = {
   amount: '0.5',
   crypto: 'LTC',
   address: ADDRESS,
+  invoice_id: null,
   fee: '0.0000141',
   created_at: AT,
   updated_at: AT,
@@ -130,6 +134,7 @@ export const BODY_EXAMPLES: Readonly<Record<string, unknown>> = {
   },
   requestPayment: {},
   postBalance: { with_rates: 'true' },
+  refundInvoice: { address: ADDRESS, amount: '0.1' },
   withdraw: { amount: '0.5', crypto: 'LTC', address: ADDRESS },
   sandboxPay: { invoice_id: CREATED.id },
   sandboxMine: { crypto: 'LTC', blocks: 3 },

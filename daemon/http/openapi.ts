@@ -12,7 +12,7 @@ import { INVOICE_STATUSES, listSchema, WITHDRAWAL_STATUSES } from './merchant/bo
 import { FLAG_NAMES } from './merchant/present.ts';
 import { SANDBOX_SCHEMAS } from './merchant/sandbox.ts';
 import { balanceSchema, createInvoiceSchema, requestPaymentSchema } from './merchant/schemas.ts';
-import { withdrawSchema } from './merchant/withdraw.ts';
+import { refundSchema, withdrawSchema } from './merchant/withdraw.ts';
 import { ANSWER_EXAMPLES, BODY_EXAMPLES } from './openapi-examples.ts';
 
 type Json = Record<string, unknown>;
@@ -139,6 +139,7 @@ const SCHEMAS: Record<string, Json> = {
     amount: decimal,
     crypto: symbols,
     address: text(),
+    invoice_id: { ...textOrNull, description: 'The invoice that it refunds.' },
     fee: { type: ['string', 'null'], description: 'On top of the amount; null until it is signed.' },
     created_at: instant,
     updated_at: instant,
@@ -370,10 +371,28 @@ function withdrawalPaths(): Record<string, Json> {
     summary: 'Get withdrawal',
     answers: { 201: answer('The withdrawal', 'Withdrawal'), 404: failed('Withdrawal not found') },
   });
-  for (const described of [withdraw, get]) Object.assign(described.responses as Json, refusals);
-  Object.assign(withdraw.responses as Json, { 413: failed('The body is over 64 KiB'), 415: failed('No JSON') });
+  const refund = operation({
+    id: 'refundInvoice',
+    summary: 'Refund invoice: a withdrawal that waits for the operator',
+    body: fromZod(refundSchema),
+    idempotent: true,
+    answers: {
+      201: answer('Accepted: poll Get withdrawal', 'Withdrawal'),
+      400: failed('A field is wrong, the invoice is not paid, or too little is left; only the first is told'),
+      404: failed('Invoice not found'),
+      409: failed('The Idempotency-Key was used with another body'),
+    },
+  });
+  for (const described of [withdraw, get, refund]) Object.assign(described.responses as Json, refusals);
+  for (const described of [withdraw, refund]) {
+    Object.assign(described.responses as Json, { 413: failed('The body is over 64 KiB'), 415: failed('No JSON') });
+  }
   return {
     '/merchant/withdraw': { post: withdraw },
+    '/merchant/invoice/{invoice_id}/refund': {
+      parameters: [inPath('invoice_id', 'The slug, or the UUID of the record')],
+      post: refund,
+    },
     '/merchant/withdrawal/{id}': { parameters: [inPath('id', 'As Withdraw gave it')], get },
   };
 }

@@ -19,6 +19,7 @@ import { RESTORED_APPROVALS } from './migrations/0010-restored-approvals.ts';
 import { SHARES } from './migrations/0014-shares.ts';
 import { ORDERS } from './migrations/0015-orders.ts';
 import { SHOP_EVENTS } from './migrations/0016-shop-events.ts';
+import { REFUNDS } from './migrations/0017-refunds.ts';
 import { ALERTS } from './migrations/0018-alerts.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
@@ -37,6 +38,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0014-shares', SHARES],
   ['0015-orders', ORDERS],
   ['0016-shop-events', SHOP_EVENTS],
+  ['0017-refunds', REFUNDS],
   ['0018-alerts', ALERTS],
 ];
 

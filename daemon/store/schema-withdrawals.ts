@@ -10,7 +10,7 @@ export type WithdrawalTables = {
     account_id: number;
     chain_key: string;
     asset: string;
-    /** 'merchant', 'operator' or 'inbox'. */
+    /** 'merchant', 'operator', 'inbox' or 'refund'. */
     origin: string;
     /** What the recipient gets. Of a sweep that is not planned yet: all that it takes, fee included. */
     units: string;
@@ -48,6 +48,8 @@ export type WithdrawalTables = {
     problem: string | null;
     /** 1: it was open in the backup that this service was restored from, so it may have been paid after that was made. */
     may_be_paid: Generated<number>;
+    /** The invoice that it is a refund of. Null: of none, or of a deposit in the inbox. */
+    invoice_id: number | null;
     created_at: number;
     updated_at: number;
   };

@@ -13,6 +13,8 @@ const here = import.meta.dirname;
 const modules = join(here, 'node_modules');
 const has = existsSync(join(modules, '.package-lock.json')) || process.env.CI === 'true';
 const name = 'the description of the API';
+/** The path of Request payment and this one both match `/invoice/rp/refund`, which names no invoice: ids have 12 characters. */
+const RP_OR_REFUND = 'no-ambiguous-paths #/paths/~1merchant~1invoice~1{invoice_id}~1refund';
 const OUTPUT_BYTES_MAX = 8_388_608;
 
 const tool = (path: string, args: string[]) =>
@@ -34,11 +36,12 @@ describe.skipIf(!has)(has ? name : `${name} (skipped: npm ci --ignore-scripts --
     await rm(folder, { recursive: true });
   });
 
-  it("passes Redocly's recommended rules without a warning", async () => {
+  it("passes Redocly's recommended rules without a warning, but for two paths that look alike", async () => {
     const { stdout } = await run(process.execPath, [join(here, 'lint.mjs'), description], {
       maxBuffer: OUTPUT_BYTES_MAX,
     });
-    expect(JSON.parse(stdout)).toEqual([]);
+    const told = JSON.parse(stdout) as { rule: string; at: string }[];
+    expect(told.filter(({ rule, at }) => `${rule} ${at}` !== RP_OR_REFUND)).toEqual([]);
   });
 
   it('gives types with which a client compiles, and runs against the sandbox', async () => {

@@ -14,6 +14,7 @@ import { type Opened, SOURCES, type Source } from './sources.ts';
 
 const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
+const ORDER = { order_id: 'A-1001', description: '=1+1' };
 
 const title = ({ name }: Source): string => litecoindTitle(`the ledger against litecoind, ${name}`);
 
@@ -57,7 +58,7 @@ LTC = "80"
     service.call<Body>(method, path, body, { 'mb-api-key': key });
 
   async function paid(amount: number, units: bigint): Promise<{ id: string; txid: string }> {
-    const { body } = await call<{ id: string }>('POST', '/invoice', { amount, crypto: 'LTC' });
+    const { body } = await call<{ id: string }>('POST', '/invoice', { amount, crypto: 'LTC', ...ORDER });
     const requested = await until('litecoind is followed', async () => {
       const answer = await call<{ address: string }>('POST', `/invoice/rp/${body.id}`, {});
       return answer.status === 201 && answer.body;
@@ -143,13 +144,13 @@ LTC = "80"
     expect(done).toMatchObject({ code: 0, out: expect.stringContaining('4 lines') });
     const lines = (await readFile(file, 'utf8')).split('\r\n');
     expect(lines[0]).toBe(
-      'at,day,kind,business,network,crypto,amount,currency,value,usd_value,reference,address,tx_id',
+      'at,day,kind,business,network,crypto,amount,currency,value,usd_value,reference,address,tx_id,order_id,description',
     );
     expect(lines).toHaveLength(6);
     const line = lines.find((text) => text.includes(txid));
     expect(line).toMatch(
       new RegExp(
-        `^20\\d\\d-.*Z,20\\d\\d-\\d\\d-\\d\\d,receipt,"'=Shop, ""the best""",regtest,LTC,1,USD,80,80,${id},rltc1q[a-z0-9]+,${txid}$`,
+        `^20\\d\\d-.*Z,20\\d\\d-\\d\\d-\\d\\d,receipt,"'=Shop, ""the best""",regtest,LTC,1,USD,80,80,${id},rltc1q[a-z0-9]+,${txid},A-1001,'=1\\+1$`,
       ),
     );
     const early = await cli(service.dataDir, ['export', '--to', '2020-01-01']);

@@ -4,6 +4,7 @@ import type { CreditRow } from '../../store/queries/credits.ts';
 import { type WebhookAttemptRow, type WebhookRow, webhookOf } from '../../store/queries/effects.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import { invoicesBetween, newestAttemptsOf, newestCreditsOf, newestInvoice } from '../../store/queries/operator.ts';
+import { newestRefundsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../directory.ts';
@@ -65,7 +66,11 @@ export function webhookView(reader: Reader, webhook: WebhookRow): WebhookView {
   return { webhook, attempts: attempts.reverse() };
 }
 
-export type InvoiceDetails = InvoiceView & { credits: CreditRow[]; webhook: WebhookView | null };
+export type InvoiceDetails = InvoiceView & {
+  credits: CreditRow[];
+  refunds: WithdrawalRow[];
+  webhook: WebhookView | null;
+};
 
 /** Everything about an invoice, a deleted one too. Makes no fresh quote. Throws `Rejected('invoice.not_found')`. */
 export function showInvoice(app: App, ref: string): InvoiceDetails {
@@ -79,6 +84,7 @@ export function showInvoice(app: App, ref: string): InvoiceDetails {
   return {
     ...view(app, app.directory.business(invoice.business_id), invoice, payment),
     credits,
+    refunds: store.all(newestRefundsOf, { invoice_id: invoice.id, limit: CREDITS_SHOWN_MAX }).reverse(),
     webhook: webhook ? webhookView(store, webhook) : null,
   };
 }

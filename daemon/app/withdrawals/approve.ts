@@ -19,12 +19,13 @@ import { availableUnits } from './coins.ts';
 import { feeRateNow, highestRate, isUtxo } from './fees.ts';
 import { type Place, placeOf, prepare } from './plan.ts';
 import { type AddressReport, reportAddress } from './policy.ts';
+import { refundSaid } from './refund.ts';
 import { APPROVAL_HOLDS_MS, assetFor, findWithdrawal } from './request.ts';
 import { applyEvent, stateOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 import { whyNotNow, wishOf } from './work.ts';
 
-export type Warning = { code: 'may_be_paid' | 'new_address' | 'lookalike' | 'high_fee'; text: string };
+export type Warning = { code: 'may_be_paid' | 'over_refund' | 'new_address' | 'lookalike' | 'high_fee'; text: string };
 
 /** One transaction as it would be signed now, read from its own bytes. */
 export type Preview = {
@@ -43,6 +44,8 @@ export type Preview = {
   /** 1e-8 US dollars per whole coin; null while no rate is known. */
   usdRate: bigint | null;
   warnings: Warning[];
+  /** What the withdrawals are for, where that is known. */
+  notes: string[];
 };
 
 /** Why a preview could not be made, in words: the withdrawal can be approved all the same, and waits. */
@@ -94,13 +97,16 @@ export function describePlan(
   // what pays nobody else is measured by what comes back
   const amount = (paid.length > 0 ? paid : decoded.outputs).reduce((sum, { units }) => sum + units, 0n);
   const warnings = rows.flatMap((row) => warningsOf(reportAddress(app.store, row), row));
+  const refunds = rows.flatMap((row) => refundSaid(app.store, row) ?? []);
+  for (const { excess } of refunds) if (excess !== null) warnings.push({ code: 'over_refund', text: excess });
+  const notes = refunds.map(({ note }) => note);
   if (amount > 0n && isFeeHigh(plan.fee, amount)) {
     warnings.push({ code: 'high_fee', text: 'The network fee is more than 5 % of the amount' });
   }
   assert(chain.adapter.chain === plan.chain, 'a plan is of its chain');
   const vsize = plan.kind === 'utxo' ? plan.vsize : decoded.vsize;
   const raw = plan.kind === 'utxo' ? unsignedTransaction(plan) : null;
-  return { raw, decoded, change, fee: plan.fee, vsize, usdRate: rate?.scaled ?? null, warnings };
+  return { raw, decoded, change, fee: plan.fee, vsize, usdRate: rate?.scaled ?? null, warnings, notes };
 }
 
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

@@ -8,6 +8,7 @@ import { planSimulated } from '../../chains/sandbox/simulated.ts';
 import { scriptOf } from '../../chains/utxo/address.ts';
 import { feeOf } from '../../chains/utxo/spend/fees.ts';
 import { planUtxo } from '../../chains/utxo/spend/plan.ts';
+import { dustOf } from '../../chains/utxo/spend/sizes.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { divideUp } from '../../domain/money.ts';
@@ -47,6 +48,12 @@ export function scriptFor({ adapter }: ChainRuntime, address: string): Uint8Arra
   if (!script)
     throw new Rejected('withdrawal.address', `${address} is no address of ${chain} on this network`, 'address');
   return script;
+}
+
+/** Whether an output is so small that nodes do not relay it. The address was checked. */
+export function isDust(chain: ChainRuntime, address: string, units: bigint): boolean {
+  const { chain: id } = chain.adapter;
+  return isUtxo(id) && units < dustOf(id, scriptFor(chain, address));
 }
 
 function planFor(request: SpendRequest): SpendPlan {

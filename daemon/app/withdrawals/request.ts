@@ -23,7 +23,7 @@ import { tellWithdrawal } from '../news.ts';
 import { quarantineOf } from '../quarantine.ts';
 import { availableUnits, coinAt, coinFrom, spendableCoins, tipHeightOf } from './coins.ts';
 import { feeRateNow, highestRate } from './fees.ts';
-import { highestFee } from './plan.ts';
+import { highestFee, isDust } from './plan.ts';
 import { whyByHand } from './policy.ts';
 import { withdrawalOf } from './rows.ts';
 
@@ -39,9 +39,11 @@ export type NewWithdrawal = {
   /** Null: everything less the fee. */
   units: bigint | null;
   address: string;
-  origin: 'merchant' | 'operator' | 'inbox';
+  origin: 'merchant' | 'operator' | 'inbox' | 'refund';
   /** A refund: the deposit that it spends, and nothing else. */
   deposit?: { outpoint: string; inboxId: number };
+  /** The invoice that it is a refund of. */
+  invoice?: { id: number; slug: string };
 };
 
 /** Whether a business can withdraw an asset: it takes it, and its chain takes transactions of ours. */
@@ -54,7 +56,8 @@ export function withdrawables(app: App, business: Business): string[] {
   return business.enabled.filter((asset) => withdrawable(app, business, asset)).map(({ symbol }) => symbol);
 }
 
-function canSpend(app: App, business: Business, asset: Asset): boolean {
+/** Whether a business has an account of an asset on a chain that takes transactions of ours. */
+export function canSpend(app: App, business: Business, asset: Asset): boolean {
   return chainOf(app, business, asset)?.adapter.spending !== undefined;
 }
 
@@ -86,7 +89,7 @@ export function requestWithdrawal(
   wanted: NewWithdrawal,
   feeRate: bigint,
 ): WithdrawalRow {
-  const { asset, address, origin, deposit } = wanted;
+  const { asset, address, origin, deposit, invoice } = wanted;
   const account = app.directory.account(business, asset.symbol);
   const chain = chainOf(app, business, asset);
   if (!account || !chain) throw cryptoRejected(withdrawables(app, business));
@@ -99,7 +102,9 @@ export function requestWithdrawal(
   const now = app.now();
   const why = quarantineOf(tx)
     ? 'this service was restored from a backup and waits for its operator'
-    : whyByHand(app, tx, business, { chain: asset.chain, address, usd });
+    : invoice
+      ? `a refund of invoice ${invoice.slug}: every refund is approved by hand`
+      : whyByHand(app, tx, business, { chain: asset.chain, address, usd });
   const approved = why === null;
   const explicit = tx.get(policyOf, { business_id: business.id }) !== undefined;
   const { id } = tx.run(insertWithdrawal, {
@@ -116,6 +121,7 @@ export function requestWithdrawal(
     face: faceOf(address),
     outpoint: deposit?.outpoint ?? null,
     inbox_id: deposit?.inboxId ?? null,
+    invoice_id: invoice?.id ?? null,
     state: approved ? 'approved' : 'requested',
     held: 1,
     reason: null,
@@ -176,6 +182,9 @@ function measured(app: App, tx: Tx, { business, account, chain, wanted, feeRate 
     if (usd < WITHDRAWAL_USD_MIN) {
       throw new Rejected('withdrawal.minimum', 'The amount must be worth at least 10 USD.', 'amount');
     }
+  }
+  if (wanted.units !== null && isDust(chain, address, wanted.units)) {
+    throw new Rejected('withdrawal.minimum', 'The amount is too small for the network to carry.', 'amount');
   }
   const coins = deposit ? depositCoins(tx, chain, deposit.outpoint) : allCoins(tx, chain, account, asset.symbol);
   const fee = highestFee(chain, account, business, {

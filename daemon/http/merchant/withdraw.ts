@@ -1,6 +1,6 @@
 /**
- * Withdraw and Get withdrawal. Every answer that is not a success is `{"message": …, "status": "error"}`; a refused
- * request is a 400 of that shape, whatever it was refused for.
+ * Withdraw, Get withdrawal and Refund invoice. Every answer that is not a success is `{"message": …, "status": "error"}`;
+ * a refused request is a 400 of that shape, whatever it was refused for.
  */
 import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
@@ -8,6 +8,8 @@ import type { App } from '../../app/app.ts';
 import { cryptoRejected } from '../../app/cryptos.ts';
 import type { Business } from '../../app/directory.ts';
 import { once } from '../../app/idempotency.ts';
+import { findInvoiceOf } from '../../app/invoices.ts';
+import { refundedInvoice, refundWanted } from '../../app/withdrawals/refund.ts';
 import {
   estimateHighestFee,
   findWithdrawalOf,
@@ -22,6 +24,7 @@ import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { exactDecimal, formatUnits } from '../../domain/money.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { Reader } from '../../store/store.ts';
 import { JsonNumber, jsonBody } from '../body.ts';
 import { onlyMethods } from '../errors.ts';
 import { EXACT_PATHS, idempotent } from '../requests.ts';
@@ -39,23 +42,31 @@ const isNumberText = (text: string): boolean =>
 const textOf = (value: unknown): string | null =>
   value instanceof JsonNumber ? value.source : typeof value === 'string' ? value : null;
 
+const AMOUNT_JSON = { oneOf: [{ type: 'number' }, { type: 'string', pattern: '^\\d+(\\.\\d+)?$' }] };
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === '';
+
+function checkAmount(value: unknown, context: z.RefinementCtx): void {
+  const fail = (message: string): void => context.addIssue({ code: 'custom', message });
+  const text = textOf(value);
+  if (text === null) fail('The amount must be a number.');
+  else if (!isNumberText(text) || /^[0.]+([eE].*)?$/.test(text)) fail('The amount must be a positive number.');
+}
+
 /** In the order of the contract's table, one message a rule. */
 export const withdrawSchema = z.object({
   amount: z
     .unknown()
     .optional()
     .superRefine((value, context) => {
-      const fail = (message: string): void => context.addIssue({ code: 'custom', message });
-      const text = textOf(value);
-      if (value === undefined || value === null || value === '') fail('The amount field is required.');
-      else if (text === null) fail('The amount must be a number.');
-      else if (!isNumberText(text) || /^[0.]+([eE].*)?$/.test(text)) fail('The amount must be a positive number.');
+      if (isAbsent(value)) context.addIssue({ code: 'custom', message: 'The amount field is required.' });
+      else checkAmount(value, context);
     })
     .transform((value) => textOf(value) ?? '')
     .meta({
       required: true,
       description: 'In units of the crypto, worth at least 10 USD: what the recipient gets; the fee comes on top.',
-      override: { oneOf: [{ type: 'number' }, { type: 'string', pattern: '^\\d+(\\.\\d+)?$' }] },
+      override: AMOUNT_JSON,
     }),
   crypto: z
     .string('The crypto field is required.')
@@ -66,6 +77,24 @@ export const withdrawSchema = z.object({
     .min(1, 'The address field is required.')
     .max(ADDRESS_CHARACTERS_MAX, 'The address is invalid.')
     .meta({ required: true, override: { type: 'string', maxLength: ADDRESS_CHARACTERS_MAX } }),
+});
+
+/** The body of Refund invoice. */
+export const refundSchema = z.object({
+  address: withdrawSchema.shape.address,
+  amount: z
+    .unknown()
+    .optional()
+    .superRefine((value, context) => {
+      if (!isAbsent(value)) checkAmount(value, context);
+    })
+    .transform((value) => (isAbsent(value) ? null : textOf(value)))
+    .meta({
+      description:
+        'In units of the crypto that the invoice was paid in: what the recipient gets; the fee comes on top. By default ' +
+        'what is confirmed and was not refunded yet; all refunds together are never more.',
+      override: AMOUNT_JSON,
+    }),
 });
 
 /** What a body asks for, its fields checked in their order. Throws `Rejected`. */
@@ -84,13 +113,18 @@ function wanted(app: App, business: Business, json: unknown): NewWithdrawal {
 export function withdrawRouter(app: App, withKey: WithKey): Router {
   const router = Router(EXACT_PATHS);
   const scoped = withKey('withdraw', STATUS_ERROR);
-  router.use(['/withdraw', '/withdrawal'], shaped);
+  const paths = ['/withdraw', '/withdrawal', '/invoice/:invoice/refund'];
+  router.use(paths, shaped);
   router
     .route('/withdraw')
     .post(scoped, ...jsonBody, withdraw(app))
     .all(onlyMethods('POST'));
   router.route('/withdrawal/:id').get(scoped, get(app)).all(onlyMethods('GET'));
-  router.use(['/withdraw', '/withdrawal'], refusal);
+  router
+    .route('/invoice/:invoice/refund')
+    .post(scoped, ...jsonBody, refund(app))
+    .all(onlyMethods('POST'));
+  router.use(paths, refusal);
   return router;
 }
 
@@ -102,7 +136,11 @@ const shaped: RequestHandler = (_request, response, next) => {
   next();
 };
 
-const STATUSES: Record<string, number> = { 'idempotency.conflict': 409, 'withdrawal.not_found': 404 };
+const STATUSES: Record<string, number> = {
+  'idempotency.conflict': 409,
+  'withdrawal.not_found': 404,
+  'invoice.not_found': 404,
+};
 
 /** What the program refuses is a 400, a rate that is missing too; a disk that does not take it is not the caller's. */
 function refusal(error: unknown, _request: Request, response: Response, next: NextFunction): void {
@@ -129,15 +167,36 @@ function withdraw(app: App): RequestHandler {
   };
 }
 
+function refund(app: App): RequestHandler {
+  return async (request, response) => {
+    const business = callerOf(response);
+    const name = (request.params as { invoice: string }).invoice;
+    const wish = (reader: Reader): NewWithdrawal => {
+      const invoice = findInvoiceOf(reader, business, name);
+      return refundWanted(app, reader, business, invoice, check(refundSchema, request.body));
+    };
+    const fee = await estimateHighestFee(app, business, () => wish(app.store));
+    const answer = await app.store.write((tx) => {
+      const { slug } = findInvoiceOf(tx, business, name);
+      const asked = { ...idempotent(business, request, `/invoice/${slug}/refund`), forever: true };
+      return once(app, tx, asked, () => {
+        const row = requestWithdrawal(app, tx, business, wish(tx), fee);
+        return { status: 201, body: JSON.stringify(presentWithdrawal(app, row)) };
+      });
+    });
+    response.status(answer.status).type('application/json').send(answer.body);
+  };
+}
+
 function get(app: App): RequestHandler {
   return (request, response) => {
     const row = findWithdrawalOf(app.store, callerOf(response), (request.params as { id: string }).id);
-    response.status(201).json(presentWithdrawal(row));
+    response.status(201).json(presentWithdrawal(app, row));
   };
 }
 
 /** The answer of Get withdrawal. */
-export function presentWithdrawal(row: WithdrawalRow) {
+export function presentWithdrawal(app: App, row: WithdrawalRow) {
   const asset = assetOf(row.asset as AssetId);
   const status = apiStatus(row.state as WithdrawalState);
   return {
@@ -147,6 +206,7 @@ export function presentWithdrawal(row: WithdrawalRow) {
     amount: formatUnits(BigInt(row.units), asset),
     crypto: row.asset,
     address: row.address,
+    invoice_id: refundedInvoice(app.store, row)?.slug ?? null,
     fee: row.fee === null ? null : formatUnits(BigInt(row.fee), asset),
     created_at: toIso(row.created_at),
     updated_at: toIso(row.updated_at),

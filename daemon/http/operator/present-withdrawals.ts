@@ -3,6 +3,7 @@ import type { App } from '../../app/app.ts';
 import type { Business } from '../../app/directory.ts';
 import type { Preview } from '../../app/withdrawals/approve.ts';
 import { policyFor, usedOfPolicy } from '../../app/withdrawals/policy.ts';
+import { refundedInvoice } from '../../app/withdrawals/refund.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type Asset, type AssetId, assetOf, type ChainId } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -24,6 +25,7 @@ const usdOrNull = (scaled: string | bigint | null): string | null => (scaled ===
 export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
   const asset = assetOf(row.asset as AssetId);
   const { name, network } = app.directory.business(row.business_id);
+  const invoice = refundedInvoice(app.store, row);
   return {
     id: row.id,
     uuid: row.uuid,
@@ -32,6 +34,7 @@ export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
     network,
     crypto: asset.symbol,
     origin: row.origin,
+    refund_of: invoice && { invoice: invoice.slug, order_id: invoice.order_id },
     amount: formatUnits(BigInt(row.units), asset),
     sweep: row.sweep === 1,
     usd_value: usdOrNull(row.usd_value),
@@ -78,7 +81,7 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 const RATE_DECIMALS = 3;
 
 export function previewJson(preview: Preview, asset: Asset, until: number): PreviewJson {
-  const { purpose, intents, raw, decoded, change, fee, feeMax, vsize, usdRate, warnings } = preview;
+  const { purpose, intents, raw, decoded, change, fee, feeMax, vsize, usdRate, warnings, notes } = preview;
   const worth = (units: bigint): string | null => (usdRate === null ? null : usd(fiatFor(units, asset, usdRate)));
   return {
     purpose,
@@ -101,6 +104,7 @@ export function previewJson(preview: Preview, asset: Asset, until: number): Prev
     fee_rate: formatDecimal(vsize > 0 ? (fee * 10n ** BigInt(RATE_DECIMALS)) / BigInt(vsize) : 0n, RATE_DECIMALS),
     vsize,
     warnings: warnings.map(({ code, text }) => ({ code, text })),
+    notes,
     until,
   };
 }

@@ -116,7 +116,7 @@ export function invoiceJson(app: App, { invoice, payment }: InvoiceLine): Invoic
 }
 
 export function detailJson(app: App, details: InvoiceDetails): DetailJson {
-  const { invoice, payment, credits, webhook } = details;
+  const { invoice, payment, credits, refunds, webhook } = details;
   const depth = (credit: CreditRow): number =>
     app.chains.find(credit.chain_key)?.confirmations(credit.block_height) ?? 0;
   return {
@@ -126,6 +126,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
     close_url: invoice.close_url,
     redirect_url: invoice.redirect_url,
     webhook_url: invoice.webhook_url,
+    metadata: invoice.metadata === null ? null : (JSON.parse(invoice.metadata) as Record<string, string>),
     automatic_redirect: invoice.automatic_redirect === 1,
     updated_at: toIso(invoice.updated_at),
     deleted_at: isoOrNull(invoice.deleted_at),
@@ -147,6 +148,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
       spent_by: row.spent_txid,
       first_seen_at: toIso(row.first_seen_at),
     })),
+    refunds: refunds.map(({ id, asset, units, state }) => ({ id, crypto: asset, amount: crypto(units, asset), state })),
     webhook: webhook && webhookJson({ ...webhook, slug: invoice.slug }),
   };
 }

@@ -54,6 +54,7 @@ export const insertWithdrawal = statement((p: Omit<WithdrawalRow, 'id' | 'may_be
     face: p.face,
     outpoint: p.outpoint,
     inbox_id: p.inbox_id,
+    invoice_id: p.invoice_id,
     state: p.state,
     held: p.held,
     reason: p.reason,
@@ -111,6 +112,25 @@ export const withdrawalsOfBusinessBelow = statement((p: { business_id: number; i
     .selectAll()
     .where('business_id', '=', p.business_id)
     .where('id', '<', p.id)
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+);
+
+/** What the refunds of an invoice pay, or will: the ones that were neither rejected nor have failed. */
+export const refundsOfInvoice = statement((p: { invoice_id: number }) =>
+  sqlite
+    .selectFrom('withdrawal')
+    .select('units')
+    .where('invoice_id', '=', p.invoice_id)
+    .where('state', 'not in', [sql.lit('rejected'), sql.lit('failed')]),
+);
+
+/** The newest refunds of an invoice, in any state. */
+export const newestRefundsOf = statement((p: { invoice_id: number; limit: number }) =>
+  sqlite
+    .selectFrom('withdrawal')
+    .selectAll()
+    .where('invoice_id', '=', p.invoice_id)
     .orderBy('id', 'desc')
     .limit(p.limit),
 );

@@ -226,6 +226,7 @@ export class PayBench {
       face: 'some…body',
       outpoint: null,
       inbox_id: null,
+      invoice_id: null,
       state: 'approved',
       held: 1,
       reason: null,

@@ -57,6 +57,7 @@ async function signed(anchor: string, txid: string): Promise<{ id: number; spend
     face: 'some…ody',
     outpoint: null,
     inbox_id: null,
+    invoice_id: null,
     state: 'signed',
     held: 1,
     reason: null,

@@ -56,6 +56,7 @@ beforeEach(() => {
 const now = (): string => new Date().toISOString();
 const withdrawal = (over: object = {}) => ({
   ...{ id: 1, uuid: 'evil', business_id: 2, business: 'Shop', network: 'regtest', crypto: 'LTC', origin: 'merchant' },
+  refund_of: null,
   ...{ amount: '0.1', sweep: false, usd_value: '10', address: own('LTC', 0, 77).address, state: 'requested' },
   ...{ reason: null, problem: null, approved_by: null, approved_at: null, deadline_at: null, fee_max: '0.00002' },
   ...{ fee: null, tx_id: null, canceling: false, created_at: now(), updated_at: now() },
@@ -68,7 +69,7 @@ const previewOf = (order: ReturnType<typeof payment>) => ({
     ...{ change: output.kind === 'change', change_index: output.kind === 'change' ? output.index : null },
   })),
   ...{ inputs: [], fee: '0.00001', fee_usd: null, fee_max: '0.00002', fee_max_usd: null, usd_rate: '100' },
-  ...{ fee_rate: '1', vsize: 141, warnings: [], until: Date.now() + 86_400_000 },
+  ...{ fee_rate: '1', vsize: 141, warnings: [], notes: [], until: Date.now() + 86_400_000 },
 });
 const approve = (...more: string[]) =>
   cli(dataDir, ['withdrawal', 'approve', '1', '--passphrase-file', passphrase, '--yes', ...more]);

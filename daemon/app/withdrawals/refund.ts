@@ -1,0 +1,79 @@
+/**
+ * Refunds of an invoice: withdrawals in the coin that it was paid in, each of which waits for the operator.
+ *
+ * Invariant: when a refund is asked for, all refunds of its invoice that were not rejected and have not failed are together
+ * no more than what the invoice counts and is confirmed. What no invoice counts is the inbox's, so nothing is refunded
+ * from both. An invoice that is not paid yet has no refunds: its credits may still go to the inbox.
+ */
+import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { exactDecimal, formatUnits } from '../../domain/money.ts';
+import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
+import { refundsOfInvoice, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { Reader } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import type { Business } from '../directory.ts';
+import { canSpend, type NewWithdrawal } from './request.ts';
+
+/** What the refunds of an invoice take together, in smallest units. */
+function refundedUnits(reader: Reader, invoiceId: number): bigint {
+  return reader.all(refundsOfInvoice, { invoice_id: invoiceId }).reduce((sum, { units }) => sum + BigInt(units), 0n);
+}
+
+/** What of an invoice's confirmed money was not refunded, in smallest units; below 0 when a reorganisation took some back. */
+const leftUnits = (reader: Reader, payment: PaymentRow): bigint =>
+  BigInt(payment.confirmed) - refundedUnits(reader, payment.invoice_id);
+
+/**
+ * The withdrawal that refunds an invoice. `amount`: decimal, in whole coins; null: all that is left. Throws `Rejected`:
+ * `refund.not_paid`, `.nothing`, `.too_much`, `withdrawal.crypto`, `validation`.
+ */
+export function refundWanted(
+  app: App,
+  reader: Reader,
+  business: Business,
+  invoice: InvoiceRow,
+  { address, amount }: { address: string; amount: string | null },
+): NewWithdrawal {
+  if (invoice.status !== 'paid') {
+    throw new Rejected('refund.not_paid', `Only a paid invoice can be refunded: this one is ${invoice.status}.`);
+  }
+  const payment = reader.get(paymentOf, { invoice_id: invoice.id });
+  const left = payment ? leftUnits(reader, payment) : 0n;
+  if (!payment || left <= 0n) {
+    throw new Rejected('refund.nothing', 'Nothing confirmed is left of what the invoice received.');
+  }
+  const asset = assetOf(payment.asset as AssetId);
+  if (!canSpend(app, business, asset)) {
+    throw new Rejected('withdrawal.crypto', `${asset.symbol} cannot be paid out here.`);
+  }
+  const units = amount === null ? left : exactDecimal(amount, asset.decimals);
+  if (units === null) {
+    throw new Rejected('validation', `The amount may have at most ${asset.decimals} decimals.`, 'amount');
+  }
+  if (units > left) {
+    const most = `${formatUnits(left, asset)} ${asset.symbol}`;
+    throw new Rejected('refund.too_much', `The amount may not be more than ${most}, what is left to refund.`, 'amount');
+  }
+  return { asset, units, address, origin: 'refund', invoice: { id: invoice.id, slug: invoice.slug } };
+}
+
+/** The invoice that a withdrawal is a refund of, or null. */
+export function refundedInvoice(reader: Reader, { invoice_id }: Pick<WithdrawalRow, 'invoice_id'>): InvoiceRow | null {
+  return invoice_id === null ? null : (reader.get(invoiceById, { id: invoice_id }) ?? null);
+}
+
+/** What an approver is told of a refund: of what it is, and whether its invoice still has that much. Null: it is none. */
+export function refundSaid(reader: Reader, row: WithdrawalRow): { note: string; excess: string | null } | null {
+  const invoice = refundedInvoice(reader, row);
+  if (!invoice) return null;
+  const order = invoice.order_id === null ? '' : `, order ${invoice.order_id}`;
+  const payment = reader.get(paymentOf, { invoice_id: invoice.id });
+  const isMore = !payment || leftUnits(reader, payment) < 0n;
+  return {
+    note: `Withdrawal ${row.id} is a refund of invoice ${invoice.slug}${order}`,
+    excess: isMore
+      ? `The refunds of invoice ${invoice.slug} are more than what it has received and is confirmed`
+      : null,
+  };
+}

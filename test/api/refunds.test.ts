@@ -1,0 +1,191 @@
+/** Refund invoice: what it refuses, that it always waits for the operator, and that an invoice gives back no more than it got. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { deposit, type Shown, stranger } from '../support/money.ts';
+import { Operator } from '../support/operator.ts';
+import { cli } from '../unit/cli-kit.ts';
+
+type Refund = Shown & { invoice_id: string | null };
+type Body = Partial<Refund>;
+
+let service: TestDaemon;
+let operator: Operator;
+beforeAll(async () => {
+  service = await startTestDaemon();
+  operator = new Operator(service.dataDir);
+  // something to pay fees from
+  await deposit(service, 'LTC', 400);
+});
+afterAll(() => service.stop());
+
+const ADDRESS = stranger('LTC', 7);
+const refund = (invoice: string, body: unknown = { address: ADDRESS }, headers: Record<string, string> = {}) =>
+  service.call<Body>('POST', `/invoice/${invoice}/refund`, body, headers);
+const mine = (blocks = 3) => service.call('POST', '/sandbox/mine', { crypto: 'LTC', blocks });
+
+/** A paid invoice of 80 USD: one LTC. */
+async function paid(): Promise<string> {
+  const { body } = await service.call<{ id: string }>('POST', '/invoice', {
+    ...{ amount: 80, crypto: 'LTC', order_id: 'A-1001', description: 'Two loaves' },
+    metadata: { customer: '42' },
+  });
+  // a clock that was moved leaves the chain behind until it was asked again
+  await until('a payment can be requested', async () => {
+    return (await service.call('POST', `/invoice/rp/${body.id}`, {})).status === 201;
+  });
+  await service.call('POST', '/sandbox/pay', { invoice_id: body.id });
+  await mine();
+  await until('it is paid', async () => {
+    return (await service.call<{ status: string }>('GET', `/invoice/${body.id}`)).body.status === 'paid';
+  });
+  return body.id;
+}
+
+describe('a refund', () => {
+  it('of what an invoice received waits for the operator, whatever the policy, and then goes out', async () => {
+    const invoice = await paid();
+    const asked = await refund(invoice);
+    expect([asked.status, asked.body]).toEqual([
+      201,
+      {
+        ...{ id: expect.stringMatching(/^\d+$/), status: 'pending', tx_id: null, amount: '1', crypto: 'LTC' },
+        ...{ address: ADDRESS, invoice_id: invoice, fee: null },
+        ...{ created_at: expect.any(String), updated_at: expect.any(String) },
+      },
+    ]);
+    const id = asked.body.id!;
+    expect(await operator.show(id)).toMatchObject({
+      ...{ state: 'requested', origin: 'refund', approved_by: null },
+      refund_of: { invoice, order_id: 'A-1001' },
+      problem: `a refund of invoice ${invoice}: every refund is approved by hand`,
+    });
+    const shown = await cli(service.dataDir, ['withdrawal', 'show', id]);
+    expect(shown.out).toMatch(new RegExp(`^Refund of +invoice ${invoice}, order A-1001$`, 'm'));
+    expect((await cli(service.dataDir, ['withdrawal', 'list'])).out).toContain(`a refund of invoice ${invoice}`);
+    const { out } = await cli(service.dataDir, ['invoice', 'show', invoice]);
+    expect(out).toMatch(/^Order +A-1001$/m);
+    expect(out).toMatch(/^Metadata customer +42$/m);
+    expect(out).toMatch(new RegExp(`^Refunds\\n.*\\n +${id} +1 LTC +requested$`, 'm'));
+
+    const approved = await cli(service.dataDir, ['withdrawal', 'approve', id, '--yes']);
+    expect(approved.err).toContain(`Withdrawal ${id} is a refund of invoice ${invoice}, order A-1001`);
+    expect(approved.code).toBe(0);
+    await until('it is completed', async () => {
+      await mine(1);
+      return (await operator.show(id)).state === 'completed';
+    });
+    const { body } = await service.call<{ items: Refund[] }>('GET', '/withdrawals');
+    expect(body.items.find((one) => one.id === id)).toMatchObject({ status: 'completed', invoice_id: invoice });
+
+    const today = new Date(service.now()).toISOString().slice(0, 10);
+    const books = await cli(service.dataDir, ['export', '--business', '1', '--to', today]);
+    expect(books.out).toMatch(new RegExp(`,withdrawal,.*,${id},${ADDRESS},[0-9a-f]{64},A-1001,Two loaves\r\n`));
+    expect(books.out).toMatch(new RegExp(`,receipt,.*,${invoice},.*,A-1001,Two loaves\r\n`));
+  });
+
+  it('in parts takes no more than there was, and one that was rejected gives its part back', async () => {
+    const invoice = await paid();
+    const first = await refund(invoice, { address: ADDRESS, amount: '0.6' });
+    expect(first.status).toBe(201);
+    const more = await refund(invoice, { address: ADDRESS, amount: 0.5 });
+    const message = 'The amount may not be more than 0.4 LTC, what is left to refund.';
+    expect([more.status, more.body]).toEqual([400, { message, status: 'error' }]);
+    const rest = await refund(invoice);
+    expect([rest.status, rest.body.amount]).toEqual([201, '0.4']);
+    const none = await refund(invoice);
+    const nothing = { message: 'Nothing confirmed is left of what the invoice received.', status: 'error' };
+    expect([none.status, none.body]).toEqual([400, nothing]);
+    await operator.call('withdrawal.reject', { id: first.body.id! });
+    const again = await refund(invoice);
+    expect([again.status, again.body.amount]).toEqual([201, '0.6']);
+    for (const { body } of [rest, again]) await operator.call('withdrawal.reject', { id: body.id! });
+  });
+
+  it('that fifty ask for at once is one', async () => {
+    const invoice = await paid();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => refund(invoice)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    const thirds = await paid();
+    const parts = await Promise.all(
+      Array.from({ length: 20 }, () => refund(thirds, { address: ADDRESS, amount: '0.3' })),
+    );
+    expect(parts.filter(({ status }) => status === 201)).toHaveLength(3);
+  });
+
+  it('that is asked for again under its key is the same one, for ever and by either name of the invoice', async () => {
+    const invoice = await paid();
+    const key = { 'idempotency-key': 'refund 1' };
+    const first = await refund(invoice, { address: ADDRESS }, key);
+    expect(first.status).toBe(201);
+    service.advance(40 * 24 * 3_600_000);
+    const again = await refund(invoice, { address: ADDRESS }, key);
+    expect([again.status, again.body]).toEqual([201, first.body]);
+    const { invoice: shown } = await operator.call('invoice.show', { invoice });
+    const byUuid = await refund(shown.uuid, { address: ADDRESS }, key);
+    expect([byUuid.status, byUuid.body]).toEqual([201, first.body]);
+    const other = await refund(invoice, { address: stranger('LTC', 8) }, key);
+    const message = 'Idempotency-Key was already used with another body';
+    expect([other.status, other.body]).toEqual([409, { message, status: 'error' }]);
+  });
+
+  it('of money that a reorganisation took back is shown as more than there is', async () => {
+    const invoice = await paid();
+    const asked = await refund(invoice);
+    await service.call('POST', '/sandbox/reorg', { crypto: 'LTC', depth: 3, drop: true });
+    await until('the payment is undone', async () => {
+      const { body } = await service.call<{ payment: { flags: string[] } }>('GET', `/invoice/${invoice}`);
+      return body.payment.flags.includes('undone');
+    });
+    const preview = await operator.preview(asked.body.id!);
+    expect(preview.notes).toEqual([`Withdrawal ${asked.body.id} is a refund of invoice ${invoice}, order A-1001`]);
+    expect(preview.warnings).toContainEqual({
+      code: 'over_refund',
+      text: `The refunds of invoice ${invoice} are more than what it has received and is confirmed`,
+    });
+    expect((await refund(invoice)).status).toBe(400);
+    await operator.call('withdrawal.reject', { id: asked.body.id! });
+  });
+});
+
+describe('a refund is refused', () => {
+  it.each<[what: string, body: unknown, message: string]>([
+    ['without an address', {}, 'The address field is required.'],
+    ['to an address of nobody', { address: 'rltc1qnobody' }, 'The address is invalid for LTC.'],
+    ['to one of another chain', { address: stranger('BTC') }, 'The address is invalid for LTC.'],
+    ['of nothing', { address: ADDRESS, amount: 0 }, 'The amount must be a positive number.'],
+    ['of less than nothing', { address: ADDRESS, amount: '-1' }, 'The amount must be a positive number.'],
+    ['of words', { address: ADDRESS, amount: 'all' }, 'The amount must be a positive number.'],
+    ['of a truth', { address: ADDRESS, amount: true }, 'The amount must be a number.'],
+    ['of parts of a unit', { address: ADDRESS, amount: '0.123456789' }, 'The amount may have at most 8 decimals.'],
+    ['of dust', { address: ADDRESS, amount: '0.00000001' }, 'The amount is too small for the network to carry.'],
+  ])('%s', async (_, body, message) => {
+    const answer = await refund(await paidOnce(), body);
+    expect([answer.status, answer.body]).toEqual([400, { message, status: 'error' }]);
+  });
+
+  let kept: string | undefined;
+  const paidOnce = async (): Promise<string> => (kept ??= await paid());
+
+  it('where nothing was paid, of an invoice that is not there, and for a key that may not pay out', async () => {
+    const { body } = await service.call<{ id: string }>('POST', '/invoice', { amount: 80, crypto: 'LTC' });
+    const unpaid = await refund(body.id);
+    const message = 'Only a paid invoice can be refunded: this one is unpaid.';
+    expect([unpaid.status, unpaid.body]).toEqual([400, { message, status: 'error' }]);
+    await operator.call('invoice.markPaid', { invoice: body.id });
+    const marked = await refund(body.id);
+    expect([marked.status, marked.body.message]).toEqual([
+      400,
+      'Nothing confirmed is left of what the invoice received.',
+    ]);
+    const missing = await refund('AAAAAAAAAAAA');
+    expect([missing.status, missing.body]).toEqual([404, { message: 'Invoice not found', status: 'error' }]);
+    const { key } = await operator.call('key.add', { business: '1', name: 'checkout', scopes: ['invoices'] });
+    const scoped = await refund(await paidOnce(), { address: ADDRESS }, { 'mb-api-key': key.key });
+    expect([scoped.status, scoped.body]).toEqual([
+      403,
+      { message: 'This API key does not have the scope "withdraw"', status: 'error' },
+    ]);
+    const wrong = await service.call('GET', `/invoice/${await paidOnce()}/refund`);
+    expect([wrong.status, wrong.body]).toEqual([405, { message: expect.any(String), status: 'error' }]);
+  });
+});
