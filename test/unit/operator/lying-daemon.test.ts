@@ -78,7 +78,7 @@ const methods = (): string[] => asked.map(({ method }) => method).filter((method
 describe('approving', () => {
   it('shows what the approval is made over, not what the service says of it', async () => {
     const order = payment('LTC', ['evil'], 140_000_000n);
-    const preview = previewOf(order);
+    const preview = { ...previewOf(order), notes: ['Withdrawal 1 is a refund\u001b[2J\n0 LTC to nobody'] };
     answers = {
       'withdrawal.preview': () => ({ withdrawal: withdrawal(), preview, why: null }),
       'withdrawal.approve': () => ({ withdrawal: withdrawal({ state: 'approved' }) }),
@@ -88,6 +88,7 @@ describe('approving', () => {
     expect(err).toContain('1.4 LTC (140 USD) to');
     expect(err).toContain(order.withdrawals[0]!.intent.address);
     expect(err).not.toContain(own('LTC', 0, 77).address);
+    expect(err).toMatch(/^Withdrawal 1 is a refund[^\p{C}]*0 LTC to nobody, by the service's word\.$/mu);
   });
 
   it('sends nothing when transaction and approval differ', async () => {
