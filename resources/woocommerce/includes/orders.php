@@ -1,0 +1,284 @@
+<?php
+/**
+ * What an invoice says about its order. An order is marked paid only here, and only when the invoice is one of the order's
+ * own, is paid, and has the amount and the currency that the order has now.
+ */
+
+namespace Countinghouse;
+
+defined( 'ABSPATH' ) || exit;
+
+final class Orders {
+	/** The key of an invoice's metadata that holds the order's number in the database. */
+	public const METADATA = 'woocommerce_order';
+
+	/** The invoice that the payer is sent to. */
+	public const INVOICE = '_countinghouse_invoice';
+	/** All invoices of the order, oldest first. */
+	public const INVOICES = '_countinghouse_invoices';
+	/** The last that was heard of the present invoice: new, requested, seen, overdue, paid, undone or canceled. */
+	public const STATE = '_countinghouse_state';
+	/** The invoice that paid the order. */
+	public const PAID_BY = '_countinghouse_paid_by';
+	/** The order's status before a reorganisation undid its payment. */
+	private const BEFORE_UNDONE = '_countinghouse_before_undone';
+	/** What was told in a note already: nothing is told twice. */
+	private const TOLD = '_countinghouse_told';
+
+	private const TOLD_MAX     = 50;
+	private const LOCK_SECONDS = 10;
+	private const DECIMALS_MAX = 4;
+	private const UNDER_WAY    = array( 'requested', 'seen', 'overdue' );
+
+	public static function listen(): void {
+		add_filter( 'woocommerce_cancel_unpaid_order', array( self::class, 'may_be_canceled' ), 10, 2 );
+		add_action( 'woocommerce_order_status_cancelled', array( self::class, 'drop_invoice' ), 10, 2 );
+		add_filter( 'woocommerce_order_actions', array( self::class, 'add_action' ) );
+		add_action( 'woocommerce_order_action_countinghouse_refresh', array( self::class, 'refresh_now' ) );
+	}
+
+	/** A decimal as one spelling: "20", "19.9". */
+	public static function decimal( $number ): string {
+		$text = number_format( (float) $number, self::DECIMALS_MAX, '.', '' );
+		return rtrim( rtrim( $text, '0' ), '.' );
+	}
+
+	/** Whether an invoice asks for what the order costs now. */
+	public static function matches( \WC_Order $order, array $invoice ): bool {
+		return $invoice['currency'] === $order->get_currency()
+			&& self::decimal( $invoice['amount'] ) === self::decimal( $order->get_total() );
+	}
+
+	/** Does `$work` with the order as it is stored, while nobody else does the same. Throws Failure when it is busy for long. */
+	public static function alone( int $order_id, callable $work ) {
+		global $wpdb;
+		$name = substr( md5( DB_NAME . $wpdb->prefix ), 0, 12 ) . '-countinghouse-' . $order_id;
+		if ( '0' === $wpdb->get_var( $wpdb->prepare( 'SELECT GET_LOCK(%s, %d)', $name, self::LOCK_SECONDS ) ) ) {
+			throw new Failure( __( 'The order is being worked on. Try again.', 'countinghouse' ) );
+		}
+		try {
+			// what this request read before it had the lock may be old
+			clean_post_cache( $order_id );
+			$order = wc_get_order( $order_id );
+			return $order instanceof \WC_Order ? $work( $order ) : null;
+		} finally {
+			$wpdb->get_var( $wpdb->prepare( 'SELECT RELEASE_LOCK(%s)', $name ) );
+		}
+	}
+
+	/** Reads an invoice and moves its order on. Throws Failure when the service cannot be asked. */
+	public static function refresh( int $order_id, string $invoice_id, string $type = '', string $event_id = '' ): void {
+		self::alone(
+			$order_id,
+			static function ( \WC_Order $order ) use ( $invoice_id, $type, $event_id ) {
+				if ( ! in_array( $invoice_id, self::invoices( $order ), true ) ) {
+					return;
+				}
+				try {
+					$invoice = Client::invoice( $invoice_id );
+				} catch ( Failure $failure ) {
+					if ( 404 === $failure->status ) {
+						return;
+					}
+					throw $failure;
+				}
+				self::apply( $order, $invoice, $type, $event_id );
+				$order->save();
+			}
+		);
+	}
+
+	public static function invoices( \WC_Order $order ): array {
+		$stored = $order->get_meta( self::INVOICES );
+		return is_array( $stored ) ? $stored : array();
+	}
+
+	/** Makes an invoice the order's present one. */
+	public static function keep( \WC_Order $order, array $invoice ): void {
+		$all = self::invoices( $order );
+		if ( ! in_array( $invoice['id'], $all, true ) ) {
+			$all[] = $invoice['id'];
+		}
+		$order->update_meta_data( self::INVOICES, $all );
+		$order->update_meta_data( self::INVOICE, $invoice['id'] );
+		$order->update_meta_data( self::STATE, 'new' );
+		$order->save();
+	}
+
+	/** Moves an order on; call it within `alone`, and save the order afterwards. */
+	public static function apply( \WC_Order $order, array $invoice, string $type = '', string $event_id = '' ): void {
+		$payment  = is_array( $invoice['payment'] ?? null ) ? $invoice['payment'] : array();
+		$received = (float) ( $payment['received'] ?? 0 ) > 0;
+		$present  = $order->get_meta( self::INVOICE ) === $invoice['id'];
+		if ( 'paid' === $invoice['status'] ) {
+			if ( ! empty( $payment['undone'] ) ) {
+				self::undo( $order, $invoice );
+			} else {
+				self::settle( $order, $invoice, $payment );
+			}
+		} elseif ( 'canceled' === $invoice['status'] ) {
+			if ( $present ) {
+				self::cancel( $order, $invoice, $received );
+			}
+		} elseif ( $received ) {
+			self::hold( $order, $invoice, $payment, $present );
+		} elseif ( $present && null !== ( $payment['status'] ?? null ) ) {
+			$order->update_meta_data( self::STATE, 'overdue' === $payment['status'] ? 'overdue' : 'requested' );
+		}
+		if ( 'invoice.overdue' === $type ) {
+			/* translators: %s: an invoice */
+			self::tell( $order, $event_id, __( 'Invoice %s is overdue: its price holds no longer, and not enough has come.', 'countinghouse' ), $invoice['id'] );
+		}
+	}
+
+	/** Money was seen and is not confirmed yet. */
+	private static function hold( \WC_Order $order, array $invoice, array $payment, bool $present ): void {
+		/* translators: 1: an invoice, 2: an amount, 3: a cryptocurrency */
+		$text = __( 'Invoice %1$s: %2$s %3$s seen, not confirmed yet.', 'countinghouse' );
+		self::tell( $order, 'seen-' . $invoice['id'] . '-' . $payment['received'], $text, $invoice['id'], $payment['received'], $payment['crypto'] );
+		if ( $present ) {
+			$order->update_meta_data( self::STATE, 'seen' );
+		}
+		if ( $order->has_status( array( 'pending', 'failed', 'cancelled' ) ) ) {
+			$order->set_status( 'on-hold' );
+		}
+	}
+
+	private static function settle( \WC_Order $order, array $invoice, array $payment ): void {
+		$paid_by = $order->get_meta( self::PAID_BY );
+		if ( $paid_by === $invoice['id'] ) {
+			self::redo( $order, $invoice );
+			return;
+		}
+		if ( '' !== (string) $paid_by || $order->is_paid() || $order->has_status( 'refunded' ) ) {
+			/* translators: %s: an invoice */
+			self::tell( $order, 'twice-' . $invoice['id'], __( 'Invoice %s was paid too, though nothing is owed for this order. The payer should get it back.', 'countinghouse' ), $invoice['id'] );
+			return;
+		}
+		if ( ! self::matches( $order, $invoice ) ) {
+			/* translators: 1: an invoice, 2: what was paid, 3: what the order costs */
+			$text = __( 'NOT marked paid: invoice %1$s was paid with %2$s, and the order costs %3$s.', 'countinghouse' );
+			$cost = self::decimal( $order->get_total() ) . ' ' . $order->get_currency();
+			self::tell( $order, 'differs-' . $invoice['id'] . '-' . $cost, $text, $invoice['id'], $invoice['amount'] . ' ' . $invoice['currency'], $cost );
+			$order->set_status( 'on-hold' );
+			return;
+		}
+		$order->update_meta_data( self::PAID_BY, $invoice['id'] );
+		$order->update_meta_data( self::STATE, 'paid' );
+		/* translators: 1: an invoice, 2: an amount, 3: a cryptocurrency */
+		$text = __( 'Invoice %1$s is paid with %2$s %3$s.', 'countinghouse' );
+		self::tell( $order, 'paid-' . $invoice['id'], $text, $invoice['id'], $payment['confirmed'] ?? '', $payment['crypto'] ?? '' );
+		if ( ! empty( $payment['overpaid'] ) ) {
+			/* translators: %s: an invoice */
+			self::tell( $order, 'over-' . $invoice['id'], __( 'More came for invoice %s than was owed.', 'countinghouse' ), $invoice['id'] );
+		}
+		if ( ! $order->payment_complete( $invoice['id'] ) ) {
+			$order->delete_meta_data( self::PAID_BY );
+			$order->save();
+			throw new Failure( __( 'WooCommerce could not mark the order paid.', 'countinghouse' ) );
+		}
+	}
+
+	/** A reorganisation of the chain took the payment away. */
+	private static function undo( \WC_Order $order, array $invoice ): void {
+		if ( $order->get_meta( self::PAID_BY ) !== $invoice['id'] || 'undone' === $order->get_meta( self::STATE ) ) {
+			return;
+		}
+		$order->update_meta_data( self::STATE, 'undone' );
+		$order->update_meta_data( self::BEFORE_UNDONE, $order->get_status() );
+		/* translators: %s: an invoice */
+		$order->add_order_note( esc_html( sprintf( __( 'The payment of invoice %s was UNDONE by the blockchain. Do not deliver before it is confirmed again.', 'countinghouse' ), $invoice['id'] ) ) );
+		if ( $order->is_paid() ) {
+			$order->set_status( 'on-hold' );
+		}
+	}
+
+	/** The payment that was undone is confirmed again. */
+	private static function redo( \WC_Order $order, array $invoice ): void {
+		if ( 'undone' !== $order->get_meta( self::STATE ) ) {
+			return;
+		}
+		$before = (string) $order->get_meta( self::BEFORE_UNDONE );
+		$order->update_meta_data( self::STATE, 'paid' );
+		$order->delete_meta_data( self::BEFORE_UNDONE );
+		/* translators: %s: an invoice */
+		$order->add_order_note( esc_html( sprintf( __( 'The payment of invoice %s is confirmed again.', 'countinghouse' ), $invoice['id'] ) ) );
+		if ( '' !== $before && $order->has_status( 'on-hold' ) ) {
+			$order->set_status( $before );
+		}
+	}
+
+	private static function cancel( \WC_Order $order, array $invoice, bool $received ): void {
+		$order->update_meta_data( self::STATE, 'canceled' );
+		if ( $received ) {
+			/* translators: %s: an invoice */
+			self::tell( $order, 'short-' . $invoice['id'], __( 'Invoice %s was canceled, but some money came for it: see "countinghouse inbox list".', 'countinghouse' ), $invoice['id'] );
+			return;
+		}
+		/* translators: %s: an invoice */
+		self::tell( $order, 'canceled-' . $invoice['id'], __( 'Invoice %s was canceled: nothing came.', 'countinghouse' ), $invoice['id'] );
+		if ( $order->has_status( 'on-hold' ) ) {
+			// money was seen and did not come through
+			$order->set_status( 'failed' );
+		} elseif ( $order->has_status( 'pending' ) ) {
+			$order->set_status( 'cancelled' );
+		}
+	}
+
+	/** Adds a note, unless one was added under the same name. */
+	private static function tell( \WC_Order $order, string $name, string $text, ...$values ): void {
+		$told = $order->get_meta( self::TOLD );
+		$told = is_array( $told ) ? $told : array();
+		if ( '' !== $name && in_array( $name, $told, true ) ) {
+			return;
+		}
+		$order->update_meta_data( self::TOLD, array_slice( array_merge( $told, array( $name ) ), -self::TOLD_MAX ) );
+		$order->add_order_note( esc_html( vsprintf( $text, $values ) ) );
+	}
+
+	/** WooCommerce cancels orders that nobody paid; not those whose payer was given an address. */
+	public static function may_be_canceled( $may, $order ) {
+		$under_way = $order instanceof \WC_Order
+			&& Settings::GATEWAY === $order->get_payment_method()
+			&& in_array( $order->get_meta( self::STATE ), self::UNDER_WAY, true );
+		return $under_way ? false : $may;
+	}
+
+	/** Ends the invoice of an order that was canceled in the shop. */
+	public static function drop_invoice( $order_id, $order = null ): void {
+		$order = $order instanceof \WC_Order ? $order : wc_get_order( $order_id );
+		if ( ! $order instanceof \WC_Order || 'canceled' === $order->get_meta( self::STATE ) ) {
+			return;
+		}
+		$invoice = (string) $order->get_meta( self::INVOICE );
+		if ( Settings::GATEWAY !== $order->get_payment_method() || '' === $invoice ) {
+			return;
+		}
+		try {
+			Client::delete_invoice( $invoice );
+		} catch ( Failure $failure ) {
+			/* translators: 1: an invoice, 2: the reason */
+			$text = __( 'Invoice %1$s could not be ended, so that it can still be paid: %2$s', 'countinghouse' );
+			$order->add_order_note( esc_html( sprintf( $text, $invoice, $failure->getMessage() ) ) );
+		}
+	}
+
+	public static function add_action( $actions ) {
+		global $theorder;
+		if ( $theorder instanceof \WC_Order && '' !== (string) $theorder->get_meta( self::INVOICE ) ) {
+			$actions['countinghouse_refresh'] = __( 'Read the Countinghouse invoice again', 'countinghouse' );
+		}
+		return $actions;
+	}
+
+	/** The order action: for an event that was missed. */
+	public static function refresh_now( \WC_Order $order ): void {
+		try {
+			foreach ( self::invoices( $order ) as $invoice ) {
+				self::refresh( $order->get_id(), $invoice );
+			}
+		} catch ( Failure $failure ) {
+			$order->add_order_note( esc_html( $failure->getMessage() ) );
+		}
+	}
+}

@@ -1,0 +1,182 @@
+<?php
+/**
+ * Refunds that are asked for on the order screen. The service makes a withdrawal of them that waits until its operator
+ * approves it there; nothing that WordPress knows can approve it.
+ */
+
+namespace Countinghouse;
+
+defined( 'ABSPATH' ) || exit;
+
+final class Refunds {
+	private const PAGE       = 'countinghouse-refund';
+	private const ACTION     = 'countinghouse_refund';
+	private const CAPABILITY = 'edit_shop_orders';
+	/** Before an option's name: which order a withdrawal pays back. */
+	private const OPTION = 'countinghouse_withdrawal_';
+
+	private const ADDRESS = '/^[!-~]{10,255}$/';
+	private const AMOUNT  = '/^\d{1,30}(\.\d{1,30})?$/';
+	private const UUID    = '/^[0-9a-f-]{36}$/';
+
+	public static function listen(): void {
+		add_action( 'add_meta_boxes', array( self::class, 'add_box' ) );
+		add_action(
+			'admin_menu',
+			static function () {
+				add_submenu_page( '', __( 'Refund in cryptocurrency', 'countinghouse' ), '', self::CAPABILITY, self::PAGE, array( self::class, 'show_page' ) );
+			}
+		);
+		add_action( 'admin_post_' . self::ACTION, array( self::class, 'submit' ) );
+	}
+
+	/** On the order screen, whether orders are posts or have tables of their own (HPOS). */
+	public static function add_box(): void {
+		$screens = array( 'shop_order' );
+		if ( function_exists( 'wc_get_page_screen_id' ) ) {
+			$screens[] = wc_get_page_screen_id( 'shop-order' );
+		}
+		add_meta_box( self::PAGE, 'Countinghouse', array( self::class, 'show_box' ), array_unique( $screens ), 'side' );
+	}
+
+	public static function show_box( $shown ): void {
+		$order = $shown instanceof \WP_Post ? wc_get_order( $shown->ID ) : $shown;
+		if ( ! $order instanceof \WC_Order || array() === Orders::invoices( $order ) ) {
+			echo '<p>' . esc_html__( 'This order has no invoice.', 'countinghouse' ) . '</p>';
+			return;
+		}
+		printf( '<p>%s</p>', esc_html( implode( ', ', Orders::invoices( $order ) ) ) );
+		$url = add_query_arg(
+			array(
+				'page'  => self::PAGE,
+				'order' => $order->get_id(),
+			),
+			admin_url( 'admin.php' )
+		);
+		printf( '<p><a class="button" href="%s">%s</a></p>', esc_url( $url ), esc_html__( 'Refund in cryptocurrency', 'countinghouse' ) );
+	}
+
+	/** The form. */
+	public static function show_page(): void {
+		$order = wc_get_order( absint( $_GET['order'] ?? 0 ) );
+		echo '<div class="wrap"><h1>' . esc_html__( 'Refund in cryptocurrency', 'countinghouse' ) . '</h1>';
+		if ( ! $order instanceof \WC_Order || array() === Orders::invoices( $order ) ) {
+			echo '<p>' . esc_html__( 'This order has no invoice.', 'countinghouse' ) . '</p></div>';
+			return;
+		}
+		echo '<p>' . esc_html__( 'Ask the payer for an address: the one that the money came from may be nobody\'s. The refund waits until it is approved where the service runs.', 'countinghouse' ) . '</p>';
+		printf( '<form method="post" action="%s">', esc_url( admin_url( 'admin-post.php' ) ) );
+		wp_nonce_field( self::ACTION . $order->get_id() );
+		printf( '<input type="hidden" name="action" value="%s">', esc_attr( self::ACTION ) );
+		printf( '<input type="hidden" name="order" value="%d">', (int) $order->get_id() );
+		// one form, one refund, however often it is sent
+		printf( '<input type="hidden" name="key" value="%s">', esc_attr( wp_generate_uuid4() ) );
+		$of = (string) $order->get_meta( Orders::PAID_BY );
+		printf( '<p><label>%s <select name="invoice">', esc_html__( 'Invoice', 'countinghouse' ) );
+		foreach ( Orders::invoices( $order ) as $id ) {
+			printf( '<option%s>%s</option>', selected( $id, $of, false ), esc_html( $id ) );
+		}
+		printf( '</select></label></p><p><label>%s<br>', esc_html__( 'Address of the payer', 'countinghouse' ) );
+		echo '<input name="address" size="70" required autocomplete="off" spellcheck="false"></label></p>';
+		printf( '<p><label>%s<br>', esc_html__( 'Amount in the coin of the payment (empty: all of it)', 'countinghouse' ) );
+		echo '<input name="amount" inputmode="decimal" autocomplete="off"></label></p>';
+		submit_button( __( 'Ask for the refund', 'countinghouse' ) );
+		echo '</form></div>';
+	}
+
+	private static function posted( string $name ): string {
+		// phpcs:ignore WordPress.Security.NonceVerification.Missing -- `submit` checks it before it reads anything else
+		$value = wp_unslash( $_POST[ $name ] ?? '' );
+		return is_string( $value ) ? trim( $value ) : '';
+	}
+
+	/** Takes the form. */
+	public static function submit(): void {
+		$order_id = absint( self::posted( 'order' ) );
+		check_admin_referer( self::ACTION . $order_id );
+		if ( ! current_user_can( self::CAPABILITY ) ) {
+			wp_die( esc_html__( 'You may not refund orders.', 'countinghouse' ), '', array( 'response' => 403 ) );
+		}
+		try {
+			$order = Orders::alone( $order_id, array( self::class, 'ask' ) );
+			if ( null === $order ) {
+				throw new Failure( __( 'There is no such order.', 'countinghouse' ) );
+			}
+		} catch ( Failure $failure ) {
+			$answer = array(
+				'response'  => 400,
+				'back_link' => true,
+			);
+			wp_die( esc_html( $failure->getMessage() ), '', $answer ); // phpcs:ignore WordPress.Security.EscapeOutput.OutputNotEscaped
+		}
+		wp_safe_redirect( $order->get_edit_order_url() );
+		exit;
+	}
+
+	/** Asks for the refund that was posted, and notes it. */
+	public static function ask( \WC_Order $order ): \WC_Order {
+		$invoice = self::posted( 'invoice' );
+		$address = self::posted( 'address' );
+		$amount  = self::posted( 'amount' );
+		$key     = self::posted( 'key' );
+		if ( ! in_array( $invoice, Orders::invoices( $order ), true ) || 1 !== preg_match( self::UUID, $key ) ) {
+			throw new Failure( __( 'That is no invoice of this order.', 'countinghouse' ) );
+		}
+		if ( 1 !== preg_match( self::ADDRESS, $address ) ) {
+			throw new Failure( __( 'That is no address.', 'countinghouse' ) );
+		}
+		if ( '' !== $amount && 1 !== preg_match( self::AMOUNT, $amount ) ) {
+			throw new Failure( __( 'The amount must be a number such as 0.25.', 'countinghouse' ) );
+		}
+		$id   = Client::refund( $invoice, $address, $amount, 'wc-refund-' . $key )['id'];
+		$kept = array(
+			'order' => $order->get_id(),
+			'whole' => '' === $amount && $invoice === $order->get_meta( Orders::PAID_BY ),
+		);
+		// false: the form was sent twice, and the first time is noted
+		if ( add_option( self::option( $id, $address ), $kept, '', false ) ) {
+			/* translators: 1: a withdrawal's number, 2: an address */
+			$text = __( 'Refund to %2$s was asked for. It waits for approval: countinghouse withdrawal approve %1$s', 'countinghouse' );
+			$order->add_order_note( esc_html( sprintf( $text, $id, $address ) ), 0, true );
+		}
+		return $order;
+	}
+
+	/** A withdrawal of this service, to this address. */
+	private static function option( string $id, string $address ): string {
+		return self::OPTION . md5( Settings::base_url() . ' ' . $id . ' ' . $address );
+	}
+
+	/** Tells the order what became of a refund. Throws Failure when the order is busy. */
+	public static function take( string $type, array $data ): void {
+		if ( ! is_string( $data['id'] ?? null ) || ! is_string( $data['address'] ?? null ) ) {
+			return;
+		}
+		$name = self::option( $data['id'], $data['address'] );
+		$kept = get_option( $name );
+		if ( ! is_array( $kept ) || 'withdrawal.pending' === $type ) {
+			return;
+		}
+		Orders::alone(
+			(int) $kept['order'],
+			static function ( \WC_Order $order ) use ( $type, $data, $name, $kept ) {
+				$told = $kept['told'] ?? '';
+				if ( $told === $type ) {
+					return;
+				}
+				update_option( $name, array( 'told' => $type ) + $kept, false );
+				if ( 'withdrawal.completed' !== $type ) {
+					/* translators: %s: a withdrawal's number */
+					$order->add_order_note( esc_html( sprintf( __( 'Refund %s failed: nothing was sent.', 'countinghouse' ), $data['id'] ) ) );
+					return;
+				}
+				/* translators: 1: a withdrawal's number, 2: an amount, 3: a cryptocurrency, 4: a transaction */
+				$text = __( 'Refund %1$s is paid: %2$s %3$s, transaction %4$s.', 'countinghouse' );
+				$order->add_order_note( esc_html( sprintf( $text, $data['id'], $data['amount'] ?? '', $data['crypto'] ?? '', $data['tx_id'] ?? '' ) ) );
+				if ( $kept['whole'] ) {
+					$order->update_status( 'refunded' );
+				}
+			}
+		);
+	}
+}

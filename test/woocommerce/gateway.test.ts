@@ -1,0 +1,498 @@
+/** The WooCommerce gateway in Debian's WordPress, with a running service behind it and a stand-in for WooCommerce. */
+import { runInNewContext } from 'node:vm';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { strictCaller } from '../api/operator-raw.ts';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { type Between, standBetween } from './between.ts';
+import { fieldOf, freePort, hasShop, type Order, type Shop, shopTitle, startShop, Visitor } from './shop.ts';
+
+type Checkout = { answer: { result: string; redirect?: string }; notices: [string, string][] };
+type Invoice = Record<string, unknown> & {
+  id: string;
+  status: string;
+  payment: { status: string | null; received?: string; undone?: boolean };
+};
+
+const SETTINGS = '/wp-admin/admin.php?page=wc-settings';
+const field = (name: string): string => `woocommerce_countinghouse_${name}`;
+
+describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
+  let shop: Shop;
+  let service: TestDaemon;
+  let between: Between;
+  let admin: Visitor;
+  let secret: string;
+  let operate: ReturnType<typeof strictCaller>;
+
+  /** Saves the settings as an administrator does, and returns the page. */
+  async function save(values: Record<string, string>): Promise<string> {
+    const page = (await admin.go(SETTINGS)).text;
+    const form = { _wpnonce: fieldOf(page, '_wpnonce'), save: '1' };
+    const now = {
+      [field('enabled')]: '1',
+      [field('title')]: 'Coins',
+      [field('days')]: '2',
+      [field('base_url')]: between.url,
+      [field('api_key')]: service.apiKey,
+      [field('endpoint_secret')]: secret,
+    };
+    return (await admin.go(SETTINGS, { ...form, ...now, ...values })).text;
+  }
+
+  beforeAll(async () => {
+    const port = await freePort();
+    service = await startTestDaemon(`[webhook]\nallow_hosts = ["127.0.0.1:${port}"]\n`);
+    operate = strictCaller(service.dataDir);
+    between = await standBetween(() => service.url);
+    shop = await startShop(port);
+    admin = new Visitor(shop);
+    await admin.logIn();
+    const url = shop.rest('/countinghouse/v1/events');
+    secret = (await operate('endpoint.add', { business: 'Sandbox', url, types: [] })).endpoint.secret;
+  });
+  afterAll(async () => {
+    await shop?.stop();
+    between?.stop();
+    await service?.stop();
+  });
+
+  const create = async (total = '80.00', currency = 'USD'): Promise<number> =>
+    (await shop.call<Order>('POST', '/orders', { total, currency })).id;
+  const checkout = (order: number) => shop.call<Checkout>('POST', `/checkout/${order}`);
+  const change = (order: number, what: object) => shop.call<Order>('POST', `/change/${order}`, what);
+  const invoicesOf = async (order: number): Promise<Invoice[]> =>
+    (await service.call<{ items: Invoice[] }>('GET', `/invoices?order_id=${order}`)).body.items;
+  const pay = (id: string) => service.call<{ tx_id: string }>('POST', '/sandbox/pay', { invoice_id: id });
+  const mine = (blocks: number) => service.call('POST', '/sandbox/mine', { crypto: 'LTC', blocks });
+  const read = async (id: string) => (await service.call<Invoice>('GET', `/invoice/${id}`)).body;
+  const reaches = (order: number, status: string) =>
+    until(`order ${order} is ${status}`, async () => {
+      const found = await shop.order(order);
+      return found.status === status && found;
+    });
+  const notes = (order: number, text: string) =>
+    until(`order ${order} says "${text}"`, async () => {
+      const found = await shop.order(order);
+      return found.notes.some((note) => note.includes(text)) && found;
+    });
+
+  /** An order whose invoice waits for litecoins. */
+  async function requested(total?: string): Promise<{ order: number; id: string }> {
+    const order = await create(total);
+    const { redirect } = (await checkout(order)).answer;
+    const id = redirect!.split('/').at(-1)!;
+    await service.call('POST', `/invoice/rp/${id}`, { crypto: 'LTC' });
+    return { order, id };
+  }
+
+  /** An order that is paid. */
+  async function paid(): Promise<{ order: number; id: string }> {
+    const made = await requested();
+    await pay(made.id);
+    await mine(12);
+    await reaches(made.order, 'processing');
+    return made;
+  }
+
+  /** Sends an event that is signed with a secret. */
+  async function send(type: string, data: object, { key = secret, at = new Date(), id = `evt_${Math.random()}` } = {}) {
+    const body = JSON.stringify({ type, timestamp: at.toISOString(), network: 'sandbox', data });
+    const response = await fetch(shop.rest('/countinghouse/v1/events'), {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'webhook-id': id,
+        'webhook-timestamp': `${Math.floor(at.getTime() / 1_000)}`,
+        'webhook-signature': new Webhook(key).sign(id, at, body),
+      },
+      body,
+    });
+    return response.status;
+  }
+  const about = (order: number, id: string, more: object = {}) => ({
+    id,
+    metadata: { woocommerce_order: `${order}` },
+    ...more,
+  });
+
+  describe('settings', () => {
+    it('are not enough without a secret, and refuse what would send the key in the clear', async () => {
+      const offered = async () => (await shop.call<{ available: boolean }>('GET', '/gateway')).available;
+      expect(await offered()).toBe(false);
+      expect(await save({ [field('base_url')]: 'http://pay.example.com' })).toContain('must be an https address');
+      expect(await offered()).toBe(false);
+      await save({ [field('endpoint_secret')]: '' });
+      expect(await offered()).toBe(false);
+      expect(await save({ [field('endpoint_secret')]: 'whsec_short' })).toContain('as the command printed it');
+      expect(await offered()).toBe(false);
+      await save({});
+      expect(await offered()).toBe(true);
+    });
+
+    it('take an address without its path, and none that would carry the key over the Internet in the clear', async () => {
+      const cases = {
+        'https://pay.example.com': 'https://pay.example.com',
+        'https://pay.example.com:8443/api/v1/': 'https://pay.example.com:8443',
+        'http://127.0.0.1:8480': 'http://127.0.0.1:8480',
+        'http://[::1]:8480': 'http://[::1]:8480',
+        'http://localhost:8480/': 'http://localhost:8480',
+        'http://10.0.0.7': 'http://10.0.0.7',
+        'http://8.8.8.8': '',
+        'http://pay.example.com': '',
+        'https://user:word@pay.example.com': '',
+        'ftp://pay.example.com': '',
+        'javascript:alert(1)': '',
+        'pay.example.com': '',
+      };
+      const all = `json_decode('${JSON.stringify(Object.keys(cases))}')`;
+      const checked = `echo wp_json_encode(array_map('Countinghouse\\Settings::checked_url', ${all}));`;
+      expect(JSON.parse(await shop.run(checked))).toEqual(Object.values(cases));
+    });
+
+    it('check the connection, and show the command that makes the endpoint', async () => {
+      const { text } = await admin.go(SETTINGS);
+      expect(text).toContain(`endpoint add &quot;My shop&quot; &#039;${shop.rest('/countinghouse/v1/events')}&#039;`);
+      const link = /href="([^"]*countinghouse_check[^"]*)"/.exec(text)![1]!.replaceAll('&#038;', '&');
+      expect((await admin.go(link)).text).toMatch(/notice-success"><p>Connected\. The business takes [^<]*LTC/);
+      expect((await admin.go(`${SETTINGS}&countinghouse_check=1`)).text).not.toContain('notice inline');
+      await save({ [field('api_key')]: 'ch_wrong' });
+      expect((await admin.go(link)).text).toContain('The service answered 401: Invalid API key');
+      await save({});
+    });
+  });
+
+  describe('checkout', () => {
+    it('makes one invoice of a double click, with what the order says, and leads to its page', async () => {
+      const order = await create('80.00', 'EUR');
+      const [one, two] = await Promise.all([checkout(order), checkout(order)]);
+      expect(one.answer).toEqual(two.answer);
+      expect((await checkout(order)).answer).toEqual(one.answer);
+      const found = await invoicesOf(order);
+      expect(found).toHaveLength(1);
+      expect(found[0]).toMatchObject({
+        amount: '80',
+        currency: 'EUR',
+        crypto: 'ALL',
+        order_id: `${order}`,
+        description: `Order ${order} at Rosa & Co`,
+        metadata: { woocommerce_order: `${order}` },
+        invoice_url: one.answer.redirect,
+      });
+      expect(Date.parse(found[0]!.due_date as string) - Date.now()).toBeGreaterThan(86_400_000);
+      expect((await shop.order(order)).status).toBe('pending');
+    });
+
+    it('finds the invoice again whose answer was lost', async () => {
+      const order = await create();
+      between.lose = 1;
+      const lost = await checkout(order);
+      expect(lost.answer).toEqual({ result: 'failure' });
+      expect(lost.notices[0]![1]).toContain('does not work at the moment');
+      const { answer } = await checkout(order);
+      const found = await invoicesOf(order);
+      expect(found.map(({ invoice_url }) => invoice_url)).toEqual([answer.redirect]);
+    });
+
+    it('tells the payer what is wrong with the amount, and nothing else', async () => {
+      const order = await create('2.00');
+      const { answer, notices } = await checkout(order);
+      expect(answer).toEqual({ result: 'failure' });
+      expect(notices).toEqual([['error', expect.stringContaining('10 USD')]]);
+      expect((await shop.order(order)).status).toBe('pending');
+    });
+
+    it('makes another invoice when the order changed, and ends the former one', async () => {
+      const order = await create();
+      const former = (await checkout(order)).answer.redirect;
+      await change(order, { total: '95.50' });
+      const { redirect } = (await checkout(order)).answer;
+      expect(redirect).not.toBe(former);
+      expect(await invoicesOf(order)).toEqual([expect.objectContaining({ amount: '95.5', invoice_url: redirect })]);
+    });
+
+    it('leads back to the shop when the invoice is paid already', async () => {
+      const { order } = await paid();
+      expect((await checkout(order)).answer.redirect).toContain(`order-received=${order}`);
+    });
+  });
+
+  describe('an order', () => {
+    it('is on hold while money is seen, and processing once it is paid, once', async () => {
+      const { order, id } = await requested();
+      await until('the address is known', async () => !(await shop.order(order)).may_be_canceled);
+      await pay(id);
+      expect((await reaches(order, 'on-hold')).transaction_id).toBeUndefined();
+      await mine(12);
+      await reaches(order, 'processing');
+      for (const event of ['evt_a', 'evt_a', 'evt_b']) {
+        expect(await send('invoice.paid', about(order, id), { id: event })).toBe(204);
+      }
+      const done = await notes(order, `Invoice ${id} is paid with`);
+      expect(done).toMatchObject({ status: 'processing', completed: 1, transaction_id: id });
+      expect(done.notes.filter((note) => note.includes('is paid with'))).toHaveLength(1);
+    });
+
+    it.each([
+      { what: 'amount', total: '80.01' },
+      { what: 'amount', total: '8000' },
+    ])('is not marked paid by an invoice over another $what ($total)', async ({ total }) => {
+      const { order, id } = await requested();
+      await change(order, { total });
+      await pay(id);
+      await mine(12);
+      const held = await notes(order, `NOT marked paid: invoice ${id} was paid with 80 USD`);
+      expect(held).toMatchObject({ status: 'on-hold', completed: 0 });
+    });
+
+    it('is not marked paid by an invoice in another currency', async () => {
+      const { order, id } = await requested();
+      await change(order, { currency: 'EUR' });
+      await pay(id);
+      await mine(12);
+      expect(await notes(order, 'the order costs 80 EUR')).toMatchObject({ status: 'on-hold', completed: 0 });
+    });
+
+    it('is canceled with its invoice', async () => {
+      const { order, id } = await requested();
+      await operate('invoice.cancel', { invoice: id });
+      const gone = await reaches(order, 'cancelled');
+      expect(gone.notes.join()).toContain('was canceled: nothing came');
+    });
+
+    it('has failed when what was seen did not come through', async () => {
+      const { order, id } = await requested();
+      const { tx_id } = (await pay(id)).body;
+      await reaches(order, 'on-hold');
+      await service.call('POST', '/sandbox/double-spend', { tx_id });
+      await until('it is gone', async () => Number((await read(id)).payment.received) === 0);
+      await operate('invoice.cancel', { invoice: id });
+      await reaches(order, 'failed');
+      const { redirect } = (await checkout(order)).answer;
+      expect(redirect).toMatch(/\/pay\//);
+      expect(redirect).not.toContain(id);
+    });
+
+    it('says when its invoice is overdue', async () => {
+      const { order, id } = await requested();
+      expect(await send('invoice.overdue', about(order, id))).toBe(204);
+      expect((await shop.order(order)).notes.join()).toContain(`Invoice ${id} is overdue`);
+    });
+
+    it('goes back on hold when its payment is undone, and on when it is confirmed again', async () => {
+      const { order, id } = await paid();
+      await service.call('POST', '/sandbox/reorg', { crypto: 'LTC', depth: 12 });
+      expect((await notes(order, 'UNDONE')).status).toBe('on-hold');
+      await mine(12);
+      await until('it holds again', async () => (await read(id)).payment.undone === false);
+      expect(await reaches(order, 'processing')).toMatchObject({ completed: 1 });
+    });
+
+    it('that is canceled in the shop ends its invoice, or says why it could not', async () => {
+      const fresh = await create();
+      await checkout(fresh);
+      await change(fresh, { status: 'cancelled' });
+      expect(await invoicesOf(fresh)).toEqual([]);
+      const { order } = await requested();
+      await change(order, { status: 'cancelled' });
+      expect((await shop.order(order)).notes.join()).toContain('can still be paid');
+    });
+
+    it('catches up by the order action when events were missed', async () => {
+      const { order, id } = await requested();
+      between.away = true;
+      await pay(id);
+      await mine(12);
+      await until('it is paid', async () => (await read(id)).status === 'paid');
+      between.away = false;
+      expect(await change(order, { action: 'countinghouse_refresh' })).toMatchObject({ status: 'processing' });
+    });
+  });
+
+  describe('an event', () => {
+    it('that is not signed, too old, or signed by somebody else moves nothing', async () => {
+      const { order, id } = await requested();
+      const stranger = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
+      expect(await send('invoice.paid', about(order, id), { key: stranger })).toBe(401);
+      expect(await send('invoice.paid', about(order, id), { at: new Date(Date.now() - 400_000) })).toBe(401);
+      const bare = await fetch(shop.rest('/countinghouse/v1/events'), { method: 'POST', body: '{}' });
+      expect(bare.status).toBe(401);
+      expect((await shop.order(order)).completed).toBe(0);
+    });
+
+    it('is believed only as far as the service bears it out', async () => {
+      const { order, id } = await requested();
+      expect(await send('invoice.paid', about(order, id, { status: 'paid' }))).toBe(204);
+      expect((await shop.order(order)).status).toBe('pending');
+    });
+
+    it('about an invoice of another order moves nothing', async () => {
+      const other = await create();
+      const { id } = await paid();
+      expect(await send('invoice.paid', about(other, id))).toBe(204);
+      expect(await shop.order(other)).toMatchObject({ status: 'pending', notes: [] });
+    });
+
+    it('is to be sent again while the service is away, and no log has the key', async () => {
+      const { order, id } = await requested();
+      between.away = true;
+      expect(await send('invoice.paid', about(order, id))).toBe(503);
+      between.away = false;
+      const { log } = await shop.call<{ log: string[] }>('GET', '/gateway');
+      expect(log.at(-1)).toContain('The service answered 502');
+      expect(JSON.stringify(log)).not.toContain(service.apiKey);
+    });
+  });
+
+  describe('a refund', () => {
+    const ADDRESS = 'ltc1qexampleexampleexampleexample';
+    const form = (order: number) => `/wp-admin/admin.php?page=countinghouse-refund&order=${order}`;
+
+    /** Fills in the form of the order screen; `own` replaces fields. */
+    async function filledIn(order: number, id: string, own: Record<string, string> = {}) {
+      const { text } = await admin.go(form(order));
+      const hidden = ['_wpnonce', 'action', 'order', 'key'].map((name) => [name, fieldOf(text, name)]);
+      return { ...Object.fromEntries(hidden), invoice: id, address: ADDRESS, amount: '', ...own } as Record<
+        string,
+        string
+      >;
+    }
+    const submit = (visitor: Visitor, values: Record<string, string>) => visitor.go('/wp-admin/admin-post.php', values);
+
+    // The API's refund is stood in for by its contract: one withdrawal for each Idempotency-Key.
+    let withdrawals: Map<string, string>;
+    beforeAll(() => {
+      withdrawals = new Map();
+      between.instead = (what, key) => {
+        if (!/^POST \/api\/v1\/merchant\/invoice\/[^/]+\/refund$/.test(what)) return null;
+        if (!withdrawals.has(key)) withdrawals.set(key, `${900 + withdrawals.size}`);
+        return { status: 201, body: { id: withdrawals.get(key), status: 'pending' } };
+      };
+    });
+    afterAll(() => {
+      between.instead = () => null;
+    });
+
+    it('is asked for once from the order screen, waits for approval, and refunds the order when it is paid', async () => {
+      const { order, id } = await paid();
+      const { text } = await admin.go(`/wp-admin/admin.php?page=wc-orders&id=${order}`);
+      expect(text).toContain(`page=countinghouse-refund&#038;order=${order}`);
+      const values = await filledIn(order, id);
+      for (const _ of ['once', 'twice']) {
+        const { status, location } = await submit(admin, values);
+        expect(status).toBe(302);
+        expect(location).toContain(`page=wc-orders&id=${order}`);
+      }
+      const asked = between.seen.filter(({ what }) => what.endsWith(`/invoice/${id}/refund`));
+      expect(asked.map(({ body }) => JSON.parse(body) as object)).toEqual([{ address: ADDRESS }, { address: ADDRESS }]);
+      expect(asked[0]!.key).toBe(asked[1]!.key);
+      const number = withdrawals.get(asked[0]!.key)!;
+      const waiting = (await shop.order(order)).notes.filter((note) => note.includes('waits for approval'));
+      expect(waiting).toEqual([expect.stringContaining(`withdrawal approve ${number}`)]);
+
+      const data = { id: number, address: ADDRESS, amount: '1', crypto: 'LTC', tx_id: 'ab'.repeat(32) };
+      expect(await send('withdrawal.completed', { ...data, address: 'ltc1qsomebodyelse' })).toBe(204);
+      expect((await shop.order(order)).status).toBe('processing');
+      for (const _ of ['once', 'twice']) expect(await send('withdrawal.completed', data)).toBe(204);
+      const done = await shop.order(order);
+      expect(done.status).toBe('refunded');
+      expect(done.notes.filter((note) => note.includes('ab'.repeat(32)))).toHaveLength(1);
+    });
+
+    it('of a part leaves the order as it is, and one that failed is noted', async () => {
+      const { order, id } = await paid();
+      await submit(admin, await filledIn(order, id, { amount: '0.25' }));
+      const { key, body } = between.seen.findLast(({ what }) => what.endsWith('/refund'))!;
+      expect(JSON.parse(body)).toEqual({ address: ADDRESS, amount: '0.25' });
+      await send('withdrawal.failed', { id: withdrawals.get(key), address: ADDRESS });
+      const noted = await shop.order(order);
+      expect(noted.status).toBe('processing');
+      expect(noted.notes.at(-1)).toContain('failed: nothing was sent');
+    });
+
+    it('is refused without the form, to strangers, and for what is no address, amount or invoice of the order', async () => {
+      const { order, id } = await paid();
+      const values = await filledIn(order, id);
+      const asked = () => between.seen.filter(({ what }) => what.endsWith('/refund')).length;
+      const before = asked();
+      expect((await submit(admin, { ...values, _wpnonce: 'wrong' })).status).toBe(403);
+      expect((await submit(new Visitor(shop), values)).status).not.toBe(302);
+      const wrong: Record<string, string>[] = [
+        { address: '<script>' },
+        { address: '' },
+        { amount: '-1' },
+        { amount: '1e9' },
+        { invoice: 'other' },
+      ];
+      for (const own of wrong) {
+        expect((await submit(admin, { ...values, ...own })).status, JSON.stringify(own)).toBe(400);
+      }
+      expect(asked()).toBe(before);
+      expect((await new Visitor(shop).go(form(order))).status).toBe(302);
+    });
+
+    it('that the service refuses shows its words, escaped', async () => {
+      const { order, id } = await paid();
+      const { instead } = between;
+      between.instead = () => ({ status: 400, body: { message: 'No <b>more</b> than 1', status: 'error' } });
+      const { status, text } = await submit(admin, await filledIn(order, id));
+      between.instead = instead;
+      expect(status).toBe(400);
+      expect(text).toContain('No &lt;b&gt;more&lt;/b&gt; than 1');
+    });
+  });
+
+  it('offers itself to a checkout of blocks, by their documented interface', async () => {
+    const told = JSON.parse(
+      await shop.run(`
+        eval('namespace Automattic\\WooCommerce\\Blocks\\Payments\\Integrations;
+          abstract class AbstractPaymentMethodType { protected $settings; }');
+        do_action('woocommerce_blocks_payment_method_type_registration', $registry = new class() {
+          public $method;
+          public function register($method) { $this->method = $method; }
+        });
+        $registry->method->initialize();
+        $handles = $registry->method->get_payment_method_script_handles();
+        echo wp_json_encode(array(
+          'data' => $registry->method->get_payment_method_data(),
+          'script' => wp_scripts()->registered[$handles[0]]->src,
+        ));`),
+    ) as { data: Record<string, unknown>; script: string };
+    expect(told.data).toMatchObject({ title: 'Coins', supports: ['products'] });
+    const script = await fetch(told.script);
+    expect(script.status).toBe(200);
+    const registered: { name: string; ariaLabel: string; canMakePayment(): boolean }[] = [];
+    const window = {
+      wc: {
+        wcBlocksRegistry: { registerPaymentMethod: (method: (typeof registered)[0]) => registered.push(method) },
+        wcSettings: { getSetting: (name: string) => (name === 'countinghouse_data' ? told.data : null) },
+      },
+      wp: { element: { createElement: (...parts: unknown[]) => parts }, htmlEntities: { decodeEntities: String } },
+    };
+    runInNewContext(await script.text(), { window });
+    expect(registered).toMatchObject([{ name: 'countinghouse', ariaLabel: 'Coins' }]);
+    expect(registered[0]!.canMakePayment()).toBe(true);
+  });
+
+  it('does nothing and breaks nothing without WooCommerce', async () => {
+    const plugins = await shop.run("echo wp_json_encode(get_option('active_plugins'));");
+    await shop.run("update_option('active_plugins', array('countinghouse/countinghouse.php'));");
+    expect((await fetch(shop.rest('/'))).status).toBe(200);
+    expect((await fetch(shop.rest('/countinghouse/v1/events'), { method: 'POST' })).status).toBe(404);
+    expect((await admin.go('/wp-admin/index.php')).text).toContain('does nothing until WooCommerce is active');
+    await shop.run(`update_option('active_plugins', json_decode('${plugins}', true));`);
+  });
+
+  it('takes its settings, and the key among them, away when it is removed', async () => {
+    const left = await shop.run(`
+      define('WP_UNINSTALL_PLUGIN', true);
+      require WP_PLUGIN_DIR . '/countinghouse/uninstall.php';
+      global $wpdb;
+      echo $wpdb->get_var("SELECT COUNT(*) FROM $wpdb->options WHERE option_name LIKE 'countinghouse%' OR option_name LIKE 'woocommerce_countinghouse%'");`);
+    expect(left).toBe('0');
+  });
+
+  it('complains of nothing', async () => {
+    expect(await shop.complaints()).toEqual([]);
+  });
+});
