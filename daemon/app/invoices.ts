@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { type Asset, findAsset, INVOICE_SYMBOLS } from '../domain/assets.ts';
 import { dayOf, daysInMonth, endOfDay } from '../domain/calendar.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
+import { minOf } from '../domain/money.ts';
 import type { Decision } from '../domain/payment.ts';
 import {
   type InvoiceRow,
@@ -130,8 +131,6 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
   tellInvoice(app, tx, id, 'invoice.created');
   return { id, ...row, deleted_at: null };
 }
-
-const minOf = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
 const SLUG = /^[A-Za-z0-9]{12}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

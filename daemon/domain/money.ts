@@ -105,3 +105,6 @@ export function exactDecimal(source: string, decimals: number): bigint | null {
   const one = pow10(-shift);
   return digits % one === 0n ? digits / one : null;
 }
+
+export const minOf = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+export const maxOf = (a: bigint, b: bigint): bigint => (a > b ? a : b);

@@ -6,6 +6,7 @@
 import { decodeSimulated, simulatedSpend } from '../../chains/sandbox/simulated.ts';
 import { decodeTransaction, unsignedTransaction } from '../../chains/utxo/spend/transaction.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
+import { formatUnits, maxOf, minOf } from '../../domain/money.ts';
 import { isFeeHigh } from '../../domain/policy.ts';
 import type { DecodedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
@@ -16,7 +17,7 @@ import type { App } from '../app.ts';
 import type { Business } from '../directory.ts';
 import { refuseInQuarantine } from '../quarantine.ts';
 import { availableUnits } from './coins.ts';
-import { feeRateNow, highestRate, isUtxo } from './fees.ts';
+import { FEE_UNLIMITED, feeRateNow, highestRate, isUtxo, needApprovable } from './fees.ts';
 import { type Place, placeOf, prepare } from './plan.ts';
 import { type AddressReport, reportAddress } from './policy.ts';
 import { refundSaid } from './refund.ts';
@@ -25,7 +26,10 @@ import { applyEvent, stateOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 import { whyNotNow, wishOf } from './work.ts';
 
-export type Warning = { code: 'may_be_paid' | 'over_refund' | 'new_address' | 'lookalike' | 'high_fee'; text: string };
+export type Warning = {
+  code: 'may_be_paid' | 'over_refund' | 'new_address' | 'lookalike' | 'high_fee' | 'fee_lowered';
+  text: string;
+};
 
 /** One transaction as it would be signed now, read from its own bytes. */
 export type Preview = {
@@ -67,16 +71,32 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const place = placeOf(app, row);
   const rate = await feeRateNow(place.chain);
   const wish = wishOf(app, row, rate);
-  const { plan } = await prepare(app, place, { ...wish, feeMax: 1n << 256n, inputsMax: null });
+  const { plan } = await prepare(app, place, { ...wish, feeMax: FEE_UNLIMITED, inputsMax: null });
+  const limit = needApprovable(plan);
   // blocks may ask for more by the time it is signed: the fee may rise to what was held, or to twice that of now
   const highest = (plan.fee * highestRate(place.chain, rate)) / rate;
-  const held = BigInt(row.fee_held);
-  const feeMax = [held, highest, plan.fee].reduce((a, b) => (a > b ? a : b));
+  const feeMax = minOf([heldWithin(row, limit), highest, plan.fee].reduce(maxOf), limit);
   // a sweep gives what its coins hold now, less the fee: coins that come later are none of it
   const total = plan.inputs.reduce((sum, { units }) => sum + units, 0n);
   const units = row.sweep === 1 ? total.toString() : row.units;
   const intent: Intent = { ...intentOf(place, row), units, feeMax: feeMax.toString() };
-  return { ...describePlan(app, place, plan, [row]), purpose: 'pay', intents: [intent], feeMax };
+  const described = describePlan(app, place, plan, [row]);
+  const warnings = [...described.warnings, ...feeWarnings(row, feeMax)];
+  return { ...described, warnings, purpose: 'pay', intents: [intent], feeMax };
+}
+
+/** What is held for the fee; 0 when that cannot be approved, so that today's fee decides. */
+export function heldWithin({ fee_held }: WithdrawalRow, limit: bigint): bigint {
+  const held = BigInt(fee_held);
+  return held <= limit ? held : 0n;
+}
+
+/** Says when less may be paid as fee than was held for it: what was held is above every limit. */
+export function feeWarnings(row: WithdrawalRow, feeMax: bigint): Warning[] {
+  if (feeMax >= BigInt(row.fee_held)) return [];
+  const [held, most] = [BigInt(row.fee_held), feeMax].map((units) => formatUnits(units, assetFor(row)));
+  const text = `A fee of ${held} was held for withdrawal ${row.id}, more than may be approved: it is ${most} at the most from now on`;
+  return [{ code: 'fee_lowered', text }];
 }
 
 /** What a plan says when it is read as the bytes that are signed. */

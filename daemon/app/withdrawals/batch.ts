@@ -1,13 +1,14 @@
 /** Several withdrawals in one transaction. */
 import { Rejected } from '../../domain/errors.ts';
+import { maxOf } from '../../domain/money.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
-import { approvedFields, describePlan, type GivenApproval, type Preview } from './approve.ts';
+import { approvedFields, describePlan, feeWarnings, type GivenApproval, heldWithin, type Preview } from './approve.ts';
 import { claim } from './claim.ts';
-import { feeRateNow } from './fees.ts';
-import { FEE_UNLIMITED, overtakenIsRejected, placeOf, prepare, shareOf } from './plan.ts';
+import { FEE_UNLIMITED, feeRateNow, needApprovable } from './fees.ts';
+import { overtakenIsRejected, placeOf, prepare, shareOf } from './plan.ts';
 import { APPROVAL_HOLDS_MS, findWithdrawal } from './request.ts';
 import { applyEvent, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
@@ -17,14 +18,16 @@ export const BATCH_MAX = 100;
 /** What one transaction for all of these would be. Throws `Rejected`. */
 export async function previewBatch(app: App, names: readonly string[]): Promise<Preview & { until: number }> {
   const { place, rows, planned } = await batched(app, names, () => FEE_UNLIMITED);
+  const limit = needApprovable(planned.plan);
   const share = shareOf(planned.plan.fee, rows.length);
-  const intents = rows.map((row): Intent => {
-    const held = BigInt(row.fee_held);
-    return { ...intentOf(place, row), feeMax: (share > held ? share : held).toString() };
-  });
-  const feeMax = intents.reduce((sum, intent) => sum + BigInt(intent.feeMax), 0n);
+  // what was held for each may be more, as long as all together stay within what anybody may approve
+  const feeMaxes = rows.map((row) => maxOf(share, heldWithin(row, limit / BigInt(rows.length))));
+  const intents = rows.map((row, at): Intent => ({ ...intentOf(place, row), feeMax: `${feeMaxes[at]}` }));
+  const feeMax = feeMaxes.reduce((sum, one) => sum + one, 0n);
   const until = app.now() + APPROVAL_HOLDS_MS;
-  return { ...describePlan(app, place, planned.plan, rows), purpose: 'pay', intents, feeMax, until };
+  const described = describePlan(app, place, planned.plan, rows);
+  const lowered = rows.flatMap((row, at) => feeWarnings(row, feeMaxes[at] ?? 0n));
+  return { ...described, warnings: [...described.warnings, ...lowered], purpose: 'pay', intents, feeMax, until };
 }
 
 /** Approves those of them that still wait, and claims all for one transaction. Throws `Rejected`. */

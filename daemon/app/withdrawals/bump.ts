@@ -13,8 +13,8 @@ import { checkApproval, describePlan, type GivenApproval, type Preview } from '.
 import { claimBump, dropPlan } from './claim.ts';
 import { coinAt, tipHeightOf } from './coins.ts';
 import { versionFacts } from './facts.ts';
-import { fastRate, RATE_TIMEOUT_MS, spendingOf } from './fees.ts';
-import { FEE_UNLIMITED, overtakenIsRejected, type Place, type Planned, placeOf, prepare } from './plan.ts';
+import { FEE_UNLIMITED, fastRate, needApprovable, RATE_TIMEOUT_MS, spendingOf } from './fees.ts';
+import { overtakenIsRejected, type Place, type Planned, placeOf, prepare } from './plan.ts';
 import { closeRefusals } from './refusals.ts';
 import { APPROVAL_HOLDS_MS, assetFor } from './request.ts';
 import { seenOf } from './settle.ts';
@@ -26,6 +26,7 @@ export type BumpWish = { business: string; outpoint: string; feeRate: bigint | n
 /** What paying a stuck deposit on to ourselves would be. Throws `Rejected`. */
 export async function previewBump(app: App, place: Place, wish: BumpWish): Promise<Preview & { until: number }> {
   const { plan } = await bumped(app, place, wish, FEE_UNLIMITED);
+  needApprovable(plan);
   const intent = bumpIntent(place, wish, randomUUIDv7(), plan.fee);
   const until = app.now() + APPROVAL_HOLDS_MS;
   return { ...describePlan(app, place, plan, []), purpose: 'pay', intents: [intent], feeMax: plan.fee, until };

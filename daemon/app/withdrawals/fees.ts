@@ -1,8 +1,11 @@
 /** What a chain's blocks ask for now, asked of its source at most every so often, and what stands in when it is away. */
 import type { SpendingSource } from '../../chains/adapter.ts';
 import { FEE_TERMS } from '../../chains/utxo/spend/fees.ts';
-import type { ChainId } from '../../domain/assets.ts';
+import { assetOf, type ChainId } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { formatUnits } from '../../domain/money.ts';
+import type { SpendPlan } from '../../domain/spend.ts';
+import { feeLimit } from '../../wallet/signer/limits.ts';
 import type { ChainRuntime } from '../chains.ts';
 import { deadline } from '../deadline.ts';
 
@@ -52,6 +55,28 @@ export function highestRate(chain: ChainRuntime, rate: bigint): bigint {
   const highest = rate * HIGHEST_RATE_FACTOR;
   const ceiling = isUtxo(id) ? FEE_TERMS[id].ceiling : highest;
   return highest < ceiling ? highest : ceiling;
+}
+
+export const FEE_UNLIMITED = 1n << 256n;
+
+/** The most that anybody may approve as the fee of a plan, smallest units. */
+export function approvableFee(plan: SpendPlan): bigint {
+  if (plan.kind !== 'utxo' || !isUtxo(plan.chain)) return FEE_UNLIMITED;
+  return feeLimit(
+    plan.chain,
+    plan,
+    plan.outputs.every(({ kind }) => kind === 'change'),
+  );
+}
+
+/** The same. Throws `Rejected('withdrawal.fee')` when the plan costs more than that. */
+export function needApprovable(plan: SpendPlan): bigint {
+  const limit = approvableFee(plan);
+  if (plan.fee <= limit || !isUtxo(plan.chain)) return limit;
+  const asset = assetOf(plan.chain);
+  const [fee, most] = [plan.fee, limit].map((units) => formatUnits(units, asset));
+  const text = `Its fee would be ${fee} ${asset.symbol} now, and nobody may approve more than ${most}: wait until blocks ask for less`;
+  throw new Rejected('withdrawal.fee', text, 'fee_rate');
 }
 
 function fallbackRate(chain: ChainId): bigint {

@@ -11,7 +11,7 @@ import { planUtxo } from '../../chains/utxo/spend/plan.ts';
 import { dustOf } from '../../chains/utxo/spend/sizes.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
-import { divideUp } from '../../domain/money.ts';
+import { divideUp, minOf } from '../../domain/money.ts';
 import type { ChangeTarget, Coin, SpendPlan, SpendRequest } from '../../domain/spend.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
@@ -19,7 +19,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains.ts';
 import type { Account, Business } from '../directory.ts';
 import { type Coins, coinAt, coinFrom, reservedBy, spendableCoins, tipHeightOf } from './coins.ts';
-import { isUtxo } from './fees.ts';
+import { approvableFee, FEE_UNLIMITED, isUtxo } from './fees.ts';
 
 /** What a withdrawal that cannot be planned yet is held to cost: two coins spent, two outputs. */
 const USUAL_VSIZE = 250;
@@ -72,27 +72,26 @@ type Estimate = {
   tipHeight: number;
 };
 
-/** The fee at a rate with the coins of now; where these do not suffice, that of a usual transaction. */
+/** The fee at a rate with the coins of now, as far as it can be approved; without the coins, that of a usual transaction. */
 export function highestFee(chain: ChainRuntime, account: Account, business: Business, wanted: Estimate): bigint {
   const { asset, address, units, coins, feeRate, tipHeight } = wanted;
   const script = scriptFor(chain, address);
   try {
-    return planFor({
+    const plan = planFor({
       ...request({ business, account, chain, asset }, tipHeight),
       payouts: [{ address, script, units }],
       coins,
       // any address is as long as our own change's
       change: { address, script, index: 0 },
       feeRate,
-    }).fee;
+    });
+    return minOf(plan.fee, approvableFee(plan));
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
     if (error.code !== 'spend.insufficient' && error.code !== 'spend.too_many_coins') throw error;
     return isUtxo(chain.adapter.chain) ? feeOf(USUAL_VSIZE, feeRate) : 0n;
   }
 }
-
-export const FEE_UNLIMITED = 1n << 256n;
 
 function request({ business, account, chain, asset }: Place, tipHeight: number) {
   const { network, chain: id } = chain.adapter;

@@ -15,8 +15,8 @@ import { checkApproval, describePlan, type GivenApproval, type Preview } from '.
 import { addVersion, needReplaceable, type Raised, spendOf } from './claim.ts';
 import { availableUnits, tipHeightOf } from './coins.ts';
 import { conflictingCoins, type Known, versionFacts } from './facts.ts';
-import { fastRate, isUtxo } from './fees.ts';
-import { FEE_UNLIMITED, overtakenIsRejected, type Place, type Planned, placeOf, prepare, shareOf } from './plan.ts';
+import { FEE_UNLIMITED, fastRate, isUtxo, needApprovable } from './fees.ts';
+import { overtakenIsRejected, type Place, type Planned, placeOf, prepare, shareOf } from './plan.ts';
 import { APPROVAL_HOLDS_MS, findWithdrawal } from './request.ts';
 import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { intentOf, paidBy } from './sign.ts';
@@ -47,6 +47,7 @@ type Replacement = {
 /** What a replacement would be, and the intents of which a higher fee has to be approved. */
 export async function previewReplacement(app: App, wish: ReplaceWish): Promise<Preview & { until: number }> {
   const { place, planned, pays, concerned } = await replacement(app, wish, FEE_UNLIMITED);
+  needApprovable(planned.plan);
   const share = shareOf(planned.plan.fee, concerned.length);
   // only a fee above what was approved has to be approved anew
   const intents = concerned

@@ -15,6 +15,7 @@ import { type FileHandle, open, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
+import { maxOf } from '../../domain/money.ts';
 import { exists, replaceFile } from '../files.ts';
 import { sameMac } from './approval.ts';
 import { HEAD_FILE, JOURNAL_BYTES_MAX, JOURNAL_FILE } from './files.ts';
@@ -221,8 +222,8 @@ export class Journal {
         identity,
         // asked for again, the same transaction is the same version
         versions: versions.some(({ txid }) => txid === line.txid) ? versions : [...versions, version],
-        feeMax: highest(before?.feeMax ?? 0n, BigInt(feeMax)),
-        policyFee: byPolicy ? highest(known ?? 0n, BigInt(line.fee)) : known,
+        feeMax: maxOf(before?.feeMax ?? 0n, BigInt(feeMax)),
+        policyFee: byPolicy ? maxOf(known ?? 0n, BigInt(line.fee)) : known,
       });
     }
     if (!line.spent) return;
@@ -245,8 +246,6 @@ export class Journal {
     await replaceFile(join(this.#folder, HEAD_FILE), `${JSON.stringify(head)}\n`);
   }
 }
-
-const highest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 async function readHead(folder: string): Promise<Head | null> {
   const path = join(folder, HEAD_FILE);

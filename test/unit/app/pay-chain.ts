@@ -35,6 +35,8 @@ const STRANGER: AccountKey = {
 };
 
 export class PayChain {
+  /** What the source says that blocks ask for, smallest units per 1,000 virtual bytes. */
+  feeRate = RATE;
   readonly chain: Chain;
   readonly adapter: ChainAdapter;
   readonly blocks: Block[] = [];
@@ -54,7 +56,7 @@ export class PayChain {
     this.chain = chain;
     for (let i = 0; i < 5; i++) this.#push([]);
     const spending: SpendingSource = {
-      feeRate: async () => RATE,
+      feeRate: async () => this.feeRate,
       transaction: async (txid) => this.#find(txid)?.raw ?? '',
       unconfirmed: async (txid) => {
         const tx = this.mempool.get(txid);

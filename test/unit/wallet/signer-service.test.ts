@@ -19,15 +19,11 @@ import { SEAL_CHANGE, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts'
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { createWallet } from '../../../daemon/wallet/wallet.ts';
+import { as, DAEMON_UID, GROUP, isRoot, SIGNER_UID } from '../../support/users.ts';
 import { fakeIo } from '../cli-kit.ts';
 import { codeOf, grantOf, PASSPHRASE, payment, WORDS } from './signer-kit.ts';
 
 const CLI = join(import.meta.dirname, '../../../daemon/cli.ts');
-const isRoot = process.getuid?.() === 0;
-/** Users that nobody has: numbers are enough for the system. */
-const SIGNER_UID = 61_234;
-const DAEMON_UID = 61_235;
-const GROUP = 61_235;
 
 let root: string;
 beforeAll(async () => {
@@ -118,14 +114,6 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
     thief.close();
   });
 });
-
-/** What a user can do, by the system's own word: the error's code, or "done". */
-async function as(uid: number, script: string): Promise<string> {
-  const code = `try { ${script}; console.log('done') } catch (error) { console.log(error.code) }`;
-  const args = ['--input-type=module', '-e', `import * as fs from 'node:fs'; ${code}`];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { uid, gid: GROUP });
-  return stdout.trim();
-}
 
 describe.runIf(isRoot && process.platform === 'linux')('with a user of its own', () => {
   it('gets the wallet that the superuser makes, and no link of the daemon leads the superuser anywhere', async () => {
