@@ -16,6 +16,8 @@ export class ChainRuntime {
   readonly key: ChainKey;
   /** When the last sync began that reached the tip with the mempool complete; 0 before the first. */
   syncedAt = 0;
+  /** Syncs that reached the tip with the mempool complete, since the start. */
+  syncs = 0;
   /**
    * Deadlines before this instant count: when that sync began, but at most what the blocks' own time allows, so that a
    * clock that jumped ahead cancels nothing. Milliseconds since 1970.

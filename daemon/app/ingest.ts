@@ -416,6 +416,7 @@ class Ingestion extends Facts {
       if (this.#complete) {
         chain.latestNow = this.#latestNow;
         chain.away = false;
+        chain.syncs++;
       }
       chain.tipHeight = height;
     });

@@ -109,29 +109,37 @@ function isInDoubt(app: App, { key }: ChainRuntime): boolean {
   return app.store.get(doubtedWithdrawal, { chain_key: key }) !== undefined;
 }
 
-/** By chain: when a source that must be told what to look at had looked at everything; null until then. */
-const looked = new WeakMap<ChainRuntime, number | null>();
+/** How many syncs of a chain there were when the looking ended, and when the next was asked for. */
+type Look = { endedAfter: number; askedAfter: number };
+/** By chain: the end of the looking of a source that must be told what to look at; null until then. */
+const looked = new WeakMap<ChainRuntime, Look | null>();
+/** The sync that is under way when the looking ends may have begun before: the one after it did not. */
+const SYNCS_AFTER_LOOK = 2;
 
 /**
  * Whether every address there ever was, those that were skipped among them, was looked at since they are all watched: a
- * source that is asked address by address follows only the lively ones by itself. Begins that where it has to.
+ * source that is asked address by address follows only the lively ones by itself. Begins that where it has to. What was
+ * found is in our books once they were brought up to date: that is told by counting, as clocks jump.
  */
 function hasLookedEverywhere(app: App, chain: ChainRuntime): boolean {
-  const { adapter } = chain;
+  const { adapter, syncs } = chain;
   if (!adapter.rescan || !adapter.rescanning) return true;
-  let endedAt = looked.get(chain);
-  if (endedAt === undefined) {
+  let look = looked.get(chain);
+  if (look === undefined) {
     adapter.rescan();
     looked.set(chain, null);
     return false;
   }
-  if (endedAt === null && !adapter.rescanning()) {
-    endedAt = app.now();
-    looked.set(chain, endedAt);
-    app.wake.chain(chain.key);
+  if (look === null) {
+    if (adapter.rescanning()) return false;
+    look = { endedAfter: syncs, askedAfter: -1 };
+    looked.set(chain, look);
   }
-  // what was found is in our books once they were brought up to date
-  return endedAt !== null && chain.syncedAt > endedAt;
+  if (syncs >= look.endedAfter + SYNCS_AFTER_LOOK) return true;
+  // once for each: a sync that is not complete is tried again without being asked for
+  if (look.askedAfter !== syncs) app.wake.chain(chain.key);
+  look.askedAfter = syncs;
+  return false;
 }
 
 function transactionOf({ adapter, key }: ChainRuntime, { txid, blockHash }: Unknown): Promise<string> {

@@ -59,8 +59,9 @@ export function reopenSpends(tx: Tx, chain: ChainRuntime, orphaned: readonly Blo
 /** Brings every open spend of a chain in line with what is known now. Called after the credits were written. */
 export function settleSpends(app: App, tx: Tx, chain: ChainRuntime, tipHeight: number): void {
   for (const spend of unsettledSpends(tx, chain)) settleSpend(app, tx, chain, spend, tipHeight);
-  // coins that somebody waits for may be there now
-  if (tx.get(unclaimedWithdrawal, { chain_key: chain.key })) tx.afterCommit(() => app.wake.withdrawals(chain.key));
+  // coins that somebody waits for may be there now, or what was paid after a backup
+  if (quarantineOf(tx) || tx.get(unclaimedWithdrawal, { chain_key: chain.key }))
+    tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
 /** The spends of which it is not decided yet what becomes of them. */

@@ -5,14 +5,14 @@ import { saveSetting } from '../../../daemon/store/queries/settings.ts';
 import { COIN, PayBench } from './pay-bench.ts';
 
 /** A withdrawal that was approved anew after a restore, and a transaction in a block that paid it before. */
-async function paidBefore() {
+async function paidBefore(setting = 'restored') {
   const pay = await PayBench.open();
   const { app, bench, chain } = pay;
   const [deposit] = await pay.deposits([COIN, COIN]);
   const id = await pay.withdraw(COIN / 2n);
   const record = { since: 0, backup_made_at: 'then', last_withdrawal: id, heights: { [bench.chain.key]: 0 } };
   await app.store.write((tx) => {
-    tx.run(saveSetting, { key: 'restored', value: JSON.stringify(record), updated_at: bench.at });
+    tx.run(saveSetting, { key: setting, value: JSON.stringify(record), updated_at: bench.at });
     tx.run({ sql: 'UPDATE withdrawal SET may_be_paid = 1', bind: () => [] }, {});
   });
   const paid = chain.payment(chain.scriptOf(pay.row(id).address), COIN / 2n, [`${deposit!.txid}:0`]);
@@ -54,4 +54,35 @@ it.each(['start', 'outage'])('waits after a(n) %s until the chain was looked at'
   expect(pay.signer.orders).toEqual([]);
   await pay.round();
   expect(pay.row(id)).toMatchObject({ state: 'completed', txid: paid.txid, problem: null });
+});
+
+it.each([
+  ['stands still', 0],
+  ['jumps back', -3_600_000],
+])('finds it after two syncs once every address was looked at, though the clock %s', async (_, ms) => {
+  const { pay, id, paid } = await paidBefore('quarantine');
+  const { app, bench, chain } = pay;
+  let isLooking = true;
+  Object.assign(chain.adapter, { rescan: () => {}, rescanning: () => isLooking });
+  let asked = 0;
+  app.wake.chain = () => asked++;
+  let woken = 0;
+  app.wake.withdrawals = () => woken++;
+  await pay.round();
+  await pay.pass();
+  expect([pay.row(id).state, asked]).toEqual(['approved', 0]);
+  isLooking = false;
+  for (const syncs of [1, 2]) {
+    await pay.pass();
+    await pay.pass();
+    // asked for once each, and what comes of it is looked at without a wait
+    expect([pay.row(id).state, asked]).toEqual(['approved', syncs]);
+    bench.advance(ms - 1_000);
+    woken = 0;
+    await pay.sync();
+    expect(woken).toBeGreaterThan(0);
+  }
+  await pay.pass();
+  await pay.sync();
+  expect(pay.row(id)).toMatchObject({ state: 'completed', txid: paid.txid });
 });
