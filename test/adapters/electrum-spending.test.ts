@@ -2,12 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ElectrumAdapter } from '../../daemon/chains/utxo/electrum/electrum.ts';
 import { FEE_TERMS } from '../../daemon/chains/utxo/spend/fees.ts';
 import { withoutWitnesses } from '../../daemon/chains/utxo/spend/transaction.ts';
 import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
-import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
+import { type Behaviour, ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
@@ -15,6 +15,8 @@ import { testAccount } from './keys.ts';
 
 const signal = () => AbortSignal.timeout(25_000);
 const ESTIMATE = 'blockchain.estimatefee';
+const HISTORY = 'blockchain.scripthash.get_history';
+const MERKLE = 'blockchain.transaction.get_merkle';
 
 describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
   let node: Litecoind;
@@ -153,6 +155,67 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
     const { hex } = await node.rpc<{ hex: string }>('signrawtransactionwithwallet', [raw]);
     return { txid: await node.rpc<string>('sendrawtransaction', [hex]) };
   }
+
+  describe('what makes a transaction impossible', () => {
+    /** Spent by both; neither was in a block when it began. */
+    let inputs: string[];
+    let vanished: string;
+    let killer: { txid: string; raw: string };
+    const conflict = (txid = vanished) => adapter.spending.conflict(txid, inputs, 0, signal());
+    const answering = (lie: NonNullable<Behaviour['answer']>): Behaviour => ({ answer: lie });
+
+    beforeAll(async () => {
+      vanished = await node.pay([{ address: await node.newAddress(), units: 50_000_000n }]);
+      type Decoded = { vin: { txid: string; vout: number }[] };
+      const { vin } = await node.rpc<Decoded>('getrawtransaction', [vanished, true]);
+      inputs = vin.map(({ txid, vout }) => `${txid}:${vout}`);
+      const raw = await node.conflictOf(vanished);
+      const { txid } = await node.rpc<{ txid: string }>('decoderawtransaction', [raw]);
+      killer = { txid, raw };
+    });
+    afterEach(() => {
+      for (const server of servers) server.behaviour = {};
+    });
+
+    it('is nothing while no block has another spender, though a mempool or a server names one', async () => {
+      await followed.update();
+      expect(await conflict()).toBeNull();
+      await node.rpc('sendrawtransaction', [killer.raw]);
+      await followed.update();
+      expect(await conflict()).toBeNull();
+      const { height } = followed.chain;
+      // a block has it, as all of them say and none proves
+      const liar = answering((method, _params, honest) => {
+        const told = honest();
+        if (method !== HISTORY) return told;
+        return (told as { tx_hash: string; height: number }[]).map((entry) =>
+          entry.tx_hash === killer.txid ? { tx_hash: entry.tx_hash, height } : entry,
+        );
+      });
+      for (const server of servers) server.behaviour = liar;
+      expect(await conflict()).toBeNull();
+    });
+
+    it('is what a block has, proved by two servers', async () => {
+      await node.mine(1);
+      await followed.update();
+      const [height, hash] = [followed.chain.height, followed.chain.tip.hash];
+      await until(() => adapter.health().tip?.height === height, 'the block');
+      expect(await conflict()).toEqual({ txid: killer.txid, block: { height, hash } });
+      expect(await conflict(killer.txid)).toBeNull();
+      expect(await adapter.spending.conflict(vanished, inputs, height + 1, signal())).toBeNull();
+      const hides = answering((method, params, honest) => {
+        if (method === MERKLE && params[0] === killer.txid) throw new Error('no');
+        return honest();
+      });
+      const asked = adapter.servers().findIndex((one) => one.asked);
+      expect(asked).toBeGreaterThanOrEqual(0);
+      for (const [i, server] of servers.entries()) server.behaviour = i === asked ? {} : hides;
+      await expect(conflict()).rejects.toThrow(/no second server proves/);
+      for (const [i, server] of servers.entries()) server.behaviour = i === asked ? hides : {};
+      expect(await conflict()).toBeNull();
+    });
+  });
 
   it('is unavailable while no server answers, and nothing was refused', async () => {
     const { raw } = await unsent(13_000_000n);

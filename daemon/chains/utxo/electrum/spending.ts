@@ -12,6 +12,7 @@ import { type ParsedTransaction, ParseError, parseTransaction } from '../block.t
 import type { UtxoChain } from '../params.ts';
 import { feeRateFrom, TARGET_BLOCKS_MAX } from '../spend/fees.ts';
 import { vsizeOf } from '../spend/sizes.ts';
+import type { HistoryEntry } from './answers.ts';
 import type { LightClient } from './client.ts';
 import { isOfServer, ServerRefusal } from './faults.ts';
 import { scriptHashOf } from './scripts.ts';
@@ -25,6 +26,8 @@ const ANCESTORS_MAX = 25;
 const INPUTS_MAX = 500;
 /** Of a stranger's script, so many of the latest transactions are looked at. */
 const HISTORY_READ_MAX = 200;
+/** Transactions that a server is asked for at the same time. */
+const READ_AT_ONCE_MAX = 16;
 /** JSON-RPC 2.0: the server failed at the request by itself. */
 const INTERNAL_ERROR = -32_603;
 
@@ -134,10 +137,13 @@ export class ElectrumSpending implements SpendingSource {
   }
 
   /** What spends an output stands in the history of its script; the block is proved, and where there are two servers by both. */
-  conflict(txid: string, inputs: readonly string[], _fromHeight: number, signal: AbortSignal) {
+  conflict(txid: string, inputs: readonly string[], fromHeight: number, signal: AbortSignal) {
     return this.#with(signal, async (client, asked) => {
-      for (const outpoint of inputs.slice(0, INPUTS_MAX)) {
-        const entry = await this.#spenderOf(asked, outpoint, txid);
+      const spent = new Set(inputs.slice(0, INPUTS_MAX));
+      const read = new Set([txid]);
+      for (const script of await this.#scriptsOf(asked, spent)) {
+        signal.throwIfAborted();
+        const entry = await this.#spenderIn(asked, script, { spent, fromHeight, read });
         if (!entry || !(await client.reader.proves(asked, entry))) continue;
         const [other] = client.set.others(asked);
         if (client.set.servers.length > 1 && !(other && (await client.reader.proves(other, entry)))) {
@@ -150,21 +156,48 @@ export class ElectrumSpending implements SpendingSource {
     });
   }
 
-  /** The entry of a confirmed transaction, other than `except`, that spends an output. */
-  async #spenderOf(server: Server, outpoint: string, except: string) {
-    const [parent = '', n] = outpoint.split(':');
-    const raw = await answerOf(server.transaction(parent));
-    const output = raw && parsedOrNull(raw, this.#chain)?.outputs[Number(n)];
-    if (!output) return null;
-    const history = await server.history(scriptHashOf(output.script));
-    const confirmed = history.filter(({ txid, height }) => height > 0 && txid !== except && txid !== parent);
-    for (const entry of confirmed.slice(-HISTORY_READ_MAX)) {
-      const bytes = await answerOf(server.transaction(entry.txid));
-      const transaction = bytes && parsedOrNull(bytes, this.#chain);
-      if (transaction?.txid() !== entry.txid) continue;
-      if (transaction.inputs.some((input) => input.txid === parent && input.vout === Number(n))) return entry;
+  /** The script hashes of outputs, each once, as far as a server has their transactions. */
+  async #scriptsOf(server: Server, outpoints: ReadonlySet<string>): Promise<Set<string>> {
+    const parents = [...new Set([...outpoints].map((outpoint) => outpoint.slice(0, outpoint.indexOf(':'))))];
+    const found = await this.#read(server, parents);
+    const scripts = [...outpoints].flatMap((outpoint) => {
+      const [parent = '', n] = outpoint.split(':');
+      const output = found.get(parent)?.outputs[Number(n)];
+      return output ? [scriptHashOf(output.script)] : [];
+    });
+    return new Set(scripts);
+  }
+
+  /** The entry of a confirmed transaction in a script's history that spends one of these outputs. `read`: others than these. */
+  async #spenderIn(server: Server, script: string, { spent, fromHeight, read }: Wanted): Promise<HistoryEntry | null> {
+    // a history that is longer than a server tells is no help: the transaction's other inputs may be
+    const history = (await answerOf(server.history(script))) ?? [];
+    const entries = history
+      .filter(({ height, txid }) => height > 0 && height >= fromHeight && !read.has(txid))
+      .slice(-HISTORY_READ_MAX);
+    for (const { txid } of entries) read.add(txid);
+    const found = await this.#read(
+      server,
+      entries.map(({ txid }) => txid),
+    );
+    const isSpent = ({ txid, vout }: { txid: string; vout: number }): boolean => spent.has(`${txid}:${vout}`);
+    return entries.find(({ txid }) => found.get(txid)?.inputs.some(isSpent)) ?? null;
+  }
+
+  /** Transactions by their id, some at a time; those that the server does not have are missing. */
+  async #read(server: Server, txids: readonly string[]): Promise<Map<string, ParsedTransaction>> {
+    const found = new Map<string, ParsedTransaction>();
+    for (let at = 0; at < txids.length; at += READ_AT_ONCE_MAX) {
+      const some = txids.slice(at, at + READ_AT_ONCE_MAX);
+      await Promise.all(
+        some.map(async (txid) => {
+          const bytes = await answerOf(server.transaction(txid));
+          const transaction = bytes && parsedOrNull(bytes, this.#chain);
+          if (transaction?.txid() === txid) found.set(txid, transaction);
+        }),
+      );
     }
-    return null;
+    return found;
   }
 
   /** What leaves and what comes back as change is watched at once, though its addresses may be old or new. */
@@ -181,6 +214,9 @@ export class ElectrumSpending implements SpendingSource {
     return new Unavailable(`${this.#setting}: transaction ${txid} has too many ancestors to add up`, RETRY_SECONDS);
   }
 }
+
+/** Outputs of which a spender is looked for, from a height on, in transactions that were not read yet. */
+type Wanted = { spent: ReadonlySet<string>; fromHeight: number; read: Set<string> };
 
 function parsedOrNull(bytes: Buffer, chain: UtxoChain): ParsedTransaction | null {
   try {
