@@ -7,9 +7,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeBackup } from '../../../daemon/app/backup/make.ts';
+import { restoreBackup } from '../../../daemon/app/backup/restore.ts';
+import { Store } from '../../../daemon/store/store.ts';
+import { openByWords } from '../../../daemon/wallet/backup-key.ts';
 import { HEAD_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
 import { Journal, type Line } from '../../../daemon/wallet/signer/journal.ts';
-import { codeOf } from './signer-kit.ts';
+import { createWallet } from '../../../daemon/wallet/wallet.ts';
+import { codeOf, PASSPHRASE, WORDS } from './signer-kit.ts';
 
 const KEY = Buffer.alloc(32, 7);
 const NOW = Date.UTC(2030, 0);
@@ -263,3 +268,28 @@ it('takes no line that could not be read again', async () => {
   await journal.close();
   expect(await linesOf(folder)).toEqual(['w-1', 'w-2', 'w-3', 'w-4']);
 });
+
+it('a journal beyond 64 MiB is opened, backed up whole, and opened again where it was restored', async () => {
+  const dataDir = await folderOf();
+  const vault = join(dataDir, 'vault');
+  const fingerprint = (await createWallet(vault, { words: WORDS, passphrase: PASSPHRASE })).fingerprint;
+  const journal = await Journal.open(vault, KEY, fingerprint, NOW);
+  // as many inputs as a line of 4 MiB has room for
+  const inputs = Array.from({ length: 50_000 }, (_, n) => `${n.toString(16).padStart(64, '0')}:${n}`);
+  for (let n = 1; n <= 20; n++) await journal.append({ ...line(n), inputs } as Line);
+  await journal.close();
+  const { size } = await stat(join(vault, JOURNAL_FILE));
+  expect(size).toBeGreaterThan(64 * 1_048_576);
+  const store = await Store.open(dataDir);
+  await store.close();
+  const file = join(await folderOf(), 'large.backup');
+  await makeBackup({ dataDir, file, release: 'test', now: NOW });
+  const restored = join(await folderOf(), 'restored');
+  const opened = await openByWords(WORDS);
+  await restoreBackup(file, opened.secret, restored, NOW);
+  opened.close();
+  const again = await Journal.open(join(restored, 'vault'), KEY, fingerprint, NOW);
+  expect([...again.memory.signed.keys()].slice(-1)).toEqual(['w-20']);
+  expect(again.memory.signed.get('w-20')?.versions[0]?.inputs).toEqual(inputs);
+  await again.close();
+}, 120_000);
