@@ -195,8 +195,8 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(
       await startDaemon();
       await unlock();
       await until('the restarted service looks at the chain', async () => {
-        const { sources } = await operator<{ sources: { chain: string; synced_at: string | null }[] }>('status');
-        return sources.some(({ synced_at }) => synced_at !== null);
+        const { chains } = await operator<{ chains: { network: string; synced_at: string | null }[] }>('status');
+        return chains.some(({ network, synced_at }) => network === 'regtest' && synced_at !== null);
       });
       await operator('withdrawal', 'speed-up', id, '--fee-rate', '60', '--passphrase-file', place.passphrase);
       const second = newestOf(await when(id, 'is replaced', ({ versions }) => versions[1]?.tx_id != null));
