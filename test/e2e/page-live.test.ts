@@ -154,12 +154,10 @@ describe.skipIf(!hasChromium)(chromiumTitle('an open payment page in Chromium'),
     const stale = await visit.context.newPage();
     await stale.route(/\/(?:events|status)/, (route) => route.abort());
     await stale.goto(visit.page.url());
-    await visit.page.locator('label.offer', { hasText: 'Litecoin' }).click();
-    await visit.page.getByRole('button', { name: 'Continue' }).click();
+    await visit.page.getByRole('button', { name: /Litecoin/ }).click();
     await visit.shows('waiting');
     await visit.shows('waiting', other);
-    await stale.locator('label.offer', { hasText: 'Monero' }).click();
-    await stale.getByRole('button', { name: 'Continue' }).click();
+    await stale.getByRole('button', { name: /Monero/ }).click();
     await visit.shows('waiting', stale);
     const { address } = await stage.payment(slug);
     for (const page of [visit.page, other, stale]) {
@@ -170,15 +168,22 @@ describe.skipIf(!hasChromium)(chromiumTitle('an open payment page in Chromium'),
     await visit.end({ expected: /\/(?:events|status)/ });
   });
 
-  it('a choice that was marked stays marked when prices change under it', async () => {
+  it('a first step that was taken stays taken when what is offered changes under it', async () => {
     const slug = await stage.invoice({ crypto: 'ALL' });
     const visit = await clocked(slug);
-    await visit.page.getByRole('radio', { name: /Monero/ }).check();
-    await stage.outage('LTC', true);
-    await wait(visit.page, 3 * 60_000);
-    await visit.page.getByRole('radio', { name: /Litecoin/, disabled: true }).waitFor();
-    expect(await visit.page.getByRole('radio', { name: /Monero/ }).isChecked()).toBe(true);
-    await stage.outage('LTC', false);
+    const second = visit.page.locator('[value="USDT_BEP20"]');
+    await visit.page.locator('.networks summary').click();
+    await second.waitFor();
+    const business = String((await stage.operator('business.list', {})).businesses[0]!.id);
+    // the rows below it move up
+    await stage.operator('business.change', { business, disable: ['LTC'] });
+    await visit.page.clock.fastForward(60_000);
+    await visit.page.locator('[value="LTC"]').waitFor({ state: 'detached' });
+    expect(await second.isVisible()).toBe(true);
+    await stage.operator('business.change', { business, enable: ['LTC'] });
+    await visit.page.clock.fastForward(60_000);
+    await visit.page.locator('[value="LTC"]').waitFor();
+    expect(await second.isVisible()).toBe(true);
     await visit.end();
   });
 
@@ -192,8 +197,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('an open payment page in Chromium'),
     const { page } = visit;
     await page.goto(`${shop.origin}/cart`);
     await visit.open(slug);
-    await page.locator('label.offer', { hasText: 'Litecoin' }).click();
-    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: /Litecoin/ }).click();
     await visit.shows('waiting');
     // back: from the payment to the shop or to the choice, which by now is none
     await page.goBack();
@@ -239,7 +243,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('an open payment page in Chromium'),
     const address = await page.locator('[data-part="address"]').textContent();
     const first = await quoteEnd(page);
     await wait(page, 56 * 60_000);
-    await page.locator('.holds.soon').waitFor();
+    await page.locator('.head.soon').waitFor();
     expect(await clock.textContent()).toMatch(/^[34]:\d\d$/);
     await wait(page, 4 * 60_000);
     await until('there is a new price', async () => (await quoteEnd(page)) > first, WAIT_MS);
@@ -327,7 +331,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('an open payment page in Chromium'),
     expect(pdf.toString('latin1').match(/\/Type\s*\/Page\b/g)).toHaveLength(1);
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
     expect(await page.locator('.receipt dl').isVisible()).toBe(true);
-    expect(await page.locator('.sandbox, .foot, button, a.main, .steps').filter({ visible: true }).count()).toBe(0);
+    expect(await page.locator('.sandbox, .foot, button, a.main, .bar').filter({ visible: true }).count()).toBe(0);
     expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)');
     await visit.end();
   });

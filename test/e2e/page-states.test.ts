@@ -14,6 +14,8 @@ import { DESKTOP, faultsOf, LOOK_RULES, NARROWEST, overhangOf, PHONE, Stage, typ
 const PICTURES = process.env.PAGE_PICTURES;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+/** What the shop calls the sale. */
+const SALE = { order_id: 'A-1042', description: 'Two bags of espresso, 1 kg, and a ceramic cup' };
 const LOOKS = [
   { name: 'phone-light', viewport: PHONE, colorScheme: 'light' },
   { name: 'phone-dark', viewport: PHONE, colorScheme: 'dark' },
@@ -68,6 +70,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), { t
     }
     expect(faults).toEqual([]);
     await page.setViewportSize(NARROWEST);
+    await take(page, `${name}-narrow`);
     expect(await overhangOf(page)).toBe(0);
     await visit.end(expected ? { expected } : {});
   }
@@ -82,15 +85,19 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), { t
   }
 
   it('a choice of everything', async () => {
-    const visit = await opened(await stage.invoice({ crypto: 'ALL', close_url: 'https://shop.example/cart' }));
+    const visit = await opened(await stage.invoice({ crypto: 'ALL', close_url: 'https://shop.example/cart', ...SALE }));
     await visit.shows('choose');
-    const offers = visit.page.locator('label.offer');
-    expect(await offers.count()).toBe(10);
+    const offers = visit.page.locator('.choose > .offers > li');
+    // Tether is one row
+    expect(await offers.count()).toBe(9);
+    expect(await visit.page.locator('[value="USDT_ERC20"]').isVisible()).toBe(false);
     expect(await offers.first().innerText()).toMatch(/Bitcoin[\s\S]*0\.\d+ BTC[\s\S]*1 BTC = \$[\d,.]+/);
     expect(await visit.page.locator('.return a').getAttribute('href')).toBe('https://shop.example/cart');
     expect(
       await visit.page.locator('.logo').evaluate((logo) => (logo as unknown as { naturalWidth: number }).naturalWidth),
     ).toBe(96);
+    await visit.page.locator('.networks summary').click();
+    await visit.page.locator('[value="USDT_BEP20"]').waitFor();
     await examine(visit, 'choose');
   });
 
@@ -108,18 +115,19 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), { t
     await stage.post('/sandbox/mine', { crypto: 'BTC' });
     await until('BTC is followed again', async () => {
       const page = await (await fetch(`${stage.service.url}/pay/${slug}`)).text();
-      return page.includes('value="BTC" required');
+      return page.includes('name="crypto" value="BTC"');
     });
     const visit = await opened(slug);
-    const shut = visit.page.locator('label.offer:has(input[value="LTC"])');
+    const shut = visit.page.locator('.shut[data-crypto="LTC"]');
     expect(await shut.innerText()).toContain('our connection to its network is behind');
-    expect(await shut.locator('input').isDisabled()).toBe(true);
+    expect(await visit.page.locator('.choose > .offers > li').last().getAttribute('class')).toContain('shut');
+    expect(await visit.page.locator('[value="LTC"]').count()).toBe(0);
     await stage.outage('LTC', false);
     await examine(visit, 'choose-withheld');
   });
 
   it('waiting', async () => {
-    const slug = await stage.requested();
+    const slug = await stage.requested({ ...SALE, close_url: 'https://shop.example/cart' });
     const { address, amount } = await stage.payment(slug);
     const visit = await opened(slug);
     const { page } = visit;
@@ -130,6 +138,11 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), { t
     const wallet = page.getByRole('link', { name: 'Open in wallet' });
     expect(await wallet.getAttribute('href')).toBe(`litecoin:${address}?amount=${amount}`);
     expect(await page.locator('.left-text').textContent()).toMatch(/^(?:59:\d\d|1:00:00)$/);
+    // who holds the phone that pays has no use for the code: the way to pay without it comes first
+    const topOf = async (part: string): Promise<number> => (await page.locator(part).boundingBox())!.y;
+    const tops = await Promise.all(['.bar', '.amount', '[data-part="network"]', '.open', '.address', '.qr'].map(topOf));
+    expect(tops).toEqual(tops.toSorted((a, b) => a - b));
+    expect(await page.locator('.about').innerText()).toMatch(/espresso[\s\S]*A-1042[\s\S]*shop\.example/);
     await examine(visit, 'waiting');
   });
 
@@ -167,11 +180,11 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), { t
   it('partly paid: what is missing, with a code of its own', async () => {
     const visit = await opened(await stage.requested());
     await visit.shows('waiting');
-    const before = await visit.page.locator('.qr path').getAttribute('d');
+    const before = await visit.page.locator('.qr > path').getAttribute('d');
     await visit.press('half');
     await visit.shows('partial');
     expect(await text(visit.page)).toMatch(/0\.375 LTC arrived\. Please send 0\.375 LTC more, to the same address/);
-    expect(await visit.page.locator('.qr path').getAttribute('d')).not.toBe(before);
+    expect(await visit.page.locator('.qr > path').getAttribute('d')).not.toBe(before);
     expect(await visit.page.getByRole('link', { name: 'Open in wallet' }).getAttribute('href')).toMatch(
       /\?amount=0\.375$/,
     );
@@ -254,7 +267,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), { t
   });
 
   it('paid, with a receipt and the way back', async () => {
-    const slug = await stage.requested({ close_url: 'https://shop.example/thanks' });
+    const slug = await stage.requested({ close_url: 'https://shop.example/thanks', ...SALE });
     const visit = await opened(slug);
     const { page } = visit;
     await visit.press('exact');
@@ -263,7 +276,10 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), { t
     await visit.shows('paid');
     const { transactions } = await stage.payment(slug);
     const receipt = await page.locator('.receipt').innerText();
-    for (const part of ['Corner Coffee', slug, '$60.00', '0.75 LTC', transactions[0]!.tx_id])
+    for (const part of [
+      ...['Corner Coffee', 'shop.example', SALE.order_id, SALE.description, slug],
+      ...['$60.00', '0.75 LTC', transactions[0]!.tx_id, 'UTC'],
+    ])
       expect(receipt).toContain(part);
     expect(await page.title()).toBe('✓ $60.00 – Corner Coffee');
     const back = page.locator('main').getByRole('link', { name: 'Back to the shop' });
@@ -281,11 +297,13 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), { t
   });
 
   it('canceled, before and after something came', async () => {
-    const untouched = await stage.invoice();
+    const untouched = await stage.invoice({ close_url: 'https://shop.example/cart' });
     await stage.operator('invoice.cancel', { invoice: untouched });
     const visit = await opened(untouched);
     await visit.shows('canceled');
     expect(await text(visit.page)).toContain('ask the shop for a new invoice');
+    const back = visit.page.locator('main').getByRole('link', { name: 'Back to the shop' });
+    expect(await back.getAttribute('href')).toBe('https://shop.example/cart');
     await examine(visit, 'canceled');
 
     const begun = await opened(await stage.requested());

@@ -30,30 +30,44 @@ ${expected}<p class="quiet">${words.closeHint}</p>
 ${renderDetails(funds, locale)}`;
 }
 
-export function renderCanceled({ funds, arrived }: Canceled, { words }: Locale): Html {
+export function renderCanceled({ backUrl }: InvoicePage, { funds, arrived }: Canceled, { words }: Locale): Html {
   const received = funds && arrived > 0n ? format.cryptoHtml(arrived, funds.asset) : null;
   const mine = received === null ? null : html`<p class="note">${rich(words.canceledReceived, { received })}</p>\n`;
-  return html`${mine}<p class="note">${words.canceledHint}</p>\n`;
+  return html`${mine}<p class="note">${words.canceledHint}</p>\n${backLink(backUrl, words)}`;
 }
+
+const backLink = (backUrl: string | null, words: Locale['words']): Part =>
+  backUrl === null
+    ? null
+    : html`<p><a class="main" href="${backUrl}" rel="noreferrer" target="_top">${words.back}</a></p>\n`;
 
 /** The way back to the shop, and what a payer keeps. */
 export function renderPaid(model: InvoicePage, state: Paid, locale: Locale): Html {
   const { words } = locale;
-  const { backUrl } = model;
-  const link =
-    backUrl === null
-      ? null
-      : html`<p><a class="main" href="${backUrl}" rel="noreferrer" target="_top">${words.back}</a></p>\n`;
   const going = state.redirect
     ? html`<p class="going quiet"><span>${words.redirecting}</span> <button type="button" class="stay plain-button live">${words.stay}</button></p>\n`
     : null;
-  return html`${going}${link}${receipt(model, state, locale)}`;
+  return html`${going}${backLink(model.backUrl, words)}${receipt(model, state, locale)}`;
 }
 
-/** A row of the receipt; nothing where there is nothing to say. */
-function entry(name: string, value: Part): Html {
+/** A row of a list of names and values; nothing where there is nothing to say. */
+export function entry(name: string, value: Part): Html {
   return value === null ? html`` : html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`;
 }
+
+/** What the shop calls the sale: the same on the page and on the receipt. */
+export function orderEntries({ order, slug }: InvoicePage, { words }: Locale): Html[] {
+  const item = order.description === null ? null : html`<bdi class="clip">${order.description}</bdi>`;
+  const id = order.id === null ? null : html`<bdi>${order.id}</bdi>`;
+  return [entry(words.item, item), entry(words.order, id), entry(words.invoice, code(slug))];
+}
+
+/** The shop's site, by the link that leads back to it. */
+export function siteOf({ backUrl }: InvoicePage): Part {
+  return backUrl === null ? null : html`<bdi dir="ltr" translate="no">${new URL(backUrl).host}</bdi>`;
+}
+
+const code = (text: string): Html => html`<span class="mono" dir="ltr" translate="no">${text}</span>`;
 
 function receipt(model: InvoicePage, { funds, settled }: Paid, locale: Locale): Html {
   const { words, tag } = locale;
@@ -62,11 +76,14 @@ function receipt(model: InvoicePage, { funds, settled }: Paid, locale: Locale): 
     funds && settled.rate !== null
       ? html`<bdi dir="ltr">1 ${format.tickerOf(funds.asset)} = ${format.fiat(settled.rate, currency, tag)}</bdi>`
       : null;
-  const code = (text: string): Html => html`<span class="mono" dir="ltr" translate="no">${text}</span>`;
+  const transactions =
+    funds && funds.transactions.length > 0
+      ? html`${funds.transactions.map(({ txid }) => html`<div>${code(txid)}</div>`)}`
+      : null;
   return html`<section class="receipt" aria-labelledby="receipt">
 <h3 id="receipt">${words.receipt}</h3>
 <dl>
-${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${entry(words.invoice, code(model.slug))}${entry(words.date, format.timeHtml(settled.at, tag))}${entry(words.amount, html`<bdi>${format.price(model.amount, currency, tag)}</bdi>`)}${entry(words.received, funds && format.cryptoHtml(funds.received, funds.asset))}${entry(words.rate, rate)}${entry(words.network, funds && html`<bdi>${format.networkOf(funds.asset)}</bdi>`)}${entry(words.transactions, funds && funds.transactions.length > 0 ? html`${funds.transactions.map(({ txid }) => html`<div>${code(txid)}</div>`)}` : null)}</dl>
+${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${entry(words.website, siteOf(model))}${orderEntries(model, locale)}${entry(words.date, format.keptTimeHtml(settled.at, tag))}${entry(words.amount, html`<bdi>${format.price(model.amount, currency, tag)}</bdi>`)}${entry(words.received, funds && format.cryptoHtml(funds.received, funds.asset))}${entry(words.rate, rate)}${entry(words.network, funds && html`<bdi>${format.networkOf(funds.asset)}</bdi>`)}${entry(words.transactions, transactions)}</dl>
 <button type="button" class="print second live">${words.print}</button>
 </section>
 `;

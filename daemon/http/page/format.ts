@@ -27,8 +27,12 @@ export const tickerOf = (asset: Asset): string => (asset.priceSymbol === 'USDT' 
 /** The asset's name without the network in brackets, where that is named by itself. */
 export const plainName = (asset: Asset): string => asset.name.replace(/ \([^)]*\)$/, '');
 
-/** The network in words that need no translation. */
-export const networkOf = (asset: Asset): string => asset.networkName.replace(/ network\)$/, ')');
+/** The network's name in words that need no translation. */
+export const plainNetwork = (asset: Asset): string => asset.networkName.replace(/ \([^)]*\)$/, '');
+
+/** The same with the standard's name, by which exchanges know it, for tokens: the chain's own coin follows none. */
+export const networkOf = (asset: Asset): string =>
+  asset.contract === undefined ? plainNetwork(asset) : asset.networkName.replace(/ network\)$/, ')');
 
 /** "0.0123 LTC" */
 export const crypto = (units: bigint, asset: Asset): string => `${formatUnits(units, asset)} ${tickerOf(asset)}`;
@@ -84,6 +88,10 @@ export function duration(seconds: number, locale: string): string {
   );
   return format.format(long ? Math.ceil(minutes / MINUTES_PER_HOUR) : minutes);
 }
+
+/** The same for what is kept: there the time zone is named, whichever it is. */
+export const keptTimeHtml = (at: number, locale: string): Html =>
+  html`<time datetime="${isoOf(at)}" data-local="zone">${instant(at, locale)}</time>`;
 
 /** A machine's form of the instant, for `datetime`. */
 export const isoOf = (at: number): string => new Date(at).toISOString();

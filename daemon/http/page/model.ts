@@ -73,6 +73,8 @@ export type InvoicePage = {
   slug: string;
   /** `logo`: the picture's id. `accent`: "#rrggbb". */
   business: { name: string; accent: string | null; logo: string | null };
+  /** What the shop calls the sale. */
+  order: { id: string | null; description: string | null };
   network: Network;
   /** Fiat, 1e-8. */
   amount: bigint;
@@ -216,6 +218,7 @@ export function invoicePage(
     query,
     slug: invoice.slug,
     business: { ...business.brand, name: business.brand.name ?? business.name },
+    order: { id: invoice.order_id, description: invoice.description },
     network: business.network,
     amount: BigInt(invoice.amount),
     currency: invoice.currency,

@@ -1,8 +1,8 @@
-/** The part of the page that says how to pay: amount, code, address, network, and how long the price holds. */
+/** The part of the page that says how to pay: amount, network, address, code, and how long the price holds. */
 import { fiatFor, formatUnits } from '../../domain/money.ts';
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
-import { CLOCK, coin } from './icons.ts';
+import { coin } from './icons.ts';
 import { fill, type Locale, plural, rich } from './locale.ts';
 import type { InvoicePage, State } from './model.ts';
 import { qrSvg } from './qr.ts';
@@ -11,7 +11,7 @@ export type Open = Extract<State, { is: 'waiting' | 'partial' }>;
 
 export function renderPay(model: InvoicePage, state: Open, locale: Locale): Html {
   const { words } = locale;
-  const { funds, remaining } = state;
+  const { funds, remaining, way } = state;
   const { asset } = funds;
   const partial = state.is === 'partial';
   const hint = rich(words.partialHint, {
@@ -22,14 +22,15 @@ export function renderPay(model: InvoicePage, state: Open, locale: Locale): Html
 <div class="what">
 <h3 id="how">${partial ? words.sendMore : words.sendExactly}</h3>
 <p class="amount"><span dir="ltr"><span class="mono pick" data-part="amount">${formatUnits(remaining, asset)}</span> <span class="ticker">${format.tickerOf(asset)}</span></span>${copyButton(formatUnits(remaining, asset), words.copyAmount, locale)}</p>
+<p class="chip" data-part="network">${coin(asset.symbol)}<span>${rich(words.onNetwork, { network: format.networkOf(asset) })}</span></p>
 <p class="quiet">${worth(model, state, locale)}</p>
-</div>
-${scan(state, locale)}<div class="where">
+${way.uri === null ? null : html`<p class="open"><a class="main" href="${way.uri}">${words.openWallet}</a></p>\n`}</div>
+<div class="where">
 <h3>${words.toAddress}</h3>
-<div class="box"><p class="address mono pick" dir="ltr" translate="no" data-part="address">${groups(state.way.address)}</p>${copyButton(state.way.address, words.copyAddress, locale)}</div>
-${network(state, locale)}</div>
-<div class="quote">
-${price(state, locale)}<p class="quiet">${neededText(state, locale)}${words.feesHint}</p>
+<div class="box"><p class="address mono pick" dir="ltr" translate="no" data-part="address">${groups(way.address)}</p>${copyButton(way.address, words.copyAddress, locale)}</div>
+${only(state, locale)}</div>
+${scan(state, locale)}<div class="quote quiet">
+${price(state, locale)}<p>${neededText(state, locale)}${words.feesHint}</p>
 </div>
 </section>
 `;
@@ -50,51 +51,52 @@ function worth({ amount, currency }: InvoicePage, state: Open, { tag }: Locale):
   return html`<bdi dir="ltr">= ${fiat}</bdi> · <bdi dir="ltr">1 ${format.tickerOf(asset)} = ${rate}</bdi>`;
 }
 
-/** The code, a link for wallets on this device, and for account chains the code that not every wallet reads. */
+/** The code, and for account chains, behind a switch, the one that not every wallet reads. */
 function scan({ funds: { asset }, way, remaining }: Open, locale: Locale): Html {
   const { words } = locale;
-  const label = fill(words.qrLabel, { amount: format.crypto(remaining, asset), name: asset.name });
-  const plain = qrSvg(way.uri ?? way.address, label, 'plain');
-  if (way.uri !== null) {
-    return html`<div class="scan">
-<figure>${plain}<figcaption class="quiet">${words.scan}</figcaption></figure>
-<p><a class="main" href="${way.uri}">${words.openWallet}</a></p>
-</div>
-`;
-  }
-  const figure = html`<figure>${plain}${way.ethereumUri === null ? null : qrSvg(way.ethereumUri, label, 'full')}<figcaption class="quiet">${words.scan}<span class="plain">. ${words.qrAddressOnly}</span></figcaption></figure>\n`;
-  if (way.ethereumUri === null) return html`<div class="scan">\n${figure}</div>\n`;
-  return html`<div class="scan">
-${figure}<div class="switch">
+  const label = fill(words.qrLabel, { amount: format.crypto(remaining, asset), name: format.plainName(asset) });
+  const plain = qrSvg(way.uri ?? way.address, label, asset.symbol, 'plain');
+  const full = way.ethereumUri === null ? null : qrSvg(way.ethereumUri, label, asset.symbol, 'full');
+  const holds =
+    way.uri === null
+      ? html`<span class="plain">${words.qrAddressOnly}</span>${full ? html`<span class="full">${words.qrIncluded}</span>` : null}`
+      : words.qrIncluded;
+  const other = html`<div class="switch">
 <label><input type="checkbox" class="full-switch"> ${words.qrSwitch}</label>
 <p class="full quiet">${words.qrSwitchHint}</p>
-<p class="full"><a class="main" href="${way.ethereumUri}">${words.openWallet}</a></p>
+<p class="full"><a class="main" href="${way.ethereumUri ?? ''}">${words.openWallet}</a></p>
 </div>
-</div>
+`;
+  return html`<div class="scan">
+<figure>${plain}${full}<figcaption><b>${words.scan}</b> <span class="quiet">${holds}</span></figcaption></figure>
+${full ? other : null}</div>
 `;
 }
 
-/** Where it has to be sent, in words, since the address alone does not tell. */
-function network({ funds: { asset }, way }: Open, { words }: Locale): Html {
+/** What must be sent there, and nothing else: loud where the address alone does not tell. */
+function only({ funds: { asset }, way }: Open, { words }: Locale): Html {
+  const name = format.plainName(asset);
+  const network = format.networkOf(asset);
+  const alone = network === name;
+  const warning = rich(alone ? words.onlyCoin : words.onlyNetwork, {
+    ...{ name, network },
+    ticker: format.tickerOf(asset),
+  });
+  if (alone) return html`<p class="quiet">${warning}</p>\n`;
   const contract: Part =
     way.contract === null
       ? null
-      : html`<p class="contract"><span class="quiet">${words.contract}</span> <span class="mono" dir="ltr" translate="no">${way.contract}</span></p>\n`;
-  const name = format.plainName(asset);
-  const text = format.networkOf(asset) === name ? words.onlyCoin : words.onlyNetwork;
-  const warning = rich(text, { name, ticker: format.tickerOf(asset), network: format.networkOf(asset) });
-  return html`<div class="net">${coin(asset.symbol)}<div>
-<p><span class="quiet">${words.network}</span> <strong data-part="network"><bdi>${format.networkOf(asset)}</bdi></strong></p>
-${contract}<p>${warning}</p>
-</div></div>
+      : html`<p class="contract"><span class="quiet">${words.contract}</span> <span class="mono" dir="ltr" translate="no">${groups(way.contract)}</span></p>\n`;
+  return html`<div class="net">
+<p>${warning}</p>
+${contract}</div>
 `;
 }
 
-/** A clock where the page's script runs it, an hour elsewhere. */
+/** Until when the price holds: the clock in the card's head counts down to it where the page's script runs. */
 function price({ quoteEndsAt }: Open, { words, tag }: Locale): Html {
   const until = rich(words.priceUntil, { time: format.timeHtml(quoteEndsAt, tag) });
-  const left = rich(words.priceFor, { time: html`<b class="left-text" role="timer"></b>` });
-  return html`<p class="holds">${CLOCK}<span><span class="live">${left}</span><span class="still">${until}</span> <span class="quiet">${words.newPriceHint}</span></span></p>\n`;
+  return html`<p><span id="holds">${until}</span> ${words.newPriceHint}</p>\n`;
 }
 
 /** How many confirmations the payment will need, and how long they take, where that is known. */

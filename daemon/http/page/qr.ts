@@ -1,7 +1,9 @@
 /** QR codes as inline SVG: no image to load, sharp at any size, and black on white in dark mode too. */
 import { LRUCache } from 'lru-cache';
 import qrcode from 'qrcode';
+import type { AssetId } from '../../domain/assets.ts';
 import { Html, html } from './html.ts';
+import { coinMark } from './icons.ts';
 
 /** ISO/IEC 18004: the quiet zone is four modules wide. */
 const QUIET_MODULES = 4;
@@ -9,6 +11,14 @@ const CACHED_MAX = 500;
 
 /** A payer's page is read anew every few seconds, always with the same code. */
 const cache = new LRUCache<string, string>({ max: CACHED_MAX });
+
+/**
+ * The coin's mark takes this part of the symbol's width, with a white rim: about one in thirty modules, where error
+ * correction M restores one in seven.
+ */
+const MARK_SHARE = 0.16;
+const MARK_RIM = 1.2;
+const MARK_SIZE = 32;
 
 /** One path of a rectangle for every run of dark modules in a row. */
 function draw(text: string): { path: string; size: number } {
@@ -25,15 +35,25 @@ function draw(text: string): { path: string; size: number } {
   return { path, size: modules.size + 2 * QUIET_MODULES };
 }
 
-/** The QR code of a text, error correction M. `label` is for who cannot see it. */
-export function qrSvg(text: string, label: string, kind: 'plain' | 'full' = 'plain'): Html {
-  let picture = cache.get(text);
+/** The mark on a white disc in the middle of the code. */
+function markOf(asset: AssetId, size: number): Html {
+  const radius = ((size - 2 * QUIET_MODULES) * MARK_SHARE) / 2;
+  const at = size / 2;
+  return html`<circle cx="${at}" cy="${at}" r="${round(radius * MARK_RIM)}" fill="#fff"/><g shape-rendering="auto" transform="translate(${round(at - radius)} ${round(at - radius)}) scale(${round((2 * radius) / MARK_SIZE)})">${coinMark(asset)}</g>`;
+}
+
+const round = (length: number): number => Math.round(length * 1_000) / 1_000;
+
+/** The QR code of a text, error correction M, with the coin's mark in its middle. `label` is for who cannot see it. */
+export function qrSvg(text: string, label: string, asset: AssetId, kind: 'plain' | 'full' = 'plain'): Html {
+  const key = `${asset} ${text}`;
+  let picture = cache.get(key);
   if (picture === undefined) {
     const { path, size } = draw(text);
     picture =
-      html`viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${path}"/>`
+      html`viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${path}"/>${markOf(asset, size)}`
         .markup;
-    cache.set(text, picture);
+    cache.set(key, picture);
   }
   return html`<svg class="qr ${kind}" role="img" aria-label="${label}" ${new Html(picture)}</svg>`;
 }

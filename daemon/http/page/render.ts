@@ -3,12 +3,21 @@
  * view, which its script gets rendered anew from the same functions; without scripts the browser reads the page anew.
  */
 import { createHash } from 'node:crypto';
-import { renderCanceled, renderConfirmations, renderDetails, renderPaid, renderWithheld } from './after.ts';
+import {
+  entry,
+  orderEntries,
+  renderCanceled,
+  renderConfirmations,
+  renderDetails,
+  renderPaid,
+  renderWithheld,
+  siteOf,
+} from './after.ts';
 import { accentStyle } from './brand.ts';
 import { renderChoice } from './choose.ts';
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
-import { CROSS, TICK } from './icons.ts';
+import { CROSS, TICK, TIME_BAR } from './icons.ts';
 import { LANGUAGES } from './languages/index.ts';
 import { fill, type Locale, rich } from './locale.ts';
 import { type InvoicePage, type PageModel, type ProblemPage, refreshSeconds, type State } from './model.ts';
@@ -96,7 +105,7 @@ export function renderView(model: InvoicePage, locale: Locale): { view: Html; ve
   const view = html`<div id="view" class="view ${TONES[state.is]}" data-state="${state.is}" data-flags="${flagsOf(model)}" data-title="${titleOf(model, locale)}" data-say="${sayOf(model, locale)}"${ends}${redirect}>
 ${summary(model, locale)}<main class="card">
 ${content(model, locale)}</main>
-${model.sandbox ? sandboxPanel(model, locale) : null}</div>`;
+${about(model, locale)}${model.sandbox ? sandboxPanel(model, locale) : null}</div>`;
   const version = createHash('sha256').update(view.markup).digest('hex').slice(0, VERSION_CHARACTERS);
   return { view, version };
 }
@@ -144,24 +153,33 @@ function banner({ network }: InvoicePage, { words }: Locale): Part {
 }
 
 /** Who asks for how much. */
-function summary(model: InvoicePage, locale: Locale): Html {
-  const { words, tag } = locale;
-  const { root, slug, business, state, backUrl } = model;
+function summary({ root, business, amount, currency }: InvoicePage, { words, tag }: Locale): Html {
   const logo =
-    business.logo === null ? null : html`<img class="logo" src="${root}logo/${business.logo}" alt="" height="48">\n`;
-  const open = state.is !== 'paid' && state.is !== 'canceled';
+    business.logo === null ? null : html`<img class="logo" src="${root}logo/${business.logo}" alt="" height="40">\n`;
+  return html`<header class="summary">
+${logo}<p class="payee"><span class="quiet">${words.payTo}</span> <bdi class="clip">${business.name}</bdi></p>
+<h1 class="total"><bdi>${format.price(amount, currency, tag)}</bdi></h1>
+</header>
+`;
+}
+
+/** For what, until when, and where to ask. The receipt says the same by itself. */
+function about(model: InvoicePage, locale: Locale): Part {
+  const { words, tag } = locale;
+  const { state, backUrl } = model;
+  if (state.is === 'paid') return null;
+  const open = state.is !== 'canceled';
   const due = open
     ? html`<p class="quiet">${rich(words.dueBy, { time: format.timeHtml(model.dueAt, tag) })}</p>\n`
     : null;
   const back =
-    backUrl === null || state.is === 'paid'
+    backUrl === null
       ? null
       : html`<p class="return"><a href="${backUrl}" rel="noreferrer" target="_top"><span class="arrow" aria-hidden="true"></span>${words.back}</a></p>\n`;
-  return html`<header class="summary">
-${logo}<p class="payee">${words.payTo} <bdi class="clip">${business.name}</bdi></p>
-<h1 class="total"><bdi>${format.price(model.amount, model.currency, tag)}</bdi></h1>
-${due}<p class="quiet">${words.invoice} <span class="mono" dir="ltr" translate="no">${slug}</span></p>
-${back}</header>
+  return html`<aside class="about" aria-label="${words.invoice}">
+<dl>
+${orderEntries(model, locale)}${entry(words.website, siteOf(model))}</dl>
+${due}${open ? html`<p class="quiet">${words.noAccount}</p>\n` : null}${back}</aside>
 `;
 }
 
@@ -185,22 +203,16 @@ function body(model: InvoicePage, state: Exclude<State, { is: 'choose' }>, local
     case 'paid':
       return renderPaid(model, state, locale);
     case 'canceled':
-      return renderCanceled(state, locale);
+      return renderCanceled(model, state, locale);
   }
 }
 
-const STEP_OF: Partial<Record<State['is'], number>> = { waiting: 0, partial: 0, detected: 1, paid: 3 };
-
+/** How it stands, and while a price holds, for how long: the clock runs where the page's script does. */
 function statusLine(state: Exclude<State, { is: 'choose' }>, { words }: Locale): Html {
-  const at = STEP_OF[state.is];
-  const step = (name: string, i: number): Html =>
-    i === at
-      ? html`<li class="now" aria-current="step">${name}</li>`
-      : html`<li class="${i < (at ?? 0) ? 'past' : 'ahead'}">${name}</li>`;
-  const names = [words.stepPay, words.stepFound, words.stepDone];
-  const steps = html`<ol class="steps" aria-label="${words.progress}">${names.map(step)}</ol>\n`;
   const sign = state.is === 'paid' ? TICK : state.is === 'canceled' ? CROSS : null;
-  return html`${at === undefined ? null : steps}${sign}<h2 class="status" tabindex="-1">${words[state.is]}</h2>`;
+  const status = html`<h2 class="status" tabindex="-1">${words[state.is]}</h2>`;
+  if (!('quoteEndsAt' in state)) return html`${sign}${status}`;
+  return html`<div class="head">${TIME_BAR}${status}<b class="left-text live" role="timer" aria-labelledby="holds"></b></div>`;
 }
 
 /** What the payer should know besides the state, the most pressing first. */
@@ -233,7 +245,7 @@ function languageForm({ root, slug }: InvoicePage, { words, language }: Locale):
       : html`<option value="${entry.language}" lang="${entry.language}">${entry.name}</option>`;
   return html`<form method="get" action="${root}${slug}" class="languages">
 <label for="lang">${words.language}</label> <select id="lang" name="lang" autocomplete="off">${LANGUAGES.map(option)}</select>
-<button type="submit" class="plain-button">${words.changeLanguage}</button>
+<button type="submit" class="plain-button still">${words.changeLanguage}</button>
 </form>
 `;
 }

@@ -55,16 +55,19 @@ button, select, input { font: inherit; color: inherit; }
 
 .view { --tone: var(--main); max-inline-size: 30rem; margin: 0 auto; }
 .view.good { --tone: var(--good); } .view.warn { --tone: var(--warn); } .view.bad { --tone: var(--bad); }
-.summary { padding: 1.5rem .25rem 1.25rem; text-align: center; }
-.logo { display: block; block-size: 3rem; inline-size: auto; max-inline-size: 12rem; margin: 0 auto .75rem; object-fit: contain; }
+.summary { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: center; padding: 1rem .25rem; }
+.logo { flex: none; display: block; block-size: 2.5rem; inline-size: auto; max-inline-size: 7rem; object-fit: contain; }
+.payee { flex: 1 1 6rem; min-inline-size: 0; line-height: 1.3; }
+.payee .quiet { display: block; font-size: .9375rem; }
 .payee bdi { font-weight: 600; }
-.total { font-size: clamp(1.75rem, 9vw, 2.5rem); line-height: 1.2; font-weight: 700; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
-.summary .quiet { font-size: .95rem; }
+.total { font-size: clamp(1.375rem, 6.5vw, 1.75rem); line-height: 1.2; font-weight: 600; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
+.about { margin-block-start: 1.25rem; padding-inline: .25rem; font-size: .95rem; }
+.about dl { margin-block-end: .5rem; border-block-start: 1px solid var(--line); }
 .return { margin-block-start: .5rem; }
 .arrow { display: inline-block; margin-inline-end: .4em; }
 .arrow::before { content: "←"; }
 [dir=rtl] .arrow::before { content: "→"; }
-.card { padding: 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: 1.25rem; box-shadow: var(--shadow); }
+.card { position: relative; overflow: hidden; padding: 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: 1rem; box-shadow: var(--shadow); }
 .foot { max-inline-size: 30rem; margin: 1.5rem auto 0; text-align: center; font-size: .95rem; }
 .languages { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; justify-content: center; margin-block-start: .5rem; }
 .languages select { min-block-size: 2.25rem; padding: .2rem .5rem; border: 1px solid var(--edge); border-radius: .5rem; background: var(--card); }
@@ -82,15 +85,12 @@ button, select, input { font: inherit; color: inherit; }
 .main:hover, .second:hover, .plain-button:hover, .copy:hover { filter: brightness(.94); }
 .main:active, .second:active { transform: translateY(1px); }
 
-.steps { display: flex; gap: .5rem; list-style: none; margin-block-end: 1.25rem; font-size: .9375rem; color: var(--quiet); }
-.steps li { flex: 1; min-inline-size: 0; hyphens: auto; overflow-wrap: break-word; padding-block-start: .45rem; border-block-start: .25rem solid var(--line); }
-.steps .past { border-color: var(--tone); }
-.steps .now { border-color: var(--tone); color: var(--ink); font-weight: 600; }
 .status { display: flex; gap: .6rem; align-items: baseline; color: var(--tone); }
 .status::before { content: ""; flex: none; inline-size: .7rem; block-size: .7rem; border-radius: 50%; background: var(--tone); }
 .choose .status { color: inherit; }
 .choose .status::before, .good .status::before, .bad .status::before { content: none; }
 .good .status, .bad .status { justify-content: center; text-align: center; font-size: 1.5rem; }
+.head .status { font-size: 1.0625rem; }
 .tick { display: block; inline-size: 5rem; margin: 1rem auto .75rem; fill: var(--good-ground); stroke: var(--good); stroke-width: 3; stroke-linecap: round; stroke-linejoin: round; }
 .tick path { fill: none; }
 .bad .tick { fill: var(--bad-ground); stroke: var(--bad); }
@@ -99,21 +99,26 @@ button, select, input { font: inherit; color: inherit; }
 .problem { max-inline-size: 30rem; margin: 12vh auto 0; padding: 2rem 1.5rem; text-align: center; }
 .problem h1 { font-size: 1.5rem; line-height: 1.3; margin-block-end: .5rem; }
 
-.sandbox { margin-block-start: 1.25rem; padding: 1rem 1.25rem; border: 2px dashed var(--warn-line); border-radius: 1.25rem; }
+.sandbox { margin-block-start: 1.25rem; padding: 1rem 1.25rem; border: 2px dashed var(--warn-line); border-radius: 1rem; }
 .sandbox h2 { font-size: 1rem; }
 .sandbox p { color: var(--quiet); }
 .buttons { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(9.5rem, 100%), 1fr)); gap: .5rem; margin-block-start: .75rem; }
 .buttons button { min-block-size: 2.75rem; padding: .4rem .6rem; border: 1px solid var(--edge); border-radius: .6rem; background: var(--card); cursor: pointer; }
 .buttons button:hover { border-color: var(--main); color: var(--main); }
 
+@media (max-width: 22.5rem) {
+  body { padding-inline: .5rem; }
+  .banner, .offline { margin-inline: -.5rem; }
+  .card { padding: 1rem; }
+}
 @media (min-width: 62rem) {
-  .view, .foot { max-inline-size: 62rem; }
-  .view { display: grid; grid-template-columns: 17rem minmax(0, 1fr); gap: 0 2.5rem; padding-block-start: 3rem; align-items: start; }
-  .summary { text-align: start; padding-block-start: 1rem; grid-row: span 2; }
-  .total { font-size: 2.75rem; }
-  .logo { margin-inline: 0; }
-  .card { padding: 2rem; }
-  .card, .sandbox { grid-column: 2; }
+  .view, .foot { max-inline-size: 68rem; }
+  .view { display: grid; grid-template: auto auto 1fr / 17rem minmax(0, 1fr); gap: 0 2.5rem; padding-block-start: 3rem; align-items: start; }
+  .summary { padding-block: .5rem 0; row-gap: .75rem; }
+  .payee { flex-basis: calc(100% - 8rem); }
+  .total { flex-basis: 100%; font-size: 2.5rem; }
+  .card { grid-area: 1 / 2 / 4; padding: 2rem; }
+  .sandbox { grid-column: 2; }
   .foot { padding-inline-start: 19.5rem; }
   .problem { max-inline-size: 34rem; }
 }
@@ -121,20 +126,21 @@ button, select, input { font: inherit; color: inherit; }
   .calm .status::before { animation: breathe 2.4s ease-in-out infinite; }
   .good .tick path { stroke-dasharray: 1; animation: draw .5s .15s ease-out backwards; }
   .good .tick circle { animation: pop .35s ease-out; transform-origin: center; }
-  .ring .left, .clock .left { transition: stroke-dasharray .5s; }
+  .ring .left { transition: stroke-dasharray .5s; }
   @keyframes breathe { 50% { opacity: .35; } }
   @keyframes draw { from { stroke-dashoffset: 1; } }
   @keyframes pop { from { transform: scale(.6); opacity: 0; } }
 }
 @media (forced-colors: active) {
   .main, .copy, .box, .card, .note { border: 1px solid; }
-  .ring .left, .clock .left, .tick { stroke: CanvasText; }
+  .ring .left, .tick { stroke: CanvasText; }
+  .bar rect { fill: CanvasText; }
 }
 @media print {
   :root { --ground: #fff; --card: #fff; --ink: #000; --quiet: #333; --line: #999; --shadow: none; }
   body { color: #000; background: #fff; font-size: 11pt; padding: 0; }
   .banner { border: 1px solid #999; margin: 0; }
-  .steps, .sandbox, .foot, .main, .second, .copy, .going, .return, .offline, .switch { display: none !important; }
+  .bar, .sandbox, .foot, .main, .second, .copy, .going, .return, .offline, .switch { display: none !important; }
   .view { display: block; max-inline-size: none; padding: 0; }
   .summary { text-align: start; }
   .card { border: 0; padding: 0; }

@@ -27,7 +27,8 @@ const view = (): HTMLElement => document.getElementById('view') as HTMLElement;
 const say = document.getElementById('say') as HTMLElement;
 const offline = document.getElementById('offline') as HTMLElement;
 
-// ---- what is different is put in, and what is the same is left alone: focus, selection and opened details stay
+// ---- what is different is put in, and what is the same is left alone: focus, selection and opened details stay, also where
+// a row with a key of its own has moved
 
 function sameKind(a: Node, b: Node): boolean {
   return a.nodeType === b.nodeType && a.nodeName === b.nodeName;
@@ -47,6 +48,9 @@ function morph(from: Element, to: Element): void {
   syncAttributes(from, to);
   const wanted = Array.from(to.childNodes);
   wanted.forEach((next, i) => {
+    const key = next instanceof Element && next.getAttribute('data-key');
+    const moved = key && Array.from(from.children).find((child) => child.getAttribute('data-key') === key);
+    if (moved && moved !== from.childNodes[i]) from.insertBefore(moved, from.childNodes[i] || null);
     const now = from.childNodes[i];
     if (!now) from.appendChild(document.importNode(next, true));
     else if (!sameKind(now, next)) from.replaceChild(document.importNode(next, true), now);
@@ -75,13 +79,19 @@ function show(markup: string): void {
 
 // ---- what the server cannot know
 
-const moment = new Intl.DateTimeFormat(`${language}-u-nu-latn`, { dateStyle: 'medium', timeStyle: 'short' } as object);
+const tag = `${language}-u-nu-latn`;
+const moment = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'short' } as object);
+/** For what is kept. */
+const zoned = new Intl.DateTimeFormat(tag, {
+  ...{ day: 'numeric', month: 'short', year: 'numeric', hour: 'numeric', minute: '2-digit' },
+  timeZoneName: 'short',
+} as object);
 
 /** Instants in the payer's time zone, news for who cannot see them, and the clock. */
 function dress(): void {
   const shown = view();
-  for (const time of Array.from(shown.querySelectorAll('time[data-local]'))) {
-    const local = moment.format(new Date((time as HTMLTimeElement).dateTime));
+  for (const time of Array.from(shown.querySelectorAll<HTMLTimeElement>('time[data-local]'))) {
+    const local = (time.dataset.local ? zoned : moment).format(new Date(time.dateTime));
     if (time.textContent !== local) time.textContent = local;
   }
   document.title = shown.dataset.title || document.title;
@@ -117,10 +127,10 @@ function tick(): void {
   const text = shown.querySelector('.left-text');
   const value = clockText(left);
   if (text && text.textContent !== value) text.textContent = value;
-  const ring = shown.querySelector('.clock .left');
-  if (ring) ring.setAttribute('stroke-dasharray', `${Math.max(0, Math.min(100, (100 * left) / length))} 100`);
-  const clock = shown.querySelector('.holds');
-  if (clock) clock.classList.toggle('soon', left < SOON_MS);
+  const bar = shown.querySelector('.bar .left');
+  if (bar) bar.setAttribute('width', `${Math.max(0, Math.min(100, (100 * left) / length))}`);
+  const head = shown.querySelector('.head');
+  if (head) head.classList.toggle('soon', left < SOON_MS);
   // a new price is owed, and a first question may come too early by what the clocks differ
   if (left <= 0 && Date.now() - askedAt > OWED_RETRY_MS) {
     askedAt = Date.now();
@@ -293,6 +303,11 @@ document.addEventListener('click', (event) => {
   if (pressed.dataset.copy) void copy(pressed);
   else if (pressed.classList.contains('print')) window.print();
   else if (pressed.classList.contains('stay')) stay();
+});
+
+/** Another language at once: the form has a button for who has no script. */
+document.addEventListener('change', ({ target }) => {
+  if (target instanceof HTMLSelectElement && target.id === 'lang') target.form?.submit();
 });
 
 /** The sandbox's buttons work without leaving the place where the payer is. */

@@ -41,7 +41,7 @@ describe.each(LANGUAGES)('$name', ({ language, words }) => {
     if (language === 'en') return;
     const same = entries(words).filter(([name, entry]) => entry === en[name as keyof typeof en]);
     // words that other languages share
-    const shared = ['date', 'transactions', 'network'];
+    const shared = ['date', 'transactions', 'network', 'website'];
     expect(same.map(([name]) => name).filter((name) => !shared.includes(name))).toEqual([]);
   });
 
@@ -59,6 +59,7 @@ describe.each(LANGUAGES)('$name', ({ language, words }) => {
       query: `?lang=${language}`,
       slug: 'aB3dE6gH9jK2',
       business: { name: 'Corner Shop', accent: null, logo: null },
+      order: { id: 'A-1001', description: null },
       network: 'mainnet',
       amount: 4_990_000_000n,
       currency: 'EUR',

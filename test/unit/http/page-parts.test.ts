@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import jsqr from 'jsqr';
 import { describe, expect, it } from 'vitest';
 import { isValidAddress } from '../../../daemon/chains/evm/address.ts';
 import { ASSETS, type AssetId, assetOf } from '../../../daemon/domain/assets.ts';
@@ -8,6 +9,9 @@ import { duration, fiat, inGroups, instant, plainName, price, tickerOf } from '.
 import { cleanText, escapeHtml, html } from '../../../daemon/http/page/html.ts';
 import { qrSvg } from '../../../daemon/http/page/qr.ts';
 import { contractOf, ethereumUri, paymentUri, webUrl } from '../../../daemon/http/page/uri.ts';
+
+/** A module of the older kind, whose types promise the newer. */
+const readCode = jsqr as unknown as typeof jsqr.default;
 
 /** Any text a program can hold: also halves of surrogate pairs, and often what matters to HTML. */
 const codeUnits = fc.string({
@@ -203,7 +207,7 @@ describe('the QR code', () => {
   }
 
   it('has the three finder patterns within a quiet zone of four modules, and a label', () => {
-    const svg = qrSvg('bitcoin:bc1q?amount=1', 'pay "1" BTC').markup;
+    const svg = qrSvg('bitcoin:bc1q?amount=1', 'pay "1" BTC', 'BTC').markup;
     expect(svg).toContain('aria-label="pay &quot;1&quot; BTC"');
     const size = Number(/viewBox="0 0 (\d+) \1"/.exec(svg)![1]);
     const dark = modules(svg);
@@ -221,4 +225,45 @@ describe('the QR code', () => {
       expect(Math.max(x, y)).toBeLessThan(size - 4);
     }
   });
+
+  /** Whatever the mark and its rim touch, as the worst picture of it: one half dark, the other light. */
+  function pictureOf(svg: string, scale: number): { pixels: Uint8ClampedArray; side: number } {
+    const size = Number(/viewBox="0 0 (\d+) \1"/.exec(svg)![1]);
+    const radius = Number(/<circle cx="[\d.]+" cy="[\d.]+" r="([\d.]+)" fill="#fff"\/>/.exec(svg)![1]);
+    const dark = modules(svg);
+    const side = size * scale;
+    const pixels = new Uint8ClampedArray(side * side * 4).fill(255);
+    for (let y = 0; y < side; y++) {
+      for (let x = 0; x < side; x++) {
+        const [dx, dy] = [(x + 0.5) / scale - size / 2, (y + 0.5) / scale - size / 2];
+        const covered = Math.hypot(dx, dy) <= radius;
+        const isDark = covered ? dx < 0 : dark.has(`${Math.floor(x / scale)},${Math.floor(y / scale)}`);
+        if (isDark) pixels.fill(0, 4 * (y * side + x), 4 * (y * side + x) + 3);
+      }
+    }
+    return { pixels, side };
+  }
+
+  const EVM = '0xf3E73B8e2442b4E936d40aDE628e6c471051080F';
+  const LONGEST: Record<AssetId, string> = {
+    BTC: 'bc1p5d7rjq7g6rdk2yhzks9smlaqtedr4dekq08ge8ztwac72sfr9rusxg3297',
+    BCH: 'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a',
+    LTC: 'ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9',
+    XMR: `8${'5bKq3FvPz7Rw'.repeat(8).slice(0, 94)}`,
+    ...{ ETH: EVM, BNB: EVM, USDT_ERC20: EVM, USDT_BEP20: EVM, XAUT: EVM, PAXG: EVM },
+  };
+  it.each(ASSETS.map((asset) => [asset.symbol, asset] as const))(
+    'is read with the mark of %s in it',
+    (symbol, asset) => {
+      const address = LONGEST[symbol];
+      for (const units of [1n, 75_000_000n, 123_456_789_012_345n]) {
+        const said = [paymentUri(asset, address, units) ?? address, ethereumUri(asset, 'mainnet', address, units)];
+        for (const text of said) {
+          if (text === null) continue;
+          const { pixels, side } = pictureOf(qrSvg(text, 'pay', symbol).markup, 4);
+          expect(readCode(pixels, side, side)?.data).toBe(text);
+        }
+      }
+    },
+  );
 });

@@ -3,7 +3,7 @@ import { type AssetId, assetOf } from '../../../daemon/domain/assets.ts';
 import { browserCode } from '../../../daemon/http/assets/asset.ts';
 import { en } from '../../../daemon/http/page/languages/en.ts';
 import { DEFAULT_LOCALE } from '../../../daemon/http/page/locale.ts';
-import type { Funds, InvoicePage, PageModel, Problem, State } from '../../../daemon/http/page/model.ts';
+import type { Funds, InvoicePage, Offer, PageModel, Problem, State } from '../../../daemon/http/page/model.ts';
 import { renderPage as render } from '../../../daemon/http/page/render.ts';
 import { SCRIPT } from '../../../daemon/http/page/script.ts';
 import { STYLE } from '../../../daemon/http/page/style.ts';
@@ -52,6 +52,7 @@ const page = (state: State, change: Partial<InvoicePage> = {}): InvoicePage => (
   query: '',
   slug: 'aB3dE6gH9jK2',
   business: { name: 'Corner Shop', accent: null, logo: null },
+  order: { id: null, description: null },
   network: 'mainnet',
   amount: 4_990_000_000n,
   currency: 'USD',
@@ -96,14 +97,7 @@ describe('each state says what it should', () => {
     {
       name: 'choosing',
       model: page(choose),
-      says: [
-        'Choose how to pay',
-        'Bitcoin',
-        '0.00083167 BTC',
-        '1 BTC = US$60,000.00',
-        'on BNB Smart Chain',
-        'Continue',
-      ],
+      says: ['Choose how to pay', 'Bitcoin', '0.00083167 BTC', '1 BTC = US$60,000.00', 'It cannot be changed'],
       not: ['To this address'],
       refresh: null,
     },
@@ -111,7 +105,7 @@ describe('each state says what it should', () => {
       name: 'choosing where nothing can be had',
       model: page({ ...choose, offers: [{ asset: assetOf('LTC'), withheld: 'chain' }] }),
       says: ['connection to its network is behind', 'No cryptocurrency can be used at the moment'],
-      not: ['Continue'],
+      not: ['It cannot be changed'],
       refresh: null,
     },
     {
@@ -124,7 +118,7 @@ describe('each state says what it should', () => {
       name: 'a fixed crypto',
       model: page({ ...choose, fixed: true, offers: [choose.offers[0]!] }),
       says: ['Pay with Bitcoin', '0.00083167 BTC'],
-      not: ['Choose', 'Continue'],
+      not: ['Choose'],
       refresh: null,
     },
     {
@@ -136,10 +130,13 @@ describe('each state says what it should', () => {
         'Waiting for your payment',
         'Send exactly 0.62375 LTC',
         '= US$49.90 · 1 LTC = US$80.00',
-        'Network Litecoin Send only Litecoin (LTC). Anything else',
+        'on Litecoin',
+        'Send only Litecoin (LTC). Anything else',
         'This price holds until 21 Nov 2026, 12:42 UTC.',
         'complete after 3 confirmations by the network, usually in about 8 minutes',
         'Open in wallet',
+        'The amount is included.',
+        'No account needed',
       ],
       not: ['Received', 'behind', 'Sandbox'],
       refresh,
@@ -204,6 +201,7 @@ describe('each state says what it should', () => {
         'Received 0.2 LTC',
         'Exchange rate 1 LTC = US$80.00',
         'Date 21 Nov 2026, 12:00 UTC',
+        'Payment to Corner Shop Website shop.example',
         'ab'.repeat(32),
       ],
       not: ['Due by', 'taken back', 'More than'],
@@ -231,8 +229,13 @@ describe('each state says what it should', () => {
     {
       name: 'canceled',
       model: page({ is: 'canceled', funds: some(), arrived: 20_000_000n }),
-      says: ['This invoice is canceled', 'Do not send money to its address any more', '0.2 LTC had arrived'],
-      not: ['To this address', 'Due by'],
+      says: [
+        'This invoice is canceled',
+        'Do not send money to its address any more',
+        '0.2 LTC had arrived',
+        'Back to the shop',
+      ],
+      not: ['To this address', 'Due by', 'No account needed'],
       refresh: null,
     },
     {
@@ -287,7 +290,8 @@ describe('the way to pay', () => {
   });
 
   it('draws another code for another amount', () => {
-    const code = (state: State): string => /<path d="(M[^"]+)"/.exec(renderPage(page(state)))![1]!;
+    const code = (state: State): string =>
+      /<path d="(M[^"]+)"/.exec(/<svg class="qr[\s\S]*/.exec(renderPage(page(state)))![0])![1]!;
     expect(code(waiting)).not.toBe(code(partial));
   });
 
@@ -304,29 +308,42 @@ describe('the way to pay', () => {
         `href="${ethereumUri(assetOf(symbol), 'mainnet', address, 1_000_000n)}"`,
       );
       const { contract } = assetOf(symbol);
-      if (contract) expect(words(markup)).toContain(`Token contract ${contract}`);
-      else expect(markup).not.toContain('Token contract');
+      const shown = /<p class="contract">.*?<span class="mono"[^>]*>(.*?)<\/p>/.exec(markup)?.[1];
+      expect(shown?.replace(/<[^>]*>/g, '')).toBe(contract);
     },
   );
 });
 
 describe('forms', () => {
   const PAYS = ['exact', 'half', 'double', 'late'];
-  it('disables what is withheld and says why beside it', () => {
-    const labels = renderPage(page(choose)).match(/<label class="offer[\s\S]*?<\/label>/g)!;
-    expect(labels.map((label) => [/value="(\w+)"/.exec(label)![1], / disabled>/.test(label)])).toEqual([
+  it('takes one tap for what can be had, and says last what cannot, and why', () => {
+    const markup = renderPage(page(choose));
+    const rows = [...markup.matchAll(/(name="crypto" value|data-crypto)="(\w+)"/g)];
+    expect(rows.map(([, kind, symbol]) => [symbol, kind === 'data-crypto'])).toEqual([
       ['BTC', false],
+      ['XMR', false],
       ['LTC', true],
       ['USDT_BEP20', true],
-      ['XMR', false],
     ]);
-    expect(labels[2]).toContain('there is no current exchange rate');
+    expect(words(markup)).toMatch(
+      /Litecoin Not available now: our connection[^.]* Tether USD on BNB Smart Chain Not available now: there is no current exchange rate/,
+    );
   });
 
-  it('chooses for the payer only where there is one to choose', () => {
-    const one = page({ ...choose, offers: choose.offers.slice(0, 2) });
-    expect(renderPage(page(choose))).not.toContain(' checked');
-    expect(renderPage(one)).toContain('value="BTC" required checked>');
+  it('asks for the network of Tether in a second step, and only where there are two', () => {
+    const both: Offer[] = (['USDT_ERC20', 'BTC', 'USDT_BEP20'] as const).map((symbol) => ({
+      ...{ asset: assetOf(symbol), units: 60_000_000n, rate: 100_000_000n },
+      withheld: null,
+    }));
+    const markup = renderPage(page({ ...choose, offers: both }));
+    const [, inside] = /<details class="networks">([\s\S]*?)<\/details>/.exec(markup)!;
+    expect(words(inside!)).toMatch(
+      /Tether USD .* Choose the network .* Ethereum \(ERC-20\) .* BNB Smart Chain \(BEP-20\) /,
+    );
+    expect([...inside!.matchAll(/value="(\w+)"/g)].map((match) => match[1])).toEqual(['USDT_ERC20', 'USDT_BEP20']);
+    const one = renderPage(page({ ...choose, offers: both.slice(1) }));
+    expect(one).not.toContain('<details');
+    expect(one).toContain('value="USDT_BEP20"');
   });
 
   it.each([
@@ -366,7 +383,8 @@ describe('hostile texts', () => {
         {
           business: { name: word, accent: null, logo: null },
           slug: word,
-          backUrl: word,
+          order: { id: word, description: word },
+          backUrl: `https://shop.example/?${encodeURIComponent(word.toWellFormed())}"${word}`,
         },
       );
     const markup = renderPage(model(text));
