@@ -44,15 +44,18 @@ function syncAttributes(from: Element, to: Element): void {
   }
 }
 
+const keyOf = (node: Node): string | null => (node instanceof Element ? node.getAttribute('data-key') : null);
+
 function morph(from: Element, to: Element): void {
   syncAttributes(from, to);
   const wanted = Array.from(to.childNodes);
   wanted.forEach((next, i) => {
-    const key = next instanceof Element && next.getAttribute('data-key');
-    const moved = key && Array.from(from.children).find((child) => child.getAttribute('data-key') === key);
-    if (moved && moved !== from.childNodes[i]) from.insertBefore(moved, from.childNodes[i] || null);
+    const key = keyOf(next);
+    const own = key && Array.from(from.children).find((child) => keyOf(child) === key);
+    if (own && own !== from.childNodes[i]) from.insertBefore(own, from.childNodes[i] || null);
     const now = from.childNodes[i];
-    if (!now) from.appendChild(document.importNode(next, true));
+    // another row may be wanted further down
+    if (!now || keyOf(now) !== key) from.insertBefore(document.importNode(next, true), now || null);
     else if (!sameKind(now, next)) from.replaceChild(document.importNode(next, true), now);
     else if (now instanceof Element) morph(now, next as Element);
     else if (now.nodeValue !== next.nodeValue) now.nodeValue = next.nodeValue;
@@ -72,8 +75,10 @@ function show(markup: string): void {
   if (other) view().replaceWith(document.importNode(fresh, true));
   else morph(view(), fresh);
   // whoever was on something that is gone goes on at the heading, not at the top
-  const lost = focused && focused !== page && !focused.isConnected;
-  if (lost) view().querySelector<HTMLElement>('h2')?.focus({ preventScroll: true });
+  const lost = focused && focused !== page && focused !== document.activeElement;
+  // what has only moved lets go of it, too
+  const next = focused?.isConnected ? focused : view().querySelector('h2');
+  if (lost) (next as HTMLElement | null)?.focus({ preventScroll: true });
   dress();
 }
 
