@@ -22,7 +22,7 @@ type Step =
   | { kind: 'withdraw'; tenths: number | null }
   | { kind: 'batch' }
   | { kind: 'replace'; which: number; how: 'speed-up' | 'cancel' }
-  | { kind: 'lock' | 'unlock' | 'pass' | 'sync' | 'restart' };
+  | { kind: 'lock' | 'unlock' | 'pass' | 'sync' | 'restart' | 'outage' };
 
 const small = fc.nat({ max: 9 });
 const which = small;
@@ -54,7 +54,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       how: fc.constantFrom('speed-up' as const, 'speed-up' as const, 'cancel' as const),
     }),
   ),
-  of(4, fc.record({ kind: fc.constantFrom('lock' as const, 'unlock' as const, 'restart' as const) })),
+  of(4, fc.record({ kind: fc.constantFrom('lock' as const, 'unlock' as const, 'restart' as const, 'outage' as const) })),
   of(9, fc.record({ kind: fc.constantFrom('pass' as const, 'sync' as const) })),
 );
 
@@ -97,8 +97,19 @@ class Life {
     if (step.kind === 'lock') pay.signer.state = 'locked';
     if (step.kind === 'unlock') pay.signer.state = 'unlocked';
     if (step.kind === 'pass') await pay.pass();
-    if (step.kind === 'restart') pay.bench.chain.syncedAt = 0;
+    if (step.kind === 'restart' || step.kind === 'outage') await this.#unseen(step.kind);
     await pay.sync();
+  }
+
+  /** Blocks that come while nothing of them is told: the worker goes on all the same. */
+  async #unseen(why: 'restart' | 'outage'): Promise<void> {
+    const { pay } = this;
+    if (why === 'restart') pay.bench.chain.syncedAt = 0;
+    else pay.bench.chain.away = true;
+    pay.chain.mine();
+    pay.chain.offered.length = 0;
+    await pay.pass();
+    expect(pay.chain.offered).toEqual([]);
   }
 
   #reorg({ depth, drop, first }: Extract<Step, { kind: 'reorg' }>): void {
