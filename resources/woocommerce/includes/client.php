@@ -29,7 +29,7 @@ final class Client {
 	public static function refund( string $invoice, string $address, string $amount, string $idempotency_key ): array {
 		$body = array( 'address' => $address ) + ( '' === $amount ? array() : array( 'amount' => $amount ) );
 		$done = self::call( 'POST', 'invoice/' . self::name( $invoice ) . '/refund', $body, $idempotency_key );
-		if ( ! is_string( $done['id'] ?? null ) || 1 !== preg_match( self::SLUG, $done['id'] ) ) {
+		if ( ! is_string( $done['id'] ?? null ) || ! is_string( $done['address'] ?? null ) ) {
 			throw new Failure( __( 'The answer about the refund names no withdrawal.', 'countinghouse' ) );
 		}
 		return $done;

@@ -128,13 +128,14 @@ final class Refunds {
 		if ( '' !== $amount && 1 !== preg_match( self::AMOUNT, $amount ) ) {
 			throw new Failure( __( 'The amount must be a number such as 0.25.', 'countinghouse' ) );
 		}
-		$id   = Client::refund( $invoice, $address, $amount, 'wc-refund-' . $key )['id'];
-		$kept = array(
+		$asked = Client::refund( $invoice, $address, $amount, 'wc-refund-' . $key );
+		$id    = $asked['id'];
+		$kept  = array(
 			'order' => $order->get_id(),
 			'whole' => '' === $amount && $invoice === $order->get_meta( Orders::PAID_BY ),
 		);
 		// false: the form was sent twice, and the first time is noted
-		if ( add_option( self::option( $id, $address ), $kept, '', false ) ) {
+		if ( add_option( self::option( $id, $asked['address'] ), $kept, '', false ) ) {
 			/* translators: 1: a withdrawal's number, 2: an address */
 			$text = __( 'Refund to %2$s was asked for. It waits for approval: countinghouse withdrawal approve %1$s', 'countinghouse' );
 			$order->add_order_note( esc_html( sprintf( $text, $id, $address ) ), 0, true );

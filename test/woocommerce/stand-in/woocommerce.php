@@ -85,6 +85,9 @@ class WC_Admin_Settings {
 
 class WC_Order {
 	private $data;
+	/** What was set since the order was read: only that is saved, as in WooCommerce. */
+	private $changes    = array();
+	private $meta       = array();
 	private $transition = null;
 
 	public function __construct( array $data ) {
@@ -108,7 +111,7 @@ class WC_Order {
 	}
 
 	public function set_total( $total ) {
-		$this->data['total'] = $total;
+		$this->set( 'total', $total );
 	}
 
 	public function get_currency() {
@@ -116,7 +119,7 @@ class WC_Order {
 	}
 
 	public function set_currency( $currency ) {
-		$this->data['currency'] = $currency;
+		$this->set( 'currency', $currency );
 	}
 
 	public function get_payment_method() {
@@ -139,19 +142,25 @@ class WC_Order {
 		return $this->data['meta'][ $key ] ?? '';
 	}
 
+	private function set( $name, $value ) {
+		$this->changes[ $name ] = $value;
+		$this->data[ $name ]    = $value;
+	}
+
 	public function update_meta_data( $key, $value ) {
+		$this->meta[ $key ]         = $value;
 		$this->data['meta'][ $key ] = $value;
 	}
 
 	public function delete_meta_data( $key ) {
-		unset( $this->data['meta'][ $key ] );
+		$this->update_meta_data( $key, '' );
 	}
 
 	/** The change is told when the order is saved. */
 	public function set_status( $status ) {
 		if ( $status !== $this->data['status'] ) {
-			$this->transition     = $status;
-			$this->data['status'] = $status;
+			$this->transition = $status;
+			$this->set( 'status', $status );
 		}
 	}
 
@@ -163,8 +172,8 @@ class WC_Order {
 
 	public function payment_complete( $transaction_id = '' ) {
 		if ( $this->has_status( array( 'on-hold', 'pending', 'failed', 'cancelled' ) ) ) {
-			$this->data['transaction_id'] = $transaction_id;
-			++$this->data['completed'];
+			$this->set( 'transaction_id', $transaction_id );
+			$this->set( 'completed', $this->data['completed'] + 1 );
 			$this->set_status( 'processing' );
 			$this->save();
 		}
@@ -182,7 +191,16 @@ class WC_Order {
 	}
 
 	public function save() {
-		update_option( 'stand_in_order_' . $this->get_id(), $this->data, false );
+		global $wpdb;
+		$name = 'stand_in_order_' . $this->get_id();
+		$wpdb->get_var( $wpdb->prepare( 'SELECT GET_LOCK(%s, 10)', $name ) );
+		wp_cache_delete( $name, 'options' );
+		$stored         = array_merge( get_option( $name, $this->data ), $this->changes );
+		$stored['meta'] = array_merge( $stored['meta'], $this->meta );
+		update_option( $name, $stored, false );
+		$wpdb->get_var( $wpdb->prepare( 'SELECT RELEASE_LOCK(%s)', $name ) );
+		$this->changes    = array();
+		$this->meta       = array();
 		$to               = $this->transition;
 		$this->transition = null;
 		if ( null !== $to ) {
