@@ -246,8 +246,9 @@ describe('a restored service', () => {
     await restoreBackup(file, words.secret, dataDir, 0, JUMP);
     expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.db', 'countinghouse.toml', 'vault']);
     await expect(needUnoccupied(dataDir)).rejects.toMatchObject({ code: 'restore.not_empty' });
-    // a wallet that no restore has put there is nobody's to take away
+    // a wallet that no restore has put there is nobody's to take away, nor one that was used since a restore was done
     await rm(join(dataDir, 'countinghouse.db'));
+    await mkdir(work);
     await expect(restoreBackup(file, words.secret, dataDir, 0, JUMP)).rejects.toMatchObject({
       code: 'restore.not_empty',
     });

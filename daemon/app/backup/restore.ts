@@ -32,6 +32,7 @@ import { saveSetting } from '../../store/queries/settings.ts';
 import { dropInputs, dropPayouts, dropSpend, dropVersion, versionsOf } from '../../store/queries/withdrawals.ts';
 import { storeProblems } from '../../store/snapshot.ts';
 import { Store, type Tx } from '../../store/store.ts';
+import { exists } from '../../wallet/files.ts';
 import { openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
 import { QUARANTINE_SETTING, type QuarantineRecord } from '../quarantine.ts';
 import { skip } from '../skipped.ts';
@@ -122,19 +123,26 @@ export async function restoreBackup(
 /** Throws `Rejected` `restore.not_empty` where a data directory holds a service or a wallet already. */
 export async function needUnoccupied(dataDir: string): Promise<void> {
   const names = await readdir(dataDir).catch((): string[] => []);
-  const isCutOff = names.some(isMoving);
-  if (!names.includes(DATABASE) && (isCutOff || !names.includes(VAULT))) return;
+  if (!names.includes(DATABASE) && (!names.includes(VAULT) || (await isCutOff(dataDir, names)))) return;
   const text = `${dataDir} holds a service already: restore into another folder with --data-dir`;
   throw new Rejected('restore.not_empty', text);
 }
 
-const isMoving = (name: string): boolean => name.startsWith(WORK_PREFIX) && name.endsWith(MOVING_SUFFIX);
+/**
+ * Whether a restore was cut off while it moved its files: the database, which is the last, is still in its work folder.
+ * One that has none is of a restore that was done, and what lies beside it may be newer than any backup.
+ */
+async function isCutOff(dataDir: string, names: readonly string[]): Promise<boolean> {
+  const moving = names.filter((name) => name.startsWith(WORK_PREFIX) && name.endsWith(MOVING_SUFFIX));
+  const left = await Promise.all(moving.map((name) => exists(join(dataDir, name, DATABASE))));
+  return left.some(Boolean);
+}
 
 /** Takes away what a restore that was cut off left, and had moved. */
 async function removeLeftovers(dataDir: string): Promise<void> {
   const names = await readdir(dataDir);
   // the folder that tells where it came from goes after it
-  if (names.some(isMoving)) await rm(join(dataDir, VAULT), { recursive: true, force: true });
+  if (await isCutOff(dataDir, names)) await rm(join(dataDir, VAULT), { recursive: true, force: true });
   for (const name of names.filter((one) => one.startsWith(WORK_PREFIX))) {
     await rm(join(dataDir, name), { recursive: true, force: true });
   }
