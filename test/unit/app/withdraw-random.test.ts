@@ -54,7 +54,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       how: fc.constantFrom('speed-up' as const, 'speed-up' as const, 'cancel' as const),
     }),
   ),
-  of(4, fc.record({ kind: fc.constantFrom('lock' as const, 'unlock' as const, 'restart' as const, 'outage' as const) })),
+  of(
+    4,
+    fc.record({ kind: fc.constantFrom('lock' as const, 'unlock' as const, 'restart' as const, 'outage' as const) }),
+  ),
   of(9, fc.record({ kind: fc.constantFrom('pass' as const, 'sync' as const) })),
 );
 
