@@ -8,6 +8,7 @@
  */
 import { type AssetId, assetOf, type Network } from '../domain/assets.ts';
 import { assert } from '../domain/errors.ts';
+import { type Part, seenBy } from '../domain/inheritance.ts';
 import {
   balanceOf,
   type CreditRow,
@@ -146,6 +147,14 @@ export class CreditBook {
     row.block_hash = block?.hash ?? null;
     row.block_time = block?.time ?? null;
     if (late && losesQuote(row)) row.value = textOf(fiatValue(this.#app, this.#tx, this.#network, row));
+  }
+
+  /** Says that no part of a credit was first seen later than `at`, milliseconds since 1970, and values it anew. */
+  date(row: CreditRow, at: number): void {
+    if (row.first_seen_at <= at) return;
+    row.first_seen_at = at;
+    if (row.inherited !== null) row.inherited = JSON.stringify(seenBy(JSON.parse(row.inherited) as Part[], at));
+    row.value = textOf(fiatValue(this.#app, this.#tx, this.#network, row));
   }
 
   /** Says that a credit is neither in a block nor in the mempool any more. */

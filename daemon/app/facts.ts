@@ -7,11 +7,17 @@
  * while, so that what was known of it (above all when it was first seen) holds when it comes back.
  */
 
-import { type Credit, INPUTS_KEPT_MAX, OUTPUTS_PER_UNCONFIRMED_MAX, type SpendSeen } from '../domain/chain.ts';
+import {
+  BLOCK_TIME_AHEAD_MAX_MS,
+  type Credit,
+  INPUTS_KEPT_MAX,
+  OUTPUTS_PER_UNCONFIRMED_MAX,
+  type SpendSeen,
+} from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
 import { type Part, partsOf, seenWhen, takeParts, totalOf } from '../domain/inheritance.ts';
 import { assignTarget, type CreditRow, creditsOfTransactionAfter, targetById } from '../store/queries/credits.ts';
-import { paymentOf } from '../store/queries/invoices.ts';
+import { type PaymentRow, paymentOf } from '../store/queries/invoices.ts';
 import { deletePayingInputs, insertPayingInput, payingTx, payingTxsWithInput } from '../store/queries/paying.ts';
 import { keepPrevious } from '../store/queries/previous.ts';
 import type { Tx } from '../store/store.ts';
@@ -27,6 +33,8 @@ const RIVALS_PER_INPUT_MAX = 8;
 /** Credits of a rival that are put aside at a time. */
 const RIVAL_CREDITS_MAX = 2 * OUTPUTS_PER_UNCONFIRMED_MAX;
 const MS_PER_DAY = 86_400_000;
+
+type Quote = Pick<PaymentRow, 'quote_issued_at' | 'quote_ends_at'>;
 
 /** One step's surroundings. */
 export type Step = {
@@ -90,11 +98,13 @@ function keepInputs({ chain, tx }: Step, { txid, inputs }: Credit): void {
   }
 }
 
-function seeAgain({ credits, tx }: Step, row: CreditRow, credit: Credit): void {
+function seeAgain(step: Step, row: CreditRow, credit: Credit): void {
+  const { credits, tx, medianTime } = step;
   const block = credit.block && { ...credit.block, time: credit.blockTime ?? null };
   credits.keep(row);
   // a block says nothing about what could have been replaced before it
   if (!block) credits.setReplaceable(row, credit.replaceable === false ? 0 : 1);
+  if (medianTime !== undefined && typeof block?.time === 'number') dateByBlock(step, row, block.time);
   if (row.block_hash !== (block?.hash ?? null)) credits.place(row, block);
   if (block) retire(tx, row.target_id, row.txid);
 }
@@ -114,7 +124,7 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
   assert(target && target.chain_key === chain.key, `target ${credit.targetId} is on ${chain.key}`);
   const invoiceId = target.invoice_id || null;
   const payment = invoiceId === null ? undefined : tx.get(paymentOf, { invoice_id: invoiceId });
-  const seenAt = firstSeen(step, block?.time ?? null);
+  const seenAt = firstSeen(step, block?.time ?? null, payment);
   const units = credit.amount.units;
   const { taken, rest } = takeParts(left.get(target.id) ?? [], units);
   left.set(target.id, rest);
@@ -156,12 +166,25 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
 
 /**
  * When a deposit that was not known was first seen: at its block's time, between the last sync and now, or now. A clock
- * that is a day ahead of the chain's is wrong.
+ * further ahead of the chain's than a block may be does not date it: deadlines count by the chain's time too, so what
+ * comes before one has passed is in time. It is never dated before its payment's last quote.
  */
-function firstSeen({ app, knownAt, medianTime }: Step, blockTime: number | null): number {
+function firstSeen({ app, knownAt, medianTime }: Step, blockTime: number | null, quote?: Quote): number {
   const now = app.now();
   if (blockTime !== null) return Math.min(now, Math.max(knownAt, blockTime));
-  return medianTime !== undefined && now - medianTime > MS_PER_DAY ? medianTime : now;
+  if (medianTime === undefined || now - medianTime <= BLOCK_TIME_AHEAD_MAX_MS) return now;
+  const { quote_issued_at = 0, quote_ends_at = 0 } = quote ?? {};
+  if (now - medianTime > MS_PER_DAY) return Math.min(now, Math.max(medianTime, quote_issued_at));
+  // blocks may be slow for so long: then the clock is right, and a quote that ended by it stays ended
+  const notBefore = now > quote_ends_at ? quote_ends_at + 1 : quote_issued_at;
+  return Math.min(now, Math.max(medianTime + BLOCK_TIME_AHEAD_MAX_MS, notBefore));
+}
+
+/** A deposit was not first seen long after its block: a clock that said so was wrong. */
+function dateByBlock({ tx, credits }: Step, row: CreditRow, blockTime: number): void {
+  if (row.first_seen_at - blockTime <= BLOCK_TIME_AHEAD_MAX_MS) return;
+  const payment = row.invoice_id === null ? undefined : tx.get(paymentOf, { invoice_id: row.invoice_id });
+  credits.date(row, Math.max(blockTime, payment?.quote_issued_at ?? 0));
 }
 
 /** The transactions that pay us and spend an input that this one spends as well. */

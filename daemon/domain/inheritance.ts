@@ -42,6 +42,10 @@ export function seenWhen(taken: readonly Part[], units: bigint, seenAt: number):
   return { at: last[0], inherited: inherited.slice(0, -1) };
 }
 
+/** Parts of which none was first seen later than an instant. */
+export const seenBy = (parts: readonly Part[], at: number): Part[] =>
+  parts.map(([seenAt, units]) => [Math.min(seenAt, at), units]);
+
 /** A deposit as parts, the oldest first. `inherited`: JSON of some of them, or null; the rest was first seen with it. */
 export function partsOf(deposit: { units: string; first_seen_at: number; inherited: string | null }): Part[] {
   const inherited = deposit.inherited === null ? [] : (JSON.parse(deposit.inherited) as Part[]);

@@ -100,6 +100,8 @@ export const updateCredit = statement((p: CreditRow) =>
       block_height: p.block_height,
       block_hash: p.block_hash,
       block_time: p.block_time,
+      first_seen_at: p.first_seen_at,
+      inherited: p.inherited,
       value: p.value,
       usd_value: p.usd_value,
       required: p.required,

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { cancelForgotten, createInvoice } from '../../../daemon/app/invoices.ts';
+import { refreshQuote } from '../../../daemon/app/payments.ts';
 import { takeParts, totalOf } from '../../../daemon/domain/inheritance.ts';
 import type { Schema } from '../../../daemon/store/schema.ts';
 import { sqlite, statement } from '../../../daemon/store/statement.ts';
@@ -393,6 +394,43 @@ describe('a clock that jumps forty days ahead, and back', () => {
     await bench.tell({ medianTime, credits: () => [bench.credit(paid.targetId, paid.units)] });
     bench.advance(-40 * DAY);
     await bench.tell({ medianTime, blocks: 1, credits: () => [bench.credit(paid.targetId, paid.units, 0)] });
+    expect(bench.invoiceStatus(paid.id)).toBe('paid');
+  });
+
+  it.each([3, 23, 25, 40 * 24])('what comes in the last hours of grace is in time, %i hours ahead', async (hours) => {
+    bench.advance(bench.payment(paid.id).deadline_at - bench.at + 22 * HOUR);
+    bench.rate('50000');
+    const truth = bench.at;
+    const business = bench.app.directory.business(bench.businessId);
+    const medianTime = truth - HOUR;
+    await bench.tell({ medianTime });
+    await bench.app.store.write((tx) => refreshQuote(bench.app, business, paid.id, tx));
+    const units = BigInt(bench.payment(paid.id).quote_amount);
+    bench.advance(hours * HOUR);
+    bench.rate('40000');
+    await bench.tell({ medianTime, credits: () => [bench.credit(paid.targetId, units)] });
+    const row = bench.row(`tx${paid.targetId}:0`);
+    expect(row.first_seen_at).toBe(hours < 24 ? truth + HOUR + 1 : truth);
+    // slow blocks do not lengthen a quote; a clock that cannot be right does not end it
+    const price = hours < 24 ? 40_000n : 50_000n;
+    expect([row.value, bench.inbox()]).toEqual([(units * price).toString(), []]);
+  });
+
+  it('what a clock dated that was ahead, before the chain’s time was known, is dated by its block', async () => {
+    const truth = bench.at;
+    bench.advance(3 * HOUR);
+    bench.rate('40000');
+    const inputs = ['i:0'];
+    const { units } = paid;
+    await bench.tell({ credits: () => [bench.credit(paid.targetId, 5n, null, { txid: 'a', inputs })] });
+    await bench.tell({ credits: () => [bench.credit(paid.targetId, units, null, { txid: 'b', inputs })] });
+    expect(bench.row('b:0')).toMatchObject({ first_seen_at: bench.at, value: (units * 40_000n).toString() });
+    const credits = () => [
+      { ...bench.credit(paid.targetId, units, 0, { txid: 'b', inputs }), blockTime: truth + MINUTE },
+    ];
+    await bench.tell({ medianTime: truth - HOUR, blocks: 1, credits });
+    const value = (units * 60_000n).toString();
+    expect(bench.row('b:0')).toMatchObject({ first_seen_at: truth + MINUTE, value });
     expect(bench.invoiceStatus(paid.id)).toBe('paid');
   });
 
