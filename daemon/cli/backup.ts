@@ -4,14 +4,16 @@
  */
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { BackupReport } from '../app/backup/verify.ts';
 import type { Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
+import { jumpAfter } from '../domain/indices.ts';
 import { formatUnits } from '../domain/money.ts';
 import type { OpenedBackup } from '../wallet/backup-key.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
+import { earlierRestores } from './parse.ts';
 import { askHidden, canAsk, confirm } from './prompt.ts';
 import { restoreWordsCommand } from './restore-words.ts';
 import { secretFile } from './secrets.ts';
@@ -26,6 +28,8 @@ const READY_SECONDS_MAX = 3_600;
 
 type Opening = { wordsFile?: string; passphraseFile?: string; bip39PassphraseFile?: string };
 
+type RestoreOptions = Opening & { earlierRestores: number };
+
 export function backupCommands(root: Command, io: Io): void {
   const backup = root
     .command('backup')
@@ -37,6 +41,14 @@ export function backupCommands(root: Command, io: Io): void {
     .action(action(io, verify));
   const restore = opened(root.command('restore').argument('<file>', 'a backup'))
     .description('bring everything back from a backup, into an empty data directory')
+    .addOption(
+      new Option(
+        '--earlier-restores <times>',
+        'how often this shop was restored, from any backup, since this backup was made',
+      )
+        .argParser(earlierRestores)
+        .default(0),
+    )
     .action(action(io, restoreFile));
   restoreWordsCommand(restore, io);
   waits(restore.command('confirm'), READY_SECONDS_MAX)
@@ -91,7 +103,7 @@ async function verify(session: Session, options: Opening, name?: string): Promis
   }
 }
 
-async function restoreFile(session: Session, options: Opening, name?: string): Promise<void> {
+async function restoreFile(session: Session, options: RestoreOptions, name?: string): Promise<void> {
   const file = resolve(name ?? '');
   const { backupHeader, needUnoccupied, restoreBackup } = await import('../app/backup/restore.ts');
   await needUnoccupied(session.dataDir);
@@ -99,7 +111,8 @@ async function restoreFile(session: Session, options: Opening, name?: string): P
   await confirm(session.io, session.yes, `Restore the backup of ${made_at} into ${session.dataDir}?`);
   const words = await open(session, options, file);
   try {
-    const manifest = await restoreBackup(file, words.secret, session.dataDir, Date.now());
+    const jump = jumpAfter(options.earlierRestores);
+    const manifest = await restoreBackup(file, words.secret, session.dataDir, Date.now(), jump);
     session.print({ data_dir: session.dataDir, manifest }, () =>
       [
         `Restored into ${session.dataDir}: ${manifest.facts.counts.invoices} invoices, ${manifest.facts.accounts.length} accounts.`,

@@ -1,5 +1,6 @@
 /** Options and arguments as the commands need them. A wrong one is told as commander tells its own. */
 import { InvalidArgumentError } from 'commander';
+import { EARLIER_RESTORES_MAX } from '../domain/indices.ts';
 
 const PORT_MAX = 65_535;
 
@@ -15,6 +16,14 @@ const WAIT_SECONDS_MAX = 604_800;
 export function secondsToWait(text: string): number {
   if (!/^\d{1,6}$/.test(text) || Number(text) > WAIT_SECONDS_MAX) {
     throw new InvalidArgumentError(`It must be a whole number of seconds from 0 to ${WAIT_SECONDS_MAX}.`);
+  }
+  return Number(text);
+}
+
+/** How often a shop was restored since a backup was made: from 0 to EARLIER_RESTORES_MAX. */
+export function earlierRestores(text: string): number {
+  if (!/^\d{1,2}$/.test(text) || Number(text) > EARLIER_RESTORES_MAX) {
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${EARLIER_RESTORES_MAX}.`);
   }
   return Number(text);
 }

@@ -12,6 +12,15 @@ export const GAP = 1_000;
 /** How far a restore from a backup jumps ahead: more than a shop uses between two backups. */
 export const INDICES_JUMPED = 10_000;
 
+/** Each costs INDICES_JUMPED addresses in each branch of an account that are derived and watched. */
+export const EARLIER_RESTORES_MAX = 20;
+
+/**
+ * How far a restore jumps when a shop was restored `earlier` times since its backup was made: each of those machines may
+ * have jumped as far and have given out as many, which this one watches and does not give out again.
+ */
+export const jumpAfter = (earlier: number): number => INDICES_JUMPED * (earlier + 1);
+
 /**
  * The indices that are looked at and watched. `used`: the highest one that is known to be used, -1 for none. A restore
  * may have begun anew from any index up to the end of the gap, plus the jump, and have left a gap behind that.

@@ -10,6 +10,7 @@ import { estimateHighestFee, requestWithdrawal } from '../../daemon/app/withdraw
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
 import { assetOf } from '../../daemon/domain/assets.ts';
+import { jumpAfter } from '../../daemon/domain/indices.ts';
 import type { Intent, PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { Appliance, Crashed, PRICES } from './appliance.ts';
 import { type Action, forget, mend, refused } from './people.ts';
@@ -309,8 +310,10 @@ async function restoreFrom(world: World, made: Backup): Promise<string> {
     if (fresh) forget(network);
   }
   const folder = world.newFolder();
-  const manifest = await restoreBackup(made.file, world.wallet.backupSecret, folder, world.time.wall());
+  const jump = jumpAfter(world.restoredAt.filter((at) => at >= made.at).length);
+  const manifest = await restoreBackup(made.file, world.wallet.backupSecret, folder, world.time.wall(), jump);
   world.restores++;
+  world.restoredAt.push(world.time.truth);
   world.olderBackups.push(...world.backups.splice(0));
   world.given.clear();
   for (const invoice of world.invoices.slice(made.invoices)) invoice.lost = true;

@@ -99,6 +99,8 @@ export class World {
   appliance!: Appliance;
   step = 0;
   restores = 0;
+  /** When another machine took over from a backup, in true time. */
+  readonly restoredAt: number[] = [];
   /** What was found while the machine was at work. */
   fault: string | null = null;
   /** The appliance asks Electrum servers, and not nodes. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { INDICES_JUMPED, type IndexRange, indicesToWatch, without } from '../../../daemon/domain/indices.ts';
+import { INDICES_JUMPED, type IndexRange, indicesToWatch, jumpAfter, without } from '../../../daemon/domain/indices.ts';
 
 const holds = (ranges: readonly IndexRange[], index: number): boolean =>
   ranges.some(({ from, to }) => from <= index && index < to);
@@ -60,6 +60,41 @@ describe('the indices that may have been given out', () => {
           expect(holds(left, index)).toBe(holds(ranges, index) && !holds(others, index));
         }
       }),
+    );
+  });
+});
+
+describe('restores, from any backup, in a row', () => {
+  it('give out no address twice, and watch each that was given out after the backup', () => {
+    // what is given out in all, between the first backup and the last restore, is less than one jump
+    const given = fc.integer({ min: 0, max: 900 });
+    const life = fc.record({ before: given, after: given, backup: fc.nat() });
+    fc.assert(
+      fc.property(fc.array(life, { minLength: 1, maxLength: 5 }), (lives) => {
+        const backups: { next: number; restores: number; known: Set<number> }[] = [];
+        let next = 300;
+        let known = new Set<number>();
+        const everybody = new Set<number>();
+        const give = (count: number): void => {
+          for (let i = 0; i < count; i++, next++) {
+            expect(everybody.has(next)).toBe(false);
+            everybody.add(next);
+            known.add(next);
+          }
+        };
+        lives.forEach(({ before, after, backup }, restores) => {
+          give(before);
+          backups.push({ next, restores, known: new Set(known) });
+          give(after);
+          const from = backups[backup % backups.length]!;
+          next = from.next + jumpAfter(restores - from.restores);
+          const skipped = [...everybody].filter((index) => from.next <= index && index < next);
+          known = new Set([...from.known, ...skipped]);
+          expect([...everybody].filter((index) => !known.has(index))).toEqual([]);
+        });
+        give(1);
+      }),
+      { numRuns: 50 },
     );
   });
 });
