@@ -3,7 +3,7 @@ import type { Asset } from '../../domain/assets.ts';
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { coin } from './icons.ts';
-import { fill, type Locale, rich } from './locale.ts';
+import { fill, type Locale } from './locale.ts';
 import type { InvoicePage, Offer, State } from './model.ts';
 
 type Choose = Extract<State, { is: 'choose' }>;
@@ -40,10 +40,10 @@ function openRows(open: readonly OpenOffer[], model: InvoicePage, locale: Locale
 }
 
 const row = (offer: OpenOffer, model: InvoicePage, locale: Locale): Html =>
-  html`<li data-key="${offer.asset.priceSymbol}"><button type="submit" name="crypto" value="${offer.asset.symbol}" class="offer">${face(offer, onNetwork(offer, locale), model, locale)}</button></li>\n`;
+  html`<li data-key="${offer.asset.priceSymbol}"><button type="submit" name="crypto" value="${offer.asset.symbol}" class="offer">${face(offer, networkOf(offer), model, locale)}</button></li>\n`;
 
 const fixedRow = (offer: OpenOffer, model: InvoicePage, locale: Locale): Html =>
-  html`<li class="offer">${face(offer, onNetwork(offer, locale), model, locale)}</li>\n`;
+  html`<li class="offer">${face(offer, networkOf(offer), model, locale)}</li>\n`;
 
 /** First the coin, then its network. */
 function networksRow(offers: readonly OpenOffer[], model: InvoicePage, locale: Locale): Html {
@@ -67,15 +67,15 @@ const line = (name: string, units: bigint, asset: Asset): Html =>
   html`<span class="line"><b>${name}</b> <b class="figure">${format.cryptoHtml(units, asset)}</b></span>`;
 
 /** Nothing for a coin on the network of its own name. A coin that is on one network needs no standard's name. */
-function onNetwork({ asset }: Offer, { words }: Locale): Part {
+function networkOf({ asset }: Offer): Part {
   const network = format.plainNetwork(asset);
-  return network === format.plainName(asset) ? null : rich(words.onNetwork, { network });
+  return network === format.plainName(asset) ? null : html`<bdi>${network}</bdi>`;
 }
 
 function shutRow(offer: Offer, locale: Locale): Html {
   const { asset, withheld } = offer;
   const why = withheld === null ? null : locale.words[WITHHELD[withheld]];
-  return html`<li class="offer shut" data-crypto="${asset.symbol}">${coin(asset.symbol)}<span class="names"><span><b>${format.plainName(asset)}</b> ${onNetwork(offer, locale)}</span> <span>${why}</span></span></li>\n`;
+  return html`<li class="offer shut" data-crypto="${asset.symbol}">${coin(asset.symbol)}<span class="names"><span><b>${format.plainName(asset)}</b> ${networkOf(offer)}</span> <span>${why}</span></span></li>\n`;
 }
 
 function begin(open: readonly OpenOffer[], fixed: boolean, heading: string, { words }: Locale): Html {

@@ -5,14 +5,14 @@ export const PAY_STYLE = `
 .offers { list-style: none; display: grid; gap: .5rem; align-items: start; margin-block-start: .75rem; }
 .offers > li { display: grid; }
 .offer {
-  display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .25rem .65rem; align-items: center; inline-size: 100%;
-  min-block-size: 4.25rem; padding: .5rem .75rem; border: 1px solid var(--line); border-radius: .75rem; background: none; text-align: start;
+  display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .25rem .55rem; align-items: center; inline-size: 100%;
+  min-block-size: 4.25rem; padding: .5rem .6rem; border: 1px solid var(--line); border-radius: .75rem; background: none; text-align: start;
 }
 button.offer, summary.offer { cursor: pointer; }
 button.offer:hover, summary.offer:hover { border-color: var(--main); background: var(--field); }
 .offer:focus-visible { border-radius: .75rem; }
 .names { display: grid; line-height: 1.4; font-variant-numeric: tabular-nums; }
-.line { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 .5rem; }
+.line { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 .25rem; }
 .figure { margin-inline-start: auto; white-space: nowrap; }
 .offer .quiet { font-size: .9375rem; }
 .networks summary { list-style: none; }

@@ -109,6 +109,8 @@ button, select, input { font: inherit; color: inherit; }
 @media (max-width: 22.5rem) {
   body { padding-inline: .5rem; }
   .banner, .offline { margin-inline: -.5rem; }
+}
+@media (max-width: 30rem) {
   .card { padding: 1rem; }
 }
 @media (min-width: 62rem) {

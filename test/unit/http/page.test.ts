@@ -326,7 +326,7 @@ describe('forms', () => {
       ['USDT_BEP20', true],
     ]);
     expect(words(markup)).toMatch(
-      /Litecoin Not available now: our connection[^.]* Tether USD on BNB Smart Chain Not available now: there is no current exchange rate/,
+      /Litecoin Not available now: our connection[^.]* Tether USD BNB Smart Chain Not available now: there is no current exchange rate/,
     );
   });
 
