@@ -6,6 +6,7 @@ import { action } from './commands.ts';
 import type { Io } from './io.ts';
 import { wholeNumber } from './parse.ts';
 import type { Session } from './session.ts';
+import { grantDirectly } from './signer.ts';
 import { pairs, table, when } from './table.ts';
 import { asked } from './withdrawals.ts';
 
@@ -91,7 +92,10 @@ async function setPolicy(session: Session, options: PolicyOptions, business = ''
   };
   const { grants } = await session.call('policy.grants', wanted);
   const signed = await granted(session, options, grants, wanted);
-  print(session, await session.call('policy.set', { ...wanted, grants: signed }));
+  if (signed.length === 0) session.note('The wallet is told nothing: right for a business of the sandbox alone.');
+  const done = await session.call('policy.set', { ...wanted, grants: signed });
+  await grantDirectly(session, signed);
+  print(session, done);
 }
 
 function print(session: Session, result: { policy: Policy }): void {
@@ -130,6 +134,7 @@ async function removeAddress(session: Session, options: PassphraseOption, ...giv
   // a policy that may pay the address book has to be told in the wallet too
   const signed = await granted(session, options, grants, policy);
   const removed = await session.call('addressBook.remove', { id, grants: signed });
+  await grantDirectly(session, signed);
   session.print(removed, () => `${removed.address.label} is no longer in the address book.\n`);
 }
 

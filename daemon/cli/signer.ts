@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { lchown, lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import type { Signer } from '../wallet/signer/port.ts';
+import type { PolicyGrant, Signer } from '../wallet/signer/port.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { wholeNumber } from './parse.ts';
@@ -76,6 +76,20 @@ export async function withSignerService<T>(
   } finally {
     await signer.close();
   }
+}
+
+/**
+ * Tells such a signer its limits, after the service was told: one that was taken over could keep back what takes them away.
+ * What the wallet has already changes nothing.
+ */
+export async function grantDirectly(
+  session: Session,
+  signed: readonly { grant: PolicyGrant; mac: string }[],
+): Promise<void> {
+  if (signed.length === 0) return;
+  await withSignerService(session, async (signer) => {
+    for (const { grant, mac } of signed) await signer.grantPolicy(grant, mac);
+  });
 }
 
 /**

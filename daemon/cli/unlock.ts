@@ -62,7 +62,9 @@ async function unlock(session: Session, options: { passphraseFile?: string; reme
 }
 
 async function lock(session: Session): Promise<void> {
-  print(session, await session.call('wallet.lock', {}));
+  // by the service it could be kept from the wallet
+  await withSignerService(session, (signer) => signer.lock());
+  print(session, await session.call(session.signerSocket === null ? 'wallet.lock' : 'wallet.status', {}));
 }
 
 type PassphraseFiles = { passphraseFile?: string; newPassphraseFile?: string };

@@ -5,11 +5,11 @@
  * Invariant: limits are granted only of a `GrantReview`, and there is none of limits that are not what was asked for.
  */
 import { z } from 'zod';
-import { type AssetId, assetOf } from '../domain/assets.ts';
+import { ASSETS, type AssetId, assetOf } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import { FIAT_DECIMALS, fiatFor, formatUnits, parseDecimal } from '../domain/money.ts';
 import type { PolicyGrant } from '../wallet/signer/port.ts';
-import { GrantShape } from '../wallet/signer/wire.ts';
+import { GrantShape, isUtxo } from '../wallet/signer/wire.ts';
 import { withOperatorKeys } from '../wallet/wallet.ts';
 import { cents } from './text.ts';
 
@@ -35,6 +35,11 @@ const differs = (why: string): Rejected =>
 
 const dollars = (text: string | null | undefined): bigint => parseDecimal(text ?? '0', FIAT_DECIMALS) ?? 0n;
 
+const named =
+  (symbol: AssetId) =>
+  ({ asset }: PolicyGrant): boolean =>
+    asset === symbol;
+
 export class GrantReview {
   readonly #asked: AskedPolicy;
   readonly #grants: readonly PolicyGrant[];
@@ -54,6 +59,9 @@ export class GrantReview {
     const [first] = grants;
     if (!first) return null;
     if (new Set(grants.map(({ asset }) => asset)).size !== grants.length) throw differs('it names a coin twice');
+    // of a coin that is left out, what was granted before would stay in force
+    const left = ASSETS.find(({ symbol, chain }) => isUtxo(chain) && symbol === chain && !grants.some(named(symbol)));
+    if (left) throw differs(`it leaves out ${left.symbol}`);
     const review = new GrantReview(asked, grants, rates);
     for (const grant of grants) {
       const { network, accountNo, issuedAt } = grant;
@@ -110,6 +118,7 @@ export class GrantReview {
   }
 
   #worth(grant: PolicyGrant, units: string): bigint | null {
+    if (units === '0') return 0n;
     const rate = this.#rate(grant);
     return rate === null ? null : fiatFor(BigInt(units), assetOf(grant.asset as AssetId), rate);
   }

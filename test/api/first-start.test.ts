@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { operatorClient } from '../../daemon/contract/client.ts';
 import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
 import type { RatesService } from '../../daemon/rates/refresher.ts';
@@ -55,6 +56,15 @@ describe('the first keys', () => {
     expect(third.firstKeys).toBeNull();
     expect(await statusWith(third, second.firstKeys!.apiKey)).toBe(200);
   });
+});
+
+it('a proof of the books connects to nothing that no business needs', async () => {
+  await writeFile(join(dataDir, 'countinghouse.toml'), '[log]\nlevel = "silent"\n');
+  await start(0);
+  const { chains } = await operatorClient(dataDir)('ledger.prove', {});
+  expect(chains.map(({ chain }) => chain).filter((chain) => !chain.startsWith('sandbox:'))).toEqual([]);
+  expect(chains).not.toEqual([]);
+  await expect(operatorClient(dataDir)('ledger.prove', { chain: 'mainnet:BTC' })).rejects.toThrow('is not connected');
 });
 
 describe('live rates', () => {

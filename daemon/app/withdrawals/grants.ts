@@ -2,6 +2,7 @@
  * Policies with what the wallet has to be told of them. The signer counts limits of its own, in units of each asset, and
  * takes them only from somebody who has the passphrase: so a hole in the service approves no more than was granted.
  */
+import { ASSETS, type Asset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { divideUp } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -19,8 +20,9 @@ const GRANT_HEADROOM = 2n;
 export type SignedGrant = { grant: PolicyGrant; mac: string };
 
 /**
- * What has to be granted for a policy, of every asset that is signed for; for one by hand, nothing of each. `without`: an
- * address that is to leave the address book. Throws `Rejected` without a rate.
+ * What has to be granted for a policy, of every asset that is signed for; for one by hand, nothing of each, and nothing of
+ * what the business does not take, since it may have taken it before. `without`: an address that is to leave the address
+ * book. Throws `Rejected` without a rate.
  */
 export function wantedGrants(
   app: App,
@@ -31,29 +33,22 @@ export function wantedGrants(
   if (business.network === 'sandbox') return [];
   const issuedAt = app.now();
   const book = addressBook(app.store, business).filter(({ id }) => id !== without);
-  return business.enabled
-    .filter(({ symbol, chain }) => isUtxo(chain) && symbol === chain)
-    .map((asset) => ({
-      network: business.network,
-      accountNo: business.accountNo,
-      asset: asset.symbol,
-      perWithdrawal: unitsFor(app, business, asset, policy, policy.perWithdrawalUsd).toString(),
-      perDay: unitsFor(app, business, asset, policy, policy.perDayUsd).toString(),
-      addresses: policy.addressBookOnly
-        ? book.filter(({ chain }) => chain === asset.chain).map(({ address }) => address)
-        : null,
-      issuedAt,
-    }));
+  return ASSETS.filter(({ symbol, chain }) => isUtxo(chain) && symbol === chain).map((asset) => ({
+    network: business.network,
+    accountNo: business.accountNo,
+    asset: asset.symbol,
+    perWithdrawal: unitsFor(app, business, asset, policy, policy.perWithdrawalUsd).toString(),
+    perDay: unitsFor(app, business, asset, policy, policy.perDayUsd).toString(),
+    addresses: policy.addressBookOnly
+      ? book.filter(({ chain }) => chain === asset.chain).map(({ address }) => address)
+      : null,
+    issuedAt,
+  }));
 }
 
-function unitsFor(
-  app: App,
-  { network }: Business,
-  asset: Business['enabled'][number],
-  policy: Policy,
-  usd: bigint | null,
-): bigint {
-  if (policy.mode === 'manual' || usd === null) return 0n;
+function unitsFor(app: App, { network, enabled }: Business, asset: Asset, policy: Policy, usd: bigint | null): bigint {
+  const isTaken = enabled.some(({ symbol }) => symbol === asset.symbol);
+  if (policy.mode === 'manual' || usd === null || !isTaken) return 0n;
   const rate = app.rates.rate(network, asset.symbol, 'USD', app.now());
   if (!rate) throw new Rejected('policy.rate', `There is no exchange rate for ${asset.symbol} at the moment`);
   return divideUp(usd * GRANT_HEADROOM * 10n ** BigInt(asset.decimals), rate.scaled);

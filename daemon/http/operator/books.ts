@@ -21,7 +21,9 @@ const PROOF_TIMEOUT_MS = 3_600_000;
 
 export const BOOKS_METHODS: Methods = {
   'ledger.prove': async ({ app }, { chain }) => {
-    const chains = chain === undefined ? app.chains.all() : app.chains.all().filter(({ key }) => key === chain);
+    // what rests is connected to nothing, and asking it would connect
+    const connected = app.chains.all().filter(({ resting }) => !resting);
+    const chains = chain === undefined ? connected : connected.filter(({ key }) => key === chain);
     if (chains.length === 0) throw new Rejected('ledger.chain', `${chain} is not connected`, 'chain');
     const proved: Proved[] = [];
     for (const one of chains) proved.push(await prove(app, one));

@@ -49,12 +49,28 @@ async function inBook(address: string, label: string): Promise<number> {
 
 it('a policy by hand ends what was granted, and is not set without', async () => {
   await set(AUTOMATIC);
-  expect(granted.at(-1)?.perDay).not.toBe('0');
+  expect(granted[0]?.perDay).not.toBe('0');
   expect(await codeOf(changePolicyGranted(bench.app, business(), MANUAL, []))).toBe('policy.grants');
   expect(policyFor(bench.app.store, business()).mode).toBe('automatic');
   await set(MANUAL);
-  expect(granted.at(-1)).toMatchObject({ asset: 'BTC', perWithdrawal: '0', perDay: '0' });
+  expect(granted.slice(-3)).toMatchObject(
+    ['BTC', 'BCH', 'LTC'].map((asset) => ({ asset, perWithdrawal: '0', perDay: '0' })),
+  );
   expect(policyFor(bench.app.store, business()).mode).toBe('manual');
+});
+
+it('what the business takes no more is taken back too', async () => {
+  await set(AUTOMATIC);
+  const nothing = { perWithdrawal: '0', perDay: '0' };
+  expect(granted).toMatchObject([{ asset: 'BTC' }, { asset: 'BCH', ...nothing }, { asset: 'LTC', ...nothing }]);
+  const one = { ...business(), enabled: [] };
+  const all = [
+    { asset: 'BTC', ...nothing },
+    { asset: 'BCH', ...nothing },
+    { asset: 'LTC', ...nothing },
+  ];
+  expect(wantedGrants(bench.app, one, MANUAL)).toMatchObject(all);
+  expect(wantedGrants(bench.app, one, AUTOMATIC)).toMatchObject(all);
 });
 
 it('a policy by hand is in force here at once, and says so while the wallet is locked', async () => {
@@ -75,14 +91,14 @@ it('an address that leaves the book leaves what the wallet may pay', async () =>
   const id = await inBook(gone, 'gone');
   await inBook(stays, 'stays');
   await set(AUTOMATIC);
-  expect(granted.at(-1)?.addresses).toEqual([gone, stays]);
+  expect(granted[0]?.addresses).toEqual([gone, stays]);
   const { grants } = grantsWithout(bench.app, id);
   expect(await codeOf(removeAddressGranted(bench.app, id, []))).toBe('policy.grants');
   const still = grants.map((grant) => ({ ...grant, addresses: [gone, stays] }));
   expect(await codeOf(removeAddressGranted(bench.app, id, signed(still)))).toBe('policy.grants');
   expect(addressBook(bench.app.store, business())).toHaveLength(2);
   await removeAddressGranted(bench.app, id, signed(grants));
-  expect(granted.at(-1)?.addresses).toEqual([stays]);
+  expect(granted.at(-3)).toMatchObject({ asset: 'BTC', addresses: [stays] });
   expect(addressBook(bench.app.store, business()).map(({ address }) => address)).toEqual([stays]);
 });
 

@@ -15,6 +15,7 @@ const RATES = [
 const grants = (): PolicyGrant[] => [
   { ...common(), asset: 'LTC', perWithdrawal: '200000000', perDay: '1000000000' },
   { ...common(), asset: 'BTC', perWithdrawal: '400000', perDay: '2000000' },
+  { ...common(), asset: 'BCH', perWithdrawal: '0', perDay: '0' },
 ];
 const common = () => ({ network: 'regtest' as const, accountNo: 0, addresses: null as string[] | null, issuedAt: NOW });
 
@@ -40,6 +41,7 @@ it('are shown in coins and dollars, each and in total', () => {
       'BTC: up to 0.004 BTC (200 USD) for one withdrawal, 0.02 BTC (1000 USD) in 24 hours with fees',
       "  at 1 BTC = 50000 USD, by the service's word",
       '  to any address',
+      'BCH: nothing without asking',
       'In total the wallet will sign up to 2000 USD in 24 hours without asking: each coin',
       'has a limit of its own, for twice the dollars, so that a rate that falls stops nothing.',
       '',
@@ -55,7 +57,7 @@ it('name every address', () => {
 it('by hand are nothing of each coin', () => {
   const nothing = grants().map((grant) => ({ ...grant, perWithdrawal: '0', perDay: '0' }));
   expect(review(nothing, { mode: 'manual' }).text()).toBe(
-    'regtest, account 0\nLTC: nothing without asking\nBTC: nothing without asking\n',
+    'regtest, account 0\nLTC: nothing without asking\nBTC: nothing without asking\nBCH: nothing without asking\n',
   );
 });
 
@@ -63,7 +65,8 @@ describe('are refused with', () => {
   it.each<[string, (given: PolicyGrant[]) => unknown, AskedPolicy?]>([
     ['more coins than the dollars that were asked for', ([one]) => (one!.perDay = '1006000000')],
     ['more coins for one withdrawal', ([one]) => (one!.perWithdrawal = '900000000')],
-    ['a coin without a rate', ([one]) => (one!.asset = 'BCH')],
+    ['a coin without a rate', ([, , one]) => (one!.perDay = '1')],
+    ['a coin left out, whose earlier limits would stay', (given) => given.pop()],
     ['a coin twice', (given) => given.push(given[0]!)],
     ['several accounts', ([one]) => (one!.accountNo = 1)],
     ['several networks', ([one]) => (one!.network = 'mainnet')],

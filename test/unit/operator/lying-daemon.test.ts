@@ -127,9 +127,14 @@ describe('approving', () => {
 
 describe('setting a policy', () => {
   it('signs for no more than was asked for', async () => {
-    const grant = { network: 'regtest', accountNo: 0, asset: 'LTC', addresses: null, issuedAt: Date.now() };
+    const grant = { network: 'regtest', accountNo: 0, addresses: null, issuedAt: Date.now() };
     answers = {
-      'policy.grants': () => ({ grants: [{ ...grant, perWithdrawal: '99000000000', perDay: '99000000000' }] }),
+      'policy.grants': () => ({
+        grants: ['LTC', 'BTC', 'BCH'].map((asset) => {
+          const units = asset === 'LTC' ? '99000000000' : '0';
+          return { ...grant, asset, perWithdrawal: units, perDay: units };
+        }),
+      }),
       'rates.list': () => ({ rates: [{ network: 'regtest', crypto: 'LTC', usd: '100', eur: null, gbp: null }] }),
     };
     const limits = ['--per-withdrawal', '100', '--per-day', '500', '--passphrase-file', passphrase, '--yes'];

@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../../daemon/cli/program.ts';
 import { Session } from '../../../daemon/cli/session.ts';
-import { handOver } from '../../../daemon/cli/signer.ts';
+import { grantDirectly, handOver } from '../../../daemon/cli/signer.ts';
 import { readBackupKey } from '../../../daemon/wallet/backup-key.ts';
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import { SEAL_CHANGE, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
@@ -95,6 +95,27 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
     await chmod(wallet, 0o700);
     await chmod(run, 0o770);
     expect(await codeOf(serveSigner(options))).toBe('signer.service');
+  });
+
+  it('is locked, and told its limits, past a service that keeps them back', async () => {
+    const { wallet, socket } = await folders('direct');
+    const service = await serveSigner({
+      ...{ folder: wallet, socket, autoLockMinutes: 0, source: { kind: 'prompt' }, log: () => {} },
+    });
+    const operator = clientOf(socket);
+    await operator.unlock(seal(await operator.sealKey(), SEAL_UNLOCK, PASSPHRASE));
+    const env = { COUNTINGHOUSE_SIGNER_SOCKET: socket, COUNTINGHOUSE_SIGNER_DIR: wallet };
+    const limits = { network: 'regtest' as const, accountNo: 0, asset: 'LTC' as const, addresses: null };
+    const [grant, mac] = grantOf({ ...limits, perWithdrawal: '0', perDay: '0', issuedAt: 2 });
+    await grantDirectly(new Session(fakeIo(env).io, { dataDir: root }), [{ grant, mac }]);
+    const earlier = grantOf({ ...limits, perWithdrawal: '9', perDay: '9', issuedAt: 1 });
+    await expect(operator.grantPolicy(...earlier)).rejects.toThrow('Newer limits are in force already');
+    // no service runs here: the wallet is locked all the same
+    const { io } = fakeIo(env);
+    await runCli(['--data-dir', root, 'wallet', 'lock'], io);
+    expect((await operator.status()).state).toBe('locked');
+    await operator.close();
+    await service.close();
   });
 
   it('gets no passphrase from the command line where others could have put a socket', async () => {
