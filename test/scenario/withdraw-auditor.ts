@@ -68,9 +68,8 @@ export async function auditPayouts({ dataDir, operator, get, wanted }: Audited):
     if (balance[crypto] !== 0) faults.push(`the balance of ${crypto} is ${balance[crypto]} when everything is gone`);
   }
   const { alerts } = await operator('alert.list', {});
-  for (const { kind, message } of alerts) {
-    if (/halted|conflict|lost|revived|refused/.test(kind)) faults.push(message);
-  }
+  // the sandbox raises alerts of bugs alone; what became of each withdrawal is read from the chain above
+  for (const { kind, message } of alerts) if (kind.endsWith('.halted')) faults.push(message);
   return faults;
 }
 
