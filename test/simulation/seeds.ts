@@ -10,4 +10,6 @@ export const SEEDS: readonly Row[] = [
   ...[601, 602, 603, 604, 605, 606, 608, 609].map((seed) => ({ seed, steps: 160, without: WITHOUT })),
   // another version of a refund than the newest is mined
   { seed: 303, steps: 200 },
+  // the signer refuses the only version of a payment
+  { seed: 721, steps: 160, without: 'restore older' },
 ];

@@ -236,7 +236,7 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   if (error.code === 'signer.limit') return;
   const subject = rows.map(({ id }) => id).join(',') || `spend ${version.spend_id}`;
   const message = `The signer refused withdrawal ${rows.map(({ id }) => id).join(', ')}: ${error.message}`;
-  raiseIn(app, tx, networkOf(spendOf(tx, version.spend_id).chain_key), 'withdrawal.refused', subject, message);
+  raiseIn(app, tx, networkOf(version.chain_key), 'withdrawal.refused', subject, message);
   app.log.error({ withdrawals: rows.map(({ id }) => id), code: error.code }, 'the signer refused');
 }
 
