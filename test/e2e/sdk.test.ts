@@ -69,8 +69,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('a shop in Chromium'), { timeout: 90
   /** What a payer does on the payment page in the sandbox: choose, pay, and wait for the blocks. */
   async function payWith(symbol: string, confirmations: number): Promise<void> {
     await page.waitForURL(/\/pay\/[A-Za-z0-9]{12}/);
-    await page.locator(`label:has(input[value="${symbol}"])`).click();
-    await page.locator('form:has(input[name="crypto"]) button[type="submit"]').click();
+    await page.locator(`button[name="crypto"][value="${symbol}"]`).click();
     await press('exact');
     for (let n = 0; n < confirmations; n++) await press('mine');
   }

@@ -2,7 +2,14 @@
 import { Rejected } from '../../domain/errors.ts';
 import { type ApiKeyRow, allApiKeys, allClients, type ClientRow } from '../../store/queries/businesses.ts';
 import { inboxBelow } from '../../store/queries/credits.ts';
-import { closeAlert, openAlerts, type WebhookRow, webhookById, webhooksBelow } from '../../store/queries/effects.ts';
+import {
+  type AlertRow,
+  closeAlert,
+  openAlerts,
+  type WebhookRow,
+  webhookById,
+  webhooksBelow,
+} from '../../store/queries/effects.ts';
 import { invoiceById } from '../../store/queries/invoices.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
@@ -64,10 +71,16 @@ const UNSTORED_ID = 0;
 /** A place in the list of open alerts: `rank` 0 has what is live, 1 the rest. */
 export type AlertPlace = { rank: number; id: number };
 const FIRST: AlertPlace = { rank: 0, id: NEWEST };
+const RANKS = 2;
 
 /** The alerts that nobody has marked as seen: live ones first, newest first. What could not be stored yet leads the first page. */
 export function alertPage(app: App, limit: number, after: AlertPlace | null) {
-  const stored = app.store.all(openAlerts, { ...(after ?? FIRST), limit });
+  const { rank: from, id: below } = after ?? FIRST;
+  const stored: (AlertRow & { rank: number })[] = [];
+  for (let rank = from; rank < RANKS && stored.length < limit; rank++) {
+    const place = { rank, id: rank === from ? below : NEWEST, limit: limit - stored.length };
+    stored.push(...app.store.all(openAlerts, place).map((row) => ({ ...row, rank })));
+  }
   const last = stored.at(-1);
   const next = stored.length === limit && last !== undefined ? { rank: last.rank, id: last.id } : null;
   if (after !== null) return { alerts: stored, next };

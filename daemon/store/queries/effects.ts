@@ -84,18 +84,17 @@ export const insertAlert = statement((p: Omit<AlertRow, 'id' | 'seen_at'>) =>
     .onConflict((conflict) => conflict.doNothing()),
 );
 
-/** 0 for what is about real money or the appliance itself, 1 for the rest. */
+/** 0 for what is about real money or the appliance itself, 1 for the rest. Spelled as the index has it. */
 const RANK = sql<number>`(network IS NOT NULL AND network <> 'mainnet')`;
 
-/** Open alerts behind a place: live ones first, each kind newest first. */
+/** Open alerts of a rank below an id, newest first. */
 export const openAlerts = statement((p: { rank: number; id: number; limit: number }) =>
   sqlite
     .selectFrom('alert')
     .selectAll()
-    .select(RANK.as('rank'))
     .where('seen_at', 'is', null)
-    .where(sql<boolean>`(${RANK} > ${p.rank} OR (${RANK} = ${p.rank} AND id < ${p.id}))`)
-    .orderBy('rank')
+    .where(RANK, '=', p.rank)
+    .where('id', '<', p.id)
     .orderBy('id', 'desc')
     .limit(p.limit),
 );
