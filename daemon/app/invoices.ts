@@ -128,8 +128,9 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
   };
   const { id } = tx.run(insertInvoice, row);
   if (wanted.clientId !== undefined) noteClient(tx, id, wanted.clientId);
-  tellInvoice(app, tx, id, 'invoice.created');
-  return { id, ...row, deleted_at: null };
+  const invoice = { id, ...row, deleted_at: null };
+  tellInvoice(app, tx, invoice, 'invoice.created');
+  return invoice;
 }
 
 const SLUG = /^[A-Za-z0-9]{12}$/;
@@ -183,7 +184,7 @@ export function decideInvoice(app: App, invoice: InvoiceRow, decision: Decision,
   tx.afterCommit(() => app.live.changed(invoice.id));
   tx.run(setInvoiceStatus, { id: invoice.id, status, updated_at: app.now() });
   if (status === 'paid') queueWebhook(app, tx, current);
-  tellInvoice(app, tx, invoice.id, `invoice.${status}`);
+  tellInvoice(app, tx, { ...current, status }, `invoice.${status}`);
 }
 
 /**
@@ -200,7 +201,7 @@ export function cancelForgotten(app: App, tx: Tx): number {
     }
     tx.run(setInvoiceStatus, { id: row.id, status: 'canceled', updated_at: app.now() });
     tx.afterCommit(() => app.live.changed(row.id));
-    tellInvoice(app, tx, row.id, 'invoice.canceled');
+    tellInvoice(app, tx, { ...row, status: 'canceled' }, 'invoice.canceled');
   }
   return rows.length;
 }

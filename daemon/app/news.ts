@@ -3,18 +3,19 @@
 import { type AssetId, assetOf } from '../domain/assets.ts';
 import { formatUnits } from '../domain/money.ts';
 import { apiStatus, type WithdrawalState } from '../domain/withdrawal.ts';
-import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../store/queries/invoices.ts';
+import { type InvoiceRow, type PaymentRow, paymentOf } from '../store/queries/invoices.ts';
 import type { WithdrawalRow } from '../store/queries/withdrawals.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 import { type InvoiceEvent, queueInvoiceEvent, queueWithdrawalEvent } from './shop-events.ts';
 
-/** To be called after the rows were written, in their transaction. */
-export function tellInvoice(app: App, tx: Tx, invoiceId: number, type: InvoiceEvent): void {
-  const invoice = tx.get(invoiceById, { id: invoiceId });
-  if (!invoice || invoice.deleted_at !== null) return;
+/** To be called after the rows were written, in their transaction. `invoice`: the row as it was written. */
+export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: InvoiceEvent): void {
+  if (invoice.deleted_at !== null) return;
   queueInvoiceEvent(app, tx, invoice, type);
-  const what = inWords(type, invoice, tx.get(paymentOf, { invoice_id: invoiceId }));
+  // a new invoice has no payment yet
+  const payment = type === 'invoice.created' ? undefined : tx.get(paymentOf, { invoice_id: invoice.id });
+  const what = inWords(type, invoice, payment);
   tx.afterCommit(() => app.events.tell('invoice', invoice.slug, what));
 }
 
@@ -28,7 +29,7 @@ export function tellWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string
 
 function inWords(type: InvoiceEvent, invoice: InvoiceRow, payment: PaymentRow | undefined): string {
   const [, what = ''] = type.split('.');
-  if (!payment || type === 'invoice.created') return `${what}, ${invoice.status}`;
+  if (!payment) return `${what}, ${invoice.status}`;
   const asset = assetOf(payment.asset as AssetId);
   const amount = (units: string): string => formatUnits(BigInt(units), asset);
   const of = `of ${amount(payment.quote_amount)} ${payment.asset}`;

@@ -143,7 +143,7 @@ export function requestPayment(
   };
   tx.run(insertPayment, payment);
   tx.afterCommit(() => app.live.changed(invoice.id));
-  tellInvoice(app, tx, invoice.id, 'invoice.requested');
+  tellInvoice(app, tx, invoice, 'invoice.requested');
   return payment;
 }
 

@@ -145,7 +145,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
       news.push('invoice.undone');
     } else claimCredit(app, tx, invoice, credits.find((row) => row.id === effect.credit)!, effect.claim);
   }
-  for (const type of news) tellInvoice(app, tx, invoiceId, type);
+  for (const type of news) tellInvoice(app, tx, { ...invoice, status: result.invoice }, type);
 }
 
 /** Writes what changed, and returns what of it is news, in the order in which it happened. */

@@ -14,7 +14,8 @@ export class ShopEventWorker {
   readonly #app: App;
   readonly #policy: Omit<WebhookOptions, 'fromMerchant' | 'signal'>;
   readonly #abort = new AbortController();
-  readonly #sending = new Map<number, Promise<unknown>>();
+  /** What is under way to each endpoint, by the delivery's number. */
+  readonly #sending = new Map<number, Map<number, Promise<unknown>>>();
   #timer: NodeJS.Timeout | null = null;
 
   constructor(app: App, policy: Omit<WebhookOptions, 'fromMerchant' | 'signal'>) {
@@ -38,31 +39,30 @@ export class ShopEventWorker {
   async stop(): Promise<void> {
     this.#abort.abort();
     if (this.#timer) clearInterval(this.#timer);
-    await Promise.allSettled(this.#sending.values());
+    await Promise.allSettled([...this.#sending.values()].flatMap((underWay) => [...underWay.values()]));
   }
 
   #fill(endpoint: EndpointRow): void {
-    const underWay = this.#underWay.get(endpoint.id) ?? 0;
-    const room = SENT_AT_ONCE_MAX - underWay;
+    const underWay = this.#sending.get(endpoint.id) ?? new Map<number, Promise<unknown>>();
+    this.#sending.set(endpoint.id, underWay);
+    const room = SENT_AT_ONCE_MAX - underWay.size;
     if (room <= 0) return;
     const due = dueFor(this.#app, endpoint, SENT_AT_ONCE_MAX + room);
-    const fresh = due.filter(({ id }) => !this.#sending.has(id)).slice(0, room);
-    for (const delivery of fresh) this.#send(endpoint, delivery);
+    const fresh = due.filter(({ id }) => !underWay.has(id)).slice(0, room);
+    for (const delivery of fresh) underWay.set(delivery.id, this.#send(endpoint, delivery, underWay));
   }
 
-  readonly #underWay = new Map<number, number>();
-
-  #send(endpoint: EndpointRow, delivery: Delivery): void {
-    const count = (by: number) => this.#underWay.set(endpoint.id, (this.#underWay.get(endpoint.id) ?? 0) + by);
-    count(1);
-    const sending = this.#attempt(endpoint, delivery)
-      .catch((error: unknown) => this.#app.log.error({ error }, 'an event’s delivery could not be recorded'))
-      .finally(() => {
-        this.#sending.delete(delivery.id);
-        count(-1);
-        this.wake();
-      });
-    this.#sending.set(delivery.id, sending);
+  async #send(endpoint: EndpointRow, delivery: Delivery, underWay: Map<number, Promise<unknown>>): Promise<void> {
+    try {
+      await this.#attempt(endpoint, delivery);
+    } catch (error) {
+      // it is still due: looking at once would send it again and again while the disk takes nothing
+      this.#app.log.error({ error }, 'an event’s delivery could not be recorded');
+      underWay.delete(delivery.id);
+      return;
+    }
+    underWay.delete(delivery.id);
+    this.wake();
   }
 
   async #attempt(endpoint: EndpointRow, delivery: Delivery): Promise<void> {
