@@ -24,7 +24,7 @@ const { watchList } = await load('app/watch.js');
 const { findInBlock } = await load('chains/utxo/scan.js');
 const { parseHeader } = await load('chains/utxo/block.js');
 const { hexResult } = await load('chains/utxo/hex.js');
-const { slices } = await load('chains/utxo/slices.js');
+const { slices } = await load('chains/slices.js');
 
 const script = () => Buffer.concat([Buffer.from([0, 20]), randomBytes(20)]);
 const ours = Array.from({ length: OURS_PER_BLOCK }, script);

@@ -6,10 +6,10 @@
  */
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { SpendingSource } from '../adapter.ts';
+import { slices } from '../slices.ts';
 import { transactionsOf } from './block.ts';
 import type { CoreNode } from './node.ts';
 import type { UtxoChain } from './params.ts';
-import { slices } from './slices.ts';
 import { feeRateFrom, TARGET_BLOCKS_MAX } from './spend/fees.ts';
 import { withoutWitnesses } from './spend/transaction.ts';
 

@@ -10,6 +10,9 @@ import type { AccountKey, Branch, ChainUpdate, Checkpoint, SourceHealth, Target 
 import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
 import { type ChainAdapter, type HoldingsSource, type SpendingSource, tipOf, type WatchList } from '../adapter.ts';
 import { childPublicKey } from '../hd.ts';
+import { Rpc } from '../json-rpc.ts';
+import { POLL_MS, Poller } from '../poller.ts';
+import { slices } from '../slices.ts';
 import { isValidAddress, targetOf } from './address.ts';
 import { beginAt, prunedAdvice, settingOf } from './begin.ts';
 import { commonBlocks, contiguousEnd, extended, readBlocks } from './blocks.ts';
@@ -18,10 +21,7 @@ import { CoreSpending } from './core-spending.ts';
 import { Mempool, type MempoolLimits } from './mempool.ts';
 import { type BlockTime, CoreNode, type NodeState, PrunedBlock } from './node.ts';
 import type { UtxoChain } from './params.ts';
-import { POLL_MS, Poller } from './poller.ts';
-import { Rpc } from './rpc.ts';
 import type { Finder, Found } from './scan.ts';
-import { slices } from './slices.ts';
 
 export type CoreOptions = {
   chain: UtxoChain;
@@ -83,7 +83,8 @@ class CoreAdapter implements ChainAdapter {
     this.chain = chain;
     this.#watch = watch;
     this.#setting = settingOf(network, chain);
-    this.#rpc = new Rpc({ url, cookieFile, label: this.#setting, responseBytesMax: RESPONSE_BYTES_MAX[chain] });
+    const responseBytesMax = RESPONSE_BYTES_MAX[chain];
+    this.#rpc = new Rpc({ url, cookieFile, label: this.#setting, responseBytesMax, version: '1.0' });
     this.#node = new CoreNode(this.#rpc, chain, network, this.#setting);
     this.spending = new CoreSpending(this.#node, chain, this.#setting);
     this.holdings = new CoreHoldings(this.#node, chain, network);

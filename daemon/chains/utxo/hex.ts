@@ -3,7 +3,7 @@
  * bytes of the answer. `JSON.parse` would hold the event loop for as long as it takes; this pauses in between.
  */
 import { Unavailable } from '../../domain/errors.ts';
-import type { Pause } from './slices.ts';
+import type { Pause } from '../slices.ts';
 
 const SLICE_BYTES = 512 * 1024;
 /** How far into an answer its result begins at the most; other layouts are left to JSON.parse. */

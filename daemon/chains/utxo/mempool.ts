@@ -8,11 +8,11 @@
  */
 import type { Credit } from '../../domain/chain.ts';
 import type { WatchList } from '../adapter.ts';
+import { slices } from '../slices.ts';
 import { ParseError, parseTransaction } from './block.ts';
 import type { CoreNode, MempoolEntry, NodeState } from './node.ts';
 import type { UtxoChain } from './params.ts';
 import { type Finder, type Found, findInTransaction } from './scan.ts';
-import { slices } from './slices.ts';
 
 export type MempoolLimits = {
   /** Transactions remembered, about 32 bytes each. */

@@ -8,11 +8,11 @@ import { z } from 'zod';
 import type { Network } from '../../domain/assets.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { parseDecimal } from '../../domain/money.ts';
+import { BATCH_CALLS_MAX, type Call, type Reply, type Rpc, RpcError } from '../json-rpc.ts';
+import { slices } from '../slices.ts';
 import { targetOf } from './address.ts';
 import { eachTxid, hexResult } from './hex.ts';
 import { UTXO_PARAMS, type UtxoChain } from './params.ts';
-import { BATCH_CALLS_MAX, type Call, type Reply, type Rpc, RpcError } from './rpc.ts';
-import { slices } from './slices.ts';
 
 /** RPC_INVALID_ADDRESS_OR_KEY: no such block or transaction. RPC_INVALID_PARAMETER: no such height. */
 const NOT_FOUND = -5;

@@ -12,9 +12,9 @@ import {
   type SpendSeen,
 } from '../../domain/chain.ts';
 import type { WatchList } from '../adapter.ts';
+import type { Pause } from '../slices.ts';
 import { type ParsedInput, type ParsedTransaction, transactionsOf } from './block.ts';
 import type { UtxoChain } from './params.ts';
-import type { Pause } from './slices.ts';
 
 export type Found = { credits: Credit[]; spends: SpendSeen[] };
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { slices } from '../../../daemon/chains/slices.ts';
 import { eachTxid, hexResult } from '../../../daemon/chains/utxo/hex.ts';
-import { slices } from '../../../daemon/chains/utxo/slices.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 
 const never = () => undefined;

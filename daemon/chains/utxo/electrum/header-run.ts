@@ -3,7 +3,7 @@
  * first, so that a bad run costs little; scrypt, a quarter of a millisecond each, runs on the thread pool.
  */
 import { availableParallelism } from 'node:os';
-import { slices } from '../slices.ts';
+import { slices } from '../../slices.ts';
 import { type Ancestors, PERIOD_BLOCKS, requiredBits } from './difficulty.ts';
 import { asNumber, bitsOf, HEADER_BYTES, previousOf, scryptHash, sha256d, timeOf } from './header.ts';
 import { HeaderRejected } from './header-types.ts';

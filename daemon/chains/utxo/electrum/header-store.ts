@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import type { BlockId } from '../../../domain/chain.ts';
 import { Unavailable } from '../../../domain/errors.ts';
-import { slices } from '../slices.ts';
+import { slices } from '../../slices.ts';
 import { asNumber, bitsOf, HEADER_BYTES, previousOf, sha256d, unprinted } from './header.ts';
 import { HeaderFile } from './header-file.ts';
 import { verifyScrypt } from './header-run.ts';

@@ -1,5 +1,5 @@
 /**
- * JSON-RPC to a node of the Bitcoin family: authentication, batches, limits, and every way in which such nodes say
+ * JSON-RPC over HTTP to a node: authentication, batches, limits, and every way in which nodes say
  * "no", turned into one of two errors. `RpcError` is the node's answer to one call; `Unavailable` means that no such
  * answer came.
  *
@@ -7,7 +7,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import type http from 'node:http';
-import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
+import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import { type Answer, codeOf, keepAliveAgent, post } from './http.ts';
 
 export type RpcOptions = {
@@ -18,13 +18,15 @@ export type RpcOptions = {
   /** How messages name this setting, such as "[networks.regtest.LTC] core_rpc". */
   label: string;
   responseBytesMax: number;
+  /** Nodes of the Bitcoin family all answer version 1.0 alike; Ethereum's speak 2.0 only. */
+  version: '1.0' | '2.0';
 };
 
 export type Call = readonly [method: string, ...params: readonly Parameter[]];
 type Parameter = string | number | boolean | readonly Parameter[] | { readonly [name: string]: Parameter };
 export type Reply = { result: unknown } | { error: RpcError };
 
-/** The node's own refusal of a call. Codes: Bitcoin Core's `rpc/protocol.h`. */
+/** The node's own refusal of a call. Codes: Bitcoin Core's `rpc/protocol.h`; Ethereum's EIP-1474. */
 export class RpcError extends Error {
   readonly code: number;
 
@@ -75,13 +77,13 @@ export class Rpc {
 
   /** The result of a call. Throws `RpcError` or `Unavailable`. */
   async call(call: Call, signal: AbortSignal): Promise<unknown> {
-    const answer = await this.#exchange(JSON.stringify(envelope(call, 0)), signal);
+    const answer = await this.#exchange(JSON.stringify(this.#envelope(call, 0)), signal);
     return resultOf(this.#checked(replyOf(this.#parsed(answer, [call]))));
   }
 
   /** The whole body of a successful answer, for results too large to parse in one go. Throws as `call` does. */
   async raw(call: Call, signal: AbortSignal): Promise<Buffer> {
-    const answer = await this.#exchange(JSON.stringify(envelope(call, 0)), signal);
+    const answer = await this.#exchange(JSON.stringify(this.#envelope(call, 0)), signal);
     if (answer.status !== 200 || answer.body.length <= ERROR_BODY_BYTES_MAX) {
       resultOf(this.#checked(replyOf(this.#parsed(answer, [call]))));
     }
@@ -92,7 +94,10 @@ export class Rpc {
   async batch(calls: readonly Call[], signal: AbortSignal, timeoutMs = REQUEST_TIMEOUT_MS): Promise<Reply[]> {
     assert(calls.length <= BATCH_CALLS_MAX, `a batch of ${calls.length} calls`);
     if (calls.length === 0) return [];
-    const answer = this.#parsed(await this.#exchange(JSON.stringify(calls.map(envelope)), signal, timeoutMs), calls);
+    const answer = this.#parsed(
+      await this.#exchange(JSON.stringify(calls.map((call, id) => this.#envelope(call, id))), signal, timeoutMs),
+      calls,
+    );
     if (!Array.isArray(answer)) {
       const reply = this.#checked(replyOf(answer));
       throw this.#unavailable(`the node refuses a batch: ${'error' in reply ? reply.error.message : 'no array'}`);
@@ -104,6 +109,10 @@ export class Rpc {
 
   close(): void {
     this.#agent.destroy();
+  }
+
+  #envelope([method, ...params]: Call, id: number) {
+    return { jsonrpc: this.#options.version, id, method, params };
   }
 
   #unavailable(what: string): Unavailable {
@@ -162,7 +171,11 @@ export class Rpc {
   #parsed({ status, body }: Answer, calls: readonly Call[]): unknown {
     if (status === 401) throw this.#unavailable('the node refuses the user name or password');
     // Bitcoin Core answers both without a word; one that took a connection's calls before does not mind its address
-    if (status === 403) throw this.#unavailable(this.#isAllowed ? notWhitelisted(calls) : FORBIDDEN);
+    if (status === 403) {
+      if (this.#options.version === '2.0') throw this.#unavailable('the endpoint refuses this machine or its key');
+      throw this.#unavailable(this.#isAllowed ? notWhitelisted(calls) : FORBIDDEN);
+    }
+    if (status === 429) throw this.#unavailable(`${this.source} limits how much it answers (HTTP 429)`);
     this.#isAllowed = true;
     try {
       return JSON.parse(body.toString('utf8'));
@@ -191,9 +204,6 @@ function notWhitelisted(calls: readonly Call[]): string {
   return `the node's option rpcwhitelist does not allow this user all of these calls: ${names}`;
 }
 
-// Version 1.0 on purpose: every node of the family answers it alike.
-const envelope = ([method, ...params]: Call, id: number) => ({ jsonrpc: '1.0', id, method, params });
-
 function resultOf(reply: Reply): unknown {
   if ('error' in reply) throw reply.error;
   return reply.result;
@@ -213,7 +223,7 @@ function replyOf(value: unknown): Reply | null {
 function parseUrl(options: RpcOptions): URL {
   const url = URL.canParse(options.url) ? new URL(options.url) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new Rejected('config.core_rpc', `${options.label} must have the form http://user:password@host:port`);
+    throw new Rejected('config.rpc', `${options.label} must have the form http://user:password@host:port`);
   }
   return url;
 }

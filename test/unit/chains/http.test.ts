@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { codeOf, keepAliveAgent, type PostRequest, post } from '../../../daemon/chains/utxo/http.ts';
+import { codeOf, keepAliveAgent, type PostRequest, post } from '../../../daemon/chains/http.ts';
 
 const closing: (() => void)[] = [];
 afterEach(() => {
