@@ -4,21 +4,21 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { needsAgreement } from './app/agreement.ts';
+import { watchList } from './app/addresses/watch.ts';
 import { raise, UnstoredAlerts } from './app/alerts.ts';
 import type { App } from './app/app.ts';
 import { backUpBeforeUpgrade } from './app/backup/upgrade.ts';
-import { Chains } from './app/chains.ts';
-import { Directory } from './app/directory.ts';
-import { Events } from './app/events.ts';
-import { acknowledgeKeys, type FirstKeys, firstStart } from './app/first-start.ts';
-import { KeyRing } from './app/keys.ts';
-import { Live } from './app/live.ts';
+import { needsAgreement } from './app/chains/agreement.ts';
+import { Chains } from './app/chains/chains.ts';
+import { Live } from './app/notifications/invoice-subscribers.ts';
+import { Events } from './app/notifications/operator-events.ts';
+import { retakeWebhook } from './app/notifications/webhooks.ts';
+import { WalletScan } from './app/recovery/account-discovery.ts';
 import { SandboxControls } from './app/sandbox.ts';
-import { WalletScan } from './app/scan.ts';
+import { Directory } from './app/shops/directory.ts';
+import { acknowledgeKeys, type FirstKeys, firstStart } from './app/shops/first-start.ts';
+import { KeyRing } from './app/shops/keys.ts';
 import { RESERVE_BYTES, watchStorage } from './app/storage.ts';
-import { watchList } from './app/watch.ts';
-import { retakeWebhook } from './app/webhooks.ts';
 import type { ChainAdapter, ScriptList } from './chains/adapter.ts';
 import { isDefaultSource, openAdapter, unservedKeys } from './chains/registry.ts';
 import { createSandbox, type Sandbox } from './chains/sandbox/sandbox.ts';
@@ -32,6 +32,7 @@ import { formatDecimal } from './domain/money.ts';
 import { serveOperator } from './http/operator/server.ts';
 import { listen, publicApp } from './http/server.ts';
 import { createLog, type Log } from './log.ts';
+import { pageRouter } from './payment-page/router.ts';
 import { RateBook } from './rates/book.ts';
 import { HISTORY_KEPT_MS } from './rates/history.ts';
 import { startRates } from './rates/refresher.ts';
@@ -231,7 +232,9 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
 async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: Cleanup): Promise<string> {
   const { app, sandbox, timetable, hooks } = parts;
   const { config, store } = app;
-  const server = await listen(publicApp(app, new SandboxControls(app, sandbox)), config.host, config.port);
+  const controls = new SandboxControls(app, sandbox);
+  const pages = pageRouter(app, controls);
+  const server = await listen(publicApp(app, controls, pages), config.host, config.port);
   cleanup.push(() => server.close());
   // streams would hold the server open
   cleanup.push(() => app.live.close());

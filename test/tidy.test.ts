@@ -30,6 +30,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   // what an operator's program does by itself: it believes nothing that the daemon says
   operator: { values: ['contract', 'domain', 'wallet'] },
   http: { values: ['app', 'domain', 'contract'], types: BELOW_APP },
+  'payment-page': { values: ['http', 'app', 'domain'], types: BELOW_APP },
   web: { values: ['contract'] },
   main: { values: ['contract', 'operator'] },
   renderer: { values: ['contract'] },

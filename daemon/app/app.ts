@@ -5,11 +5,11 @@ import type { RateBook } from '../rates/book.ts';
 import type { Store } from '../store/store.ts';
 import type { Signer } from '../wallet/signer/port.ts';
 import type { UnstoredAlerts } from './alerts.ts';
-import type { Chains } from './chains.ts';
-import type { Directory } from './directory.ts';
-import type { Events } from './events.ts';
-import type { KeyRing } from './keys.ts';
-import type { Live } from './live.ts';
+import type { Chains } from './chains/chains.ts';
+import type { Live } from './notifications/invoice-subscribers.ts';
+import type { Events } from './notifications/operator-events.ts';
+import type { Directory } from './shops/directory.ts';
+import type { KeyRing } from './shops/keys.ts';
 
 export type App = {
   readonly store: Store;

@@ -5,10 +5,10 @@ import { Rejected } from '../domain/errors.ts';
 import { formatUnits, parseDecimal } from '../domain/money.ts';
 import { paymentOf, setInvoiceDue, updateQuote } from '../store/queries/invoices.ts';
 import { type App, graceMs } from './app.ts';
-import { cryptoRejected } from './cryptos.ts';
-import type { Business } from './directory.ts';
-import { findInvoiceOf } from './invoices.ts';
-import { readInvoice, view } from './views.ts';
+import { findInvoiceOf } from './invoices/invoices.ts';
+import { readInvoice, view } from './invoices/views.ts';
+import { cryptoRejected } from './shops/cryptos.ts';
+import type { Business } from './shops/directory.ts';
 
 export class SandboxControls {
   readonly #app: App;

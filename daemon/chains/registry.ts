@@ -3,7 +3,7 @@ import type { ChainId, Network } from '../domain/assets.ts';
 import type { ChainAdapter, ScriptList } from './adapter.ts';
 import { coreAdapter } from './utxo/core.ts';
 import { ElectrumAdapter } from './utxo/electrum/electrum.ts';
-import { builtInServers } from './utxo/electrum/servers.ts';
+import { builtInServers } from './utxo/electrum/servers/built-in.ts';
 import type { UtxoChain } from './utxo/params.ts';
 
 /** What connects a chain to its network. Lists are empty and values null where the operator gave none. */

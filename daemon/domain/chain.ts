@@ -1,5 +1,5 @@
 /**
- * What chain adapters report: facts of now against a checkpoint of then. Nothing here decides; `app/ingest.ts` applies
+ * What chain adapters report: facts of now against a checkpoint of then. Nothing here decides; `app/chains/ingest.ts` applies
  * facts and `domain/payment.ts` judges them.
  */
 

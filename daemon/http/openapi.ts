@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import type { App } from '../app/app.ts';
-import { RECEIPT_STATUSES } from '../app/books.ts';
-import type { Business } from '../app/directory.ts';
+import { RECEIPT_STATUSES } from '../app/books/lists.ts';
+import type { Business } from '../app/shops/directory.ts';
 import { ASSETS } from '../domain/assets.ts';
 import { clientPaths, clientSchemas, type Kit } from './client/openapi.ts';
 import { INVOICE_STATUSES, listSchema, WITHDRAWAL_STATUSES } from './merchant/books.ts';

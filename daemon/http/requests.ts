@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import type { App } from '../app/app.ts';
-import type { Business } from '../app/directory.ts';
 import type { IdempotentRequest } from '../app/idempotency.ts';
+import type { Business } from '../app/shops/directory.ts';
 
 /** Paths are case-sensitive and have no slash at the end. */
 export const EXACT_PATHS = { caseSensitive: true, strict: true } as const;

@@ -1,7 +1,7 @@
 /** The public server: merchant API, its description, and the payment page. Everything here may face the internet. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import type { App } from '../app/app.ts';
 import type { SandboxControls } from '../app/sandbox.ts';
 import { Rejected } from '../domain/errors.ts';
@@ -16,7 +16,6 @@ import { merchantRouter } from './merchant/router.ts';
 import { sandboxRouter } from './merchant/sandbox.ts';
 import { withdrawRouter } from './merchant/withdraw.ts';
 import { openApi } from './openapi.ts';
-import { pageRouter } from './page/router.ts';
 
 const API = '/api/v1';
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -29,7 +28,8 @@ const CONNECTIONS_MAX = 5_000;
 const CONNECTIONS_PER_ADDRESS_MAX = 200;
 const DRAIN_MS = 3_000;
 
-export function publicApp(app: App, sandbox: SandboxControls | null): Express {
+/** The server of everything that is public. `pages`: the payment pages, below `/pay`. */
+export function publicApp(app: App, sandbox: SandboxControls | null, pages: RequestHandler): Express {
   const server = express();
   server.disable('x-powered-by');
   server.disable('etag');
@@ -57,7 +57,7 @@ export function publicApp(app: App, sandbox: SandboxControls | null): Express {
     .all(onlyMethods('GET'));
   server.use('/js', sdkRouter());
   server.route('/demo').get(demoPage(app)).all(onlyMethods('GET', 'HEAD'));
-  server.use('/pay', pageRouter(app, sandbox));
+  server.use('/pay', pages);
   server.use(notFound);
   server.use(errorHandler(app.log));
   return server;

@@ -1,13 +1,14 @@
 /** What happens by the clock: forgotten invoices, expired answers, and the address pools. */
+
+import { fillPool, isLow } from '../app/addresses/pool.ts';
+import { deriveSkipped } from '../app/addresses/skipped.ts';
 import type { App } from '../app/app.ts';
-import { tellAway } from '../app/away.ts';
+import { proveByClock } from '../app/books/reconcile.ts';
+import { tellAway } from '../app/chains/away.ts';
 import { deadline } from '../app/deadline.ts';
 import { expireAnswers } from '../app/idempotency.ts';
-import { cancelForgotten } from '../app/invoices.ts';
-import { proveByClock } from '../app/ledger.ts';
-import { fillPool, isLow } from '../app/pool.ts';
-import { dropOldEvents } from '../app/shop-events.ts';
-import { deriveSkipped } from '../app/skipped.ts';
+import { cancelForgotten } from '../app/invoices/invoices.ts';
+import { dropOldEvents } from '../app/notifications/shop-events.ts';
 import { tendStorage } from '../app/storage.ts';
 import { expireWithdrawals } from '../app/withdrawals/work.ts';
 import { assert, Unavailable } from '../domain/errors.ts';

@@ -3,7 +3,7 @@
  * connected to before somebody needs it.
  */
 import type { App } from '../app/app.ts';
-import type { ChainRuntime } from '../app/chains.ts';
+import type { ChainRuntime } from '../app/chains/chains.ts';
 import { SyncLoop } from './sync.ts';
 
 export class SyncLoops {

@@ -1,6 +1,6 @@
 /** Sends events to shops, until they are taken: at least once, and of one subject in order. */
 import type { App } from '../app/app.ts';
-import { type Delivery, dueFor, recordDelivery, signedHeaders } from '../app/shop-events.ts';
+import { type Delivery, dueFor, recordDelivery, signedHeaders } from '../app/notifications/shop-events.ts';
 import type { EndpointRow } from '../store/queries/shop-events.ts';
 import { sendWebhook, type WebhookOptions } from './notify/send.ts';
 

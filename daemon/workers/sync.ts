@@ -3,10 +3,11 @@
  * a bug halts this chain alone, with an alert.
  */
 
+import { watchSkipped } from '../app/addresses/skipped.ts';
 import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
-import type { ChainRuntime } from '../app/chains.ts';
-import { beginChain, checkpointOf, hasMore, ingest } from '../app/ingest.ts';
+import type { ChainRuntime } from '../app/chains/chains.ts';
+import { beginChain, checkpointOf, hasMore, ingest } from '../app/chains/ingest.ts';
 import {
   beginRescan,
   birthdayOf,
@@ -16,8 +17,7 @@ import {
   type Rescan,
   stepThroughPast,
   watchAhead,
-} from '../app/rescan.ts';
-import { watchSkipped } from '../app/skipped.ts';
+} from '../app/recovery/rescan.ts';
 import { ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
 
 /** Without a hint the source is asked this often. */

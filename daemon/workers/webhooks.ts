@@ -1,6 +1,6 @@
 /** Sends queued notifications, at most once each, a few at a time. */
 import type { App } from '../app/app.ts';
-import { LANES, type Lane, recordAttempt, takeWebhooks, type WebhookAttempt } from '../app/webhooks.ts';
+import { LANES, type Lane, recordAttempt, takeWebhooks, type WebhookAttempt } from '../app/notifications/webhooks.ts';
 import { sendWebhook, type WebhookOptions } from './notify/send.ts';
 
 /** How many attempts of a lane are under way at once. */

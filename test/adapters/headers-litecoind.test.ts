@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sha256d, unprinted } from '../../daemon/chains/utxo/electrum/header.ts';
-import { HeaderChain } from '../../daemon/chains/utxo/electrum/header-chain.ts';
-import { BadProof, verifyMerkle } from '../../daemon/chains/utxo/electrum/merkle.ts';
+import { HeaderChain } from '../../daemon/chains/utxo/electrum/headers/chain.ts';
+import { sha256d, unprinted } from '../../daemon/chains/utxo/electrum/headers/header.ts';
+import { BadProof, verifyMerkle } from '../../daemon/chains/utxo/electrum/headers/merkle.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 
 const STEPS_MAX = 10;

@@ -1,8 +1,8 @@
 /** A list of invoices looks at no more than it says, however many there are. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { App } from '../../daemon/app/app.ts';
-import type { Business } from '../../daemon/app/directory.ts';
 import { INVOICES_SCANNED_MAX, type InvoiceFilter, listInvoices } from '../../daemon/app/operator/invoices.ts';
+import type { Business } from '../../daemon/app/shops/directory.ts';
 import { insertInvoice } from '../../daemon/store/queries/invoices.ts';
 import { Store } from '../../daemon/store/store.ts';
 

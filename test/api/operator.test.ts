@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SCOPES } from '../../daemon/app/keys.ts';
+import { SCOPES } from '../../daemon/app/shops/keys.ts';
 import { CHAIN_NAMES, INVOICE_STATUSES, NETWORK_NAMES, SCOPE_NAMES } from '../../daemon/contract/operator-shapes.ts';
 import { ASSETS, CHAINS, NETWORKS } from '../../daemon/domain/assets.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';

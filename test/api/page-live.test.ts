@@ -1,7 +1,7 @@
 /** What an open payment page is told, who may frame it, in which language it is, and how a shop makes it its own. */
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { STREAMS_PER_ADDRESS_MAX } from '../../daemon/http/page/events.ts';
+import { STREAMS_PER_ADDRESS_MAX } from '../../daemon/payment-page/events.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { pageOf } from './client-kit.ts';
 import { refusal, strictCaller } from './operator-raw.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { EVENT_TYPES } from '../../daemon/app/shop-events.ts';
+import { EVENT_TYPES } from '../../daemon/app/notifications/shop-events.ts';
 import { EVENT_TYPE_NAMES } from '../../daemon/contract/endpoints.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { refusal, strictCaller } from './operator-raw.ts';

@@ -14,9 +14,9 @@ const LIMIT_BITS = 0x207fffff;
 const ANCHOR_BITS = 0x207fffff;
 
 const load = (name) => import(pathToFileURL(join(dist, 'daemon/chains/utxo/electrum', name)).href);
-const { HeaderChain } = await load('header-chain.js');
-const { asNumber, printed, scryptHash, sha256d, writeHeader } = await load('header.js');
-const { rulesOf } = await load('rules.js');
+const { HeaderChain } = await load('headers/chain.js');
+const { asNumber, printed, scryptHash, sha256d, writeHeader } = await load('headers/header.js');
+const { rulesOf } = await load('headers/rules.js');
 
 /** Easiest targets, but with the arithmetic of mainnet: ASERT computes one for every block. */
 const easy = (rules) => ({ ...rules, limit: (1n << 255n) - 1n, limitBits: LIMIT_BITS, easingMax: null });

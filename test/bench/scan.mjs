@@ -20,7 +20,7 @@ const BYTES_PER_MB = 1_000_000;
 const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
 const { Store } = await load('store/store.js');
 const { insertTarget } = await load('store/queries/credits.js');
-const { watchList } = await load('app/watch.js');
+const { watchList } = await load('app/addresses/watch.js');
 const { findInBlock } = await load('chains/utxo/scan.js');
 const { parseHeader } = await load('chains/utxo/block.js');
 const { hexResult } = await load('chains/utxo/hex.js');

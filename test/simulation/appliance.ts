@@ -4,17 +4,17 @@
  */
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { needsAgreement } from '../../daemon/app/agreement.ts';
+import { watchList } from '../../daemon/app/addresses/watch.ts';
 import { raise, UnstoredAlerts } from '../../daemon/app/alerts.ts';
 import type { App } from '../../daemon/app/app.ts';
 import { makeBackup } from '../../daemon/app/backup/make.ts';
-import { Chains } from '../../daemon/app/chains.ts';
-import { Directory } from '../../daemon/app/directory.ts';
-import { Events } from '../../daemon/app/events.ts';
-import { KeyRing } from '../../daemon/app/keys.ts';
-import { Live } from '../../daemon/app/live.ts';
-import { WalletScan } from '../../daemon/app/scan.ts';
-import { watchList } from '../../daemon/app/watch.ts';
+import { needsAgreement } from '../../daemon/app/chains/agreement.ts';
+import { Chains } from '../../daemon/app/chains/chains.ts';
+import { Live } from '../../daemon/app/notifications/invoice-subscribers.ts';
+import { Events } from '../../daemon/app/notifications/operator-events.ts';
+import { WalletScan } from '../../daemon/app/recovery/account-discovery.ts';
+import { Directory } from '../../daemon/app/shops/directory.ts';
+import { KeyRing } from '../../daemon/app/shops/keys.ts';
 import type { ChainAdapter, ScriptList } from '../../daemon/chains/adapter.ts';
 import { openAdapter } from '../../daemon/chains/registry.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';

@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { restoreBackup } from '../../daemon/app/backup/restore.ts';
-import { balances } from '../../daemon/app/balance.ts';
+import { balances } from '../../daemon/app/books/balance.ts';
 import { estimateHighestFee, requestWithdrawal } from '../../daemon/app/withdrawals/request.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { Result } from '../../daemon/contract/operator.ts';

@@ -1,8 +1,9 @@
 /** Payers, miners and bad luck: what happens to the appliance from outside. Each action says in words what it did. */
-import { createInvoice, findInvoiceOf } from '../../daemon/app/invoices.ts';
-import { requestPayment } from '../../daemon/app/payments.ts';
-import { withAddress } from '../../daemon/app/pool.ts';
-import { readInvoice } from '../../daemon/app/views.ts';
+
+import { withAddress } from '../../daemon/app/addresses/pool.ts';
+import { createInvoice, findInvoiceOf } from '../../daemon/app/invoices/invoices.ts';
+import { requestPayment } from '../../daemon/app/invoices/payments.ts';
+import { readInvoice } from '../../daemon/app/invoices/views.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
 import { presentInvoice } from '../../daemon/http/merchant/present.ts';

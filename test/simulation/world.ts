@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Business } from '../../daemon/app/directory.ts';
+import type { Business } from '../../daemon/app/shops/directory.ts';
 import { addressOf, scriptOf } from '../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { Params } from '../../daemon/contract/operator.ts';

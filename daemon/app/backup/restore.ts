@@ -34,8 +34,8 @@ import { storeProblems } from '../../store/snapshot.ts';
 import { Store, type Tx } from '../../store/store.ts';
 import { exists } from '../../wallet/files.ts';
 import { openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
-import { QUARANTINE_SETTING, type QuarantineRecord } from '../quarantine.ts';
-import { skip } from '../skipped.ts';
+import { skip } from '../addresses/skipped.ts';
+import { QUARANTINE_SETTING, type QuarantineRecord } from '../recovery/quarantine.ts';
 import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
 import { Manifest } from './make.ts';
 

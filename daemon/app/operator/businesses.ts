@@ -5,10 +5,10 @@ import { assert, Rejected } from '../../domain/errors.ts';
 import { allClients, type ClientRow } from '../../store/queries/businesses.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { addBusiness, type NewBusiness } from '../businesses.ts';
-import { hostsOf } from '../clients.ts';
-import type { Business } from '../directory.ts';
-import { addApiKey, addClient, changeClient, type Scope } from '../keys.ts';
+import { addBusiness, type NewBusiness } from '../shops/businesses.ts';
+import { hostsOf } from '../shops/clients.ts';
+import type { Business } from '../shops/directory.ts';
+import { addApiKey, addClient, changeClient, type Scope } from '../shops/keys.ts';
 
 export type NewClient = { name: string; origins: readonly string[]; hosts: readonly string[] | undefined };
 

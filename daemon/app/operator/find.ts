@@ -4,7 +4,7 @@ import { type ApiKeyRow, allApiKeys, allClients, type ClientRow } from '../../st
 import { type InvoiceRow, invoiceBySlug, invoiceByUuid } from '../../store/queries/invoices.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import type { Business } from '../directory.ts';
+import type { Business } from '../shops/directory.ts';
 
 /**
  * A business by its number, its UUID, or its name (case does not count). Throws `Rejected`: `business.not_found`,

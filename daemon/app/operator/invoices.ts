@@ -7,9 +7,9 @@ import { invoicesBetween, newestAttemptsOf, newestCreditsOf, newestInvoice } fro
 import { newestRefundsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import type { Business } from '../directory.ts';
-import { decideInvoice, findInvoice } from '../invoices.ts';
-import { type InvoiceView, view } from '../views.ts';
+import { decideInvoice, findInvoice } from '../invoices/invoices.ts';
+import { type InvoiceView, view } from '../invoices/views.ts';
+import type { Business } from '../shops/directory.ts';
 import { findAnyInvoice } from './find.ts';
 
 /** What one call looks at at the most: a filter that matches little must not read a million invoices. */

@@ -13,7 +13,7 @@ import {
 import { invoiceById } from '../../store/queries/invoices.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import type { Business } from '../directory.ts';
+import type { Business } from '../shops/directory.ts';
 import { type WebhookView, webhookView } from './invoices.ts';
 
 /** `before`: only what has a lower id. */

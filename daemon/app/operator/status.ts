@@ -4,8 +4,8 @@ import { configurationWarnings } from '../../config/warnings.ts';
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
 import type { BlockId } from '../../domain/chain.ts';
 import { openAlertCount } from '../../store/queries/operator.ts';
+import { ready } from '../addresses/pool.ts';
 import type { App } from '../app.ts';
-import { ready } from '../pool.ts';
 
 export type ChainStatus = {
   network: Network;

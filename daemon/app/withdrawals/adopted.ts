@@ -32,7 +32,7 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
-import type { ChainRuntime } from '../chains.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
 import { dropPlan, spendOf } from './claim.ts';
 import { coinAt, coinFrom, tipHeightOf } from './coins.ts';
 import { isUtxo } from './fees.ts';

@@ -21,9 +21,9 @@ import {
   versionsOf,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
-import type { ChainRuntime } from '../chains.ts';
-import type { Account } from '../directory.ts';
-import { checkpointOf } from '../ingest.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { checkpointOf } from '../chains/ingest.ts';
+import type { Account } from '../shops/directory.ts';
 
 /** What one selection looks at, at the most: the most valuable coins come first. */
 export const COINS_READ_MAX = 20_000;

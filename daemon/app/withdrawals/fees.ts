@@ -6,7 +6,7 @@ import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { formatUnits } from '../../domain/money.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
 import { feeLimit } from '../../wallet/signer/limits.ts';
-import type { ChainRuntime } from '../chains.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 
 /** A withdrawal is to be in one of the next blocks, and need not be in the very next. */

@@ -9,7 +9,7 @@ import type { Policy } from '../../domain/policy.ts';
 import type { AddressBookRow } from '../../store/queries/policies.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
-import type { Business } from '../directory.ts';
+import type { Business } from '../shops/directory.ts';
 import { isUtxo } from './fees.ts';
 import { addressBook, addressOf, changePolicy, policyFor, removeAddress } from './policy.ts';
 

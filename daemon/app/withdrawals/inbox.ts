@@ -11,7 +11,7 @@ import { type InboxRow, inboxById, stepInbox } from '../../store/queries/policie
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { settleInvoice } from '../settle.ts';
+import { settleInvoice } from '../invoices/settle.ts';
 import { estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
 
 type Deposit = { item: InboxRow; credit: CreditRow };

@@ -8,7 +8,7 @@ import {
   withdrawalsOfBusinessBelow,
 } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
-import type { Business } from '../directory.ts';
+import type { Business } from '../shops/directory.ts';
 import { spendOf } from './claim.ts';
 import { findWithdrawal } from './request.ts';
 

@@ -16,8 +16,8 @@ import type { ChangeTarget, Coin, SpendPlan, SpendRequest } from '../../domain/s
 import { accountById } from '../../store/queries/businesses.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
-import type { ChainRuntime } from '../chains.ts';
-import type { Account, Business } from '../directory.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import type { Account, Business } from '../shops/directory.ts';
 import { type Coins, coinAt, coinFrom, reservedBy, spendableCoins, tipHeightOf } from './coins.ts';
 import { approvableFee, FEE_UNLIMITED, isUtxo } from './fees.ts';
 

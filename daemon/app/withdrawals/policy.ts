@@ -17,8 +17,8 @@ import {
 import { approvedByPolicySince, type WithdrawalRow, withdrawalsByFace } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import type { Business } from '../directory.ts';
-import { quarantineOf } from '../quarantine.ts';
+import { quarantineOf } from '../recovery/quarantine.ts';
+import type { Business } from '../shops/directory.ts';
 
 export const ADDRESSES_MAX = 1_000;
 const LABEL_CHARACTERS_MAX = 100;

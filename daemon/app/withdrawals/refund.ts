@@ -12,7 +12,7 @@ import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../
 import { refundsOfInvoice, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import type { Business } from '../directory.ts';
+import type { Business } from '../shops/directory.ts';
 import { canSpend, type NewWithdrawal } from './request.ts';
 
 /** What the refunds of an invoice take together, in smallest units. */

@@ -16,11 +16,11 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
-import type { ChainRuntime } from '../chains.ts';
-import { cryptoRejected } from '../cryptos.ts';
-import type { Account, Business } from '../directory.ts';
-import { tellWithdrawal } from '../news.ts';
-import { quarantineOf } from '../quarantine.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { tellWithdrawal } from '../notifications/news.ts';
+import { quarantineOf } from '../recovery/quarantine.ts';
+import { cryptoRejected } from '../shops/cryptos.ts';
+import type { Account, Business } from '../shops/directory.ts';
 import { availableUnits, coinAt, coinFrom, spendableCoins, tipHeightOf } from './coins.ts';
 import { feeRateNow, highestRate } from './fees.ts';
 import { highestFee, isDust } from './plan.ts';

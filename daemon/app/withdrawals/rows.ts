@@ -11,7 +11,7 @@ import { updateWithdrawal, type WithdrawalRow, withdrawalById } from '../../stor
 import type { Reader, Tx } from '../../store/store.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
-import { tellWithdrawal } from '../news.ts';
+import { tellWithdrawal } from '../notifications/news.ts';
 
 export const stateOf = (row: Pick<WithdrawalRow, 'state'>): WithdrawalState => row.state as WithdrawalState;
 

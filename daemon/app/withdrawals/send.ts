@@ -8,7 +8,7 @@ import { stepWithdrawal } from '../../domain/withdrawal.ts';
 import { openSpends, setVersionSent, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import type { ChainRuntime } from '../chains.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 import { hasDescendant, tipHeightOf } from './coins.ts';
 import { versionFacts } from './facts.ts';

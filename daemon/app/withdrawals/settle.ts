@@ -31,8 +31,8 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
-import type { ChainRuntime } from '../chains.ts';
-import { quarantineOf } from '../quarantine.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { quarantineOf } from '../recovery/quarantine.ts';
 import { conflictingCoins, type Known, versionFacts } from './facts.ts';
 import { shareOf } from './plan.ts';
 import { closeRefusals } from './refusals.ts';

@@ -12,8 +12,8 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import type { ChainRuntime } from '../chains.ts';
-import { quarantineOf } from '../quarantine.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { quarantineOf } from '../recovery/quarantine.ts';
 import { adoptSpends, whyHeld } from './adopt.ts';
 import { claim } from './claim.ts';
 import { availableUnits, coinAt, reservedBy } from './coins.ts';

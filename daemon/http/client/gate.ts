@@ -1,7 +1,7 @@
 /** Who calls the browser API: limits by address first, then the client ID, then the origin. */
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { App } from '../../app/app.ts';
-import type { Business, Client } from '../../app/directory.ts';
+import type { Business, Client } from '../../app/shops/directory.ts';
 import { TokenBuckets } from '../limits.ts';
 import { mayUse, refuseOrigin } from './origins.ts';
 

@@ -1,7 +1,7 @@
 /** The browser API's part of the description. Answers that the merchant API gives too are described once, there. */
 import type { z } from 'zod';
 import type { App } from '../../app/app.ts';
-import type { Business, Client } from '../../app/directory.ts';
+import type { Business, Client } from '../../app/shops/directory.ts';
 import { requestPaymentSchema } from '../merchant/schemas.ts';
 import { clientInvoiceSchema } from './schemas.ts';
 

@@ -7,7 +7,7 @@
  */
 import type { NextFunction, Request, Response } from 'express';
 import type { App } from '../../app/app.ts';
-import type { Client } from '../../app/directory.ts';
+import type { Client } from '../../app/shops/directory.ts';
 import { mayPlay } from '../requests.ts';
 
 const PREFLIGHT_SECONDS = 3_600;

@@ -1,7 +1,7 @@
 /** The browser API's answers: what a payer may see of an invoice, and nothing that is the shop's alone. */
 import type { App } from '../../app/app.ts';
-import type { Business } from '../../app/directory.ts';
-import type { InvoiceView, PaymentView } from '../../app/views.ts';
+import type { InvoiceView, PaymentView } from '../../app/invoices/views.ts';
+import type { Business } from '../../app/shops/directory.ts';
 import { formatUnits } from '../../domain/money.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
 import { exactNumber } from '../json.ts';

@@ -4,12 +4,12 @@
  * business and the record's own id are answered alike.
  */
 import { type Request, type RequestHandler, Router } from 'express';
+import { withAddress } from '../../app/addresses/pool.ts';
 import type { App } from '../../app/app.ts';
-import type { Client } from '../../app/directory.ts';
-import { createInvoice, findInvoiceOf } from '../../app/invoices.ts';
-import { requestPayment } from '../../app/payments.ts';
-import { withAddress } from '../../app/pool.ts';
-import { readInvoice, view } from '../../app/views.ts';
+import { createInvoice, findInvoiceOf } from '../../app/invoices/invoices.ts';
+import { requestPayment } from '../../app/invoices/payments.ts';
+import { readInvoice, view } from '../../app/invoices/views.ts';
+import type { Client } from '../../app/shops/directory.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { jsonBody } from '../body.ts';
 import { onlyMethods } from '../errors.ts';

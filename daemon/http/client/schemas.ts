@@ -5,8 +5,8 @@
 
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
-import { allowsHost } from '../../app/clients.ts';
-import type { Business, Client } from '../../app/directory.ts';
+import { allowsHost } from '../../app/shops/clients.ts';
+import type { Business, Client } from '../../app/shops/directory.ts';
 import { compareDays, dayOf, parseDay } from '../../domain/calendar.ts';
 import { createInvoiceSchema, reachable, url } from '../merchant/schemas.ts';
 

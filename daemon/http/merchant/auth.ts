@@ -1,8 +1,8 @@
 /** Who calls the merchant API: its key, the scope that the endpoint asks for, and a limit on guesses. */
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { App } from '../../app/app.ts';
-import type { Business } from '../../app/directory.ts';
-import { type Caller, KEYS_MAX, type Scope } from '../../app/keys.ts';
+import type { Business } from '../../app/shops/directory.ts';
+import { type Caller, KEYS_MAX, type Scope } from '../../app/shops/keys.ts';
 import { TokenBuckets } from '../limits.ts';
 
 const GUESSES_PER_MINUTE = 10;

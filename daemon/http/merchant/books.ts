@@ -12,9 +12,9 @@ import {
   RECEIPT_STATUSES,
   type Receipt,
   receiptStatus,
-} from '../../app/books.ts';
-import { invalidCrypto } from '../../app/cryptos.ts';
-import type { Business } from '../../app/directory.ts';
+} from '../../app/books/lists.ts';
+import { invalidCrypto } from '../../app/shops/cryptos.ts';
+import type { Business } from '../../app/shops/directory.ts';
 import { ASSETS, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { formatUnits } from '../../domain/money.ts';

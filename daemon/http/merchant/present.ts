@@ -1,6 +1,6 @@
 /** The merchant API's answers, from what the program knows. */
 import type { App } from '../../app/app.ts';
-import type { InvoiceView, PaymentView } from '../../app/views.ts';
+import type { InvoiceView, PaymentView } from '../../app/invoices/views.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';

@@ -1,13 +1,13 @@
 /** The merchant API but for withdrawals: each route checks its request, calls one use case and presents what it gave. */
 import { type RequestHandler, type Response, Router } from 'express';
+import { withAddress } from '../../app/addresses/pool.ts';
 import type { App } from '../../app/app.ts';
-import { balances } from '../../app/balance.ts';
-import type { Business } from '../../app/directory.ts';
+import { balances } from '../../app/books/balance.ts';
 import { type Answer, once } from '../../app/idempotency.ts';
-import { createInvoice, deleteInvoice, findInvoiceOf, type NewInvoice } from '../../app/invoices.ts';
-import { requestPayment } from '../../app/payments.ts';
-import { withAddress } from '../../app/pool.ts';
-import { readInvoice, view } from '../../app/views.ts';
+import { createInvoice, deleteInvoice, findInvoiceOf, type NewInvoice } from '../../app/invoices/invoices.ts';
+import { requestPayment } from '../../app/invoices/payments.ts';
+import { readInvoice, view } from '../../app/invoices/views.ts';
+import type { Business } from '../../app/shops/directory.ts';
 import { type AssetId, findAsset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { formatUnits } from '../../domain/money.ts';

@@ -2,9 +2,9 @@
 import { type NextFunction, type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
-import type { Business } from '../../app/directory.ts';
 import { type Answer, Repeatable } from '../../app/idempotency.ts';
 import type { SandboxControls } from '../../app/sandbox.ts';
+import type { Business } from '../../app/shops/directory.ts';
 import { JsonNumber, jsonBody } from '../body.ts';
 import { notFound, onlyMethods } from '../errors.ts';
 import { EXACT_PATHS, idempotent } from '../requests.ts';

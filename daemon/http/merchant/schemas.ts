@@ -4,10 +4,10 @@
  */
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
-import { invalidCrypto } from '../../app/cryptos.ts';
-import type { Business } from '../../app/directory.ts';
-import { acceptsCrypto, cryptosFor } from '../../app/invoices.ts';
-import { refusalOf } from '../../app/targets.ts';
+import { acceptsCrypto, cryptosFor } from '../../app/invoices/invoices.ts';
+import { refusalOf } from '../../app/notifications/destinations.ts';
+import { invalidCrypto } from '../../app/shops/cryptos.ts';
+import type { Business } from '../../app/shops/directory.ts';
 import { INVOICE_SYMBOLS } from '../../domain/assets.ts';
 import { compareDays, dayOf, endOfDay, parseDay } from '../../domain/calendar.ts';
 import { FIAT } from '../../domain/currencies.ts';

@@ -5,10 +5,10 @@
 import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
-import { cryptoRejected } from '../../app/cryptos.ts';
-import type { Business } from '../../app/directory.ts';
 import { once } from '../../app/idempotency.ts';
-import { findInvoiceOf } from '../../app/invoices.ts';
+import { findInvoiceOf } from '../../app/invoices/invoices.ts';
+import { cryptoRejected } from '../../app/shops/cryptos.ts';
+import type { Business } from '../../app/shops/directory.ts';
 import { refundedInvoice, refundWanted } from '../../app/withdrawals/refund.ts';
 import {
   estimateHighestFee,

@@ -1,9 +1,9 @@
 /** The operator API's methods about the books: the proof of the ledger, and the accountant's export. */
 import type { App } from '../../app/app.ts';
-import type { ChainRuntime } from '../../app/chains.ts';
+import { exportPage } from '../../app/books/export.ts';
+import { type LedgerReport, proveLedger } from '../../app/books/reconcile.ts';
+import type { ChainRuntime } from '../../app/chains/chains.ts';
 import { deadline } from '../../app/deadline.ts';
-import { exportPage } from '../../app/export.ts';
-import { type LedgerReport, proveLedger } from '../../app/ledger.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import type { BOOKS } from '../../contract/books.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';

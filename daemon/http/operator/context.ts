@@ -1,7 +1,7 @@
 /** What every method of the operator API is given. */
 import type { App } from '../../app/app.ts';
 import type { BackupMade } from '../../app/backup/make.ts';
-import type { ScanState, ScanWish } from '../../app/scan.ts';
+import type { ScanState, ScanWish } from '../../app/recovery/account-discovery.ts';
 import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
 

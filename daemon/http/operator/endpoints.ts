@@ -1,6 +1,6 @@
 /** The methods about event endpoints. */
-import { findBusiness } from '../../app/operator/find.ts';
-import { nextOf } from '../../app/operator/lists.ts';
+
+import { refusalOf } from '../../app/notifications/destinations.ts';
 import {
   addEndpoint,
   deliveryPage,
@@ -8,8 +8,9 @@ import {
   removeEndpoint,
   resendDelivery,
   rotateSecret,
-} from '../../app/shop-events.ts';
-import { refusalOf } from '../../app/targets.ts';
+} from '../../app/notifications/shop-events.ts';
+import { findBusiness } from '../../app/operator/find.ts';
+import { nextOf } from '../../app/operator/lists.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';

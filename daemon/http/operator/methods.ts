@@ -1,13 +1,13 @@
 /** What each method of the operator API does: a use case, and its outcome in the contract's form. */
 import type { App } from '../../app/app.ts';
-import { changeBrand } from '../../app/branding.ts';
-import { changeBusiness, needPast, nextAccountNo } from '../../app/businesses.ts';
-import type { Business } from '../../app/directory.ts';
-import { addApiKey, endApiKey, endClient } from '../../app/keys.ts';
 import { clientOf, openBusiness, openClient, reviseClient } from '../../app/operator/businesses.ts';
 import { findBusiness, findClient, keyOf } from '../../app/operator/find.ts';
 import { decide, listInvoices, showInvoice } from '../../app/operator/invoices.ts';
 import { clientsOf, keysOf, nextOf, showWebhook, webhookPage } from '../../app/operator/lists.ts';
+import { changeBrand } from '../../app/shops/branding.ts';
+import { changeBusiness, needPast, nextAccountNo } from '../../app/shops/businesses.ts';
+import type { Business } from '../../app/shops/directory.ts';
+import { addApiKey, endApiKey, endClient } from '../../app/shops/keys.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { GAP } from '../../domain/indices.ts';

@@ -1,6 +1,6 @@
 /** Withdrawals, previews, policies and addresses as the operator API shows them. */
 import type { App } from '../../app/app.ts';
-import type { Business } from '../../app/directory.ts';
+import type { Business } from '../../app/shops/directory.ts';
 import type { Preview } from '../../app/withdrawals/approve.ts';
 import { policyFor, usedOfPolicy } from '../../app/withdrawals/policy.ts';
 import { refundedInvoice } from '../../app/withdrawals/refund.ts';

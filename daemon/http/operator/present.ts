@@ -1,13 +1,13 @@
 /** Rows and views as the operator API shows them: units become plain decimals, milliseconds become instants. */
 
 import type { App } from '../../app/app.ts';
-import { balances } from '../../app/balance.ts';
-import { possibleAssets } from '../../app/businesses.ts';
-import type { Business } from '../../app/directory.ts';
-import { FLAG } from '../../app/flags.ts';
+import { balances } from '../../app/books/balance.ts';
+import { FLAG } from '../../app/invoices/flags.ts';
+import type { PaymentView } from '../../app/invoices/views.ts';
 import type { InvoiceDetails, InvoiceLine } from '../../app/operator/invoices.ts';
 import type { NamedWebhook } from '../../app/operator/lists.ts';
-import type { PaymentView } from '../../app/views.ts';
+import { possibleAssets } from '../../app/shops/businesses.ts';
+import type { Business } from '../../app/shops/directory.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf, CHAINS } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';

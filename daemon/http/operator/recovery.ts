@@ -1,8 +1,8 @@
 /** The operator API's methods about backups and what comes back from one. */
 import { isAbsolute } from 'node:path';
-import { quarantineOf } from '../../app/quarantine.ts';
-import { rescansUnderWay } from '../../app/rescan.ts';
-import { areSkippedWatched } from '../../app/skipped.ts';
+import { areSkippedWatched } from '../../app/addresses/skipped.ts';
+import { quarantineOf } from '../../app/recovery/quarantine.ts';
+import { rescansUnderWay } from '../../app/recovery/rescan.ts';
 import { takeOver } from '../../app/withdrawals/adopt.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { RECOVERY } from '../../contract/recovery.ts';

@@ -6,7 +6,7 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import ipaddr from 'ipaddr.js';
-import type { Resolve } from '../../app/targets.ts';
+import type { Resolve } from '../../app/notifications/destinations.ts';
 
 /** Of one question to one name server; each is asked twice. */
 const QUESTION_MS = 2_000;

@@ -15,7 +15,7 @@ import {
   type Resolve,
   type TargetPolicy,
   TargetRefused,
-} from '../../app/targets.ts';
+} from '../../app/notifications/destinations.ts';
 import { nameResolver } from './names.ts';
 
 /** The whole of a notification: resolving, connecting, TLS, the answer's head. */

@@ -1,12 +1,12 @@
 /** Alerts about chains that are away and notifications that fail: when they come, how often, and when they go. */
 import { describe, expect, it } from 'vitest';
-import { tellAway } from '../../../daemon/app/away.ts';
-import { createInvoice } from '../../../daemon/app/invoices.ts';
-import { addClient } from '../../../daemon/app/keys.ts';
-import { proveByClock } from '../../../daemon/app/ledger.ts';
-import { requestPayment } from '../../../daemon/app/payments.ts';
-import { withAddress } from '../../../daemon/app/pool.ts';
-import { queueWebhook, recordAttempt, takeWebhooks } from '../../../daemon/app/webhooks.ts';
+import { withAddress } from '../../../daemon/app/addresses/pool.ts';
+import { proveByClock } from '../../../daemon/app/books/reconcile.ts';
+import { tellAway } from '../../../daemon/app/chains/away.ts';
+import { createInvoice } from '../../../daemon/app/invoices/invoices.ts';
+import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
+import { queueWebhook, recordAttempt, takeWebhooks } from '../../../daemon/app/notifications/webhooks.ts';
+import { addClient } from '../../../daemon/app/shops/keys.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { closeAlertsOf, openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { Bench, HOUR } from './bench.ts';

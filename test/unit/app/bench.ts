@@ -3,18 +3,18 @@
  * Nothing runs by itself.
  */
 
+import { derive, withAddress } from '../../../daemon/app/addresses/pool.ts';
 import { UnstoredAlerts } from '../../../daemon/app/alerts.ts';
 import type { App } from '../../../daemon/app/app.ts';
-import { addBusiness } from '../../../daemon/app/businesses.ts';
-import { type ChainRuntime, Chains } from '../../../daemon/app/chains.ts';
-import { Directory } from '../../../daemon/app/directory.ts';
-import { Events } from '../../../daemon/app/events.ts';
-import { beginChain, checkpointOf, ingest } from '../../../daemon/app/ingest.ts';
-import { createInvoice } from '../../../daemon/app/invoices.ts';
-import { KeyRing } from '../../../daemon/app/keys.ts';
-import { Live } from '../../../daemon/app/live.ts';
-import { requestPayment } from '../../../daemon/app/payments.ts';
-import { derive, withAddress } from '../../../daemon/app/pool.ts';
+import { type ChainRuntime, Chains } from '../../../daemon/app/chains/chains.ts';
+import { beginChain, checkpointOf, ingest } from '../../../daemon/app/chains/ingest.ts';
+import { createInvoice } from '../../../daemon/app/invoices/invoices.ts';
+import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
+import { Live } from '../../../daemon/app/notifications/invoice-subscribers.ts';
+import { Events } from '../../../daemon/app/notifications/operator-events.ts';
+import { addBusiness } from '../../../daemon/app/shops/businesses.ts';
+import { Directory } from '../../../daemon/app/shops/directory.ts';
+import { KeyRing } from '../../../daemon/app/shops/keys.ts';
 import type { ChainAdapter } from '../../../daemon/chains/adapter.ts';
 import { loadConfig } from '../../../daemon/config/config.ts';
 import { type AssetId, assetOf, type ChainId } from '../../../daemon/domain/assets.ts';

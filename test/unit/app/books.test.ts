@@ -3,9 +3,9 @@
  * for us, in the accountant's export and in the proof of the ledger; and nothing is valued twice.
  */
 import { describe, expect, it } from 'vitest';
-import { type ExportCursor, type ExportRow, exportPage } from '../../../daemon/app/export.ts';
-import { proveLedger } from '../../../daemon/app/ledger.ts';
-import { derive } from '../../../daemon/app/pool.ts';
+import { derive } from '../../../daemon/app/addresses/pool.ts';
+import { type ExportCursor, type ExportRow, exportPage } from '../../../daemon/app/books/export.ts';
+import { proveLedger } from '../../../daemon/app/books/reconcile.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { parseDecimal } from '../../../daemon/domain/money.ts';
 import { accountById } from '../../../daemon/store/queries/businesses.ts';

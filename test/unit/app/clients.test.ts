@@ -1,8 +1,8 @@
 /** Which hosts follow from the origins of a client ID, and which URLs they let through. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { allowsHost, hostsOf } from '../../../daemon/app/clients.ts';
-import type { Client } from '../../../daemon/app/directory.ts';
+import { allowsHost, hostsOf } from '../../../daemon/app/shops/clients.ts';
+import type { Client } from '../../../daemon/app/shops/directory.ts';
 
 it.each([
   [['https://shop.example'], ['shop.example']],

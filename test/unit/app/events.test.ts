@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Events } from '../../../daemon/app/events.ts';
+import { Events } from '../../../daemon/app/notifications/operator-events.ts';
 import { insertAlert } from '../../../daemon/store/queries/effects.ts';
 import { Store } from '../../../daemon/store/store.ts';
 

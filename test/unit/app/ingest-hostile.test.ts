@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { cancelForgotten, createInvoice } from '../../../daemon/app/invoices.ts';
-import { refreshQuote } from '../../../daemon/app/payments.ts';
+import { cancelForgotten, createInvoice } from '../../../daemon/app/invoices/invoices.ts';
+import { refreshQuote } from '../../../daemon/app/invoices/payments.ts';
 import { takeParts, totalOf } from '../../../daemon/domain/inheritance.ts';
 import type { Schema } from '../../../daemon/store/schema.ts';
 import { sqlite, statement } from '../../../daemon/store/statement.ts';

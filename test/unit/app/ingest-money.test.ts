@@ -1,6 +1,6 @@
 /** What a chain's facts are worth, and what follows from that: confirmations, the inbox, deadlines. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { refreshQuote } from '../../../daemon/app/payments.ts';
+import { refreshQuote } from '../../../daemon/app/invoices/payments.ts';
 import { insertTarget } from '../../../daemon/store/queries/credits.ts';
 import { Bench, HOUR, type Paid } from './bench.ts';
 

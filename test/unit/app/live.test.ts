@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Live, WATCHERS_MAX, type Watcher } from '../../../daemon/app/live.ts';
+import { Live, WATCHERS_MAX, type Watcher } from '../../../daemon/app/notifications/invoice-subscribers.ts';
 
 function watcher(): Watcher & { told: string[] } {
   const told: string[] = [];

@@ -4,7 +4,7 @@
  */
 import { randomUUIDv7 } from 'node:crypto';
 import type { App } from '../../../daemon/app/app.ts';
-import { checkpointOf, ingest } from '../../../daemon/app/ingest.ts';
+import { checkpointOf, ingest } from '../../../daemon/app/chains/ingest.ts';
 import { approve, reject } from '../../../daemon/app/withdrawals/approve.ts';
 import { availableUnits } from '../../../daemon/app/withdrawals/coins.ts';
 import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';

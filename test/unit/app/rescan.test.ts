@@ -1,7 +1,13 @@
 /** A wallet's past of which more was used than was watched when its blocks were read. */
 import { expect, it } from 'vitest';
-import { beginRescan, endRescan, nextRescan, prepareRescan, stepThroughPast } from '../../../daemon/app/rescan.ts';
-import { deriveSkipped } from '../../../daemon/app/skipped.ts';
+import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
+import {
+  beginRescan,
+  endRescan,
+  nextRescan,
+  prepareRescan,
+  stepThroughPast,
+} from '../../../daemon/app/recovery/rescan.ts';
 import type { ChainUpdate } from '../../../daemon/domain/chain.ts';
 import { setPast } from '../../../daemon/store/queries/skipped.ts';
 import { sqlite, statement } from '../../../daemon/store/statement.ts';

@@ -1,6 +1,6 @@
 /** How many requests a server is given at once. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Pace } from '../../../daemon/chains/utxo/electrum/pace.ts';
+import { Pace } from '../../../daemon/chains/utxo/electrum/servers/pace.ts';
 
 const never = () => false;
 

@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import * as answers from '../../../daemon/chains/utxo/electrum/answers.ts';
-import { endpointOf } from '../../../daemon/chains/utxo/electrum/endpoint.ts';
-import { Misbehaved, serverText, TooLong } from '../../../daemon/chains/utxo/electrum/faults.ts';
-import type { Headers } from '../../../daemon/chains/utxo/electrum/header-types.ts';
-import { inParallel } from '../../../daemon/chains/utxo/electrum/in-parallel.ts';
-import { END_BYTES, Lines } from '../../../daemon/chains/utxo/electrum/lines.ts';
-import { operatorOf } from '../../../daemon/chains/utxo/electrum/operators.ts';
-import { Pins } from '../../../daemon/chains/utxo/electrum/pins.ts';
-import { scriptHashOf } from '../../../daemon/chains/utxo/electrum/scripts.ts';
-import { checkpointAt, nextStep } from '../../../daemon/chains/utxo/electrum/steps.ts';
+import { checkpointAt, nextStep } from '../../../daemon/chains/utxo/electrum/headers/steps.ts';
+import type { Headers } from '../../../daemon/chains/utxo/electrum/headers/types.ts';
+import { inParallel } from '../../../daemon/chains/utxo/electrum/histories/in-parallel.ts';
+import { scriptHashOf } from '../../../daemon/chains/utxo/electrum/histories/scripts.ts';
+import * as answers from '../../../daemon/chains/utxo/electrum/servers/answers.ts';
+import { endpointOf } from '../../../daemon/chains/utxo/electrum/servers/endpoint.ts';
+import { Misbehaved, serverText, TooLong } from '../../../daemon/chains/utxo/electrum/servers/faults.ts';
+import { END_BYTES, Lines } from '../../../daemon/chains/utxo/electrum/servers/lines.ts';
+import { operatorOf } from '../../../daemon/chains/utxo/electrum/servers/operators.ts';
+import { Pins } from '../../../daemon/chains/utxo/electrum/servers/pins.ts';
 import { ChainAlert } from '../../../daemon/domain/errors.ts';
 
 describe('lines', () => {

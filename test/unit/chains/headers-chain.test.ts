@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { writeHeader } from '../../../daemon/chains/utxo/electrum/header.ts';
-import { HeaderChain, type HeaderChainOptions } from '../../../daemon/chains/utxo/electrum/header-chain.ts';
-import { HEADERS_PER_CALL_MAX, type HeaderFault } from '../../../daemon/chains/utxo/electrum/header-types.ts';
-import { type HeaderRules, rulesOf } from '../../../daemon/chains/utxo/electrum/rules.ts';
-import { bitsOfTarget, targetOfBits } from '../../../daemon/chains/utxo/electrum/target.ts';
+import { HeaderChain, type HeaderChainOptions } from '../../../daemon/chains/utxo/electrum/headers/chain.ts';
+import { writeHeader } from '../../../daemon/chains/utxo/electrum/headers/header.ts';
+import { type HeaderRules, rulesOf } from '../../../daemon/chains/utxo/electrum/headers/rules.ts';
+import { bitsOfTarget, targetOfBits } from '../../../daemon/chains/utxo/electrum/headers/target.ts';
+import { HEADERS_PER_CALL_MAX, type HeaderFault } from '../../../daemon/chains/utxo/electrum/headers/types.ts';
 import { branch, hashOf, mine, REGTEST_GENESIS } from './headers-kit.ts';
 
 const folders: string[] = [];

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sha256d } from '../../../daemon/chains/utxo/electrum/header.ts';
+import { sha256d } from '../../../daemon/chains/utxo/electrum/headers/header.ts';
 import {
   BadProof,
   couldBeTransaction,
@@ -9,7 +9,7 @@ import {
   type MerkleClaim,
   treeDepth,
   verifyMerkle,
-} from '../../../daemon/chains/utxo/electrum/merkle.ts';
+} from '../../../daemon/chains/utxo/electrum/headers/merkle.ts';
 import { writeCoinbase, writeTransaction } from '../../adapters/fixtures/serial.ts';
 import { BCH_PROOF } from './headers-vectors.ts';
 

@@ -1,6 +1,6 @@
 /** Where notifications may go: a table of addresses and spellings, and the ways around a check that are known. */
 import { describe, expect, it } from 'vitest';
-import { checkTarget, type TargetPolicy, TargetRefused } from '../../../daemon/app/targets.ts';
+import { checkTarget, type TargetPolicy, TargetRefused } from '../../../daemon/app/notifications/destinations.ts';
 
 const ONION = `${'a'.repeat(56)}.onion`;
 

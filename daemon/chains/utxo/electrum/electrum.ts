@@ -23,16 +23,16 @@ import { childPublicKey } from '../../hd.ts';
 import { isValidAddress, targetOf } from '../address.ts';
 import type { UtxoChain } from '../params.ts';
 import { LightClient } from './client.ts';
-import { TIMEOUTS, type Timeouts } from './connection.ts';
-import { endpointOf } from './endpoint.ts';
-import { ConnectionLost, isOfServer, ServerRefusal } from './faults.ts';
-import { HeaderChain } from './header-chain.ts';
+import { HeaderChain } from './headers/chain.ts';
+import { rulesOf } from './headers/rules.ts';
+import { checkpointAt, nextStep } from './headers/steps.ts';
 import { ElectrumHoldings } from './holdings.ts';
-import { Pins } from './pins.ts';
-import { rulesOf } from './rules.ts';
-import type { Server, Tip } from './server.ts';
+import { TIMEOUTS, type Timeouts } from './servers/connection.ts';
+import { endpointOf } from './servers/endpoint.ts';
+import { ConnectionLost, isOfServer, ServerRefusal } from './servers/faults.ts';
+import { Pins } from './servers/pins.ts';
+import type { Server, Tip } from './servers/server.ts';
 import { ElectrumSpending, type WithClient } from './spending.ts';
-import { checkpointAt, nextStep } from './steps.ts';
 
 export type ElectrumOptions = {
   chain: UtxoChain;

@@ -11,9 +11,9 @@ import type { BlockId } from '../../../domain/chain.ts';
 import { Unavailable } from '../../../domain/errors.ts';
 import type { Held, HeldCoin, HoldingsSource, ListedScript, ScriptList, WatchedAccount } from '../../adapter.ts';
 import type { LightClient } from './client.ts';
-import { isCostly, isOfServer, ServerRefusal } from './faults.ts';
-import { scriptHashOf } from './scripts.ts';
-import type { Server } from './server.ts';
+import { scriptHashOf } from './histories/scripts.ts';
+import { isCostly, isOfServer, ServerRefusal } from './servers/faults.ts';
+import type { Server } from './servers/server.ts';
 import type { WithClient } from './spending.ts';
 
 const TRIES_MAX = 3;

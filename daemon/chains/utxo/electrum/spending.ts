@@ -12,11 +12,11 @@ import { type ParsedTransaction, ParseError, parseTransaction } from '../block.t
 import type { UtxoChain } from '../params.ts';
 import { feeRateFrom, TARGET_BLOCKS_MAX } from '../spend/fees.ts';
 import { vsizeOf } from '../spend/sizes.ts';
-import type { HistoryEntry } from './answers.ts';
 import type { LightClient } from './client.ts';
-import { isOfServer, ServerRefusal } from './faults.ts';
-import { scriptHashOf } from './scripts.ts';
-import type { Server } from './server.ts';
+import { scriptHashOf } from './histories/scripts.ts';
+import type { HistoryEntry } from './servers/answers.ts';
+import { isOfServer, ServerRefusal } from './servers/faults.ts';
+import type { Server } from './servers/server.ts';
 
 const RETRY_SECONDS = 10;
 /** Coins have eight digits behind the point on all of these chains. */

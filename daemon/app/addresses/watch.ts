@@ -1,0 +1,103 @@
+/**
+ * What adapters may ask the store: whether a script or an outpoint is ours, and which scripts to name to a source that
+ * must be told. All by index, in pages, whatever the number of either.
+ */
+import type { ListedScript, ScriptList, StoredCoin } from '../../chains/adapter.ts';
+import type { ChainKey } from '../../domain/chain.ts';
+import { accountsOfChain } from '../../store/queries/businesses.ts';
+import {
+  anyCreditOfTarget,
+  type CreditRow,
+  creditByOutpoint,
+  creditsInBlock,
+  creditsOfTarget,
+  creditsSpentInBlock,
+  targetById,
+  targetIdByScript,
+} from '../../store/queries/credits.ts';
+import {
+  scriptsAbove,
+  scriptsGivenNext,
+  scriptsOfOpenPayments,
+  scriptsOfPendingSpends,
+  scriptsOfUnsettledCredits,
+  scriptsUsedLately,
+} from '../../store/queries/watch.ts';
+import type { Store } from '../../store/store.ts';
+
+const PAGE = 500;
+/** Credits of one block whose scripts are named. */
+const IN_BLOCK_MAX = 100_000;
+/** Addresses of each account that are watched before they are given out. */
+const GIVEN_NEXT = 50;
+/** Addresses given out last that stay watched after their payment is closed: late money mostly comes soon. */
+const USED_LATELY = 500;
+
+export function watchList(store: Store, chain_key: ChainKey): ScriptList {
+  const accounts = () => store.all(accountsOfChain, { chain_key });
+  return {
+    targetOf: (script) => store.get(targetIdByScript, { script, chain_key })?.id,
+    isOurCoin: (outpoint) => store.get(creditByOutpoint, { outpoint, chain_key }) !== undefined,
+    // The next address of a pool is another one after every payment that was requested, and after every derivation
+    // there may be one where there was none.
+    stamp: () =>
+      accounts()
+        .map(({ id }) => store.get(scriptsGivenNext, { account_id: id, limit: 1 })?.id ?? '')
+        .join(),
+    active: () => activeScripts(store, chain_key, accounts()),
+    page: (after, limit) => store.all(scriptsAbove, { chain_key, id: after, limit }),
+    inBlock(hash) {
+      const rows = [
+        ...store.all(creditsInBlock, { block_hash: hash, after: 0, limit: IN_BLOCK_MAX }),
+        ...store.all(creditsSpentInBlock, { block_hash: hash, after: 0, limit: IN_BLOCK_MAX }),
+      ].filter((row) => row.chain_key === chain_key);
+      return [...new Set(rows.map((row) => row.target_id))].flatMap((id) => store.get(targetById, { id }) ?? []);
+    },
+    hadMoney: (target_id) => store.get(anyCreditOfTarget, { target_id }) !== undefined,
+    coinsOf: (target_id) => store.all(creditsOfTarget, { target_id }).filter(isThere).map(coinOf),
+    coin(outpoint) {
+      const row = store.get(creditByOutpoint, { outpoint, chain_key });
+      return row && isThere(row) ? coinOf(row) : undefined;
+    },
+  };
+}
+
+/** A credit that went keeps its row; to a source it is none. */
+const isThere = (row: CreditRow): boolean => row.gone === 0;
+
+const coinOf = (row: CreditRow): StoredCoin => ({
+  targetId: row.target_id,
+  outpoint: row.outpoint,
+  txid: row.txid,
+  blockHeight: row.block_height,
+  blockHash: row.block_hash,
+  spentTxid: row.spent_txid,
+  spentBlockHeight: row.spent_block_height,
+  spentBlockHash: row.spent_block_hash,
+});
+
+function* activeScripts(
+  store: Store,
+  chain_key: ChainKey,
+  accounts: readonly { id: number }[],
+): Generator<ListedScript[]> {
+  for (const { id } of accounts) yield store.all(scriptsGivenNext, { account_id: id, limit: GIVEN_NEXT });
+  for (const statement of [scriptsOfUnsettledCredits, scriptsOfPendingSpends]) {
+    for (let id = 0; ; ) {
+      const page = store.all(statement, { chain_key, id, limit: PAGE });
+      yield page;
+      const last = page.at(-1);
+      if (page.length < PAGE || !last) break;
+      id = last.cursor;
+    }
+  }
+  yield store.all(scriptsUsedLately, { chain_key, limit: USED_LATELY });
+  // Those whose deadline is next come first: what a source cannot watch of them has time.
+  for (let [check_at, invoice_id] = [0, 0]; ; ) {
+    const page = store.all(scriptsOfOpenPayments, { chain_key, check_at, invoice_id, limit: PAGE });
+    yield page;
+    const last = page.at(-1);
+    if (page.length < PAGE || !last) break;
+    [check_at, invoice_id] = [last.check_at ?? 0, last.invoice_id];
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * A business's lists for books that are kept elsewhere: invoices, withdrawals, receipts; newest first, page by page.
+ *
+ * Invariant: one call looks at ROWS_SCANNED_MAX rows at the most. A page may have fewer items than asked for and still
+ * name a next one; only null says that there is nothing more.
+ */
+
+import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
+import { invoicesBehind, invoicesOfOrderBehind, receiptsBelow } from '../../store/queries/books.ts';
+import type { CreditRow } from '../../store/queries/credits.ts';
+import { paymentOf } from '../../store/queries/invoices.ts';
+import { type WithdrawalRow, withdrawalsOfBusinessBelow } from '../../store/queries/withdrawals.ts';
+import type { App } from '../app.ts';
+import { type InvoiceView, view } from '../invoices/views.ts';
+import type { Business } from '../shops/directory.ts';
+
+const ROWS_SCANNED_MAX = 5_000;
+const ROWS_PER_SLICE = 500;
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
+/** A place in a list. `at`: milliseconds since 1970, where the list is by time. */
+export type Place = { at: number; id: number };
+
+/** Times: milliseconds since 1970, `from` included and `to` not. Null: not asked for. */
+export type BookFilter = {
+  status: string | null;
+  orderId: string | null;
+  crypto: string | null;
+  from: number | null;
+  to: number | null;
+  limit: number;
+  after: Place | null;
+};
+
+export type BookPage<Row> = { rows: Row[]; next: Place | null };
+
+export type Receipt = CreditRow & {
+  address: string;
+  slug: string | null;
+  order_id: string | null;
+  currency: string | null;
+};
+
+/** How a receipt stands. `dropped`: it was seen, and is neither on the chain nor in the mempool any more. */
+export const RECEIPT_STATUSES = ['pending', 'confirmed', 'dropped'] as const;
+export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
+
+export const receiptStatus = (row: Pick<CreditRow, 'gone' | 'confirmed'>): ReceiptStatus =>
+  row.gone === 1 ? 'dropped' : row.confirmed === 1 ? 'confirmed' : 'pending';
+
+type Listing<Row> = {
+  limit: number;
+  begin: Place;
+  /** Up to `limit` rows behind a place. */
+  read(behind: Place, limit: number): Row[];
+  placeOf(row: Row): Place;
+  wanted(row: Row): boolean;
+};
+
+/** Reads slice by slice until the page is full, nothing is left, or enough was looked at. */
+async function page<Row>({ limit, begin, read, placeOf, wanted }: Listing<Row>): Promise<BookPage<Row>> {
+  const rows: Row[] = [];
+  let behind = begin;
+  for (let scanned = 0; scanned < ROWS_SCANNED_MAX; scanned += ROWS_PER_SLICE) {
+    const slice = read(behind, ROWS_PER_SLICE);
+    for (const row of slice) {
+      behind = placeOf(row);
+      if (wanted(row)) rows.push(row);
+      if (rows.length === limit) return { rows, next: behind };
+    }
+    if (slice.length < ROWS_PER_SLICE) return { rows, next: null };
+    // between two slices other requests are served
+    await new Promise(setImmediate);
+  }
+  return { rows, next: behind };
+}
+
+const within = (at: number, { from, to }: BookFilter): boolean =>
+  (from === null || at >= from) && (to === null || at < to);
+
+/** The invoices of a business; deleted ones are left out. */
+export async function bookInvoices(app: App, business: Business, filter: BookFilter): Promise<BookPage<InvoiceView>> {
+  const { status, crypto, orderId } = filter;
+  const { rows, next } = await page({
+    limit: filter.limit,
+    begin: filter.after ?? { at: filter.to ?? NEWEST, id: 0 },
+    read: ({ at, id }, limit) => {
+      const behind = { business_id: business.id, from: filter.from ?? 0, at, id, limit };
+      return orderId === null
+        ? app.store.all(invoicesBehind, behind)
+        : app.store.all(invoicesOfOrderBehind, { ...behind, order_id: orderId });
+    },
+    placeOf: (row) => ({ at: row.created_at, id: row.id }),
+    wanted: (row) =>
+      row.deleted_at === null &&
+      (status === null || row.status === status) &&
+      (crypto === null || row.crypto === crypto),
+  });
+  return { rows: rows.map((row) => view(app, business, row, app.store.get(paymentOf, { invoice_id: row.id }))), next };
+}
+
+/** The withdrawals of a business, by the API's own states. */
+export function bookWithdrawals(app: App, business: Business, filter: BookFilter): Promise<BookPage<WithdrawalRow>> {
+  const { status, crypto } = filter;
+  return page({
+    limit: filter.limit,
+    begin: filter.after ?? { at: 0, id: NEWEST },
+    read: ({ id }, limit) => app.store.all(withdrawalsOfBusinessBelow, { business_id: business.id, id, limit }),
+    placeOf: (row) => ({ at: 0, id: row.id }),
+    wanted: (row) =>
+      within(row.created_at, filter) &&
+      (status === null || apiStatus(row.state as WithdrawalState) === status) &&
+      (crypto === null || row.asset === crypto),
+  });
+}
+
+/** Whatever came to a business from outside: for an invoice, too late, too much, or for nothing. */
+export function bookReceipts(app: App, business: Business, filter: BookFilter): Promise<BookPage<Receipt>> {
+  const { status, crypto, orderId } = filter;
+  return page<Receipt>({
+    limit: filter.limit,
+    begin: filter.after ?? { at: 0, id: NEWEST },
+    read: ({ id }, limit) => app.store.all(receiptsBelow, { business_id: business.id, id, limit }),
+    placeOf: (row) => ({ at: 0, id: row.id }),
+    wanted: (row) =>
+      within(row.first_seen_at, filter) &&
+      (status === null || receiptStatus(row) === status) &&
+      (crypto === null || row.asset === crypto) &&
+      (orderId === null || row.order_id === orderId),
+  });
+}

@@ -1,0 +1,41 @@
+/** Chains that cannot be followed, or whose coin payers are not offered: an alert after a while, closed when it is over. */
+import { closeAlertsOf } from '../../store/queries/effects.ts';
+import { raise } from '../alerts.ts';
+import type { App } from '../app.ts';
+import type { ChainRuntime } from './chains.ts';
+
+const AWAY_ALERT_MS = 5 * 60_000;
+const AWAY = 'chain.away';
+const MS_PER_MINUTE = 60_000;
+
+/** To be called every minute. `since`: when each chain went away; kept by the caller. */
+export async function tellAway(app: App, since: Map<string, number>): Promise<void> {
+  for (const chain of app.chains.all()) {
+    if (chain.adapter.network === 'sandbox' || chain.resting) continue;
+    const why = whyAway(chain, app.now());
+    if (why === null) await isBack(app, chain, since);
+    else await isAway(app, chain, since, why);
+  }
+}
+
+function whyAway(chain: ChainRuntime, now: number): string | null {
+  const { error } = chain.adapter.health();
+  if (chain.withheld(now) === null) return null;
+  return error ?? 'its source is behind';
+}
+
+async function isAway(app: App, chain: ChainRuntime, since: Map<string, number>, why: string): Promise<void> {
+  const { key } = chain;
+  const now = app.now();
+  const from = Math.min(since.get(key) ?? now, now);
+  since.set(key, from);
+  if (now - from < AWAY_ALERT_MS) return;
+  const minutes = Math.floor((now - from) / MS_PER_MINUTE);
+  const message = `${key} has been away for ${minutes} minutes, and payers are not offered it: ${why}. See \`countinghouse source list\``;
+  await raise(app, AWAY, key, message, chain.adapter.network);
+}
+
+async function isBack(app: App, { key }: ChainRuntime, since: Map<string, number>): Promise<void> {
+  if (!since.delete(key)) return;
+  await app.store.write((tx) => tx.run(closeAlertsOf, { kind: AWAY, subject: key, seen_at: app.now() }));
+}

@@ -1,0 +1,247 @@
+/**
+ * The credits that one step of a chain update touches. They are edited in memory and written once, when everything that
+ * follows from their facts (confirmed, settled, counted) is worked out and the running balances move by the difference.
+ *
+ * How many confirmations a credit needs follows from the worth of its whole transaction, of which a step may touch a part
+ * only: that worth is kept once a transaction (`paying_tx`), and where it changed what was asked of credits that are not
+ * at hand, the transaction is marked stale. While a transaction is not read to its end, it asks for the most there are.
+ */
+import { type AssetId, assetOf, type Network } from '../../domain/assets.ts';
+import { assert } from '../../domain/errors.ts';
+import { type Part, seenBy } from '../../domain/inheritance.ts';
+import {
+  balanceOf,
+  type CreditRow,
+  creditByOutpoint,
+  insertCredit,
+  setBalance,
+  updateCredit,
+} from '../../store/queries/credits.ts';
+import { type PayingRow, payingTx, savePayingTx } from '../../store/queries/paying.ts';
+import type { Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import type { ChainRuntime } from './chains.ts';
+import { dollarValue, fiatValue, losesQuote, requiredConfirmations } from './valuation.ts';
+
+export type NewCredit = Pick<
+  CreditRow,
+  | 'outpoint'
+  | 'txid'
+  | 'target_id'
+  | 'account_id'
+  | 'invoice_id'
+  | 'asset'
+  | 'units'
+  | 'block_height'
+  | 'block_hash'
+  | 'block_time'
+  | 'first_seen_at'
+  | 'maturity'
+  | 'locked'
+  | 'replaceable'
+  | 'inherited'
+  | 'claim'
+  | 'own_change'
+>;
+
+export class CreditBook {
+  readonly #app: App;
+  readonly #chain: ChainRuntime;
+  readonly #network: Network;
+  readonly #tipHeight: number;
+  readonly #tx: Tx;
+  /** By id: the row as stored, and as edited. */
+  readonly #edited = new Map<number, { stored: CreditRow; row: CreditRow }>();
+  /** By id: the transactions that they belong to, as stored and as edited. */
+  readonly #paying = new Map<string, { stored: PayingRow; row: PayingRow }>();
+  /** The ids of those whose confirmations are to be worked out. */
+  readonly #asking = new Set<number>();
+  readonly #touched = new Set<number>();
+
+  constructor(app: App, chain: ChainRuntime, tipHeight: number, tx: Tx) {
+    this.#app = app;
+    this.#chain = chain;
+    this.#network = chain.adapter.network;
+    this.#tipHeight = tipHeight;
+    this.#tx = tx;
+  }
+
+  /** The credit of an outpoint, editable, or undefined when it is not ours. */
+  find(outpoint: string): CreditRow | undefined {
+    const stored = this.#tx.get(creditByOutpoint, { outpoint, chain_key: this.#chain.key });
+    return stored && this.edit(stored);
+  }
+
+  /** The editable copy of a stored credit: the same one each time. Its consequences are worked out by `flush`. */
+  edit(stored: CreditRow): CreditRow {
+    const known = this.#edited.get(stored.id);
+    if (known) return known.row;
+    const row = { ...stored };
+    this.#edited.set(stored.id, { stored, row });
+    return row;
+  }
+
+  /** Says whether an unconfirmed credit may be replaced; a change asks anew for its confirmations. */
+  setReplaceable(row: CreditRow, replaceable: 0 | 1): void {
+    if (row.replaceable === replaceable) return;
+    row.replaceable = replaceable;
+    this.#asking.add(row.id);
+  }
+
+  /** A credit seen for the first time: valued, and written with nothing counted yet. */
+  add(credit: NewCredit): CreditRow {
+    const usd = dollarValue(this.#app, this.#network, credit);
+    const fields = {
+      ...credit,
+      chain_key: this.#chain.key,
+      value: textOf(fiatValue(this.#app, this.#tx, this.#network, credit)),
+      usd_value: textOf(usd),
+      required: 0,
+      confirmed: 0,
+      settled: 0,
+      counted: 0,
+      gone: 0,
+      gone_at: null,
+      spent_txid: null,
+      spent_block_hash: null,
+      spent_block_height: null,
+    };
+    const { id } = this.#tx.run(insertCredit, fields);
+    const paying = this.#payingOf(credit.txid);
+    paying.outputs++;
+    addWorth(paying, usd);
+    if (usd === null) paying.unvalued++;
+    this.#asking.add(id);
+    if (credit.invoice_id !== null) this.#touched.add(credit.invoice_id);
+    return this.edit({ id, ...fields });
+  }
+
+  /** Values a credit for which there was no rate, if there is one by now; a change also asks for its confirmations. */
+  value(stored: CreditRow): void {
+    const row = this.edit(stored);
+    row.value ??= textOf(fiatValue(this.#app, this.#tx, this.#network, row));
+    if (row.usd_value !== null) return;
+    const usd = dollarValue(this.#app, this.#network, row);
+    if (usd === null) return;
+    row.usd_value = usd.toString();
+    const paying = this.#payingOf(row.txid);
+    addWorth(paying, usd);
+    paying.unvalued--;
+    this.#asking.add(row.id);
+  }
+
+  /** Says whether more credits of a transaction than were added so far are to follow. */
+  setUnread(txid: string, unread: 0 | 1): void {
+    this.#payingOf(txid).unread = unread;
+  }
+
+  /** Works out anew how many confirmations a credit needs. */
+  ask(stored: CreditRow): void {
+    this.#asking.add(this.edit(stored).id);
+  }
+
+  /** Puts a credit into a block, or back into the mempool with null. */
+  place(row: CreditRow, block: { height: number; hash: string; time: number | null } | null): void {
+    const late = block !== null && row.block_hash === null;
+    row.block_height = block?.height ?? null;
+    row.block_hash = block?.hash ?? null;
+    row.block_time = block?.time ?? null;
+    if (late && losesQuote(row)) row.value = textOf(fiatValue(this.#app, this.#tx, this.#network, row));
+  }
+
+  /** Says that no part of a credit was first seen later than `at`, milliseconds since 1970, and values it anew. */
+  date(row: CreditRow, at: number): void {
+    if (row.first_seen_at <= at) return;
+    row.first_seen_at = at;
+    if (row.inherited !== null) row.inherited = JSON.stringify(seenBy(JSON.parse(row.inherited) as Part[], at));
+    row.value = textOf(fiatValue(this.#app, this.#tx, this.#network, row));
+  }
+
+  /** Says that a credit is neither in a block nor in the mempool any more. */
+  lose(row: CreditRow): void {
+    row.gone = 1;
+    row.gone_at = this.#app.now();
+  }
+
+  /** Says that a credit is there, again or still. */
+  keep(row: CreditRow): void {
+    row.gone = 0;
+    row.gone_at = null;
+  }
+
+  /** Writes every edited credit, moves the balances, and returns the ids of the invoices that are affected. */
+  flush(): Set<number> {
+    for (const { stored, row } of this.#paying.values()) this.#flushPaying(stored, row);
+    for (const id of this.#asking) this.#require(this.#edited.get(id)!.row);
+    for (const { stored, row } of this.#edited.values()) this.#write(stored, row);
+    this.#edited.clear();
+    this.#paying.clear();
+    this.#asking.clear();
+    return this.#touched;
+  }
+
+  #payingOf(txid: string): PayingRow {
+    const known = this.#paying.get(txid);
+    if (known) return known.row;
+    const key = { txid, chain_key: this.#chain.key };
+    const fresh = { ...key, usd_value: '0', outputs: 0, unvalued: 0, unread: 0, stale: 0 };
+    const stored = this.#tx.get(payingTx, key) ?? fresh;
+    const row = { ...stored };
+    this.#paying.set(txid, { stored, row });
+    return row;
+  }
+
+  /** Stores what changed about a transaction, and has its other credits asked again where that matters to them. */
+  #flushPaying(stored: PayingRow, row: PayingRow): void {
+    const here = [...this.#edited.values()].filter((edited) => edited.row.txid === row.txid);
+    const asset = here[0]?.row.asset;
+    if (
+      asset !== undefined &&
+      [true, false].some((may) => this.#needs(stored, asset, may) !== this.#needs(row, asset, may))
+    ) {
+      for (const edited of here) this.#asking.add(edited.row.id);
+      if (row.outputs > here.length) row.stale = 1;
+    }
+    const names = Object.keys(row) as (keyof PayingRow)[];
+    if (names.some((name) => row[name] !== stored[name])) this.#tx.run(savePayingTx, row);
+  }
+
+  /** The confirmations needed follow the whole value of the transaction to us. */
+  #require(row: CreditRow): void {
+    row.required = this.#needs(this.#payingOf(row.txid), row.asset, row.replaceable === 1);
+  }
+
+  #needs(paying: PayingRow, asset: string, replaceable: boolean): number {
+    const dollars = paying.unread === 1 || paying.unvalued > 0 ? null : BigInt(paying.usd_value);
+    return requiredConfirmations(this.#app, this.#network, assetOf(asset as AssetId), dollars, replaceable);
+  }
+
+  #write(stored: CreditRow, row: CreditRow): void {
+    const depth = row.block_height === null ? 0 : Math.max(0, this.#tipHeight - row.block_height + 1);
+    const here = row.gone === 0;
+    row.confirmed = here && depth >= Math.max(row.required, row.maturity) ? 1 : 0;
+    row.settled = row.confirmed === 1 && depth >= 1 ? 1 : 0;
+    // our own change is ours before it confirms
+    const deep = depth >= Math.max(row.own_change === 1 ? 0 : 1, row.maturity);
+    const spendable = here && row.locked === 0 && deep && row.spent_txid === null;
+    row.counted = spendable ? 1 : 0;
+    const names = Object.keys(row) as (keyof CreditRow)[];
+    if (names.every((name) => row[name] === stored[name])) return;
+    this.#tx.run(updateCredit, row);
+    if (row.counted !== stored.counted) this.#move(row, row.counted === 1 ? BigInt(row.units) : -BigInt(row.units));
+    if (row.invoice_id !== null) this.#touched.add(row.invoice_id);
+  }
+
+  #move(row: CreditRow, units: bigint): void {
+    const key = { account_id: row.account_id, asset: row.asset };
+    const total = BigInt(this.#tx.get(balanceOf, key)?.units ?? '0') + units;
+    assert(total >= 0n, `the balance of account ${row.account_id} in ${row.asset} is not negative`);
+    this.#tx.run(setBalance, { ...key, units: total.toString() });
+  }
+}
+
+const textOf = (value: bigint | null): string | null => value?.toString() ?? null;
+
+function addWorth(paying: PayingRow, usd: bigint | null): void {
+  if (usd !== null) paying.usd_value = (BigInt(paying.usd_value) + usd).toString();
+}

@@ -1,0 +1,232 @@
+/**
+ * What one fact of a chain changes: a deposit that is there, a coin that was spent, a deposit that another one makes
+ * impossible.
+ *
+ * Invariants. Of two transactions that spend the same input at most one is there: what the source tells now, in a block
+ * or in the mempool, is; whatever in no block shares an input with it is not. A credit that went keeps its row for a
+ * while, so that what was known of it (above all when it was first seen) holds when it comes back.
+ */
+
+import {
+  BLOCK_TIME_AHEAD_MAX_MS,
+  type Credit,
+  INPUTS_KEPT_MAX,
+  OUTPUTS_PER_UNCONFIRMED_MAX,
+  type SpendSeen,
+} from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+import { type Part, partsOf, seenWhen, takeParts, totalOf } from '../../domain/inheritance.ts';
+import { assignTarget, type CreditRow, creditsOfTransactionAfter, targetById } from '../../store/queries/credits.ts';
+import { type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
+import { deletePayingInputs, insertPayingInput, payingTx, payingTxsWithInput } from '../../store/queries/paying.ts';
+import { keepPrevious } from '../../store/queries/previous.ts';
+import type { Tx } from '../../store/store.ts';
+import { NOBODY, noteUsed } from '../addresses/skipped.ts';
+import type { App } from '../app.ts';
+import { fileInInbox, mayCount } from '../invoices/settle.ts';
+import { isOwnChange } from '../withdrawals/settle.ts';
+import type { ChainRuntime } from './chains.ts';
+import type { CreditBook } from './credits.ts';
+
+/** Transactions looked at that share one input with another: there is one, unless a source invents them. */
+const RIVALS_PER_INPUT_MAX = 8;
+/** Credits of a rival that are put aside at a time. */
+const RIVAL_CREDITS_MAX = 2 * OUTPUTS_PER_UNCONFIRMED_MAX;
+const MS_PER_DAY = 86_400_000;
+
+type Quote = Pick<PaymentRow, 'quote_issued_at' | 'quote_ends_at'>;
+
+/** One step's surroundings. */
+export type Step = {
+  app: App;
+  chain: ChainRuntime;
+  tx: Tx;
+  credits: CreditBook;
+  /** When the chain was known last, milliseconds since 1970: what is found in a block was not there before. */
+  knownAt: number;
+  /** The median time of the tip (BIP-113), milliseconds since 1970, where there is one. */
+  medianTime?: number | undefined;
+};
+
+/** Credits of one transaction, in the order of the update: all of them, or one part of several. */
+export type Group = {
+  credits: readonly Credit[];
+  /** Credits of the transaction in all parts together. */
+  size: number;
+  first: boolean;
+  last: boolean;
+};
+
+/** Takes in what a transaction pays us. */
+export function seeTransaction(step: Step, group: Group): void {
+  const { chain, tx, credits } = step;
+  const [one] = group.credits;
+  assert(one, 'a group has credits');
+  const left = new Map<number, Part[]>();
+  const claimed = new Set<number>();
+  if (group.first) {
+    const base = group.credits.find((credit) => credit.base)?.base;
+    if (base) tx.run(keepPrevious, { txid: one.txid, chain_key: chain.key, base });
+    for (const rival of rivalsOf(step, one)) {
+      for (const [target, parts] of putAside(step, rival, claimed)) {
+        // of several that were replaced, the one that paid this address most: they replaced each other before
+        if (totalOf(parts) > totalOf(left.get(target) ?? [])) left.set(target, parts);
+      }
+    }
+  }
+  const known = tx.get(payingTx, { txid: one.txid, chain_key: chain.key })?.outputs ?? 0;
+  if (group.last) credits.setUnread(one.txid, 0);
+  else if (known < group.size) credits.setUnread(one.txid, 1);
+  let room = one.block ? group.credits.length : OUTPUTS_PER_UNCONFIRMED_MAX - known;
+  let returned = false;
+  for (const credit of group.credits) {
+    const row = credits.find(credit.id);
+    if (row) {
+      returned ||= row.gone === 1;
+      seeAgain(step, row, credit);
+    } else if (room > 0) {
+      room--;
+      addCredit(step, credit, left, claimed);
+    }
+  }
+  if (known === 0 || returned) keepInputs(step, one);
+}
+
+function keepInputs({ chain, tx }: Step, { txid, inputs }: Credit): void {
+  for (const outpoint of inputs.slice(0, INPUTS_KEPT_MAX)) {
+    tx.run(insertPayingInput, { outpoint, chain_key: chain.key, txid });
+  }
+}
+
+function seeAgain(step: Step, row: CreditRow, credit: Credit): void {
+  const { credits, tx, medianTime } = step;
+  const block = credit.block && { ...credit.block, time: credit.blockTime ?? null };
+  credits.keep(row);
+  // a block says nothing about what could have been replaced before it
+  if (!block) credits.setReplaceable(row, credit.replaceable === false ? 0 : 1);
+  if (medianTime !== undefined && typeof block?.time === 'number') dateByBlock(step, row, block.time);
+  if (row.block_hash !== (block?.hash ?? null)) credits.place(row, block);
+  if (block) retire(tx, row.target_id, row.txid);
+}
+
+/** An address that somebody paid unasked, in a block, is known to somebody: no payer gets it any more. */
+function retire(tx: Tx, targetId: number, txid: string): void {
+  const target = tx.get(targetById, { id: targetId });
+  if (!target || target.invoice_id) return;
+  if (target.invoice_id === null && target.branch === 0) tx.run(assignTarget, { id: targetId, invoice_id: NOBODY });
+  if (!isOwnChange(tx, target, txid)) noteUsed(tx, target);
+}
+
+function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claimed: ReadonlySet<number>): void {
+  const { app, chain, tx, credits } = step;
+  const block = credit.block && { ...credit.block, time: credit.blockTime ?? null };
+  const target = tx.get(targetById, { id: credit.targetId });
+  assert(target && target.chain_key === chain.key, `target ${credit.targetId} is on ${chain.key}`);
+  const invoiceId = target.invoice_id || null;
+  const payment = invoiceId === null ? undefined : tx.get(paymentOf, { invoice_id: invoiceId });
+  const seenAt = firstSeen(step, block?.time ?? null, payment);
+  const units = credit.amount.units;
+  const { taken, rest } = takeParts(left.get(target.id) ?? [], units);
+  left.set(target.id, rest);
+  const seen = seenWhen(taken, units, seenAt);
+  const unexpected = payment && payment.asset !== credit.amount.asset ? 'unexpected' : null;
+  const ownChange = target.branch === 1;
+  const unassigned = invoiceId === null && !ownChange ? 'unassigned' : null;
+  const fields = {
+    outpoint: credit.id,
+    txid: credit.txid,
+    target_id: target.id,
+    account_id: target.account_id,
+    invoice_id: invoiceId,
+    asset: credit.amount.asset,
+    units: units.toString(),
+    block_height: block?.height ?? null,
+    block_hash: block?.hash ?? null,
+    block_time: block?.time ?? null,
+    first_seen_at: seen.at,
+    inherited: seen.inherited.length === 0 ? null : JSON.stringify(seen.inherited),
+    maturity: credit.maturity ?? 0,
+    locked: credit.locked ? 1 : 0,
+    replaceable: credit.replaceable === false ? 0 : 1,
+    own_change: isOwnChange(tx, target, credit.txid) ? 1 : 0,
+  };
+  const settled = credit.locked ? 'locked' : (unexpected ?? unassigned);
+  const claim = settled ?? (claimed.has(target.id) ? 'invoice' : null);
+  const counts =
+    claim !== null ||
+    invoiceId === null ||
+    mayCount(app, tx, chain.adapter.network, { ...fields, invoice_id: invoiceId });
+  const added = credits.add({ ...fields, claim: counts ? claim : 'extra' });
+  if (block) retire(tx, target.id, credit.txid);
+  const reason = added.claim;
+  if (reason !== null && reason !== 'invoice') {
+    fileInInbox(app, tx, app.directory.businessOfAccount(target.account_id), added, reason);
+  }
+}
+
+/**
+ * When a deposit that was not known was first seen: at its block's time, between the last sync and now, or now. A clock
+ * further ahead of the chain's than a block may be does not date it: deadlines count by the chain's time too, so what
+ * comes before one has passed is in time. It is never dated before its payment's last quote.
+ */
+function firstSeen({ app, knownAt, medianTime }: Step, blockTime: number | null, quote?: Quote): number {
+  const now = app.now();
+  if (blockTime !== null) return Math.min(now, Math.max(knownAt, blockTime));
+  if (medianTime === undefined || now - medianTime <= BLOCK_TIME_AHEAD_MAX_MS) return now;
+  const { quote_issued_at = 0, quote_ends_at = 0 } = quote ?? {};
+  if (now - medianTime > MS_PER_DAY) return Math.min(now, Math.max(medianTime, quote_issued_at));
+  // blocks may be slow for so long: then the clock is right, and a quote that ended by it stays ended
+  const notBefore = now > quote_ends_at ? quote_ends_at + 1 : quote_issued_at;
+  return Math.min(now, Math.max(medianTime + BLOCK_TIME_AHEAD_MAX_MS, notBefore));
+}
+
+/** A deposit was not first seen long after its block: a clock that said so was wrong. */
+function dateByBlock({ tx, credits }: Step, row: CreditRow, blockTime: number): void {
+  if (row.first_seen_at - blockTime <= BLOCK_TIME_AHEAD_MAX_MS) return;
+  const payment = row.invoice_id === null ? undefined : tx.get(paymentOf, { invoice_id: row.invoice_id });
+  credits.date(row, Math.max(blockTime, payment?.quote_issued_at ?? 0));
+}
+
+/** The transactions that pay us and spend an input that this one spends as well. */
+function rivalsOf({ chain, tx }: Step, { txid, inputs }: Credit): Set<string> {
+  const rivals = new Set<string>();
+  for (const outpoint of inputs.slice(0, INPUTS_KEPT_MAX)) {
+    const p = { outpoint, chain_key: chain.key, txid, limit: RIVALS_PER_INPUT_MAX };
+    for (const rival of tx.all(payingTxsWithInput, p)) rivals.add(rival.txid);
+  }
+  return rivals;
+}
+
+/**
+ * Puts the credits of a transaction that cannot be there any more aside. Returns by target what they paid and when it was
+ * first seen; adds to `claimed` the targets whose invoice they were counted for. One in a block stays what it is.
+ */
+function putAside({ chain, tx, credits }: Step, txid: string, claimed: Set<number>): Map<number, Part[]> {
+  const p = { after: `${txid}:`, to: `${txid};`, chain_key: chain.key, limit: RIVAL_CREDITS_MAX };
+  const rows = tx.all(creditsOfTransactionAfter, p).map((stored) => credits.edit(stored));
+  const parts = new Map<number, Part[]>();
+  if (rows.some((row) => row.block_hash !== null)) return parts;
+  for (const row of rows) {
+    if (row.gone === 0) credits.lose(row);
+    if (row.claim === 'invoice') claimed.add(row.target_id);
+    const mine = parts.get(row.target_id) ?? [];
+    parts.set(
+      row.target_id,
+      [...mine, ...partsOf(row)].sort(([a], [b]) => a - b),
+    );
+  }
+  // it is known again as soon as it is told again
+  if (rows.length < RIVAL_CREDITS_MAX) tx.run(deletePayingInputs, { txid, chain_key: chain.key });
+  return parts;
+}
+
+/** Takes in that a coin of ours was spent. */
+export function seeSpend(credits: CreditBook, spend: SpendSeen): void {
+  const row = credits.find(spend.outpoint);
+  if (!row) return;
+  // what a block says is not taken back by the mempool
+  if (row.spent_block_hash !== null && spend.block === null) return;
+  row.spent_txid = spend.txid;
+  row.spent_block_hash = spend.block?.hash ?? null;
+  row.spent_block_height = spend.block?.height ?? null;
+}

@@ -1,0 +1,39 @@
+/**
+ * Forgetting what was seen unconfirmed and went. It keeps its row for as long as that can still say when money was first
+ * seen, unless there is too much of it: it costs nobody anything to make a source tell of deposits that never confirm.
+ */
+import {
+  creditsOfTransactionAfter,
+  deleteCredit,
+  deleteInboxItem,
+  vanishedAfter,
+  vanishedCredits,
+} from '../../store/queries/credits.ts';
+import { deletePayingInputs, deletePayingTx } from '../../store/queries/paying.ts';
+import type { Tx } from '../../store/store.ts';
+import { type App, MS_PER_HOUR } from '../app.ts';
+
+/** A day after it was first seen, nothing holds the rate of a quote any more. */
+const VANISHED_KEPT_MS = 24 * MS_PER_HOUR;
+const VANISHED_KEPT_MAX = 1_000;
+const PAGE = 32;
+const PAGES_PER_UPDATE_MAX = 20;
+
+/**
+ * Removes a page of what vanished on a chain, but for what withdrawals or decisions of the operator name. `done`: pages
+ * removed so far. Null when there are no more of them for now.
+ */
+export function forgetVanished(app: App, tx: Tx, chain_key: string, done: number): { at: number } | null {
+  const crowded = tx.get(vanishedAfter, { chain_key, skip: VANISHED_KEPT_MAX })?.gone_at ?? 0;
+  const before = Math.max(app.now() - VANISHED_KEPT_MS, crowded);
+  const page = tx.all(vanishedCredits, { chain_key, before, limit: PAGE });
+  for (const { id, txid } of page) {
+    tx.run(deleteInboxItem, { credit_id: id });
+    tx.run(deleteCredit, { id });
+    const others = tx.all(creditsOfTransactionAfter, { after: `${txid}:`, to: `${txid};`, chain_key, limit: 1 });
+    if (others.length > 0) continue;
+    tx.run(deletePayingInputs, { txid, chain_key });
+    tx.run(deletePayingTx, { txid, chain_key });
+  }
+  return page.length === PAGE && done + 1 < PAGES_PER_UPDATE_MAX ? { at: done + 1 } : null;
+}

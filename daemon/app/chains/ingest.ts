@@ -1,0 +1,424 @@
+/**
+ * Applies a chain's facts: the one path by which money is seen, confirmed, reorged away, evicted and caught up with.
+ *
+ * Invariants. An update is applied by compare-and-set on the checkpoint that it was made against. A credit in a block is
+ * undone only by that block leaving the chain; an unconfirmed one goes when the mempool view was complete without it, or
+ * when something is there that spends its input.
+ *
+ * An update is one transaction with everything that follows from it, unless that would hold the event loop for longer
+ * than TURN_MS: then it goes on in the next one. In between the checkpoint lies below every block of which facts may be
+ * stored, and `chain_state.ahead` names those blocks: whatever comes in between, the next update from that checkpoint
+ * tells what is missing, and undoes those of them that have left the chain. Deadlines are judged when all facts are in.
+ */
+import { tipOf } from '../../chains/adapter.ts';
+import {
+  BLOCK_TIME_AHEAD_MAX_MS,
+  type BlockId,
+  CHECKPOINT_BLOCKS_MAX,
+  type ChainUpdate,
+  type Checkpoint,
+} from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+import {
+  type CreditRow,
+  creditsInBlock,
+  creditsOfTransactionAfter,
+  creditsSpentInBlock,
+  creditsSpentUnconfirmed,
+  unconfirmedCredits,
+  unsettledCredits,
+  unvaluedCredits,
+} from '../../store/queries/credits.ts';
+import { chainState, saveChainState } from '../../store/queries/effects.ts';
+import { paymentsToCheck } from '../../store/queries/invoices.ts';
+import { savePayingTx, stalePayingTx } from '../../store/queries/paying.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import { NOBODY } from '../addresses/skipped.ts';
+import type { App } from '../app.ts';
+import { bookSpends } from '../books/booking.ts';
+import { settleInvoice } from '../invoices/settle.ts';
+import { reopenSpends, settleSpends } from '../withdrawals/settle.ts';
+import type { ChainRuntime } from './chains.ts';
+import { CreditBook } from './credits.ts';
+import { type Group, type Step, seeSpend, seeTransaction } from './facts.ts';
+import { forgetVanished } from './garbage-collection.ts';
+import { type Grouped, grouped } from './grouped.ts';
+
+/** How long one transaction of an update goes on; what it has begun by then it ends. */
+const TURN_MS = 8;
+/** Rows that one step reads: a few milliseconds' worth with all that follows from them. */
+const PAGE = 32;
+const DEADLINES_PER_UPDATE_MAX = 1_000;
+const UNVALUED_PER_UPDATE_MAX = 1_000;
+/** Invoices whose facts are applied together before they are settled. */
+const SETTLED_TOGETHER = 16;
+/** An idle chain's time of sync is written this often; in between it is known in memory only. */
+const SYNC_TIME_WRITTEN_MS = 60_000;
+
+/** The stored checkpoint of a chain, or null before its first. */
+export function checkpointOf(reader: Reader, chain: ChainRuntime): Checkpoint | null {
+  const row = reader.get(chainState, { chain_key: chain.key });
+  return row ? (JSON.parse(row.checkpoint) as Checkpoint) : null;
+}
+
+/** Stores where a chain begins, unless it has begun already. */
+export async function beginChain(app: App, chain: ChainRuntime, checkpoint: Checkpoint): Promise<void> {
+  await app.store.write((tx) => {
+    if (tx.get(chainState, { chain_key: chain.key })) return;
+    tx.run(saveChainState, {
+      chain_key: chain.key,
+      checkpoint: JSON.stringify(checkpoint.slice(-CHECKPOINT_BLOCKS_MAX)),
+      synced_at: app.now(),
+      ahead: '[]',
+    });
+  });
+}
+
+/**
+ * Applies an update. `beganAt`: when the sync began that made it, milliseconds since 1970. `turnMs`: how long one
+ * transaction goes on. False when the checkpoint has moved since: the caller syncs again from the new one.
+ */
+export async function ingest(
+  app: App,
+  chain: ChainRuntime,
+  update: ChainUpdate,
+  beganAt: number,
+  turnMs = TURN_MS,
+): Promise<boolean> {
+  const ingestion = new Ingestion(app, chain, update, beganAt, await grouped(update));
+  for (let place: Place | null = START; place !== null; ) {
+    const from: Place = place;
+    const next: Place | null | 'refused' = await app.store.write((tx) => ingestion.turn(tx, from, turnMs));
+    if (next === 'refused') return false;
+    place = next;
+  }
+  return true;
+}
+
+/** Whether a source has more to tell at once: it said so, or came closer to its tip. */
+export function hasMore({ more, since, checkpoint }: ChainUpdate): boolean {
+  return more ?? tipOf(checkpoint).hash !== since.hash;
+}
+
+/**
+ * Applies what blocks of the past held, for a wallet that has a past. Nothing but facts in blocks is taken from it: what
+ * is true now comes by `ingest` alone.
+ */
+export async function ingestPast(app: App, chain: ChainRuntime, update: ChainUpdate, turnMs = TURN_MS): Promise<void> {
+  const present = checkpointOf(app.store, chain);
+  assert(present, `${chain.key} has a checkpoint`);
+  const { height } = tipOf(present);
+  const settled = (fact: { block: BlockId | null }): boolean => fact.block !== null && fact.block.height <= height;
+  const past = { ...update, credits: update.credits.filter(settled), spends: update.spends.filter(settled) };
+  const facts = new Facts(app, chain, past, await grouped(past));
+  for (let place: Place | null = START; place !== null; ) {
+    const from: Place = place;
+    place = await app.store.write((tx) => facts.takeTurn(tx, from, facts.past(height), turnMs));
+  }
+}
+
+/** How far an update was applied: the phase, and where in it. */
+type Place = { phase: number; at: number; key: string };
+const START: Place = { phase: 0, at: 0, key: '' };
+
+/** One bounded step of a phase from a place; null once the phase is over. */
+type Phase = (tx: Tx, at: number, key: string) => { at: number; key?: string } | null;
+
+/** The phases that only read and write facts. */
+class Facts {
+  readonly app: App;
+  readonly chain: ChainRuntime;
+  readonly update: ChainUpdate;
+  readonly facts: Grouped;
+  /** The invoices that this turn affects and that are still to be settled. */
+  readonly #touched = new Set<number>();
+
+  constructor(app: App, chain: ChainRuntime, update: ChainUpdate, facts: Grouped) {
+    this.app = app;
+    this.chain = chain;
+    this.update = update;
+    this.facts = facts;
+  }
+
+  /** Goes through phases until they are over (null) or the time is, and settles what that affects. */
+  takeTurn(tx: Tx, from: Place, phases: readonly Phase[], turnMs: number): Place | null {
+    const began = performance.now();
+    this.#touched.clear();
+    let place = from;
+    do {
+      const next = phases[place.phase]?.(tx, place.at, place.key);
+      place = next ? { ...place, key: '', ...next } : { phase: place.phase + 1, at: 0, key: '' };
+      if (this.#touched.size >= SETTLED_TOGETHER) this.#settle(tx);
+    } while (place.phase < phases.length && performance.now() - began < turnMs);
+    this.#settle(tx);
+    return place.phase < phases.length ? place : null;
+  }
+
+  /** Brings invoices in line with what is there now, with the deadlines as they were. */
+  #settle(tx: Tx): void {
+    for (const invoiceId of this.#touched) settleInvoice(this.app, tx, invoiceId);
+    this.#touched.clear();
+  }
+
+  /** Blocks of the past, while the tip is at a height. */
+  past(tipHeight: number): Phase[] {
+    return [this.credits(tipHeight, 0), this.spends(tipHeight), this.asked(tipHeight)];
+  }
+
+  credits(tipHeight: number, knownAt: number): Phase {
+    return (tx, at) => {
+      const group: Group | undefined = this.facts.groups[at];
+      if (!group) return null;
+      this.inBook(tx, tipHeight, (credits) => {
+        const { app, chain } = this;
+        const step: Step = { app, chain, tx, credits, knownAt, medianTime: this.update.tipMedianTime };
+        seeTransaction(step, group);
+      });
+      return { at: at + 1 };
+    };
+  }
+
+  spends(tipHeight: number): Phase {
+    return (tx, at) => {
+      const page = this.update.spends.slice(at, at + PAGE);
+      if (page.length === 0) return null;
+      this.inBook(tx, tipHeight, (credits) => {
+        for (const spend of page) seeSpend(credits, spend);
+      });
+      bookSpends(this.app, this.chain, tx, page);
+      return { at: at + PAGE };
+    };
+  }
+
+  /** Asks the credits of transactions anew whose worth changed after they were written. */
+  asked(tipHeight: number): Phase {
+    return (tx, at, key) => {
+      const paying = tx.get(stalePayingTx, { chain_key: this.chain.key });
+      if (!paying) return null;
+      const after = key.startsWith(`${paying.txid}:`) ? key : `${paying.txid}:`;
+      const range = { after, to: `${paying.txid};`, chain_key: this.chain.key, limit: PAGE };
+      const page = tx.all(creditsOfTransactionAfter, range);
+      const last = page.at(-1);
+      if (!last) tx.run(savePayingTx, { ...paying, stale: 0 });
+      this.inBook(tx, tipHeight, (credits) => {
+        for (const row of page) credits.ask(row);
+      });
+      return { at: at + 1, key: last?.outpoint ?? '' };
+    };
+  }
+
+  /** With a complete view of the mempool, what is neither in it nor in a block is gone. */
+  absentCredits(tipHeight: number): Phase {
+    const { chain } = this;
+    return (tx, after) => {
+      const page = tx.all(unconfirmedCredits, { chain_key: chain.key, after, limit: PAGE });
+      this.inBook(tx, tipHeight, (credits) => {
+        for (const row of page) {
+          if (this.speaksOf(row.target_id) && !this.facts.present.has(row.outpoint)) credits.lose(credits.edit(row));
+        }
+      });
+      return nextPage(page);
+    };
+  }
+
+  /** The same for what spends our coins. */
+  absentSpends(tipHeight: number): Phase {
+    const { chain } = this;
+    return (tx, after) => {
+      const page = tx.all(creditsSpentUnconfirmed, { chain_key: chain.key, after, limit: PAGE });
+      this.inBook(tx, tipHeight, (credits) => {
+        for (const row of page) {
+          const isThere = this.facts.spent.has(`${row.outpoint} ${row.spent_txid}`);
+          if (this.speaksOf(row.target_id) && !isThere) credits.edit(row).spent_txid = null;
+        }
+      });
+      return nextPage(page);
+    };
+  }
+
+  speaksOf(targetId: number): boolean {
+    return this.facts.targets === null || this.facts.targets.has(targetId);
+  }
+
+  /** Edits credits and writes them. */
+  inBook(tx: Tx, tipHeight: number, edit: (credits: CreditBook) => void): void {
+    const credits = new CreditBook(this.app, this.chain, tipHeight, tx);
+    edit(credits);
+    for (const invoiceId of credits.flush()) this.#touched.add(invoiceId);
+  }
+}
+
+const nextPage = (page: readonly { id: number }[]): { at: number } | null => {
+  const last = page.at(-1);
+  return last && page.length === PAGE ? { at: last.id } : null;
+};
+
+class Ingestion extends Facts {
+  readonly #beganAt: number;
+  /** Up to when deadlines count once this update is applied. */
+  readonly #deadlinesUntil: number;
+  readonly #latestNow: number | null;
+  readonly #complete: boolean;
+  /** The checkpoint that the first turn left behind. */
+  #parked: Checkpoint | null = null;
+
+  constructor(app: App, chain: ChainRuntime, update: ChainUpdate, beganAt: number, facts: Grouped) {
+    super(app, chain, update, facts);
+    this.#beganAt = beganAt;
+    this.#complete = update.mempool === 'complete';
+    this.#latestNow = update.tipMedianTime === undefined ? null : update.tipMedianTime + BLOCK_TIME_AHEAD_MAX_MS;
+    const until = Math.min(beganAt, this.#latestNow ?? beganAt);
+    this.#deadlinesUntil = this.#complete ? until : chain.deadlinesUntil;
+  }
+
+  /** One transaction: what comes after it, null at the end, or 'refused' when the checkpoint is another one. */
+  turn(tx: Tx, from: Place, turnMs: number): Place | null | 'refused' {
+    const { chain, update } = this;
+    const state = tx.get(chainState, { chain_key: chain.key });
+    assert(state, `${chain.key} has a checkpoint`);
+    const stored = JSON.parse(state.checkpoint) as Checkpoint;
+    const known = tipOf(stored);
+    const expected = from === START ? update.since : tipOf(this.#parked ?? stored);
+    if (known.hash !== expected.hash || known.height !== expected.height) return 'refused';
+
+    if (from === START) reopenSpends(tx, chain, update.orphaned);
+    const tip = tipOf(update.checkpoint);
+    const moved = tip.hash !== known.hash || chain.tipHeight !== tip.height;
+    const undone = this.#undone(state.ahead);
+    const next = this.takeTurn(tx, from, this.#phases(undone, moved, state.synced_at), turnMs);
+    if (next === null) this.#finish(tx, state.synced_at, moved || state.ahead !== '[]');
+    else this.#park(tx, stored, state, undone);
+    return next;
+  }
+
+  /** The blocks to be undone: those that left the chain, and those of an update that was not ended and is not this one. */
+  #undone(ahead: string): string[] {
+    const here = new Set([...this.update.checkpoint.map(({ hash }) => hash), ...this.facts.blocks.keys()]);
+    const orphaned = this.update.orphaned.map(({ hash }) => hash);
+    return [...new Set([...orphaned, ...(JSON.parse(ahead) as string[]).filter((hash) => !here.has(hash))])];
+  }
+
+  #phases(undone: readonly string[], moved: boolean, storedSyncedAt: number): Phase[] {
+    const { height } = tipOf(this.update.checkpoint);
+    // what is not there any more goes first, so that nothing is counted beside what came in its place
+    const absent = this.#complete ? [this.absentCredits(height), this.absentSpends(height)] : [];
+    // blocks with a median time of their own are never dated before the tip that was known
+    const knownAt = this.update.tipMedianTime === undefined ? this.chain.syncedAt || storedSyncedAt : 0;
+    return [
+      this.#undo(undone, height),
+      ...absent,
+      this.credits(height, knownAt),
+      this.spends(height),
+      this.asked(height),
+      this.#valued(height),
+      ...(moved ? [this.#deeper(height)] : []),
+      this.#due(),
+      ...(this.#complete ? [(tx: Tx, at: number) => forgetVanished(this.app, tx, this.chain.key, at)] : []),
+    ];
+  }
+
+  /**
+   * Blocks that left the chain take their credits and spends back to the mempool, named in the update or not. A credit
+   * that is named is placed when its turn comes: in between nothing may look as if it had gone.
+   */
+  #undo(blocks: readonly string[], tipHeight: number): Phase {
+    const { present, spent } = this.facts;
+    return (tx, at, key) => {
+      const block_hash = blocks[at];
+      if (block_hash === undefined) return null;
+      const after = Number(key);
+      const placed = tx.all(creditsInBlock, { block_hash, after, limit: PAGE });
+      const spends = tx.all(creditsSpentInBlock, { block_hash, after: 0, limit: PAGE });
+      const isGone = (row: CreditRow, isThere: boolean) => this.#complete && !isThere && this.speaksOf(row.target_id);
+      this.inBook(tx, tipHeight, (credits) => {
+        for (const stored of placed.filter(({ outpoint }) => !present.has(outpoint))) {
+          const row = credits.edit(stored);
+          credits.place(row, null);
+          if (isGone(row, false)) credits.lose(row);
+        }
+        for (const stored of spends) {
+          const row = credits.edit(stored);
+          const isThere = spent.has(`${row.outpoint} ${row.spent_txid}`);
+          Object.assign(row, { spent_block_hash: null, spent_block_height: null });
+          if (isGone(row, isThere)) row.spent_txid = null;
+        }
+      });
+      const last = placed.length === PAGE ? placed.at(-1)?.id : spends.length === PAGE ? after : undefined;
+      return last === undefined ? { at: at + 1 } : { at, key: `${last}` };
+    };
+  }
+
+  #valued(tipHeight: number): Phase {
+    let read = 0;
+    return (tx, after) => {
+      const page = tx.all(unvaluedCredits, { chain_key: this.chain.key, after, limit: PAGE });
+      this.inBook(tx, tipHeight, (credits) => {
+        for (const row of page) credits.value(row);
+      });
+      read += page.length;
+      return read < UNVALUED_PER_UPDATE_MAX ? nextPage(page) : null;
+    };
+  }
+
+  /** A new tip changes the confirmations of everything that waits for some. */
+  #deeper(tipHeight: number): Phase {
+    return (tx, after) => {
+      const page = tx.all(unsettledCredits, { chain_key: this.chain.key, after, limit: PAGE });
+      this.inBook(tx, tipHeight, (credits) => {
+        for (const row of page) credits.edit(row);
+      });
+      // an open page shows confirmations that are written nowhere
+      tx.afterCommit(() => {
+        for (const row of page) this.app.live.changed(row.invoice_id ?? NOBODY);
+      });
+      return nextPage(page);
+    };
+  }
+
+  #due(): Phase {
+    const deadlinesUntil = this.#deadlinesUntil;
+    return (tx, at) => {
+      const due = tx.all(paymentsToCheck, { chain_key: this.chain.key, synced_at: deadlinesUntil, limit: PAGE });
+      for (const { invoice_id } of due) settleInvoice(this.app, tx, invoice_id, { deadlinesUntil });
+      return due.length === PAGE && at + PAGE < DEADLINES_PER_UPDATE_MAX ? { at: at + PAGE } : null;
+    };
+  }
+
+  /** Says in the store that facts of some blocks are in it while others of the same update are not. */
+  #park(tx: Tx, stored: Checkpoint, state: { ahead: string; synced_at: number }, undone: readonly string[]): void {
+    if (this.#parked !== null) return;
+    const left = new Set(this.update.orphaned.map(({ hash }) => hash));
+    const kept = stored.filter(({ hash }) => !left.has(hash));
+    const parked = kept.length > 0 ? kept : stored;
+    const { height } = tipOf(parked);
+    const above = [...this.facts.blocks].filter(([, at]) => at > height).map(([hash]) => hash);
+    const ahead = JSON.stringify([...new Set([...(JSON.parse(state.ahead) as string[]), ...undone, ...above])]);
+    const { synced_at } = state;
+    tx.run(saveChainState, { chain_key: this.chain.key, checkpoint: JSON.stringify(parked), synced_at, ahead });
+    tx.afterCommit(() => {
+      this.#parked = parked;
+    });
+  }
+
+  #finish(tx: Tx, storedSyncedAt: number, moved: boolean): void {
+    const { app, chain, update } = this;
+    const { height } = tipOf(update.checkpoint);
+    settleSpends(app, tx, chain, height);
+    const syncedAt = this.#complete ? this.#beganAt : chain.syncedAt;
+    const synced_at = this.#complete ? this.#beganAt : storedSyncedAt;
+    if (moved || Math.abs(synced_at - storedSyncedAt) >= SYNC_TIME_WRITTEN_MS) {
+      const checkpoint = JSON.stringify(update.checkpoint.slice(-CHECKPOINT_BLOCKS_MAX));
+      tx.run(saveChainState, { chain_key: chain.key, checkpoint, synced_at, ahead: '[]' });
+    }
+    tx.afterCommit(() => {
+      chain.syncedAt = syncedAt;
+      chain.deadlinesUntil = this.#deadlinesUntil;
+      if (this.#complete) {
+        chain.latestNow = this.#latestNow;
+        chain.away = false;
+        chain.syncs++;
+      }
+      chain.tipHeight = height;
+    });
+  }
+}

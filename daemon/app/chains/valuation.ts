@@ -1,0 +1,93 @@
+/**
+ * What a deposit is worth, and how many confirmations that asks for. A credit first seen inside a quote counts at that
+ * quote's rate, any other at the rate when it was first seen; a transaction that takes longer than a day to confirm
+ * loses its quote, so that a starved fee is no free option on the rate.
+ */
+import { type Asset, type AssetId, assetOf, confirmationsFor, type Network } from '../../domain/assets.ts';
+import { partsOf } from '../../domain/inheritance.ts';
+import { fiatFor } from '../../domain/money.ts';
+import type { CreditRow } from '../../store/queries/credits.ts';
+import { invoiceById, type PaymentRow, pastQuoteAt, paymentOf } from '../../store/queries/invoices.ts';
+import type { Reader } from '../../store/store.ts';
+import { type App, MS_PER_HOUR } from '../app.ts';
+
+const QUOTE_HOLDS_UNCONFIRMED_MS = 24 * MS_PER_HOUR;
+
+/** The rate (1e-8) of the quote that was open at an instant, or null. */
+function quoteRateAt(reader: Reader, payment: PaymentRow, at: number): bigint | null {
+  if (at >= payment.quote_issued_at && at <= payment.quote_ends_at) return BigInt(payment.quote_rate);
+  const past = reader.get(pastQuoteAt, { invoice_id: payment.invoice_id, at });
+  return past ? BigInt(past.rate) : null;
+}
+
+/** The rate when something was seen, else the rate of now: the first one known after it. */
+function marketRate(app: App, network: Network, asset: AssetId, fiat: string, at: number): bigint | null {
+  const rate = app.rates.quoteRateAt(network, asset, fiat, at) ?? app.rates.quoteRate(network, asset, fiat, app.now());
+  return rate?.scaled ?? null;
+}
+
+/** What says when the parts of a deposit were first seen. */
+type Seen = Pick<CreditRow, 'units' | 'first_seen_at' | 'inherited' | 'block_time'>;
+
+/** A credit's worth in its invoice's fiat (1e-8, each part rounded down); null without an invoice or a rate. */
+export function fiatValue(
+  app: App,
+  reader: Reader,
+  network: Network,
+  credit: Seen & Pick<CreditRow, 'invoice_id' | 'asset'>,
+): bigint | null {
+  if (credit.invoice_id === null) return null;
+  const invoice = reader.get(invoiceById, { id: credit.invoice_id });
+  const payment = reader.get(paymentOf, { invoice_id: credit.invoice_id });
+  if (!invoice || !payment) return null;
+  const asset = assetOf(credit.asset as AssetId);
+  let value = 0n;
+  for (const [seenAt, units] of partsOf(credit)) {
+    const starved = isStarved(credit.block_time, seenAt);
+    const quoted = payment.asset === asset.symbol && !starved;
+    const rate =
+      (quoted ? quoteRateAt(reader, payment, seenAt) : null) ??
+      marketRate(app, network, asset.symbol, invoice.currency, starved ? credit.block_time! : seenAt);
+    if (rate === null) return null;
+    value += fiatFor(BigInt(units), asset, rate);
+  }
+  return value;
+}
+
+/** Whether a transaction took too long to keep the rate of when it was first seen. */
+const isStarved = (blockTime: number | null, seenAt: number): boolean =>
+  blockTime !== null && blockTime - seenAt > QUOTE_HOLDS_UNCONFIRMED_MS;
+
+/** Whether reaching a block changed what a credit is worth: a part of it took too long. */
+export function losesQuote(credit: Seen): boolean {
+  return partsOf(credit).some(([seenAt]) => isStarved(credit.block_time, seenAt));
+}
+
+/** A credit's worth in dollars (1e-8, rounded down), for limits; null without a rate. */
+export function dollarValue(
+  app: App,
+  network: Network,
+  credit: Pick<CreditRow, 'asset' | 'units' | 'first_seen_at'>,
+): bigint | null {
+  const asset = assetOf(credit.asset as AssetId);
+  const rate = marketRate(app, network, asset.symbol, 'USD', credit.first_seen_at);
+  return rate === null ? null : fiatFor(BigInt(credit.units), asset, rate);
+}
+
+/**
+ * The confirmations that a transaction needs, by all that it pays to us. 0 only where the operator allowed it, below
+ * that limit, and when the source proved that nothing can replace it.
+ */
+export function requiredConfirmations(
+  app: App,
+  network: Network,
+  asset: Asset,
+  dollars: bigint | null,
+  replaceable: boolean,
+): number {
+  const settings = app.config.networks[network];
+  const zeroConfUsd = settings[asset.chain].zeroConfUsd;
+  const belowLimit = dollars !== null && dollars < BigInt(zeroConfUsd) * 100_000_000n;
+  if (zeroConfUsd > 0 && belowLimit && !replaceable) return 0;
+  return confirmationsFor(settings[asset.symbol].confirmations, dollars);
+}

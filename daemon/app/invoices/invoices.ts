@@ -1,0 +1,212 @@
+/** Creating, finding, deleting and deciding about invoices. */
+import { randomUUIDv7 } from 'node:crypto';
+import { type Asset, findAsset, INVOICE_SYMBOLS } from '../../domain/assets.ts';
+import { dayOf, daysInMonth, endOfDay } from '../../domain/calendar.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { minOf } from '../../domain/money.ts';
+import type { Decision } from '../../domain/payment.ts';
+import {
+  type InvoiceRow,
+  insertInvoice,
+  invoiceById,
+  invoiceBySlug,
+  invoiceByUuid,
+  invoicesToCheck,
+  paymentOf,
+  setInvoiceCheck,
+  setInvoiceDeleted,
+  setInvoiceStatus,
+} from '../../store/queries/invoices.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import { type App, graceMs } from '../app.ts';
+import { newSlug } from '../ids.ts';
+import { tellInvoice } from '../notifications/news.ts';
+import { queueWebhook } from '../notifications/webhooks.ts';
+import { noteClient, releaseAddress } from '../shops/clients.ts';
+import { cryptoRejected } from '../shops/cryptos.ts';
+import type { Business } from '../shops/directory.ts';
+import { hasFundsUnderWay, settleInvoice } from './settle.ts';
+
+const USD_1 = 100_000_000n;
+const INVOICE_USD_MIN = 10n * USD_1;
+const TOLERANCE_USD_MAX = 5n * USD_1;
+const PPM = 1_000_000n;
+const RATE_RETRY_SECONDS = 60;
+const UNPAID_CHECKED_PER_RUN_MAX = 1_000;
+
+export type NewInvoice = {
+  /** Fiat, 1e-8. */
+  amount: bigint;
+  currency: string;
+  /** A symbol of the contract's list, or ALL. */
+  crypto: string;
+  /** Null: the last day of the current month. Milliseconds since 1970. */
+  dueAt: number | null;
+  closeUrl: string | null;
+  redirectUrl: string | null;
+  webhookUrl: string | null;
+  automaticRedirect: boolean;
+  origin: 'merchant' | 'client';
+  /** The number of the client ID that made it, for those of a browser. */
+  clientId?: number;
+  /** What the shop calls it, and says of it to the payer. */
+  orderId?: string | null;
+  description?: string | null;
+  /** What the shop keeps with it; never a payer's to see. */
+  metadata?: Readonly<Record<string, string>> | null;
+};
+
+/** Whether a business makes invoices in this crypto: of the contract's list, and enabled. */
+export function acceptsCrypto(app: App, business: Business, symbol: string): boolean {
+  if (symbol === 'ALL') return true;
+  const asset = findAsset(symbol);
+  const listed = (INVOICE_SYMBOLS as readonly string[]).includes(symbol);
+  return asset !== undefined && listed && app.directory.takes(business, asset.symbol);
+}
+
+/** What a business makes invoices in. */
+export function cryptosFor(app: App, business: Business): string[] {
+  return [...INVOICE_SYMBOLS, 'ALL'].filter((symbol) => acceptsCrypto(app, business, symbol));
+}
+
+/** What an invoice's amount is worth in dollars (1e-8, rounded down). Throws `Unavailable` without a rate. */
+function inDollars(app: App, business: Business, amount: bigint, currency: string, now: number): bigint {
+  return (amount * USD_1) / dollarIn(app, business, currency, now);
+}
+
+function dollarIn(app: App, business: Business, currency: string, now: number): bigint {
+  const scaled = app.rates.perDollar(business.network, currency, now);
+  if (scaled === null) throw new Unavailable(`No exchange rate for ${currency} at the moment`, RATE_RETRY_SECONDS);
+  return scaled;
+}
+
+/** The end of the current month of the business, its last second. */
+export function endOfMonth(business: Business, now: number): number {
+  const { year, month } = dayOf(now, business.timeZone);
+  return endOfDay({ year, month, day: daysInMonth(year, month) }, business.timeZone);
+}
+
+/**
+ * Writes a new invoice. Throws `Rejected` for a field that is wrong in itself or below the minimum of 10 USD, and
+ * `Unavailable` when its currency has no rate.
+ */
+export function createInvoice(app: App, business: Business, wanted: NewInvoice, tx: Tx): InvoiceRow {
+  const now = app.now();
+  if (!acceptsCrypto(app, business, wanted.crypto)) {
+    throw cryptoRejected(cryptosFor(app, business));
+  }
+  const dollars = inDollars(app, business, wanted.amount, wanted.currency, now);
+  if (dollars < INVOICE_USD_MIN) {
+    throw new Rejected('validation', 'The amount must be at least the equivalent of 10 USD.', 'amount');
+  }
+  const tolerance = minOf(
+    (wanted.amount * app.config.payments.tolerancePercent.ppm) / PPM,
+    (TOLERANCE_USD_MAX * dollarIn(app, business, wanted.currency, now)) / USD_1,
+  );
+  const dueAt = wanted.dueAt ?? endOfMonth(business, now);
+  const row = {
+    uuid: randomUUIDv7(),
+    slug: newSlug(),
+    business_id: business.id,
+    origin: wanted.origin,
+    amount: wanted.amount.toString(),
+    tolerance: tolerance.toString(),
+    currency: wanted.currency,
+    crypto: wanted.crypto,
+    status: 'unpaid',
+    due_at: dueAt,
+    check_at: dueAt + graceMs(app),
+    close_url: wanted.closeUrl,
+    redirect_url: wanted.redirectUrl,
+    webhook_url: wanted.webhookUrl,
+    automatic_redirect: wanted.automaticRedirect ? 1 : 0,
+    created_at: now,
+    updated_at: now,
+    order_id: wanted.orderId ?? null,
+    description: wanted.description ?? null,
+    metadata: wanted.metadata ? JSON.stringify(wanted.metadata) : null,
+  };
+  const { id } = tx.run(insertInvoice, row);
+  if (wanted.clientId !== undefined) noteClient(tx, id, wanted.clientId);
+  const invoice = { id, ...row, deleted_at: null };
+  tellInvoice(app, tx, invoice, 'invoice.created');
+  return invoice;
+}
+
+const SLUG = /^[A-Za-z0-9]{12}$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The invoice of a slug or UUID. Throws `Rejected('invoice.not_found')` when there is none, or it was deleted. */
+export function findInvoice(reader: Reader, name: string): InvoiceRow {
+  const row = SLUG.test(name)
+    ? reader.get(invoiceBySlug, { slug: name })
+    : UUID.test(name)
+      ? reader.get(invoiceByUuid, { uuid: name.toLowerCase() })
+      : undefined;
+  if (!row || row.deleted_at !== null) throw new Rejected('invoice.not_found', 'Invoice not found');
+  return row;
+}
+
+/** The same, of one business: another's is not found. */
+export function findInvoiceOf(reader: Reader, business: Business, name: string): InvoiceRow {
+  const row = findInvoice(reader, name);
+  if (row.business_id !== business.id) throw new Rejected('invoice.not_found', 'Invoice not found');
+  return row;
+}
+
+/**
+ * Removes an invoice. Throws `Rejected` when it is paid, has a pending payment, or funds for it are on their way. Its
+ * address stays watched, and what arrives there goes to the inbox.
+ */
+export function deleteInvoice(app: App, invoice: InvoiceRow, tx: Tx): void {
+  if (invoice.status === 'paid') throw new Rejected('invoice.paid', 'Invoice has already been paid');
+  const payment = tx.get(paymentOf, { invoice_id: invoice.id });
+  if (payment && (payment.status === 'pending' || hasFundsUnderWay(tx, payment))) {
+    throw new Rejected('invoice.pending', 'Invoice has a pending payment, cannot be deleted at this time');
+  }
+  tx.run(setInvoiceDeleted, { id: invoice.id, deleted_at: app.now() });
+  tx.afterCommit(() => app.live.changed(invoice.id));
+  releaseAddress(tx, invoice);
+  if (payment && invoice.status === 'unpaid') settleInvoice(app, tx, invoice.id, { decision: 'cancel' });
+}
+
+/** Carries out an operator's decision. Throws `Rejected('invoice.not_unpaid')` when it comes too late. */
+export function decideInvoice(app: App, invoice: InvoiceRow, decision: Decision, tx: Tx): void {
+  const current = tx.get(invoiceById, { id: invoice.id });
+  if (current?.status !== 'unpaid') {
+    throw new Rejected('invoice.not_unpaid', `The invoice is ${current?.status ?? 'gone'} already`);
+  }
+  if (tx.get(paymentOf, { invoice_id: invoice.id })) {
+    settleInvoice(app, tx, invoice.id, { decision });
+    return;
+  }
+  const status = decision === 'cancel' ? 'canceled' : 'paid';
+  tx.afterCommit(() => app.live.changed(invoice.id));
+  tx.run(setInvoiceStatus, { id: invoice.id, status, updated_at: app.now() });
+  if (status === 'paid') queueWebhook(app, tx, current);
+  tellInvoice(app, tx, { ...current, status }, `invoice.${status}`);
+}
+
+/**
+ * Cancels invoices for which no payment was ever requested once their time of grace is over: they depend on no chain,
+ * only on the clock. Returns how many were looked at.
+ */
+export function cancelForgotten(app: App, tx: Tx): number {
+  const rows = tx.all(invoicesToCheck, { now: app.chains.credibleNow(app.now()), limit: UNPAID_CHECKED_PER_RUN_MAX });
+  for (const row of rows) {
+    const waits = row.status === 'unpaid' && tx.get(paymentOf, { invoice_id: row.id }) === undefined;
+    if (!waits) {
+      tx.run(setInvoiceCheck, { id: row.id, check_at: null });
+      continue;
+    }
+    tx.run(setInvoiceStatus, { id: row.id, status: 'canceled', updated_at: app.now() });
+    tx.afterCommit(() => app.live.changed(row.id));
+    tellInvoice(app, tx, { ...row, status: 'canceled' }, 'invoice.canceled');
+  }
+  return rows.length;
+}
+
+/** The symbol's asset, for an invoice whose crypto is fixed. */
+export function fixedAsset(invoice: InvoiceRow): Asset | null {
+  return invoice.crypto === 'ALL' ? null : (findAsset(invoice.crypto) ?? null);
+}

@@ -1,0 +1,192 @@
+/** Requesting a payment for an invoice, and keeping its quote fresh for whoever reads it. */
+import { type Asset, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { deadlineOf, makeQuote, type Quote } from '../../domain/quote.ts';
+import {
+  type InvoiceRow,
+  insertPastQuote,
+  insertPayment,
+  invoiceById,
+  type PaymentRow,
+  paymentOf,
+  updateQuote,
+} from '../../store/queries/invoices.ts';
+import type { Tx } from '../../store/store.ts';
+import { takeAddress } from '../addresses/pool.ts';
+import { type App, graceMs } from '../app.ts';
+import { tellInvoice } from '../notifications/news.ts';
+import { refuseInQuarantine } from '../recovery/quarantine.ts';
+import { abandonedAt } from '../shops/clients.ts';
+import { cryptoRejected } from '../shops/cryptos.ts';
+import type { Business } from '../shops/directory.ts';
+import { holdAddress } from './holds.ts';
+import { fixedAsset } from './invoices.ts';
+import { isEnough } from './settle.ts';
+
+const MS_PER_MINUTE = 60_000;
+const RATE_RETRY_SECONDS = 60;
+
+/** What the payer chose, if anything: asked for only once it matters, since checking it may throw. */
+export type Choice = () => string | undefined;
+
+/**
+ * The asset that a payment will be in. Throws `Rejected` in the order of
+ * the contract: missing, then unknown, ambiguous, not enabled or not the invoice's.
+ */
+function chooseAsset(app: App, business: Business, invoice: InvoiceRow, symbol: string | undefined): Asset {
+  const fixed = fixedAsset(invoice);
+  if (symbol === undefined) {
+    if (!fixed) throw new Rejected('payment.crypto_missing', 'crypto parameter is required for this invoice');
+    return fixed;
+  }
+  const asset = symbol === 'USDT' ? onlyTether(business, fixed) : findAsset(symbol);
+  if (!asset || (!fixed && !app.directory.takes(business, asset.symbol)) || (fixed && fixed !== asset)) {
+    throw cryptoRejected(fixed ? [fixed.symbol] : business.enabled.map(({ symbol }) => symbol));
+  }
+  return asset;
+}
+
+/** `USDT` alone names a network only where there is one to choose. */
+function onlyTether(business: Business, fixed: Asset | null): Asset | undefined {
+  const networks = business.enabled.filter((asset) => asset.priceSymbol === 'USDT');
+  if (fixed && networks.length === 1) return networks[0];
+  if (networks.length > 1) {
+    const symbols = networks.map((asset) => asset.symbol).join(' or ');
+    throw new Rejected('validation', `The selected crypto is ambiguous: use ${symbols}.`, 'crypto');
+  }
+  return networks[0];
+}
+
+/** A quote at today's rate for what is left to pay. Throws `Unavailable` when there is no rate. */
+function quoteFor(
+  app: App,
+  business: Business,
+  invoice: InvoiceRow,
+  asset: Asset,
+  paid: { received: bigint; seenValue: bigint },
+): { quote: Quote; rates: string } {
+  const now = app.now();
+  const rate = app.rates.quoteRate(business.network, asset.symbol, invoice.currency, now);
+  if (!rate) throw new Unavailable(`No exchange rate for ${asset.symbol} at the moment`, RATE_RETRY_SECONDS);
+  const quote = makeQuote(
+    asset,
+    {
+      amount: BigInt(invoice.amount),
+      ...paid,
+      dueAt: invoice.due_at,
+      graceMs: graceMs(app),
+      quoteMs: app.config.payments.quoteMinutes * MS_PER_MINUTE,
+    },
+    rate.scaled,
+    now,
+  );
+  return { quote, rates: ratesJson(app, business, asset.symbol, now) };
+}
+
+/** The contract's `rates` of a payment: a JSON object, as text, of what one coin is worth where that is known. */
+function ratesJson(app: App, business: Business, asset: AssetId, now: number): string {
+  const known = Object.entries(app.rates.shownKnown(business.network, asset, now));
+  return `{${known.map(([fiat, decimal]) => `"${fiat}":${decimal}`).join(',')}}`;
+}
+
+/**
+ * Gives an unpaid invoice its one payment: an address that nobody was given before and an amount at a rate fixed for a
+ * while. Throws `Rejected` in the contract's order of checks, `Unavailable` without a rate or a synced chain, and
+ * `PoolEmpty`. `asker`: the address that a browser asks from.
+ */
+export function requestPayment(
+  app: App,
+  business: Business,
+  invoice: InvoiceRow,
+  choice: Choice,
+  tx: Tx,
+  waited = false,
+  asker: string | null = null,
+): PaymentRow {
+  if (tx.get(paymentOf, { invoice_id: invoice.id })) {
+    throw new Rejected('payment.requested', 'Payment already requested');
+  }
+  if (invoice.status !== 'unpaid') throw new Rejected('invoice.not_unpaid', 'Invoice is not unpaid');
+  const asset = chooseAsset(app, business, invoice, choice());
+  const now = app.now();
+  refuseInQuarantine(tx, 'New payments');
+  const chain = app.chains.open(business.network, asset.chain, now);
+  const { quote, rates } = quoteFor(app, business, invoice, asset, { received: 0n, seenValue: 0n });
+
+  const account = app.directory.account(business, asset.symbol);
+  if (!account) throw new Unavailable(`${asset.symbol} has no wallet account yet`, RATE_RETRY_SECONDS);
+  holdAddress(app, tx, invoice, asker);
+  const target = takeAddress(app, account, invoice.id, waited, tx);
+
+  const deadlineAt = deadlineOf(null, invoice.due_at, quote);
+  const payment: PaymentRow = {
+    invoice_id: invoice.id,
+    chain_key: chain.key,
+    asset: asset.symbol,
+    target_id: target.id,
+    address: target.address,
+    status: 'pending',
+    deadline_at: deadlineAt,
+    check_at: Math.min(deadlineAt, abandonedAt(invoice, quote.endsAt) ?? deadlineAt),
+    quote_rate: quote.rate.toString(),
+    quote_amount: quote.amount.toString(),
+    quote_issued_at: quote.issuedAt,
+    quote_ends_at: quote.endsAt,
+    rates,
+    received: '0',
+    confirmed: '0',
+    seen_value: '0',
+    confirmed_value: '0',
+    flags: 0,
+    created_at: now,
+    updated_at: now,
+  };
+  tx.run(insertPayment, payment);
+  tx.afterCommit(() => app.live.changed(invoice.id));
+  tellInvoice(app, tx, invoice, 'invoice.requested');
+  return payment;
+}
+
+/** Whether a reader of this payment is owed a fresh quote: the last one ended, and something is still to be paid. */
+export function needsQuote(invoice: InvoiceRow, payment: PaymentRow, graceEndsAt: number, now: number): boolean {
+  if (invoice.status !== 'unpaid' || now < payment.quote_ends_at || now >= graceEndsAt) return false;
+  return !isEnough(invoice, payment);
+}
+
+/**
+ * Makes that quote, to the same address, inside a transaction of its own. When there is no rate, or the chain is behind,
+ * the payment stays as it is and shows its quote as ended: a read never fails for that.
+ */
+export function refreshQuote(app: App, business: Business, invoiceId: number, tx: Tx): void {
+  const invoice = tx.get(invoiceById, { id: invoiceId });
+  const payment = tx.get(paymentOf, { invoice_id: invoiceId });
+  const now = app.now();
+  if (!invoice || !payment || !needsQuote(invoice, payment, payment.deadline_at + graceMs(app), now)) return;
+  const asset = assetOf(payment.asset as AssetId);
+  try {
+    app.chains.open(business.network, asset.chain, now);
+    const paid = { received: BigInt(payment.received), seenValue: BigInt(payment.seen_value) };
+    const { quote, rates } = quoteFor(app, business, invoice, asset, paid);
+    const deadlineAt = deadlineOf(payment.deadline_at, invoice.due_at, quote);
+    tx.run(insertPastQuote, {
+      invoice_id: invoiceId,
+      issued_at: payment.quote_issued_at,
+      ends_at: payment.quote_ends_at,
+      rate: payment.quote_rate,
+    });
+    tx.run(updateQuote, {
+      invoice_id: invoiceId,
+      quote_rate: quote.rate.toString(),
+      quote_amount: quote.amount.toString(),
+      quote_issued_at: quote.issuedAt,
+      quote_ends_at: quote.endsAt,
+      rates,
+      deadline_at: deadlineAt,
+      check_at: payment.check_at === null ? null : deadlineAt > payment.deadline_at ? deadlineAt : payment.check_at,
+      updated_at: now,
+    });
+    tx.afterCommit(() => app.live.changed(invoiceId));
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+  }
+}

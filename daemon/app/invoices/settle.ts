@@ -1,0 +1,207 @@
+/**
+ * Brings an invoice's stored state in line with its facts: loads both, asks `domain/payment.ts`, writes what changed and
+ * queues what follows. Everything happens inside the caller's transaction, together with the facts themselves.
+ */
+import type { Network } from '../../domain/assets.ts';
+import { assert } from '../../domain/errors.ts';
+import {
+  amountNeeded,
+  type Claim,
+  type CreditFact,
+  type Decision,
+  type InvoiceStatus,
+  type PaymentStatus,
+  type Settlement,
+  settle,
+} from '../../domain/payment.ts';
+import {
+  arrivedCredits,
+  type CreditRow,
+  creditUnderWay,
+  insertInboxItem,
+  payingCreditAfter,
+  payingCredits,
+  setClaim,
+} from '../../store/queries/credits.ts';
+import {
+  type InvoiceRow,
+  invoiceById,
+  type PaymentRow,
+  paymentOf,
+  setInvoiceStatus,
+  updatePayment,
+} from '../../store/queries/invoices.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import { raiseIn } from '../alerts.ts';
+import { type App, graceMs } from '../app.ts';
+import { fiatValue } from '../chains/valuation.ts';
+import { tellInvoice } from '../notifications/news.ts';
+import type { InvoiceEvent } from '../notifications/shop-events.ts';
+import { queueWebhook } from '../notifications/webhooks.ts';
+import { abandonedAt, releaseAddress } from '../shops/clients.ts';
+import { FLAG } from './flags.ts';
+
+/**
+ * Deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts only such as are worth a hundredth of it, and
+ * none beyond ANY_CREDITS_PER_INVOICE_MAX: what it does not count goes to the inbox.
+ */
+export const CREDITS_PER_INVOICE_MAX = 100;
+const ANY_CREDITS_PER_INVOICE_MAX = 1_000;
+const SMALL_SHARE = 100n;
+/** Deposits that are summed up for a reader of a canceled invoice. */
+const ARRIVED_READ_MAX = 1_000;
+
+/** Whether a deposit that is not stored yet may count for its invoice. */
+export function mayCount(
+  app: App,
+  reader: Reader,
+  network: Network,
+  credit: Parameters<typeof fiatValue>[3] & { invoice_id: number; target_id: number },
+): boolean {
+  const { target_id } = credit;
+  const holds = (count: number) => reader.get(payingCreditAfter, { target_id, skip: count - 1 }) !== undefined;
+  if (!holds(CREDITS_PER_INVOICE_MAX)) return true;
+  if (holds(ANY_CREDITS_PER_INVOICE_MAX)) return false;
+  const value = fiatValue(app, reader, network, credit);
+  const amount = BigInt(reader.get(invoiceById, { id: credit.invoice_id })?.amount ?? '0');
+  return value === null || value * SMALL_SHARE >= amount;
+}
+
+function factOf(row: CreditRow): CreditFact {
+  return {
+    id: row.id,
+    units: BigInt(row.units),
+    value: row.value === null ? null : BigInt(row.value),
+    firstSeenAt: row.first_seen_at,
+    confirmed: row.confirmed === 1,
+    claim: row.claim as Claim,
+  };
+}
+
+/** The credits that a payment shows: those that count for its invoice. */
+export function shownCredits(reader: Reader, payment: PaymentRow): CreditRow[] {
+  return reader.all(payingCredits, { target_id: payment.target_id, asset: payment.asset });
+}
+
+/** What came to a payment's address in its asset, in smallest units, whoever may have it now. */
+export function arrivedUnits(reader: Reader, { target_id, asset }: PaymentRow): bigint {
+  return reader
+    .all(arrivedCredits, { target_id, asset, limit: ARRIVED_READ_MAX })
+    .reduce((sum, row) => sum + BigInt(row.units), 0n);
+}
+
+/** Whether money for a payment has been seen that is not confirmed yet. */
+export function hasFundsUnderWay(reader: Reader, { target_id, asset }: PaymentRow): boolean {
+  return reader.get(creditUnderWay, { target_id, asset }) !== undefined;
+}
+
+/** Whether what was seen for a payment is enough to pay its invoice. */
+export function isEnough(invoice: InvoiceRow, payment: PaymentRow): boolean {
+  const terms = { amount: BigInt(invoice.amount), tolerance: BigInt(invoice.tolerance) };
+  return BigInt(payment.seen_value) >= amountNeeded(terms);
+}
+
+export type SettleOptions = {
+  decision?: Decision;
+  /** Up to when deadlines count, milliseconds since 1970; by default as the last sync had it. */
+  deadlinesUntil?: number;
+};
+
+/** Settles the invoice by its facts, and by the operator's decision where there is one. */
+export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: SettleOptions = {}): void {
+  const { decision = null } = options;
+  const invoice = tx.get(invoiceById, { id: invoiceId });
+  const payment = tx.get(paymentOf, { invoice_id: invoiceId });
+  assert(invoice && payment, `invoice ${invoiceId} has a payment to settle`);
+  tx.afterCommit(() => app.live.changed(invoiceId));
+  const credits = shownCredits(tx, payment);
+  const marked = decision === 'mark-paid' || (payment.flags & FLAG.markedPaid) !== 0;
+  const result = settle(
+    {
+      invoice: invoice.status as InvoiceStatus,
+      payment: payment.status as PaymentStatus,
+      undone: (payment.flags & FLAG.undone) !== 0,
+      markedPaid: marked,
+      amount: BigInt(invoice.amount),
+      tolerance: BigInt(invoice.tolerance),
+      deadlineAt: payment.deadline_at,
+      abandonedAt: abandonedAt(invoice, payment.quote_ends_at),
+    },
+    { graceMs: graceMs(app) },
+    credits.map(factOf),
+    options.deadlinesUntil ?? app.chains.find(payment.chain_key)?.deadlinesUntil ?? 0,
+    decision,
+  );
+  const news = writePayment(app, tx, payment, result, marked);
+  if (result.invoice !== invoice.status) {
+    tx.run(setInvoiceStatus, { id: invoice.id, status: result.invoice, updated_at: app.now() });
+    if (result.invoice !== 'unpaid') news.push(`invoice.${result.invoice}`);
+    releaseAddress(tx, invoice);
+  }
+  for (const effect of result.effects) {
+    if (effect.kind === 'paid') queueWebhook(app, tx, invoice);
+    else if (effect.kind === 'undone') {
+      alertUndone(app, tx, invoice);
+      news.push('invoice.undone');
+    } else claimCredit(app, tx, invoice, credits.find((row) => row.id === effect.credit)!, effect.claim);
+  }
+  for (const type of news) tellInvoice(app, tx, { ...invoice, status: result.invoice }, type);
+}
+
+/** Writes what changed, and returns what of it is news, in the order in which it happened. */
+function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement, marked: boolean): InvoiceEvent[] {
+  const flags =
+    (result.underpaid ? FLAG.underpaid : 0) |
+    (result.overpaid ? FLAG.overpaid : 0) |
+    (result.late ? FLAG.late : 0) |
+    (result.undone ? FLAG.undone : 0) |
+    (marked ? FLAG.markedPaid : 0);
+  const next = {
+    status: result.payment,
+    check_at: result.checkAt,
+    received: result.received.toString(),
+    confirmed: result.confirmed.toString(),
+    seen_value: result.seenValue.toString(),
+    confirmed_value: result.confirmedValue.toString(),
+    flags,
+  };
+  const changed = (Object.keys(next) as (keyof typeof next)[]).some((name) => next[name] !== payment[name]);
+  if (changed) tx.run(updatePayment, { invoice_id: payment.invoice_id, ...next, updated_at: app.now() });
+  const news: InvoiceEvent[] = [];
+  if (result.received > BigInt(payment.received)) news.push('invoice.seen');
+  if (result.confirmed > BigInt(payment.confirmed)) news.push('invoice.confirmed');
+  if (result.payment === 'overdue' && payment.status !== 'overdue') news.push('invoice.overdue');
+  return news;
+}
+
+function claimCredit(app: App, tx: Tx, invoice: InvoiceRow, credit: CreditRow, claim: Exclude<Claim, null>): void {
+  tx.run(setClaim, { id: credit.id, claim });
+  if (claim === 'invoice') return;
+  fileInInbox(app, tx, invoice.business_id, credit, invoice.deleted_at === null ? claim : 'deleted');
+}
+
+/** Puts a deposit that no invoice claims before the operator. */
+export function fileInInbox(
+  app: App,
+  tx: Tx,
+  businessId: number,
+  credit: Pick<CreditRow, 'id' | 'invoice_id'>,
+  reason: string,
+): void {
+  tx.run(insertInboxItem, {
+    credit_id: credit.id,
+    business_id: businessId,
+    invoice_id: credit.invoice_id,
+    reason,
+    state: 'open',
+    created_at: app.now(),
+  });
+  tx.afterCommit(() => app.events.tell('inbox', `${credit.id}`));
+}
+
+function alertUndone(app: App, tx: Tx, invoice: InvoiceRow): void {
+  const { network } = app.directory.business(invoice.business_id);
+  const message = `A chain reorganisation undid the payment of invoice ${invoice.slug}, which was already paid`;
+  raiseIn(app, tx, network, 'invoice.undone', invoice.slug, message);
+  app.log.error({ invoice: invoice.slug }, 'a reorganisation undid a paid invoice');
+}

@@ -1,0 +1,100 @@
+/**
+ * An invoice as its readers see it, with a fresh quote where one is owed. Reading never fails for want of a rate.
+ */
+import { type Asset, type AssetId, assetOf, confirmationsFor } from '../../domain/assets.ts';
+import { remainingUnits } from '../../domain/quote.ts';
+import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
+import { type App, graceMs } from '../app.ts';
+import type { Business } from '../shops/directory.ts';
+import { FLAG } from './flags.ts';
+import { findInvoice, findInvoiceOf } from './invoices.ts';
+import { needsQuote, refreshQuote } from './payments.ts';
+import { isEnough, shownCredits } from './settle.ts';
+
+const TRANSACTIONS_SHOWN_MAX = 100;
+
+export type PaymentView = {
+  row: PaymentRow;
+  asset: Asset;
+  /** Units. */
+  amount: bigint;
+  received: bigint;
+  confirmed: bigint;
+  remaining: bigint;
+  /** Of the transaction that is furthest from done; 0 of what the invoice would need while there is none. */
+  confirmations: number;
+  required: number;
+  /** True when the quote is over and no fresh one could be made: the address is then withheld from payers. */
+  quoteEnded: boolean;
+  underpaid: boolean;
+  overpaid: boolean;
+  late: boolean;
+  /** A reorganisation took away what had paid the invoice. */
+  undone: boolean;
+  /** No rate was known yet for a part of what was received. */
+  unvalued: boolean;
+  transactions: { txid: string; units: bigint; confirmations: number }[];
+};
+
+export type InvoiceView = { invoice: InvoiceRow; business: Business; payment: PaymentView | null };
+
+/**
+ * The invoice of a slug or UUID; with `business`, only that one's. Throws `Rejected('invoice.not_found')`.
+ */
+export async function readInvoice(app: App, business: Business | null, name: string): Promise<InvoiceView> {
+  const find = (): InvoiceRow => (business ? findInvoiceOf(app.store, business, name) : findInvoice(app.store, name));
+  const invoice = find();
+  const owner = business ?? app.directory.business(invoice.business_id);
+  const payment = app.store.get(paymentOf, { invoice_id: invoice.id });
+  if (payment && needsQuote(invoice, payment, payment.deadline_at + graceMs(app), app.now())) {
+    await app.store.write((tx) => refreshQuote(app, owner, invoice.id, tx));
+    return view(app, owner, find(), app.store.get(paymentOf, { invoice_id: invoice.id }));
+  }
+  return view(app, owner, invoice, payment);
+}
+
+/** The view of rows that were read already. */
+export function view(app: App, business: Business, invoice: InvoiceRow, row: PaymentRow | undefined): InvoiceView {
+  return { invoice, business, payment: row ? paymentView(app, business, invoice, row) : null };
+}
+
+function paymentView(app: App, business: Business, invoice: InvoiceRow, row: PaymentRow): PaymentView {
+  const asset = assetOf(row.asset as AssetId);
+  const chain = app.chains.find(row.chain_key);
+  const received = BigInt(row.received);
+  const done = invoice.status !== 'unpaid' || isEnough(invoice, row);
+  const credits = received === 0n ? [] : shownCredits(app.store, row).slice(-TRANSACTIONS_SHOWN_MAX);
+  const depths = credits.map((credit) => chain?.confirmations(credit.block_height) ?? 0);
+  let furthest = 0;
+  credits.forEach((credit, i) => {
+    if (credit.required - depths[i]! > credits[furthest]!.required - depths[furthest]!) furthest = i;
+  });
+  return {
+    row,
+    asset,
+    amount: BigInt(row.quote_amount),
+    received,
+    confirmed: BigInt(row.confirmed),
+    remaining: remainingUnits(BigInt(row.quote_amount), received, done),
+    confirmations: depths[furthest] ?? 0,
+    required: credits[furthest]?.required ?? expectedConfirmations(app, business, invoice, asset),
+    quoteEnded: !done && app.now() >= row.quote_ends_at,
+    underpaid: (row.flags & FLAG.underpaid) !== 0,
+    overpaid: (row.flags & FLAG.overpaid) !== 0,
+    late: (row.flags & FLAG.late) !== 0,
+    undone: (row.flags & FLAG.undone) !== 0,
+    unvalued: credits.some(({ value }) => value === null),
+    transactions: credits.map((credit, i) => ({
+      txid: credit.txid,
+      units: BigInt(credit.units),
+      confirmations: depths[i]!,
+    })),
+  };
+}
+
+/** What one transaction that pays the whole invoice would need. */
+function expectedConfirmations(app: App, business: Business, invoice: InvoiceRow, asset: Asset): number {
+  const perDollar = app.rates.perDollar(business.network, invoice.currency, app.now());
+  const dollars = perDollar === null ? null : (BigInt(invoice.amount) * 100_000_000n) / perDollar;
+  return confirmationsFor(app.config.networks[business.network][asset.symbol].confirmations, dollars);
+}

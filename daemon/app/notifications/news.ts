@@ -1,0 +1,42 @@
+/** What is told when an invoice or a withdrawal changed: to the operator's stream, and to shops that asked for events. */
+
+import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { formatUnits } from '../../domain/money.ts';
+import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
+import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
+import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import { type InvoiceEvent, queueInvoiceEvent, queueWithdrawalEvent } from './shop-events.ts';
+
+/** To be called after the rows were written, in their transaction. `invoice`: the row as it was written. */
+export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: InvoiceEvent): void {
+  if (invoice.deleted_at !== null) return;
+  queueInvoiceEvent(app, tx, invoice, type);
+  // a new invoice has no payment yet
+  const payment = type === 'invoice.created' ? undefined : tx.get(paymentOf, { invoice_id: invoice.id });
+  const what = inWords(type, invoice, payment);
+  tx.afterCommit(() => app.events.tell('invoice', invoice.slug, what));
+}
+
+/** The same of a withdrawal. `was`: the state before, null for a new one. */
+export function tellWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string | null): void {
+  queueWithdrawalEvent(app, tx, row, was);
+  const status = apiStatus(row.state as WithdrawalState);
+  const what = row.state === status ? status : `${row.state} (${status})`;
+  if (row.state !== was) tx.afterCommit(() => app.events.tell('withdrawal', `${row.id}`, what));
+}
+
+function inWords(type: InvoiceEvent, invoice: InvoiceRow, payment: PaymentRow | undefined): string {
+  const [, what = ''] = type.split('.');
+  if (!payment) return `${what}, ${invoice.status}`;
+  const asset = assetOf(payment.asset as AssetId);
+  const amount = (units: string): string => formatUnits(BigInt(units), asset);
+  const of = `of ${amount(payment.quote_amount)} ${payment.asset}`;
+  const detail: Partial<Record<InvoiceEvent, string>> = {
+    'invoice.requested': ` ${amount(payment.quote_amount)} ${payment.asset}`,
+    'invoice.seen': ` ${amount(payment.received)} ${of}`,
+    'invoice.confirmed': ` ${amount(payment.confirmed)} ${of}`,
+  };
+  return `${what}${detail[type] ?? ''}, ${invoice.status}`;
+}

@@ -1,0 +1,92 @@
+/**
+ * What the operator's screens wait for: that something changed, and which thing. An event carries no more than a name;
+ * whoever gets one reads the thing again. The newest are kept in memory, so a reader who comes back in time misses none.
+ *
+ * Invariant: told after the commit that changed it. Who asks for what is kept no longer, or was told by an earlier start,
+ * is told to begin anew.
+ */
+import { randomUUID } from 'node:crypto';
+import { newestAlert } from '../../store/queries/effects.ts';
+import type { Reader } from '../../store/store.ts';
+
+export const EVENT_KINDS = ['withdrawal', 'invoice', 'inbox', 'alert'] as const;
+export type EventKind = (typeof EVENT_KINDS)[number];
+/** `what`: what happened, in words. */
+export type AppEvent = { kind: EventKind; subject: string; what: string; at: number };
+
+const KEPT_MAX = 1_000;
+/** How often those who wait look for alerts, which are stored in many places. */
+const LOOK_MS = 1_000;
+const WAITING_MAX = 50;
+
+/** `cursor`: where to go on. `missed`: something may have been told that is kept no longer: read everything again. */
+export type EventPage = { events: AppEvent[]; cursor: string; missed: boolean };
+
+export class Events {
+  readonly #now: () => number;
+  /** A start of the service is told from the one before, whose numbers mean nothing here. */
+  readonly #start = randomUUID();
+  readonly #kept: (AppEvent & { n: number })[] = [];
+  readonly #waiting = new Set<() => void>();
+  #last = 0;
+  #lastAlert = 0;
+  #closed = false;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** To be called after the commit. */
+  tell(kind: EventKind, subject: string, what = 'changed'): void {
+    this.#kept.push({ n: ++this.#last, kind, subject, what, at: this.#now() });
+    if (this.#kept.length > KEPT_MAX) this.#kept.shift();
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** What was told after a cursor; waits up to `waitMs` for the first one. Null: from now on. */
+  async next(reader: Reader, cursor: string | null, waitMs: number): Promise<EventPage> {
+    const deadline = performance.now() + waitMs;
+    for (;;) {
+      this.#noticeAlerts(reader);
+      const page = this.#after(cursor);
+      const left = deadline - performance.now();
+      if (cursor === null || page.missed || page.events.length > 0 || left <= 0 || this.#closed) return page;
+      if (this.#waiting.size >= WAITING_MAX) return page;
+      await this.#change(Math.min(left, LOOK_MS));
+    }
+  }
+
+  /** Ends everybody's wait. */
+  close(): void {
+    this.#closed = true;
+    for (const wake of this.#waiting) wake();
+  }
+
+  #after(cursor: string | null): EventPage {
+    const [start, number] = (cursor ?? `${this.#start} ${this.#last}`).split(' ');
+    const after = Number(number);
+    const oldest = this.#kept[0]?.n ?? this.#last + 1;
+    const missed = start !== this.#start || !Number.isInteger(after) || after < oldest - 1;
+    const events = missed ? [] : this.#kept.filter(({ n }) => n > after).map(({ n: _, ...event }) => event);
+    return { events, cursor: `${this.#start} ${this.#last}`, missed };
+  }
+
+  #noticeAlerts(reader: Reader): void {
+    const newest = reader.get(newestAlert, {});
+    if (!newest || newest.id <= this.#lastAlert) return;
+    this.#lastAlert = newest.id;
+    this.tell('alert', `${newest.id}`, newest.message);
+  }
+
+  #change(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      this.#waiting.add(done);
+    });
+  }
+}

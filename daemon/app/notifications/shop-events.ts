@@ -1,0 +1,279 @@
+/**
+ * Events for shops: signed JSON that is sent until it is taken, beside the bare notification of the contract. An event is
+ * stored in the transaction of the change that it tells, as the text that will be sent; what follows is at least once, and
+ * a receiver knows a repeated one by its id.
+ *
+ * Signatures, headers and ids: the Standard Webhooks specification.
+ */
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
+import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
+import {
+  type DeliveryRow,
+  deliveriesBelow,
+  deliveryById,
+  dropDeliveriesOf,
+  dropEvent,
+  dueDeliveries,
+  type EndpointRow,
+  endpointById,
+  endpoints,
+  insertDelivery,
+  insertEndpoint,
+  insertShopEvent,
+  oldEvents,
+  updateDelivery,
+  updateEndpoint,
+} from '../../store/queries/shop-events.ts';
+import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import { raiseIn } from '../alerts.ts';
+import { type App, MS_PER_HOUR } from '../app.ts';
+import { FLAG } from '../invoices/flags.ts';
+import { quarantineOf } from '../recovery/quarantine.ts';
+
+export const INVOICE_EVENTS = [
+  'invoice.created',
+  'invoice.requested',
+  'invoice.seen',
+  'invoice.confirmed',
+  'invoice.paid',
+  'invoice.overdue',
+  'invoice.canceled',
+  'invoice.undone',
+] as const;
+export const WITHDRAWAL_EVENTS = ['withdrawal.pending', 'withdrawal.completed', 'withdrawal.failed'] as const;
+export const EVENT_TYPES = [...INVOICE_EVENTS, ...WITHDRAWAL_EVENTS] as const;
+export type InvoiceEvent = (typeof INVOICE_EVENTS)[number];
+export type EventType = (typeof EVENT_TYPES)[number];
+
+const MS_PER_MINUTE = 60_000;
+const MS_PER_DAY = 24 * MS_PER_HOUR;
+/** The waits between the attempts at one delivery: three days in all. */
+const WAITS_MS = [
+  5_000,
+  5 * MS_PER_MINUTE,
+  30 * MS_PER_MINUTE,
+  2 * MS_PER_HOUR,
+  5 * MS_PER_HOUR,
+  10 * MS_PER_HOUR,
+  14 * MS_PER_HOUR,
+  20 * MS_PER_HOUR,
+  20 * MS_PER_HOUR + 25 * MS_PER_MINUTE,
+];
+/** An endpoint at which nothing arrived for so long is disabled. */
+const FAILING_MAX_MS = 3 * MS_PER_DAY;
+/** How long the secret before a rotation signs too. */
+const FORMER_SECRET_MS = MS_PER_DAY;
+const KEPT_MS = 30 * MS_PER_DAY;
+const DROPPED_AT_ONCE_MAX = 200;
+const SECRET_BYTES = 32;
+const SECRET_PREFIX = 'whsec_';
+export const ENDPOINTS_PER_BUSINESS_MAX = 10;
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
+/** HTTP 410: the receiver wants nothing more, ever (Standard Webhooks). */
+const GONE = 410;
+
+const newSecret = (): string => SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+
+const typesOf = (row: EndpointRow): readonly string[] => JSON.parse(row.types) as string[];
+
+/** Whether an endpoint is told of a type. */
+const takes = (row: EndpointRow, type: string): boolean => typesOf(row).length === 0 || typesOf(row).includes(type);
+
+/** Stores an event and a delivery to every endpoint of the business that takes its type. */
+function queue(app: App, tx: Tx, businessId: number, type: EventType, subject: string, data: () => object): void {
+  const wanting = app.directory.endpoints(businessId).filter((row) => takes(row, type));
+  if (wanting.length === 0) return;
+  const now = app.now();
+  const { network } = app.directory.business(businessId);
+  const event = tx.run(insertShopEvent, {
+    uuid: `evt_${randomUUID().replaceAll('-', '')}`,
+    business_id: businessId,
+    type,
+    subject,
+    body: JSON.stringify({ type, timestamp: toIso(now), network, data: data() }),
+    created_at: now,
+  });
+  for (const { id } of wanting) tx.run(insertDelivery, { event_id: event.id, endpoint_id: id, subject, due_at: now });
+  tx.afterCommit(app.wake.shopEvents);
+}
+
+/** Tells shops of an invoice; call it after the rows were written. */
+export function queueInvoiceEvent(app: App, tx: Tx, invoice: InvoiceRow, type: InvoiceEvent): void {
+  queue(app, tx, invoice.business_id, type, `invoice ${invoice.slug}`, () => {
+    const payment = tx.get(paymentOf, { invoice_id: invoice.id });
+    return {
+      id: invoice.slug,
+      order_id: invoice.order_id,
+      metadata: invoice.metadata === null ? null : (JSON.parse(invoice.metadata) as object),
+      status: invoice.status,
+      amount: formatDecimal(BigInt(invoice.amount), FIAT_DECIMALS),
+      currency: invoice.currency,
+      payment: payment ? paymentData(payment) : null,
+    };
+  });
+}
+
+function paymentData(payment: PaymentRow) {
+  const asset = assetOf(payment.asset as AssetId);
+  return {
+    crypto: payment.asset,
+    address: payment.address,
+    status: payment.status,
+    amount: formatUnits(BigInt(payment.quote_amount), asset),
+    received: formatUnits(BigInt(payment.received), asset),
+    confirmed: formatUnits(BigInt(payment.confirmed), asset),
+    underpaid: (payment.flags & FLAG.underpaid) !== 0,
+    overpaid: (payment.flags & FLAG.overpaid) !== 0,
+    late: (payment.flags & FLAG.late) !== 0,
+    undone: (payment.flags & FLAG.undone) !== 0,
+  };
+}
+
+/** Tells shops of a withdrawal's state, if that is another than `was` for the API. */
+export function queueWithdrawalEvent(app: App, tx: Tx, row: WithdrawalRow, was: string | null): void {
+  const status = apiStatus(row.state as WithdrawalState);
+  if (was !== null && apiStatus(was as WithdrawalState) === status) return;
+  const asset = assetOf(row.asset as AssetId);
+  queue(app, tx, row.business_id, `withdrawal.${status}`, `withdrawal ${row.id}`, () => ({
+    id: `${row.id}`,
+    status,
+    tx_id: status === 'completed' ? row.txid : null,
+    amount: formatUnits(BigInt(row.units), asset),
+    crypto: row.asset,
+    address: row.address,
+  }));
+}
+
+export type Delivery = DeliveryRow & { uuid: string; body: string };
+
+/** What an endpoint is to be sent now; nothing while it is disabled, or the service in quarantine. */
+export function dueFor(app: App, endpoint: EndpointRow, limit: number): Delivery[] {
+  if (endpoint.disabled_at !== null || quarantineOf(app.store)) return [];
+  return app.store.all(dueDeliveries, { endpoint_id: endpoint.id, now: app.now(), limit });
+}
+
+/** The headers of an attempt: id, time, and a signature with each secret in force. */
+export function signedHeaders(endpoint: EndpointRow, { uuid, body }: Pick<Delivery, 'uuid' | 'body'>, now: number) {
+  const timestamp = `${Math.floor(now / 1_000)}`;
+  const { secret, former_secret, former_until } = endpoint;
+  const secrets = [secret, ...(former_secret !== null && (former_until ?? 0) > now ? [former_secret] : [])];
+  const signatures = secrets.map((text) => {
+    const key = Buffer.from(text.slice(SECRET_PREFIX.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${uuid}.${timestamp}.${body}`).digest('base64')}`;
+  });
+  return { 'webhook-id': uuid, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
+}
+
+/** How an attempt ended. `jitter`: 0 to 1. */
+export type Outcome = { status: number | null; error: string | null; jitter: number };
+
+/** Records an attempt, and what follows for the delivery and its endpoint. */
+export function recordDelivery(app: App, tx: Tx, id: number, { status, error, jitter }: Outcome): void {
+  const delivery = tx.get(deliveryById, { id });
+  const endpoint = delivery && tx.get(endpointById, { id: delivery.endpoint_id });
+  if (!delivery || !endpoint || delivery.state !== 'waiting') return;
+  const now = app.now();
+  const done = status !== null && status >= 200 && status < 300;
+  const attempts = delivery.attempts + 1;
+  const wait = WAITS_MS[attempts - 1];
+  const state = done ? 'delivered' : wait === undefined ? 'failed' : 'waiting';
+  // up to a tenth later, so that what failed together does not come together again
+  const due_at = now + Math.round((wait ?? 0) * (1 + jitter / 10));
+  tx.run(updateDelivery, { id, state, attempts, due_at, status, error, attempted_at: now });
+  const failing_since = done ? null : (endpoint.failing_since ?? now);
+  const why =
+    status === GONE
+      ? 'it answered 410 Gone'
+      : failing_since !== null && now - failing_since >= FAILING_MAX_MS
+        ? 'nothing arrived for three days'
+        : null;
+  if (why !== null) disable(app, tx, endpoint, failing_since, why);
+  else if (failing_since !== endpoint.failing_since) save(app, tx, { ...endpoint, failing_since });
+}
+
+function save(app: App, tx: Tx, row: EndpointRow): void {
+  tx.run(updateEndpoint, row);
+  tx.afterCommit(() => app.directory.load(app.store));
+}
+
+function disable(app: App, tx: Tx, endpoint: EndpointRow, failing_since: number | null, why: string): void {
+  save(app, tx, { ...endpoint, failing_since, disabled_at: app.now(), disabled_why: why });
+  const { name, network } = app.directory.business(endpoint.business_id);
+  const message = `${name}: event endpoint ${endpoint.id} (${endpoint.url}) was disabled: ${why}. Once it works: countinghouse endpoint enable ${endpoint.id}`;
+  raiseIn(app, tx, network, 'endpoint.disabled', `${endpoint.id}`, message);
+}
+
+/** Drops events that are older than a month, a bounded number at once. */
+export function dropOldEvents(app: App, tx: Tx): void {
+  const rows = tx.all(oldEvents, { before: app.now() - KEPT_MS, limit: DROPPED_AT_ONCE_MAX });
+  for (const { id } of rows) {
+    tx.run(dropDeliveriesOf, { event_id: id });
+    tx.run(dropEvent, { id });
+  }
+}
+
+/** An endpoint that was not removed. Throws `Rejected('endpoint.not_found')`. */
+export function endpointOf(reader: Reader, id: number): EndpointRow {
+  const row = reader.get(endpointById, { id });
+  if (!row) throw new Rejected('endpoint.not_found', `There is no event endpoint ${id}`, 'id');
+  return row;
+}
+
+/** Adds an endpoint and returns it with its secret. Throws `Rejected('endpoint.too_many')`. */
+export function addEndpoint(app: App, tx: Tx, businessId: number, url: string, types: readonly string[]): EndpointRow {
+  if (tx.all(endpoints, {}).filter((row) => row.business_id === businessId).length >= ENDPOINTS_PER_BUSINESS_MAX) {
+    throw new Rejected('endpoint.too_many', `A business has ${ENDPOINTS_PER_BUSINESS_MAX} event endpoints at most`);
+  }
+  const wanted = [...new Set(types)];
+  const { id } = tx.run(insertEndpoint, {
+    business_id: businessId,
+    url,
+    types: JSON.stringify(wanted.length === EVENT_TYPES.length ? [] : wanted),
+    secret: newSecret(),
+    created_at: app.now(),
+  });
+  tx.afterCommit(() => app.directory.load(app.store));
+  return endpointOf(tx, id);
+}
+
+/** A new secret; the former one signs too for a day. Throws `Rejected('endpoint.not_found')`. */
+export function rotateSecret(app: App, tx: Tx, id: number): EndpointRow {
+  const row = endpointOf(tx, id);
+  const until = app.now() + FORMER_SECRET_MS;
+  save(app, tx, { ...row, secret: newSecret(), former_secret: row.secret, former_until: until });
+  return endpointOf(tx, id);
+}
+
+/** Begins to send again, with what waited meanwhile. Throws `Rejected('endpoint.not_found')`. */
+export function enableEndpoint(app: App, tx: Tx, id: number): EndpointRow {
+  const row = endpointOf(tx, id);
+  save(app, tx, { ...row, failing_since: null, disabled_at: null, disabled_why: null });
+  tx.afterCommit(app.wake.shopEvents);
+  return endpointOf(tx, id);
+}
+
+/** Ends an endpoint for good. Throws `Rejected('endpoint.not_found')`. */
+export function removeEndpoint(app: App, tx: Tx, id: number): void {
+  save(app, tx, { ...endpointOf(tx, id), removed_at: app.now() });
+}
+
+/** Sends an event once more, as soon as its turn comes. Throws `Rejected('delivery.not_found')`. */
+export function resendDelivery(app: App, tx: Tx, id: number): void {
+  const row = tx.get(deliveryById, { id });
+  if (!row) throw new Rejected('delivery.not_found', `There is no event delivery ${id}`, 'id');
+  endpointOf(tx, row.endpoint_id);
+  tx.run(updateDelivery, { ...row, state: 'waiting', attempts: 0, due_at: app.now() });
+  tx.afterCommit(app.wake.shopEvents);
+}
+
+/** The log of deliveries, newest first. */
+export function deliveryPage(app: App, { limit, before = NEWEST }: { limit: number; before?: number | undefined }) {
+  return app.store.all(deliveriesBelow, { id: before, limit });
+}

@@ -1,0 +1,109 @@
+/**
+ * The one notification of an invoice: queued in the transaction that pays it, sent at most once by itself. The attempt
+ * is on the disk before the first byte leaves, so a crash in between leaves it unsent rather than sent twice.
+ */
+import { Rejected } from '../../domain/errors.ts';
+import {
+  alertSince,
+  finishWebhookAttempt,
+  insertWebhook,
+  insertWebhookAttempt,
+  stepWebhook,
+  type WebhookRow,
+  waitingWebhooks,
+  webhookAttemptById,
+  webhookById,
+} from '../../store/queries/effects.ts';
+import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
+import type { Tx } from '../../store/store.ts';
+import { raiseIn } from '../alerts.ts';
+import { type App, MS_PER_HOUR } from '../app.ts';
+import { quarantineOf } from '../recovery/quarantine.ts';
+
+/**
+ * `shop`: what a shop's server asked for. `public`: what browsers and the sandbox asked for, which may be anybody. One
+ * never waits for the other.
+ */
+export const LANES = ['shop', 'public'] as const;
+export type Lane = (typeof LANES)[number];
+
+export type WebhookAttempt = {
+  attemptId: number;
+  lane: Lane;
+  url: string;
+  /** Whether the invoice came from the merchant API: only then may it reach an allow-listed private address. */
+  fromMerchant: boolean;
+};
+
+/** Queues the notification of a paid invoice that asked for one. */
+export function queueWebhook(app: App, tx: Tx, invoice: InvoiceRow): void {
+  if (invoice.webhook_url === null || invoice.deleted_at !== null) return;
+  const { network } = app.directory.business(invoice.business_id);
+  const lane: Lane = invoice.origin === 'client' || network === 'sandbox' ? 'public' : 'shop';
+  tx.run(insertWebhook, { invoice_id: invoice.id, url: invoice.webhook_url, created_at: app.now(), lane });
+  tx.afterCommit(app.wake.webhooks);
+}
+
+/** Takes up to `limit` waiting notifications of a lane and records an attempt at each: from here on they count as sent. */
+export function takeWebhooks(app: App, tx: Tx, lane: Lane, limit: number): WebhookAttempt[] {
+  const taken: WebhookAttempt[] = [];
+  if (quarantineOf(tx)) return taken;
+  for (const row of tx.all(waitingWebhooks, { lane, limit })) {
+    if (tx.run(stepWebhook, { id: row.id, from: 'waiting', to: 'attempted' }).changes !== 1) continue;
+    taken.push(beginAttempt(app, tx, row, false));
+  }
+  return taken;
+}
+
+/** An operator's resend. Throws `Rejected('webhook.not_found')`. */
+export function retakeWebhook(app: App, tx: Tx, id: number): WebhookAttempt {
+  const row = tx.get(webhookById, { id });
+  if (!row) throw new Rejected('webhook.not_found', 'Webhook not found');
+  if (row.state === 'waiting') tx.run(stepWebhook, { id, from: 'waiting', to: 'attempted' });
+  return beginAttempt(app, tx, row, true);
+}
+
+function beginAttempt(app: App, tx: Tx, row: WebhookRow, byOperator: boolean): WebhookAttempt {
+  const { id } = tx.run(insertWebhookAttempt, {
+    webhook_id: row.id,
+    by_operator: byOperator ? 1 : 0,
+    started_at: app.now(),
+  });
+  const invoice = tx.get(invoiceById, { id: row.invoice_id });
+  return { attemptId: id, lane: row.lane as Lane, url: row.url, fromMerchant: invoice?.origin === 'merchant' };
+}
+
+/** Records how an attempt ended: the status that came back, or why none did. */
+export function recordAttempt(
+  app: App,
+  tx: Tx,
+  attemptId: number,
+  outcome: { status: number | null; error: string | null },
+): void {
+  tx.run(finishWebhookAttempt, { id: attemptId, finished_at: app.now(), ...outcome });
+  const failed = outcome.status === null || outcome.status >= STATUS_FAILED_MIN;
+  if (failed) tellFailure(app, tx, attemptId, outcome);
+}
+
+const FAILED = 'webhook.failed';
+const STATUS_FAILED_MIN = 400;
+
+/** Tells the operator of a notification that failed, once an hour for each host. */
+function tellFailure(
+  app: App,
+  tx: Tx,
+  attemptId: number,
+  { status, error }: { status: number | null; error: string | null },
+): void {
+  const attempt = tx.get(webhookAttemptById, { id: attemptId });
+  const webhook = attempt && tx.get(webhookById, { id: attempt.webhook_id });
+  const invoice = webhook && tx.get(invoiceById, { id: webhook.invoice_id });
+  // what browsers asked for is a stranger's word: it would be an alarm that anybody can ring
+  if (!webhook || !invoice || webhook.lane !== 'shop') return;
+  const { host } = new URL(webhook.url);
+  if (tx.get(alertSince, { kind: FAILED, subject: host, since: app.now() - MS_PER_HOUR })) return;
+  const { name, network } = app.directory.business(invoice.business_id);
+  const why = status === null ? error : `it answered ${status}`;
+  const message = `${name}: the notification of invoice ${invoice.slug} to ${host} failed: ${why}. It is not sent again by itself: countinghouse webhook resend ${webhook.id}`;
+  raiseIn(app, tx, network, FAILED, host, message);
+}

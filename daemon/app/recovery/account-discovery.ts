@@ -1,0 +1,220 @@
+/**
+ * Finds out which accounts of a wallet were ever used, from public keys alone, when nothing is left but its words: a
+ * chain is read from the wallet's birthday on for the addresses of many accounts at once, and nothing is stored. The
+ * accounts that it finds are then added, and their money is found as for every imported wallet.
+ *
+ * Invariant: when a chain counts as read, every address that may have been used, by the highest one that was, the gap and
+ * the jumps of restores, was looked at in all of its blocks.
+ */
+import { type ChainAdapter, type ListedScript, type ScriptList, tipOf } from '../../chains/adapter.ts';
+import { targetAt } from '../../chains/target.ts';
+import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
+import type { AccountKey, Branch, Checkpoint } from '../../domain/chain.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { type IndexRange, indicesToWatch, without } from '../../domain/indices.ts';
+
+const SLICE_MS_MAX = 5;
+const RETRY_MS = 2_000;
+const SCRIPTS_MAX = 1_000_000;
+/** Restores in a row, without a payment in between on the same branch of an account, that are reckoned with. */
+const JUMPS_PROBED = 2;
+
+export type ScanWish = {
+  network: Network;
+  /** Milliseconds since 1970. */
+  birthday: number;
+  /** Addresses looked at past the last one used, in each branch. */
+  gap: number;
+  /** The keys of accounts 0, 1, 2, … of each chain. */
+  accounts: Partial<Record<ChainId, AccountKey[]>>;
+};
+
+export type ScanState = {
+  running: boolean;
+  chains: { chain: ChainId; height: number | null; tip: number | null; done: boolean }[];
+  /** The highest index used in each branch (-1 for none) of each account that was used at all. */
+  used: { chain: ChainId; account_no: number; receiving: number; change: number }[];
+  error: string | null;
+};
+
+type Place = { account: number; branch: Branch; index: number };
+/** One branch of an account: the highest index found used, and what is looked at. */
+type Row = { account: number; branch: Branch; used: number; covered: IndexRange[]; ready: number };
+
+/** The addresses of a scan in memory, in the form in which a source asks for them. */
+class ScratchList implements ScriptList {
+  readonly #ids = new Map<string, number>();
+  readonly #scripts: ListedScript[] = [];
+  readonly places: Place[] = [];
+  #changes = 0;
+
+  add(script: Uint8Array, place: Place): void {
+    if (this.#scripts.length >= SCRIPTS_MAX) throw new Rejected('scan.too_many', 'Too many addresses are in use');
+    const id = this.#scripts.length;
+    this.#ids.set(Buffer.from(script).toString('latin1'), id);
+    this.#scripts.push({ id, script });
+    this.places.push(place);
+    this.#changes++;
+  }
+
+  targetOf = (script: Uint8Array): number | undefined => this.#ids.get(Buffer.from(script).toString('latin1'));
+  isOurCoin = (): boolean => false;
+  get size(): number {
+    return this.#scripts.length;
+  }
+
+  stamp = (): string => `${this.#changes}`;
+  *active(): Iterable<ListedScript[]> {
+    yield [...this.#scripts];
+  }
+  page = (after: number, limit: number): ListedScript[] => this.#scripts.slice(after + 1, after + 1 + limit);
+  inBlock = (): ListedScript[] => [];
+  hadMoney = (): boolean => false;
+  coinsOf = (): [] => [];
+  coin = (): undefined => undefined;
+}
+
+export type OpenSource = (network: Network, chain: ChainId, list: ScriptList) => ChainAdapter | null;
+
+export class WalletScan {
+  readonly #wish: ScanWish;
+  readonly #open: OpenSource;
+  readonly #abort = new AbortController();
+  readonly state: ScanState = { running: true, chains: [], used: [], error: null };
+  readonly done: Promise<void>;
+
+  constructor(wish: ScanWish, open: OpenSource) {
+    this.#wish = wish;
+    this.#open = open;
+    this.done = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await this.done;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await Promise.all(CHAINS.map((chain) => this.#scan(chain)));
+    } catch (error) {
+      this.#abort.abort();
+      this.state.error = error instanceof Error ? error.message : String(error);
+    }
+    this.state.running = false;
+  }
+
+  async #scan(chain: ChainId): Promise<void> {
+    const { network, accounts, birthday, gap } = this.#wish;
+    const keys = accounts[chain] ?? [];
+    const list = new ScratchList();
+    const source = keys.length > 0 ? this.#open(network, chain, list) : null;
+    if (!source) return;
+    const progress: ScanState['chains'][number] = { chain, height: null, tip: null, done: false };
+    this.state.chains.push(progress);
+    // blocks that were read are not read again for what is found within this
+    const ahead = source.wholeHistories ? 0 : gap;
+    const rows = [...keys.keys()].flatMap((account) =>
+      ([0, 1] as const).map((branch): Row => ({ account, branch, used: -1, covered: [], ready: -1 })),
+    );
+    const extend = async (row: Row): Promise<void> => {
+      const missing = without(indicesToWatch(row.used + ahead, gap, JUMPS_PROBED), row.covered);
+      row.covered.push(...missing);
+      const key = keys[row.account] as AccountKey;
+      for (const range of missing) {
+        await this.#derive(range, (index) => {
+          const { script } = targetAt(chain, network, key, row.branch, index);
+          list.add(script, { account: row.account, branch: row.branch, index });
+        });
+      }
+    };
+    const found = async (id: number): Promise<void> => {
+      const place = list.places[id];
+      const row = place && rows.find(({ account, branch }) => account === place.account && branch === place.branch);
+      if (!row || place.index <= row.used) return;
+      row.used = place.index;
+      this.#note(chain, place);
+      await extend(row);
+    };
+    try {
+      for (const row of rows) await extend(row);
+      do {
+        for (const row of rows) row.ready = row.used + ahead;
+        await this.#follow(source, birthday, progress, list, found);
+      } while (!source.wholeHistories && rows.some(({ used, ready }) => used > ready) && !this.#abort.signal.aborted);
+      progress.done = true;
+    } finally {
+      await source.close();
+    }
+  }
+
+  /** Calls `take` for each index, and lets others have a turn. */
+  async #derive({ from, to }: IndexRange, take: (index: number) => void): Promise<void> {
+    let began = performance.now();
+    for (let index = from; index < to && !this.#abort.signal.aborted; index++) {
+      take(index);
+      if (performance.now() - began < SLICE_MS_MAX) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      began = performance.now();
+    }
+  }
+
+  #note(chain: ChainId, { account, branch, index }: Place): void {
+    const { used } = this.state;
+    let known = used.find((one) => one.chain === chain && one.account_no === account);
+    if (!known) {
+      known = { chain, account_no: account, receiving: -1, change: -1 };
+      used.push(known);
+      used.sort((a, b) => a.chain.localeCompare(b.chain) || a.account_no - b.account_no);
+    }
+    const name = branch === 0 ? 'receiving' : 'change';
+    known[name] = Math.max(known[name], index);
+  }
+
+  /** Reads a chain from the birthday up to its tip and tells of every address that was paid. */
+  async #follow(
+    source: ChainAdapter,
+    birthday: number,
+    progress: ScanState['chains'][number],
+    list: ScratchList,
+    paid: (targetId: number) => Promise<void>,
+  ): Promise<void> {
+    const { signal } = this.#abort;
+    let checkpoint: Checkpoint | null = null;
+    while (!signal.aborted) {
+      try {
+        checkpoint ??= await source.begin(birthday, signal);
+        const watched = list.size;
+        const update = await source.sync(checkpoint, signal);
+        if (update) {
+          for (const { targetId } of update.credits) await paid(targetId);
+          checkpoint = update.checkpoint;
+        }
+        progress.height = tipOf(checkpoint).height;
+        progress.tip = source.health().tip?.height ?? null;
+        // what was added meanwhile was not looked at yet
+        if (update?.mempool === 'complete' && list.size === watched) return;
+        if (!update) await pause(signal);
+      } catch (error) {
+        if (!(error instanceof Unavailable) || signal.aborted) throw error;
+        this.state.error = error.message;
+        await pause(signal);
+        this.state.error = null;
+      }
+    }
+  }
+}
+
+function pause(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, RETRY_MS);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,132 @@
+/**
+ * Reading the past of a wallet that has one, beside following the present. How far it has come is stored with each step,
+ * so that a restart goes on from there.
+ *
+ * Invariant: a past counts as read only when every address that it may have used, by the last one that was found used and
+ * the gap, was watched since the first of its blocks was read. An address may be paid long before one with a lower index,
+ * so where more turned out to be used than was watched, all of it is read again.
+ */
+import { tipOf } from '../../chains/adapter.ts';
+import type { ChainUpdate, Checkpoint } from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+import { GAP } from '../../domain/indices.ts';
+import { accountById, accountsToRescan, stepRescan } from '../../store/queries/businesses.ts';
+import { beginPast, endPast } from '../../store/queries/skipped.ts';
+import { fillPool } from '../addresses/pool.ts';
+import { isBehind, skipUsed } from '../addresses/skipped.ts';
+import { type App, MS_PER_HOUR } from '../app.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { checkpointOf, ingestPast } from '../chains/ingest.ts';
+import type { Account } from '../shops/directory.ts';
+
+/** `checkpoint` is null until the block before the account's birthday was looked up. `isThrough`: it has reached the present. */
+export type Rescan = { account: Account; stored: string; checkpoint: Checkpoint | null; isThrough: boolean };
+
+/** The next account of a chain whose past is still to be read, but for those in `except`, or null. */
+export function nextRescan(app: App, chain: ChainRuntime, except: ReadonlySet<number>): Rescan | null {
+  const row = app.store.all(accountsToRescan, { chain_key: chain.key }).find(({ id }) => !except.has(id));
+  const account = row && app.directory.accounts().find(({ id }) => id === row.id);
+  if (!account || row.rescan === null) return null;
+  const stored = JSON.parse(row.rescan) as Checkpoint;
+  const checkpoint = stored.length > 0 ? stored : null;
+  const present = checkpointOf(app.store, chain);
+  const isThrough = checkpoint !== null && present !== null && tipOf(checkpoint).height >= tipOf(present).height;
+  return { account, stored: row.rescan, checkpoint, isThrough };
+}
+
+/** The accounts whose past is still being read, and how far each has come. */
+export function rescansUnderWay(app: App): { chain: string; height: number | null }[] {
+  return app.chains.all().flatMap(({ key }) =>
+    app.store.all(accountsToRescan, { chain_key: key }).map(({ rescan }) => ({
+      chain: key,
+      height: (JSON.parse(rescan ?? '[]') as Checkpoint).at(-1)?.height ?? null,
+    })),
+  );
+}
+
+/** The highest indices that may be found used without anything being missed. */
+type Ready = { ready_index: number; ready_change: number };
+
+/**
+ * Has every address watched that the past may have used, by what is known of it. Null while some are still derived, beside
+ * the present, which does not wait for them: the chain is woken when they are.
+ */
+export async function prepareRescan(app: App, { account }: Rescan): Promise<Ready | null> {
+  const ready = await app.store.write((tx) => {
+    const row = tx.get(accountById, { id: account.id });
+    assert(row, `account ${account.id} exists`);
+    const gap = row.gap ?? GAP;
+    skipUsed(tx, account.id, 0, row.used_index, gap);
+    skipUsed(tx, account.id, 1, row.used_change, gap);
+    return { ready_index: row.used_index + gap, ready_change: row.used_change + gap };
+  });
+  if (!isBehind(app, account)) return ready;
+  app.wake.pool();
+  return null;
+}
+
+/** Stores where an account's past begins. */
+export async function beginRescan(
+  app: App,
+  { account, stored }: Rescan,
+  ready: Ready,
+  checkpoint: Checkpoint,
+): Promise<void> {
+  const to = JSON.stringify(checkpoint);
+  await app.store.write((tx) => tx.run(beginPast, { account_id: account.id, from: stored, to, ...ready }));
+}
+
+/**
+ * Ends a past that was read up to the present, or begins it again where more was used than was watched. Called when the
+ * present is complete, so that whatever was found on the way is in the books.
+ */
+export async function endRescan(app: App, chain: ChainRuntime, { account, stored }: Rescan): Promise<void> {
+  await app.store.write((tx) => {
+    const row = tx.get(accountById, { id: account.id });
+    const present = checkpointOf(tx, chain);
+    if (!row || !present || row.rescan !== stored) return;
+    const { used_index, used_change, ready_index, ready_change } = row;
+    if (used_index > (ready_index ?? -1) || used_change > (ready_change ?? -1)) {
+      tx.run(stepRescan, { id: account.id, from: stored, to: '[]' });
+      return;
+    }
+    tx.run(endPast, { account_id: account.id, height: tipOf(present).height });
+    tx.afterCommit(() => app.log.info({ chain: chain.key }, 'the past of a wallet was read'));
+  });
+}
+
+/** From when on a chain is read that was never read before: nothing before the oldest wallet whose past is not read apart. */
+export function birthdayOf(app: App, chain: ChainRuntime): number | null {
+  const apart = new Set(app.store.all(accountsToRescan, { chain_key: chain.key }).map(({ id }) => id));
+  const births = app.directory
+    .accounts()
+    .filter((account) => account.chainKey === chain.key && !apart.has(account.id))
+    .flatMap(({ birthday }) => birthday ?? []);
+  return births.length === 0 ? null : Math.min(...births);
+}
+
+/** The same before a chain is read for the first time, for wallets that were there before it was connected. */
+export async function watchAhead(
+  app: App,
+  chain: ChainRuntime,
+  birthday: number,
+  stopped: () => boolean,
+): Promise<void> {
+  if (app.now() - birthday < MS_PER_HOUR) return;
+  const accounts = app.directory.accounts().filter(({ chainKey }) => chainKey === chain.key);
+  for (const account of accounts) await fillPool(app, account, GAP, stopped);
+}
+
+/** Applies one step: the same one again changes nothing, so how far it came is stored last. */
+export async function stepThroughPast(
+  app: App,
+  chain: ChainRuntime,
+  { account, stored }: Rescan,
+  update: ChainUpdate,
+): Promise<void> {
+  await ingestPast(app, chain, update);
+  const step = { id: account.id, from: stored, to: JSON.stringify(update.checkpoint) };
+  await app.store.write((tx) => {
+    tx.run(stepRescan, step);
+  });
+}

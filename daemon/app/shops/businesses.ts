@@ -1,0 +1,158 @@
+/** Businesses: adding one with its accounts, and what it may take. */
+import { randomUUIDv7 } from 'node:crypto';
+import { ASSETS, type AssetId, CHAINS, type ChainId, findAsset, type Network } from '../../domain/assets.ts';
+import { isTimeZone } from '../../domain/calendar.ts';
+import { type AccountKey, chainKey } from '../../domain/chain.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '../../store/queries/businesses.ts';
+import { setPast } from '../../store/queries/skipped.ts';
+import type { Tx } from '../../store/store.ts';
+import { skipUsed } from '../addresses/skipped.ts';
+import type { App } from '../app.ts';
+import { deadline } from '../deadline.ts';
+import { BUSINESSES_MAX, type Business } from './directory.ts';
+
+const NAME_CHARACTERS_MAX = 100;
+
+export type NewBusiness = {
+  name: string;
+  network: Network;
+  timeZone: string;
+  /** The account level of its wallet: the next of its network, or it is refused. */
+  accountNo: number;
+  /** The public halves of its accounts, one a chain. */
+  accounts: Partial<Record<ChainId, AccountKey>>;
+  /** When its wallet was first used, milliseconds since 1970: nothing before it concerns us. Null: now. */
+  birthday: number | null;
+  /** Of a wallet that was used before. */
+  past?: Past;
+};
+
+export type Past = {
+  /** Addresses looked at past the last one used, in each branch. */
+  gap: number;
+  /** The highest indices that are known to be used, -1 for none. */
+  used: Partial<Record<ChainId, { receiving: number; change: number }>>;
+};
+
+/** The number of the next account of a network: they are given without gaps, so that a restore finds them. */
+export function nextAccountNo(app: App, network: Network): number {
+  return app.directory.businesses().filter((business) => business.network === network).length;
+}
+
+/** The symbols that a business can take, of those whose chain it has an account on and that is connected. */
+export function possibleAssets(app: App, network: Network, chains: readonly ChainId[]): AssetId[] {
+  return ASSETS.filter(
+    (asset) => chains.includes(asset.chain) && app.chains.find(chainKey(network, asset.chain)) !== undefined,
+  ).map((asset) => asset.symbol);
+}
+
+const PAST_TIMEOUT_MS = 60_000;
+
+/**
+ * Makes sure that no connected source of a network is known to lack the past from a wallet's birthday on (milliseconds
+ * since 1970); one that does not answer now is asked when it does. Throws `Rejected` when a source cannot serve that far
+ * back.
+ */
+export async function needPast(app: App, network: Network, birthday: number): Promise<void> {
+  for (const chain of CHAINS) {
+    const runtime = app.chains.find(chainKey(network, chain));
+    try {
+      await runtime?.adapter.begin(birthday, deadline(PAST_TIMEOUT_MS, runtime.key));
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+    }
+  }
+}
+
+function checkName(name: string): string {
+  const trimmed = name.trim();
+  if (trimmed.length === 0 || trimmed.length > NAME_CHARACTERS_MAX) {
+    throw new Rejected('business.name', `A name has 1 to ${NAME_CHARACTERS_MAX} characters`, 'name');
+  }
+  // commands take a number for that of a business
+  if (/^\p{Nd}+$/u.test(trimmed)) throw new Rejected('business.name', 'A name is not only a number', 'name');
+  return trimmed;
+}
+
+function checkTimeZone(timeZone: string): string {
+  if (isTimeZone(timeZone)) return timeZone;
+  throw new Rejected('business.time_zone', `${timeZone} is no time zone: use one such as Europe/Berlin`, 'time_zone');
+}
+
+/** Adds a business with everything enabled that its network has connected. Throws `Rejected`. */
+export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
+  const name = checkName(wanted.name);
+  const timeZone = checkTimeZone(wanted.timeZone);
+  if (app.directory.businesses().length >= BUSINESSES_MAX) {
+    throw new Rejected('business.too_many', `There are ${BUSINESSES_MAX} businesses already`);
+  }
+  if (wanted.accountNo !== nextAccountNo(app, wanted.network)) {
+    throw new Rejected('business.account', 'Another business was added meanwhile: try again');
+  }
+  const now = app.now();
+  const { id } = tx.run(insertBusiness, {
+    uuid: randomUUIDv7(),
+    name,
+    network: wanted.network,
+    time_zone: timeZone,
+    account_no: wanted.accountNo,
+    created_at: now,
+  });
+  const chains = CHAINS.filter((chain) => wanted.accounts[chain]);
+  for (const chain of chains) {
+    const account = tx.run(insertAccount, {
+      business_id: id,
+      chain_key: chainKey(wanted.network, chain),
+      key: JSON.stringify(wanted.accounts[chain]),
+      next_index: 0,
+      birthday: wanted.birthday ?? now,
+      // only what has a birthday can be looked back for
+      rescan: wanted.past && wanted.birthday !== null ? '[]' : null,
+    });
+    if (wanted.past) addPast(tx, account.id, chain, wanted.past);
+  }
+  for (const asset of possibleAssets(app, wanted.network, chains)) {
+    tx.run(setBusinessAsset, { business_id: id, asset, enabled: 1 });
+  }
+  tx.afterCommit(() => {
+    app.directory.load(app.store);
+    app.wake.pool();
+  });
+  return id;
+}
+
+/** The account's first addresses are somebody's already; what they hold is read beside the present. */
+function addPast(tx: Tx, account_id: number, chain: ChainId, { gap, used }: Past): void {
+  const { receiving, change } = used[chain] ?? { receiving: -1, change: -1 };
+  tx.run(setPast, { account_id, gap, used_index: receiving, used_change: change });
+  skipUsed(tx, account_id, 0, receiving, gap);
+  skipUsed(tx, account_id, 1, change, gap);
+}
+
+/** Changes a business's name, time zone or what it takes. Throws `Rejected`. */
+export function changeBusiness(
+  app: App,
+  business: Business,
+  change: { name?: string | undefined; timeZone?: string | undefined; enable?: string[]; disable?: string[] },
+  tx: Tx,
+): void {
+  tx.run(setBusiness, {
+    id: business.id,
+    name: change.name === undefined ? business.name : checkName(change.name),
+    time_zone: change.timeZone === undefined ? business.timeZone : checkTimeZone(change.timeZone),
+  });
+  const set = (symbols: string[] | undefined, enabled: 0 | 1): void => {
+    for (const symbol of symbols ?? []) {
+      const asset = findAsset(symbol);
+      if (!asset) throw new Rejected('business.asset', `${symbol} is no cryptocurrency of this service`, 'crypto');
+      if (enabled && !app.directory.account(business, asset.symbol)) {
+        throw new Rejected('business.asset', `${business.name} has no ${asset.chain} account`, 'crypto');
+      }
+      tx.run(setBusinessAsset, { business_id: business.id, asset: asset.symbol, enabled });
+    }
+  };
+  set(change.enable, 1);
+  set(change.disable, 0);
+  tx.afterCommit(() => app.directory.load(app.store));
+}

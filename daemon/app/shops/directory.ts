@@ -1,0 +1,153 @@
+/**
+ * The businesses, their assets, accounts and client IDs, in memory: few, read by every request, changed rarely. It is
+ * read anew from the store after every commit that touches one of them.
+ */
+import { ASSETS, type Asset, type AssetId, assetOf, type Network } from '../../domain/assets.ts';
+import { type AccountKey, type ChainKey, chainKey } from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+import { allBrands } from '../../store/queries/branding.ts';
+import { type AccountRow, allAccounts, allBusinessAssets, allBusinesses } from '../../store/queries/businesses.ts';
+import { liveClients } from '../../store/queries/clients.ts';
+import { type EndpointRow, endpoints } from '../../store/queries/shop-events.ts';
+import type { Reader } from '../../store/store.ts';
+
+export const BUSINESSES_MAX = 100;
+
+export type Account = { id: number; businessId: number; chainKey: ChainKey; key: AccountKey; birthday: number | null };
+
+export type Business = {
+  id: number;
+  uuid: string;
+  name: string;
+  network: Network;
+  timeZone: string;
+  accountNo: number;
+  createdAt: number;
+  /** In the order of the asset table. */
+  enabled: readonly Asset[];
+  /** How it looks to payers; null where it has nothing of its own. `logo`: the picture's id. */
+  brand: { name: string | null; accent: string | null; logo: string | null };
+};
+
+/** A client ID that was not revoked. */
+export type Client = {
+  id: number;
+  publicId: string;
+  businessId: number;
+  /** Whose pages may use it, as browsers name them. */
+  origins: ReadonlySet<string>;
+  /** Which hosts its invoices' URLs may name, with what lies below them. */
+  hosts: readonly string[];
+};
+
+export class Directory {
+  #businesses = new Map<number, Business>();
+  #clients = new Map<string, Client>();
+  #accounts = new Map<string, Account>();
+  #endpoints: readonly EndpointRow[] = [];
+
+  /** Reads everything anew. */
+  load(reader: Reader): void {
+    const enabled = new Map<number, Set<string>>();
+    for (const row of reader.all(allBusinessAssets, {})) {
+      if (!row.enabled) continue;
+      const assets = enabled.get(row.business_id) ?? new Set();
+      enabled.set(row.business_id, assets.add(row.asset));
+    }
+    const brands = new Map(reader.all(allBrands, {}).map((row) => [row.business_id, row]));
+    const businesses = new Map<number, Business>();
+    for (const row of reader.all(allBusinesses, {})) {
+      businesses.set(row.id, {
+        id: row.id,
+        uuid: row.uuid,
+        name: row.name,
+        network: row.network as Network,
+        timeZone: row.time_zone,
+        accountNo: row.account_no,
+        createdAt: row.created_at,
+        enabled: ASSETS.filter((asset) => enabled.get(row.id)?.has(asset.symbol)),
+        brand: {
+          name: brands.get(row.id)?.display_name ?? null,
+          accent: brands.get(row.id)?.accent ?? null,
+          logo: brands.get(row.id)?.logo_id ?? null,
+        },
+      });
+    }
+    this.#businesses = businesses;
+    this.#clients = new Map(
+      reader.all(liveClients, {}).map((row) => [
+        row.public_id,
+        {
+          id: row.id,
+          publicId: row.public_id,
+          businessId: row.business_id,
+          origins: new Set(JSON.parse(row.origins) as string[]),
+          hosts: JSON.parse(row.url_hosts) as string[],
+        },
+      ]),
+    );
+    this.#endpoints = reader.all(endpoints, {});
+    this.#accounts = new Map(
+      reader.all(allAccounts, {}).map((row) => [`${row.business_id} ${row.chain_key}`, fromRow(row)]),
+    );
+  }
+
+  businesses(): Business[] {
+    return [...this.#businesses.values()];
+  }
+
+  business(id: number): Business {
+    const business = this.#businesses.get(id);
+    assert(business, `no business ${id}`);
+    return business;
+  }
+
+  /** The client ID that a request names; undefined when it is unknown or revoked. */
+  client(publicId: string): Client | undefined {
+    return this.#clients.get(publicId);
+  }
+
+  clients(): Client[] {
+    return [...this.#clients.values()];
+  }
+
+  /** Where the events of a business are sent, disabled ones too. */
+  endpoints(businessId: number): EndpointRow[] {
+    return this.#endpoints.filter((row) => row.business_id === businessId);
+  }
+
+  allEndpoints(): readonly EndpointRow[] {
+    return this.#endpoints;
+  }
+
+  accounts(): Account[] {
+    return [...this.#accounts.values()];
+  }
+
+  /** The account that takes an asset's payments for a business; undefined while its chain has none. */
+  account(business: Business, asset: AssetId): Account | undefined {
+    return this.#accounts.get(`${business.id} ${chainKey(business.network, assetOf(asset).chain)}`);
+  }
+
+  /** The id of the business that an account belongs to. */
+  businessOfAccount(accountId: number): number {
+    const account = this.accounts().find(({ id }) => id === accountId);
+    assert(account, `no account ${accountId}`);
+    return account.businessId;
+  }
+
+  /** Whether a business takes this symbol. */
+  takes(business: Business, asset: AssetId): boolean {
+    return business.enabled.some((enabled) => enabled.symbol === asset);
+  }
+}
+
+function fromRow(row: AccountRow): Account {
+  return {
+    id: row.id,
+    businessId: row.business_id,
+    chainKey: row.chain_key as ChainKey,
+    key: JSON.parse(row.key) as AccountKey,
+    birthday: row.birthday,
+  };
+}

@@ -1,0 +1,65 @@
+/**
+ * What a fresh data directory gets: a sandbox business, a key and a client ID.
+ *
+ * Invariant: a key that nobody may have seen is never left to work. Until somebody says that the keys were shown, each
+ * start ends the first key and makes another, which is shown in its place.
+ */
+import type { ChainId } from '../../domain/assets.ts';
+import type { AccountKey } from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
+import type { Tx } from '../../store/store.ts';
+import { derive } from '../addresses/pool.ts';
+import type { App } from '../app.ts';
+import { addBusiness } from './businesses.ts';
+import { addApiKey, addClient, endApiKey, SCOPES } from './keys.ts';
+
+/** Holds the number of the first key while nobody has said that it was shown. */
+const UNSEEN = 'first_key_unseen';
+/** Enough for the first requests; the rest is derived while the service runs. */
+const ADDRESSES_AT_START = 20;
+
+export type FirstKeys = { apiKey: string; clientId: string };
+
+/** Makes the sandbox business of a fresh data directory, in one transaction. Null when its keys were shown already. */
+export async function firstStart(app: App, accounts: Partial<Record<ChainId, AccountKey>>): Promise<FirstKeys | null> {
+  const isFresh = app.directory.businesses().length === 0;
+  const unseen = app.store.get(settingOf, { key: UNSEEN });
+  if (!isFresh && !unseen) return null;
+  const keys = await app.store.write((tx) => (isFresh ? begin(app, tx, accounts) : renew(app, tx, unseen!.value)));
+  if (isFresh) for (const account of app.directory.accounts()) await derive(app, account, ADDRESSES_AT_START);
+  return keys;
+}
+
+/** Says that the keys were shown. */
+export async function acknowledgeKeys(app: App): Promise<void> {
+  if (!app.store.get(settingOf, { key: UNSEEN })) return;
+  await app.store.write((tx) => tx.run(dropSetting, { key: UNSEEN }));
+}
+
+function begin(app: App, tx: Tx, accounts: Partial<Record<ChainId, AccountKey>>): FirstKeys {
+  const terms = { name: 'Sandbox', network: 'sandbox', timeZone: 'UTC', accountNo: 0, birthday: null } as const;
+  const business = addBusiness(app, { ...terms, accounts }, tx);
+  const { publicId } = addClient(app, tx, business, 'first client', [], []);
+  return { apiKey: newKey(app, tx, business), clientId: publicId };
+}
+
+function renew(app: App, tx: Tx, keyId: string): FirstKeys | null {
+  const sandbox = app.directory.businesses().find(({ network }) => network === 'sandbox');
+  assert(sandbox, 'the first business is of the sandbox');
+  const client = app.directory.clients().find(({ businessId }) => businessId === sandbox.id);
+  try {
+    endApiKey(app, tx, Number(keyId));
+  } catch {
+    // the operator revoked it, and so knew of it
+    tx.run(dropSetting, { key: UNSEEN });
+    return null;
+  }
+  return { apiKey: newKey(app, tx, sandbox.id), clientId: client?.publicId ?? '' };
+}
+
+function newKey(app: App, tx: Tx, businessId: number): string {
+  const { id, key } = addApiKey(app, tx, businessId, false, 'first key', SCOPES);
+  tx.run(saveSetting, { key: UNSEEN, value: `${id}`, updated_at: app.now() });
+  return key;
+}

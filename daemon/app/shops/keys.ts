@@ -1,0 +1,177 @@
+/**
+ * API keys and client IDs. A key is shown once and stored as a hash; a client ID is public. The cache of keys is bounded
+ * and emptied by every commit that revokes one.
+ */
+import { LRUCache } from 'lru-cache';
+import { Rejected } from '../../domain/errors.ts';
+import {
+  allApiKeys,
+  allClients,
+  apiKeyByHash,
+  type ClientRow,
+  insertApiKey,
+  insertClient,
+  revokeApiKey,
+  revokeClient,
+  setClient,
+  touchApiKey,
+} from '../../store/queries/businesses.ts';
+import type { Store, Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import { keyHash, randomText } from '../ids.ts';
+
+export const SCOPES = ['invoices', 'balance', 'withdraw'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** 32 characters of 62: 190 bits. */
+const KEY_CHARACTERS = 32;
+const CLIENT_CHARACTERS = 24;
+const HINT_CHARACTERS = 12;
+export const KEYS_MAX = 1_000;
+const CLIENTS_MAX = 1_000;
+const ORIGINS_MAX = 100;
+const CACHED_KEYS_MAX = 1_000;
+const LAST_USED_WRITTEN_MS = 60_000;
+
+export type Caller = { keyId: number; businessId: number; scopes: ReadonlySet<string>; perMinute: number | null };
+
+/** Makes a key and returns it: the only time that it is seen. `perMinute`: how many requests it may make; null: any. */
+export function addApiKey(
+  app: App,
+  tx: Tx,
+  businessId: number,
+  mainnet: boolean,
+  name: string,
+  scopes: readonly Scope[],
+  perMinute: number | null = null,
+): { id: number; key: string } {
+  if (tx.all(allApiKeys, {}).filter((row) => row.revoked_at === null).length >= KEYS_MAX) {
+    throw new Rejected('key.too_many', `There are ${KEYS_MAX} keys already: revoke some first`);
+  }
+  const key = `ch_${mainnet ? 'live' : 'test'}_${randomText(KEY_CHARACTERS)}`;
+  const { id } = tx.run(insertApiKey, {
+    business_id: businessId,
+    name,
+    hash: keyHash(key),
+    hint: key.slice(0, HINT_CHARACTERS),
+    scopes: scopes.join(' '),
+    created_at: app.now(),
+    per_minute: perMinute,
+  });
+  return { id, key };
+}
+
+/** Makes a public client ID for the browsers of some origins. */
+export function addClient(
+  app: App,
+  tx: Tx,
+  businessId: number,
+  name: string,
+  origins: readonly string[],
+  urlHosts: readonly string[],
+): { id: number; publicId: string } {
+  if (tx.all(allClients, {}).filter((row) => row.revoked_at === null).length >= CLIENTS_MAX) {
+    throw new Rejected('client.too_many', `There are ${CLIENTS_MAX} client IDs already: revoke some first`);
+  }
+  const publicId = `ch_client_${randomText(CLIENT_CHARACTERS)}`;
+  const { id } = tx.run(insertClient, {
+    public_id: publicId,
+    business_id: businessId,
+    name,
+    origins: JSON.stringify(origins.map(checkOrigin).slice(0, ORIGINS_MAX)),
+    url_hosts: JSON.stringify(urlHosts.slice(0, ORIGINS_MAX)),
+    created_at: app.now(),
+  });
+  tx.afterCommit(() => app.directory.load(app.store));
+  return { id, publicId };
+}
+
+/** Changes the origins or hosts of a client ID. */
+export function changeClient(
+  app: App,
+  tx: Tx,
+  row: ClientRow,
+  origins: readonly string[],
+  urlHosts: readonly string[],
+): void {
+  const changed = tx.run(setClient, {
+    id: row.id,
+    name: row.name,
+    origins: JSON.stringify(origins.map(checkOrigin).slice(0, ORIGINS_MAX)),
+    url_hosts: JSON.stringify(urlHosts.slice(0, ORIGINS_MAX)),
+  });
+  if (changed.changes !== 1) throw new Rejected('client.not_found', 'Client ID not found');
+  tx.afterCommit(() => app.directory.load(app.store));
+}
+
+/** An origin exactly as browsers send it: scheme, host and port where it is not the scheme's own. */
+function checkOrigin(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^https?:$/.test(url.protocol) || url.origin !== text) {
+    throw new Rejected('client.origin', `${text} is no origin: write it like https://shop.example`, 'origin');
+  }
+  return text;
+}
+
+/** Ends a key. Throws `Rejected` when there is none that lives. */
+export function endApiKey(app: App, tx: Tx, id: number): void {
+  if (tx.run(revokeApiKey, { id, revoked_at: app.now() }).changes !== 1) {
+    throw new Rejected('key.not_found', 'There is no such key, or it was revoked already');
+  }
+  tx.afterCommit(() => app.keys.clear());
+}
+
+/** Ends a client ID. Throws `Rejected` when there is none that lives. */
+export function endClient(app: App, tx: Tx, id: number): void {
+  if (tx.run(revokeClient, { id, revoked_at: app.now() }).changes !== 1) {
+    throw new Rejected('client.not_found', 'There is no such client ID, or it was revoked already');
+  }
+  tx.afterCommit(() => app.directory.load(app.store));
+}
+
+export class KeyRing {
+  readonly #store: Store;
+  readonly #now: () => number;
+  /** By the key's hash, so that no key stays in memory. */
+  readonly #known = new LRUCache<string, { caller: Caller; touchedAt: number }>({ max: CACHED_KEYS_MAX });
+
+  constructor(store: Store, now: () => number) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /** Who a key belongs to, or null when it is unknown or revoked. */
+  caller(key: string): Caller | null {
+    const hash = keyHash(key);
+    const name = hash.toString('latin1');
+    const known = this.#known.get(name) ?? this.#load(name, hash);
+    if (!known) return null;
+    const now = this.#now();
+    if (now - known.touchedAt >= LAST_USED_WRITTEN_MS) {
+      known.touchedAt = now;
+      const { keyId } = known.caller;
+      // a lost time of last use is no loss: the next one is written a minute later
+      this.#store.write((tx) => tx.run(touchApiKey, { id: keyId, last_used_at: now })).catch(() => {});
+    }
+    return known.caller;
+  }
+
+  /** Forgets what it knew: after a key was revoked. */
+  clear(): void {
+    this.#known.clear();
+  }
+
+  #load(name: string, hash: Buffer): { caller: Caller; touchedAt: number } | null {
+    const row = this.#store.get(apiKeyByHash, { hash });
+    if (!row) return null;
+    const caller = {
+      keyId: row.id,
+      businessId: row.business_id,
+      scopes: new Set(row.scopes.split(' ')),
+      perMinute: row.per_minute,
+    };
+    const known = { caller, touchedAt: row.last_used_at ?? 0 };
+    this.#known.set(name, known);
+    return known;
+  }
+}

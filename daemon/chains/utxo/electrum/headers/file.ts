@@ -1,0 +1,84 @@
+/**
+ * Headers in a flat file that only ever grows at its end or is cut: 80 bytes each, behind a preamble that says which
+ * block they hang on. It is a cache: what is damaged is cut off and fetched again, so that nothing waits for the disk.
+ *
+ * Invariant: what is in it was verified when it was appended; `open` gives the whole records that are there, and the
+ * caller checks their links before it trusts them.
+ */
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { assert } from '../../../../domain/errors.ts';
+import { HEADER_BYTES } from './header.ts';
+
+const PREAMBLE_BYTES = 64;
+const MAGIC = Buffer.from('cnthdr1\n');
+
+export class HeaderFile {
+  readonly #fd: number;
+  #count: number;
+
+  private constructor(fd: number, count: number) {
+    this.#fd = fd;
+    this.#count = count;
+  }
+
+  /** Opens or makes the file of headers that hang on a block. What hangs on another block is emptied. */
+  static open(path: string, base: { height: number; hash: Uint8Array }): HeaderFile {
+    const preamble = Buffer.alloc(PREAMBLE_BYTES);
+    MAGIC.copy(preamble);
+    preamble.writeUInt32LE(base.height, MAGIC.length);
+    preamble.set(base.hash, MAGIC.length + 4);
+    const fd = openOrMake(path);
+    const found = Buffer.alloc(PREAMBLE_BYTES);
+    const { size } = fstatSync(fd);
+    readSync(fd, found, 0, PREAMBLE_BYTES, 0);
+    if (size < PREAMBLE_BYTES || !found.equals(preamble)) {
+      ftruncateSync(fd, 0);
+      writeSync(fd, preamble, 0, PREAMBLE_BYTES, 0);
+      return new HeaderFile(fd, 0);
+    }
+    return new HeaderFile(fd, Math.floor((size - PREAMBLE_BYTES) / HEADER_BYTES));
+  }
+
+  /** How many headers it holds. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** `count` headers from the one at `index` on; all of them must be there. */
+  read(index: number, count = 1): Buffer {
+    assert(index >= 0 && index + count <= this.#count, 'a header that is held');
+    const bytes = Buffer.allocUnsafe(count * HEADER_BYTES);
+    const got = readSync(this.#fd, bytes, 0, bytes.length, PREAMBLE_BYTES + index * HEADER_BYTES);
+    if (got !== bytes.length) throw new Error('a header file became shorter than what was written to it');
+    return bytes;
+  }
+
+  /** Adds whole headers. Throws what the file system does, such as ENOSPC; then nothing counts as added. */
+  append(bytes: Uint8Array): void {
+    const at = PREAMBLE_BYTES + this.#count * HEADER_BYTES;
+    for (let written = 0; written < bytes.length; ) {
+      written += writeSync(this.#fd, bytes, written, bytes.length - written, at + written);
+    }
+    this.#count += bytes.length / HEADER_BYTES;
+  }
+
+  /** Forgets all headers but the first `count`. */
+  cut(count: number): void {
+    if (count >= this.#count) return;
+    ftruncateSync(this.#fd, PREAMBLE_BYTES + count * HEADER_BYTES);
+    this.#count = count;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+}
+
+function openOrMake(path: string): number {
+  try {
+    return openSync(path, 'r+');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return openSync(path, 'w+', 0o600);
+  }
+}

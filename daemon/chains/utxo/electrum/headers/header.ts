@@ -1,0 +1,69 @@
+/**
+ * The 80 bytes of a block header, its id, and the hash that its work is counted by. Pure but for scrypt, which runs on
+ * Node's thread pool: a thousand of them would hold the event loop for a quarter of a second.
+ *
+ * Source: the Bitcoin developer reference, "Block Headers"; Litecoin differs in the proof of work alone.
+ */
+import { hash, scrypt } from 'node:crypto';
+import type { Header } from './types.ts';
+
+export const HEADER_BYTES = 80;
+
+const PREVIOUS_AT = 4;
+const MERKLE_ROOT_AT = 36;
+const TIME_AT = 68;
+const BITS_AT = 72;
+const HASH_BYTES = 32;
+
+/** Litecoin's: N = 1024, r = 1, p = 1, with the header as both password and salt. */
+const SCRYPT = { N: 1024, r: 1, p: 1, maxmem: 1024 * 1024 };
+
+/** SHA-256 of SHA-256. */
+export const sha256d = (bytes: Uint8Array): Buffer => hash('sha256', hash('sha256', bytes, 'buffer'), 'buffer');
+
+/** A hash as nodes print it: hex of its bytes in reverse. */
+export const printed = (digest: Uint8Array): string => Buffer.from(digest).reverse().toString('hex');
+
+/** The bytes of a hash that was printed. */
+export const unprinted = (text: string): Buffer => Buffer.from(text, 'hex').reverse();
+
+/** A hash as the number that is compared with the target. */
+export const asNumber = (digest: Uint8Array): bigint => BigInt(`0x${printed(digest)}`);
+
+export const timeOf = (header: Buffer): number => header.readUInt32LE(TIME_AT);
+export const bitsOf = (header: Buffer): number => header.readUInt32LE(BITS_AT);
+/** A view of the hash of the header before it. */
+export const previousOf = (header: Buffer): Buffer => header.subarray(PREVIOUS_AT, PREVIOUS_AT + HASH_BYTES);
+
+/** The fields of a header. */
+export function readHeader(bytes: Buffer, height: number): Header {
+  return {
+    height,
+    hash: printed(sha256d(bytes)),
+    previous: printed(previousOf(bytes)),
+    merkleRoot: printed(bytes.subarray(MERKLE_ROOT_AT, MERKLE_ROOT_AT + HASH_BYTES)),
+    timeSeconds: timeOf(bytes),
+    bits: bitsOf(bytes),
+  };
+}
+
+/** A header's bytes from its fields. `version` is taken as 32 bits, signed or not. */
+export function writeHeader(
+  fields: Pick<Header, 'previous' | 'merkleRoot' | 'timeSeconds' | 'bits'> & { version: number; nonce: number },
+): Buffer {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  bytes.writeUInt32LE(fields.version >>> 0, 0);
+  unprinted(fields.previous).copy(bytes, PREVIOUS_AT);
+  unprinted(fields.merkleRoot).copy(bytes, MERKLE_ROOT_AT);
+  bytes.writeUInt32LE(fields.timeSeconds, TIME_AT);
+  bytes.writeUInt32LE(fields.bits, BITS_AT);
+  bytes.writeUInt32LE(fields.nonce >>> 0, BITS_AT + 4);
+  return bytes;
+}
+
+/** The scrypt hash that Litecoin's work is counted by. Runs on the thread pool. */
+export function scryptHash(header: Uint8Array): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(header, header, HASH_BYTES, SCRYPT, (error, key) => (error ? reject(error) : resolve(key)));
+  });
+}

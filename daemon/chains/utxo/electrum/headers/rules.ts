@@ -1,0 +1,147 @@
+/**
+ * The consensus rules that headers are held to, for each public chain: which proof of work, which difficulty.
+ *
+ * Sources: `chainparams.cpp` and `pow.cpp` of Bitcoin Core, Litecoin Core and Bitcoin Cash Node; BIP-94 (testnet4);
+ * the specification of aserti3-2d. A `retarget` chain adjusts every 2,016 blocks, an `asert` chain with every block, and
+ * a `constant` one (regtest) never.
+ */
+import type { Network } from '../../../../domain/assets.ts';
+import type { UtxoChain } from '../../params.ts';
+
+export type RetargetRules = {
+  kind: 'retarget';
+  /** How long 2,016 blocks should take. */
+  timespanSeconds: number;
+  /**
+   * Between which blocks the time is measured: Bitcoin from the first to the last of the period (2,015 intervals, an
+   * error that became a rule), Litecoin from the last of the period before (2,016 intervals).
+   */
+  intervals: 2015 | 2016;
+  /** BIP-94: adjusts the first target of the period, not the last, and bounds how far its time may go back. */
+  bip94: boolean;
+};
+
+export type AsertRules = {
+  kind: 'asert';
+  anchorHeight: number;
+  anchorBits: number;
+  /** The time of the block before the anchor. */
+  anchorParentTimeSeconds: number;
+  halfLifeSeconds: number;
+};
+
+export type DifficultyRules = RetargetRules | AsertRules | { kind: 'constant' };
+
+export type HeaderRules = {
+  /** The hash of the first block, which tells one public chain from another. */
+  genesis: string;
+  proofOfWork: 'sha256d' | 'scrypt';
+  /** The easiest target, in its compact form. */
+  limitBits: number;
+  /** What every adjusted target is cut off at: it has more digits than its compact form holds. */
+  limit: bigint;
+  spacingSeconds: number;
+  difficulty: DifficultyRules;
+  /** A block that comes twice as late as it should may have the easiest target (test networks). */
+  lateBlocksAreEasy: boolean;
+  /**
+   * How many times easier than at the checkpoint the target may become, or null for any (test networks). Without it,
+   * whoever mines one block after an old checkpoint, dated today, could add any number of blocks at no cost, since the
+   * difficulty of ASERT falls with the time that no block was found.
+   */
+  easingMax: bigint | null;
+};
+
+const TWO_WEEKS_SECONDS = 14 * 24 * 60 * 60;
+const BITCOIN_LIMIT = (1n << 224n) - 1n;
+const LITECOIN_LIMIT = (1n << 236n) - 1n;
+const REGTEST_LIMIT = (1n << 255n) - 1n;
+const EASING_MAX = 64n;
+
+const BITCOIN_GENESIS = '000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f';
+const TESTNET3_GENESIS = '000000000933ea01ad0ee984209779baaec3ced90fa3f408719526f8d77f4943';
+
+const bitcoin = (genesis: string, bip94 = false): HeaderRules => ({
+  genesis,
+  proofOfWork: 'sha256d',
+  limitBits: 0x1d00ffff,
+  limit: BITCOIN_LIMIT,
+  spacingSeconds: 600,
+  difficulty: { kind: 'retarget', timespanSeconds: TWO_WEEKS_SECONDS, intervals: 2015, bip94 },
+  lateBlocksAreEasy: genesis !== BITCOIN_GENESIS,
+  easingMax: genesis === BITCOIN_GENESIS ? EASING_MAX : null,
+});
+
+const litecoin = (genesis: string, test: boolean): HeaderRules => ({
+  genesis,
+  proofOfWork: 'scrypt',
+  limitBits: 0x1e0fffff,
+  limit: LITECOIN_LIMIT,
+  spacingSeconds: 150,
+  difficulty: { kind: 'retarget', timespanSeconds: TWO_WEEKS_SECONDS / 4, intervals: 2016, bip94: false },
+  lateBlocksAreEasy: test,
+  easingMax: test ? null : EASING_MAX,
+});
+
+/** `anchor`: its height, its bits, and the time of the block before it. */
+const bitcoinCash = (genesis: string, anchor: [number, number, number], halfLifeSeconds: number): HeaderRules => {
+  const [anchorHeight, anchorBits, anchorParentTimeSeconds] = anchor;
+  return {
+    ...bitcoin(genesis),
+    difficulty: { kind: 'asert', anchorHeight, anchorBits, anchorParentTimeSeconds, halfLifeSeconds },
+  };
+};
+
+const regtest = (genesis: string, proofOfWork: HeaderRules['proofOfWork'], spacingSeconds: number): HeaderRules => ({
+  genesis,
+  proofOfWork,
+  limitBits: 0x207fffff,
+  limit: REGTEST_LIMIT,
+  spacingSeconds,
+  difficulty: { kind: 'constant' },
+  lateBlocksAreEasy: false,
+  easingMax: null,
+});
+
+const BITCOIN_REGTEST = regtest('0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206', 'sha256d', 600);
+const LITECOIN_REGTEST = regtest('530827f38f93b43ed12af0b3ad25a288dc02ed74d6d7857862df51fc56c416f9', 'scrypt', 150);
+
+const HOUR_SECONDS = 60 * 60;
+
+const RULES: Readonly<Record<UtxoChain, Partial<Record<Network, readonly HeaderRules[]>>>> = {
+  BTC: {
+    mainnet: [bitcoin(BITCOIN_GENESIS)],
+    testnet: [
+      bitcoin(TESTNET3_GENESIS),
+      bitcoin('00000000da84f2bafbbc53dee25a72ae507ff4914b867c565be350b0da8bf043', true),
+    ],
+    regtest: [BITCOIN_REGTEST],
+  },
+  LTC: {
+    mainnet: [litecoin('12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2', false)],
+    testnet: [litecoin('4966625a4b2851d9fdee139e56211a0d88575f59ed816ff5e6a63deb4e3e29a0', true)],
+    regtest: [LITECOIN_REGTEST],
+  },
+  BCH: {
+    mainnet: [bitcoinCash(BITCOIN_GENESIS, [661_647, 0x1804dafe, 1_605_447_844], 48 * HOUR_SECONDS)],
+    // Testnet4 and chipnet share their first block and their anchor.
+    testnet: [
+      bitcoinCash(TESTNET3_GENESIS, [1_421_481, 0x1d00ffff, 1_605_445_400], HOUR_SECONDS),
+      bitcoinCash(
+        '000000001dd410c49a788668ce26751718cc797474d3152a5fc073dd44fd9f7b',
+        [16_844, 0x1d00ffff, 1_605_451_779],
+        HOUR_SECONDS,
+      ),
+    ],
+    regtest: [BITCOIN_REGTEST],
+  },
+};
+
+/**
+ * The rules of a chain on a network. There are several public testnets: `genesis`, as a server's features name it, says
+ * which; without it, the first. Null when no chain of these begins with that block.
+ */
+export function rulesOf(chain: UtxoChain, network: Network, genesis?: string): HeaderRules | null {
+  const candidates = RULES[chain][network] ?? [];
+  return candidates.find((rules) => genesis === undefined || rules.genesis === genesis) ?? null;
+}

@@ -1,0 +1,53 @@
+/**
+ * From a checkpoint to a tip along the chain of headers, in steps of bounded size: what is kept, what left, what came.
+ */
+import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../../../domain/chain.ts';
+import { ChainAlert } from '../../../../domain/errors.ts';
+import { tipOf } from '../../../adapter.ts';
+import { BLOCKS_PER_STEP_MAX, contiguousEnd, extended } from '../../blocks.ts';
+import type { Headers } from './types.ts';
+
+export type Step = { checkpoint: Checkpoint; orphaned: BlockId[]; atTip: boolean };
+
+/**
+ * The next step from `since` towards `tip`, which is on the chain; null when `tip` is behind `since` and contradicts
+ * nothing. Throws `ChainAlert` when the chain parted below all of `since`.
+ */
+export function nextStep(since: Checkpoint, tip: BlockId, headers: Headers): Step | null {
+  const known = contiguousEnd(since);
+  const common = known.findLastIndex(({ height, hash }) => height <= tip.height && headers.hashAt(height) === hash) + 1;
+  const reachable = known.filter(({ height }) => height <= tip.height).length;
+  if (tip.height < tipOf(known).height && common === reachable) return null;
+  if (common === 0) throw deepReorg(known, tip);
+  const kept = known.slice(0, common);
+  const from = tipOf(kept).height;
+  const to = Math.min(tip.height, from + BLOCKS_PER_STEP_MAX);
+  const blocks: BlockId[] = [];
+  for (let height = from + 1; height <= to; height++) {
+    const hash = headers.hashAt(height);
+    // The chain became shorter just now; the next step will tell.
+    if (hash === null) break;
+    blocks.push({ height, hash });
+  }
+  const checkpoint = extended(kept, blocks);
+  return { checkpoint, orphaned: known.slice(common), atTip: tipOf(checkpoint).hash === tip.hash };
+}
+
+/** The newest blocks up to a height, ascending: as many as a checkpoint keeps and as are held. */
+export function checkpointAt(height: number, headers: Headers): Checkpoint {
+  const blocks: Checkpoint = [];
+  for (let at = height; at >= 0 && blocks.length < CHECKPOINT_BLOCKS_MAX; at--) {
+    const hash = headers.hashAt(at);
+    if (hash === null) break;
+    blocks.unshift({ height: at, hash });
+  }
+  return blocks;
+}
+
+function deepReorg(known: Checkpoint, tip: BlockId): ChainAlert {
+  return new ChainAlert(
+    `the chain with the most work (now ${tip.hash} at ${tip.height}) shares none of the last ${known.length} blocks ` +
+      `known here (${known[0]?.height} to ${tipOf(known).height}): a reorganisation deeper than any that can be undone. ` +
+      'Nothing of this chain is updated until it is back on the known one.',
+  );
+}

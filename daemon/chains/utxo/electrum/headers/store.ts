@@ -1,0 +1,192 @@
+/**
+ * The headers that are held, on disk: one file that grows upwards from the checkpoint and one that grows downwards.
+ *
+ * Invariant: every header is linked by hash to the checkpoint. `open` sees to it again: what a crash or a broken disk
+ * left unlinked is cut off.
+ */
+import { join } from 'node:path';
+import type { BlockId } from '../../../../domain/chain.ts';
+import { Unavailable } from '../../../../domain/errors.ts';
+import { slices } from '../../../slices.ts';
+import { HeaderFile } from './file.ts';
+import { asNumber, bitsOf, HEADER_BYTES, previousOf, sha256d, unprinted } from './header.ts';
+import type { HeaderRules } from './rules.ts';
+import { verifyScrypt } from './run.ts';
+import { targetOfBits, workOfTarget } from './target.ts';
+import { HeaderRejected } from './types.ts';
+
+/** Read from a file at once. */
+const CHUNK_HEADERS = 512;
+const WRITE_RETRY_SECONDS = 60;
+
+/** The header at an index of a run. A view, not a copy. */
+export const nthHeader = (headers: Buffer, index: number): Buffer =>
+  headers.subarray(index * HEADER_BYTES, (index + 1) * HEADER_BYTES);
+
+/** The work that a verified header stands for. */
+export const workOf = (header: Buffer): bigint => workOfTarget(targetOfBits(bitsOf(header)) ?? 0n);
+
+export class HeaderStore {
+  readonly base: BlockId;
+  /** Ascending; the first is at `base.height + 1`. */
+  readonly #above: HeaderFile;
+  /** Descending; the first is the base itself. */
+  readonly #below: HeaderFile;
+  #tipHash: Buffer;
+  #work = 0n;
+
+  private constructor(base: BlockId, above: HeaderFile, below: HeaderFile) {
+    this.base = base;
+    this.#above = above;
+    this.#below = below;
+    this.#tipHash = unprinted(base.hash);
+  }
+
+  /** Opens or makes `<name>.headers` and `<name>.older-headers`. Throws what the file system does. */
+  static async open(folder: string, name: string, base: BlockId, rules: HeaderRules): Promise<HeaderStore> {
+    const on = { height: base.height, hash: unprinted(base.hash) };
+    const above = HeaderFile.open(join(folder, `${name}.headers`), on);
+    const below = HeaderFile.open(join(folder, `${name}.older-headers`), on);
+    const store = new HeaderStore(base, above, below);
+    await store.#checkBelow();
+    await store.#checkAbove(rules);
+    return store;
+  }
+
+  get tipHeight(): number {
+    return this.base.height + this.#above.count;
+  }
+
+  /** A copy is not made: do not change it. */
+  get tipHash(): Buffer {
+    return this.#tipHash;
+  }
+
+  get lowest(): number {
+    return this.base.height + 1 - this.#below.count;
+  }
+
+  get work(): bigint {
+    return this.#work;
+  }
+
+  bytesAt(height: number): Buffer | null {
+    if (height > this.base.height) {
+      const index = height - this.base.height - 1;
+      return index < this.#above.count ? this.#above.read(index) : null;
+    }
+    const index = this.base.height - height;
+    return height >= 0 && index < this.#below.count ? this.#below.read(index) : null;
+  }
+
+  hashAt(height: number): Buffer | null {
+    if (height === this.base.height) return unprinted(this.base.hash);
+    const bytes = this.bytesAt(height);
+    return bytes ? sha256d(bytes) : null;
+  }
+
+  /** The headers above `height`, which is not below the base. */
+  readAbove(height: number): Buffer {
+    const kept = height - this.base.height;
+    const count = this.#above.count - kept;
+    return count > 0 ? this.#above.read(kept, count) : Buffer.alloc(0);
+  }
+
+  /** The hash that the next older header must have. */
+  get hashBelow(): Buffer {
+    const { count } = this.#below;
+    return count === 0 ? unprinted(this.base.hash) : Buffer.from(previousOf(this.#below.read(count - 1)));
+  }
+
+  /** Adds verified older headers, in descending order. Throws `Unavailable` when the disk refuses. */
+  appendBelow(descending: Buffer): void {
+    write(() => this.#below.append(descending));
+  }
+
+  /**
+   * Puts verified headers in the place of all that are above `height`, and `work` in that of `leavingWork`, theirs. Throws
+   * `Unavailable` when the disk refuses; then it ends at `height`, as if nothing above were known.
+   */
+  replaceAbove(height: number, headers: Buffer, work: bigint, leavingWork: bigint): void {
+    const parent = this.hashAt(height) as Buffer;
+    write(() => this.#above.cut(height - this.base.height));
+    this.#tipHash = parent;
+    this.#work -= leavingWork;
+    write(() => this.#above.append(headers));
+    this.#tipHash = sha256d(nthHeader(headers, headers.length / HEADER_BYTES - 1));
+    this.#work += work;
+  }
+
+  close(): void {
+    this.#above.close();
+    this.#below.close();
+  }
+
+  /** Cuts the lower file where a header is not the one that the one above it names. */
+  async #checkBelow(): Promise<void> {
+    let expected = unprinted(this.base.hash);
+    await eachOf(this.#below, (header, index) => {
+      if (!sha256d(header).equals(expected)) {
+        this.#below.cut(index);
+        return false;
+      }
+      expected = Buffer.from(previousOf(header));
+      return true;
+    });
+  }
+
+  /** Cuts the upper file where a header does not follow the one before, or the last where it lacks its work. */
+  async #checkAbove(rules: HeaderRules): Promise<void> {
+    await eachOf(this.#above, (header, index) => {
+      const target = targetOfBits(bitsOf(header));
+      if (!previousOf(header).equals(this.#tipHash) || target === null) {
+        this.#above.cut(index);
+        return false;
+      }
+      this.#tipHash = sha256d(header);
+      this.#work += workOfTarget(target);
+      return true;
+    });
+    // Nothing links to the last one: its work shows that it is whole.
+    const { count } = this.#above;
+    if (count === 0) return;
+    const last = this.#above.read(count - 1);
+    if (await hasWork(rules, last)) return;
+    this.#work -= workOf(last);
+    this.#tipHash = Buffer.from(previousOf(last));
+    this.#above.cut(count - 1);
+  }
+}
+
+function write(change: () => void): void {
+  try {
+    change();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new Unavailable(`the chain of headers cannot be written (${code}): is the disk full?`, WRITE_RETRY_SECONDS);
+  }
+}
+
+async function hasWork(rules: HeaderRules, header: Buffer): Promise<boolean> {
+  if (rules.proofOfWork === 'sha256d') return asNumber(sha256d(header)) <= (targetOfBits(bitsOf(header)) ?? 0n);
+  try {
+    await verifyScrypt(header, 0);
+    return true;
+  } catch (error) {
+    if (error instanceof HeaderRejected) return false;
+    throw error;
+  }
+}
+
+/** Looks at every header of a file in turn, in short slices, until `look` says stop. */
+async function eachOf(file: HeaderFile, look: (header: Buffer, index: number) => boolean): Promise<void> {
+  const pause = slices();
+  for (let from = 0; from < file.count; from += CHUNK_HEADERS) {
+    const count = Math.min(CHUNK_HEADERS, file.count - from);
+    const chunk = file.read(from, count);
+    for (let index = 0; index < count; index++) if (!look(nthHeader(chunk, index), from + index)) return;
+    const rest = pause();
+    if (rest) await rest;
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Lets a large credit count as confirmed only when a second server, of another operator, shows the same block at its height and the same
+ * transaction in its history. The proof of work and the merkle proof stand for a block's cost; against someone who pays
+ * that cost to cheat one merchant, whose only server he runs, a second opinion helps. A single configured server is its
+ * owner's choice, and so are several of one operator: then nobody is asked.
+ *
+ * What is not agreed on is reported as unconfirmed; what the store has in a block already is never taken back.
+ */
+
+import { printed, sha256d } from '../headers/header.ts';
+import type { Headers } from '../headers/types.ts';
+import { isOfServer } from '../servers/faults.ts';
+import type { Server } from '../servers/server.ts';
+import type { ServerSet } from '../servers/server-set.ts';
+import type { Held } from './unstored.ts';
+
+/** A transaction that was not agreed on is asked about again after so long. */
+const ASK_MS = 2_000;
+const ASKED_AT_ONCE_MAX = 20;
+
+export class Agreement {
+  readonly #set: ServerSet;
+  readonly #headers: Headers;
+  readonly #isNeeded: (held: Held) => boolean;
+  readonly #wake: () => void;
+  readonly #bug: (error: unknown) => void;
+  /** When each was asked about last. Bounded by the ledger: it goes with what it is about. */
+  readonly #askedAtMs = new WeakMap<Held, number>();
+  #asking = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  constructor(parts: {
+    set: ServerSet;
+    headers: Headers;
+    isNeeded: (held: Held) => boolean;
+    wake: () => void;
+    bug: (error: unknown) => void;
+  }) {
+    this.#bug = parts.bug;
+    this.#set = parts.set;
+    this.#headers = parts.headers;
+    this.#isNeeded = parts.isNeeded;
+    this.#wake = parts.wake;
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#timer) clearTimeout(this.#timer);
+  }
+
+  /** Decides whether a transaction's block may be reported, or asks a second server, which takes a while. */
+  check(held: Held): void {
+    if (held.agreed || !held.place) return;
+    if (this.#set.operators < 2 || !this.#isNeeded(held)) {
+      held.agreed = true;
+      return;
+    }
+    const now = performance.now();
+    const askedAtMs = this.#askedAtMs.get(held) ?? Number.NEGATIVE_INFINITY;
+    this.#later();
+    if (now - askedAtMs < ASK_MS || this.#asking >= ASKED_AT_ONCE_MAX) return;
+    this.#askedAtMs.set(held, now);
+    this.#ask(held).catch(this.#bug);
+  }
+
+  async #ask(held: Held): Promise<void> {
+    const { primary } = this.#set;
+    const place = held.place;
+    const other = primary && this.#set.others(primary).find(({ operator }) => operator !== primary.operator);
+    const [scriptHash] = held.mentions;
+    if (!other || !place || scriptHash === undefined) return;
+    this.#asking++;
+    try {
+      const agrees = await this.#shows(other, scriptHash, held.txid, place.block);
+      const still = held.place?.block.hash === place.block.hash;
+      if (!agrees || !still || this.#closed) return;
+      held.agreed = true;
+      this.#wake();
+    } catch (error) {
+      if (!isOfServer(error)) throw error;
+    } finally {
+      this.#asking--;
+    }
+  }
+
+  async #shows(
+    server: Server,
+    scriptHash: string,
+    txid: string,
+    block: { height: number; hash: string },
+  ): Promise<boolean> {
+    const [header, history] = await Promise.all([server.header(block.height), server.history(scriptHash)]);
+    if (printed(sha256d(header)) !== block.hash || this.#headers.hashAt(block.height) !== block.hash) return false;
+    return history.some((entry) => entry.txid === txid && entry.height === block.height);
+  }
+
+  /** Somebody must look again even if no server has news. */
+  #later(): void {
+    if (this.#timer || this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#wake();
+    }, ASK_MS);
+    this.#timer.unref();
+  }
+}

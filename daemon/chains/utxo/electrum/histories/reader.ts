@@ -1,0 +1,316 @@
+/**
+ * Takes a script's history in: which transactions a server says it has, their bytes, and the proofs that they are in the
+ * blocks where it says they are.
+ *
+ * Invariant: a server is believed nothing but that an unconfirmed transaction exists. Bytes must hash to the id that was
+ * asked for, a block counts by a proof that leads to a header of our chain, and who fails at either is dropped.
+ */
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ListedScript, ScriptList, StoredCoin } from '../../../adapter.ts';
+import { type ParsedTransaction, ParseError, parseTransaction } from '../../block.ts';
+import type { UtxoChain } from '../../params.ts';
+import { printed, sha256d } from '../headers/header.ts';
+import { BadProof, DepthNeeded, type MerkleClaim, treeDepth, verifyMerkle } from '../headers/merkle.ts';
+import type { Follower } from '../headers/sync.ts';
+import type { Header, Headers } from '../headers/types.ts';
+import type { HistoryEntry } from '../servers/answers.ts';
+import { ServerRefusal } from '../servers/faults.ts';
+import type { Server, Tip } from '../servers/server.ts';
+import { inParallel } from './in-parallel.ts';
+import type { Script, Scripts } from './scripts.ts';
+import { type Held, type Ledger, TRANSACTIONS_MAX } from './unstored.ts';
+
+/** Transactions of one history that are fetched at once. */
+const FETCHED_AT_ONCE = 8;
+/** The largest unconfirmed transaction that nodes relay, in bytes; a larger one is looked at once it is in a block. */
+const UNCONFIRMED_BYTES_MAX = 400_000;
+/** How long a server may fail to prove what it says, which a reorganisation explains for a while. */
+const DOUBT_MS_MAX = 10_000;
+/** Entries of a history that are hashed in one turn of the event loop. */
+const HASHED_PER_TURN_MAX = 2_000;
+/** A history that changes while it is read is read again, so often at once. */
+const ASKED_TIMES_MAX = 3;
+
+/** `open`: something of the history could not be made sure of now; it is to be taken in again. */
+export type Outcome = 'whole' | 'open';
+
+type Fetched = { transaction: ParsedTransaction; bytes: Buffer };
+
+export class HistoryReader {
+  readonly #chain: UtxoChain;
+  readonly #list: ScriptList;
+  readonly #headers: Headers;
+  readonly #follower: Follower;
+  readonly #ledger: Ledger;
+  readonly #scripts: Scripts;
+  readonly #warn: (message: string) => void;
+
+  constructor(parts: {
+    chain: UtxoChain;
+    list: ScriptList;
+    headers: Headers;
+    follower: Follower;
+    ledger: Ledger;
+    scripts: Scripts;
+    warn: (message: string) => void;
+  }) {
+    this.#chain = parts.chain;
+    this.#list = parts.list;
+    this.#headers = parts.headers;
+    this.#follower = parts.follower;
+    this.#ledger = parts.ledger;
+    this.#scripts = parts.scripts;
+    this.#warn = parts.warn;
+  }
+
+  /**
+   * Takes one script's history in as a server has it, whose chain ends at `tip`. What counts as seen then is the status
+   * that belongs to the history that was read; when another one was told meanwhile, the script stays to be looked at.
+   * Throws `ConnectionLost`, `Misbehaved`, and `ServerRefusal` when the server does not give the history.
+   */
+  async take(server: Server, script: Script, tip: Tip): Promise<Outcome> {
+    const { touches } = script;
+    const told = server.statuses.get(script.hash);
+    if (told === undefined) return 'open';
+    const coins = told === null ? [] : this.#list.coinsOf(script.id);
+    const stored = storedHeights(coins, (height, blockHash) => this.#isOnChain(height, blockHash));
+    if (told !== null && script.txids.length === 0 && told === (await statusOfStored(stored))) {
+      this.#adopt(script, [], Math.max(...stored.values()));
+      this.#scripts.settle(script, server, told, touches);
+      return 'whole';
+    }
+    const { entries, status } = told === null ? { entries: [], status: null } : await this.#ask(server, script);
+    const open = entries.filter(({ txid, height }) => stored.get(txid) !== height);
+    const failed: HistoryEntry[] = [];
+    let isFull = false;
+    const held = new Set<string>();
+    try {
+      await inParallel(open, FETCHED_AT_ONCE, async (entry) => {
+        const one = await this.#hold(server, script, entry, tip, held);
+        // A block above the server's own tip: it is about to tell of it, or it lies.
+        if (one === 'full') isFull = true;
+        if (one === 'failed' || entry.height > (server.tip?.height ?? 0)) failed.push(entry);
+      });
+    } catch (error) {
+      // Nothing of a history that was not taken in is kept.
+      for (const txid of held) if (!script.txids.includes(txid)) this.#ledger.unmention(txid, script.hash);
+      throw error;
+    }
+    const top = entries.reduce((highest, { height }) => Math.max(highest, height), 0);
+    this.#adopt(script, [...held], top);
+    const isWhole = failed.length === 0 && !isFull && status !== undefined;
+    this.#scripts.settle(script, server, isWhole ? status : undefined, touches);
+    // There is room again once the store has what is here: that is nobody's fault.
+    const outcome = isFull ? 'open' : this.#judge(server, script, failed);
+    return status === undefined ? 'open' : outcome;
+  }
+
+  /** A script's history and the status that belongs to it; undefined where that cannot be told. */
+  async #ask(server: Server, script: Script): Promise<{ entries: HistoryEntry[]; status: string | null | undefined }> {
+    for (let attempt = 1; ; attempt++) {
+      const { news } = script;
+      const entries = await server.history(script.hash);
+      const status = await statusOf(entries);
+      const told = server.statuses.get(script.hash);
+      if (status === told) {
+        script.contradictedSinceMs = 0;
+        return { entries, status };
+      }
+      const isChanged = script.news !== news;
+      if (isChanged && attempt < ASKED_TIMES_MAX) continue;
+      return { entries, status: isChanged ? undefined : this.#contradicted(server, script, entries) };
+    }
+  }
+
+  /**
+   * A server lists another history than the one whose status it told, and has no news. It may list what is unconfirmed
+   * in another order than it hashes it (before protocol 1.6), be about to tell the news, or have forgotten to. The status
+   * that it told counts as seen where the order explains it, and once the time for news is over.
+   */
+  #contradicted(server: Server, script: Script, entries: readonly HistoryEntry[]): string | null | undefined {
+    const told = server.statuses.get(script.hash);
+    if (entries.filter(({ height }) => height <= 0).length > 1 && !server.isOrdered) return told;
+    const now = performance.now();
+    script.contradictedSinceMs ||= now;
+    if (now - script.contradictedSinceMs < DOUBT_MS_MAX) return undefined;
+    script.contradictedSinceMs = 0;
+    return told;
+  }
+
+  /** Whether the store has a transaction of a script in the block at a height. */
+  isStored({ id }: ListedScript, txid: string, height: number): boolean {
+    const stored = storedHeights(this.#list.coinsOf(id), (at, blockHash) => this.#isOnChain(at, blockHash));
+    return stored.get(txid) === height;
+  }
+
+  /** Below the lowest header held, nothing is reorganised any more. */
+  #isOnChain(height: number, blockHash: string): boolean {
+    return height < this.#headers.lowest || this.#headers.hashAt(height) === blockHash;
+  }
+
+  #adopt(script: Script, txids: readonly string[], top: number): void {
+    const kept = new Set(txids);
+    for (const txid of script.txids) if (!kept.has(txid)) this.#ledger.unmention(txid, script.hash);
+    script.txids = txids;
+    script.top = top;
+  }
+
+  #judge(server: Server, script: Script, failed: readonly HistoryEntry[]): Outcome {
+    if (failed.length === 0) {
+      script.doubtfulSinceMs = 0;
+      return 'whole';
+    }
+    const now = performance.now();
+    script.doubtfulSinceMs ||= now;
+    if (now - script.doubtfulSinceMs < DOUBT_MS_MAX) return 'open';
+    script.doubtfulSinceMs = 0;
+    const { txid, height } = failed[0] as HistoryEntry;
+    throw server.caught(`it names transaction ${txid} (height ${height}) and proves neither it nor its block`);
+  }
+
+  /** Takes a transaction of a history into the ledger, placed where the server proves it to be; `held` has its id then. */
+  async #hold(
+    server: Server,
+    script: Script,
+    { txid, height }: HistoryEntry,
+    tip: Tip,
+    held: Set<string>,
+  ): Promise<'held' | 'left' | 'failed' | 'full'> {
+    let one = this.#ledger.get(txid);
+    if (!one) {
+      if (this.#ledger.size >= TRANSACTIONS_MAX) return 'full';
+      const fetched = await this.#fetch(server, txid, height > 0 && height <= tip.height ? height : null);
+      if (typeof fetched === 'string') return fetched;
+      one = this.#ledger.get(txid) ?? this.#ledger.add(txid, fetched.transaction, fetched.bytes);
+    }
+    one.mentions.add(script.hash);
+    held.add(txid);
+    // What is in a block above the tip that is being reported counts as unconfirmed until that is the tip.
+    const claimed = height > 0 && height <= tip.height ? height : 0;
+    if (claimed === 0) one.place = null;
+    else if (!(await this.#place(server, one, claimed))) {
+      held.delete(txid);
+      if (!script.txids.includes(txid)) this.#ledger.unmention(txid, script.hash);
+      return 'failed';
+    }
+    return 'held';
+  }
+
+  /** `height`: of the block that is to be proved to have it; null while it is in none. */
+  async #fetch(server: Server, txid: string, height: number | null): Promise<Fetched | 'left' | 'failed'> {
+    let bytes: Buffer;
+    try {
+      bytes = await server.transaction(txid);
+    } catch (error) {
+      // It was in the history a moment ago: replaced or dropped since, or a lie that repeats itself.
+      if (error instanceof ServerRefusal) return 'failed';
+      throw error;
+    }
+    // To read it holds the event loop: only what a block has is worth that.
+    if (bytes.length > UNCONFIRMED_BYTES_MAX) {
+      if (height === null) return 'left';
+      if (!(await this.#proved(server, txid, height, bytes))) return 'failed';
+    }
+    try {
+      const transaction = parseTransaction(bytes, this.#chain);
+      if (transaction.txid() !== txid) throw server.caught(`it sent another transaction than ${txid}`);
+      return { transaction, bytes };
+    } catch (error) {
+      if (!(error instanceof ParseError)) throw error;
+      if (printed(sha256d(bytes)) !== txid) throw server.caught(`it sent no transaction for ${txid}: ${error.message}`);
+      // A form that this program does not know pays none of its addresses; it must not stop the others.
+      this.#warn(`transaction ${txid} is left out: ${error.message}`);
+      return 'left';
+    }
+  }
+
+  /** Puts a transaction into the block at a height, by a proof. False when that cannot be done now. */
+  async #place(server: Server, held: Held, height: number): Promise<boolean> {
+    const at = held.place?.block;
+    if (at && at.height === height && this.#headers.hashAt(height) === at.hash) return true;
+    held.place = null;
+    const header = await this.#proved(server, held.txid, height, held.raw);
+    if (header) held.place = { block: { height, hash: header.hash }, blockTime: header.timeSeconds * 1000 };
+    return header !== null;
+  }
+
+  /** Whether a server can prove that a transaction is in the block at a height. Throws as `take` does. */
+  async proves(server: Server, { txid, height }: HistoryEntry): Promise<boolean> {
+    return (await this.#proved(server, txid, height, null)) !== null;
+  }
+
+  /** The header of the block that a server proved a transaction to be in; null when that cannot be done now. */
+  async #proved(server: Server, txid: string, height: number, known: Buffer | null): Promise<Header | null> {
+    if (height < this.#headers.lowest) await this.#follower.reachDown(server, height);
+    const header = this.#headers.at(height);
+    if (!header) return null;
+    try {
+      const [proof, raw] = await Promise.all([server.merkle(txid, height), known ?? server.transaction(txid)]);
+      const claim = { ...proof, chain: this.#chain, raw, txid, merkleRoot: header.merkleRoot };
+      const fault = await this.#faultOf(server, claim, height);
+      if (fault === null) return header;
+      // The server may be on another branch by now: then its header differs, and the proof may be right there.
+      const theirs = printed(sha256d(await server.header(height)));
+      if (theirs !== header.hash || this.#headers.hashAt(height) !== header.hash) return null;
+      throw server.caught(`it does not prove that transaction ${txid} is in block ${height}: ${fault}`);
+    } catch (error) {
+      if (error instanceof ServerRefusal) return null;
+      throw error;
+    }
+  }
+
+  /** What is wrong with a proof, or null when it holds. */
+  async #faultOf(server: Server, claim: MerkleClaim, height: number): Promise<string | null> {
+    try {
+      try {
+        verifyMerkle(claim);
+      } catch (error) {
+        if (!(error instanceof DepthNeeded)) throw error;
+        const first = await server.firstOf(height);
+        const raw = await server.transaction(first.txid);
+        const { chain, merkleRoot } = claim;
+        verifyMerkle({ ...claim, depth: treeDepth({ ...first, chain, raw, merkleRoot }) });
+      }
+      return null;
+    } catch (error) {
+      if (error instanceof BadProof) return error.message;
+      throw error;
+    }
+  }
+}
+
+/** The heights at which the store has a script's transactions, those in blocks of our chain. */
+function storedHeights(
+  coins: readonly StoredCoin[],
+  isOnChain: (height: number, hash: string) => boolean,
+): Map<string, number> {
+  const heights = new Map<string, number>();
+  const take = (txid: string | null, height: number | null, blockHash: string | null): void => {
+    if (txid !== null && height !== null && blockHash !== null && isOnChain(height, blockHash))
+      heights.set(txid, height);
+  };
+  for (const coin of coins) {
+    take(coin.txid, coin.blockHeight, coin.blockHash);
+    take(coin.spentTxid, coin.spentBlockHeight, coin.spentBlockHash);
+  }
+  return heights;
+}
+
+/** The status of a script that has exactly these transactions in blocks; null when their order cannot be told. */
+async function statusOfStored(heights: ReadonlyMap<string, number>): Promise<string | null> {
+  const entries = [...heights].map(([txid, height]) => ({ txid, height })).sort((a, b) => a.height - b.height);
+  return new Set(heights.values()).size === entries.length ? statusOf(entries) : null;
+}
+
+/** The status that belongs to a history, by the protocol documents ("Status"): null when there is none. */
+async function statusOf(entries: readonly HistoryEntry[]): Promise<string | null> {
+  if (entries.length === 0) return null;
+  const hash = createHash('sha256');
+  for (let at = 0; at < entries.length; at += HASHED_PER_TURN_MAX) {
+    if (at > 0) await nextTurn();
+    const part = entries.slice(at, at + HASHED_PER_TURN_MAX);
+    hash.update(part.map(({ txid, height }) => `${txid}:${height}:`).join(''));
+  }
+  return hash.digest('hex');
+}

@@ -1,0 +1,242 @@
+/**
+ * Looks by turns at the scripts that no server watches for us, so that late money is found for ever without watching every
+ * address there ever was. Scripts of whatever age are gone through once a week at the least; those that are listed and more
+ * than can be watched, over and over; a rescan goes through all of them at once. What has something new is watched from
+ * then on.
+ *
+ * Invariant: the place in the round is kept on disk, so that a restart goes on from there.
+ */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { ListedScript, ScriptList } from '../../../adapter.ts';
+import { isOfServer, ServerRefusal } from '../servers/faults.ts';
+import type { Server } from '../servers/server.ts';
+import type { ServerSet } from '../servers/server-set.ts';
+import { spread } from '../servers/spread.ts';
+import { type Scripts, scriptHashOf } from './scripts.ts';
+
+/** A round takes no longer, whatever the number of scripts; and no script is looked at sooner than `SCRIPT_MS` after another. */
+const ROUND_MS_MAX = 6 * 24 * 60 * 60 * 1000;
+const SCRIPT_MS = 1_000;
+const PAGE = 10;
+const PAGE_RESCAN = 1_000;
+/** A round begins no sooner after the one before. */
+const REST_MS = 30 * 60 * 1000;
+const AWAY_MS = 2_000;
+const KEPT_EVERY_MS = 30_000;
+/** How often the operator's log is told how far a rescan has come. */
+const TOLD_EVERY_MS = 10_000;
+/** Listed scripts beyond those that are watched: so many are looked at in a second. */
+const EXCESS_PER_SECOND = 100;
+const EXCESS_PAGE = 500;
+const EXCESS_REST_MS = 10_000;
+
+export type RotationParts = {
+  set: ServerSet;
+  scripts: Scripts;
+  list: ScriptList;
+  /** Where the place in the round is kept. */
+  path: string;
+  /** Whether a server tells when this script has news. */
+  isWatched: (id: number) => boolean;
+  /** Whether more is listed than servers watch. */
+  hasExcess: () => boolean;
+  /** Whether the store has a transaction of a script in the block at a height. */
+  isKnown: (listed: ListedScript, txid: string, height: number) => boolean;
+  wake: () => void;
+  log: (message: string) => void;
+  bug: (error: unknown) => void;
+};
+
+export class Rotation {
+  readonly #parts: RotationParts;
+  readonly #stop = new AbortController();
+  #hurry: AbortController = new AbortController();
+  #rescanning = false;
+  /** Counts the beginnings of rescans. */
+  #round = 0;
+  /** The last script that was looked at in this round. */
+  #cursor = 0;
+  #kept = 0;
+  #keptAtMs = Number.NEGATIVE_INFINITY;
+  #toldAtMs = Number.NEGATIVE_INFINITY;
+  readonly #running: Promise<unknown>;
+
+  constructor(parts: RotationParts) {
+    this.#parts = parts;
+    this.#running = Promise.all([this.#run(), this.#pollExcess()]).catch(parts.bug);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#hurry.abort();
+    await this.#running;
+  }
+
+  /** Goes through every script from the first on, soon. */
+  rescan(): void {
+    this.#round++;
+    this.#cursor = 0;
+    this.#rescanning = true;
+    this.#hurry.abort();
+  }
+
+  get rescanning(): boolean {
+    return this.#rescanning;
+  }
+
+  /**
+   * Looks at the scripts above an id, a page of them, on every server that is connected; returns the last, or null when
+   * there is none above. Throws `ConnectionLost`.
+   */
+  async look(above: number, limit: number): Promise<number | null> {
+    const page = this.#parts.list.page(above, limit);
+    await this.#lookAt(page.filter(({ id }) => !this.#parts.isWatched(id)));
+    return page.at(-1)?.id ?? null;
+  }
+
+  async #lookAt(listed: readonly ListedScript[]): Promise<void> {
+    if (listed.length > 0) await spread(this.#servers(), listed, 'passing', (server, one) => this.#check(server, one));
+  }
+
+  /** The asked one is spared where there are others that do not slow us down. */
+  #servers(): Server[] {
+    const { primary } = this.#parts.set;
+    if (!primary) return [];
+    const others = this.#parts.set.others(primary);
+    return this.#rescanning || others.every(({ pace }) => pace.isSlowed) ? [...others, primary] : others;
+  }
+
+  async #check(server: Server, listed: ListedScript): Promise<void> {
+    try {
+      const history = await server.history(scriptHashOf(listed.script), 'passing');
+      if (history.every(({ txid, height }) => this.#parts.isKnown(listed, txid, height))) return;
+    } catch (error) {
+      if (!(error instanceof ServerRefusal)) throw error;
+      // Watching it tells the operator that its history is refused; what is refused for its cost comes in the next round.
+      if (server.pace.isSlowed) return;
+    }
+    this.#parts.scripts.pin(listed);
+    this.#parts.wake();
+  }
+
+  async #run(): Promise<void> {
+    this.#cursor = await this.#read();
+    while (!this.#stop.signal.aborted) {
+      if (!this.#parts.set.primary) {
+        await this.#pause(AWAY_MS);
+        continue;
+      }
+      const from = this.#cursor;
+      const hurried = this.#rescanning;
+      const round = this.#round;
+      try {
+        const last = await this.look(from, hurried ? PAGE_RESCAN : PAGE);
+        // A rescan may have begun meanwhile.
+        if (round === this.#round) {
+          this.#cursor = last ?? 0;
+          if (last === null) this.#rescanning = false;
+          if (hurried) this.#tellProgress();
+          await this.#keep(last === null || this.#stop.signal.aborted);
+          await this.#pause(last === null ? REST_MS : hurried ? 0 : this.#restAfter(from, last));
+        }
+      } catch (error) {
+        if (!isOfServer(error)) throw error;
+        await this.#pause(AWAY_MS);
+      }
+    }
+    await this.#keep(true);
+  }
+
+  #tellProgress(): void {
+    const now = performance.now();
+    if (this.#rescanning && now - this.#toldAtMs < TOLD_EVERY_MS) return;
+    this.#toldAtMs = now;
+    const far = this.#rescanning ? `up to number ${this.#cursor} of ${highestId(this.#parts.list)}` : 'to the end';
+    this.#parts.log(`every address is being looked at anew: ${far}`);
+  }
+
+  /** So long that all ids up to the highest take a round. */
+  #restAfter(from: number, last: number): number {
+    const part = (last - from) / Math.max(last, highestId(this.#parts.list));
+    return Math.min(PAGE * SCRIPT_MS, part * ROUND_MS_MAX);
+  }
+
+  async #pollExcess(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      let looked = 0;
+      try {
+        for await (const page of this.#excess()) {
+          const beganAtMs = performance.now();
+          await this.#lookAt(page);
+          looked += page.length;
+          const dueMs = (page.length / EXCESS_PER_SECOND) * 1_000;
+          await this.#pause(Math.max(0, dueMs - (performance.now() - beganAtMs)));
+          if (this.#stop.signal.aborted) return;
+        }
+      } catch (error) {
+        if (!isOfServer(error)) throw error;
+      }
+      await this.#pause(looked > 0 ? AWAY_MS : EXCESS_REST_MS);
+    }
+  }
+
+  /** Pages of the listed scripts that no server watches. */
+  async *#excess(): AsyncGenerator<ListedScript[]> {
+    if (!this.#parts.hasExcess()) return;
+    let page: ListedScript[] = [];
+    for (const listed of this.#parts.list.active()) {
+      await nextTurn();
+      page.push(...listed.filter(({ id }) => !this.#parts.isWatched(id)));
+      if (page.length < EXCESS_PAGE) continue;
+      yield page;
+      page = [];
+    }
+    if (page.length > 0) yield page;
+  }
+
+  async #read(): Promise<number> {
+    try {
+      const { cursor } = JSON.parse(await readFile(this.#parts.path, 'utf8')) as { cursor?: unknown };
+      return this.#rescanning || !Number.isSafeInteger(cursor) ? 0 : Math.max(0, cursor as number);
+    } catch {
+      // None yet, or damaged: a round begins anew.
+      return 0;
+    }
+  }
+
+  async #keep(now: boolean): Promise<void> {
+    const atMs = performance.now();
+    if (this.#cursor === this.#kept || (!now && atMs - this.#keptAtMs < KEPT_EVERY_MS)) return;
+    this.#keptAtMs = atMs;
+    this.#kept = this.#cursor;
+    const { path } = this.#parts;
+    try {
+      await writeFile(`${path}.new`, `${JSON.stringify({ cursor: this.#cursor })}\n`, { mode: 0o600 });
+      await rename(`${path}.new`, path);
+    } catch {
+      // A full disk is told of where it matters; here it costs a round that begins anew.
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (this.#hurry.signal.aborted) this.#hurry = new AbortController();
+    const signal = AbortSignal.any([this.#stop.signal, this.#hurry.signal]);
+    await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
+  }
+}
+
+/** The highest id on a list, or 0: found by halves, since a list is only read forwards. */
+function highestId(list: ScriptList): number {
+  const isAbove = (id: number): boolean => list.page(id, 1).length > 0;
+  if (!isAbove(0)) return 0;
+  let low = 1;
+  while (isAbove(low)) low *= 2;
+  let high = low;
+  for (low = Math.floor(low / 2); low < high; ) {
+    const middle = Math.floor((low + high) / 2);
+    if (isAbove(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return high;
+}

@@ -1,0 +1,87 @@
+/**
+ * The second net of the light client. A server may lose a notification, or tell nothing any more of a script that was
+ * subscribed: so what was taken in is compared with what the asked server told, and what is open is asked for anew.
+ * Scripts whose transactions are under way are asked for within a minute; the others by turns, faster where no second
+ * server is there to check the first.
+ */
+import { isOfServer, ServerRefusal } from '../servers/faults.ts';
+import type { ServerSet } from '../servers/server-set.ts';
+import { spread } from '../servers/spread.ts';
+import type { Script, Scripts } from './scripts.ts';
+
+const LOOK_MS = 5_000;
+/** A script under way is asked for again after so long. */
+const OPEN_MS = 40_000;
+const OPEN_PER_LOOK_MAX = 500;
+/** Others asked for in one look: on the only server there is, and where another one watches besides. */
+const OTHERS_ALONE = 250;
+const OTHERS_CHECKED = 5;
+
+export class SecondLook {
+  readonly #set: ServerSet;
+  readonly #scripts: Scripts;
+  readonly #wake: () => void;
+  readonly #timer: NodeJS.Timeout;
+  readonly #askedAtMs = new WeakMap<Script, number>();
+  #turn = 0;
+  #looking: Promise<void> | null = null;
+
+  constructor(parts: { set: ServerSet; scripts: Scripts; wake: () => void; bug: (error: unknown) => void }) {
+    this.#set = parts.set;
+    this.#scripts = parts.scripts;
+    this.#wake = parts.wake;
+    this.#timer = setInterval(() => {
+      this.#looking ??= this.#look()
+        .catch((error: unknown) => {
+          if (!isOfServer(error)) parts.bug(error);
+        })
+        .finally(() => {
+          this.#looking = null;
+        });
+    }, LOOK_MS);
+    this.#timer.unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const { primary } = this.#set;
+    if (!primary) return;
+    const before = this.#scripts.dirty.size;
+    this.#scripts.compare(primary);
+    const chosen = this.#choose((script) => primary.statuses.has(script.hash));
+    await spread([primary], chosen, 'passing', async (server, script) => {
+      try {
+        const status = await server.subscribe(script.hash, 'passing');
+        if (status !== script.status) this.#scripts.dirty.add(script);
+      } catch (error) {
+        if (!(error instanceof ServerRefusal)) throw error;
+      }
+    });
+    if (this.#scripts.dirty.size > before) this.#wake();
+  }
+
+  #choose(isWatched: (script: Script) => boolean): Script[] {
+    const now = performance.now();
+    const others = this.#set.ready().length > 1 ? OTHERS_CHECKED : OTHERS_ALONE;
+    const from = this.#turn;
+    const to = from + others;
+    const chosen: Script[] = [];
+    let open = 0;
+    let place = 0;
+    for (const script of this.#scripts.all()) {
+      const isNext = place >= from && place < to;
+      place++;
+      const isOpen = script.txids.length > 0 && now - (this.#askedAtMs.get(script) ?? 0) > OPEN_MS;
+      if (!isNext && !(isOpen && open < OPEN_PER_LOOK_MAX)) continue;
+      if (!isWatched(script)) continue;
+      if (isOpen) open++;
+      this.#askedAtMs.set(script, now);
+      chosen.push(script);
+    }
+    this.#turn = to >= this.#scripts.size ? 0 : to;
+    return chosen;
+  }
+}

@@ -1,0 +1,347 @@
+/**
+ * One server: its connection, what it says its tip is, which scripts are subscribed there, how fast it answers, and when
+ * it may be tried again. The calls of the protocol are typed here; what a server answers is read before it is passed on.
+ *
+ * Invariant: a server that misbehaved is dropped before anybody can use what it said.
+ */
+
+import { HEADER_BYTES, printed, sha256d } from '../headers/header.ts';
+import * as answers from './answers.ts';
+import { Connection, type Timeouts } from './connection.ts';
+import type { Endpoint } from './endpoint.ts';
+import { ConnectionLost, isCostly, Misbehaved, ServerRefusal, TooLong } from './faults.ts';
+import { operatorOf } from './operators.ts';
+import { type Haste, Pace } from './pace.ts';
+import type { Pins } from './pins.ts';
+
+const RETRY_MS_MIN = 500;
+const RETRY_MS_MAX = 60_000;
+const DOUBLINGS_MAX = 10;
+const JITTER = 0.3;
+/** A connection that held so long forgives the failures before it. */
+const STABLE_MS = 30_000;
+/** A stranger's server that misbehaved is left alone for so long: its lies are noticed, but cost time. */
+const DROPPED_MS = 60 * 60 * 1000;
+/** One that the operator named is tried again within a minute, whatever it did: it may have been mended. */
+const OWN_RETRY_MS_MAX = 20_000;
+/** What is of any length in what it answers: nobody can make other answers too long. */
+const LISTS: ReadonlySet<string> = new Set(['blockchain.scripthash.get_history', 'blockchain.scripthash.listunspent']);
+/** Weight of the newest answer in the running mean of latencies. */
+const LATENCY_WEIGHT = 0.2;
+/** A status that changes while it is asked for is asked for again, so often; the next news tell the rest. */
+const SUBSCRIBE_TRIES_MAX = 3;
+
+export type ServerState = 'idle' | 'connecting' | 'ready' | 'waiting' | 'dropped';
+export type Tip = { height: number; hash: string; header: Buffer };
+
+export type ServerEvents = {
+  onTip(server: Server): void;
+  /** The status of a script changed on this server. */
+  onStatus(server: Server, scriptHash: string): void;
+  onReady(server: Server): void;
+  onGone(server: Server): void;
+  /** It was caught; `reason` says at what. */
+  onDropped(server: Server, reason: string): void;
+};
+
+export type ServerOptions = {
+  endpoint: Endpoint;
+  /** Whether the operator named this server, rather than a built-in list. */
+  own: boolean;
+  proxy: string | null;
+  proxyForAll: boolean;
+  pins: Pins;
+  timeouts: Timeouts;
+  /** Hashes of first blocks that this chain may begin with. */
+  genesis: readonly string[];
+  events: ServerEvents;
+};
+
+export class Server {
+  readonly name: string;
+  /** Who runs it: servers of one operator are one opinion. */
+  readonly operator: string;
+  tip: Tip | null = null;
+  tipAtMs = 0;
+  /** By script hash, as hex in the protocol's order: the last status that this server told. Only while connected. */
+  readonly statuses = new Map<string, string | null>();
+  /** What may be asked at once; it outlives a connection. */
+  readonly pace = new Pace();
+  /** Running mean; null before the first answer. */
+  latencyMs: number | null = null;
+  failures = 0;
+  /** Why it is not connected, in an operator's words. */
+  error: string | null = null;
+  readonly #options: ServerOptions;
+  /** Subscriptions that are being asked for: how many requests are under way, and how many news came meanwhile. */
+  readonly #joining = new Map<string, { news: number; asking: number }>();
+  /** Subscriptions that are being ended. */
+  readonly #leaving = new Map<string, Promise<void>>();
+  #connection: Connection | null = null;
+  #connecting: AbortController | null = null;
+  #readyAtMs = 0;
+  #retryAtMs = 0;
+  #droppedUntilMs = 0;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.name = options.endpoint.name;
+    this.operator = operatorOf(options.endpoint);
+  }
+
+  get state(): ServerState {
+    if (this.#connection) return 'ready';
+    if (this.#connecting) return 'connecting';
+    const now = performance.now();
+    if (now < this.#droppedUntilMs) return 'dropped';
+    return now < this.#retryAtMs ? 'waiting' : 'idle';
+  }
+
+  /** What the server calls itself and the protocol's version; null while it is not connected. */
+  get software(): string | null {
+    return this.#connection && `${this.#connection.software}, protocol ${this.#connection.protocol}`;
+  }
+
+  get protocol(): string {
+    return this.#connection?.protocol ?? '';
+  }
+
+  /** Whether histories list what is unconfirmed in the order in which statuses hash it: since protocol 1.6. */
+  get isOrdered(): boolean {
+    return /^1\.6/.test(this.protocol);
+  }
+
+  /** Connects and learns the server's tip. Never throws: how it went is told by the state and the events. */
+  async connect(): Promise<void> {
+    if (this.#connection || this.#connecting) return;
+    const stop = new AbortController();
+    this.#connecting = stop;
+    const { endpoint, proxy, proxyForAll, pins, timeouts } = this.#options;
+    let connection: Connection | null = null;
+    try {
+      const events = {
+        onNotification: (method: string, params: readonly unknown[]) => this.#notified(method, params),
+        onEnd: (error: ConnectionLost | Misbehaved) => this.#ended(error),
+        subscriptions: () => this.statuses.size,
+      };
+      connection = await Connection.open({ endpoint, proxy, proxyForAll, pins }, events, timeouts, stop.signal);
+      const hash = printed(sha256d(await connection.request('blockchain.block.header', [0], answers.readHeaderBytes)));
+      if (!this.#options.genesis.includes(hash))
+        throw new Misbehaved(`it serves another chain, beginning with ${hash}`);
+      await connection.request('blockchain.headers.subscribe', [], (value) => this.#setTip(answers.readTip(value)));
+      stop.signal.throwIfAborted();
+      this.#connection = connection;
+      this.#connecting = null;
+      this.#readyAtMs = performance.now();
+      this.error = null;
+      this.#options.events.onReady(this);
+    } catch (error) {
+      connection?.close();
+      this.#connecting = null;
+      if (stop.signal.aborted) return;
+      this.#failed(asFault(error));
+    }
+  }
+
+  /** Ends the connection, not to be tried again for a while. `reason`: why, when it is the server's fault. */
+  disconnect(reason: string | null): void {
+    this.#connecting?.abort(new Error('stopped'));
+    const connection = this.#connection;
+    this.#connection = null;
+    connection?.close();
+    this.#forget();
+    if (reason !== null) this.#failed(new ConnectionLost(reason));
+  }
+
+  /** Drops the server because of what it said, and returns the error to throw. */
+  caught(reason: string): Misbehaved {
+    const error = new Misbehaved(reason);
+    this.#ended(error);
+    return error;
+  }
+
+  /** The tip as the server has it now: whatever it had to tell before has arrived once this returns. */
+  askTip(): Promise<Tip> {
+    return this.#call('blockchain.headers.subscribe', [], (value) => this.#setTip(answers.readTip(value)));
+  }
+
+  /** Headers from a height upwards, fewer where the chain ends. */
+  headers(from: number, count: number): Promise<Buffer> {
+    return this.#call('blockchain.block.headers', [from, count], (value) => answers.readHeaders(value, count));
+  }
+
+  header(height: number): Promise<Buffer> {
+    return this.#call('blockchain.block.header', [height], answers.readHeaderBytes);
+  }
+
+  /**
+   * Subscribes to a script; `statuses` has its status then, and every later one. News that come before the answer may be
+   * older or newer than it: then the server is asked again.
+   */
+  async subscribe(scriptHash: string, haste: Haste = 'news'): Promise<string | null> {
+    await this.#leaving.get(scriptHash);
+    let status: string | null = null;
+    for (let attempt = 0; attempt < SUBSCRIBE_TRIES_MAX; attempt++) {
+      const before = this.#joining.get(scriptHash) ?? { news: 0, asking: 0 };
+      this.#joining.set(scriptHash, before);
+      const { news } = before;
+      before.asking++;
+      try {
+        status = await this.#paced(haste, 'blockchain.scripthash.subscribe', [scriptHash], (value) => {
+          const told = answers.readStatus(value);
+          this.statuses.set(scriptHash, told);
+          return told;
+        });
+      } finally {
+        if (--before.asking === 0) this.#joining.delete(scriptHash);
+      }
+      if (before.news === news) break;
+    }
+    return status;
+  }
+
+  /** Ends a subscription. Before protocol 1.4.2 the server goes on telling, and is not listened to. */
+  unsubscribe(scriptHash: string): Promise<void> {
+    this.statuses.delete(scriptHash);
+    if (this.protocol === '1.4' || this.protocol === '1.4.1') return Promise.resolve();
+    const left = this.#paced('passing', 'blockchain.scripthash.unsubscribe', [scriptHash], () => null);
+    // Requests may be served in any order: whoever subscribes again waits for the end.
+    const ended = left.then(
+      () => {},
+      () => {},
+    );
+    this.#leaving.set(scriptHash, ended);
+    void ended.then(() => this.#leaving.delete(scriptHash));
+    return left.then(() => {});
+  }
+
+  /** The transactions of a script. Throws `TooLong` where they are more than are read. */
+  history(scriptHash: string, haste: Haste = 'news'): Promise<answers.HistoryEntry[]> {
+    return this.#paced(haste, 'blockchain.scripthash.get_history', [scriptHash], answers.readHistory);
+  }
+
+  /** The coins of a script as the server has them, less those that its mempool spends. Throws `TooLong` as `history` does. */
+  unspent(scriptHash: string): Promise<answers.UnspentEntry[]> {
+    return this.#paced('passing', 'blockchain.scripthash.listunspent', [scriptHash], answers.readUnspent);
+  }
+
+  transaction(txid: string): Promise<Buffer> {
+    return this.#paced('news', 'blockchain.transaction.get', [txid], answers.readTransaction);
+  }
+
+  merkle(txid: string, height: number): Promise<answers.MerkleProof> {
+    return this.#paced('news', 'blockchain.transaction.get_merkle', [txid, height], answers.readMerkle);
+  }
+
+  /** The first transaction of the block at a height, with its merkle branch. */
+  firstOf(height: number): Promise<{ txid: string; branch: string[] }> {
+    return this.#call('blockchain.transaction.id_from_pos', [height, 0, true], answers.readFirst);
+  }
+
+  /** Coins per 1,000 bytes for a transaction to be mined within `blocks`; -1 when the server does not know. */
+  estimateFee(blocks: number): Promise<number> {
+    return this.#call('blockchain.estimatefee', [blocks], answers.readFee);
+  }
+
+  /** Coins per 1,000 bytes below which the server's node relays nothing at the moment. */
+  minimumFee(): Promise<number> {
+    if (!this.isOrdered) return this.#call('blockchain.relayfee', [], answers.readFee);
+    return this.#call('mempool.get_info', [], (value) => {
+      const { mempoolminfee, minrelaytxfee } = (value ?? {}) as Record<string, unknown>;
+      return Math.max(answers.readFee(mempoolminfee), answers.readFee(minrelaytxfee));
+    });
+  }
+
+  /** Hands a transaction to the server's node. Throws `ServerRefusal` with the node's reason. */
+  async broadcast(raw: string): Promise<void> {
+    await this.#call('blockchain.transaction.broadcast', [raw], () => null);
+  }
+
+  /** A call of which there may be many: no more at once than the server bears. */
+  #paced<T>(haste: Haste, method: string, params: readonly unknown[], read: (value: unknown) => T): Promise<T> {
+    return this.pace.run(haste, isCostly, () => this.#call(method, params, read));
+  }
+
+  async #call<T>(method: string, params: readonly unknown[], read: (value: unknown) => T): Promise<T> {
+    const connection = this.#connection;
+    if (!connection) throw new ConnectionLost('it is not connected');
+    const began = performance.now();
+    try {
+      return await connection.request(method, params, (value) => {
+        const tookMs = performance.now() - began;
+        this.latencyMs = this.latencyMs === null ? tookMs : this.latencyMs + LATENCY_WEIGHT * (tookMs - this.latencyMs);
+        return read(value);
+      });
+    } catch (error) {
+      const isFault = error instanceof Misbehaved || (error instanceof TooLong && !LISTS.has(method));
+      throw isFault && connection === this.#connection ? this.caught(`${error.message} (${method})`) : error;
+    }
+  }
+
+  #setTip({ height, header }: answers.TipNews): Tip {
+    const hash = printed(sha256d(header.subarray(0, HEADER_BYTES)));
+    if (this.tip?.hash !== hash) {
+      this.tip = { height, hash, header };
+      this.tipAtMs = performance.now();
+    }
+    return this.tip;
+  }
+
+  #notified(method: string, params: readonly unknown[]): void {
+    try {
+      if (method === 'blockchain.headers.subscribe') {
+        this.#setTip(answers.readTip(params[0]));
+        this.#options.events.onTip(this);
+      } else if (method === 'blockchain.scripthash.subscribe') {
+        const [scriptHash, status] = [params[0], answers.readStatus(params[1])];
+        if (typeof scriptHash !== 'string') return;
+        const joining = this.#joining.get(scriptHash);
+        if (joining) joining.news++;
+        // News of what was unsubscribed since, or never was, are worth nothing and are not kept.
+        if (!this.statuses.has(scriptHash)) return;
+        this.statuses.set(scriptHash, status);
+        this.#options.events.onStatus(this, scriptHash);
+      }
+    } catch (error) {
+      this.#ended(asFault(error));
+    }
+  }
+
+  #ended(error: ConnectionLost | Misbehaved): void {
+    const connection = this.#connection;
+    this.#connection = null;
+    connection?.close();
+    this.#forget();
+    this.#failed(error);
+    if (connection) this.#options.events.onGone(this);
+  }
+
+  #forget(): void {
+    this.statuses.clear();
+    this.tip = null;
+  }
+
+  #failed(error: ConnectionLost | Misbehaved): void {
+    const now = performance.now();
+    this.error = error.message;
+    if (this.#readyAtMs > 0 && now - this.#readyAtMs > STABLE_MS) this.failures = 0;
+    this.#readyAtMs = 0;
+    const { own } = this.#options;
+    const delayMsMax = own ? OWN_RETRY_MS_MAX : RETRY_MS_MAX;
+    const delayMs = Math.min(delayMsMax, RETRY_MS_MIN * 2 ** Math.min(this.failures, DOUBLINGS_MAX));
+    this.failures++;
+    this.#retryAtMs = now + delayMs * (1 + JITTER * (2 * Math.random() - 1));
+    if (!(error instanceof Misbehaved)) return;
+    this.#droppedUntilMs = now + (own ? OWN_RETRY_MS_MAX : DROPPED_MS);
+    this.#options.events.onDropped(this, error.message);
+  }
+}
+
+/** What ended a connection, in an operator's words; what is no server's fault (a damaged file of ours) is told as it is. */
+function asFault(error: unknown): ConnectionLost | Misbehaved {
+  if (error instanceof Misbehaved || error instanceof ConnectionLost) return error;
+  if (error instanceof ServerRefusal) {
+    return new ConnectionLost(`it refuses what every server must answer: ${error.message}`);
+  }
+  return new ConnectionLost(`not connected: ${error instanceof Error ? error.message : String(error)}`);
+}

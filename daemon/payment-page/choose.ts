@@ -1,0 +1,85 @@
+/** The form in which a payer chooses how to pay with one tap, or, where the invoice says how, begins. */
+import type { Asset } from '../domain/assets.ts';
+import * as format from './format.ts';
+import { type Html, html, type Part } from './html.ts';
+import { coin } from './icons.ts';
+import { fill, type Locale } from './locale.ts';
+import type { InvoicePage, Offer, State } from './model.ts';
+
+type Choose = Extract<State, { is: 'choose' }>;
+type OpenOffer = Extract<Offer, { withheld: null }>;
+
+const WITHHELD = { chain: 'offerChain', rate: 'offerRate', wallet: 'offerWallet' } as const;
+
+const isOpen = (offer: Offer): offer is OpenOffer => offer.withheld === null;
+
+export function renderChoice(model: InvoicePage, state: Choose, locale: Locale): Html {
+  const { words } = locale;
+  const { fixed, offers, notice } = state;
+  const open = offers.filter(isOpen);
+  const heading = fixed ? fill(words.payWith, { name: nameOf(offers) }) : words.chooseHeading;
+  const problem = notice === null ? null : html`<div class="note" role="alert">${words[notice]}</div>\n`;
+  const rows = open.length === 0 ? [] : fixed ? [fixedRow(open[0]!, model, locale)] : openRows(open, model, locale);
+  const shut = offers.filter((offer) => !isOpen(offer)).map((offer) => shutRow(offer, locale));
+  return html`${problem}<form method="post" action="${model.root}${model.slug}${model.query}" class="choose">
+<h2 class="status" tabindex="-1">${heading}</h2>
+<ul class="offers">
+${[...rows, ...shut]}</ul>
+${open.length === 0 ? html`<p class="note">${words.nothingOffered}</p>` : begin(open, fixed, heading, locale)}
+</form>`;
+}
+
+const nameOf = ([offer]: readonly Offer[]): string => (offer ? format.plainName(offer.asset) : '');
+
+/** The coins that can be had, in the business's order; one that is had on several networks is one row. */
+function openRows(open: readonly OpenOffer[], model: InvoicePage, locale: Locale): Html[] {
+  const byCoin = Map.groupBy(open, ({ asset }) => asset.priceSymbol);
+  return [...byCoin.values()].map((offers) =>
+    offers.length === 1 ? row(offers[0]!, model, locale) : networksRow(offers, model, locale),
+  );
+}
+
+const row = (offer: OpenOffer, model: InvoicePage, locale: Locale): Html =>
+  html`<li data-key="${offer.asset.priceSymbol}"><button type="submit" name="crypto" value="${offer.asset.symbol}" class="offer">${face(offer, networkOf(offer), model, locale)}</button></li>\n`;
+
+const fixedRow = (offer: OpenOffer, model: InvoicePage, locale: Locale): Html =>
+  html`<li class="offer">${face(offer, networkOf(offer), model, locale)}</li>\n`;
+
+/** First the coin, then its network. */
+function networksRow(offers: readonly OpenOffer[], model: InvoicePage, locale: Locale): Html {
+  const { words } = locale;
+  const network = ({ asset, units }: OpenOffer): Html =>
+    html`<li><button type="submit" name="crypto" value="${asset.symbol}" class="offer">${line(format.networkOf(asset), units, asset)}</button></li>\n`;
+  return html`<li data-key="${offers[0]!.asset.priceSymbol}"><details class="networks"><summary class="offer">${face(offers[0]!, html`${words.chooseNetwork}`, model, locale)}</summary>
+<ul class="offers">
+${offers.map(network)}</ul></details></li>
+`;
+}
+
+/** The coin's mark, its name beside the amount, and below them its network beside the rate. */
+function face(offer: OpenOffer, below: Part, { currency }: InvoicePage, { tag }: Locale): Html {
+  const { asset, units, rate } = offer;
+  const price = html`<bdi class="figure" dir="ltr">1 ${format.tickerOf(asset)} = ${format.fiat(rate, currency, tag)}</bdi>`;
+  return html`${coin(asset.symbol)}<span class="names">${line(format.plainName(asset), units, asset)} <span class="line quiet"><span>${below}</span> ${price}</span></span>`;
+}
+
+const line = (name: string, units: bigint, asset: Asset): Html =>
+  html`<span class="line"><b>${name}</b> <b class="figure">${format.cryptoHtml(units, asset)}</b></span>`;
+
+/** Nothing for a coin on the network of its own name. A coin that is on one network needs no standard's name. */
+function networkOf({ asset }: Offer): Part {
+  const network = format.plainNetwork(asset);
+  return network === format.plainName(asset) ? null : html`<bdi>${network}</bdi>`;
+}
+
+function shutRow(offer: Offer, locale: Locale): Html {
+  const { asset, withheld } = offer;
+  const why = withheld === null ? null : locale.words[WITHHELD[withheld]];
+  return html`<li class="offer shut" data-crypto="${asset.symbol}">${coin(asset.symbol)}<span class="names"><span><b>${format.plainName(asset)}</b> ${networkOf(offer)}</span> <span>${why}</span></span></li>\n`;
+}
+
+function begin(open: readonly OpenOffer[], fixed: boolean, heading: string, { words }: Locale): Html {
+  if (!fixed) return html`<p class="quiet">${words.chooseHint}</p>`;
+  return html`<p class="quiet">${words.fixedHint}</p>
+<button type="submit" name="crypto" value="${open[0]!.asset.symbol}" class="main">${heading}</button>`;
+}

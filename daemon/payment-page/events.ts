@@ -1,0 +1,74 @@
+/**
+ * A stream that tells an open page when to look again. It carries no data: the page reads its status, as it does by
+ * polling, which goes on where no stream comes through.
+ *
+ * Invariant: the number of streams is bounded, in all and by address, and each ends after a while.
+ */
+import type { Request, RequestHandler, Response } from 'express';
+import type { App } from '../app/app.ts';
+import { findInvoice } from '../app/invoices/invoices.ts';
+import { bucketOf } from '../http/limits.ts';
+
+export const STREAMS_PER_ADDRESS_MAX = 40;
+/** Often enough for proxies that close what is silent for half a minute. */
+const HEARTBEAT_MS = 25_000;
+const STREAM_AGE_MAX_MS = 3_600_000;
+const RETRY_MS = 3_000;
+
+type Stream = { response: Response; openedAt: number };
+
+/** `slugOf` throws for a path that is none of an invoice. */
+export function eventStreams(app: App, slugOf: (request: Request) => string): RequestHandler {
+  const open = new Set<Stream>();
+  const perAddress = new Map<string, number>();
+  let heartbeat: NodeJS.Timeout | null = null;
+
+  const beat = (): void => {
+    const now = performance.now();
+    for (const { response, openedAt } of open) {
+      if (now - openedAt > STREAM_AGE_MAX_MS) response.end();
+      else if (!response.writableNeedDrain) response.write(':\n\n');
+    }
+  };
+  const count = (address: string, change: 1 | -1): void => {
+    const left = (perAddress.get(address) ?? 0) + change;
+    if (left > 0) perAddress.set(address, left);
+    else perAddress.delete(address);
+  };
+
+  return (request, response) => {
+    const invoice = findInvoice(app.store, slugOf(request));
+    if (request.method === 'HEAD') {
+      response.type('text/event-stream').end();
+      return;
+    }
+    const address = bucketOf(request.ip ?? '');
+    const stream: Stream = { response, openedAt: performance.now() };
+    const full = (perAddress.get(address) ?? 0) >= STREAMS_PER_ADDRESS_MAX;
+    const forget = full
+      ? null
+      : app.live.watch(invoice.id, {
+          // a reader that is slow has a notice waiting already
+          changed: () => !response.writableNeedDrain && response.write('event: change\ndata: 1\n\n'),
+          ended: () => response.end(),
+        });
+    if (!forget) {
+      // not an error to a browser: it stops trying and goes on polling
+      response.status(204).end();
+      return;
+    }
+    open.add(stream);
+    count(address, 1);
+    heartbeat ??= setInterval(beat, HEARTBEAT_MS).unref();
+    response.once('close', () => {
+      forget();
+      open.delete(stream);
+      count(address, -1);
+      if (open.size > 0 || !heartbeat) return;
+      clearInterval(heartbeat);
+      heartbeat = null;
+    });
+    response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
+    response.write(`retry: ${RETRY_MS}\n\n`);
+  };
+}

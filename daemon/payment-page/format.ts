@@ -1,0 +1,104 @@
+/** Money and time in a reader's words. Exact: no amount passes through a floating-point number. */
+import type { Asset } from '../domain/assets.ts';
+import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../domain/money.ts';
+import { type Html, html } from './html.ts';
+
+const SECONDS_PER_MINUTE = 60;
+const MINUTES_PER_HOUR = 60;
+const COARSE_FROM = 10n ** BigInt(FIAT_DECIMALS);
+const FINE_DIGITS = 6;
+const FORMATTERS_MAX = 500;
+
+/** Making one costs as much as a page; there are few, and a payer's tag cannot make them many. */
+const formatters = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
+function kept<T extends Intl.NumberFormat | Intl.DateTimeFormat>(key: string, make: () => T): T {
+  let found = formatters.get(key) as T | undefined;
+  if (!found) {
+    if (formatters.size >= FORMATTERS_MAX) formatters.clear();
+    found = make();
+    formatters.set(key, found);
+  }
+  return found;
+}
+
+/** What payers call the asset: on every network a USDT is a USDT. */
+export const tickerOf = (asset: Asset): string => (asset.priceSymbol === 'USDT' ? 'USDT' : asset.symbol);
+
+/** The asset's name without the network in brackets, where that is named by itself. */
+export const plainName = (asset: Asset): string => asset.name.replace(/ \([^)]*\)$/, '');
+
+/** The network's name in words that need no translation. */
+export const plainNetwork = (asset: Asset): string => asset.networkName.replace(/ \([^)]*\)$/, '');
+
+/** The same with the standard's name, by which exchanges know it, for tokens: the chain's own coin follows none. */
+export const networkOf = (asset: Asset): string =>
+  asset.contract === undefined ? plainNetwork(asset) : asset.networkName.replace(/ network\)$/, ')');
+
+/** "0.0123 LTC" */
+export const crypto = (units: bigint, asset: Asset): string => `${formatUnits(units, asset)} ${tickerOf(asset)}`;
+
+/** The same as markup that reads from left to right wherever it stands. */
+export const cryptoHtml = (units: bigint, asset: Asset): Html => html`<bdi dir="ltr">${crypto(units, asset)}</bdi>`;
+
+/** A fiat amount (1e-8) in its currency's usual form. What is finer than that is cut off; a small rate has 6 digits. */
+export function fiat(scaled: bigint, currency: string, locale: string): string {
+  const small = scaled > 0n && scaled < COARSE_FROM;
+  const format = kept(`${locale} ${currency} ${small}`, () => {
+    const fine = small ? { maximumFractionDigits: FINE_DIGITS } : {};
+    return new Intl.NumberFormat(locale, { style: 'currency', currency, roundingMode: 'trunc', ...fine });
+  });
+  // NumberFormat reads a decimal string exactly
+  return format.format(formatDecimal(scaled, FIAT_DECIMALS) as Intl.StringNumericLiteral);
+}
+
+const CENT = COARSE_FROM / 100n;
+const CENT_DIGITS = 2;
+
+/** A price to the cent, also where its currency's usual form has none: nobody is shown less than is asked. */
+export function price(scaled: bigint, currency: string, locale: string): string {
+  if (scaled % COARSE_FROM < CENT) return fiat(scaled, currency, locale);
+  const format = kept(
+    `${locale} ${currency} exact`,
+    () => new Intl.NumberFormat(locale, { style: 'currency', currency, minimumFractionDigits: CENT_DIGITS }),
+  );
+  return format.format(formatDecimal(scaled, FIAT_DECIMALS) as Intl.StringNumericLiteral);
+}
+
+/** "21 Nov 2026, 14:05 UTC" */
+export function instant(at: number, locale: string): string {
+  const text = kept(
+    locale,
+    () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
+  );
+  return `${text.format(at)} UTC`;
+}
+
+/** The instant as an element: in UTC here, in the payer's own time zone where the page's script runs. */
+export const timeHtml = (at: number, locale: string): Html =>
+  html`<time datetime="${isoOf(at)}" data-local>${instant(at, locale)}</time>`;
+
+/** "8 minutes", "2 hours": whole units, rounded up, at least a minute. */
+export function duration(seconds: number, locale: string): string {
+  const minutes = Math.max(1, Math.ceil(seconds / SECONDS_PER_MINUTE));
+  const long = minutes > 2 * MINUTES_PER_HOUR;
+  const unit = long ? 'hour' : 'minute';
+  const format = kept(
+    `${locale} ${unit}`,
+    () => new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }),
+  );
+  return format.format(long ? Math.ceil(minutes / MINUTES_PER_HOUR) : minutes);
+}
+
+/** The same for what is kept: there the time zone is named, whichever it is. */
+export const keptTimeHtml = (at: number, locale: string): Html =>
+  html`<time datetime="${isoOf(at)}" data-local="zone">${instant(at, locale)}</time>`;
+
+/** A machine's form of the instant, for `datetime`. */
+export const isoOf = (at: number): string => new Date(at).toISOString();
+
+/** The address in pieces that an eye can compare: its prefix (CashAddr's, or 0x), then fours. Joined it is the address. */
+export function inGroups(address: string): string[] {
+  const prefix = /^(?:[a-z]+:|0x)/.exec(address)?.[0] ?? '';
+  const groups = address.slice(prefix.length).match(/.{1,4}/gsu) ?? [];
+  return prefix ? [prefix, ...groups] : groups;
+}

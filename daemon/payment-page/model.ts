@@ -1,0 +1,244 @@
+/**
+ * What the payment page shows, decided from an invoice as its readers see it. The page's templates only say it.
+ *
+ * Invariant: the address is in the model only while money may be sent to it: the invoice is unpaid, something is still
+ * to be sent, and its price holds.
+ */
+import { type App, graceMs } from '../app/app.ts';
+import { fixedAsset } from '../app/invoices/invoices.ts';
+import { arrivedUnits } from '../app/invoices/settle.ts';
+import type { InvoiceView, PaymentView } from '../app/invoices/views.ts';
+import type { Business } from '../app/shops/directory.ts';
+import type { Asset, Network } from '../domain/assets.ts';
+import { chainKey } from '../domain/chain.ts';
+import { cryptoFor } from '../domain/money.ts';
+import type { InvoiceRow } from '../store/queries/invoices.ts';
+import { expectedSeconds } from './timing.ts';
+import { contractOf, ethereumUri, paymentUri, webUrl } from './uri.ts';
+
+const REFRESH_SECONDS = 10;
+/** Whoever opens a paid invoice later than that wants to see it. */
+const REDIRECT_MS_MAX = 15 * 60_000;
+/** Whoever tries out the sandbox's buttons should not have to wait. */
+const SANDBOX_REFRESH_SECONDS = 3;
+
+/** What a payer may choose, with its price now, or why it cannot be chosen now. */
+export type Offer = { asset: Asset } & (
+  | { units: bigint; rate: bigint; withheld: null }
+  | { withheld: 'chain' | 'rate' | 'wallet' }
+);
+
+/** Units are the asset's smallest, times milliseconds since 1970. */
+export type Funds = {
+  asset: Asset;
+  received: bigint;
+  confirmations: number;
+  required: number;
+  transactions: { txid: string; units: bigint }[];
+  overpaid: boolean;
+  late: boolean;
+  /** How long the confirmations that are missing usually take; null where that is not known. */
+  expectedSeconds: number | null;
+};
+
+/** What the receipt of a payment says besides. */
+export type Settled = { at: number; rate: bigint | null };
+
+/** `uri`: what wallets read with the amount; null where the plain address is the better thing. */
+export type Way = { address: string; uri: string | null; ethereumUri: string | null; contract: string | null };
+
+export type State =
+  | { is: 'choose'; fixed: boolean; offers: Offer[]; notice: 'mustChoose' | 'notNow' | null }
+  | {
+      is: 'waiting' | 'partial';
+      funds: Funds;
+      way: Way;
+      remaining: bigint;
+      rate: bigint;
+      quotedAt: number;
+      quoteEndsAt: number;
+    }
+  | { is: 'detected'; funds: Funds }
+  | { is: 'withheld'; funds: Funds; why: 'chain' | 'rate' | 'over' }
+  | { is: 'paid'; funds: Funds | null; settled: Settled; redirect: boolean }
+  /** `arrived`: also what the invoice has no claim to any more. */
+  | { is: 'canceled'; funds: Funds | null; arrived: bigint };
+
+export type InvoicePage = {
+  page: 'invoice';
+  /** The path of the payment pages from where this one is read, with a slash at the end. */
+  root: string;
+  /** What keeps a chosen language: to be put behind links to the page. */
+  query: string;
+  slug: string;
+  /** `logo`: the picture's id. `accent`: "#rrggbb". */
+  business: { name: string; accent: string | null; logo: string | null };
+  /** What the shop calls the sale. */
+  order: { id: string | null; description: string | null };
+  network: Network;
+  /** Fiat, 1e-8. */
+  amount: bigint;
+  currency: string;
+  dueAt: number;
+  now: number;
+  state: State;
+  /** Until when an overdue payment still counts; null while it is not overdue. */
+  payableUntil: number | null;
+  /** True when news of the chain comes late. */
+  behind: boolean;
+  backUrl: string | null;
+  /** The sandbox's buttons; null everywhere else, and for strangers. */
+  sandbox: { canPay: boolean; canReplace: boolean; canReorg: boolean; down: boolean } | null;
+};
+
+export type Problem = 'notFound' | 'tooMany' | 'method' | 'request' | 'refused' | 'unavailable' | 'bug';
+
+export type ProblemPage = { page: 'problem'; root: string; query: string; problem: Problem; slug: string | null };
+
+export type PageModel = InvoicePage | ProblemPage;
+
+/** Seconds until the page asks again by itself; null where nothing changes, or where it would lose what was chosen. */
+export function refreshSeconds({ state, sandbox }: InvoicePage): number | null {
+  const changes =
+    state.is === 'waiting' || state.is === 'partial' || state.is === 'detected' || state.is === 'withheld';
+  if (!changes) return null;
+  return sandbox ? SANDBOX_REFRESH_SECONDS : REFRESH_SECONDS;
+}
+
+/** What `asset` would cost now, or why it cannot be had. */
+function offer(app: App, business: Business, invoice: InvoiceRow, asset: Asset, now: number): Offer {
+  const chain = app.chains.find(chainKey(business.network, asset.chain));
+  if (!chain || chain.withheld(now) !== null) return { asset, withheld: 'chain' };
+  if (!app.directory.account(business, asset.symbol)) return { asset, withheld: 'wallet' };
+  const rate = app.rates.quoteRate(business.network, asset.symbol, invoice.currency, now);
+  if (!rate) return { asset, withheld: 'rate' };
+  return {
+    asset,
+    units: cryptoFor(BigInt(invoice.amount), asset, rate.scaled),
+    rate: rate.scaled,
+    withheld: null,
+  };
+}
+
+function chooseState(app: App, { business, invoice }: InvoiceView, now: number, notice: Notice): State {
+  const fixed = fixedAsset(invoice);
+  const assets = fixed ? [fixed] : business.enabled;
+  const offers = assets.map((asset) => offer(app, business, invoice, asset, now));
+  return { is: 'choose', fixed: fixed !== null, offers, notice };
+}
+
+function fundsOf(app: App, business: Business, payment: PaymentView): Funds {
+  const { asset, confirmations, required } = payment;
+  const missing = Math.max(0, required - confirmations);
+  return {
+    asset,
+    confirmations,
+    required,
+    received: payment.received,
+    transactions: payment.transactions,
+    overpaid: payment.overpaid,
+    late: payment.late,
+    expectedSeconds: expectedSeconds(business.network, asset.chain, missing, app.config.sandbox.blockSeconds),
+  };
+}
+
+function isBehind(app: App, payment: PaymentView, now: number): boolean {
+  const chain = app.chains.find(payment.row.chain_key);
+  return !chain || chain.withheld(now) !== null;
+}
+
+function payState(app: App, { business }: InvoiceView, payment: PaymentView, now: number): State {
+  const funds = fundsOf(app, business, payment);
+  // also when what arrived is not valued yet for want of a rate: nothing more is asked for until it is
+  if (payment.remaining === 0n) return { is: 'detected', funds };
+  if (payment.quoteEnded) {
+    const over = now >= payment.row.deadline_at + graceMs(app);
+    return { is: 'withheld', funds, why: over ? 'over' : isBehind(app, payment, now) ? 'chain' : 'rate' };
+  }
+  const { remaining, asset } = payment;
+  const { address } = payment.row;
+  return {
+    is: payment.received === 0n ? 'waiting' : 'partial',
+    funds,
+    way: {
+      address,
+      uri: paymentUri(asset, address, remaining),
+      ethereumUri: ethereumUri(asset, business.network, address, remaining),
+      contract: contractOf(asset, business.network),
+    },
+    remaining,
+    rate: BigInt(payment.row.quote_rate),
+    quotedAt: payment.row.quote_issued_at,
+    quoteEndsAt: payment.row.quote_ends_at,
+  };
+}
+
+/** Where "back to the shop" leads: after success the success redirect comes first. */
+function backUrlOf(invoice: InvoiceRow): string | null {
+  const close = webUrl(invoice.close_url);
+  return invoice.status === 'paid' ? (webUrl(invoice.redirect_url) ?? close) : close;
+}
+
+function stateOf(app: App, found: InvoiceView, now: number, notice: Notice, backUrl: string | null): State {
+  const { invoice, payment, business } = found;
+  const funds = payment ? fundsOf(app, business, payment) : null;
+  if (invoice.status === 'paid') {
+    const fresh = now - invoice.updated_at < REDIRECT_MS_MAX;
+    const rate = payment?.row.quote_rate;
+    return {
+      is: 'paid',
+      funds,
+      settled: { at: invoice.updated_at, rate: rate === undefined ? null : BigInt(rate) },
+      redirect: fresh && invoice.automatic_redirect === 1 && backUrl !== null,
+    };
+  }
+  if (invoice.status === 'canceled') {
+    return { is: 'canceled', funds, arrived: payment ? arrivedUnits(app.store, payment.row) : 0n };
+  }
+  return payment ? payState(app, found, payment, now) : chooseState(app, found, now, notice);
+}
+
+export type Notice = 'mustChoose' | 'notNow' | null;
+
+/** The page of an invoice. `plays`: with the sandbox's buttons. `notice`: what was wrong with the choice that was just sent. */
+export function invoicePage(
+  app: App,
+  found: InvoiceView,
+  { root, query, plays }: Pick<InvoicePage, 'root' | 'query'> & { plays: boolean },
+  notice: Notice = null,
+): InvoicePage {
+  const { invoice, business, payment } = found;
+  const now = app.now();
+  const backUrl = backUrlOf(invoice);
+  const state = stateOf(app, found, now, notice, backUrl);
+  const open = invoice.status === 'unpaid';
+  return {
+    page: 'invoice',
+    root,
+    query,
+    slug: invoice.slug,
+    business: { ...business.brand, name: business.brand.name ?? business.name },
+    order: { id: invoice.order_id, description: invoice.description },
+    network: business.network,
+    amount: BigInt(invoice.amount),
+    currency: invoice.currency,
+    dueAt: invoice.due_at,
+    now,
+    state,
+    payableUntil: open && payment?.row.status === 'overdue' ? payment.row.deadline_at + graceMs(app) : null,
+    behind: open && payment !== null && isBehind(app, payment, now),
+    backUrl,
+    sandbox: plays ? sandboxOf(app, found) : null,
+  };
+}
+
+function sandboxOf(app: App, { invoice, payment }: InvoiceView): InvoicePage['sandbox'] {
+  if (!payment) return null;
+  const depths = payment.transactions.map(({ confirmations }) => confirmations);
+  return {
+    canPay: invoice.status === 'unpaid' && payment.remaining > 0n,
+    canReplace: depths.some((depth) => depth === 0),
+    canReorg: depths.some((depth) => depth > 0),
+    down: app.chains.find(payment.row.chain_key)?.adapter.health().error !== null,
+  };
+}

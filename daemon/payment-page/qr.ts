@@ -1,0 +1,59 @@
+/** QR codes as inline SVG: no image to load, sharp at any size, and black on white in dark mode too. */
+import { LRUCache } from 'lru-cache';
+import qrcode from 'qrcode';
+import type { AssetId } from '../domain/assets.ts';
+import { Html, html } from './html.ts';
+import { coinMark } from './icons.ts';
+
+/** ISO/IEC 18004: the quiet zone is four modules wide. */
+const QUIET_MODULES = 4;
+const CACHED_MAX = 500;
+
+/** A payer's page is read anew every few seconds, always with the same code. */
+const cache = new LRUCache<string, string>({ max: CACHED_MAX });
+
+/**
+ * The coin's mark takes this part of the symbol's width, with a white rim: about one in thirty modules, where error
+ * correction M restores one in seven.
+ */
+const MARK_SHARE = 0.16;
+const MARK_RIM = 1.2;
+const MARK_SIZE = 32;
+
+/** One path of a rectangle for every run of dark modules in a row. */
+function draw(text: string): { path: string; size: number } {
+  const { modules } = qrcode.create(text, { errorCorrectionLevel: 'M' });
+  let path = '';
+  for (let y = 0; y < modules.size; y++) {
+    for (let x = 0; x < modules.size; x++) {
+      if (!modules.get(y, x)) continue;
+      const start = x;
+      while (x < modules.size && modules.get(y, x)) x++;
+      path += `M${start + QUIET_MODULES} ${y + QUIET_MODULES}h${x - start}v1h-${x - start}z`;
+    }
+  }
+  return { path, size: modules.size + 2 * QUIET_MODULES };
+}
+
+/** The mark on a white disc in the middle of the code. */
+function markOf(asset: AssetId, size: number): Html {
+  const radius = ((size - 2 * QUIET_MODULES) * MARK_SHARE) / 2;
+  const at = size / 2;
+  return html`<circle cx="${at}" cy="${at}" r="${round(radius * MARK_RIM)}" fill="#fff"/><g shape-rendering="auto" transform="translate(${round(at - radius)} ${round(at - radius)}) scale(${round((2 * radius) / MARK_SIZE)})">${coinMark(asset)}</g>`;
+}
+
+const round = (length: number): number => Math.round(length * 1_000) / 1_000;
+
+/** The QR code of a text, error correction M, with the coin's mark in its middle. `label` is for who cannot see it. */
+export function qrSvg(text: string, label: string, asset: AssetId, kind: 'plain' | 'full' = 'plain'): Html {
+  const key = `${asset} ${text}`;
+  let picture = cache.get(key);
+  if (picture === undefined) {
+    const { path, size } = draw(text);
+    picture =
+      html`viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${path}"/>${markOf(asset, size)}`
+        .markup;
+    cache.set(key, picture);
+  }
+  return html`<svg class="qr ${kind}" role="img" aria-label="${label}" ${new Html(picture)}</svg>`;
+}

@@ -1,0 +1,275 @@
+/**
+ * The hosted payment page over HTTP: pages, their status, a stream of hints and two forms, without cookies. An invoice's
+ * slug is all that a payer needs and has, so guessing is limited by address, and every page that is none looks alike.
+ */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
+import helmet from 'helmet';
+import { withAddress } from '../app/addresses/pool.ts';
+import type { App } from '../app/app.ts';
+import { findInvoice } from '../app/invoices/invoices.ts';
+import { requestPayment } from '../app/invoices/payments.ts';
+import { readInvoice } from '../app/invoices/views.ts';
+import type { SandboxControls } from '../app/sandbox.ts';
+import { findLogo } from '../app/shops/branding.ts';
+import { Rejected, Unavailable } from '../domain/errors.ts';
+import { makeAsset, serveAsset } from '../http/assets/asset.ts';
+import { bucketOf, TokenBuckets } from '../http/limits.ts';
+import { mayPlay } from '../http/requests.ts';
+import { frameAncestors, setPolicy } from './csp.ts';
+import { eventStreams } from './events.ts';
+import { type Locale, localeFor } from './locale.ts';
+import { invoicePage, type Notice, type PageModel, type Problem } from './model.ts';
+import { renderPage, renderView } from './render.ts';
+import { press } from './sandbox.ts';
+import { SCRIPT, SCRIPT_PATH } from './script.ts';
+import { STYLE, STYLE_PATH } from './style.ts';
+
+const READS_PER_MINUTE = 120;
+const READS_BURST = 60;
+/** Of pages that are open: a few payers behind one address, each asking every few seconds. */
+const LOOKS_PER_MINUTE = 600;
+const LOOKS_BURST = 120;
+const WRITES_PER_MINUTE = 10;
+const WRITES_BURST = 10;
+const PRESSES_PER_MINUTE = 120;
+const PRESSES_BURST = 40;
+const ADDRESSES_MAX = 10_000;
+const BODY_BYTES_MAX = 1_024;
+const FIELDS_MAX = 8;
+const YEAR_SECONDS = 31_536_000;
+
+const SLUG = /^[A-Za-z0-9]{12}$/;
+const LOGO_ID = /^[0-9a-f]{32}$/;
+const packed = promisify(gzip);
+
+/** What every answer carries besides its own policy (see `csp.ts`). */
+const HEADERS = helmet({
+  contentSecurityPolicy: false,
+  referrerPolicy: { policy: 'no-referrer' },
+  xFrameOptions: { action: 'deny' },
+  // whoever ends TLS in front of this service decides about the whole domain
+  strictTransportSecurity: false,
+});
+
+const localeOf = (request: Request): Locale => localeFor(request.query.lang, request.headers['accept-language']);
+const queryOf = ({ chosen, language }: Locale): string => (chosen ? `?lang=${language}` : '');
+
+/**
+ * The path of the payment pages relative to the page that is answered, so that it also works where a proxy serves them
+ * below a path of its own.
+ */
+function rootOf(request: Request): string {
+  const path = request.originalUrl.split('?', 1)[0]!;
+  return `${'../'.repeat(path.split('/').length - 2)}${request.baseUrl.slice(1)}/`;
+}
+
+type Content = { model: PageModel; locale: Locale; ancestors: readonly string[] };
+
+async function send(request: Request, response: Response, status: number, content: Content): Promise<void> {
+  const nonce = setPolicy(response, content.ancestors);
+  const markup = renderPage(content.model, content.locale, nonce);
+  response.status(status).type('html').vary('Accept-Encoding').vary('Accept-Language');
+  if (request.acceptsEncodings('gzip') === false) response.send(markup);
+  else response.set('Content-Encoding', 'gzip').send(await packed(markup));
+}
+
+function sendProblem(request: Request, response: Response, status: number, problem: Problem): Promise<void> {
+  const slug = request.params?.slug;
+  const known = typeof slug === 'string' && SLUG.test(slug) && problem !== 'notFound';
+  const locale = localeOf(request);
+  const model = { page: 'problem', problem, root: rootOf(request), query: queryOf(locale) } as const;
+  return send(request, response, status, { model: { ...model, slug: known ? slug : null }, locale, ancestors: [] });
+}
+
+/** The slug of the path. Throws like an invoice that does not exist: the record's own id is none of a payer's. */
+function slugOf(request: Request): string {
+  const { slug } = request.params;
+  if (typeof slug !== 'string' || !SLUG.test(slug)) throw new Rejected('invoice.not_found', 'Invoice not found');
+  return slug;
+}
+
+const toInvoice = (request: Request, response: Response, slug: string): void => {
+  response
+    .status(303)
+    .location(`${rootOf(request)}${slug}${queryOf(localeOf(request))}`)
+    .end();
+};
+
+function limiter(app: App, perMinute: number, burst: number): RequestHandler {
+  const buckets = new TokenBuckets({ perMinute, burst, now: app.now, bucketsMax: ADDRESSES_MAX });
+  return async (request, response, next) => {
+    const taken = buckets.take(request.ip ?? '');
+    if (taken.ok) {
+      next();
+      return;
+    }
+    response.setHeader('Retry-After', String(taken.retryAfterSeconds));
+    await sendProblem(request, response, 429, 'tooMany');
+  };
+}
+
+const onlyMethods =
+  (methods: string): RequestHandler =>
+  async (request, response) => {
+    response.setHeader('Allow', methods);
+    await sendProblem(request, response, 405, 'method');
+  };
+
+/** Mounted at the path of the payment pages. `controls`: null where there is no sandbox. */
+export function pageRouter(app: App, controls: SandboxControls | null): Router {
+  // a slash at the end is what somebody typed: it leads to the page
+  const router = Router({ caseSensitive: true });
+  const form = express.urlencoded({ extended: false, limit: BODY_BYTES_MAX, parameterLimit: FIELDS_MAX });
+  const reads = limiter(app, READS_PER_MINUTE, READS_BURST);
+  const looks = limiter(app, LOOKS_PER_MINUTE, LOOKS_BURST);
+  const writes = limiter(app, WRITES_PER_MINUTE, WRITES_BURST);
+  const presses = limiter(app, PRESSES_PER_MINUTE, PRESSES_BURST);
+
+  router.use(HEADERS, (_request, response, next) => {
+    response.setHeader('Cache-Control', 'no-store');
+    setPolicy(response, []);
+    next();
+  });
+  router.get(
+    `/${STYLE_PATH}`,
+    serveAsset(() => makeAsset('text/css; charset=utf-8', STYLE), YEAR_SECONDS),
+  );
+  router.get(
+    `/${SCRIPT_PATH}`,
+    serveAsset(() => makeAsset('text/javascript; charset=utf-8', SCRIPT), YEAR_SECONDS),
+  );
+  router.get('/logo/:id', reads, sendLogo(app));
+
+  const show = async (request: Request, response: Response, status = 200, notice: Notice = null): Promise<void> => {
+    const found = await readInvoice(app, null, slugOf(request));
+    const locale = localeOf(request);
+    const plays = mayPlay(app, found.business, request);
+    const model = invoicePage(app, found, { root: rootOf(request), query: queryOf(locale), plays }, notice);
+    await send(request, response, status, { model, locale, ancestors: frameAncestors(app, found.invoice, plays) });
+  };
+  const read: RequestHandler = async (request, response) => {
+    // one address for a page: what it shows leads on from there
+    if (request.path.endsWith('/')) response.redirect(308, `${rootOf(request)}${slugOf(request)}`);
+    else await show(request, response);
+  };
+  const choose: RequestHandler = async (request, response) => {
+    const slug = slugOf(request);
+    const notice = await ask(app, slug, fieldOf(request, 'crypto'), request, response);
+    if (notice === null) toInvoice(request, response, slug);
+    else await show(request, response, notice === 'notNow' ? 503 : 422, notice);
+  };
+  const control: RequestHandler = async (request, response) => {
+    const slug = slugOf(request);
+    const playing = mayPlay(app, { network: 'sandbox' }, request) ? controls : null;
+    await press(app, playing, slug, fieldOf(request, 'do')).catch((error: unknown) => {
+      // pressed twice, or on a page that is older than the invoice: the page shows how it stands
+      if (!(error instanceof Rejected && HARMLESS.has(error.code))) throw error;
+    });
+    toInvoice(request, response, slug);
+  };
+
+  router.route('/:slug').get(reads, read).post(writes, form, choose).all(onlyMethods('GET, HEAD, POST'));
+  router.route('/:slug/status').get(looks, status(app)).all(onlyMethods('GET, HEAD'));
+  router.route('/:slug/events').get(looks, eventStreams(app, slugOf)).all(onlyMethods('GET, HEAD'));
+  router.route('/:slug/sandbox').post(presses, form, control).all(onlyMethods('POST'));
+  router.use((request, response) => sendProblem(request, response, 404, 'notFound'));
+  router.use(problemHandler(app));
+  return router;
+}
+
+/** What a button means that came too late. */
+const HARMLESS = new Set(['validation', 'sandbox.unknown_tx', 'sandbox.already_mined', 'sandbox.not_the_payers']);
+
+/**
+ * What has changed for an open page: the view, rendered as for the whole page, unless the page has it already. Its links
+ * are written for the page's own address.
+ */
+function status(app: App): RequestHandler {
+  return async (request, response) => {
+    const found = await readInvoice(app, null, slugOf(request));
+    const locale = localeOf(request);
+    const plays = mayPlay(app, found.business, request);
+    const model = invoicePage(app, found, { root: `../${request.baseUrl.slice(1)}/`, query: queryOf(locale), plays });
+    const { view, version } = renderView(model, locale);
+    const { invoice } = found;
+    const known = request.query.version === version;
+    response.json({
+      status: invoice.status,
+      version,
+      build: SCRIPT_PATH,
+      now: model.now,
+      ...(known ? {} : { view: view.markup }),
+    });
+  };
+}
+
+function sendLogo(app: App): RequestHandler {
+  return (request, response) => {
+    const { id } = request.params;
+    const logo = typeof id === 'string' && LOGO_ID.test(id) ? findLogo(app, id) : undefined;
+    if (!logo) throw new Rejected('invoice.not_found', 'There is no such picture');
+    response.set({ 'Cache-Control': `public, max-age=${YEAR_SECONDS}, immutable`, 'Content-Type': logo.type });
+    response.send(Buffer.from(logo.bytes));
+  };
+}
+
+/** A field of a form that was sent; undefined when it is missing, empty or there twice. */
+function fieldOf(request: Request, name: string): string | undefined {
+  const value = (request.body as Record<string, unknown> | undefined)?.[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/**
+ * Requests the payment. Null when there is one now, whoever asked for it, or the invoice is decided: its page says so.
+ * Otherwise what to tell the payer.
+ */
+async function ask(
+  app: App,
+  slug: string,
+  symbol: string | undefined,
+  request: Request,
+  response: Response,
+): Promise<Notice> {
+  const asker = bucketOf(request.ip ?? '');
+  try {
+    await withAddress(app, (tx, waited) => {
+      const invoice = findInvoice(tx, slug);
+      const business = app.directory.business(invoice.business_id);
+      return requestPayment(app, business, invoice, () => symbol, tx, waited, asker);
+    });
+    return null;
+  } catch (error) {
+    if (error instanceof Unavailable) {
+      response.setHeader('Retry-After', String(error.retryAfterSeconds));
+      return 'notNow';
+    }
+    if (!(error instanceof Rejected)) throw error;
+    if (error.code === 'payment.requested' || error.code === 'invoice.not_unpaid') return null;
+    if (error.code === 'payment.crypto_missing' || error.code === 'validation') return 'mustChoose';
+    throw error;
+  }
+}
+
+/** Every error as a page. */
+function problemHandler(app: App): ErrorRequestHandler {
+  return async (error: unknown, request, response, next) => {
+    if (response.headersSent) return next(error);
+    const status = (error as { status?: unknown } | null)?.status;
+    if (error instanceof Rejected) {
+      if (error.code === 'invoice.not_found') await sendProblem(request, response, 404, 'notFound');
+      else await sendProblem(request, response, 400, 'refused');
+    } else if (error instanceof Unavailable) {
+      response.setHeader('Retry-After', String(error.retryAfterSeconds));
+      await sendProblem(request, response, 503, 'unavailable');
+    } else if (error instanceof URIError || (status === 400 && request.method === 'GET')) {
+      await sendProblem(request, response, 404, 'notFound');
+    } else if (typeof status === 'number' && status >= 400 && status < 500) {
+      await sendProblem(request, response, status, 'request');
+    } else {
+      app.log.error({ error, method: request.method, path: request.path }, 'a payment page failed by a bug');
+      await sendProblem(request, response, 500, 'bug');
+    }
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * What a QR code says and a wallet link opens. A URI only where wallets read it alike; on account chains the plain
+ * address, since many wallets take the contract in a token's URI (EIP-681) for the recipient: that URI is there for who
+ * asks for it.
+ */
+import type { Asset, Network } from '../domain/assets.ts';
+import { formatUnits } from '../domain/money.ts';
+
+/**
+ * The payment URI of `units` to an address, with the amount as an exact decimal, or null where the address alone is the
+ * better thing. Sources: BIP-21 (BTC, LTC and BCH, whose CashAddr prefix is the scheme); for XMR the `monero:` URI
+ * scheme of the Monero project (`tx_amount`).
+ */
+export function paymentUri(asset: Asset, address: string, units: bigint): string | null {
+  const amount = formatUnits(units, asset);
+  switch (asset.symbol) {
+    case 'BTC':
+      return `bitcoin:${address}?amount=${amount}`;
+    case 'LTC':
+      return `litecoin:${address}?amount=${amount}`;
+    case 'BCH':
+      return `${address}?amount=${amount}`;
+    case 'XMR':
+      return `monero:${address}?tx_amount=${amount}`;
+    default:
+      return null;
+  }
+}
+
+/**
+ * Chain ids (EIP-155) of the public networks; of the others the customary one of private chains, which no wallet takes
+ * for real money.
+ */
+const PRIVATE_CHAIN_ID = 1337;
+const CHAIN_IDS: Partial<Record<Network, Partial<Record<string, number>>>> = {
+  mainnet: { ETH: 1, BSC: 56 },
+  testnet: { ETH: 11_155_111, BSC: 97 },
+};
+
+/** The contract that payers are shown: the one on mainnet, which the sandbox imitates. Test networks have others. */
+export const contractOf = (asset: Asset, network: Network): string | null =>
+  network === 'mainnet' || network === 'sandbox' ? (asset.contract ?? null) : null;
+
+/**
+ * The EIP-681 URI of a payment on an account chain: a transfer of the coin, or a call of the token's `transfer`. Null on
+ * other chains, and for a token whose contract on this network is not pinned.
+ */
+export function ethereumUri(asset: Asset, network: Network, address: string, units: bigint): string | null {
+  if (asset.chain !== 'ETH' && asset.chain !== 'BSC') return null;
+  const chainId = CHAIN_IDS[network]?.[asset.chain] ?? PRIVATE_CHAIN_ID;
+  if (asset.symbol === 'ETH' || asset.symbol === 'BNB') return `ethereum:${address}@${chainId}?value=${units}`;
+  const contract = contractOf(asset, network);
+  if (contract === null) return null;
+  return `ethereum:${contract}@${chainId}/transfer?address=${address}&uint256=${units}`;
+}
+
+/** A link's target when it is an absolute http or https URL, in its normal form; else null. */
+export function webUrl(text: string | null): string | null {
+  if (text === null || !URL.canParse(text)) return null;
+  const url = new URL(text);
+  return url.protocol === 'http:' || url.protocol === 'https:' ? url.href : null;
+}
