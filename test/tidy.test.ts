@@ -39,7 +39,10 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
 const TOP = ['daemon/cli.ts', 'daemon/main.ts', 'daemon/cli/'];
 
 /** What is started by its path, not imported. */
-const ENTRIES = ['daemon/cli.ts', 'daemon/launcher/countinghouse.mjs', 'daemon/launcher/prepare.mjs'];
+const ENTRIES = [
+  'daemon/cli.ts',
+  ...['countinghouse', 'prepare', 'pack', 'slim'].map((name) => `daemon/launcher/${name}.mjs`),
+];
 
 const TOP_LEVEL = new Set([
   ...['LICENSE', 'CHANGELOG.md'],

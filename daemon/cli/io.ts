@@ -4,7 +4,9 @@
  * Invariant: text from outside (names, URLs, a daemon's answer) reaches a terminal without control characters, so that
  * none of it can move the cursor, recolour, or forge a line.
  */
+import { lstatSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { SERVICE_ENVIRONMENT } from '../config/paths.ts';
 
 export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
 export type Output = { write(text: string): unknown; isTTY?: boolean };
@@ -49,10 +51,26 @@ export function jsonLine(value: unknown): string {
   return `${JSON.stringify(value).replace(UNSAFE, inHex)}\n`;
 }
 
+/**
+ * Where `service install` put the service, for commands of the superuser: the variables of its file, which none but root
+ * may have written. Empty for everybody else.
+ */
+function installedService(): Record<string, string> {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return {};
+  try {
+    const { uid, mode } = lstatSync(SERVICE_ENVIRONMENT);
+    if (uid !== 0 || (mode & 0o022) !== 0) return {};
+    const lines = readFileSync(SERVICE_ENVIRONMENT, 'utf8').matchAll(/^(COUNTINGHOUSE_[A-Z_]+)=(.+)$/gm);
+    return Object.fromEntries([...lines].map(([, name, value]) => [name!, value!]));
+  } catch {
+    return {};
+  }
+}
+
 /** This process's own. A reader that went away (`… | head`) ends a command quietly and never a daemon. */
 export function processIo(): Io {
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});
-  const { env, platform, stdin, stdout, stderr } = process;
-  return { env, platform, stdin, stdout, stderr };
+  const { platform, stdin, stdout, stderr } = process;
+  return { env: { ...installedService(), ...process.env }, platform, stdin, stdout, stderr };
 }

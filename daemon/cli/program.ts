@@ -19,6 +19,7 @@ import { clean, EXIT, Failure, type Io, jsonLine } from './io.ts';
 import { keyCommands } from './keys.ts';
 import { port } from './parse.ts';
 import { policyCommands } from './policies.ts';
+import { serviceCommands } from './service.ts';
 import { signerCommands } from './signer.ts';
 import { sourceCommands } from './sources.ts';
 import { start } from './start.ts';
@@ -85,6 +86,7 @@ function program(io: Io, json: boolean): Command {
   sourceCommands(root, io);
   walletCommands(root, io);
   signerCommands(root, io);
+  serviceCommands(root, io);
   backupCommands(root, io);
   bookCommands(root, io);
   root

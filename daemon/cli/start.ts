@@ -3,6 +3,7 @@
  *
  * Invariant: with `--json`, stdout has exactly one line that begins with `{`, once everything answers.
  */
+import { lstatSync } from 'node:fs';
 import type { Daemon } from '../main.ts';
 import { type ConfigOptions, configFile } from './config.ts';
 import { EXIT, Failure, jsonLine } from './io.ts';
@@ -19,6 +20,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 export type StartOptions = ConfigOptions & { port?: number };
 
 export async function start(session: Session, options: StartOptions): Promise<void> {
+  refuseForeignData(session.dataDir);
   // the database holds view keys and customers' addresses: none of its files is anybody else's
   process.umask(OWNER_ONLY);
   const { promise: asked, resolve: stop } = Promise.withResolvers<void>();
@@ -41,6 +43,14 @@ export async function start(session: Session, options: StartOptions): Promise<vo
   } finally {
     ignore();
   }
+}
+
+/** The superuser would leave files in a service's folder that the service cannot open. */
+function refuseForeignData(dataDir: string): void {
+  const found = process.getuid?.() === 0 ? lstatSync(dataDir, { throwIfNoEntry: false }) : undefined;
+  if (found === undefined || found.uid === 0) return;
+  const text = `${dataDir} belongs to the service: \`systemctl start countinghouse\` starts it, or give another --data-dir`;
+  throw new Failure(text, EXIT.locked, 'data_dir');
 }
 
 async function stopInTime(session: Session, daemon: Daemon): Promise<never> {

@@ -17,6 +17,12 @@ const FILE_BYTES_MAX = 1_048_576;
 const SECRET_BYTES_MAX = 65_536;
 const SHOWN_CHARS_MAX = 80;
 
+/** Variables of this program's prefix that are no keys. */
+const PROGRAM_ENV = [
+  ...['COUNTINGHOUSE_DATA_DIR', 'COUNTINGHOUSE_CONFIG'],
+  ...['COUNTINGHOUSE_SIGNER_DIR', 'COUNTINGHOUSE_SIGNER_SOCKET'],
+];
+
 export type Origin = 'default' | 'file' | 'env' | 'flag';
 
 /** A key as `countinghouse config` prints it: `shown` holds no secret. */
@@ -49,8 +55,6 @@ export type ConfigInput = {
   env: Readonly<Record<string, string | undefined>>;
   /** Values of the command line as text, by key ("payments.quote_minutes"). */
   flags: Readonly<Record<string, string | undefined>>;
-  /** Environment variables of this program's prefix that are no keys, beside COUNTINGHOUSE_DATA_DIR and _CONFIG. */
-  otherEnv?: readonly string[];
 };
 
 type Branch = { readonly [name: string]: Branch | Leaf<unknown> };
@@ -237,7 +241,7 @@ function readFile(input: ConfigInput, reader: Reader): void {
 export function loadConfig(input: ConfigInput): Config {
   const reader = new Reader();
   readFile(input, reader);
-  reader.environment(input.env, ['COUNTINGHOUSE_DATA_DIR', 'COUNTINGHOUSE_CONFIG', ...(input.otherEnv ?? [])]);
+  reader.environment(input.env, PROGRAM_ENV);
   reader.flags(input.flags);
   reader.secretFiles(input.dataDir);
   const values = new Map<string, unknown>();

@@ -3,6 +3,9 @@ import { posix, win32 } from 'node:path';
 
 export const CONFIG_FILE = 'countinghouse.toml';
 
+/** Written by `countinghouse service install`: where commands of root find the service. */
+export const SERVICE_ENVIRONMENT = '/etc/countinghouse/environment';
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**

@@ -2,7 +2,17 @@
  * The first of the two commands, as a newcomer types it: `npm start` in a fresh clone on a machine without a compiler.
  * Then what a service manager, a terminal or a crash do to it: nothing may stay behind.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -13,6 +23,13 @@ const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 30_000;
 /** No rate source is asked: nothing but npm's installation leaves the machine. */
 const QUIET = '[rates]\nsources = []\n';
+
+/** What the files of a folder take on the disk, in bytes. */
+const bytesIn = (folder: string): number =>
+  readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {
+    const path = join(folder, entry.name);
+    return sum + (entry.isDirectory() ? bytesIn(path) : lstatSync(path).blocks * 512);
+  }, 0);
 
 const possible = process.platform === 'linux' && (await registryAnswers());
 
@@ -149,6 +166,38 @@ describe.skipIf(!possible)('npm start in a fresh clone (needs a networked machin
     const version = run('npx', 'countinghouse', '--version');
     await version.gone(START_LIMIT_MS);
     expect([version.ended, version.stdout.trim()]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+/)]);
+  });
+
+  it('is packed into a file that installs, without a compiler and in less than 200 MB, and runs', async () => {
+    const pack = run('npm', 'pack', '--silent', '--pack-destination', scratch);
+    await pack.gone(START_LIMIT_MS);
+    expect(pack.ended, pack.stderr).toBe(0);
+    expect(existsSync(join(clone, 'npm-shrinkwrap.json'))).toBe(false);
+    const prefix = join(scratch, 'prefix');
+    const install = run('npm', 'install', '--global', '--prefix', prefix, join(scratch, pack.stdout.trim()));
+    await install.gone(INSTALL_LIMIT_MS);
+    expect(install.ended, install.stderr).toBe(0);
+    const home = join(prefix, 'lib', 'node_modules', 'countinghouse');
+    const { packages } = JSON.parse(readFileSync(join(clone, 'package-lock.json'), 'utf8'));
+    for (const name of ['express', 'better-sqlite3', 'pino', 'on-finished']) {
+      const { version } = JSON.parse(readFileSync(join(home, 'node_modules', name, 'package.json'), 'utf8'));
+      expect([name, version]).toEqual([name, packages[`node_modules/${name}`].version]);
+    }
+    expect(bytesIn(join(home, 'node_modules'))).toBeLessThan(200_000_000);
+    for (const absent of ['typescript', 'vitest', '@biomejs']) {
+      expect(existsSync(join(home, 'node_modules', absent))).toBe(false);
+    }
+    mkdirSync(dataDir('packed'), { mode: 0o700 });
+    writeFileSync(join(dataDir('packed'), 'countinghouse.toml'), QUIET);
+    const started = run('node', join(prefix, 'bin', 'countinghouse'), 'start', ...options('packed'));
+    const { url, api_key } = await started.ready(START_LIMIT_MS);
+    const headers = { 'MB-API-KEY': api_key!, 'Content-Type': 'application/json' };
+    const made = await fetch(`${url}/api/v1/merchant/invoice`, { method: 'POST', headers, body: '{"amount":25}' });
+    const { invoice_url } = (await made.json()) as { invoice_url: string };
+    expect(made.status).toBe(201);
+    for (const page of [invoice_url, `${url}/js/sdk.js`, `${url}/demo`]) expect((await fetch(page)).status).toBe(200);
+    process.kill(started.pid, 'SIGTERM');
+    await started.gone(STOP_LIMIT_MS);
   });
 
   it('builds anew when a source has changed, and stops with the reason when that fails', async () => {

@@ -1,0 +1,46 @@
+/** `countinghouse service`: the program as something that the machine runs. */
+import type { Command } from 'commander';
+import { action, type Work } from './commands.ts';
+import { Failure, type Io } from './io.ts';
+import type { Session } from './session.ts';
+
+/** The system's own way, loaded only when it is asked for. */
+async function manager({ io }: Session) {
+  if (io.platform === 'darwin') {
+    const { installLaunchd, statusLaunchd, uninstallLaunchd } = await import('./service/mac.ts');
+    return { install: installLaunchd, status: statusLaunchd, uninstall: uninstallLaunchd };
+  }
+  if (io.platform !== 'linux') throw new Failure('services are set up by this command on Linux and macOS only');
+  const { installSystemd, statusSystemd, uninstallSystemd } = await import('./service/install.ts');
+  return { install: installSystemd, status: statusSystemd, uninstall: uninstallSystemd };
+}
+
+const by =
+  <K extends 'install' | 'status' | 'uninstall'>(
+    name: K,
+  ): Work<Parameters<Awaited<ReturnType<typeof manager>>[K]>[1]> =>
+  async (session, options) =>
+    (await manager(session))[name](session, options);
+
+export function serviceCommands(root: Command, io: Io): void {
+  const service = root.command('service').description('run with the machine, by systemd or launchd');
+  const below = ['--root <folder>', 'work on the files below this folder, and run nothing'] as const;
+  service
+    .command('install')
+    .description('make the users and units, and start; again after an upgrade')
+    .option('--separate-signer', 'the wallet as a service of its own user')
+    .option('--passphrase-file <file>', 'a file of root that opens the wallet by itself')
+    .option(...below)
+    .action(action(io, by('install')));
+  service
+    .command('status')
+    .description('whether it is installed, of this release, and runs')
+    .option(...below)
+    .action(action(io, by('status')));
+  service
+    .command('uninstall')
+    .description('stop it and remove the units; the data stay')
+    .option('--delete-data', 'also the wallet and everything else')
+    .option(...below)
+    .action(action(io, by('uninstall')));
+}

@@ -1,0 +1,235 @@
+/**
+ * `countinghouse service`: sets the program up to be run by systemd, or by launchd on macOS, says how that stands, and
+ * takes it away again. The data stay unless their deletion is asked for.
+ *
+ * Invariant: nothing is written before everything is checked, and a file that somebody else wrote is kept beside ours.
+ */
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SERVICE_ENVIRONMENT } from '../../config/paths.ts';
+import { EXIT, Failure } from '../io.ts';
+import { confirm } from '../prompt.ts';
+import type { Session } from '../session.ts';
+import { pairs } from '../table.ts';
+import {
+  DAEMON_UNIT,
+  DATA_DIR,
+  MARK,
+  type Program,
+  type ServiceOptions,
+  SIGNER_DIR,
+  SIGNER_UNIT,
+  SIGNER_USER,
+  SYSUSERS,
+  serviceFiles,
+  USER,
+} from './units.ts';
+
+export type InstallOptions = { separateSigner?: boolean; passphraseFile?: string; root?: string };
+export type UninstallOptions = { deleteData?: boolean; root?: string };
+
+const OTHERS_WRITE = 0o022;
+const OTHERS_READ = 0o077;
+/** What systemd hides from a service with `ProtectHome`. */
+const HOMES = /^\/(?:home|root|run\/user)(?:\/|$)/;
+/** Of a machine whose systemd does not say: the oldest that the settings were written for. */
+const SYSTEMD_DEFAULT = 250;
+const UNITS = ['countinghouse.service', 'countinghouse-signer.service'];
+
+/** The program that runs now: its Node, its entry, its version. */
+export async function runningProgram(): Promise<Program> {
+  const { version } = await import('../../main.ts');
+  const built = import.meta.filename.endsWith('.js');
+  const script = fileURLToPath(new URL(built ? '../../cli.js' : '../../cli.ts', import.meta.url));
+  return { node: realpathSync(process.execPath), script: realpathSync(script), version: version() };
+}
+
+/** Runs a program of the system. Throws `Failure` with its words when it fails, unless `mayFail`. */
+function run(command: string, args: readonly string[], mayFail = false): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
+  if (status !== 0 && !mayFail) {
+    const words = (stderr ?? '').trim() || error?.message || `it ended with ${status}`;
+    throw new Failure(`\`${[command, ...args].join(' ')}\` failed: ${words}`);
+  }
+  return (stdout ?? '').trim();
+}
+
+function systemdRelease(): number {
+  const [, release] = /^systemd (\d+)/.exec(run('systemctl', ['--version'], true)) ?? [];
+  return release === undefined ? SYSTEMD_DEFAULT : Number(release);
+}
+
+/** Throws `Failure` where the service could not reach the program, or somebody else could change it. */
+function checkProgram({ node, script }: Program): void {
+  for (const path of [node, script]) {
+    if (HOMES.test(path)) {
+      throw new Failure(
+        `${path} lies in a home directory, which services do not see: install the package with \`npm install --global\`, or move the clone to /opt/countinghouse`,
+      );
+    }
+    for (let at = path; ; at = dirname(at)) {
+      const { uid, mode } = lstatSync(at);
+      const isSticky = (mode & 0o1000) !== 0;
+      if (uid !== 0 || ((mode & OTHERS_WRITE) !== 0 && !isSticky)) {
+        throw new Failure(
+          `${at} can be changed by others than root, and so could the service: chown it to root, and chmod go-w`,
+        );
+      }
+      if (dirname(at) === at) break;
+    }
+  }
+}
+
+function checkPassphraseFile(path: string): void {
+  if (!/^\/[^\s:%"'\\]+$/.test(path))
+    throw new Failure('the file of the passphrase needs an absolute path without spaces');
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found?.isFile()) throw new Failure(`${path} is no file`);
+  if (found.uid !== 0 || (found.mode & OTHERS_READ) !== 0) {
+    throw new Failure(`${path} can be read by others than root: chown root and chmod 600 it`);
+  }
+}
+
+const isOurs = (path: string): boolean => readFileSync(path, 'utf8').startsWith(MARK);
+
+/** Writes a file; another's of that name becomes NAME.before, and is told. */
+function place(session: Session, path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+  if (existsSync(path) && !isOurs(path)) {
+    renameSync(path, `${path}.before`);
+    session.note(`${path} was not made by this command: it is ${path}.before now`);
+  }
+  writeFileSync(path, text, { mode: 0o644 });
+}
+
+const needRoot = (root: string): void => {
+  if (root === '' && process.getuid?.() !== 0)
+    throw new Failure('this needs root: run it with sudo', EXIT.failed, 'not_root');
+};
+
+/** `service install` with systemd. With `root`, files are written below that folder and nothing is run. */
+export async function installSystemd(session: Session, options: InstallOptions): Promise<void> {
+  const { separateSigner = false, passphraseFile = null, root = '' } = options;
+  needRoot(root);
+  const program = await runningProgram();
+  if (root === '') {
+    if (!existsSync('/run/systemd/system')) {
+      throw new Failure('systemd does not run here: give --root FOLDER to have the files written below a folder');
+    }
+    checkProgram(program);
+    if (passphraseFile !== null) checkPassphraseFile(passphraseFile);
+  }
+  const service: ServiceOptions = { program, separateSigner, passphraseFile, systemd: systemdRelease() };
+  const files = serviceFiles(service);
+  for (const [path, text] of files) place(session, join(root, path), text);
+  if (root === '') begin(separateSigner);
+  const written = [...files.keys()].map((path) => join(root, path));
+  session.print({ files: written, started: root === '' }, () => {
+    const next = root === '' ? 'Countinghouse runs, and starts with the machine.\n' : 'Nothing was started.\n';
+    return `${written.join('\n')}\n${next}`;
+  });
+}
+
+/** The users, then the units anew: also when they run already, with the files of an older release. */
+function begin(separateSigner: boolean): void {
+  run('systemd-sysusers', [SYSUSERS]);
+  run('systemctl', ['daemon-reload']);
+  if (!separateSigner && existsSync(SIGNER_UNIT) && isOurs(SIGNER_UNIT)) {
+    run('systemctl', ['disable', '--now', UNITS[1]!], true);
+    rmSync(SIGNER_UNIT);
+    run('systemctl', ['daemon-reload']);
+  }
+  const units = separateSigner ? [UNITS[1]!, UNITS[0]!] : [UNITS[0]!];
+  run('systemctl', ['enable', ...units]);
+  run('systemctl', ['restart', ...units]);
+}
+
+/** `service uninstall` with systemd. */
+export async function uninstallSystemd(
+  session: Session,
+  { deleteData = false, root = '' }: UninstallOptions,
+): Promise<void> {
+  needRoot(root);
+  if (deleteData) {
+    const question = `Delete ${DATA_DIR} and ${SIGNER_DIR}, with the wallet and everything that was paid?`;
+    await confirm(session.io, session.yes, question);
+  }
+  const runs = root === '' && existsSync('/run/systemd/system');
+  if (runs) run('systemctl', ['disable', '--now', ...UNITS], true);
+  const removed = [DAEMON_UNIT, SIGNER_UNIT, SERVICE_ENVIRONMENT, SYSUSERS]
+    .map((path) => join(root, path))
+    .filter((path) => existsSync(path) && isOurs(path));
+  for (const path of removed) rmSync(path);
+  if (runs) run('systemctl', ['daemon-reload']);
+  if (deleteData) {
+    for (const path of [DATA_DIR, SIGNER_DIR]) rmSync(join(root, path), { recursive: true, force: true });
+    if (root === '') for (const user of [SIGNER_USER, USER]) run('userdel', [user], true);
+  }
+  session.print({ removed, data_deleted: deleteData }, () => {
+    const none = 'No service of this program is installed.\n';
+    const kept = deleteData ? 'The data were deleted.\n' : `The data stay in ${DATA_DIR}.\n`;
+    return removed.length === 0 ? none : `${removed.map((path) => `removed ${path}\n`).join('')}${kept}`;
+  });
+}
+
+/** How an installed unit stands to what this release would write. */
+function unitState(path: string, wanted: string | undefined): string {
+  if (!existsSync(path)) return 'not installed';
+  if (!isOurs(path)) return 'not made by this program';
+  const text = readFileSync(path, 'utf8');
+  const first = (one: string): string => one.split('\n', 1)[0]!;
+  if (wanted === undefined || text === wanted) return 'as this release writes it';
+  const older = first(text) !== first(wanted);
+  return older ? 'of another release: run `service install` again' : 'changed by hand: a drop-in survives an upgrade';
+}
+
+/** `service status` with systemd: exits with 1 unless everything that is installed runs. */
+export async function statusSystemd(session: Session, { root = '' }: { root?: string }): Promise<void> {
+  const path = (unit: string): string => join(root, unit);
+  const text = existsSync(path(DAEMON_UNIT)) ? readFileSync(path(DAEMON_UNIT), 'utf8') : '';
+  const separateSigner = existsSync(path(SIGNER_UNIT));
+  const signer = separateSigner ? readFileSync(path(SIGNER_UNIT), 'utf8') : '';
+  const passphraseFile = /^LoadCredential=[^:]+:(.+)$/m.exec(`${text}\n${signer}`)?.[1] ?? null;
+  const program = await runningProgram();
+  const wanted = serviceFiles({ program, separateSigner, passphraseFile, systemd: systemdRelease() });
+  const units = UNITS.map((name, n) => {
+    const file = n === 0 ? DAEMON_UNIT : SIGNER_UNIT;
+    const installed = existsSync(path(file));
+    return {
+      name,
+      installed,
+      file: unitState(path(file), wanted.get(file)),
+      active: installed && root === '' ? run('systemctl', ['is-active', name], true) || 'unknown' : 'not asked',
+      at_boot: installed && root === '' ? run('systemctl', ['is-enabled', name], true) || 'unknown' : 'not asked',
+    };
+  });
+  session.print({ units, data_dir: DATA_DIR }, () =>
+    units
+      .map(({ name, installed, file, active, at_boot }) =>
+        pairs([
+          ['Unit', name],
+          ['File', file],
+          ...(installed
+            ? ([
+                ['State', active],
+                ['At boot', at_boot],
+              ] as [string, string][])
+            : []),
+        ]),
+      )
+      .join('\n'),
+  );
+  const bad = units.filter(({ installed, active }) => installed && !['active', 'not asked'].includes(active));
+  if (!units[0]!.installed || bad.length > 0) process.exitCode = EXIT.failed;
+}

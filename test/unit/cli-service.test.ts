@@ -1,0 +1,135 @@
+/**
+ * `countinghouse service`, with systemd's own programs as the judges: they work on files without a running systemd.
+ * launchd's file is checked for its form alone.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { launchAgent } from '../../daemon/cli/service/launchd.ts';
+import { daemonUnit, signerUnit } from '../../daemon/cli/service/units.ts';
+import { cli } from './cli-kit.ts';
+
+const EXPOSURE_MAX = 2.0;
+const DAEMON = 'etc/systemd/system/countinghouse.service';
+const SIGNER = 'etc/systemd/system/countinghouse-signer.service';
+const program = { node: '/usr/bin/true', script: '/opt/a b/100%/$HOME/cli.js', version: '1.2.3' };
+
+const has = (name: string): boolean => ['/usr/bin', '/bin'].some((folder) => existsSync(join(folder, name)));
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'service-'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const service = (...args: string[]) => cli(root, ['service', ...args, '--root', root]);
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+describe('service install', () => {
+  it('writes users, units and where commands find the service, and uninstall takes them away', async () => {
+    const installed = await service('install', '--separate-signer');
+    expect(installed).toMatchObject({ code: 0, err: '' });
+    expect(read(DAEMON)).toContain(`ExecStart="${process.execPath}" "`);
+    expect(read(DAEMON)).toContain('Environment=COUNTINGHOUSE_WALLET_SIGNER=/run/countinghouse-signer/signer.sock');
+    expect(read(SIGNER)).toMatch(/^User=countinghouse-signer$/m);
+    expect(read('etc/countinghouse/environment')).toMatch(
+      /^COUNTINGHOUSE_DATA_DIR=\/var\/lib\/countinghouse\nCOUNTINGHOUSE_SIGNER_DIR=.+\nCOUNTINGHOUSE_SIGNER_SOCKET=.+\n$/m,
+    );
+    expect(statSync(join(root, DAEMON)).mode & 0o777).toBe(0o644);
+    const gone = await service('uninstall');
+    expect(gone.out).toContain('The data stay in /var/lib/countinghouse.');
+    expect(existsSync(join(root, DAEMON)) || existsSync(join(root, SIGNER))).toBe(false);
+  });
+
+  it('hands the passphrase on as a credential, to whoever has the wallet', async () => {
+    await service('install', '--passphrase-file', '/etc/countinghouse/passphrase');
+    expect(read(DAEMON)).toContain('LoadCredential=countinghouse-passphrase:/etc/countinghouse/passphrase\n');
+    expect(read(DAEMON)).toContain('Environment=COUNTINGHOUSE_WALLET_UNLOCK=systemd\n');
+    await service('install', '--separate-signer', '--passphrase-file', '/etc/countinghouse/passphrase');
+    expect(read(DAEMON)).not.toContain('LoadCredential');
+    expect(read(SIGNER)).toMatch(/^ExecStart=.* --passphrase-file %d\/countinghouse-passphrase$/m);
+  });
+
+  it('says when a unit is of another release or changed by hand, and keeps what somebody else wrote', async () => {
+    await service('install');
+    expect((await service('status')).out).toContain('as this release writes it');
+    writeFileSync(join(root, DAEMON), read(DAEMON).replace('TimeoutStopSec=30', 'TimeoutStopSec=1'));
+    expect((await service('status')).out).toContain('changed by hand');
+    writeFileSync(join(root, DAEMON), read(DAEMON).replace(/release \S+\./, 'release 0.0.9.'));
+    expect((await service('status')).out).toContain('of another release: run `service install` again');
+    await service('install');
+    expect((await service('status')).out).toContain('as this release writes it');
+    writeFileSync(join(root, DAEMON), '[Service]\nExecStart=/usr/bin/mine\n');
+    const again = await service('install');
+    expect(again.err).toContain('was not made by this command');
+    expect(read(`${DAEMON}.before`)).toContain('/usr/bin/mine');
+  });
+
+  it.runIf(has('systemd-analyze')).each([
+    ['the daemon', daemonUnit, false],
+    ['the signer', signerUnit, true],
+  ] as const)('%s is hardened, by systemd’s own count', (_name, unit, separateSigner) => {
+    const file = join(root, `${separateSigner ? 'signer' : 'daemon'}.service`);
+    writeFileSync(file, unit({ program, separateSigner, passphraseFile: '/etc/secret', systemd: 252 }));
+
+    const told = execFileSync('systemd-analyze', ['security', '--offline=yes', '--no-pager', file], {
+      encoding: 'utf8',
+    });
+    const exposure = Number(/Overall exposure level for .*: ([\d.]+)/.exec(told)?.[1]);
+    expect(exposure).toBeGreaterThan(0);
+    expect(exposure).toBeLessThan(EXPOSURE_MAX);
+    // nothing in it is unknown to this release of systemd
+    const verified = execFileSync('sh', ['-c', `systemd-analyze verify ${file} 2>&1 || true`], { encoding: 'utf8' });
+    expect(verified.split('\n').filter((line) => line.includes(`${file}:`))).toEqual([]);
+  });
+
+  it('lengthens the pause between restarts where systemd can', () => {
+    const options = { program, separateSigner: false, passphraseFile: null };
+    expect(daemonUnit({ ...options, systemd: 254 })).toMatch(/RestartSec=1\nRestartSteps=8\nRestartMaxDelaySec=300/);
+    expect(daemonUnit({ ...options, systemd: 252 })).toMatch(/RestartSec=10\n(?!RestartSteps)/);
+    expect(daemonUnit({ ...options, systemd: 252 })).toContain('"/opt/a b/100%%/$$HOME/cli.js"');
+  });
+
+  it.runIf(has('systemd-sysusers'))('makes the two users in one group', async () => {
+    await service('install', '--separate-signer');
+    execFileSync('systemd-sysusers', [`--root=${root}`]);
+    const users = new Map(
+      read('etc/passwd')
+        .split('\n')
+        .map((line) => [line.split(':')[0], line.split(':')] as const),
+    );
+    expect(users.get('countinghouse-signer')?.[2]).not.toBe(users.get('countinghouse')?.[2]);
+    expect(users.get('countinghouse-signer')?.[3]).toBe(users.get('countinghouse')?.[3]);
+    expect(users.get('countinghouse')?.slice(5)).toEqual(['/var/lib/countinghouse', '/usr/sbin/nologin']);
+  });
+
+  it('refuses what cannot work', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'service-data-'));
+    const told = await cli(data, ['service', 'install']);
+    rmSync(data, { recursive: true });
+    expect(told.code).toBe(1);
+    expect(told.err).toMatch(/systemd does not run here|this needs root/);
+  });
+});
+
+describe('launchd', () => {
+  it('gets a property list of balanced elements, with everything escaped', () => {
+    const text = launchAgent({ ...program, script: '/Users/a&b/<x>/cli.js' }, '/Users/a&b/data', '/Users/a&b/log');
+    expect(text).toMatch(/^<\?xml version="1.0" encoding="UTF-8"\?>\n<!DOCTYPE plist PUBLIC/);
+    const open: string[] = [];
+    for (const [, close, name, empty] of text.matchAll(/<(\/?)([a-z]+)[^<>]*?(\/?)>/g)) {
+      if (empty) continue;
+      if (close) expect(open.pop()).toBe(name);
+      else open.push(name!);
+    }
+    expect(open).toEqual([]);
+    expect(text).toContain('<string>/Users/a&amp;b/&lt;x&gt;/cli.js</string>');
+    const dict = text.slice(text.indexOf('<dict>'));
+    expect([...dict.matchAll(/^ {2}<key>(\w+)<\/key>/gm)].map(([, key]) => key)).toEqual([
+      ...['Label', 'ProgramArguments', 'EnvironmentVariables', 'RunAtLoad', 'KeepAlive', 'ThrottleInterval'],
+      ...['ExitTimeOut', 'ProcessType', 'Umask', 'StandardOutPath', 'StandardErrorPath'],
+    ]);
+  });
+});
