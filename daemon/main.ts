@@ -10,10 +10,10 @@ import type { App } from './app/app.ts';
 import { backUpBeforeUpgrade } from './app/backup/upgrade.ts';
 import { needsAgreement } from './app/chains/agreement.ts';
 import { Chains } from './app/chains/chains.ts';
-import { Live } from './app/notifications/invoice-subscribers.ts';
-import { Events } from './app/notifications/operator-events.ts';
+import { InvoiceSubscribers } from './app/notifications/invoice-subscribers.ts';
+import { OperatorEvents } from './app/notifications/operator-events.ts';
 import { retakeWebhook } from './app/notifications/webhooks.ts';
-import { WalletScan } from './app/recovery/account-discovery.ts';
+import { AccountDiscovery } from './app/recovery/account-discovery.ts';
 import { SandboxControls } from './app/sandbox.ts';
 import { Directory } from './app/shops/directory.ts';
 import { acknowledgeKeys, type FirstKeys, firstStart } from './app/shops/first-start.ts';
@@ -46,10 +46,10 @@ import { ensureSandboxWallet, type SandboxWallet } from './wallet/sandbox.ts';
 import { SignerClient } from './wallet/signer/client.ts';
 import type { Signer } from './wallet/signer/port.ts';
 import { Backups } from './workers/backup.ts';
+import { startHeapTrimming } from './workers/heap.ts';
 import { Jobs } from './workers/jobs.ts';
 import { LiveRates } from './workers/live-rates.ts';
 import { SyncLoops } from './workers/loops.ts';
-import { startResting } from './workers/rest.ts';
 import { ShopEventWorker } from './workers/shop-events.ts';
 import { Timetable } from './workers/timetable.ts';
 import { WebhookWorker } from './workers/webhooks.ts';
@@ -164,7 +164,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     // once the port is ours: keys that a failed start made would never be shown
     const firstKeys = await firstStart(parts.app, parts.sandboxAccounts(0));
     await work(parts, cleanup);
-    if (options.givesMemoryBack) cleanup.push(startResting());
+    if (options.givesMemoryBack) cleanup.push(startHeapTrimming());
     log.info({ url, dataDir: options.dataDir, ms: Date.now() - startedAt }, 'ready');
     const acknowledge = () => acknowledgeKeys(parts.app);
     return { url, dataDir: options.dataDir, firstKeys, acknowledgeKeys: acknowledge, stop };
@@ -203,8 +203,8 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
     chains: new Chains(),
     directory: new Directory(),
     keys: new KeyRing(store, now),
-    live: new Live(),
-    events: new Events(now),
+    invoiceSubscribers: new InvoiceSubscribers(),
+    operatorEvents: new OperatorEvents(now),
     unstored: new UnstoredAlerts(),
     signer,
     log,
@@ -237,7 +237,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   const server = await listen(publicApp(app, controls, pages), config.host, config.port);
   cleanup.push(() => server.close());
   // streams would hold the server open
-  cleanup.push(() => app.live.close());
+  cleanup.push(() => app.invoiceSubscribers.close());
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`;
   app.publicUrl = config.publicUrl ?? url;
 
@@ -259,7 +259,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   const backups = new Backups(app, dataDir, version());
   await backups.start(timetable);
   cleanup.push(() => backups.stop());
-  let scan: WalletScan | null = null;
+  let scan: AccountDiscovery | null = null;
   cleanup.push(() => scan?.stop());
   const operator = await serveOperator(app, {
     dataDir,
@@ -268,7 +268,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
     makeBackup: (file) => backups.make(file),
     scanWallet: async (wish) => {
       await scan?.stop();
-      scan = new WalletScan(wish, (network, chain, list) => openSource(app, dataDir, network, chain, list));
+      scan = new AccountDiscovery(wish, (network, chain, list) => openSource(app, dataDir, network, chain, list));
     },
     scanned: () => scan?.state ?? null,
     deriveSandboxAccounts: parts.sandboxAccounts,
@@ -276,7 +276,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   });
   ownPorts.push(...(URL.canParse(operator.url) ? [Number(new URL(operator.url).port)] : []));
   cleanup.push(() => operator.close());
-  cleanup.push(() => app.events.close());
+  cleanup.push(() => app.operatorEvents.close());
   return url;
 }
 
@@ -383,7 +383,7 @@ function connectChains(app: App, sandbox: Sandbox, dataDir: string): void {
           ? sandbox.adapter(chain)
           : openSource(app, dataDir, network, chain, watchList(app.store, key));
       if (!adapter) continue;
-      app.chains.add(adapter).resting = network !== 'sandbox' && isDefaultSource(network, chain, settings);
+      app.chains.add(adapter).dormant = network !== 'sandbox' && isDefaultSource(network, chain, settings);
     }
   }
 }

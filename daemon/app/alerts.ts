@@ -52,7 +52,7 @@ export async function raise(
   } catch (error) {
     app.log.error({ kind, subject, message, error }, 'an alert could not be stored');
     app.unstored.add(alert);
-    app.events.tell('alert', '0');
+    app.operatorEvents.tell('alert', '0');
   }
 }
 

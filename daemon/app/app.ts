@@ -6,8 +6,8 @@ import type { Store } from '../store/store.ts';
 import type { Signer } from '../wallet/signer/port.ts';
 import type { UnstoredAlerts } from './alerts.ts';
 import type { Chains } from './chains/chains.ts';
-import type { Live } from './notifications/invoice-subscribers.ts';
-import type { Events } from './notifications/operator-events.ts';
+import type { InvoiceSubscribers } from './notifications/invoice-subscribers.ts';
+import type { OperatorEvents } from './notifications/operator-events.ts';
 import type { Directory } from './shops/directory.ts';
 import type { KeyRing } from './shops/keys.ts';
 
@@ -19,9 +19,9 @@ export type App = {
   readonly directory: Directory;
   readonly keys: KeyRing;
   /** Who waits for news of an invoice. */
-  readonly live: Live;
+  readonly invoiceSubscribers: InvoiceSubscribers;
   /** What the operator's screens wait for. */
-  readonly events: Events;
+  readonly operatorEvents: OperatorEvents;
   /** Alerts that wait until they can be stored. */
   readonly unstored: UnstoredAlerts;
   /** The process that alone can sign. */

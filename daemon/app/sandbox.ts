@@ -48,7 +48,7 @@ export class SandboxControls {
         check_at: Math.min(row.check_at ?? past, past),
         updated_at: now,
       });
-      tx.afterCommit(() => app.live.changed(invoice.id));
+      tx.afterCommit(() => app.invoiceSubscribers.changed(invoice.id));
     });
     // whoever reads it gets a fresh quote, and that is what is paid
     await readInvoice(app, business, invoiceName);

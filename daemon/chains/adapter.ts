@@ -10,15 +10,15 @@ import type {
   Branch,
   ChainUpdate,
   Checkpoint,
+  DerivedAddress,
   SourceHealth,
   SourceServer,
-  Target,
 } from '../domain/chain.ts';
 
 /** Lookups in the store's indexed tables: their cost does not grow with the number of rows. */
 export interface WatchList {
   /** The id of the target that has this script, or undefined. Synchronous: called for every output of a block. */
-  targetOf(script: Uint8Array): number | undefined;
+  targetIdOf(script: Uint8Array): number | undefined;
   /** Whether a coin of ours has this outpoint ("txid:n"). Synchronous: called for every input of a block. */
   isOurCoin(outpoint: string): boolean;
 }
@@ -73,7 +73,7 @@ export interface ChainAdapter {
   readonly wholeHistories?: boolean;
 
   /** The target of an index, from public keys alone. Throws on an index above 2^31 - 1. */
-  deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target>;
+  deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress>;
 
   /** Whether money can be sent to this text on this network. Case, checksum and network count. */
   isValidAddress(text: string): boolean;
@@ -116,7 +116,7 @@ export type WatchedAccount = { key: AccountKey; receiving: number; change: numbe
 export type HeldCoin = { outpoint: string; units: bigint; height: number };
 
 /** What a source holds for some accounts, as of one block. */
-export type Held = {
+export type Holdings = {
   /** The block as of which coins are told. */
   tip: BlockId;
   /** The source's tip once all was read: what blocks above `tip` spent up to this one may be missing. */
@@ -133,7 +133,7 @@ export interface HoldingsSource {
   /**
    * Every coin that these accounts' addresses hold. May take minutes. Throws `Unavailable`.
    */
-  coins(accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<Held>;
+  coins(accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<Holdings>;
 }
 
 /**

@@ -8,10 +8,10 @@ import { join, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import type { z } from 'zod';
 import { CHAINS, type ChainId, NETWORKS, type Network } from '../domain/assets.ts';
-import { Leaf } from './leaf.ts';
 import { nearest } from './nearest.ts';
 import { CONFIG_FILE } from './paths.ts';
 import { camel, envName, TREE, type ValuesOf } from './schema.ts';
+import { Setting } from './setting.ts';
 
 const FILE_BYTES_MAX = 1_048_576;
 const SECRET_BYTES_MAX = 65_536;
@@ -57,21 +57,21 @@ export type ConfigInput = {
   flags: Readonly<Record<string, string | undefined>>;
 };
 
-type Branch = { readonly [name: string]: Branch | Leaf<unknown> };
+type Branch = { readonly [name: string]: Branch | Setting<unknown> };
 type Given = { value: unknown; origin: Origin; where: string };
 
-/** The type of each leaf's value is lost here on purpose: `ValuesOf` has it, and this walk treats all alike. */
+/** The type of each setting's value is lost here on purpose: `ValuesOf` has it, and this walk treats all alike. */
 const ROOT = TREE as unknown as Branch;
 
-function leavesOf(tree: Branch, prefix = ''): [string, Leaf<unknown>][] {
-  return Object.entries(tree).flatMap(([name, node]): [string, Leaf<unknown>][] =>
-    node instanceof Leaf ? [[prefix + name, node]] : leavesOf(node, `${prefix}${name}.`),
+function leavesOf(tree: Branch, prefix = ''): [string, Setting<unknown>][] {
+  return Object.entries(tree).flatMap(([name, node]): [string, Setting<unknown>][] =>
+    node instanceof Setting ? [[prefix + name, node]] : leavesOf(node, `${prefix}${name}.`),
   );
 }
 
-const LEAVES = new Map(leavesOf(ROOT));
-const USABLE = [...LEAVES].filter(([, leaf]) => !leaf.unusable).map(([key]) => key);
-const KEY_BY_ENV = new Map([...LEAVES.keys()].map((key) => [envName(key), key]));
+const SETTINGS = new Map(leavesOf(ROOT));
+const USABLE = [...SETTINGS].filter(([, setting]) => !setting.unusable).map(([key]) => key);
+const KEY_BY_ENV = new Map([...SETTINGS.keys()].map((key) => [envName(key), key]));
 
 const isTable = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
@@ -89,7 +89,7 @@ class Reader {
     for (const [name, value] of Object.entries(table)) {
       const key = prefix + name;
       const node = Object.hasOwn(tree, name) ? tree[name] : undefined;
-      if (node instanceof Leaf) this.given.set(key, { value, origin: 'file', where: `in ${file}` });
+      if (node instanceof Setting) this.given.set(key, { value, origin: 'file', where: `in ${file}` });
       else if (node && isTable(value)) this.table(value, node, `${key}.`, file);
       else if (node) this.problem(key, `must be a table, [${key}] (in ${file})`);
       else
@@ -112,16 +112,16 @@ class Reader {
       if (!name.startsWith('COUNTINGHOUSE_') || other.includes(name) || !text) continue;
       const key = KEY_BY_ENV.get(name);
       if (!key) this.unknown(name, [], [...other, ...USABLE.map(envName)], 'in the environment');
-      else this.given.set(key, { value: LEAVES.get(key)?.fromText(text), origin: 'env', where: `from ${name}` });
+      else this.given.set(key, { value: SETTINGS.get(key)?.fromText(text), origin: 'env', where: `from ${name}` });
     }
   }
 
   flags(flags: ConfigInput['flags']): void {
     for (const [key, text] of Object.entries(flags)) {
       if (text === undefined) continue;
-      const leaf = LEAVES.get(key);
-      if (!leaf) this.unknown(key, [], USABLE, 'on the command line');
-      else this.given.set(key, { value: leaf.fromText(text), origin: 'flag', where: 'on the command line' });
+      const setting = SETTINGS.get(key);
+      if (!setting) this.unknown(key, [], USABLE, 'on the command line');
+      else this.given.set(key, { value: setting.fromText(text), origin: 'flag', where: 'on the command line' });
     }
   }
 
@@ -130,7 +130,7 @@ class Reader {
    * file, environment, flag) wins; both from one place contradict each other.
    */
   secretFiles(dataDir: string): void {
-    for (const [key, leaf] of LEAVES) {
+    for (const [key, setting] of SETTINGS) {
       const pointer = this.given.get(`${key}_file`);
       if (!pointer || typeof pointer.value !== 'string') continue;
       const direct = this.given.get(key);
@@ -138,7 +138,9 @@ class Reader {
       else if (!direct || ORIGIN_RANK[direct.origin] < ORIGIN_RANK[pointer.origin]) {
         const text = this.readText(`${key}_file`, resolve(dataDir, pointer.value), SECRET_BYTES_MAX, pointer.where);
         if (text === null) continue;
-        const value = leaf.fromText(Array.isArray(leaf.fallback) ? text.trim().replace(/\s*\n\s*/g, ',') : text.trim());
+        const value = setting.fromText(
+          Array.isArray(setting.fallback) ? text.trim().replace(/\s*\n\s*/g, ',') : text.trim(),
+        );
         this.given.set(key, { ...pointer, value, where: `in the file of ${key}_file` });
       }
     }
@@ -155,26 +157,26 @@ class Reader {
     return null;
   }
 
-  /** The checked value of a leaf, or its default when nothing, or something wrong, was given. */
-  value(key: string, leaf: Leaf<unknown>): unknown {
+  /** The checked value of a setting, or its default when nothing, or something wrong, was given. */
+  value(key: string, setting: Setting<unknown>): unknown {
     const given = this.given.get(key);
-    if (!given) return leaf.fallback;
-    const result = leaf.schema.safeParse(given.value);
+    if (!given) return setting.fallback;
+    const result = setting.schema.safeParse(given.value);
     if (result.success) return result.data;
     const issue = result.error.issues[0];
-    this.problem(key, `${whatIsWrong(leaf, given.value, issue)}; it takes ${leaf.takes} (${given.where})`);
-    return leaf.fallback;
+    this.problem(key, `${whatIsWrong(setting, given.value, issue)}; it takes ${setting.takes} (${given.where})`);
+    return setting.fallback;
   }
 }
 
 const ORIGIN_RANK: Readonly<Record<Origin, number>> = { default: 0, file: 1, env: 2, flag: 3 };
 
 /** The wrong value in words; never repeats one that may be a secret. */
-function whatIsWrong(leaf: Leaf<unknown>, value: unknown, issue: z.core.$ZodIssue | undefined): string {
+function whatIsWrong(setting: Setting<unknown>, value: unknown, issue: z.core.$ZodIssue | undefined): string {
   if (issue?.code === 'custom' && issue.message && issue.message !== 'Invalid input') return issue.message;
   const index = issue?.path[0];
   const item = Array.isArray(value) && typeof index === 'number' ? value[index] : value;
-  if (leaf.secret) return 'the value given is wrong';
+  if (setting.secret) return 'the value given is wrong';
   const text = JSON.stringify(item, (_, part) => (typeof part === 'bigint' ? `${part}` : part)) ?? String(item);
   return `${text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text} is wrong`;
 }
@@ -213,7 +215,7 @@ function assemble(tree: Branch, prefix: string, values: ReadonlyMap<string, unkn
   return Object.fromEntries(
     Object.entries(tree).map(([name, node]) => [
       camel(name),
-      node instanceof Leaf ? values.get(prefix + name) : assemble(node, `${prefix}${name}.`, values),
+      node instanceof Setting ? values.get(prefix + name) : assemble(node, `${prefix}${name}.`, values),
     ]),
   );
 }
@@ -246,14 +248,14 @@ export function loadConfig(input: ConfigInput): Config {
   reader.secretFiles(input.dataDir);
   const values = new Map<string, unknown>();
   const rows: ConfigRow[] = [];
-  for (const [key, leaf] of LEAVES) {
-    const checked = reader.value(key, leaf);
-    const value = leaf.isPath && typeof checked === 'string' ? resolve(input.dataDir, checked) : checked;
+  for (const [key, setting] of SETTINGS) {
+    const checked = reader.value(key, setting);
+    const value = setting.isPath && typeof checked === 'string' ? resolve(input.dataDir, checked) : checked;
     values.set(key, value);
     const origin = reader.given.get(key)?.origin ?? 'default';
-    if (!leaf.unusable) rows.push({ key, shown: leaf.show(value), origin });
+    if (!setting.unusable) rows.push({ key, shown: setting.show(value), origin });
   }
-  // The cast is the tree's own promise: every leaf's value is of its schema's type, in its camelCase place.
+  // The cast is the tree's own promise: every setting's value is of its schema's type, in its camelCase place.
   const config = { ...assemble(ROOT, '', values), rows } as unknown as Config;
   contradictions(config, reader);
   if (reader.problems.length > 0) throw new ConfigError(reader.problems);

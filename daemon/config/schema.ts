@@ -1,5 +1,5 @@
 /**
- * Every configuration key there is, once, as a tree of leaves: the file's tables, the environment's names, the checks,
+ * Every configuration key there is, once, as a tree of settings: the file's tables, the environment's names, the checks,
  * the defaults, the types and what `countinghouse config` prints all follow from it.
  * Invariant: the names of the keys, and the environment names made of them, are distinct.
  */
@@ -13,8 +13,8 @@ import {
   type Network,
 } from '../domain/assets.ts';
 import { FIAT } from '../domain/currencies.ts';
-import type { Leaf } from './leaf.ts';
-import * as leaf from './leaf.ts';
+import type { Setting } from './setting.ts';
+import * as setting from './setting.ts';
 
 /** The live price sources that can be chosen by name: of coins, then of fiat currencies. */
 export const RATE_SOURCES = [
@@ -28,20 +28,20 @@ const ZERO_CONF_USD_MAX = 10_000;
 const AGREE_USD_MAX = 1_000_000_000;
 
 type NodeLeaves = {
-  electrum: Leaf<readonly string[]>;
-  electrum_agree_usd: Leaf<number>;
-  core_rpc: Leaf<string | null>;
-  core_rpc_file: Leaf<string | null>;
-  core_rpc_cookie: Leaf<string | null>;
-  monerod: Leaf<readonly string[]>;
-  monerod_file: Leaf<string | null>;
-  rpc: Leaf<readonly string[]>;
-  rpc_file: Leaf<string | null>;
+  electrum: Setting<readonly string[]>;
+  electrum_agree_usd: Setting<number>;
+  core_rpc: Setting<string | null>;
+  core_rpc_file: Setting<string | null>;
+  core_rpc_cookie: Setting<string | null>;
+  monerod: Setting<readonly string[]>;
+  monerod_file: Setting<string | null>;
+  rpc: Setting<readonly string[]>;
+  rpc_file: Setting<string | null>;
 };
-type AssetLeaves = { confirmations: Leaf<readonly ConfirmationTier[]> };
-type ChainLeaves = NodeLeaves & AssetLeaves & { zero_conf_usd: Leaf<number> };
+type AssetLeaves = { confirmations: Setting<readonly ConfirmationTier[]> };
+type ChainLeaves = NodeLeaves & AssetLeaves & { zero_conf_usd: Setting<number> };
 type NetworkLeaves = { [C in ChainId]: ChainLeaves } & { [A in Exclude<AssetId, ChainId>]: AssetLeaves } & {
-  rates: Record<string, Leaf<string | null>>;
+  rates: Record<string, Setting<string | null>>;
 };
 
 const UTXO_CHAINS: readonly ChainId[] = ['BTC', 'BCH', 'LTC'];
@@ -60,8 +60,8 @@ function nodeLeaves(network: Network, chain: ChainId): NodeLeaves {
       ? 'the sandbox simulates its chains and connects to nothing'
       : `${chain} is no ${family} chain`;
   const no = (family: string) => ({
-    one: leaf.unusable<string | null>(why(family), null),
-    list: leaf.unusable<readonly string[]>(why(family), []),
+    one: setting.unusable<string | null>(why(family), null),
+    list: setting.unusable<readonly string[]>(why(family), []),
   });
   const real = network !== 'sandbox';
   const bitcoin = real && UTXO_CHAINS.includes(chain);
@@ -69,101 +69,101 @@ function nodeLeaves(network: Network, chain: ChainId): NodeLeaves {
   const evm = real && EVM_CHAINS.includes(chain);
   const utxo = no('Bitcoin-like');
   return {
-    electrum: bitcoin ? leaf.electrumServers() : utxo.list,
+    electrum: bitcoin ? setting.electrumServers() : utxo.list,
     electrum_agree_usd: bitcoin
-      ? leaf.whole(0, AGREE_USD_MAX, 1_000, 'USD; from there two servers must agree; 0 = always')
-      : leaf.unusable<number>(why('Bitcoin-like'), 0),
-    core_rpc: bitcoin ? leaf.secretUrl('a URL such as "http://user:password@127.0.0.1:8332"') : utxo.one,
-    core_rpc_file: bitcoin ? leaf.path('a file that holds the URL of core_rpc') : utxo.one,
-    core_rpc_cookie: bitcoin ? leaf.path("the node's .cookie file") : utxo.one,
-    monerod: monero ? leaf.secretUrls('a list of URLs such as ["http://127.0.0.1:18081"]') : no('Monero').list,
-    monerod_file: monero ? leaf.path('a file that holds the URLs of monerod, one a line') : no('Monero').one,
-    rpc: evm ? leaf.secretUrls('a list of URLs such as ["http://127.0.0.1:8545"]') : no('Ethereum-like').list,
-    rpc_file: evm ? leaf.path('a file that holds the URLs of rpc, one a line') : no('Ethereum-like').one,
+      ? setting.whole(0, AGREE_USD_MAX, 1_000, 'USD; from there two servers must agree; 0 = always')
+      : setting.unusable<number>(why('Bitcoin-like'), 0),
+    core_rpc: bitcoin ? setting.secretUrl('a URL such as "http://user:password@127.0.0.1:8332"') : utxo.one,
+    core_rpc_file: bitcoin ? setting.path('a file that holds the URL of core_rpc') : utxo.one,
+    core_rpc_cookie: bitcoin ? setting.path("the node's .cookie file") : utxo.one,
+    monerod: monero ? setting.secretUrls('a list of URLs such as ["http://127.0.0.1:18081"]') : no('Monero').list,
+    monerod_file: monero ? setting.path('a file that holds the URLs of monerod, one a line') : no('Monero').one,
+    rpc: evm ? setting.secretUrls('a list of URLs such as ["http://127.0.0.1:8545"]') : no('Ethereum-like').list,
+    rpc_file: evm ? setting.path('a file that holds the URLs of rpc, one a line') : no('Ethereum-like').one,
   };
 }
 
 /** Manual rates: coins by market or by asset in USD, currencies in units per USD. */
-function rateLeaves(): Record<string, Leaf<string | null>> {
+function rateLeaves(): Record<string, Setting<string | null>> {
   const coins = new Set(ASSETS.flatMap((asset) => [asset.priceSymbol, asset.symbol]));
   const currencies = Object.keys(FIAT).filter((code) => code !== 'USD');
   return Object.fromEntries([
-    ...[...coins].map((symbol) => [symbol, leaf.price('a price in USD per coin', '80.25')]),
-    ...currencies.map((code) => [code, leaf.price(`${code} per USD`, '1.5')]),
+    ...[...coins].map((symbol) => [symbol, setting.price('a price in USD per coin', '80.25')]),
+    ...currencies.map((code) => [code, setting.price(`${code} per USD`, '1.5')]),
   ]);
 }
 
 function networkLeaves(network: Network): NetworkLeaves {
   const tree: Record<string, unknown> = { rates: rateLeaves() };
   for (const asset of ASSETS)
-    tree[asset.symbol] = { confirmations: leaf.tiers(asset.confirmations.map((tier) => ({ ...tier }))) };
+    tree[asset.symbol] = { confirmations: setting.tiers(asset.confirmations.map((tier) => ({ ...tier }))) };
   for (const chain of CHAINS) {
     const replaceable = REPLACEABLE[chain];
     tree[chain] = {
       ...nodeLeaves(network, chain),
-      confirmations: leaf.unusable(`${chain} is a chain: give its assets' own`, []),
+      confirmations: setting.unusable(`${chain} is a chain: give its assets' own`, []),
       ...(tree[chain] ?? {}),
       zero_conf_usd: replaceable
-        ? leaf.unusable(replaceable, 0)
-        : leaf.whole(0, ZERO_CONF_USD_MAX, 0, 'USD; payments below it count unconfirmed; 0 = none'),
+        ? setting.unusable(replaceable, 0)
+        : setting.whole(0, ZERO_CONF_USD_MAX, 0, 'USD; payments below it count unconfirmed; 0 = none'),
     };
   }
   return tree as NetworkLeaves;
 }
 
 export const TREE = {
-  public_url: leaf.publicUrl(),
-  host: leaf.listenHost('127.0.0.1'),
-  port: leaf.whole(0, 65_535, 8480, '0 = any free one'),
-  trusted_proxies: leaf.addressRanges(),
+  public_url: setting.publicUrl(),
+  host: setting.listenHost('127.0.0.1'),
+  port: setting.whole(0, 65_535, 8480, '0 = any free one'),
+  trusted_proxies: setting.addressRanges(),
   log: {
-    level: leaf.choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
-    format: leaf.choice(['auto', 'json', 'text'], 'auto'),
+    level: setting.choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    format: setting.choice(['auto', 'json', 'text'], 'auto'),
   },
   payments: {
-    quote_minutes: leaf.whole(0, 1_440, 60, 'minutes; 0 = until the due date'),
-    tolerance_percent: leaf.percent(5, 1),
-    grace_hours: leaf.whole(0, 720, 24, 'hours'),
-    address_pool: leaf.whole(ADDRESS_POOL_MIN, ADDRESS_POOL_MAX, 1_000, 'addresses kept ready'),
+    quote_minutes: setting.whole(0, 1_440, 60, 'minutes; 0 = until the due date'),
+    tolerance_percent: setting.percent(5, 1),
+    grace_hours: setting.whole(0, 720, 24, 'hours'),
+    address_pool: setting.whole(ADDRESS_POOL_MIN, ADDRESS_POOL_MAX, 1_000, 'addresses kept ready'),
   },
-  webhook: { allow_hosts: leaf.hostPorts(), socks_proxy: leaf.socksProxy() },
+  webhook: { allow_hosts: setting.hostPorts(), socks_proxy: setting.socksProxy() },
   browser: {
-    reads_per_minute: leaf.whole(1, 60_000, 120, 'reads of the browser API per minute and address'),
-    reads_burst: leaf.whole(1, 10_000, 60, 'reads at once'),
-    creations_per_minute: leaf.whole(1, 6_000, 10, 'invoices made through the browser API per minute and address'),
-    creations_burst: leaf.whole(1, 1_000, 10, 'invoices at once'),
-    open_invoices_max: leaf.whole(1, 100_000, 1_000, 'unpaid invoices with an address, per client ID'),
+    reads_per_minute: setting.whole(1, 60_000, 120, 'reads of the browser API per minute and address'),
+    reads_burst: setting.whole(1, 10_000, 60, 'reads at once'),
+    creations_per_minute: setting.whole(1, 6_000, 10, 'invoices made through the browser API per minute and address'),
+    creations_burst: setting.whole(1, 1_000, 10, 'invoices at once'),
+    open_invoices_max: setting.whole(1, 100_000, 1_000, 'unpaid invoices with an address, per client ID'),
   },
   backup: {
-    folder: leaf.path('a folder for scheduled backups'),
-    schedule: leaf.cron('0 3 * * *'),
-    keep: leaf.whole(1, 10_000, 14, 'backups kept in the folder'),
+    folder: setting.path('a folder for scheduled backups'),
+    schedule: setting.cron('0 3 * * *'),
+    keep: setting.whole(1, 10_000, 14, 'backups kept in the folder'),
   },
   wallet: {
-    unlock: leaf.choice(['prompt', 'keychain', 'file', 'systemd'], 'prompt'),
-    passphrase_file: leaf.path('a file that holds the passphrase of the wallet, for unlock = "file"'),
-    signer: leaf.path('the unix socket of a signer that is a service of its own'),
-    auto_lock_minutes: leaf.whole(0, 1_440, 15, 'minutes without a withdrawal, for unlock = "prompt"; 0 = never'),
+    unlock: setting.choice(['prompt', 'keychain', 'file', 'systemd'], 'prompt'),
+    passphrase_file: setting.path('a file that holds the passphrase of the wallet, for unlock = "file"'),
+    signer: setting.path('the unix socket of a signer that is a service of its own'),
+    auto_lock_minutes: setting.whole(0, 1_440, 15, 'minutes without a withdrawal, for unlock = "prompt"; 0 = never'),
   },
   sandbox: {
-    block_seconds: leaf.whole(0, 3_600, 10, 'seconds; 0 = only when asked'),
-    public: leaf.flag(false, 'whether strangers may use the example shop and the buttons of sandbox pages'),
+    block_seconds: setting.whole(0, 3_600, 10, 'seconds; 0 = only when asked'),
+    public: setting.flag(false, 'whether strangers may use the example shop and the buttons of sandbox pages'),
   },
   rates: {
-    sources: leaf.choices(RATE_SOURCES),
-    spread_percent: leaf.percent(20, 0),
-    live: leaf.flag(false, 'whether live rates are asked for before there is a mainnet business'),
+    sources: setting.choices(RATE_SOURCES),
+    spread_percent: setting.percent(20, 0),
+    live: setting.flag(false, 'whether live rates are asked for before there is a mainnet business'),
   },
   electrum: {
-    public_servers: leaf.choice(['use', 'never'], 'use'),
-    socks_proxy: leaf.socksProxy(),
-    proxy_for: leaf.choice(['onion', 'all'], 'onion'),
+    public_servers: setting.choice(['use', 'never'], 'use'),
+    socks_proxy: setting.socksProxy(),
+    proxy_for: setting.choice(['onion', 'all'], 'onion'),
   },
   operator: {
     /** A port, or Windows, means loopback. */
-    listen: leaf.choice(['socket', 'loopback'], 'socket'),
-    port: leaf.whole(0, 65_535, 0, '0 = any free one'),
-    socket: leaf.path('a unix socket'),
+    listen: setting.choice(['socket', 'loopback'], 'socket'),
+    port: setting.whole(0, 65_535, 0, '0 = any free one'),
+    socket: setting.path('a unix socket'),
   },
   networks: Object.fromEntries(NETWORKS.map((network) => [network, networkLeaves(network)])) as Record<
     Network,
@@ -178,9 +178,9 @@ type Camel<S> = S extends `${infer A}_${infer B}`
     : `${A}${Capitalize<Camel<B> & string>}`
   : S;
 
-/** The values of a tree of leaves. */
+/** The values of a tree of settings. */
 export type ValuesOf<T> = {
-  readonly [K in keyof T as Camel<K>]: T[K] extends Leaf<infer V> ? V : ValuesOf<T[K]>;
+  readonly [K in keyof T as Camel<K>]: T[K] extends Setting<infer V> ? V : ValuesOf<T[K]>;
 };
 
 /** The name of a key inside the program. */

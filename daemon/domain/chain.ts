@@ -23,13 +23,10 @@ export type AccountKey =
   | { kind: 'monero'; privateViewKey: string; publicSpendKey: string };
 
 /** Where money can arrive. `script` is what the chain is searched for: a scriptPubKey, or the address's bytes. */
-export type Target = { script: Uint8Array; address: string };
+export type DerivedAddress = { script: Uint8Array; address: string };
 
 /** 0 for addresses given to payers, 1 for our own change (BIP-44). */
 export type Branch = 0 | 1;
-
-/** A watched script, as the store knows it. */
-export type WatchedTarget = { targetId: number };
 
 /** Money that arrived at a target. `id` is the outpoint, "txid:n", unique on its chain. */
 export type Credit = {

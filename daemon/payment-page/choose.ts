@@ -40,24 +40,24 @@ function openRows(open: readonly OpenOffer[], model: InvoicePage, locale: Locale
 }
 
 const row = (offer: OpenOffer, model: InvoicePage, locale: Locale): Html =>
-  html`<li data-key="${offer.asset.priceSymbol}"><button type="submit" name="crypto" value="${offer.asset.symbol}" class="offer">${face(offer, networkOf(offer), model, locale)}</button></li>\n`;
+  html`<li data-key="${offer.asset.priceSymbol}"><button type="submit" name="crypto" value="${offer.asset.symbol}" class="offer">${offerSummary(offer, networkOf(offer), model, locale)}</button></li>\n`;
 
 const fixedRow = (offer: OpenOffer, model: InvoicePage, locale: Locale): Html =>
-  html`<li class="offer">${face(offer, networkOf(offer), model, locale)}</li>\n`;
+  html`<li class="offer">${offerSummary(offer, networkOf(offer), model, locale)}</li>\n`;
 
 /** First the coin, then its network. */
 function networksRow(offers: readonly OpenOffer[], model: InvoicePage, locale: Locale): Html {
   const { words } = locale;
   const network = ({ asset, units }: OpenOffer): Html =>
     html`<li><button type="submit" name="crypto" value="${asset.symbol}" class="offer">${line(format.networkOf(asset), units, asset)}</button></li>\n`;
-  return html`<li data-key="${offers[0]!.asset.priceSymbol}"><details class="networks"><summary class="offer">${face(offers[0]!, html`${words.chooseNetwork}`, model, locale)}</summary>
+  return html`<li data-key="${offers[0]!.asset.priceSymbol}"><details class="networks"><summary class="offer">${offerSummary(offers[0]!, html`${words.chooseNetwork}`, model, locale)}</summary>
 <ul class="offers">
 ${offers.map(network)}</ul></details></li>
 `;
 }
 
 /** The coin's mark, its name beside the amount, and below them its network beside the rate. */
-function face(offer: OpenOffer, below: Part, { currency }: InvoicePage, { tag }: Locale): Html {
+function offerSummary(offer: OpenOffer, below: Part, { currency }: InvoicePage, { tag }: Locale): Html {
   const { asset, units, rate } = offer;
   const price = html`<bdi class="figure" dir="ltr">1 ${format.tickerOf(asset)} = ${format.fiat(rate, currency, tag)}</bdi>`;
   return html`${coin(asset.symbol)}<span class="names">${line(format.plainName(asset), units, asset)} <span class="line quiet"><span>${below}</span> ${price}</span></span>`;

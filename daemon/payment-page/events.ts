@@ -47,7 +47,7 @@ export function eventStreams(app: App, slugOf: (request: Request) => string): Re
     const full = (perAddress.get(address) ?? 0) >= STREAMS_PER_ADDRESS_MAX;
     const forget = full
       ? null
-      : app.live.watch(invoice.id, {
+      : app.invoiceSubscribers.watch(invoice.id, {
           // a reader that is slow has a notice waiting already
           changed: () => !response.writableNeedDrain && response.write('event: change\ndata: 1\n\n'),
           ended: () => response.end(),

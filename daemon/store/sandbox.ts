@@ -1,5 +1,5 @@
 /**
- * The rows of the simulated chains. What they mean, and that they fit together, is `chains/sandbox/ledger.ts`'s to
+ * The rows of the simulated chains. What they mean, and that they fit together, is `chains/sandbox/consensus.ts`'s to
  * say; this only keeps them, and the running total of a chain's transactions.
  */
 import type { AssetId, ChainId } from '../domain/assets.ts';

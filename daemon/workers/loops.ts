@@ -20,7 +20,7 @@ export class SyncLoops {
     if (this.#stopped) return;
     for (const chain of this.#app.chains.all()) {
       if (this.#loops.has(chain.key) || !this.#isNeeded(chain)) continue;
-      chain.resting = false;
+      chain.dormant = false;
       const loop = new SyncLoop(this.#app, chain);
       this.#loops.set(chain.key, { loop, firstPass: loop.start() });
     }
@@ -38,14 +38,14 @@ export class SyncLoops {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    const resting = this.#app.chains.all().filter(({ key }) => !this.#loops.has(key));
+    const unopened = this.#app.chains.all().filter(({ key }) => !this.#loops.has(key));
     await Promise.all([
       ...[...this.#loops.values()].map(({ loop }) => loop.stop()),
-      ...resting.map(({ adapter }) => adapter.close()),
+      ...unopened.map(({ adapter }) => adapter.close()),
     ]);
   }
 
   #isNeeded(chain: ChainRuntime): boolean {
-    return !chain.resting || this.#app.directory.accounts().some(({ chainKey }) => chainKey === chain.key);
+    return !chain.dormant || this.#app.directory.accounts().some(({ chainKey }) => chainKey === chain.key);
   }
 }

@@ -69,7 +69,7 @@ export function conformance(harness: Harness): void {
     /** A target that was not used before. */
     const newTarget = async () => {
       const index = nextIndex++;
-      const target = await adapter.deriveTarget(chain.account, 0, index);
+      const target = await adapter.deriveAddress(chain.account, 0, index);
       return { index, id: book.watch(target), address: target.address };
     };
     const open = () => {
@@ -95,8 +95,8 @@ export function conformance(harness: Harness): void {
     it('derives addresses that it takes as valid, from public keys alone', async () => {
       const [first, second] = [await newTarget(), await newTarget()];
       expect(first.address).not.toBe(second.address);
-      expect((await adapter.deriveTarget(chain.account, 0, first.index)).address).toBe(first.address);
-      expect((await adapter.deriveTarget(chain.account, 1, first.index)).address).not.toBe(first.address);
+      expect((await adapter.deriveAddress(chain.account, 0, first.index)).address).toBe(first.address);
+      expect((await adapter.deriveAddress(chain.account, 1, first.index)).address).not.toBe(first.address);
       if (chain.account.kind === 'secp256k1') expect(childPublicKey(chain.account, 0, first.index)).toHaveLength(33);
       expect(adapter.isValidAddress(first.address)).toBe(true);
       expect(adapter.isValidAddress(`${first.address.slice(0, -1)}${first.address.endsWith('q') ? 'p' : 'q'}`)).toBe(
@@ -187,7 +187,7 @@ export function conformance(harness: Harness): void {
       // The coin is found by a book of its own, so that the one under test does not know it yet.
       const other = new FactBook();
       const second = chain.connect(other);
-      other.watch(await adapter.deriveTarget(chain.account, 0, target.index));
+      other.watch(await adapter.deriveAddress(chain.account, 0, target.index));
       other.checkpoint = book.checkpoint;
       await other.catchUp(second);
       await second.close();
@@ -349,7 +349,7 @@ export function conformance(harness: Harness): void {
       const birthday = Date.now() - 5 * 60_000;
       const second = chain.connect(fresh);
       const index = nextIndex++;
-      const target = await second.deriveTarget(chain.account, 0, index);
+      const target = await second.deriveAddress(chain.account, 0, index);
       const id = fresh.watch(target);
       await chain.pay([{ address: target.address, units: 310_000n }]);
       await chain.mine(1);

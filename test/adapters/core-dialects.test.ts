@@ -253,7 +253,7 @@ describe('Core RPC', () => {
   it('looks at the mempool again when it is sent back to an older checkpoint, as for new addresses', async () => {
     const { node, book, adapter } = await ready(core28);
     const older = book.checkpoint.slice(0, -1);
-    const target = await adapter.deriveTarget(testAccount, 0, 99);
+    const target = await adapter.deriveAddress(testAccount, 0, 99);
     node.send([{ units: 7_000n, script: target.script }]);
     await book.catchUp(adapter);
     const id = book.watch(target);
@@ -288,7 +288,7 @@ describe('Core RPC', () => {
   it('reads a past beside the present without reading the mempool anew, and looks once more at its end', async () => {
     const { node, book, adapter } = await ready(core28, { pollMs: 60_000 });
     for (let i = 0; i < 120; i++) node.send([{ units: 1n, script: Buffer.from('6a', 'hex') }]);
-    const late = await adapter.deriveTarget(testAccount, 0, 7);
+    const late = await adapter.deriveAddress(testAccount, 0, 7);
     node.send([{ units: 5_000n, script: late.script }]);
     await book.catchUp(adapter);
     const fetched = () => node.calls.get('getrawtransaction') ?? 0;

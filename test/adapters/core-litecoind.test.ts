@@ -32,7 +32,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('on a real litecoind'), () => {
     it('says of a payment whether it signals that it may be replaced', async () => {
       const book = new FactBook();
       const adapter = coreAdapter({ chain: 'LTC', network: 'regtest', url: node.url, watch: book, pollMs: 100 });
-      const targets = [0, 1].map((index) => adapter.deriveTarget(testAccount, 0, index));
+      const targets = [0, 1].map((index) => adapter.deriveAddress(testAccount, 0, index));
       const [final, signalled] = (await Promise.all(targets)).map((target) => ({ id: book.watch(target), ...target }));
       book.checkpoint = await adapter.begin(null, signal());
       await node.pay([{ address: final?.address ?? '', units: 100_000n }], { replaceable: false });
@@ -104,7 +104,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('on a real litecoind'), () => {
       const log = (message: string) => warnings.push(message);
       const book = new FactBook();
       const adapter = coreAdapter({ chain: 'LTC', network: 'regtest', url: node.url, watch: book, pollMs: 100, log });
-      const target = await adapter.deriveTarget(testAccount, 0, 0);
+      const target = await adapter.deriveAddress(testAccount, 0, 0);
       const id = book.watch(target);
       expect(Buffer.from(target.script)).toEqual(Buffer.from(scriptOf(target.address, 'LTC', 'regtest') ?? []));
       await node.mine(431);

@@ -55,7 +55,7 @@ export class Followed {
   /** Watches another address. */
   async watch(): Promise<Watched> {
     const index = nextIndex++;
-    const target = await this.adapter.deriveTarget(testAccount, 0, index);
+    const target = await this.adapter.deriveAddress(testAccount, 0, index);
     return { id: this.book.watch(target), index, address: target.address };
   }
 

@@ -51,7 +51,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('through an Electrum server on a r
       ...{ chain: 'LTC', network: 'regtest', servers: [server.url], list: book, folder },
     });
     try {
-      const target = await adapter.deriveTarget(testAccount, 0, 0);
+      const target = await adapter.deriveAddress(testAccount, 0, 0);
       const id = book.watch(target);
       book.checkpoint = await adapter.begin(null, AbortSignal.timeout(25_000));
       await node.rpc('sendtoaddress', [await node.rpc<string>('getnewaddress', ['', 'mweb']), 5]);

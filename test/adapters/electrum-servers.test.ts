@@ -7,13 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { HeldCoin } from '../../daemon/chains/adapter.ts';
 import { childPublicKey } from '../../daemon/chains/hd.ts';
-import { targetOf } from '../../daemon/chains/utxo/address.ts';
+import { addressOfKey } from '../../daemon/chains/utxo/address.ts';
 import { parseTransaction } from '../../daemon/chains/utxo/block.ts';
 import { ElectrumAdapter, type ElectrumOptions } from '../../daemon/chains/utxo/electrum/electrum.ts';
 import type { Headers } from '../../daemon/chains/utxo/electrum/headers/types.ts';
 import { Agreement } from '../../daemon/chains/utxo/electrum/histories/agreement.ts';
 import { scriptHashOf } from '../../daemon/chains/utxo/electrum/histories/scripts.ts';
-import type { Held } from '../../daemon/chains/utxo/electrum/histories/unstored.ts';
+import type { UnstoredTransaction } from '../../daemon/chains/utxo/electrum/histories/unstored.ts';
 import { TIMEOUTS } from '../../daemon/chains/utxo/electrum/servers/connection.ts';
 import { endpointOf } from '../../daemon/chains/utxo/electrum/servers/endpoint.ts';
 import { Pins } from '../../daemon/chains/utxo/electrum/servers/pins.ts';
@@ -153,7 +153,9 @@ describe('a history that is longer than what is read', () => {
   const HISTORY = 'blockchain.scripthash.get_history';
   const COUNTS = [20_001, 60_000, 300_000];
   const list = new FactBook();
-  const scripts = [0, 1, 2].map((index) => targetOf(childPublicKey(testAccount, 0, index), 'BTC', 'regtest').script);
+  const scripts = [0, 1, 2].map(
+    (index) => addressOfKey(childPublicKey(testAccount, 0, index), 'BTC', 'regtest').script,
+  );
   const targetIds = scripts.map((script) => list.watch({ address: '', script }));
   const [full, used] = scripts.map(scriptHashOf) as [string, string];
   const entries = (count: number) =>
@@ -250,7 +252,7 @@ describe('a history that is longer than what is read', () => {
 });
 
 describe('an invented transaction that takes long to read', () => {
-  const script = targetOf(childPublicKey(testAccount, 0, 0), 'BTC', 'regtest').script;
+  const script = addressOfKey(childPublicKey(testAccount, 0, 0), 'BTC', 'regtest').script;
   const output = { units: 546n, script };
   const giant = writeTransaction({
     inputs: [{ txid: 'ab'.repeat(32), vout: 0 }],
@@ -288,7 +290,7 @@ describe('an invented transaction that takes long to read', () => {
 describe('a time limit of the caller', () => {
   it('ends in Unavailable, whatever was asked', async () => {
     const list = new FactBook();
-    const watched = targetOf(childPublicKey(testAccount, 0, 0), 'BTC', 'regtest');
+    const watched = addressOfKey(childPublicKey(testAccount, 0, 0), 'BTC', 'regtest');
     list.watch(watched);
     const server = await serve(main);
     const { adapter, sync } = open([server], { list });
@@ -324,7 +326,7 @@ describe("a server of the operator's own", () => {
   it('is tried again within a minute after a lie, and a stranger is not', { timeout: 2 * MINUTE_MS }, async () => {
     const lies: Answer = (method) => (method === 'blockchain.scripthash.subscribe' ? 7 : undefined);
     const list = new FactBook();
-    list.watch(targetOf(childPublicKey(testAccount, 0, 0), 'BTC', 'regtest'));
+    list.watch(addressOfKey(childPublicKey(testAccount, 0, 0), 'BTC', 'regtest'));
     const [own, stranger] = [await serve(main, lies), await serve(main, lies)];
     const ours = open([own], { list, own: true });
     const theirs = open([stranger], { list, folder: join(folder, 'other') });
@@ -389,7 +391,7 @@ describe('servers of one operator', () => {
       const bug = (error: unknown) => expect.fail(String(error));
       const agreement = new Agreement({ set, headers, isNeeded: () => true, wake: () => {}, bug });
       opened.push({ close: async () => agreement.close() });
-      agreement.check(held as unknown as Held);
+      agreement.check(held as unknown as UnstoredTransaction);
       expect(held.agreed).toBe(then.agreed);
       await until(() => asked === then.asked, 'the second to be asked, or nobody');
     },
@@ -400,7 +402,7 @@ describe('the coins that servers hold', () => {
   const UNSPENT = 'blockchain.scripthash.listunspent';
   const next = branch(main.at(-1) as Buffer, 3);
   const scripts = Array.from({ length: 60 }, (_, index) =>
-    targetOf(childPublicKey(testAccount, 0, index), 'BTC', 'regtest'),
+    addressOfKey(childPublicKey(testAccount, 0, index), 'BTC', 'regtest'),
   );
   const hashes = scripts.map(({ script }) => scriptHashOf(script));
   /** Every third script had money once. */

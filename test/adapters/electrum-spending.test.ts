@@ -36,7 +36,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
     ];
     folder = await mkdtemp(join(tmpdir(), 'electrum-'));
     const list = new FactBook();
-    list.watch(await new ElectrumAdapter(optionsFor(list)).deriveTarget(testAccount, 0, 0));
+    list.watch(await new ElectrumAdapter(optionsFor(list)).deriveAddress(testAccount, 0, 0));
     adapter = new ElectrumAdapter(optionsFor(list));
     list.checkpoint = await adapter.begin(null, signal());
     await until(() => adapter.servers().filter(({ state }) => state === 'ready').length === 3, 'three connections');

@@ -45,7 +45,7 @@ class Numbers implements ScriptList {
     this.highest = highest;
   }
 
-  targetOf = () => undefined;
+  targetIdOf = () => undefined;
   isOurCoin = () => false;
   stamp = () => `${this.expecting.length} ${this.expecting[0]}`;
   *active(): Iterable<ListedScript[]> {

@@ -11,7 +11,7 @@ import {
   type StoredCoin,
   tipOf,
 } from '../../daemon/chains/adapter.ts';
-import type { BlockId, ChainUpdate, Checkpoint, Credit, SpendSeen, Target } from '../../daemon/domain/chain.ts';
+import type { BlockId, ChainUpdate, Checkpoint, Credit, DerivedAddress, SpendSeen } from '../../daemon/domain/chain.ts';
 
 const SYNCS_MAX = 60;
 
@@ -22,14 +22,14 @@ export class FactBook implements ScriptList {
   readonly #targets = new Map<string, number>();
   readonly #scripts: ListedScript[] = [];
 
-  watch(target: Target): number {
+  watch(target: DerivedAddress): number {
     const id = this.#targets.size + 1;
     this.#targets.set(Buffer.from(target.script).toString('hex'), id);
     this.#scripts.push({ id, script: target.script });
     return id;
   }
 
-  targetOf(script: Uint8Array): number | undefined {
+  targetIdOf(script: Uint8Array): number | undefined {
     return this.#targets.get(Buffer.from(script).toString('hex'));
   }
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { childPublicKey } from '../../daemon/chains/hd.ts';
-import { targetOf } from '../../daemon/chains/utxo/address.ts';
+import { addressOfKey } from '../../daemon/chains/utxo/address.ts';
 import { ElectrumAdapter } from '../../daemon/chains/utxo/electrum/electrum.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
 import { scripthashOf } from '../nodes/electrum-chain.ts';
@@ -153,7 +153,7 @@ export class Trial {
   /** Pays a fresh address of ours. */
   async pay(): Promise<void> {
     const index = this.#ground.nextIndex();
-    const target = targetOf(childPublicKey(testAccount, 0, index), 'LTC', 'regtest');
+    const target = addressOfKey(childPublicKey(testAccount, 0, index), 'LTC', 'regtest');
     const id = this.book.watch(target);
     this.#scripts.set(scripthashOf(target.script), target.script);
     const units = 100_000n + BigInt(index);

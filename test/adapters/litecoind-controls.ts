@@ -21,7 +21,7 @@ async function spend(node: Litecoind, credit: Credit, index: number): Promise<st
         network: 'regtest',
         url: node.url,
         watch: new FactBook(),
-      }).deriveTarget(testAccount, 0, index)
+      }).deriveAddress(testAccount, 0, index)
     ).address,
   ]);
   const prevout = { txid, vout, scriptPubKey, amount };

@@ -16,7 +16,7 @@ import { pointFromScalar, sign } from 'tiny-secp256k1';
 import type { WatchList } from '../../daemon/chains/adapter.ts';
 import type { SandboxStore } from '../../daemon/chains/sandbox/port.ts';
 import { createSandbox, type Sandbox } from '../../daemon/chains/sandbox/sandbox.ts';
-import { targetOf } from '../../daemon/chains/utxo/address.ts';
+import { addressOfKey } from '../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { CHAINS, type ChainId } from '../../daemon/domain/assets.ts';
 import type { AccountKey } from '../../daemon/domain/chain.ts';
@@ -64,7 +64,7 @@ function signSegwit(chain: UtxoChain, { coins, outputs, sequence = REPLACEABLE, 
   psbt.setLocktime(lock);
   for (const { id, units, index } of coins) {
     const [hash, n] = id.split(':') as [string, string];
-    const { script } = targetOf(publicKeyOf(index), chain, 'sandbox');
+    const { script } = addressOfKey(publicKeyOf(index), chain, 'sandbox');
     psbt.addInput({ hash, index: Number(n), sequence, witnessUtxo: { script, value: units } });
   }
   for (const { script, units } of outputs) psbt.addOutput({ script, value: units });

@@ -2,7 +2,7 @@
 
 import type { WatchList } from '../../daemon/chains/adapter.ts';
 import { isUtxo } from '../../daemon/chains/sandbox/addresses.ts';
-import { addToMempool, evict } from '../../daemon/chains/sandbox/ledger.ts';
+import { addToMempool, evict } from '../../daemon/chains/sandbox/consensus.ts';
 import { createSandbox } from '../../daemon/chains/sandbox/sandbox.ts';
 import { ASSETS, CHAINS, type ChainId } from '../../daemon/domain/assets.ts';
 import type { Credit } from '../../daemon/domain/chain.ts';

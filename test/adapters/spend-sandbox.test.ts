@@ -1,7 +1,7 @@
 /** Spending in the sandbox: every chain, real signatures where they are real, by the same rules everywhere. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SpendingSource } from '../../daemon/chains/adapter.ts';
-import { scriptAt, targetAt } from '../../daemon/chains/sandbox/addresses.ts';
+import { deriveAddress, scriptAt } from '../../daemon/chains/sandbox/addresses.ts';
 import { decodeSimulated, planSimulated, simulatedSpend } from '../../daemon/chains/sandbox/simulated.ts';
 import { planUtxo } from '../../daemon/chains/utxo/spend/plan.ts';
 import { decodeTransaction } from '../../daemon/chains/utxo/spend/transaction.ts';
@@ -32,7 +32,7 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
   afterEach(() => bench.close());
 
   const ours = (branch: 0 | 1, index: number) =>
-    wallet ? wallet.target(branch, index) : targetAt(chain, accountOf(chain), branch, index);
+    wallet ? wallet.target(branch, index) : deriveAddress(chain, accountOf(chain), branch, index);
   const stranger = () => {
     const { address } = ours(0, STRANGER);
     return { address, script: scriptAt(chain, address)! };

@@ -1,12 +1,12 @@
 /** A wallet from published words that plans, signs as the product does, and knows its coins from raw transactions. */
 
 import { childPublicKey } from '../../daemon/chains/hd.ts';
-import { targetOf } from '../../daemon/chains/utxo/address.ts';
+import { addressOfKey } from '../../daemon/chains/utxo/address.ts';
 import { parseTransaction } from '../../daemon/chains/utxo/block.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { planUtxo } from '../../daemon/chains/utxo/spend/plan.ts';
 import type { Network } from '../../daemon/domain/assets.ts';
-import type { AccountKey, Branch, Target } from '../../daemon/domain/chain.ts';
+import type { AccountKey, Branch, DerivedAddress } from '../../daemon/domain/chain.ts';
 import type { Coin, SignedSpend, SpendRequest, UtxoPlan } from '../../daemon/domain/spend.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { seedOf } from '../../daemon/wallet/mnemonic.ts';
@@ -33,8 +33,8 @@ export class SpendWallet {
     return new SpendWallet(chain, network, await seedOf(WORDS, ''));
   }
 
-  target(branch: Branch, index: number): Target {
-    return targetOf(childPublicKey(this.#account, branch, index), this.chain, this.network);
+  target(branch: Branch, index: number): DerivedAddress {
+    return addressOfKey(childPublicKey(this.#account, branch, index), this.chain, this.network);
   }
 
   /** Our coins among the outputs of a transaction. */

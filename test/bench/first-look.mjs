@@ -23,7 +23,7 @@ const listed = (id) => ({
   script: Buffer.concat([Buffer.from('0014', 'hex'), createHash('sha1').update(`${id}`).digest()]),
 });
 const list = {
-  targetOf: () => undefined,
+  targetIdOf: () => undefined,
   isOurCoin: () => false,
   stamp: () => '',
   active: () => [],

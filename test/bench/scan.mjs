@@ -21,7 +21,7 @@ const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
 const { Store } = await load('store/store.js');
 const { insertTarget } = await load('store/queries/credits.js');
 const { watchList } = await load('app/addresses/watch.js');
-const { findInBlock } = await load('chains/utxo/scan.js');
+const { findInBlock } = await load('chains/utxo/match.js');
 const { parseHeader } = await load('chains/utxo/block.js');
 const { hexResult } = await load('chains/utxo/hex.js');
 const { slices } = await load('chains/slices.js');

@@ -14,14 +14,14 @@ const NETWORK = 'regtest';
 
 const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
 const { planUtxo } = await load('chains/utxo/spend/plan.js');
-const { targetOf } = await load('chains/utxo/address.js');
+const { addressOfKey } = await load('chains/utxo/address.js');
 const { childPublicKey } = await load('chains/hd.js');
 const { accountKey } = await load('wallet/accounts.js');
 const { signPlan } = await load('wallet/signer/sign.js');
 
 const seed = createHash('sha512').update('bench').digest();
 const account = accountKey(seed, CHAIN, NETWORK, 0);
-const targetAt = (branch, index) => targetOf(childPublicKey(account, branch, index), CHAIN, NETWORK);
+const addressAt = (branch, index) => addressOfKey(childPublicKey(account, branch, index), CHAIN, NETWORK);
 const sha = (text) => createHash('sha256').update(text).digest();
 const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
@@ -29,7 +29,7 @@ const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length
 function coinsOf(count) {
   return Array.from({ length: count }, (_, i) => {
     const digest = sha(`coin ${i}`);
-    const { script } = targetAt(0, i % 50);
+    const { script } = addressAt(0, i % 50);
     const units = BigInt(Math.floor(10 ** (4 + (4 * digest.readUInt32LE(0)) / 2 ** 32)));
     return { outpoint: `${digest.toString('hex')}:0`, units, script, branch: 0, index: i % 50, confirmations: 6 };
   });
@@ -45,8 +45,8 @@ function measure(count) {
   const coins = coinsOf(count);
   const units = coins.map((coin) => coin.units).sort((a, b) => (a < b ? 1 : -1));
   const reach = units.slice(0, INPUTS_MAX).reduce((sum, each) => sum + each, 0n);
-  const { address, script } = targetAt(0, 60);
-  const change = { ...targetAt(1, 0), index: 0 };
+  const { address, script } = addressAt(0, 60);
+  const change = { ...addressAt(1, 0), index: 0 };
   const request = {
     ...{ network: NETWORK, chain: CHAIN, accountNo: 0, asset: CHAIN, anchors: [], coins, change },
     ...{ feeRate: FEE_RATE, feeMin: 0n, feeMax: 1n << 60n, tipHeight: 800_000 },

@@ -5,7 +5,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { targetAt } from '../../daemon/chains/target.ts';
+import { deriveAddress } from '../../daemon/chains/derive.ts';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { createWords, seedOf } from '../../daemon/wallet/mnemonic.ts';
@@ -43,7 +43,7 @@ LTC = "80"
 `;
   const address = async (account: number, index: number): Promise<string> => {
     const key = accountKey(await seedOf(words, ''), 'LTC', 'regtest', account);
-    return targetAt('LTC', 'regtest', key, 0, index).address;
+    return deriveAddress('LTC', 'regtest', key, 0, index).address;
   };
 
   beforeAll(async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { childPublicKey } from '../../daemon/chains/hd.ts';
-import { targetOf } from '../../daemon/chains/utxo/address.ts';
+import { addressOfKey } from '../../daemon/chains/utxo/address.ts';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
 import type { AccountKey } from '../../daemon/domain/chain.ts';
@@ -64,7 +64,7 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
       await createWallet(vault, { words: await createWords(12), passphrase: PASSPHRASE });
       const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS);
       for (const [branch, index, units] of paid) {
-        const { address } = targetOf(childPublicKey(accounts.LTC, branch, index), 'LTC', 'regtest');
+        const { address } = addressOfKey(childPublicKey(accounts.LTC, branch, index), 'LTC', 'regtest');
         await node.pay([{ address, units: BigInt(units) * COIN }]);
         await node.mine(1);
       }

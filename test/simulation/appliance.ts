@@ -10,9 +10,9 @@ import type { App } from '../../daemon/app/app.ts';
 import { makeBackup } from '../../daemon/app/backup/make.ts';
 import { needsAgreement } from '../../daemon/app/chains/agreement.ts';
 import { Chains } from '../../daemon/app/chains/chains.ts';
-import { Live } from '../../daemon/app/notifications/invoice-subscribers.ts';
-import { Events } from '../../daemon/app/notifications/operator-events.ts';
-import { WalletScan } from '../../daemon/app/recovery/account-discovery.ts';
+import { InvoiceSubscribers } from '../../daemon/app/notifications/invoice-subscribers.ts';
+import { OperatorEvents } from '../../daemon/app/notifications/operator-events.ts';
+import { AccountDiscovery } from '../../daemon/app/recovery/account-discovery.ts';
 import { Directory } from '../../daemon/app/shops/directory.ts';
 import { KeyRing } from '../../daemon/app/shops/keys.ts';
 import type { ChainAdapter, ScriptList } from '../../daemon/chains/adapter.ts';
@@ -76,7 +76,7 @@ export class Appliance {
   readonly #context: () => Context;
   #jobs!: Jobs;
   #loops!: SyncLoops;
-  #scan: WalletScan | null = null;
+  #scan: AccountDiscovery | null = null;
   #minuteAt = 0;
 
   private constructor(folder: string, time: Time) {
@@ -92,7 +92,7 @@ export class Appliance {
         startedAt,
         sendWebhook: async () => ({ status: null, error: null }),
         scanWallet: async (wish) => {
-          this.#scan = new WalletScan(wish, (network, chain, list) => this.#source(network, chain, list));
+          this.#scan = new AccountDiscovery(wish, (network, chain, list) => this.#source(network, chain, list));
         },
         scanned: () => this.#scan?.state ?? null,
         makeBackup: (file) => this.#backup(file),
@@ -130,8 +130,8 @@ export class Appliance {
       chains: new Chains(),
       directory: new Directory(),
       keys: new KeyRing(store, now),
-      live: new Live(),
-      events: new Events(now),
+      invoiceSubscribers: new InvoiceSubscribers(),
+      operatorEvents: new OperatorEvents(now),
       unstored: new UnstoredAlerts(),
       publicUrl: 'http://127.0.0.1',
       wake: {
@@ -174,7 +174,7 @@ export class Appliance {
     });
     if (adapter) {
       const coin = chain as UtxoChain;
-      adapter.deriveTarget = async (account, branch, index) => derived(coin, account, branch, index);
+      adapter.deriveAddress = async (account, branch, index) => derived(coin, account, branch, index);
     }
     return adapter;
   }

@@ -5,9 +5,9 @@
 import { createCipheriv, hash, randomBytes, scryptSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { targetAt } from '../../daemon/chains/target.ts';
+import { deriveAddress } from '../../daemon/chains/derive.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
-import type { AccountKey, Branch, Target } from '../../daemon/domain/chain.ts';
+import type { AccountKey, Branch, DerivedAddress } from '../../daemon/domain/chain.ts';
 import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
 import type { SignedSpend } from '../../daemon/domain/spend.ts';
 import { accountKey, masterFingerprint } from '../../daemon/wallet/accounts.ts';
@@ -127,7 +127,7 @@ export class Wallet {
   }
 }
 
-const targets = new Map<string, Target>();
+const targets = new Map<string, DerivedAddress>();
 /** How far a restore jumps, and how many addresses behind each jump are ever used here. */
 export const JUMPED = 10_000;
 const USED_MAX = 500;
@@ -141,13 +141,13 @@ export const SCRIPTS = 160;
  * An address of the wallet: derived once a process, since every run has the same words. What a restore skips and nobody
  * was ever given has a script that no key belongs to, which costs a thousandth.
  */
-export function derived(chain: UtxoChain, account: AccountKey, branch: Branch, index: number): Target {
+export function derived(chain: UtxoChain, account: AccountKey, branch: Branch, index: number): DerivedAddress {
   const name = `${chain}/${account.kind === 'secp256k1' ? account.publicKey : ''}/${branch}/${index}`;
   const behind = index % JUMPED;
   if (behind >= USED_MAX && (behind < SKIPPED || behind >= SKIPPED + USED_MAX)) {
     return { script: Buffer.from(`0014${hash('sha1', name)}`, 'hex'), address: `skipped ${branch}/${index}` };
   }
-  const known = targets.get(name) ?? targetAt(chain, 'regtest', account, branch, index);
+  const known = targets.get(name) ?? deriveAddress(chain, 'regtest', account, branch, index);
   targets.set(name, known);
   return known;
 }

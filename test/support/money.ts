@@ -1,5 +1,5 @@
 /** A sandbox business that has money: deposits through invoices, and recipients whose addresses nobody has to know. */
-import { targetAt } from '../../daemon/chains/sandbox/addresses.ts';
+import { deriveAddress } from '../../daemon/chains/sandbox/addresses.ts';
 import type { ChainId } from '../../daemon/domain/assets.ts';
 import type { AccountKey } from '../../daemon/domain/chain.ts';
 import { type TestDaemon, until } from './daemon.ts';
@@ -18,7 +18,7 @@ const STRANGER_XMR: AccountKey = {
 
 /** An address of somebody else on a simulated chain. */
 export function stranger(chain: ChainId, index = 0): string {
-  return targetAt(chain, chain === 'XMR' ? STRANGER_XMR : STRANGER_KEY, 0, index).address;
+  return deriveAddress(chain, chain === 'XMR' ? STRANGER_XMR : STRANGER_KEY, 0, index).address;
 }
 
 type Invoice = { id: string };

@@ -3,7 +3,7 @@
  * derived, before anybody could be given it.
  */
 
-import type { Branch, Target } from '../../domain/chain.ts';
+import type { Branch, DerivedAddress } from '../../domain/chain.ts';
 import { assert, Unavailable } from '../../domain/errors.ts';
 import { accountById, poolAbove, poolSize, setNextIndex } from '../../store/queries/businesses.ts';
 import { assignTarget, insertTarget, nextFreeTarget, nextUntouchedTarget } from '../../store/queries/credits.ts';
@@ -99,9 +99,9 @@ export async function derive(app: App, account: Account, count: number, paced = 
   while (added < count) {
     const from = nextIndex(app, account);
     const began = performance.now();
-    const targets: Target[] = [];
+    const targets: DerivedAddress[] = [];
     while (added + targets.length < count && performance.now() - began < SLICE_MS_MAX) {
-      targets.push(await chain.adapter.deriveTarget(account.key, 0, from + targets.length));
+      targets.push(await chain.adapter.deriveAddress(account.key, 0, from + targets.length));
     }
     const tookMs = performance.now() - began;
     added += await store(app, account, 0, from, targets);
@@ -116,7 +116,7 @@ function nextIndex(app: App, account: Account): number {
   return row.next_index;
 }
 
-function store(app: App, account: Account, branch: Branch, from: number, targets: Target[]): Promise<number> {
+function store(app: App, account: Account, branch: Branch, from: number, targets: DerivedAddress[]): Promise<number> {
   return app.store.write((tx) => {
     if (tx.get(accountById, { id: account.id })?.next_index !== from) return 0;
     targets.forEach(({ script, address }, i) => {

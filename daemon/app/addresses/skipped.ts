@@ -5,7 +5,7 @@
  * Invariant: the next address of an account lies behind all of its skipped ranges, from the moment in which they are
  * known; deriving them may take longer.
  */
-import type { Branch, Target } from '../../domain/chain.ts';
+import type { Branch, DerivedAddress } from '../../domain/chain.ts';
 import { type IndexRange, indicesToWatch, without } from '../../domain/indices.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import { insertTarget, type TargetRow } from '../../store/queries/credits.ts';
@@ -86,13 +86,13 @@ export async function deriveSkipped(app: App, account: Account, stopped: () => b
 }
 
 /** The next addresses of a range: as many as one write takes, with a turn for others in between. */
-async function deriveSome({ adapter }: ChainRuntime, { key }: Account, range: SkippedRow): Promise<Target[]> {
+async function deriveSome({ adapter }: ChainRuntime, { key }: Account, range: SkippedRow): Promise<DerivedAddress[]> {
   const { branch, reached } = range;
   const count = Math.min(STORED_AT_ONCE, range.to_index - reached);
-  const targets: Target[] = [];
+  const targets: DerivedAddress[] = [];
   let began = performance.now();
   while (targets.length < count) {
-    targets.push(await adapter.deriveTarget(key, branch as Branch, reached + targets.length));
+    targets.push(await adapter.deriveAddress(key, branch as Branch, reached + targets.length));
     if (performance.now() - began < SLICE_MS_MAX) continue;
     await new Promise((resolve) => setImmediate(resolve));
     began = performance.now();
@@ -122,7 +122,7 @@ export async function watchSkipped(
   }
 }
 
-function storeSkipped(tx: Tx, account: Account, range: SkippedRow, targets: readonly Target[]): void {
+function storeSkipped(tx: Tx, account: Account, range: SkippedRow, targets: readonly DerivedAddress[]): void {
   const { branch, from_index, reached } = range;
   const key = { account_id: account.id, branch, from_index };
   if (tx.run(stepSkipped, { ...key, was: reached, reached: reached + targets.length }).changes !== 1) return;

@@ -36,7 +36,7 @@ const USED_LATELY = 500;
 export function watchList(store: Store, chain_key: ChainKey): ScriptList {
   const accounts = () => store.all(accountsOfChain, { chain_key });
   return {
-    targetOf: (script) => store.get(targetIdByScript, { script, chain_key })?.id,
+    targetIdOf: (script) => store.get(targetIdByScript, { script, chain_key })?.id,
     isOurCoin: (outpoint) => store.get(creditByOutpoint, { outpoint, chain_key }) !== undefined,
     // The next address of a pool is another one after every payment that was requested, and after every derivation
     // there may be one where there was none.

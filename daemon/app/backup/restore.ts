@@ -11,7 +11,7 @@ import { createReadStream } from 'node:fs';
 import { access, mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tipOf } from '../../chains/adapter.ts';
-import { isUtxo } from '../../chains/target.ts';
+import { isUtxo } from '../../chains/derive.ts';
 import type { ChainId } from '../../domain/assets.ts';
 import type { Checkpoint } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';

@@ -4,7 +4,7 @@
  * at is not written at all.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { targetAt } from '../../chains/target.ts';
+import { deriveAddress } from '../../chains/derive.ts';
 import type { ChainId, Network } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
 import { Scratch } from '../../store/scratch.ts';
@@ -86,7 +86,7 @@ function addressProblem(sample: AddressSample, words: OpenedBackup): string[] {
     const derived = words.account(chain, network, sample.account_no);
     if (!isDeepStrictEqual(derived, stored)) return [`${name}: the words give another account`];
   }
-  const target = targetAt(chain, network, stored, sample.branch, sample.idx);
+  const target = deriveAddress(chain, network, stored, sample.branch, sample.idx);
   return target.address === sample.address ? [] : [`${name}: the words give ${target.address}, not ${sample.address}`];
 }
 

@@ -50,10 +50,10 @@ export type ExportRow = {
 export type ExportCursor = { part: 'receipts' | 'spends'; after: number };
 
 /** `from`, `to`: days of each business, `to` included. Without a business: all but those of the sandbox. */
-export type ExportWish = { business: Business | null; from: Day; to: Day; cursor: ExportCursor };
+export type ExportRequest = { business: Business | null; from: Day; to: Day; cursor: ExportCursor };
 
 /** The rows of one page (there may be none) and where the next begins, or null. */
-export function exportPage(app: App, wish: ExportWish): { rows: ExportRow[]; next: ExportCursor | null } {
+export function exportPage(app: App, wish: ExportRequest): { rows: ExportRow[]; next: ExportCursor | null } {
   const { part, after } = wish.cursor;
   const found = app.store.all(creditsAbove, { id: after, limit: PAGE });
   const rows = found.flatMap((row) => (part === 'receipts' ? receipt(app, wish, row) : spent(app, wish, row)));
@@ -69,7 +69,7 @@ const fiat = (value: bigint | null): string => (value === null ? '' : formatDeci
 const stored = (value: string | null): bigint | null => (value === null ? null : BigInt(value));
 
 /** What all rows of one fact have in common; null when it is not asked for. */
-function common({ business, from, to }: ExportWish, of: Business, at: number, asset: Asset) {
+function common({ business, from, to }: ExportRequest, of: Business, at: number, asset: Asset) {
   const isAsked = business === null ? of.network !== 'sandbox' : business.id === of.id;
   const day = dayOf(at, of.timeZone);
   if (!isAsked || compareDays(day, from) < 0 || compareDays(day, to) > 0) return null;
@@ -92,7 +92,7 @@ const orderOf = (invoice: InvoiceRow | null) => ({
   description: invoice?.description ?? '',
 });
 
-function receipt(app: App, wish: ExportWish, row: CreditRow): ExportRow[] {
+function receipt(app: App, wish: ExportRequest, row: CreditRow): ExportRow[] {
   if (row.gone === 1 || row.block_height === null) return [];
   const asset = assetOf(row.asset as AssetId);
   const fields = common(wish, businessOf(app, row), row.block_time ?? row.first_seen_at, asset);
@@ -120,7 +120,7 @@ function isOwnChange(app: App, row: CreditRow): boolean {
 }
 
 /** All that one transaction paid and cost, told with the first of the coins that it spends. */
-function spent(app: App, wish: ExportWish, row: CreditRow): ExportRow[] {
+function spent(app: App, wish: ExportRequest, row: CreditRow): ExportRow[] {
   const { spent_txid: txid, chain_key } = row;
   if (row.gone === 1 || txid === null || row.spent_block_hash === null) return [];
   const coins = app.store.all(creditsSpentBy, { txid, chain_key }).filter((coin) => coin.asset === row.asset);

@@ -19,7 +19,7 @@ const ROWS_PER_SLICE = 500;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 /** A place in a list. `at`: milliseconds since 1970, where the list is by time. */
-export type Place = { at: number; id: number };
+export type ListCursor = { at: number; id: number };
 
 /** Times: milliseconds since 1970, `from` included and `to` not. Null: not asked for. */
 export type BookFilter = {
@@ -29,10 +29,10 @@ export type BookFilter = {
   from: number | null;
   to: number | null;
   limit: number;
-  after: Place | null;
+  after: ListCursor | null;
 };
 
-export type BookPage<Row> = { rows: Row[]; next: Place | null };
+export type BookPage<Row> = { rows: Row[]; next: ListCursor | null };
 
 export type Receipt = CreditRow & {
   address: string;
@@ -50,15 +50,15 @@ export const receiptStatus = (row: Pick<CreditRow, 'gone' | 'confirmed'>): Recei
 
 type Listing<Row> = {
   limit: number;
-  begin: Place;
+  begin: ListCursor;
   /** Up to `limit` rows behind a place. */
-  read(behind: Place, limit: number): Row[];
-  placeOf(row: Row): Place;
+  read(behind: ListCursor, limit: number): Row[];
+  cursorOf(row: Row): ListCursor;
   wanted(row: Row): boolean;
 };
 
 /** Reads slice by slice until the page is full, nothing is left, or enough was looked at. */
-async function page<Row>({ limit, begin, read, placeOf, wanted }: Listing<Row>): Promise<BookPage<Row>> {
+async function page<Row>({ limit, begin, read, cursorOf: placeOf, wanted }: Listing<Row>): Promise<BookPage<Row>> {
   const rows: Row[] = [];
   let behind = begin;
   for (let scanned = 0; scanned < ROWS_SCANNED_MAX; scanned += ROWS_PER_SLICE) {
@@ -90,7 +90,7 @@ export async function bookInvoices(app: App, business: Business, filter: BookFil
         ? app.store.all(invoicesBehind, behind)
         : app.store.all(invoicesOfOrderBehind, { ...behind, order_id: orderId });
     },
-    placeOf: (row) => ({ at: row.created_at, id: row.id }),
+    cursorOf: (row) => ({ at: row.created_at, id: row.id }),
     wanted: (row) =>
       row.deleted_at === null &&
       (status === null || row.status === status) &&
@@ -106,7 +106,7 @@ export function bookWithdrawals(app: App, business: Business, filter: BookFilter
     limit: filter.limit,
     begin: filter.after ?? { at: 0, id: NEWEST },
     read: ({ id }, limit) => app.store.all(withdrawalsOfBusinessBelow, { business_id: business.id, id, limit }),
-    placeOf: (row) => ({ at: 0, id: row.id }),
+    cursorOf: (row) => ({ at: 0, id: row.id }),
     wanted: (row) =>
       within(row.created_at, filter) &&
       (status === null || apiStatus(row.state as WithdrawalState) === status) &&
@@ -121,7 +121,7 @@ export function bookReceipts(app: App, business: Business, filter: BookFilter): 
     limit: filter.limit,
     begin: filter.after ?? { at: 0, id: NEWEST },
     read: ({ id }, limit) => app.store.all(receiptsBelow, { business_id: business.id, id, limit }),
-    placeOf: (row) => ({ at: 0, id: row.id }),
+    cursorOf: (row) => ({ at: 0, id: row.id }),
     wanted: (row) =>
       within(row.first_seen_at, filter) &&
       (status === null || receiptStatus(row) === status) &&

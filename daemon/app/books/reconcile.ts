@@ -7,7 +7,7 @@
  * on the source's side. Rows are read in pages, so that requests are answered in between.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Held, type HeldCoin, tipOf, type WatchedAccount } from '../../chains/adapter.ts';
+import { type HeldCoin, type Holdings, tipOf, type WatchedAccount } from '../../chains/adapter.ts';
 import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
@@ -33,7 +33,7 @@ const LOOK_MS = 500;
 const LOOKS_MAX = 120;
 
 /** Smallest units, all of blocks. */
-export type LedgerLine = {
+export type ReconciledAsset = {
   asset: string;
   /** From others, and by payments to invoices of our own: change is neither received nor paid. */
   received: bigint;
@@ -42,10 +42,10 @@ export type LedgerLine = {
   /** What was received less what was paid out and the fees. */
   held: bigint;
 };
-export type LedgerReport = {
+export type Reconciliation = {
   chain: string;
   tip: BlockId;
-  lines: LedgerLine[];
+  lines: ReconciledAsset[];
   /** Whether the source's own books were compared; not where the chain is simulated. */
   compared: boolean;
   problems: string[];
@@ -55,7 +55,7 @@ export type LedgerReport = {
  * Proves one chain, and raises an alert when something differs. Throws `Unavailable` when the source does not answer or
  * is reorganised again and again, and when it cannot say what is held.
  */
-export async function proveLedger(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<LedgerReport> {
+export async function reconcile(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<Reconciliation> {
   for (let attempt = 1; attempt <= TRIES_MAX; attempt++) {
     const held = await chain.adapter.holdings?.coins(watchedAccounts(app, chain), signal);
     const checkpoint = await readUpTo(app, chain, held?.until ?? null, signal);
@@ -96,10 +96,10 @@ async function readUpTo(
  * a chain that was not read yet since the start is left for later. Rethrows nothing but bugs.
  */
 export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<boolean> {
-  if (chain.resting) return true;
+  if (chain.dormant) return true;
   if (chain.syncedAt === 0) return false;
   try {
-    await proveLedger(app, chain, signal);
+    await reconcile(app, chain, signal);
     return true;
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
@@ -128,7 +128,7 @@ function watchedAccounts(app: App, chain: ChainRuntime): WatchedAccount[] {
 
 /** Sums and comparisons of one pass over a chain's credits. */
 class Proof {
-  readonly lines = new Map<string, LedgerLine>();
+  readonly lines = new Map<string, ReconciledAsset>();
   readonly problems: string[] = [];
   readonly #tip: BlockId;
   readonly #lessMempool: boolean;
@@ -141,7 +141,7 @@ class Proof {
   readonly #pastUntil: ReadonlyMap<number, number>;
 
   /** `pastUntil`: by account with a past, the height up to which others spent its coins. */
-  constructor(tip: BlockId, held: Held | null, pastUntil: ReadonlyMap<number, number>) {
+  constructor(tip: BlockId, held: Holdings | null, pastUntil: ReadonlyMap<number, number>) {
     this.#tip = tip;
     this.#pastUntil = pastUntil;
     this.#lessMempool = held?.lessMempool ?? false;
@@ -149,7 +149,7 @@ class Proof {
     this.#unmatched = held && new Map(held.coins.map((coin) => [coin.outpoint, coin]));
   }
 
-  line(asset: string): LedgerLine {
+  line(asset: string): ReconciledAsset {
     let line = this.lines.get(asset);
     if (!line) {
       line = { asset, received: 0n, paidOut: 0n, fees: 0n, held: 0n };
@@ -244,7 +244,7 @@ function pasts(app: App, chain: ChainRuntime): Map<number, number> {
   );
 }
 
-async function compare(app: App, chain: ChainRuntime, tip: BlockId, held: Held | null): Promise<LedgerReport> {
+async function compare(app: App, chain: ChainRuntime, tip: BlockId, held: Holdings | null): Promise<Reconciliation> {
   const proof = new Proof(tip, held, pasts(app, chain));
   for (let after = 0; ; ) {
     const rows = app.store.all(creditsAbove, { id: after, limit: PAGE });
@@ -264,7 +264,7 @@ async function compare(app: App, chain: ChainRuntime, tip: BlockId, held: Held |
   };
 }
 
-async function alertOf(app: App, { chain, tip, problems }: LedgerReport): Promise<void> {
+async function alertOf(app: App, { chain, tip, problems }: Reconciliation): Promise<void> {
   if (quarantineOf(app.store)) return;
   const named = problems.slice(0, NAMED_IN_ALERT_MAX).join('; ');
   const more = problems.length > NAMED_IN_ALERT_MAX ? ` and ${problems.length - NAMED_IN_ALERT_MAX} more` : '';

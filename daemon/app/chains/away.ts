@@ -11,7 +11,7 @@ const MS_PER_MINUTE = 60_000;
 /** To be called every minute. `since`: when each chain went away; kept by the caller. */
 export async function tellAway(app: App, since: Map<string, number>): Promise<void> {
   for (const chain of app.chains.all()) {
-    if (chain.adapter.network === 'sandbox' || chain.resting) continue;
+    if (chain.adapter.network === 'sandbox' || chain.dormant) continue;
     const why = whyAway(chain, app.now());
     if (why === null) await isBack(app, chain, since);
     else await isAway(app, chain, since, why);

@@ -34,7 +34,7 @@ export class ChainRuntime {
    */
   away = false;
   /** Connected to nothing yet: it is there by default, and no business needs it. */
-  resting = false;
+  dormant = false;
 
   constructor(adapter: ChainAdapter) {
     this.adapter = adapter;

@@ -86,9 +86,9 @@ export async function ingest(
   turnMs = TURN_MS,
 ): Promise<boolean> {
   const ingestion = new Ingestion(app, chain, update, beganAt, await grouped(update));
-  for (let place: Place | null = START; place !== null; ) {
-    const from: Place = place;
-    const next: Place | null | 'refused' = await app.store.write((tx) => ingestion.turn(tx, from, turnMs));
+  for (let place: Progress | null = START; place !== null; ) {
+    const from: Progress = place;
+    const next: Progress | null | 'refused' = await app.store.write((tx) => ingestion.turn(tx, from, turnMs));
     if (next === 'refused') return false;
     place = next;
   }
@@ -111,15 +111,15 @@ export async function ingestPast(app: App, chain: ChainRuntime, update: ChainUpd
   const settled = (fact: { block: BlockId | null }): boolean => fact.block !== null && fact.block.height <= height;
   const past = { ...update, credits: update.credits.filter(settled), spends: update.spends.filter(settled) };
   const facts = new Facts(app, chain, past, await grouped(past));
-  for (let place: Place | null = START; place !== null; ) {
-    const from: Place = place;
+  for (let place: Progress | null = START; place !== null; ) {
+    const from: Progress = place;
     place = await app.store.write((tx) => facts.takeTurn(tx, from, facts.past(height), turnMs));
   }
 }
 
 /** How far an update was applied: the phase, and where in it. */
-type Place = { phase: number; at: number; key: string };
-const START: Place = { phase: 0, at: 0, key: '' };
+type Progress = { phase: number; at: number; key: string };
+const START: Progress = { phase: 0, at: 0, key: '' };
 
 /** One bounded step of a phase from a place; null once the phase is over. */
 type Phase = (tx: Tx, at: number, key: string) => { at: number; key?: string } | null;
@@ -141,7 +141,7 @@ class Facts {
   }
 
   /** Goes through phases until they are over (null) or the time is, and settles what that affects. */
-  takeTurn(tx: Tx, from: Place, phases: readonly Phase[], turnMs: number): Place | null {
+  takeTurn(tx: Tx, from: Progress, phases: readonly Phase[], turnMs: number): Progress | null {
     const began = performance.now();
     this.#touched.clear();
     let place = from;
@@ -272,7 +272,7 @@ class Ingestion extends Facts {
   }
 
   /** One transaction: what comes after it, null at the end, or 'refused' when the checkpoint is another one. */
-  turn(tx: Tx, from: Place, turnMs: number): Place | null | 'refused' {
+  turn(tx: Tx, from: Progress, turnMs: number): Progress | null | 'refused' {
     const { chain, update } = this;
     const state = tx.get(chainState, { chain_key: chain.key });
     assert(state, `${chain.key} has a checkpoint`);
@@ -369,7 +369,7 @@ class Ingestion extends Facts {
       });
       // an open page shows confirmations that are written nowhere
       tx.afterCommit(() => {
-        for (const row of page) this.app.live.changed(row.invoice_id ?? NOBODY);
+        for (const row of page) this.app.invoiceSubscribers.changed(row.invoice_id ?? NOBODY);
       });
       return nextPage(page);
     };

@@ -165,7 +165,7 @@ export function deleteInvoice(app: App, invoice: InvoiceRow, tx: Tx): void {
     throw new Rejected('invoice.pending', 'Invoice has a pending payment, cannot be deleted at this time');
   }
   tx.run(setInvoiceDeleted, { id: invoice.id, deleted_at: app.now() });
-  tx.afterCommit(() => app.live.changed(invoice.id));
+  tx.afterCommit(() => app.invoiceSubscribers.changed(invoice.id));
   releaseAddress(tx, invoice);
   if (payment && invoice.status === 'unpaid') settleInvoice(app, tx, invoice.id, { decision: 'cancel' });
 }
@@ -181,7 +181,7 @@ export function decideInvoice(app: App, invoice: InvoiceRow, decision: Decision,
     return;
   }
   const status = decision === 'cancel' ? 'canceled' : 'paid';
-  tx.afterCommit(() => app.live.changed(invoice.id));
+  tx.afterCommit(() => app.invoiceSubscribers.changed(invoice.id));
   tx.run(setInvoiceStatus, { id: invoice.id, status, updated_at: app.now() });
   if (status === 'paid') queueWebhook(app, tx, current);
   tellInvoice(app, tx, { ...current, status }, `invoice.${status}`);
@@ -200,7 +200,7 @@ export function cancelForgotten(app: App, tx: Tx): number {
       continue;
     }
     tx.run(setInvoiceStatus, { id: row.id, status: 'canceled', updated_at: app.now() });
-    tx.afterCommit(() => app.live.changed(row.id));
+    tx.afterCommit(() => app.invoiceSubscribers.changed(row.id));
     tellInvoice(app, tx, { ...row, status: 'canceled' }, 'invoice.canceled');
   }
   return rows.length;

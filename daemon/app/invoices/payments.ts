@@ -142,7 +142,7 @@ export function requestPayment(
     updated_at: now,
   };
   tx.run(insertPayment, payment);
-  tx.afterCommit(() => app.live.changed(invoice.id));
+  tx.afterCommit(() => app.invoiceSubscribers.changed(invoice.id));
   tellInvoice(app, tx, invoice, 'invoice.requested');
   return payment;
 }
@@ -185,7 +185,7 @@ export function refreshQuote(app: App, business: Business, invoiceId: number, tx
       check_at: payment.check_at === null ? null : deadlineAt > payment.deadline_at ? deadlineAt : payment.check_at,
       updated_at: now,
     });
-    tx.afterCommit(() => app.live.changed(invoiceId));
+    tx.afterCommit(() => app.invoiceSubscribers.changed(invoiceId));
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
   }

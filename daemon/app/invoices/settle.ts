@@ -113,7 +113,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
   const invoice = tx.get(invoiceById, { id: invoiceId });
   const payment = tx.get(paymentOf, { invoice_id: invoiceId });
   assert(invoice && payment, `invoice ${invoiceId} has a payment to settle`);
-  tx.afterCommit(() => app.live.changed(invoiceId));
+  tx.afterCommit(() => app.invoiceSubscribers.changed(invoiceId));
   const credits = shownCredits(tx, payment);
   const marked = decision === 'mark-paid' || (payment.flags & FLAG.markedPaid) !== 0;
   const result = settle(
@@ -196,7 +196,7 @@ export function fileInInbox(
     state: 'open',
     created_at: app.now(),
   });
-  tx.afterCommit(() => app.events.tell('inbox', `${credit.id}`));
+  tx.afterCommit(() => app.operatorEvents.tell('inbox', `${credit.id}`));
 }
 
 function alertUndone(app: App, tx: Tx, invoice: InvoiceRow): void {

@@ -2,7 +2,7 @@
  * Where a notification may go. The URL comes from a shop or, through the browser API, from anybody, so it must not
  * make the appliance talk to its own ports, its nodes, or machines that only it can reach (server-side request
  * forgery).
- * Invariant: what is checked is what is connected to: the addresses that `checkTarget` gives back, and no others.
+ * Invariant: what is checked is what is connected to: the addresses that `checkDestination` gives back, and no others.
  */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
@@ -19,7 +19,7 @@ export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly { 
 /** An address of this machine, as "address/prefix length" (RFC 4291). */
 export type LocalAddress = string;
 
-export type TargetPolicy = {
+export type DestinationPolicy = {
   /** "host:port" of not public places that the operator opened; IPv6 in brackets, lower case. */
   allowHosts: readonly string[];
   /** The ports that the daemon itself listens on. */
@@ -36,15 +36,15 @@ export type TargetPolicy = {
 };
 
 /** `direct`: connect to one of `addresses`. `proxy`: the SOCKS proxy resolves the host. */
-export type CheckedTarget =
+export type CheckedDestination =
   | { via: 'direct'; url: URL; addresses: readonly Address[] }
   | { via: 'proxy'; url: URL; addresses: readonly [] };
 
 /** The notification must not be sent; the message says why, in words for the operator. */
-export class TargetRefused extends Error {
+export class DestinationRefused extends Error {
   constructor(reason: string) {
     super(reason);
-    this.name = 'TargetRefused';
+    this.name = 'DestinationRefused';
   }
 }
 
@@ -103,7 +103,7 @@ function canonical(ip: Ip): Ip {
 }
 
 /** One key for one place: the three names of this machine's loopback are the same. */
-function placeKey(host: string, port: number): string {
+function hostPortKey(host: string, port: number): string {
   const bare = host.replace(/^\[|\]$/g, '').toLowerCase();
   const name = ipaddr.isValid(bare) ? canonical(parseIp(bare)).toString() : bare;
   return `${name === '127.0.0.1' || name === '::1' ? 'localhost' : name}:${port}`;
@@ -149,16 +149,16 @@ const ONION = /^(?:[a-z0-9-]{1,63}\.){0,8}[a-z2-7]{56}\.onion$/;
 
 /** The URL by its own rules: scheme, length, no login. Its host loses a dot at the end, which would be another spelling. */
 function checkUrl(text: string): URL {
-  if (text.length > URL_CHARS_MAX) throw new TargetRefused(`the URL is longer than ${URL_CHARS_MAX} characters`);
-  if (!URL.canParse(text)) throw new TargetRefused('the URL is not valid');
+  if (text.length > URL_CHARS_MAX) throw new DestinationRefused(`the URL is longer than ${URL_CHARS_MAX} characters`);
+  if (!URL.canParse(text)) throw new DestinationRefused('the URL is not valid');
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new TargetRefused('the URL is neither http nor https');
-  if (url.username || url.password) throw new TargetRefused('the URL holds a login');
+    throw new DestinationRefused('the URL is neither http nor https');
+  if (url.username || url.password) throw new DestinationRefused('the URL holds a login');
   url.hostname = url.hostname.replace(/\.+$/, '');
   const { length } = url.hostname;
   if (length === 0 || length > HOST_CHARS_MAX || url.hostname.endsWith('.'))
-    throw new TargetRefused('the URL has no valid host');
+    throw new DestinationRefused('the URL has no valid host');
   return url;
 }
 
@@ -167,7 +167,7 @@ async function resolveHost(host: string, resolve: Resolve, signal: AbortSignal):
   if (ipaddr.isValid(bare)) return [parseIp(bare)];
   const found = await resolve(bare, signal).catch(() => []);
   const valid = found.filter((row) => ipaddr.isValid(row.address));
-  if (found.length === 0 || valid.length !== found.length) throw new TargetRefused('the host does not resolve');
+  if (found.length === 0 || valid.length !== found.length) throw new DestinationRefused('the host does not resolve');
   return found.map((row) => parseIp(row.address));
 }
 
@@ -179,17 +179,17 @@ async function resolveHost(host: string, resolve: Resolve, signal: AbortSignal):
 async function isNode(
   { host, port }: { host: string; port: number },
   ips: readonly Ip[],
-  policy: TargetPolicy,
+  policy: DestinationPolicy,
   local: readonly LocalAddress[],
   signal: AbortSignal,
 ): Promise<boolean> {
-  const key = (ip: Ip): string => placeKey(ip.toString(), port);
-  const literal = new Set([placeKey(host, port), ...ips.map(key)]);
+  const key = (ip: Ip): string => hostPortKey(ip.toString(), port);
+  const literal = new Set([hostPortKey(host, port), ...ips.map(key)]);
   const closed = new Set(ips.filter((ip) => closedRange(ip) !== null || isHere(ip, local)).map(key));
   const hereToo = ips.some((ip) => isHere(ip, local));
   for (const node of policy.nodeHosts.map(splitHostPort)) {
     if (node.port !== port) continue;
-    if (literal.has(placeKey(node.host, port))) return true;
+    if (literal.has(hostPortKey(node.host, port))) return true;
     if (closed.size === 0 || node.host.endsWith('.onion')) continue;
     const nodeIps = await resolveHost(node.host, policy.resolve, signal).catch(() => []);
     if (nodeIps.some((ip) => closed.has(key(ip)) || (hereToo && isHere(ip, local)))) return true;
@@ -199,30 +199,30 @@ async function isNode(
 
 /**
  * The target of a notification, checked now: its URL, and the addresses that may be connected to. Every address that
- * the host resolves to must pass. The signal ends the search for them. Throws `TargetRefused`.
+ * the host resolves to must pass. The signal ends the search for them. Throws `DestinationRefused`.
  */
-export async function checkTarget(
+export async function checkDestination(
   text: string,
-  policy: TargetPolicy,
+  policy: DestinationPolicy,
   signal: AbortSignal = new AbortController().signal,
-): Promise<CheckedTarget> {
+): Promise<CheckedDestination> {
   const url = checkUrl(text);
   const host = url.hostname;
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
   const local = policy.localAddresses ?? interfaceAddresses();
   const onion = host.endsWith('.onion') || host === 'onion';
-  if (onion && !ONION.test(host)) throw new TargetRefused('the host is not a version 3 onion service');
-  if (onion && !policy.hasProxy) throw new TargetRefused('an onion service needs webhook.socks_proxy');
+  if (onion && !ONION.test(host)) throw new DestinationRefused('the host is not a version 3 onion service');
+  if (onion && !policy.hasProxy) throw new DestinationRefused('an onion service needs webhook.socks_proxy');
   const ips = onion ? [] : await resolveHost(host, policy.resolve, signal);
 
   if (policy.ownPorts.includes(port) && ips.some((ip) => isHere(ip, local))) {
-    throw new TargetRefused("the target is one of the appliance's own ports");
+    throw new DestinationRefused("the target is one of the appliance's own ports");
   }
   if (await isNode({ host, port }, ips, policy, local, signal))
-    throw new TargetRefused('the target is a configured node or proxy');
+    throw new DestinationRefused('the target is a configured node or proxy');
   if (onion) return { via: 'proxy', url, addresses: [] };
 
-  const opened = new Set(policy.allowHosts.map(splitHostPort).map((at) => placeKey(at.host, at.port)));
+  const opened = new Set(policy.allowHosts.map(splitHostPort).map((at) => hostPortKey(at.host, at.port)));
   for (const ip of ips) {
     const closed = closedRange(ip) ?? (isNeighbour(ip, local) ? NEIGHBOUR : null);
     checkAddress(ip, closed, host, port, opened, policy.fromMerchant);
@@ -240,17 +240,17 @@ function checkAddress(
 ): void {
   if (!closed) return;
   const inner = closed === NEIGHBOUR ? closed : closedRange(canonical(ip));
-  const listed = opened.has(placeKey(host, port)) || opened.has(placeKey(ip.toString(), port));
+  const listed = opened.has(hostPortKey(host, port)) || opened.has(hostPortKey(ip.toString(), port));
   if (listed && fromMerchant && inner?.canOpen) return;
   const why = listed && !fromMerchant ? '; webhook.allow_hosts holds for invoices of the merchant API only' : '';
-  throw new TargetRefused(`the address is ${closed.name}${why}`);
+  throw new DestinationRefused(`the address is ${closed.name}${why}`);
 }
 
 /**
  * Why nothing could ever be sent to a URL as the configuration is now, as far as the URL alone tells; null where a name
  * server would have to be asked, or nothing is wrong.
  */
-export function refusalOf(text: string, policy: Pick<TargetPolicy, 'allowHosts' | 'fromMerchant'>): string | null {
+export function refusalOf(text: string, policy: Pick<DestinationPolicy, 'allowHosts' | 'fromMerchant'>): string | null {
   try {
     const url = checkUrl(text);
     const bare = url.hostname.replace(/^\[|\]$/g, '');
@@ -258,11 +258,11 @@ export function refusalOf(text: string, policy: Pick<TargetPolicy, 'allowHosts' 
     if (!ipaddr.isValid(literal)) return null;
     const ip = parseIp(literal);
     const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
-    const opened = new Set(policy.allowHosts.map(splitHostPort).map((at) => placeKey(at.host, at.port)));
+    const opened = new Set(policy.allowHosts.map(splitHostPort).map((at) => hostPortKey(at.host, at.port)));
     checkAddress(ip, closedRange(ip), url.hostname, port, opened, policy.fromMerchant);
     return null;
   } catch (error) {
-    if (!(error instanceof TargetRefused)) throw error;
+    if (!(error instanceof DestinationRefused)) throw error;
     return policy.fromMerchant ? `${error.message} (one of your own needs webhook.allow_hosts)` : error.message;
   }
 }

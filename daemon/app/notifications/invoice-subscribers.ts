@@ -5,17 +5,17 @@
  * has to ask.
  */
 
-export type Watcher = {
+export type InvoiceSubscriber = {
   /** Something about the invoice may be different now. */
   changed(): void;
   /** The service is stopping. */
   ended(): void;
 };
 
-export const WATCHERS_MAX = 4_000;
+export const SUBSCRIBERS_MAX = 4_000;
 
-export class Live {
-  readonly #watchers = new Map<number, Set<Watcher>>();
+export class InvoiceSubscribers {
+  readonly #subscribers = new Map<number, Set<InvoiceSubscriber>>();
   #count = 0;
 
   /** How many wait. */
@@ -24,25 +24,25 @@ export class Live {
   }
 
   /** Begins to tell; returns how to end it, or null when too many wait already. */
-  watch(invoiceId: number, watcher: Watcher): (() => void) | null {
-    if (this.#count >= WATCHERS_MAX) return null;
-    const watchers = this.#watchers.get(invoiceId) ?? new Set();
-    this.#watchers.set(invoiceId, watchers.add(watcher));
+  watch(invoiceId: number, watcher: InvoiceSubscriber): (() => void) | null {
+    if (this.#count >= SUBSCRIBERS_MAX) return null;
+    const watchers = this.#subscribers.get(invoiceId) ?? new Set();
+    this.#subscribers.set(invoiceId, watchers.add(watcher));
     this.#count++;
     return () => {
       if (!watchers.delete(watcher)) return;
       this.#count--;
-      if (watchers.size === 0) this.#watchers.delete(invoiceId);
+      if (watchers.size === 0) this.#subscribers.delete(invoiceId);
     };
   }
 
   /** To be called after the commit. An invoice that nobody waits for costs a look into a table. */
   changed(invoiceId: number): void {
-    for (const watcher of this.#watchers.get(invoiceId) ?? []) watcher.changed();
+    for (const watcher of this.#subscribers.get(invoiceId) ?? []) watcher.changed();
   }
 
   /** Ends everybody's wait. */
   close(): void {
-    for (const watcher of [...this.#watchers.values()].flatMap((watchers) => [...watchers])) watcher.ended();
+    for (const watcher of [...this.#subscribers.values()].flatMap((watchers) => [...watchers])) watcher.ended();
   }
 }

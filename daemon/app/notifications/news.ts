@@ -16,7 +16,7 @@ export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: Invoice
   // a new invoice has no payment yet
   const payment = type === 'invoice.created' ? undefined : tx.get(paymentOf, { invoice_id: invoice.id });
   const what = inWords(type, invoice, payment);
-  tx.afterCommit(() => app.events.tell('invoice', invoice.slug, what));
+  tx.afterCommit(() => app.operatorEvents.tell('invoice', invoice.slug, what));
 }
 
 /** The same of a withdrawal. `was`: the state before, null for a new one. */
@@ -24,7 +24,7 @@ export function tellWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string
   queueWithdrawalEvent(app, tx, row, was);
   const status = apiStatus(row.state as WithdrawalState);
   const what = row.state === status ? status : `${row.state} (${status})`;
-  if (row.state !== was) tx.afterCommit(() => app.events.tell('withdrawal', `${row.id}`, what));
+  if (row.state !== was) tx.afterCommit(() => app.operatorEvents.tell('withdrawal', `${row.id}`, what));
 }
 
 function inWords(type: InvoiceEvent, invoice: InvoiceRow, payment: PaymentRow | undefined): string {

@@ -12,7 +12,7 @@ import type { Reader } from '../../store/store.ts';
 export const EVENT_KINDS = ['withdrawal', 'invoice', 'inbox', 'alert'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 /** `what`: what happened, in words. */
-export type AppEvent = { kind: EventKind; subject: string; what: string; at: number };
+export type OperatorEvent = { kind: EventKind; subject: string; what: string; at: number };
 
 const KEPT_MAX = 1_000;
 /** How often those who wait look for alerts, which are stored in many places. */
@@ -20,13 +20,13 @@ const LOOK_MS = 1_000;
 const WAITING_MAX = 50;
 
 /** `cursor`: where to go on. `missed`: something may have been told that is kept no longer: read everything again. */
-export type EventPage = { events: AppEvent[]; cursor: string; missed: boolean };
+export type EventPage = { events: OperatorEvent[]; cursor: string; missed: boolean };
 
-export class Events {
+export class OperatorEvents {
   readonly #now: () => number;
   /** A start of the service is told from the one before, whose numbers mean nothing here. */
   readonly #start = randomUUID();
-  readonly #kept: (AppEvent & { n: number })[] = [];
+  readonly #kept: (OperatorEvent & { n: number })[] = [];
   readonly #waiting = new Set<() => void>();
   #last = 0;
   #lastAlert = 0;

@@ -44,7 +44,7 @@ async function checkAccounts(
     const runtime = app.chains.find(chainKey(network, chain));
     if (!key || !runtime) continue;
     try {
-      await runtime.adapter.deriveTarget(key, 0, 0);
+      await runtime.adapter.deriveAddress(key, 0, 0);
     } catch (error) {
       const rejected = new Rejected('business.accounts', `The ${chain} account's key is not valid`, 'accounts');
       rejected.cause = error;

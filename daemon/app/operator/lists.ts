@@ -69,12 +69,12 @@ function named(reader: Reader, row: WebhookRow): NamedWebhook {
 const UNSTORED_ID = 0;
 
 /** A place in the list of open alerts: `rank` 0 has what is live, 1 the rest. */
-export type AlertPlace = { rank: number; id: number };
-const FIRST: AlertPlace = { rank: 0, id: NEWEST };
+export type AlertCursor = { rank: number; id: number };
+const FIRST: AlertCursor = { rank: 0, id: NEWEST };
 const RANKS = 2;
 
 /** The alerts that nobody has marked as seen: live ones first, newest first. What could not be stored yet leads the first page. */
-export function alertPage(app: App, limit: number, after: AlertPlace | null) {
+export function alertPage(app: App, limit: number, after: AlertCursor | null) {
   const { rank: from, id: below } = after ?? FIRST;
   const stored: (AlertRow & { rank: number })[] = [];
   for (let rank = from; rank < RANKS && stored.length < limit; rank++) {

@@ -21,7 +21,7 @@ export type ChainStatus = {
 };
 
 export function chainStatuses(app: App): ChainStatus[] {
-  const followed = app.chains.all().filter(({ resting }) => !resting);
+  const followed = app.chains.all().filter(({ dormant }) => !dormant);
   return followed.map((chain) => {
     const health = chain.adapter.health();
     return {

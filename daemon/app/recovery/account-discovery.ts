@@ -7,7 +7,7 @@
  * the jumps of restores, was looked at in all of its blocks.
  */
 import { type ChainAdapter, type ListedScript, type ScriptList, tipOf } from '../../chains/adapter.ts';
-import { targetAt } from '../../chains/target.ts';
+import { deriveAddress } from '../../chains/derive.ts';
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
@@ -19,7 +19,7 @@ const SCRIPTS_MAX = 1_000_000;
 /** Restores in a row, without a payment in between on the same branch of an account, that are reckoned with. */
 const JUMPS_PROBED = 2;
 
-export type ScanWish = {
+export type DiscoveryRequest = {
   network: Network;
   /** Milliseconds since 1970. */
   birthday: number;
@@ -29,7 +29,7 @@ export type ScanWish = {
   accounts: Partial<Record<ChainId, AccountKey[]>>;
 };
 
-export type ScanState = {
+export type DiscoveryState = {
   running: boolean;
   chains: { chain: ChainId; height: number | null; tip: number | null; done: boolean }[];
   /** The highest index used in each branch (-1 for none) of each account that was used at all. */
@@ -37,7 +37,7 @@ export type ScanState = {
   error: string | null;
 };
 
-type Place = { account: number; branch: Branch; index: number };
+type AddressPath = { account: number; branch: Branch; index: number };
 /** One branch of an account: the highest index found used, and what is looked at. */
 type Row = { account: number; branch: Branch; used: number; covered: IndexRange[]; ready: number };
 
@@ -45,10 +45,10 @@ type Row = { account: number; branch: Branch; used: number; covered: IndexRange[
 class ScratchList implements ScriptList {
   readonly #ids = new Map<string, number>();
   readonly #scripts: ListedScript[] = [];
-  readonly places: Place[] = [];
+  readonly places: AddressPath[] = [];
   #changes = 0;
 
-  add(script: Uint8Array, place: Place): void {
+  add(script: Uint8Array, place: AddressPath): void {
     if (this.#scripts.length >= SCRIPTS_MAX) throw new Rejected('scan.too_many', 'Too many addresses are in use');
     const id = this.#scripts.length;
     this.#ids.set(Buffer.from(script).toString('latin1'), id);
@@ -57,7 +57,7 @@ class ScratchList implements ScriptList {
     this.#changes++;
   }
 
-  targetOf = (script: Uint8Array): number | undefined => this.#ids.get(Buffer.from(script).toString('latin1'));
+  targetIdOf = (script: Uint8Array): number | undefined => this.#ids.get(Buffer.from(script).toString('latin1'));
   isOurCoin = (): boolean => false;
   get size(): number {
     return this.#scripts.length;
@@ -76,15 +76,15 @@ class ScratchList implements ScriptList {
 
 export type OpenSource = (network: Network, chain: ChainId, list: ScriptList) => ChainAdapter | null;
 
-export class WalletScan {
-  readonly #wish: ScanWish;
+export class AccountDiscovery {
+  readonly #request: DiscoveryRequest;
   readonly #open: OpenSource;
   readonly #abort = new AbortController();
-  readonly state: ScanState = { running: true, chains: [], used: [], error: null };
+  readonly state: DiscoveryState = { running: true, chains: [], used: [], error: null };
   readonly done: Promise<void>;
 
-  constructor(wish: ScanWish, open: OpenSource) {
-    this.#wish = wish;
+  constructor(wish: DiscoveryRequest, open: OpenSource) {
+    this.#request = wish;
     this.#open = open;
     this.done = this.#run();
   }
@@ -96,7 +96,7 @@ export class WalletScan {
 
   async #run(): Promise<void> {
     try {
-      await Promise.all(CHAINS.map((chain) => this.#scan(chain)));
+      await Promise.all(CHAINS.map((chain) => this.#discover(chain)));
     } catch (error) {
       this.#abort.abort();
       this.state.error = error instanceof Error ? error.message : String(error);
@@ -104,13 +104,13 @@ export class WalletScan {
     this.state.running = false;
   }
 
-  async #scan(chain: ChainId): Promise<void> {
-    const { network, accounts, birthday, gap } = this.#wish;
+  async #discover(chain: ChainId): Promise<void> {
+    const { network, accounts, birthday, gap } = this.#request;
     const keys = accounts[chain] ?? [];
     const list = new ScratchList();
     const source = keys.length > 0 ? this.#open(network, chain, list) : null;
     if (!source) return;
-    const progress: ScanState['chains'][number] = { chain, height: null, tip: null, done: false };
+    const progress: DiscoveryState['chains'][number] = { chain, height: null, tip: null, done: false };
     this.state.chains.push(progress);
     // blocks that were read are not read again for what is found within this
     const ahead = source.wholeHistories ? 0 : gap;
@@ -123,7 +123,7 @@ export class WalletScan {
       const key = keys[row.account] as AccountKey;
       for (const range of missing) {
         await this.#derive(range, (index) => {
-          const { script } = targetAt(chain, network, key, row.branch, index);
+          const { script } = deriveAddress(chain, network, key, row.branch, index);
           list.add(script, { account: row.account, branch: row.branch, index });
         });
       }
@@ -140,7 +140,7 @@ export class WalletScan {
       for (const row of rows) await extend(row);
       do {
         for (const row of rows) row.ready = row.used + ahead;
-        await this.#follow(source, birthday, progress, list, found);
+        await this.#readChain(source, birthday, progress, list, found);
       } while (!source.wholeHistories && rows.some(({ used, ready }) => used > ready) && !this.#abort.signal.aborted);
       progress.done = true;
     } finally {
@@ -159,7 +159,7 @@ export class WalletScan {
     }
   }
 
-  #note(chain: ChainId, { account, branch, index }: Place): void {
+  #note(chain: ChainId, { account, branch, index }: AddressPath): void {
     const { used } = this.state;
     let known = used.find((one) => one.chain === chain && one.account_no === account);
     if (!known) {
@@ -172,10 +172,10 @@ export class WalletScan {
   }
 
   /** Reads a chain from the birthday up to its tip and tells of every address that was paid. */
-  async #follow(
+  async #readChain(
     source: ChainAdapter,
     birthday: number,
-    progress: ScanState['chains'][number],
+    progress: DiscoveryState['chains'][number],
     list: ScratchList,
     paid: (targetId: number) => Promise<void>,
   ): Promise<void> {

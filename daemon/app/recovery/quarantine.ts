@@ -54,7 +54,7 @@ export function endQuarantine(app: App, tx: Tx): void {
   if (!areSkippedWatched(app)) {
     throw new Rejected('restore.not_ready', 'The skipped addresses are still being derived');
   }
-  const behind = app.chains.all().filter((chain) => chain.syncedAt === 0 && !chain.resting);
+  const behind = app.chains.all().filter((chain) => chain.syncedAt === 0 && !chain.dormant);
   if (behind.length > 0) {
     const names = behind.map(({ key }) => key).join(', ');
     throw new Rejected(

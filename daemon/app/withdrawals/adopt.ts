@@ -164,7 +164,7 @@ export async function takeOver(app: App): Promise<void> {
     const record = quarantineOf(tx);
     endQuarantine(app, tx);
     for (const chain of app.chains.all()) {
-      if (!chain.adapter.spending || !record || chain.resting) continue;
+      if (!chain.adapter.spending || !record || chain.dormant) continue;
       if (!hasLookedEverywhere(app, chain)) {
         throw notLookedAt(chain, 'its servers are still being asked about every address there ever was');
       }

@@ -26,7 +26,7 @@ function depositOf(reader: Reader, id: number): Deposit {
 function decide(app: App, tx: Tx, item: InboxRow, to: string, withdrawalId: number | null = null): void {
   const step = { id: item.id, from: 'open', to, withdrawal_id: withdrawalId, updated_at: app.now() };
   if (tx.run(stepInbox, step).changes === 1) {
-    tx.afterCommit(() => app.events.tell('inbox', `${item.credit_id}`));
+    tx.afterCommit(() => app.operatorEvents.tell('inbox', `${item.credit_id}`));
     return;
   }
   throw new Rejected('inbox.decided', `Deposit ${item.id} was decided about already: ${item.state}`);

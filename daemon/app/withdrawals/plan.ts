@@ -197,7 +197,7 @@ function oldestWithin(coins: Coin[], most: bigint | null): Coin[] {
 async function nextChange(app: App, { account, chain }: Place): Promise<ChangeTarget> {
   const row = app.store.get(accountById, { id: account.id });
   assert(row, `account ${account.id} exists`);
-  const { address, script } = await chain.adapter.deriveTarget(account.key, 1, row.next_change);
+  const { address, script } = await chain.adapter.deriveAddress(account.key, 1, row.next_change);
   return { address, script, index: row.next_change };
 }
 

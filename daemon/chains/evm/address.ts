@@ -6,13 +6,13 @@
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { pointCompress } from 'tiny-secp256k1';
-import type { Target } from '../../domain/chain.ts';
+import type { DerivedAddress } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
 /** The target of a compressed public key (33 bytes). Its script is the address's 20 bytes. */
-export function targetOf(publicKey: Uint8Array): Target {
+export function addressOfKey(publicKey: Uint8Array): DerivedAddress {
   const uncompressed = pointCompress(publicKey, false);
   // Without the leading 04, which marks the form.
   const script = keccak_256(uncompressed.subarray(1)).slice(12);

@@ -6,7 +6,7 @@
 import { assert, Rejected } from '../../domain/errors.ts';
 import { PREMINED, type SandboxOutput, type SandboxWriter } from '../../domain/sandbox-port.ts';
 import type { UtxoChain } from '../utxo/params.ts';
-import { addToMempool, evict, needRoom, tipOfChain, withDescendants } from './ledger.ts';
+import { addToMempool, evict, needRoom, tipOfChain, withDescendants } from './consensus.ts';
 import { checkSignatures, decode, isFinal, type SignedTransaction } from './signed.ts';
 
 /** BIP-125 rule 5. */

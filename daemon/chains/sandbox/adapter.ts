@@ -1,12 +1,12 @@
 /** A simulated chain behind the interface of the real ones: what it reports comes out of the database it is kept in. */
 import type { ChainId } from '../../domain/assets.ts';
-import type { AccountKey, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../../domain/chain.ts';
+import type { AccountKey, Branch, ChainUpdate, Checkpoint, DerivedAddress, SourceHealth } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import type { ChainAdapter, SpendingSource, WatchList } from '../adapter.ts';
-import { scriptAt, targetAt } from './addresses.ts';
-import { ensureChain, tipOfChain } from './ledger.ts';
+import { deriveAddress, scriptAt } from './addresses.ts';
+import { ensureChain, tipOfChain } from './consensus.ts';
 import type { SandboxStore } from './port.ts';
-import { checkpointAt, updateSince } from './scan.ts';
+import { checkpointAt, updateSince } from './updates.ts';
 
 const DOWN_RETRY_SECONDS = 5;
 
@@ -42,8 +42,8 @@ export class SandboxAdapter implements ChainAdapter {
     this.#wakers = options.wakers;
   }
 
-  async deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target> {
-    return targetAt(this.chain, account, branch, index);
+  async deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress> {
+    return deriveAddress(this.chain, account, branch, index);
   }
 
   isValidAddress(text: string): boolean {

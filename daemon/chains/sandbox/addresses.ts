@@ -1,15 +1,15 @@
 /** The sandbox's addresses: those of each chain's test forms, derived as on the real ones. Nothing here is simulated. */
 import { type AssetId, assetOf, type ChainId } from '../../domain/assets.ts';
-import type { AccountKey, Branch, Target } from '../../domain/chain.ts';
+import type { AccountKey, Branch, DerivedAddress } from '../../domain/chain.ts';
+import { deriveAddress as derivedAt, isUtxo } from '../derive.ts';
 import * as evm from '../evm/address.ts';
-import { targetAt as derivedAt, isUtxo } from '../target.ts';
 import * as utxo from '../utxo/address.ts';
 import * as xmr from '../xmr/address.ts';
 
 export { isUtxo };
 
 /** The target of an index. Throws on a key of another kind and on an index above 2^31 - 1. */
-export function targetAt(chain: ChainId, account: AccountKey, branch: Branch, index: number): Target {
+export function deriveAddress(chain: ChainId, account: AccountKey, branch: Branch, index: number): DerivedAddress {
   return derivedAt(chain, 'sandbox', account, branch, index);
 }
 

@@ -9,8 +9,8 @@ import { createHash } from 'node:crypto';
 import type { AssetId, ChainId } from '../../domain/assets.ts';
 import { PREMINED, type SandboxOutput, type SandboxWriter } from '../../domain/sandbox-port.ts';
 import type { UtxoChain } from '../utxo/params.ts';
-import { isUtxo, targetAt } from './addresses.ts';
-import { addToMempool, hashFor } from './ledger.ts';
+import { deriveAddress, isUtxo } from './addresses.ts';
+import { addToMempool, hashFor } from './consensus.ts';
 import { simulatedRaw } from './simulated.ts';
 
 export type Recipient = { script: Uint8Array; address: string; units: bigint };
@@ -79,7 +79,7 @@ function simulatedPayer(chain: ChainId): Payer {
   return {
     script: Buffer.from('Countinghouse sandbox payer'),
     fee: 0n,
-    stranger: targetAt(chain, chain === 'XMR' ? STRANGER_XMR : STRANGER_EVM, 0, 0),
+    stranger: deriveAddress(chain, chain === 'XMR' ? STRANGER_XMR : STRANGER_EVM, 0, 0),
     send(tx, coin, to, now) {
       const raw = simulatedRaw(
         chain,

@@ -21,7 +21,7 @@ import {
   reorganise,
   roomForBlocks,
   tipOfChain,
-} from './ledger.ts';
+} from './consensus.ts';
 import { loadPayer, premine, type Recipient } from './payer.ts';
 import type { SandboxStore } from './port.ts';
 import { acceptSimulated } from './simulated.ts';
@@ -218,7 +218,7 @@ class SimulatedChains implements Sandbox {
 
   #isOurs(chain: ChainId): IsOurs {
     const watch = this.#options.watch(chain);
-    return (script) => watch.targetOf(script) !== undefined;
+    return (script) => watch.targetIdOf(script) !== undefined;
   }
 }
 

@@ -11,10 +11,10 @@ import { script as Script, Transaction } from 'bitcoinjs-lib';
 import { pointFromScalar, sign, verify } from 'tiny-secp256k1';
 import { Rejected } from '../../domain/errors.ts';
 import type { SandboxOutput } from '../../domain/sandbox-port.ts';
-import { targetOf } from '../utxo/address.ts';
+import { addressOfKey } from '../utxo/address.ts';
 import type { UtxoChain } from '../utxo/params.ts';
 import { unitsMax } from './addresses.ts';
-import type { Candidate } from './ledger.ts';
+import type { Candidate } from './consensus.ts';
 
 /** Bitcoin's MAX_STANDARD_TX_WEIGHT; without witnesses it is 100,000 bytes, which is BCH's limit. */
 const TX_WEIGHT_MAX = 400_000;
@@ -41,8 +41,8 @@ function publicKeyOf(secret: Uint8Array): Uint8Array {
 const PAYER = publicKeyOf(PAYER_KEY);
 const STRANGER = publicKeyOf(STRANGER_KEY);
 
-export const payerScript = (chain: UtxoChain): Uint8Array => targetOf(PAYER, chain, 'sandbox').script;
-export const strangerScript = (chain: UtxoChain): Uint8Array => targetOf(STRANGER, chain, 'sandbox').script;
+export const payerScript = (chain: UtxoChain): Uint8Array => addressOfKey(PAYER, chain, 'sandbox').script;
+export const strangerScript = (chain: UtxoChain): Uint8Array => addressOfKey(STRANGER, chain, 'sandbox').script;
 
 export type SignedTransaction = Candidate & {
   readonly parsed: Transaction;
@@ -51,7 +51,7 @@ export type SignedTransaction = Candidate & {
 };
 
 /** P2PKH is the script that BIP-143 signs for P2WPKH too; BCH's target is exactly that. */
-const scriptCodeOf = (publicKey: Uint8Array): Uint8Array => targetOf(publicKey, 'BCH', 'sandbox').script;
+const scriptCodeOf = (publicKey: Uint8Array): Uint8Array => addressOfKey(publicKey, 'BCH', 'sandbox').script;
 
 const hashTypeOf = (chain: UtxoChain): number => (chain === 'BCH' ? SIGHASH_ALL_FORKID : SIGHASH_ALL);
 
@@ -135,7 +135,7 @@ function isSigned(chain: UtxoChain, parsed: Transaction, index: number, coin: Sa
   const [signature, publicKey, ...rest] = proofOf(chain, parsed, index);
   if (!signature || publicKey?.length !== 33 || rest.length > 0) return false;
   if (signature.at(-1) !== hashTypeOf(chain)) return false;
-  if (!Buffer.from(targetOf(publicKey, chain, 'sandbox').script).equals(coin.script)) return false;
+  if (!Buffer.from(addressOfKey(publicKey, chain, 'sandbox').script).equals(coin.script)) return false;
   const digest = parsed.hashForWitnessV0(index, scriptCodeOf(publicKey), coin.units, hashTypeOf(chain));
   try {
     const der = Uint8Array.of(...signature.subarray(0, -1), SIGHASH_ALL);

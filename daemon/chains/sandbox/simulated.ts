@@ -10,7 +10,7 @@ import { formatUnits } from '../../domain/money.ts';
 import { PREMINED, type SandboxWriter } from '../../domain/sandbox-port.ts';
 import type { Coin, DecodedSpend, PlannedOutput, SandboxPlan, SignedSpend, SpendRequest } from '../../domain/spend.ts';
 import { scriptAt, unitsMax } from './addresses.ts';
-import { addToMempool, evict, hashFor, needRoom, withDescendants } from './ledger.ts';
+import { addToMempool, evict, hashFor, needRoom, withDescendants } from './consensus.ts';
 
 /** What it counts as in size, so that the fee is the fee rate. */
 export const SIMULATED_VSIZE = 1_000;

@@ -8,7 +8,7 @@
 import { createHash, hash } from 'node:crypto';
 import { bech32, bech32m, createBase58check } from '@scure/base';
 import type { Network } from '../../domain/assets.ts';
-import type { Target } from '../../domain/chain.ts';
+import type { DerivedAddress } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { decodeCashAddress, encodeCashAddress } from './cashaddr.ts';
 import { UTXO_PARAMS, type UtxoChain } from './params.ts';
@@ -31,7 +31,7 @@ const SCRIPTS = {
  * The target of a compressed public key (33 bytes): P2WPKH (BIP-141) on BTC and LTC, P2PKH as CashAddr, with its
  * prefix, on BCH.
  */
-export function targetOf(publicKey: Uint8Array, chain: UtxoChain, network: Network): Target {
+export function addressOfKey(publicKey: Uint8Array, chain: UtxoChain, network: Network): DerivedAddress {
   assert(publicKey.length === 33, 'a public key is compressed');
   const form = UTXO_PARAMS[chain][network].address;
   const keyHash = createHash('ripemd160')

@@ -9,8 +9,8 @@ import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../doma
 import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
 import { tipOf } from '../adapter.ts';
 import { type BlockHeader, ParseError, parseHeader } from './block.ts';
+import { type Finder, type Found, findInBlock } from './match.ts';
 import type { CoreNode, NodeState } from './node.ts';
-import { type Finder, type Found, findInBlock } from './scan.ts';
 
 /** One step reads no more than these; the block that passes the limit of bytes is the last. */
 export const BLOCKS_PER_STEP_MAX = 100;

@@ -6,7 +6,7 @@ import { HDKey } from '@scure/bip32';
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, BlockId } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
-import type { Held, HeldCoin, HoldingsSource, WatchedAccount } from '../adapter.ts';
+import type { HeldCoin, Holdings, HoldingsSource, WatchedAccount } from '../adapter.ts';
 import type { CoreNode } from './node.ts';
 import type { UtxoChain } from './params.ts';
 
@@ -16,7 +16,13 @@ const VERSIONS = { mainnet: 0x0488b21e, others: 0x043587cf };
 const ACCOUNT_DEPTH = 3;
 
 /** A node reads its coins at one block. */
-const heldAt = (tip: BlockId, coins: HeldCoin[]): Held => ({ tip, until: tip, coins, untold: [], lessMempool: false });
+const heldAt = (tip: BlockId, coins: HeldCoin[]): Holdings => ({
+  tip,
+  until: tip,
+  coins,
+  untold: [],
+  lessMempool: false,
+});
 
 export class CoreHoldings implements HoldingsSource {
   readonly #node: CoreNode;
@@ -29,7 +35,7 @@ export class CoreHoldings implements HoldingsSource {
     this.#network = network;
   }
 
-  async coins(accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<Held> {
+  async coins(accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<Holdings> {
     await this.#node.identify(signal);
     const descriptors = accounts.flatMap(({ key, receiving, change }) =>
       [receiving, change].flatMap((count, branch) =>

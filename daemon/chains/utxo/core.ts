@@ -6,22 +6,22 @@
  * update stops short of the change, and the next one tells it.
  */
 import type { Network } from '../../domain/assets.ts';
-import type { AccountKey, Branch, ChainUpdate, Checkpoint, SourceHealth, Target } from '../../domain/chain.ts';
+import type { AccountKey, Branch, ChainUpdate, Checkpoint, DerivedAddress, SourceHealth } from '../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
 import { type ChainAdapter, type HoldingsSource, type SpendingSource, tipOf, type WatchList } from '../adapter.ts';
 import { childPublicKey } from '../hd.ts';
 import { Rpc } from '../json-rpc.ts';
 import { POLL_MS, Poller } from '../poller.ts';
 import { slices } from '../slices.ts';
-import { isValidAddress, targetOf } from './address.ts';
+import { addressOfKey, isValidAddress } from './address.ts';
 import { beginAt, prunedAdvice, settingOf } from './begin.ts';
 import { commonBlocks, contiguousEnd, extended, readBlocks } from './blocks.ts';
 import { CoreHoldings } from './core-holdings.ts';
 import { CoreSpending } from './core-spending.ts';
+import type { Finder, Found } from './match.ts';
 import { Mempool, type MempoolLimits } from './mempool.ts';
 import { type BlockTime, CoreNode, type NodeState, PrunedBlock } from './node.ts';
 import type { UtxoChain } from './params.ts';
-import type { Finder, Found } from './scan.ts';
 
 export type CoreOptions = {
   chain: UtxoChain;
@@ -93,8 +93,8 @@ class CoreAdapter implements ChainAdapter {
     this.#poller = new Poller(options.pollMs ?? POLL_MS, (signal) => this.#hasNews(signal));
   }
 
-  async deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target> {
-    return targetOf(childPublicKey(account, branch, index), this.chain, this.network);
+  async deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress> {
+    return addressOfKey(childPublicKey(account, branch, index), this.chain, this.network);
   }
 
   isValidAddress(text: string): boolean {

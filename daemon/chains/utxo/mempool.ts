@@ -10,9 +10,9 @@ import type { Credit } from '../../domain/chain.ts';
 import type { WatchList } from '../adapter.ts';
 import { slices } from '../slices.ts';
 import { ParseError, parseTransaction } from './block.ts';
+import { type Finder, type Found, findInTransaction } from './match.ts';
 import type { CoreNode, MempoolEntry, NodeState } from './node.ts';
 import type { UtxoChain } from './params.ts';
-import { type Finder, type Found, findInTransaction } from './scan.ts';
 
 export type MempoolLimits = {
   /** Transactions remembered, about 32 bytes each. */

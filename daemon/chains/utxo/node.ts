@@ -10,7 +10,7 @@ import { Unavailable } from '../../domain/errors.ts';
 import { parseDecimal } from '../../domain/money.ts';
 import { BATCH_CALLS_MAX, type Call, type Reply, type Rpc, RpcError } from '../json-rpc.ts';
 import { slices } from '../slices.ts';
-import { targetOf } from './address.ts';
+import { addressOfKey } from './address.ts';
 import { eachTxid, hexResult } from './hex.ts';
 import { UTXO_PARAMS, type UtxoChain } from './params.ts';
 
@@ -132,7 +132,7 @@ export class CoreNode {
    */
   async identify(signal: AbortSignal): Promise<void> {
     if (this.#identifiedAtConnection === this.#rpc.connections) return;
-    const { address } = targetOf(GENERATOR_POINT, this.#chain, this.#network);
+    const { address } = addressOfKey(GENERATOR_POINT, this.#chain, this.#network);
     const [genesis, validity] = await this.#rpc.batch(
       [
         ['getblockhash', 0],

@@ -12,7 +12,7 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base58xmr } from '@scure/base';
 import type { Network } from '../../domain/assets.ts';
-import type { AccountKey, Target } from '../../domain/chain.ts';
+import type { AccountKey, DerivedAddress } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 
 type Prefixes = { standard: number; integrated: number; subaddress: number };
@@ -56,7 +56,7 @@ function scalarOf(bytes: Uint8Array): bigint {
  * The target of subaddress (major, minor); (0, 0) is the standard address. Its script is the prefix byte and the two
  * public keys, 65 bytes. Throws on a key that is no Monero account and on an index above 2^32 - 1.
  */
-export function subaddress(account: AccountKey, major: number, minor: number, network: Network): Target {
+export function subaddress(account: AccountKey, major: number, minor: number, network: Network): DerivedAddress {
   assert(account.kind === 'monero', 'a Monero account derives subaddresses');
   for (const index of [major, minor]) {
     assert(Number.isInteger(index) && index >= 0 && index <= SUBADDRESS_INDEX_MAX, 'an index is from 0 to 2^32 - 1');
@@ -77,7 +77,7 @@ export function subaddress(account: AccountKey, major: number, minor: number, ne
 
 type CurvePoint = InstanceType<typeof Point>;
 
-function encode(prefix: number, spend: CurvePoint, view: CurvePoint): Target {
+function encode(prefix: number, spend: CurvePoint, view: CurvePoint): DerivedAddress {
   const script = Uint8Array.of(prefix, ...spend.toBytes(), ...view.toBytes());
   return { script, address: base58xmr.encode(Uint8Array.of(...script, ...checksum(script))) };
 }

@@ -8,7 +8,7 @@ import {
   bookInvoices,
   bookReceipts,
   bookWithdrawals,
-  type Place,
+  type ListCursor,
   RECEIPT_STATUSES,
   type Receipt,
   receiptStatus,
@@ -34,9 +34,9 @@ export const INVOICE_STATUSES = ['unpaid', 'paid', 'canceled'] as const;
 export const WITHDRAWAL_STATUSES = ['pending', 'completed', 'failed'] as const;
 
 /** Where a page ended, as one word that a client sends back unread. */
-const cursorOf = ({ at, id }: Place): string => Buffer.from(`${at}.${id}`).toString('base64url');
+const cursorOf = ({ at, id }: ListCursor): string => Buffer.from(`${at}.${id}`).toString('base64url');
 
-function placeOf(cursor: string): Place | null {
+function placeOf(cursor: string): ListCursor | null {
   const [, at, id] = /^(\d{1,16})\.(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
   return at === undefined || id === undefined ? null : { at: Number(at), id: Number(id) };
 }

@@ -1,7 +1,7 @@
 /** The operator API's methods about the books: the proof of the ledger, and the accountant's export. */
 import type { App } from '../../app/app.ts';
 import { exportPage } from '../../app/books/export.ts';
-import { type LedgerReport, proveLedger } from '../../app/books/reconcile.ts';
+import { type Reconciliation, reconcile } from '../../app/books/reconcile.ts';
 import type { ChainRuntime } from '../../app/chains/chains.ts';
 import { deadline } from '../../app/deadline.ts';
 import { findBusiness } from '../../app/operator/find.ts';
@@ -22,7 +22,7 @@ const PROOF_TIMEOUT_MS = 3_600_000;
 export const BOOKS_METHODS: Methods = {
   'ledger.prove': async ({ app }, { chain }) => {
     // what rests is connected to nothing, and asking it would connect
-    const connected = app.chains.all().filter(({ resting }) => !resting);
+    const connected = app.chains.all().filter(({ dormant }) => !dormant);
     const chains = chain === undefined ? connected : connected.filter(({ key }) => key === chain);
     if (chains.length === 0) throw new Rejected('ledger.chain', `${chain} is not connected`, 'chain');
     const proved: Proved[] = [];
@@ -44,14 +44,14 @@ const dayFrom = (text: string): Day => {
 
 async function prove(app: App, chain: ChainRuntime): Promise<Proved> {
   try {
-    return shown(await proveLedger(app, chain, deadline(PROOF_TIMEOUT_MS, chain.key)));
+    return shown(await reconcile(app, chain, deadline(PROOF_TIMEOUT_MS, chain.key)));
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     return { chain: chain.key, height: 0, compared: false, lines: [], problems: [], error: error.message };
   }
 }
 
-function shown({ chain, tip, compared, lines, problems }: LedgerReport): Proved {
+function shown({ chain, tip, compared, lines, problems }: Reconciliation): Proved {
   return {
     chain,
     height: tip.height,

@@ -38,7 +38,7 @@ export type OperatorServer = {
 /** Serves the operator API. Throws `Rejected('operator.listen')` when its port or socket cannot be used. */
 export async function serveOperator(app: App, extra: OperatorExtra): Promise<OperatorServer> {
   const { port: wanted } = app.config.operator;
-  const { socket, leave } = await placeOf(app.config.operator, extra.dataDir);
+  const { socket, leave } = await chooseSocket(app.config.operator, extra.dataDir);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS });
   server.maxConnections = CONNECTIONS_MAX;
@@ -72,13 +72,16 @@ export async function serveOperator(app: App, extra: OperatorExtra): Promise<Ope
 }
 
 /** Where to listen; `leave` removes what was made for it. */
-type Place = { socket: string | null; leave(): Promise<void> };
+type SocketChoice = { socket: string | null; leave(): Promise<void> };
 
 /** Bytes that the path of a unix socket may have on every system (`sun_path` of macOS, with its end). */
 const SOCKET_PATH_BYTES_MAX = 103;
 
 /** The socket of the configuration, or one in a folder of mode 0700; null: on loopback. */
-async function placeOf({ listen: kind, port, socket }: App['config']['operator'], dataDir: string): Promise<Place> {
+async function chooseSocket(
+  { listen: kind, port, socket }: App['config']['operator'],
+  dataDir: string,
+): Promise<SocketChoice> {
   const leave = async (): Promise<void> => {};
   if (socket !== null) return { socket, leave };
   if (kind === 'loopback' || port !== 0 || process.platform === 'win32') return { socket: null, leave };

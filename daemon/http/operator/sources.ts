@@ -33,7 +33,7 @@ const serverJson = ({ latencyMs, ...rest }: SourceServer) => ({ ...rest, latency
 
 function rescan({ app }: Context, { network, chain }: Parsed<'source.rescan'>): Result<'source.rescan'> {
   const runtime = app.chains.find(`${network}:${chain}`);
-  if (!runtime || runtime.resting)
+  if (!runtime || runtime.dormant)
     throw new Rejected('source.unknown', `${chain} is not connected on ${network}`, 'chain');
   runtime.adapter.rescan?.();
   return { begun: runtime.adapter.rescan !== undefined };

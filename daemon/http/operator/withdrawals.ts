@@ -176,7 +176,7 @@ export const WITHDRAWAL_METHODS: Methods = {
   },
 
   'events.next': async ({ app }, { cursor = null, wait_seconds }) => {
-    const page = await app.events.next(app.store, cursor, wait_seconds * MS_PER_SECOND);
+    const page = await app.operatorEvents.next(app.store, cursor, wait_seconds * MS_PER_SECOND);
     return { ...page, events: page.events.map(({ at, ...event }) => ({ ...event, at: toIso(at) })) };
   },
   'settings.show': ({ app }) => ({ settings: settingsOf(app) }),

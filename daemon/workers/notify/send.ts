@@ -10,18 +10,18 @@ import { connect as tlsConnect } from 'node:tls';
 import { SocksClient, SocksClientError } from 'socks';
 import {
   type Address,
-  type CheckedTarget,
-  checkTarget,
+  type CheckedDestination,
+  checkDestination,
+  type DestinationPolicy,
+  DestinationRefused,
   type Resolve,
-  type TargetPolicy,
-  TargetRefused,
 } from '../../app/notifications/destinations.ts';
 import { nameResolver } from './names.ts';
 
 /** The whole of a notification: resolving, connecting, TLS, the answer's head. */
 export const WEBHOOK_TIMEOUT_MS = 10_000;
 
-export type WebhookOptions = Omit<TargetPolicy, 'resolve' | 'hasProxy'> & {
+export type WebhookOptions = Omit<DestinationPolicy, 'resolve' | 'hasProxy'> & {
   /** "socks5://host:port", which carries what goes to .onion hosts. */
   socksProxy: string | null;
   /** By default the system's name servers. */
@@ -78,7 +78,7 @@ async function connectByProxy(url: URL, proxy: string, timeoutMs: number, signal
 
 /** The status of the answer to the POST. The rest of the answer is not read. */
 function post(
-  target: CheckedTarget,
+  target: CheckedDestination,
   tunnel: Socket | null,
   { body, headers: own }: NonNullable<WebhookOptions['content']>,
   signal: AbortSignal,
@@ -126,7 +126,7 @@ const IN_WORDS: Readonly<Record<string, string>> = {
 
 /** The failure in words of ours: nothing that the other side chose gets into the record. */
 function inWords(error: unknown, timeoutMs: number): string {
-  if (error instanceof TargetRefused) return `not sent: ${error.message}`;
+  if (error instanceof DestinationRefused) return `not sent: ${error.message}`;
   if (error instanceof SocksClientError) return 'the proxy could not connect';
   const { name, code } = error as { name?: string; code?: unknown };
   if (name === 'TimeoutError') return `no answer within ${timeoutMs / 1_000} s`;
@@ -148,7 +148,7 @@ export async function sendWebhook(url: string, options: WebhookOptions): Promise
   let tunnel: Socket | null = null;
   try {
     const policy = { ...options, hasProxy: options.socksProxy !== null, resolve: options.resolve ?? resolveByDns };
-    const target = await unlessAborted(checkTarget(url, policy, signal), signal);
+    const target = await unlessAborted(checkDestination(url, policy, signal), signal);
     if (target.via === 'proxy' && options.socksProxy !== null) {
       tunnel = await connectByProxy(target.url, options.socksProxy, timeoutMs, signal);
     }

@@ -43,7 +43,7 @@ describe('a chain that is away', () => {
   it('that nobody needs is none', async () => {
     const bench = await Bench.open();
     bench.chain.lagging = true;
-    bench.chain.resting = true;
+    bench.chain.dormant = true;
     const since = new Map<string, number>();
     await tellAway(bench.app, since);
     bench.at += HOUR;

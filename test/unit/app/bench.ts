@@ -10,8 +10,8 @@ import { type ChainRuntime, Chains } from '../../../daemon/app/chains/chains.ts'
 import { beginChain, checkpointOf, ingest } from '../../../daemon/app/chains/ingest.ts';
 import { createInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
-import { Live } from '../../../daemon/app/notifications/invoice-subscribers.ts';
-import { Events } from '../../../daemon/app/notifications/operator-events.ts';
+import { InvoiceSubscribers } from '../../../daemon/app/notifications/invoice-subscribers.ts';
+import { OperatorEvents } from '../../../daemon/app/notifications/operator-events.ts';
 import { addBusiness } from '../../../daemon/app/shops/businesses.ts';
 import { Directory } from '../../../daemon/app/shops/directory.ts';
 import { KeyRing } from '../../../daemon/app/shops/keys.ts';
@@ -103,8 +103,8 @@ export class Bench {
       chains: new Chains(),
       directory: new Directory(),
       keys: new KeyRing(store, now),
-      live: new Live(),
-      events: new Events(now),
+      invoiceSubscribers: new InvoiceSubscribers(),
+      operatorEvents: new OperatorEvents(now),
       signer: parts.signer ?? NO_SIGNER,
       unstored: new UnstoredAlerts(),
       log: createLog({ level: 'silent', format: 'json' }),
@@ -311,7 +311,7 @@ function fakeAdapter(chain: ChainId): ChainAdapter {
   return {
     network: 'mainnet',
     chain,
-    deriveTarget: async (_account, branch, index) => ({
+    deriveAddress: async (_account, branch, index) => ({
       script: Buffer.from(`script ${branch} ${index}`),
       address: `address ${branch} ${index}`,
     }),

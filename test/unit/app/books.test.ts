@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { derive } from '../../../daemon/app/addresses/pool.ts';
 import { type ExportCursor, type ExportRow, exportPage } from '../../../daemon/app/books/export.ts';
-import { proveLedger } from '../../../daemon/app/books/reconcile.ts';
+import { reconcile } from '../../../daemon/app/books/reconcile.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { parseDecimal } from '../../../daemon/domain/money.ts';
 import { accountById } from '../../../daemon/store/queries/businesses.ts';
@@ -103,7 +103,7 @@ describe('the books after history', () => {
     // each transaction costs once, whatever it paid
     const spends = rows.filter(({ kind }) => kind === 'fee').map(({ tx_id }) => tx_id);
     expect(new Set(spends).size).toBe(spends.length);
-    const report = await proveLedger(pay.app, pay.bench.chain, new AbortController().signal);
+    const report = await reconcile(pay.app, pay.bench.chain, new AbortController().signal);
     expect(report.problems).toEqual([]);
     expect(report.lines).toMatchObject([{ received, paidOut: paid, fees, held: received - paid - fees }]);
   });
@@ -126,7 +126,7 @@ describe('what was spent before this service', () => {
     // another program with the same words paid a stranger
     chain.mineThese([chain.conflictWith({ ...deposit!, inputs: [`${deposit!.txid}:0`] })]);
     await pay.sync();
-    const prove = () => proveLedger(app, bench.chain, new AbortController().signal);
+    const prove = () => reconcile(app, bench.chain, new AbortController().signal);
     expect((await prove()).problems).toEqual([
       expect.stringMatching(/spent 100000000 LTC of ours, and we did not make/),
     ]);

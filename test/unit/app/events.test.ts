@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Events } from '../../../daemon/app/notifications/operator-events.ts';
+import { OperatorEvents } from '../../../daemon/app/notifications/operator-events.ts';
 import { insertAlert } from '../../../daemon/store/queries/effects.ts';
 import { Store } from '../../../daemon/store/store.ts';
 
 let store: Store;
-let events: Events;
+let events: OperatorEvents;
 beforeEach(async () => {
   store = await Store.inMemory();
-  events = new Events(() => 42);
+  events = new OperatorEvents(() => 42);
 });
 afterEach(() => store.close());
 

@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { Live, WATCHERS_MAX, type Watcher } from '../../../daemon/app/notifications/invoice-subscribers.ts';
+import {
+  type InvoiceSubscriber,
+  InvoiceSubscribers,
+  SUBSCRIBERS_MAX,
+} from '../../../daemon/app/notifications/invoice-subscribers.ts';
 
-function watcher(): Watcher & { told: string[] } {
+function watcher(): InvoiceSubscriber & { told: string[] } {
   const told: string[] = [];
   return { told, changed: () => told.push('changed'), ended: () => told.push('ended') };
 }
 
 describe('those who wait for news of an invoice', () => {
   it('are told of that one only, each of them, until they stop', () => {
-    const live = new Live();
+    const live = new InvoiceSubscribers();
     const [a, b, other] = [watcher(), watcher(), watcher()];
     const stop = live.watch(1, a)!;
     live.watch(1, b);
@@ -23,7 +27,7 @@ describe('those who wait for news of an invoice', () => {
   });
 
   it('may stop while they are told', () => {
-    const live = new Live();
+    const live = new InvoiceSubscribers();
     const b = watcher();
     const stop = live.watch(1, { changed: () => stop(), ended: () => {} })!;
     live.watch(1, b);
@@ -32,16 +36,16 @@ describe('those who wait for news of an invoice', () => {
   });
 
   it('are bounded, and a place that is left is free', () => {
-    const live = new Live();
-    const stops = Array.from({ length: WATCHERS_MAX }, (_, id) => live.watch(id, watcher())!);
+    const live = new InvoiceSubscribers();
+    const stops = Array.from({ length: SUBSCRIBERS_MAX }, (_, id) => live.watch(id, watcher())!);
     expect(live.watch(1, watcher())).toBeNull();
     stops[7]!();
     expect(live.watch(1, watcher())).not.toBeNull();
-    expect(live.size).toBe(WATCHERS_MAX);
+    expect(live.size).toBe(SUBSCRIBERS_MAX);
   });
 
   it('are told of the end', () => {
-    const live = new Live();
+    const live = new InvoiceSubscribers();
     const [a, b] = [watcher(), watcher()];
     const stop = live.watch(1, { changed: () => {}, ended: () => stop() })!;
     live.watch(1, a);

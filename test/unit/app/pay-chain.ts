@@ -5,7 +5,7 @@
 
 import type { ChainAdapter, SpendingSource } from '../../../daemon/chains/adapter.ts';
 import { childPublicKey } from '../../../daemon/chains/hd.ts';
-import { isValidAddress, scriptOf, targetOf } from '../../../daemon/chains/utxo/address.ts';
+import { addressOfKey, isValidAddress, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { parseTransaction } from '../../../daemon/chains/utxo/block.ts';
 import type { AccountKey, BlockId, ChainUpdate, Checkpoint, Credit, SpendSeen } from '../../../daemon/domain/chain.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
@@ -72,8 +72,8 @@ export class PayChain {
       network: 'mainnet',
       chain,
       spending,
-      deriveTarget: async (account, branch, index) =>
-        targetOf(childPublicKey(account, branch, index), chain, 'mainnet'),
+      deriveAddress: async (account, branch, index) =>
+        addressOfKey(childPublicKey(account, branch, index), chain, 'mainnet'),
       isValidAddress: (text) => isValidAddress(text, chain, 'mainnet'),
       begin: unused,
       sync: async (since) => this.#update(since),
@@ -85,7 +85,7 @@ export class PayChain {
 
   /** An address that is not ours. */
   stranger(index: number): string {
-    return targetOf(childPublicKey(STRANGER, 0, index), this.chain, 'mainnet').address;
+    return addressOfKey(childPublicKey(STRANGER, 0, index), this.chain, 'mainnet').address;
   }
 
   scriptOf(address: string): Uint8Array {

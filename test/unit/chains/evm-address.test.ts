@@ -1,7 +1,7 @@
 /** EIP-55's vectors, and the address of a known key. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checksumAddress, isValidAddress, scriptOf, targetOf } from '../../../daemon/chains/evm/address.ts';
+import { addressOfKey, checksumAddress, isValidAddress, scriptOf } from '../../../daemon/chains/evm/address.ts';
 
 /** All of EIP-55's test cases. */
 const EIP55 = [
@@ -60,7 +60,7 @@ describe('EVM addresses', () => {
   it('knows the key of the generator point', () => {
     // Private key 1, whose address every implementation knows.
     const generator = Buffer.from('0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798', 'hex');
-    expect(targetOf(generator)).toEqual({
+    expect(addressOfKey(generator)).toEqual({
       address: '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf',
       script: Uint8Array.from(Buffer.from('7e5f4552091a69125d5dfcb7b8c2659029395bdf', 'hex')),
     });

@@ -3,7 +3,7 @@ import { createVirtualMachineBCH, decodeTransaction } from '@bitauth/libauth';
 import { Psbt, Transaction } from 'bitcoinjs-lib';
 import { verify } from 'tiny-secp256k1';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { targetOf } from '../../../daemon/chains/utxo/address.ts';
+import { addressOfKey } from '../../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../../daemon/chains/utxo/params.ts';
 import { type Bench, type Coin, openBench, publicKeyOf, signSpend } from '../../adapters/sandbox-kit.ts';
 
@@ -12,7 +12,7 @@ const FINAL = 0xffffffff;
 describe.each(['BTC', 'LTC', 'BCH'] as const)('the sandbox as a node of %s', (chain: UtxoChain) => {
   let bench: Bench;
   let nextIndex = 0;
-  const stranger = targetOf(publicKeyOf(9_999), chain, 'sandbox').script;
+  const stranger = addressOfKey(publicKeyOf(9_999), chain, 'sandbox').script;
 
   beforeAll(async () => {
     bench = await openBench();
@@ -22,7 +22,7 @@ describe.each(['BTC', 'LTC', 'BCH'] as const)('the sandbox as a node of %s', (ch
   /** A coin of ours in the mempool. */
   const receive = async (units = 100_000n): Promise<Coin> => {
     const index = nextIndex++;
-    const target = targetOf(publicKeyOf(index), chain, 'sandbox');
+    const target = addressOfKey(publicKeyOf(index), chain, 'sandbox');
     bench.book.watch(target);
     const { txid } = await bench.sandbox.pay(chain, { address: target.address, asset: chain, units });
     return { id: `${txid}:0`, units, index };
@@ -57,7 +57,7 @@ describe.each(['BTC', 'LTC', 'BCH'] as const)('the sandbox as a node of %s', (ch
       new Psbt()
         .setVersion(2)
         .addInput({ hash: spent.outpoint.slice(0, 64), index: 0, sequence: 0xfffffffd })
-        .addOutput({ script: targetOf(publicKeyOf(coin.index), chain, 'sandbox').script, value: 123_456n })
+        .addOutput({ script: addressOfKey(publicKeyOf(coin.index), chain, 'sandbox').script, value: 123_456n })
         .toHex(),
     );
     const [signature, pubkey] = parsed.ins[0]?.witness ?? [];
@@ -171,7 +171,7 @@ describe.each(['BTC', 'LTC', 'BCH'] as const)('the sandbox as a node of %s', (ch
   it('replaces what allows it for a higher fee, with its descendants, and nothing else', async () => {
     const conflict = { code: 'broadcast.conflict' };
     const coin = await receive();
-    const own = targetOf(publicKeyOf(7_000), chain, 'sandbox').script;
+    const own = addressOfKey(publicKeyOf(7_000), chain, 'sandbox').script;
     const first = signSpend(chain, { coins: [coin], outputs: [{ script: own, units: 90_000n }] });
     const { txid } = await broadcast(first);
     const childOf = { id: `${txid}:0`, units: 90_000n, index: 7_000 };

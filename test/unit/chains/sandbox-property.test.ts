@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isUtxo } from '../../../daemon/chains/sandbox/addresses.ts';
-import { targetOf } from '../../../daemon/chains/utxo/address.ts';
+import { addressOfKey } from '../../../daemon/chains/utxo/address.ts';
 import { type AssetId, assetOf, type ChainId } from '../../../daemon/domain/assets.ts';
-import type { Target } from '../../../daemon/domain/chain.ts';
+import type { DerivedAddress } from '../../../daemon/domain/chain.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { PREMINED, type SandboxReader } from '../../../daemon/domain/sandbox-port.ts';
 import { FactBook } from '../../adapters/fact-book.ts';
@@ -82,10 +82,10 @@ async function play(chain: ChainId, asset: AssetId, plan: readonly Step[]): Prom
   const bench = await openBench();
   const { sandbox, rows, clock } = bench;
   const adapter = sandbox.adapter(chain);
-  const targets: Target[] = [];
-  for (let i = 0; i < TARGETS; i++) targets.push(await adapter.deriveTarget(accountOf(chain), 0, i));
+  const targets: DerivedAddress[] = [];
+  for (let i = 0; i < TARGETS; i++) targets.push(await adapter.deriveAddress(accountOf(chain), 0, i));
   // The last address is nobody's.
-  const addresses = [...targets, await adapter.deriveTarget(accountOf(chain), 1, 0)].map(({ address }) => address);
+  const addresses = [...targets, await adapter.deriveAddress(accountOf(chain), 1, 0)].map(({ address }) => address);
   const books = Array.from({ length: LATE }, () => new FactBook());
   for (const book of [bench.book, ...books]) for (const target of targets) book.watch(target);
   for (const book of books) book.checkpoint = await adapter.begin(null, AbortSignal.timeout(5_000));
@@ -160,13 +160,13 @@ async function take(
     .flatMap(({ outputs }) => outputs)
     .flatMap(({ outpoint, script, units }) => {
       const index = [0, 1, 2, 3].find((i) =>
-        targetOf(publicKeyOf(i), chain, 'sandbox').script.every((byte, at) => byte === script[at]),
+        addressOfKey(publicKeyOf(i), chain, 'sandbox').script.every((byte, at) => byte === script[at]),
       );
       return index === undefined ? [] : [{ id: outpoint, units, index }];
     });
   const coin = coins[step.pick % Math.max(1, coins.length)];
   if (!coin || coin.units <= BigInt(step.fee)) return;
-  const { script } = targetOf(publicKeyOf(step.to), chain, 'sandbox');
+  const { script } = addressOfKey(publicKeyOf(step.to), chain, 'sandbox');
   await sandbox.broadcast(
     chain,
     signSpend(chain, { coins: [coin], outputs: [{ script, units: coin.units - BigInt(step.fee) }] }),

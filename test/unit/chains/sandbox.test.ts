@@ -3,8 +3,8 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { addToMempool, needRoom } from '../../../daemon/chains/sandbox/ledger.ts';
-import { targetOf } from '../../../daemon/chains/utxo/address.ts';
+import { addToMempool, needRoom } from '../../../daemon/chains/sandbox/consensus.ts';
+import { addressOfKey } from '../../../daemon/chains/utxo/address.ts';
 import { CHAINS, type ChainId } from '../../../daemon/domain/assets.ts';
 import type { SandboxWriter } from '../../../daemon/domain/sandbox-port.ts';
 import { accountOf, type Bench, openBench, publicKeyOf, signSpend } from '../../adapters/sandbox-kit.ts';
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 const addressOf = async ({ sandbox, book }: Bench, chain: ChainId, index: number) => {
-  const target = await sandbox.adapter(chain).deriveTarget(accountOf(chain), 0, index);
+  const target = await sandbox.adapter(chain).deriveAddress(accountOf(chain), 0, index);
   return { address: target.address, id: book.watch(target) };
 };
 
@@ -37,18 +37,18 @@ describe('addresses', () => {
     const { sandbox } = await bench();
     const adapter = sandbox.adapter(chain);
     const [a, b, change] = await Promise.all([
-      adapter.deriveTarget(accountOf(chain), 0, 0),
-      adapter.deriveTarget(accountOf(chain), 0, 1),
-      adapter.deriveTarget(accountOf(chain), 1, 0),
+      adapter.deriveAddress(accountOf(chain), 0, 0),
+      adapter.deriveAddress(accountOf(chain), 0, 1),
+      adapter.deriveAddress(accountOf(chain), 1, 0),
     ]);
     expect(a.address).toMatch(form);
     expect(new Set([a.address, b.address, change.address]).size).toBe(3);
-    await expect(adapter.deriveTarget(accountOf(chain), 0, 2 ** 31)).rejects.toThrow('2^31 - 1');
+    await expect(adapter.deriveAddress(accountOf(chain), 0, 2 ** 31)).rejects.toThrow('2^31 - 1');
   });
 });
 
 describe('what a control refuses', () => {
-  const address = targetOf(publicKeyOf(0), 'BTC', 'sandbox').address;
+  const address = addressOfKey(publicKeyOf(0), 'BTC', 'sandbox').address;
   const mainnet = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4';
 
   it.each([
@@ -181,7 +181,7 @@ describe('limits', () => {
     const { sandbox, rows, book } = made;
     const adapter = sandbox.adapter('BTC');
     const own = await addressOf(made, 'BTC', 0);
-    const foreign = targetOf(publicKeyOf(1), 'BTC', 'sandbox');
+    const foreign = addressOfKey(publicKeyOf(1), 'BTC', 'sandbox');
     const kept = await sandbox.pay('BTC', { address: own.address, asset: 'BTC', units: 10_000n });
     const spent = await sandbox.pay('BTC', { address: own.address, asset: 'BTC', units: 20_000n });
     const others = await sandbox.pay('BTC', { address: foreign.address, asset: 'BTC', units: 30_000n });

@@ -1,7 +1,7 @@
 /** Wallets for the tests of spending: coins of a fixed account, and requests that pay from them. */
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { scriptOf, targetOf } from '../../../daemon/chains/utxo/address.ts';
+import { addressOfKey, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../../daemon/chains/utxo/params.ts';
 import type { Coin, SpendRequest, UtxoPlan } from '../../../daemon/domain/spend.ts';
 import { publicKeyOf } from '../../adapters/sandbox-kit.ts';
@@ -34,7 +34,7 @@ export const DESTINATIONS: Readonly<Record<UtxoChain, readonly string[]>> = {
 const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 export const ownScript = (chain: UtxoChain, index: number): Uint8Array =>
-  targetOf(publicKeyOf(index), chain, 'regtest').script;
+  addressOfKey(publicKeyOf(index), chain, 'regtest').script;
 
 /** Coins of these amounts, on address 0 of branch 0. */
 export function coinsOf(chain: UtxoChain, units: readonly bigint[], confirmations = 6): Coin[] {
@@ -59,7 +59,7 @@ export const destination = (chain: UtxoChain, nth = 0): { address: string; scrip
 
 export function requestOf(chain: UtxoChain, fields: Partial<SpendRequest> & { pay?: (bigint | null)[] }): SpendRequest {
   const { pay = [], ...rest } = fields;
-  const { address, script } = targetOf(publicKeyOf(7), chain, 'regtest');
+  const { address, script } = addressOfKey(publicKeyOf(7), chain, 'regtest');
   return {
     network: 'regtest',
     chain,

@@ -3,7 +3,7 @@ import { decodeTransaction, encodeTransaction, hexToBin } from '@bitauth/libauth
 import { Transaction } from 'bitcoinjs-lib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { targetAt } from '../../../daemon/chains/sandbox/addresses.ts';
+import { deriveAddress } from '../../../daemon/chains/sandbox/addresses.ts';
 import { decodeSimulated, simulatedRaw } from '../../../daemon/chains/sandbox/simulated.ts';
 import { addressOf, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { feeOf, feeRateFrom, replacementRate } from '../../../daemon/chains/utxo/spend/fees.ts';
@@ -141,7 +141,7 @@ describe('bytes of anybody', () => {
   });
 
   it('of a simulated transaction likewise: it says one thing in one way', () => {
-    const { address } = targetAt('ETH', accountOf('ETH'), 0, 0);
+    const { address } = deriveAddress('ETH', accountOf('ETH'), 0, 0);
     const raw = simulatedRaw('ETH', ['ab:0'], [{ address, asset: 'USDT_ERC20', units: 5n }]);
     expect(decodeSimulated('ETH', raw).outputs).toMatchObject([{ address, asset: 'USDT_ERC20', units: 5n }]);
     for (const [from, to] of [

@@ -13,7 +13,7 @@ import {
 import { base58, bech32m } from '@scure/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isValidAddress, scriptOf, targetOf } from '../../../daemon/chains/utxo/address.ts';
+import { addressOfKey, isValidAddress, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { decodeCashAddress, encodeCashAddress } from '../../../daemon/chains/utxo/cashaddr.ts';
 import { UTXO_PARAMS, type UtxoChain } from '../../../daemon/chains/utxo/params.ts';
 import { NETWORKS, type Network } from '../../../daemon/domain/assets.ts';
@@ -89,7 +89,7 @@ describe('our own addresses', () => {
     ['BTC', 'sandbox', 'bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080', `0014${GENERATOR_HASH}`],
     ['BCH', 'mainnet', 'bitcoincash:qp63uahgrxged4z5jswyt5dn5v3lzsem6cy4spdc2h', `76a914${GENERATOR_HASH}88ac`],
   ])('%s on %s: %s', (chain, network, address, script) => {
-    const target = targetOf(GENERATOR, chain, network);
+    const target = addressOfKey(GENERATOR, chain, network);
     expect([target.address, hex(target.script)]).toEqual([address, script]);
   });
 
@@ -97,7 +97,7 @@ describe('our own addresses', () => {
     const chains: UtxoChain[] = ['BTC', 'LTC', 'BCH'];
     for (const chain of chains) {
       for (const network of NETWORKS) {
-        const { address, script } = targetOf(GENERATOR, chain, network);
+        const { address, script } = addressOfKey(GENERATOR, chain, network);
         const accepting = chains.flatMap((c) =>
           NETWORKS.filter((n) => isValidAddress(address, c, n)).map((n) => `${c} ${n}`),
         );
@@ -109,7 +109,7 @@ describe('our own addresses', () => {
   });
 
   it('come from compressed keys only', () => {
-    expect(() => targetOf(Buffer.alloc(65, 4), 'BTC', 'mainnet')).toThrow('compressed');
+    expect(() => addressOfKey(Buffer.alloc(65, 4), 'BTC', 'mainnet')).toThrow('compressed');
   });
 });
 
@@ -357,7 +357,7 @@ describe('any text', () => {
   });
 
   it('is refused when a sign only looks like a letter in lower case', () => {
-    const upper = targetOf(GENERATOR, 'BTC', 'mainnet').address.toUpperCase();
+    const upper = addressOfKey(GENERATOR, 'BTC', 'mainnet').address.toUpperCase();
     expect(isValidAddress(upper, 'BTC', 'mainnet')).toBe(true);
     // The Kelvin sign's lower case is k.
     expect(isValidAddress(upper.replace('K', '\u212a'), 'BTC', 'mainnet')).toBe(false);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseTransaction } from '../../../daemon/chains/utxo/block.ts';
+import { type Finder, type Found, findInBlock, findInTransaction } from '../../../daemon/chains/utxo/match.ts';
 import type { UtxoChain } from '../../../daemon/chains/utxo/params.ts';
-import { type Finder, type Found, findInBlock, findInTransaction } from '../../../daemon/chains/utxo/scan.ts';
 import { hogExBlock } from '../../adapters/fixtures/hogex-block.ts';
 import { idOf, type Written, writeBlock, writeCoinbase, writeTransaction } from '../../adapters/fixtures/serial.ts';
 
@@ -18,7 +18,7 @@ function finderOf(chain: UtxoChain, scripts: Uint8Array[] = [OURS], coins: strin
     chain,
     fresh: new Set(),
     watch: {
-      targetOf(script) {
+      targetIdOf(script) {
         asked.scripts++;
         const at = scripts.findIndex((known) => Buffer.from(known).equals(script));
         return at < 0 ? undefined : at + 1;

@@ -2,9 +2,9 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { HDKey } from '@scure/bip32';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { targetOf as evmTargetOf } from '../../../daemon/chains/evm/address.ts';
+import { addressOfKey as evmTargetOf } from '../../../daemon/chains/evm/address.ts';
 import { childPublicKey } from '../../../daemon/chains/hd.ts';
-import { targetOf } from '../../../daemon/chains/utxo/address.ts';
+import { addressOfKey } from '../../../daemon/chains/utxo/address.ts';
 import { subaddress } from '../../../daemon/chains/xmr/address.ts';
 import { CHAINS, type ChainId, NETWORKS } from '../../../daemon/domain/assets.ts';
 import { accountKey, masterFingerprint } from '../../../daemon/wallet/accounts.ts';
@@ -64,7 +64,7 @@ describe('accounts on mainnet', () => {
         [0, 1],
         [1, 0],
       ] as const
-    ).map(([branch, index]) => targetOf(childPublicKey(account, branch, index), 'BTC', 'mainnet').address);
+    ).map(([branch, index]) => addressOfKey(childPublicKey(account, branch, index), 'BTC', 'mainnet').address);
     expect(addresses).toEqual([
       'bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu',
       'bc1qnjg0jd8228aq7egyzacy8cys3knf9xvrerkf9g',
@@ -75,8 +75,8 @@ describe('accounts on mainnet', () => {
   it('are the usual ones on LTC, BCH, ETH and BSC', () => {
     const key = (chain: ChainId) => childPublicKey(accountKey(seed, chain, 'mainnet', 0), 0, 0);
     expect([
-      targetOf(key('LTC'), 'LTC', 'mainnet').address,
-      targetOf(key('BCH'), 'BCH', 'mainnet').address,
+      addressOfKey(key('LTC'), 'LTC', 'mainnet').address,
+      addressOfKey(key('BCH'), 'BCH', 'mainnet').address,
       evmTargetOf(key('ETH')).address,
       evmTargetOf(key('BSC')).address,
     ]).toEqual([

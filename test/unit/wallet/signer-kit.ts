@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Transaction } from 'bitcoinjs-lib';
 import { expect } from 'vitest';
 import { childPublicKey } from '../../../daemon/chains/hd.ts';
-import { scriptOf, targetOf } from '../../../daemon/chains/utxo/address.ts';
+import { addressOfKey, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../../daemon/chains/utxo/params.ts';
 import type { Network } from '../../../daemon/domain/assets.ts';
 import type { AccountKey, Branch } from '../../../daemon/domain/chain.ts';
@@ -59,7 +59,7 @@ function accountOf(chain: UtxoChain, network: Network, accountNo: number): Accou
 
 /** Our address, by the daemon's own derivation from public keys: the signer's is another. */
 export function own(chain: UtxoChain, branch: Branch, index: number, network: Network = 'regtest', accountNo = 0) {
-  return targetOf(childPublicKey(accountOf(chain, network, accountNo), branch, index), chain, network);
+  return addressOfKey(childPublicKey(accountOf(chain, network, accountNo), branch, index), chain, network);
 }
 
 let count = 0;

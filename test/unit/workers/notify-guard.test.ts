@@ -1,6 +1,10 @@
 /** Where notifications may go: a table of addresses and spellings, and the ways around a check that are known. */
 import { describe, expect, it } from 'vitest';
-import { checkTarget, type TargetPolicy, TargetRefused } from '../../../daemon/app/notifications/destinations.ts';
+import {
+  checkDestination,
+  type DestinationPolicy,
+  DestinationRefused,
+} from '../../../daemon/app/notifications/destinations.ts';
 
 const ONION = `${'a'.repeat(56)}.onion`;
 
@@ -25,13 +29,13 @@ const DNS: Record<string, string[]> = {
   'cdn-shop.test': ['104.16.0.1'],
 };
 
-const resolve: TargetPolicy['resolve'] = async (host) => {
+const resolve: DestinationPolicy['resolve'] = async (host) => {
   const found = DNS[host];
   if (!found) throw new Error('ENOTFOUND');
   return found.map((address) => ({ address }));
 };
 
-const policy = (changes: Partial<TargetPolicy> = {}): TargetPolicy => ({
+const policy = (changes: Partial<DestinationPolicy> = {}): DestinationPolicy => ({
   allowHosts: [],
   ownPorts: [8480, 41_000],
   nodeHosts: [],
@@ -42,12 +46,12 @@ const policy = (changes: Partial<TargetPolicy> = {}): TargetPolicy => ({
   ...changes,
 });
 
-async function verdict(url: string, changes: Partial<TargetPolicy> = {}): Promise<string> {
+async function verdict(url: string, changes: Partial<DestinationPolicy> = {}): Promise<string> {
   try {
-    const target = await checkTarget(url, policy(changes));
+    const target = await checkDestination(url, policy(changes));
     return target.via === 'proxy' ? 'proxy' : target.addresses.map((row) => row.address).join(' ');
   } catch (error) {
-    if (error instanceof TargetRefused) return `refused: ${error.message}`;
+    if (error instanceof DestinationRefused) return `refused: ${error.message}`;
     throw error;
   }
 }
@@ -146,7 +150,7 @@ describe('names', () => {
   });
 
   it('takes the dot at the end out of the URL that is asked for', async () => {
-    const target = await checkTarget('https://shop.test./hook?a=b', policy());
+    const target = await checkDestination('https://shop.test./hook?a=b', policy());
     expect(target.url.href).toBe('https://shop.test/hook?a=b');
     expect(target.addresses).toEqual([{ address: '93.184.216.34', family: 4 }]);
   });
@@ -269,12 +273,12 @@ describe('onion services', () => {
 
   it('never asks DNS for an onion name', async () => {
     const asked: string[] = [];
-    const spy: TargetPolicy['resolve'] = async (host) => {
+    const spy: DestinationPolicy['resolve'] = async (host) => {
       asked.push(host);
       return [{ address: '93.184.216.34' }];
     };
-    await checkTarget(`http://${ONION}./`, policy({ hasProxy: true, resolve: spy, nodeHosts: ['a.test:80'] }));
-    await expect(checkTarget('http://short.onion/', policy({ hasProxy: true, resolve: spy }))).rejects.toThrow();
+    await checkDestination(`http://${ONION}./`, policy({ hasProxy: true, resolve: spy, nodeHosts: ['a.test:80'] }));
+    await expect(checkDestination('http://short.onion/', policy({ hasProxy: true, resolve: spy }))).rejects.toThrow();
     expect(asked).toEqual([]);
   });
 });

@@ -7,9 +7,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockId } from '../../../domain/chain.ts';
 import type { ScriptList } from '../../adapter.ts';
+import type { Found } from '../match.ts';
 import type { UtxoChain } from '../params.ts';
-import type { Found } from '../scan.ts';
-import { Follower } from './headers/sync.ts';
+import { HeaderSync } from './headers/sync.ts';
 import type { Headers } from './headers/types.ts';
 import { Agreement } from './histories/agreement.ts';
 import { Auditor } from './histories/auditor.ts';
@@ -17,7 +17,7 @@ import { HistoryReader, type Outcome } from './histories/reader.ts';
 import { Rotation } from './histories/rotation.ts';
 import { type Script, Scripts } from './histories/scripts.ts';
 import { SecondLook } from './histories/second-look.ts';
-import { Ledger } from './histories/unstored.ts';
+import { UnstoredTransactions } from './histories/unstored.ts';
 import { Watching } from './histories/watching.ts';
 import type { Timeouts } from './servers/connection.ts';
 import type { Endpoint } from './servers/endpoint.ts';
@@ -71,13 +71,13 @@ export type View = { complete: boolean; unsettled: boolean; found: Found };
 export class LightClient {
   readonly set: ServerSet;
   readonly headers: Headers;
-  readonly follower: Follower;
+  readonly headerSync: HeaderSync;
   readonly scripts: Scripts;
   readonly reader: HistoryReader;
   readonly agreement: Agreement;
   readonly rotation: Rotation;
   readonly #options: ClientOptions;
-  readonly #ledger: Ledger;
+  readonly #unstored: UnstoredTransactions;
   /** Scripts with a block above the tip that was reported: looked at again once the tip moves. */
   readonly #early = new Set<Script>();
   readonly #auditor: Auditor;
@@ -98,15 +98,15 @@ export class LightClient {
     this.#options = options;
     this.headers = headers;
     this.scripts = new Scripts(list, options.watchedMax);
-    this.#ledger = new Ledger(chain, list);
-    this.follower = new Follower(headers, (forkHeight) => this.#reorganised(forkHeight));
-    const { follower, scripts } = this;
+    this.#unstored = new UnstoredTransactions(chain, list);
+    this.headerSync = new HeaderSync(headers, (forkHeight) => this.#reorganised(forkHeight));
+    const { headerSync, scripts } = this;
     this.reader = new HistoryReader({
       chain,
       list,
       headers,
-      follower,
-      ledger: this.#ledger,
+      headerSync,
+      unstored: this.#unstored,
       scripts,
       warn: options.warn,
     });
@@ -123,7 +123,7 @@ export class LightClient {
     const { endpoints, own, genesis, proxy, proxyForAll, pins, timeouts } = options;
     this.set = new ServerSet({
       ...{ endpoints, own, genesis, proxy, proxyForAll, pins, timeouts, events },
-      behind: (server) => this.follower.behind(server),
+      behind: (server) => this.headerSync.behind(server),
       onPrimary: (server) => {
         if (server) this.scripts.compare(server);
         options.wake();
@@ -135,7 +135,7 @@ export class LightClient {
       isNeeded: ({ outputs }) => outputs.length > 0 && options.needsAgreement(outputs),
     });
     this.#auditor = new Auditor({
-      ...{ set: this.set, scripts, follower, reader: this.reader, wake: options.wake, bug },
+      ...{ set: this.set, scripts, headerSync, reader: this.reader, wake: options.wake, bug },
     });
     this.watching = new Watching({ ...{ set: this.set, scripts, wake: options.wake, log: options.warn, bug } });
     this.#secondLook = new SecondLook({ ...{ set: this.set, scripts, wake: options.wake, bug } });
@@ -165,7 +165,7 @@ export class LightClient {
   }
 
   get transactionsHeld(): number {
-    return this.#ledger.size;
+    return this.#unstored.size;
   }
 
   /**
@@ -175,7 +175,7 @@ export class LightClient {
   async look(server: Server): Promise<Tip> {
     try {
       const tip = await server.askTip();
-      await this.#soon(this.follower.follow(server));
+      await this.#soon(this.headerSync.sync(server));
       return tip;
     } catch (error) {
       if (!(error instanceof ServerRefusal)) throw error;
@@ -214,11 +214,11 @@ export class LightClient {
     await this.#refresh();
     const subscribed = await this.watching.advance(server);
     const read = await this.#read(server, tip);
-    for (const held of this.#ledger.all()) this.agreement.check(held);
+    for (const held of this.#unstored.all()) this.agreement.check(held);
     const found: Found = { credits: [], spends: [] };
     const isOnChain = ({ height, hash }: BlockId): boolean =>
       height <= tip.height && (height < this.headers.lowest || this.headers.hashAt(height) === hash);
-    for (const held of this.#ledger.all()) this.#ledger.tell(held, isOnChain, found);
+    for (const held of this.#unstored.all()) this.#unstored.tell(held, isOnChain, found);
     // A server that is behind the best chain known has not told everything, though it may have told all that it knows.
     const unchanged =
       server.tip?.hash === tip.hash && this.set.primary === server && this.headers.tip.hash === tip.hash;
@@ -336,19 +336,19 @@ export class LightClient {
 
   /** Forgets what the store has as it is. */
   #forgetStored(): void {
-    for (const held of [...this.#ledger.all()]) {
-      if (!held.place || !this.#ledger.isStored(held)) continue;
+    for (const held of [...this.#unstored.all()]) {
+      if (!held.place || !this.#unstored.isStored(held)) continue;
       for (const scriptHash of held.mentions) {
         const script = this.scripts.get(scriptHash);
         if (script) script.txids = script.txids.filter((txid) => txid !== held.txid);
       }
-      this.#ledger.drop(held);
+      this.#unstored.drop(held);
     }
   }
 
   #reorganised(forkHeight: number): void {
     this.scripts.markAbove(forkHeight);
-    for (const held of this.#ledger.all()) {
+    for (const held of this.#unstored.all()) {
       if (!held.place || held.place.block.height <= forkHeight) continue;
       held.place = null;
       held.agreed = false;
@@ -357,8 +357,8 @@ export class LightClient {
 
   /** A server has a new tip, or is new. */
   #followed(server: Server): void {
-    this.follower
-      .follow(server)
+    this.headerSync
+      .sync(server)
       .then(() => this.set.elect())
       .catch((error: unknown) => {
         if (server.state === 'ready') server.disconnect(error instanceof Error ? error.message : String(error));

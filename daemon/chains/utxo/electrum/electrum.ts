@@ -13,14 +13,14 @@ import type {
   Branch,
   ChainUpdate,
   Checkpoint,
+  DerivedAddress,
   SourceHealth,
   SourceServer,
-  Target,
 } from '../../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../../domain/errors.ts';
 import { type ChainAdapter, type HoldingsSource, type ScriptList, type SpendingSource, tipOf } from '../../adapter.ts';
 import { childPublicKey } from '../../hd.ts';
-import { isValidAddress, targetOf } from '../address.ts';
+import { addressOfKey, isValidAddress } from '../address.ts';
 import type { UtxoChain } from '../params.ts';
 import { LightClient } from './client.ts';
 import { HeaderChain } from './headers/chain.ts';
@@ -111,8 +111,8 @@ export class ElectrumAdapter implements ChainAdapter {
     this.spending = new ElectrumSpending({ chain, list, setting: this.#setting, withClient });
   }
 
-  async deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target> {
-    return targetOf(childPublicKey(account, branch, index), this.chain, this.network);
+  async deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress> {
+    return addressOfKey(childPublicKey(account, branch, index), this.chain, this.network);
   }
 
   isValidAddress(text: string): boolean {
@@ -127,7 +127,7 @@ export class ElectrumAdapter implements ChainAdapter {
     return this.#withServer(signal, async (client, server) => {
       const tip = await client.look(server);
       const { headers } = client;
-      if (!client.follower.isOnChain(tip)) {
+      if (!client.headerSync.isOnChain(tip)) {
         if (tip.height <= headers.tip.height) throw new ConnectionLost('it is not on the chain with the most work');
         const progress = `${headers.tip.height} of ${tip.height} headers were fetched`;
         throw new Unavailable(`${this.#setting}: ${progress}`, HEADERS_RETRY_SECONDS);
@@ -165,7 +165,7 @@ export class ElectrumAdapter implements ChainAdapter {
   health(): SourceHealth {
     const client = this.#client;
     const primary = client?.set.primary ?? null;
-    const tip = primary?.tip && client?.follower.isOnChain(primary.tip) ? primary.tip : null;
+    const tip = primary?.tip && client?.headerSync.isOnChain(primary.tip) ? primary.tip : null;
     const tipAgeMs = tip && client ? tipAgeMsOf(client, tip) : null;
     const isOld = tip !== null && client !== null && this.#isOld(client, tip);
     return {
@@ -181,7 +181,7 @@ export class ElectrumAdapter implements ChainAdapter {
     const client = this.#client;
     if (!client) return [];
     return client.set.servers.map((server) => {
-      const behind = client.follower.behind(server);
+      const behind = client.headerSync.behind(server);
       return {
         ...{ name: server.name, state: server.state, software: server.software, error: server.error },
         asked: server === client.set.primary,
@@ -304,13 +304,13 @@ export class ElectrumAdapter implements ChainAdapter {
     signal: AbortSignal,
   ): Promise<ChainUpdate | null> {
     const tip = await client.look(server);
-    const { headers, follower } = client;
-    this.#behind = !follower.isOnChain(tip);
+    const { headers, headerSync } = client;
+    this.#behind = !headerSync.isOnChain(tip);
     if (this.#behind) return null;
     const from = tipOf(since);
     if (this.#isPast(from, tip)) return this.#pastStep(client, since, tip);
     this.#present = [from.hash];
-    if (from.height < headers.lowest - 1) await follower.reachDown(server, from.height);
+    if (from.height < headers.lowest - 1) await headerSync.reachDown(server, from.height);
     const step = nextStep(since, { height: tip.height, hash: tip.hash }, headers);
     this.#behind = step === null;
     if (step === null) return null;

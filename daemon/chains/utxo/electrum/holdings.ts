@@ -9,7 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockId } from '../../../domain/chain.ts';
 import { Unavailable } from '../../../domain/errors.ts';
-import type { Held, HeldCoin, HoldingsSource, ListedScript, ScriptList, WatchedAccount } from '../../adapter.ts';
+import type { HeldCoin, Holdings, HoldingsSource, ListedScript, ScriptList, WatchedAccount } from '../../adapter.ts';
 import type { LightClient } from './client.ts';
 import { scriptHashOf } from './histories/scripts.ts';
 import { isCostly, isOfServer, ServerRefusal } from './servers/faults.ts';
@@ -37,7 +37,7 @@ export class ElectrumHoldings implements HoldingsSource {
   }
 
   /** The accounts are not needed: the list names what they were paid at. */
-  coins(_accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<Held> {
+  coins(_accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<Holdings> {
     return this.#with(signal, async (client, asked) => {
       for (let attempt = 0; attempt < TRIES_MAX; attempt++) {
         await client.look(asked);
@@ -78,7 +78,7 @@ export class ElectrumHoldings implements HoldingsSource {
     let refused = false;
     for (const server of [...client.set.others(asked), asked]) {
       // It tells of blocks up to the tip at the least.
-      if (client.follower.behind(server) > client.headers.tip.height - tip.height) continue;
+      if (client.headerSync.behind(server) > client.headers.tip.height - tip.height) continue;
       if (reading.asked++ >= UNPACED_MAX) await sleep(server === asked ? PAUSE_ASKED_MS : PAUSE_MS);
       try {
         const coins = await server.unspent(scriptHashOf(script));

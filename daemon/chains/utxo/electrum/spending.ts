@@ -203,7 +203,7 @@ export class ElectrumSpending implements SpendingSource {
   /** What leaves and what comes back as change is watched at once, though its addresses may be old or new. */
   #watch(client: LightClient, { inputs, outputs }: ParsedTransaction): void {
     const spent = inputs.map(({ txid, vout }) => this.#list.coin(`${txid}:${vout}`)?.targetId);
-    const paid = outputs.map(({ script }) => this.#list.targetOf(script));
+    const paid = outputs.map(({ script }) => this.#list.targetIdOf(script));
     for (const id of [...spent, ...paid]) {
       const [listed] = id === undefined ? [] : this.#list.page(id - 1, 1);
       if (listed && listed.id === id) client.scripts.pin(listed);

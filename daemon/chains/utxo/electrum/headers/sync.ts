@@ -22,7 +22,7 @@ const NEW_TIP_MS_MAX = 5_000;
 
 const countOf = (headers: Buffer): number => headers.length / HEADER_BYTES;
 
-export class Follower {
+export class HeaderSync {
   readonly #headers: Headers;
   /** Called when a reorganisation took blocks off the chain, with the highest block that is left. */
   readonly #onReorg: (forkHeight: number) => void;
@@ -60,7 +60,7 @@ export class Follower {
   }
 
   /** Follows a server to its tip, as far as one turn goes. Throws `ConnectionLost` or `Misbehaved`. */
-  follow(server: Server): Promise<void> {
+  sync(server: Server): Promise<void> {
     const isElsewhere = server.tip !== null && !this.isOnChain(server.tip);
     if (isElsewhere && this.#proven.has(server) && !this.#unverifiedSinceMs.has(server)) {
       this.#unverifiedSinceMs.set(server, performance.now());

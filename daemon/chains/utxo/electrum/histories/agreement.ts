@@ -12,7 +12,7 @@ import type { Headers } from '../headers/types.ts';
 import { isOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
-import type { Held } from './unstored.ts';
+import type { UnstoredTransaction } from './unstored.ts';
 
 /** A transaction that was not agreed on is asked about again after so long. */
 const ASK_MS = 2_000;
@@ -21,11 +21,11 @@ const ASKED_AT_ONCE_MAX = 20;
 export class Agreement {
   readonly #set: ServerSet;
   readonly #headers: Headers;
-  readonly #isNeeded: (held: Held) => boolean;
+  readonly #isNeeded: (held: UnstoredTransaction) => boolean;
   readonly #wake: () => void;
   readonly #bug: (error: unknown) => void;
   /** When each was asked about last. Bounded by the ledger: it goes with what it is about. */
-  readonly #askedAtMs = new WeakMap<Held, number>();
+  readonly #askedAtMs = new WeakMap<UnstoredTransaction, number>();
   #asking = 0;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
@@ -33,7 +33,7 @@ export class Agreement {
   constructor(parts: {
     set: ServerSet;
     headers: Headers;
-    isNeeded: (held: Held) => boolean;
+    isNeeded: (held: UnstoredTransaction) => boolean;
     wake: () => void;
     bug: (error: unknown) => void;
   }) {
@@ -50,7 +50,7 @@ export class Agreement {
   }
 
   /** Decides whether a transaction's block may be reported, or asks a second server, which takes a while. */
-  check(held: Held): void {
+  check(held: UnstoredTransaction): void {
     if (held.agreed || !held.place) return;
     if (this.#set.operators < 2 || !this.#isNeeded(held)) {
       held.agreed = true;
@@ -64,7 +64,7 @@ export class Agreement {
     this.#ask(held).catch(this.#bug);
   }
 
-  async #ask(held: Held): Promise<void> {
+  async #ask(held: UnstoredTransaction): Promise<void> {
     const { primary } = this.#set;
     const place = held.place;
     const other = primary && this.#set.others(primary).find(({ operator }) => operator !== primary.operator);

@@ -7,7 +7,7 @@
  * Differences about what is unconfirmed prove nothing: mempools differ.
  */
 
-import type { Follower } from '../headers/sync.ts';
+import type { HeaderSync } from '../headers/sync.ts';
 import type { HistoryEntry } from '../servers/answers.ts';
 import { isOfServer, ServerRefusal } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
@@ -23,7 +23,7 @@ const COMPARED_PER_LOOK_MAX = 20;
 export class Auditor {
   readonly #set: ServerSet;
   readonly #scripts: Scripts;
-  readonly #follower: Follower;
+  readonly #headerSync: HeaderSync;
   readonly #reader: HistoryReader;
   readonly #wake: () => void;
   readonly #timer: NodeJS.Timeout;
@@ -34,14 +34,14 @@ export class Auditor {
   constructor(parts: {
     set: ServerSet;
     scripts: Scripts;
-    follower: Follower;
+    headerSync: HeaderSync;
     reader: HistoryReader;
     wake: () => void;
     bug: (error: unknown) => void;
   }) {
     this.#set = parts.set;
     this.#scripts = parts.scripts;
-    this.#follower = parts.follower;
+    this.#headerSync = parts.headerSync;
     this.#reader = parts.reader;
     this.#wake = parts.wake;
     this.#timer = setInterval(() => {
@@ -62,7 +62,7 @@ export class Auditor {
 
   async #look(): Promise<void> {
     const { primary } = this.#set;
-    const other = primary && this.#set.others(primary).find((server) => this.#follower.behind(server) === 0);
+    const other = primary && this.#set.others(primary).find((server) => this.#headerSync.behind(server) === 0);
     if (!primary || !other) return;
     // Two servers at different tips differ by right.
     if (!primary.tip || primary.tip.hash !== other.tip?.hash) return;

@@ -12,14 +12,14 @@ import { type ParsedTransaction, ParseError, parseTransaction } from '../../bloc
 import type { UtxoChain } from '../../params.ts';
 import { printed, sha256d } from '../headers/header.ts';
 import { BadProof, DepthNeeded, type MerkleClaim, treeDepth, verifyMerkle } from '../headers/merkle.ts';
-import type { Follower } from '../headers/sync.ts';
+import type { HeaderSync } from '../headers/sync.ts';
 import type { Header, Headers } from '../headers/types.ts';
 import type { HistoryEntry } from '../servers/answers.ts';
 import { ServerRefusal } from '../servers/faults.ts';
 import type { Server, Tip } from '../servers/server.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Script, Scripts } from './scripts.ts';
-import { type Held, type Ledger, TRANSACTIONS_MAX } from './unstored.ts';
+import { TRANSACTIONS_MAX, type UnstoredTransaction, type UnstoredTransactions } from './unstored.ts';
 
 /** Transactions of one history that are fetched at once. */
 const FETCHED_AT_ONCE = 8;
@@ -41,8 +41,8 @@ export class HistoryReader {
   readonly #chain: UtxoChain;
   readonly #list: ScriptList;
   readonly #headers: Headers;
-  readonly #follower: Follower;
-  readonly #ledger: Ledger;
+  readonly #headerSync: HeaderSync;
+  readonly #unstored: UnstoredTransactions;
   readonly #scripts: Scripts;
   readonly #warn: (message: string) => void;
 
@@ -50,16 +50,16 @@ export class HistoryReader {
     chain: UtxoChain;
     list: ScriptList;
     headers: Headers;
-    follower: Follower;
-    ledger: Ledger;
+    headerSync: HeaderSync;
+    unstored: UnstoredTransactions;
     scripts: Scripts;
     warn: (message: string) => void;
   }) {
     this.#chain = parts.chain;
     this.#list = parts.list;
     this.#headers = parts.headers;
-    this.#follower = parts.follower;
-    this.#ledger = parts.ledger;
+    this.#headerSync = parts.headerSync;
+    this.#unstored = parts.unstored;
     this.#scripts = parts.scripts;
     this.#warn = parts.warn;
   }
@@ -94,7 +94,7 @@ export class HistoryReader {
       });
     } catch (error) {
       // Nothing of a history that was not taken in is kept.
-      for (const txid of held) if (!script.txids.includes(txid)) this.#ledger.unmention(txid, script.hash);
+      for (const txid of held) if (!script.txids.includes(txid)) this.#unstored.unmention(txid, script.hash);
       throw error;
     }
     const top = entries.reduce((highest, { height }) => Math.max(highest, height), 0);
@@ -151,7 +151,7 @@ export class HistoryReader {
 
   #adopt(script: Script, txids: readonly string[], top: number): void {
     const kept = new Set(txids);
-    for (const txid of script.txids) if (!kept.has(txid)) this.#ledger.unmention(txid, script.hash);
+    for (const txid of script.txids) if (!kept.has(txid)) this.#unstored.unmention(txid, script.hash);
     script.txids = txids;
     script.top = top;
   }
@@ -177,12 +177,12 @@ export class HistoryReader {
     tip: Tip,
     held: Set<string>,
   ): Promise<'held' | 'left' | 'failed' | 'full'> {
-    let one = this.#ledger.get(txid);
+    let one = this.#unstored.get(txid);
     if (!one) {
-      if (this.#ledger.size >= TRANSACTIONS_MAX) return 'full';
+      if (this.#unstored.size >= TRANSACTIONS_MAX) return 'full';
       const fetched = await this.#fetch(server, txid, height > 0 && height <= tip.height ? height : null);
       if (typeof fetched === 'string') return fetched;
-      one = this.#ledger.get(txid) ?? this.#ledger.add(txid, fetched.transaction, fetched.bytes);
+      one = this.#unstored.get(txid) ?? this.#unstored.add(txid, fetched.transaction, fetched.bytes);
     }
     one.mentions.add(script.hash);
     held.add(txid);
@@ -191,7 +191,7 @@ export class HistoryReader {
     if (claimed === 0) one.place = null;
     else if (!(await this.#place(server, one, claimed))) {
       held.delete(txid);
-      if (!script.txids.includes(txid)) this.#ledger.unmention(txid, script.hash);
+      if (!script.txids.includes(txid)) this.#unstored.unmention(txid, script.hash);
       return 'failed';
     }
     return 'held';
@@ -226,7 +226,7 @@ export class HistoryReader {
   }
 
   /** Puts a transaction into the block at a height, by a proof. False when that cannot be done now. */
-  async #place(server: Server, held: Held, height: number): Promise<boolean> {
+  async #place(server: Server, held: UnstoredTransaction, height: number): Promise<boolean> {
     const at = held.place?.block;
     if (at && at.height === height && this.#headers.hashAt(height) === at.hash) return true;
     held.place = null;
@@ -242,7 +242,7 @@ export class HistoryReader {
 
   /** The header of the block that a server proved a transaction to be in; null when that cannot be done now. */
   async #proved(server: Server, txid: string, height: number, known: Buffer | null): Promise<Header | null> {
-    if (height < this.#headers.lowest) await this.#follower.reachDown(server, height);
+    if (height < this.#headers.lowest) await this.#headerSync.reachDown(server, height);
     const header = this.#headers.at(height);
     if (!header) return null;
     try {

@@ -8,9 +8,9 @@
 import { type BlockId, type Credit, INPUTS_KEPT_MAX, type SpendSeen } from '../../../../domain/chain.ts';
 import type { ScriptList } from '../../../adapter.ts';
 import type { ParsedTransaction } from '../../block.ts';
+import type { Found } from '../../match.ts';
+import { COINBASE_MATURITY, PEG_OUT_MATURITY } from '../../match.ts';
 import type { UtxoChain } from '../../params.ts';
-import type { Found } from '../../scan.ts';
-import { COINBASE_MATURITY, PEG_OUT_MATURITY } from '../../scan.ts';
 
 /** Transactions held; each takes about a kilobyte. What exceeds it waits, and the view is not called complete. */
 export const TRANSACTIONS_MAX = 50_000;
@@ -18,18 +18,18 @@ export const TRANSACTIONS_MAX = 50_000;
 const RAW_KEPT_BYTES_MAX = 2_000;
 
 /** A block with its time, milliseconds since 1970. */
-export type Place = { block: BlockId; blockTime: number };
+export type Inclusion = { block: BlockId; blockTime: number };
 
 type OwnOutput = { n: number; targetId: number; units: bigint; token: boolean };
 
-export type Held = {
+export type UnstoredTransaction = {
   readonly txid: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly OwnOutput[];
   readonly maturity: number;
   /** Its bytes, for the proof that it is in a block; null where they are many, to be fetched again. */
   readonly raw: Buffer | null;
-  place: Place | null;
+  place: Inclusion | null;
   /** Hashes of the watched scripts whose history mentions it. */
   readonly mentions: Set<string>;
   /** False while a second server must still show its block. */
@@ -39,10 +39,10 @@ export type Held = {
   spendsAsOf: number;
 };
 
-export class Ledger {
+export class UnstoredTransactions {
   readonly #chain: UtxoChain;
   readonly #list: ScriptList;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, UnstoredTransaction>();
   /** Outpoints of ours that are here and not in the store yet. */
   readonly #coins = new Set<string>();
   /** Counts the changes of `#coins`. */
@@ -57,26 +57,26 @@ export class Ledger {
     return this.#held.size;
   }
 
-  get(txid: string): Held | undefined {
+  get(txid: string): UnstoredTransaction | undefined {
     return this.#held.get(txid);
   }
 
-  all(): IterableIterator<Held> {
+  all(): IterableIterator<UnstoredTransaction> {
     return this.#held.values();
   }
 
   /** Takes a transaction in that was read from bytes that hash to its id. */
-  add(txid: string, transaction: ParsedTransaction, bytes: Buffer): Held {
+  add(txid: string, transaction: ParsedTransaction, bytes: Buffer): UnstoredTransaction {
     const outputs: OwnOutput[] = [];
     for (const [n, output] of transaction.outputs.entries()) {
-      const targetId = this.#list.targetOf(output.script);
+      const targetId = this.#list.targetIdOf(output.script);
       // An output of nothing is no money.
       if (targetId === undefined || output.units === 0n) continue;
       outputs.push({ n, targetId, units: output.units, token: output.token });
       this.#coins.add(`${txid}:${n}`);
     }
     if (outputs.length > 0) this.#coinChanges++;
-    const held: Held = {
+    const held: UnstoredTransaction = {
       txid,
       inputs: transaction.coinbase ? [] : transaction.inputs.map((input) => `${input.txid}:${input.vout}`),
       outputs,
@@ -100,14 +100,14 @@ export class Ledger {
     if (held.mentions.size === 0) this.drop(held);
   }
 
-  drop(held: Held): void {
+  drop(held: UnstoredTransaction): void {
     this.#held.delete(held.txid);
     for (const { n } of held.outputs) this.#coins.delete(`${held.txid}:${n}`);
     if (held.outputs.length > 0) this.#coinChanges++;
   }
 
   /** Whether the store has everything that a transaction in a block means to us, in that block. */
-  isStored(held: Held): boolean {
+  isStored(held: UnstoredTransaction): boolean {
     const hash = held.place?.block.hash;
     if (hash === undefined) return false;
     const credited = held.outputs.every(({ n }) => this.#list.coin(`${held.txid}:${n}`)?.blockHash === hash);
@@ -121,7 +121,7 @@ export class Ledger {
   }
 
   /** Adds what a transaction means to us. `isOnChain` tells whether a block is on the chain as it is reported. */
-  tell(held: Held, isOnChain: (block: BlockId) => boolean, found: Found): void {
+  tell(held: UnstoredTransaction, isOnChain: (block: BlockId) => boolean, found: Found): void {
     const place = held.place && held.agreed && isOnChain(held.place.block) ? held.place : null;
     const inputs = held.inputs.slice(0, INPUTS_KEPT_MAX);
     for (const output of held.outputs) {
@@ -157,7 +157,7 @@ export class Ledger {
     return isOnChain(block) ? { block } : null;
   }
 
-  #spendsOf(held: Held): string[] {
+  #spendsOf(held: UnstoredTransaction): string[] {
     if (held.spendsAsOf !== this.#coinChanges) {
       held.spends = held.inputs.filter((outpoint) => this.#coins.has(outpoint) || this.#list.isOurCoin(outpoint));
       held.spendsAsOf = this.#coinChanges;

@@ -201,10 +201,10 @@ export class Watching {
       if (cold.length >= HELPED_PER_TICK_MAX) break;
     }
     const wanted = [...cold, ...rest].slice(0, Math.min(HELPED_PER_TICK_MAX, room));
-    await spread([other], wanted, 'passing', (_, script) => this.#follow(other, script), this.#deadline());
+    await spread([other], wanted, 'passing', (_, script) => this.#subscribeAlso(other, script), this.#deadline());
   }
 
-  async #follow(other: Server, script: Script): Promise<void> {
+  async #subscribeAlso(other: Server, script: Script): Promise<void> {
     try {
       const status = await other.subscribe(script.hash, 'passing');
       if (status !== (script.status ?? null) && !this.#set.primary?.statuses.has(script.hash)) this.promote(script);

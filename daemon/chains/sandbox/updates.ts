@@ -17,7 +17,7 @@ import {
 import { Unavailable } from '../../domain/errors.ts';
 import type { SandboxBlock, SandboxReader } from '../../domain/sandbox-port.ts';
 import { tipOf, type WatchList } from '../adapter.ts';
-import { tipOfChain } from './ledger.ts';
+import { tipOfChain } from './consensus.ts';
 
 export const STEP_BLOCKS_MAX = 100;
 /** A step ends after the block that passes this. */
@@ -104,7 +104,7 @@ function collect(
       }
     }
     for (const { outpoint, script, asset, units } of outputs) {
-      const targetId = watch.targetOf(script);
+      const targetId = watch.targetIdOf(script);
       if (targetId === undefined) continue;
       ours.add(outpoint);
       found.credits.push({

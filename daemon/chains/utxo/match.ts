@@ -39,13 +39,13 @@ const outpointOf = ({ txid, vout }: ParsedInput): string => `${txid}:${vout}`;
 const assetOfChain = (chain: UtxoChain): AssetId => chain;
 
 /** Where a transaction was found: in a block with its time (milliseconds since 1970), or in the mempool. */
-export type Place = { block: BlockId; blockTime: number } | null;
+export type Inclusion = { block: BlockId; blockTime: number } | null;
 
 /** Adds what one transaction means to us to `found`. */
 export async function findInTransaction(
   finder: Finder,
   transaction: ParsedTransaction,
-  place: Place,
+  place: Inclusion,
   found: Found,
 ): Promise<void> {
   const { watch, fresh, pause } = finder;
@@ -67,7 +67,7 @@ export async function findInTransaction(
   let inputs: string[] | undefined;
   let room = place ? Number.POSITIVE_INFINITY : OUTPUTS_PER_UNCONFIRMED_MAX;
   for (const [n, output] of transaction.outputs.entries()) {
-    const targetId = watch.targetOf(output.script);
+    const targetId = watch.targetIdOf(output.script);
     // An output of nothing is no money.
     if (targetId !== undefined && output.units > 0n && room > 0) {
       room--;
@@ -116,7 +116,12 @@ export async function findInBlock(
   for (const spend of here.spends) found.spends.push(spend);
 }
 
-async function addEarlierSpends(finder: Finder, bytes: Buffer, place: NonNullable<Place>, found: Found): Promise<void> {
+async function addEarlierSpends(
+  finder: Finder,
+  bytes: Buffer,
+  place: NonNullable<Inclusion>,
+  found: Found,
+): Promise<void> {
   const credited = new Set(found.credits.map((credit) => credit.id));
   for (const spend of found.spends) credited.delete(spend.outpoint);
   for (const transaction of transactionsOf(bytes, finder.chain)) {

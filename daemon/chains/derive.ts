@@ -5,7 +5,7 @@
  * Monero: the subaddress of account `branch` and index `index + 1`, since (0, 0) is the standard address.
  */
 import type { ChainId, Network } from '../domain/assets.ts';
-import type { AccountKey, Branch, Target } from '../domain/chain.ts';
+import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
 import * as evm from './evm/address.ts';
 import { childPublicKey, INDEX_MAX } from './hd.ts';
@@ -16,9 +16,15 @@ import * as xmr from './xmr/address.ts';
 export const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
 
 /** Throws on a key of another kind and on an index above 2^31 - 1. */
-export function targetAt(chain: ChainId, network: Network, account: AccountKey, branch: Branch, index: number): Target {
-  if (isUtxo(chain)) return utxo.targetOf(childPublicKey(account, branch, index), chain, network);
-  if (chain !== 'XMR') return evm.targetOf(childPublicKey(account, branch, index));
+export function deriveAddress(
+  chain: ChainId,
+  network: Network,
+  account: AccountKey,
+  branch: Branch,
+  index: number,
+): DerivedAddress {
+  if (isUtxo(chain)) return utxo.addressOfKey(childPublicKey(account, branch, index), chain, network);
+  if (chain !== 'XMR') return evm.addressOfKey(childPublicKey(account, branch, index));
   assert(Number.isInteger(index) && index >= 0 && index <= INDEX_MAX, 'an index is from 0 to 2^31 - 1');
   return xmr.subaddress(account, branch, index + 1, network);
 }

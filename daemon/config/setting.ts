@@ -1,5 +1,5 @@
 /**
- * The kinds of value that a configuration key can have. A leaf knows the schema of its value, how the value is written
+ * The kinds of value that a configuration key can have. A setting knows the schema of its value, how the value is written
  * where there is only text (environment, flags), what to tell an operator who got it wrong, and how to show it.
  * Invariant: a number with a fraction never becomes floating point inside the program.
  */
@@ -20,7 +20,7 @@ const PRICE_SCALED_MAX = 10n ** 20n;
 /** A share in parts per million: 1 % is 10,000. */
 export type Percent = { ppm: bigint };
 
-type LeafOptions<T> = {
+type SettingOptions<T> = {
   schema: z.ZodType<T>;
   /** What is right, in words that follow "it takes". */
   takes: string;
@@ -32,7 +32,7 @@ type LeafOptions<T> = {
   isPath?: boolean;
 };
 
-export class Leaf<T> {
+export class Setting<T> {
   readonly schema: z.ZodType<T>;
   readonly takes: string;
   readonly fallback: T;
@@ -47,7 +47,7 @@ export class Leaf<T> {
   /** True when the value is a path, which counts from the data directory. */
   readonly isPath: boolean;
 
-  constructor(options: LeafOptions<T>) {
+  constructor(options: SettingOptions<T>) {
     this.schema = options.schema;
     this.takes = options.takes;
     this.fallback = options.fallback;
@@ -70,26 +70,26 @@ const numberFromText = (text: string): unknown => (/^-?\d{1,15}$/.test(text) ? N
 const text = z.string().min(1).max(TEXT_CHARS_MAX);
 
 /** A whole number with its limits, both included. */
-export function whole(min: number, max: number, fallback: number, unit: string): Leaf<number> {
+export function whole(min: number, max: number, fallback: number, unit: string): Setting<number> {
   const takes = `a whole number from ${min} to ${max}${unit ? ` (${unit})` : ''}, such as ${fallback}`;
-  return new Leaf({ schema: z.int().min(min).max(max), takes, fallback, fromText: numberFromText });
+  return new Setting({ schema: z.int().min(min).max(max), takes, fallback, fromText: numberFromText });
 }
 
 /** True or false. */
-export function flag(fallback: boolean, what: string): Leaf<boolean> {
+export function flag(fallback: boolean, what: string): Setting<boolean> {
   const fromText = (text: string): unknown => (text === 'true' ? true : text === 'false' ? false : text);
-  return new Leaf({ schema: z.boolean(), takes: `true or false (${what})`, fallback, fromText });
+  return new Setting({ schema: z.boolean(), takes: `true or false (${what})`, fallback, fromText });
 }
 
 /** One of some words. */
-export function choice<const W extends string>(words: readonly [W, ...W[]], fallback: W): Leaf<W> {
-  return new Leaf<W>({ schema: z.enum(words) as z.ZodType<W>, takes: `one of ${words.join(', ')}`, fallback });
+export function choice<const W extends string>(words: readonly [W, ...W[]], fallback: W): Setting<W> {
+  return new Setting<W>({ schema: z.enum(words) as z.ZodType<W>, takes: `one of ${words.join(', ')}`, fallback });
 }
 
 /** Some of some words, each once. */
-export function choices<const W extends string>(words: readonly [W, ...W[]]): Leaf<readonly W[]> {
+export function choices<const W extends string>(words: readonly [W, ...W[]]): Setting<readonly W[]> {
   const schema = z.array(z.enum(words)).refine((list) => new Set(list).size === list.length, 'a name occurs twice');
-  return new Leaf<readonly W[]>({
+  return new Setting<readonly W[]>({
     schema: schema as unknown as z.ZodType<readonly W[]>,
     takes: `a list of ${words.join(', ')}`,
     fallback: words,
@@ -98,7 +98,7 @@ export function choices<const W extends string>(words: readonly [W, ...W[]]): Le
 }
 
 /** A percentage with at most four digits after the point. `max` is whole. */
-export function percent(max: number, fallback: number): Leaf<Percent> {
+export function percent(max: number, fallback: number): Setting<Percent> {
   const schema = z.union([z.string(), z.number()]).transform((value, context): Percent => {
     // String(0.5) is the shortest decimal that reads back as 0.5: what the operator wrote, so nothing is rounded.
     const ppm = parseDecimal(String(value), 4);
@@ -106,7 +106,7 @@ export function percent(max: number, fallback: number): Leaf<Percent> {
     context.addIssue({ code: 'invalid_value', values: [] });
     return z.NEVER;
   });
-  return new Leaf({
+  return new Setting({
     schema,
     takes: `a percentage from 0 to ${max} with at most 4 digits after the point, such as ${fallback}`,
     fallback: { ppm: BigInt(fallback) * 10_000n },
@@ -118,7 +118,7 @@ export function percent(max: number, fallback: number): Leaf<Percent> {
  * A positive decimal with at most 8 digits after the point, without trailing zeros. Only a string: a TOML float has
  * lost digits before anyone can see them.
  */
-export function price(what: string, example: string): Leaf<string | null> {
+export function price(what: string, example: string): Setting<string | null> {
   const schema = z.unknown().transform((value, context): string => {
     const scaled = typeof value === 'string' ? parseDecimal(value, 8) : null;
     if (scaled !== null && scaled > 0n && scaled < PRICE_SCALED_MAX) return formatDecimal(scaled, 8);
@@ -127,7 +127,7 @@ export function price(what: string, example: string): Leaf<string | null> {
     return z.NEVER;
   });
   const takes = `${what} in quotes, with at most 8 digits after the point, such as "${example}"`;
-  return new Leaf<string | null>({ schema, takes, fallback: null });
+  return new Setting<string | null>({ schema, takes, fallback: null });
 }
 
 function parseUrl(value: string): URL | null {
@@ -140,14 +140,14 @@ const TAKES_PUBLIC_URL =
   'an http or https address without credentials, query or fragment, such as "https://pay.shop.com"';
 
 /** The address under which payers reach the service; a slash at its end is dropped. */
-export function publicUrl(): Leaf<string | null> {
+export function publicUrl(): Setting<string | null> {
   const schema = text
     .refine((value) => {
       const url = parseUrl(value);
       return url !== null && isHttp(url) && !url.username && !url.password && !/[?#]/.test(value);
     })
     .transform((value): string | null => new URL(value).href.replace(/\/+$/, ''));
-  return new Leaf({ schema, takes: TAKES_PUBLIC_URL, fallback: null });
+  return new Setting({ schema, takes: TAKES_PUBLIC_URL, fallback: null });
 }
 
 /** The same URL without what may be a credential: user, password, and, if `bare`, path and query (keys stand there). */
@@ -161,23 +161,23 @@ export function hideCredentials(value: string, bare = false): string {
 }
 
 /** One http(s) URL that may carry a login. */
-export function secretUrl(takes: string): Leaf<string | null> {
+export function secretUrl(takes: string): Setting<string | null> {
   const schema = text.refine((value) => {
     const url = parseUrl(value);
     return url !== null && isHttp(url) && !url.hash;
   });
   const show = (value: string | null): string =>
     value === null ? 'null' : JSON.stringify(hideCredentials(value, true));
-  return new Leaf<string | null>({ schema, takes, fallback: null, show, secret: true });
+  return new Setting<string | null>({ schema, takes, fallback: null, show, secret: true });
 }
 
 /** A list of http(s) URLs that may carry logins or keys. */
-export function secretUrls(takes: string): Leaf<readonly string[]> {
+export function secretUrls(takes: string): Setting<readonly string[]> {
   const url = text.refine((value) => {
     const parsed = parseUrl(value);
     return parsed !== null && isHttp(parsed) && !parsed.hash;
   });
-  return new Leaf<readonly string[]>({
+  return new Setting<readonly string[]>({
     schema: z.array(url).max(LIST_ITEMS_MAX),
     takes,
     fallback: [],
@@ -195,8 +195,8 @@ function isEndpoint(value: string, schemes: readonly string[]): boolean {
 }
 
 /** Electrum servers. */
-export function electrumServers(): Leaf<readonly string[]> {
-  return new Leaf<readonly string[]>({
+export function electrumServers(): Setting<readonly string[]> {
+  return new Setting<readonly string[]>({
     schema: z.array(text.refine((value) => isEndpoint(value, ['ssl', 'tcp']))).max(LIST_ITEMS_MAX),
     takes: 'a list of servers as ssl://host:port or tcp://host:port, such as ["ssl://electrum.example:50002"]',
     fallback: [],
@@ -205,22 +205,22 @@ export function electrumServers(): Leaf<readonly string[]> {
 }
 
 /** A SOCKS5 proxy without a login. */
-export function socksProxy(): Leaf<string | null> {
+export function socksProxy(): Setting<string | null> {
   const schema = text.refine((value) => isEndpoint(value, ['socks5', 'socks5h']));
-  return new Leaf<string | null>({ schema, takes: 'a proxy such as "socks5://127.0.0.1:9050"', fallback: null });
+  return new Setting<string | null>({ schema, takes: 'a proxy such as "socks5://127.0.0.1:9050"', fallback: null });
 }
 
 const HOST_PORT = /^(?<host>\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?):(?<port>\d{1,5})$/i;
 
 /** A list of "host:port", an IPv6 address in brackets; lower case, addresses in the form in which URLs print them. */
-export function hostPorts(): Leaf<readonly string[]> {
+export function hostPorts(): Setting<readonly string[]> {
   const item = text
     .refine((value) => {
       const port = Number(HOST_PORT.exec(value)?.groups?.port);
       return port >= 1 && port <= 65_535 && URL.canParse(`http://${value}`);
     })
     .transform((value) => `${new URL(`http://${value}`).hostname}:${Number(HOST_PORT.exec(value)?.groups?.port)}`);
-  return new Leaf<readonly string[]>({
+  return new Setting<readonly string[]>({
     schema: z.array(item).max(LIST_ITEMS_MAX),
     takes: 'a list of host:port, such as ["127.0.0.1:3000", "[::1]:3000"]',
     fallback: [],
@@ -229,7 +229,7 @@ export function hostPorts(): Leaf<readonly string[]> {
 }
 
 /** A list of addresses and CIDR ranges. */
-export function addressRanges(): Leaf<readonly string[]> {
+export function addressRanges(): Setting<readonly string[]> {
   const { IPv4, IPv6 } = ipaddr;
   const item = text.refine(
     (value) =>
@@ -238,7 +238,7 @@ export function addressRanges(): Leaf<readonly string[]> {
       IPv6.isValid(value) ||
       IPv6.isValidCIDR(value),
   );
-  return new Leaf<readonly string[]>({
+  return new Setting<readonly string[]>({
     schema: z.array(item).max(LIST_ITEMS_MAX),
     takes: 'a list of addresses or ranges, such as ["127.0.0.1", "10.0.0.0/8"]',
     fallback: [],
@@ -247,28 +247,28 @@ export function addressRanges(): Leaf<readonly string[]> {
 }
 
 /** An address to listen on: of this machine, so an IP address or localhost. */
-export function listenHost(fallback: string): Leaf<string> {
+export function listenHost(fallback: string): Setting<string> {
   const schema = text.refine(
     (value) => value === 'localhost' || ipaddr.IPv4.isValidFourPartDecimal(value) || ipaddr.IPv6.isValid(value),
   );
-  return new Leaf({ schema, takes: `an IP address of this machine, such as "${fallback}"`, fallback });
+  return new Setting({ schema, takes: `an IP address of this machine, such as "${fallback}"`, fallback });
 }
 
 /** A path; a relative one counts from the data directory. */
-export function path(what: string): Leaf<string | null> {
-  return new Leaf<string | null>({ schema: text, takes: `the path of ${what}`, fallback: null, isPath: true });
+export function path(what: string): Setting<string | null> {
+  return new Setting<string | null>({ schema: text, takes: `the path of ${what}`, fallback: null, isPath: true });
 }
 
 /** When something is done by the clock, as cron writes it, in the time zone of the machine. */
-export function cron(fallback: string): Leaf<string> {
+export function cron(fallback: string): Setting<string> {
   const schema = text.refine((expression) => parseSchedule(expression) !== null, 'this is no cron expression');
-  return new Leaf({ schema, takes: `five fields of cron, such as "${fallback}" (every day at three)`, fallback });
+  return new Setting({ schema, takes: `five fields of cron, such as "${fallback}" (every day at three)`, fallback });
 }
 
 const WRONG_TIERS = 'the tiers must begin at 0 USD and ascend in both numbers';
 
 /** Confirmation tiers as [[from USD, confirmations], …]; as text "0:1,1000:3". */
-export function tiers(fallback: readonly ConfirmationTier[]): Leaf<readonly ConfirmationTier[]> {
+export function tiers(fallback: readonly ConfirmationTier[]): Setting<readonly ConfirmationTier[]> {
   const pair = z.tuple([z.int().min(0).max(TIER_USD_MAX), z.int().min(1).max(CONFIRMATIONS_MAX)]);
   const schema = z
     .array(pair)
@@ -280,7 +280,7 @@ export function tiers(fallback: readonly ConfirmationTier[]): Leaf<readonly Conf
     .transform((rows): readonly ConfirmationTier[] =>
       rows.map(([fromUsd, confirmations]) => ({ fromUsd, confirmations })),
     );
-  return new Leaf({
+  return new Setting({
     schema,
     takes: `pairs of [from USD, confirmations from 1 to ${CONFIRMATIONS_MAX}], such as [[0, 1], [1000, 3]]`,
     fallback,
@@ -290,7 +290,7 @@ export function tiers(fallback: readonly ConfirmationTier[]): Leaf<readonly Conf
 }
 
 /** A key that has no meaning where it stands: any value but `fallback` is answered with the reason. */
-export function unusable<T extends number | string | null | readonly string[]>(why: string, fallback: T): Leaf<T> {
+export function unusable<T extends number | string | null | readonly string[]>(why: string, fallback: T): Setting<T> {
   const schema = z.custom<T>((value) => value === fallback, { message: why });
-  return new Leaf<T>({ schema, takes: 'no value there', fallback, fromText: numberFromText, unusable: true });
+  return new Setting<T>({ schema, takes: 'no value there', fallback, fromText: numberFromText, unusable: true });
 }

@@ -17,7 +17,7 @@ const WORTH_BYTES_MIN = 20_000_000;
 type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
 
 /** Begins to look; returns what ends it. */
-export function startResting(): () => void {
+export function startHeapTrimming(): () => void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as Collect;
   let last = performance.eventLoopUtilization();
