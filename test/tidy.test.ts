@@ -14,7 +14,7 @@ const FILES_OVER_MAX_SHARE = 0.05;
 const FUNCTION_LINES_MAX = 70;
 
 /** Which rooms a room may import, as in daemon/README.md. A type may come from any room below: it leaves no call behind. */
-const BELOW_APP = ['domain', 'store', 'chains', 'rates', 'wallet', 'config', 'log'];
+const BELOW_APP = ['domain', 'store', 'chains', 'sandbox', 'rates', 'wallet', 'config', 'log'];
 const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   domain: { values: [] },
   log: { values: [] },
@@ -23,6 +23,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   config: { values: ['domain'] },
   store: { values: ['domain'] },
   chains: { values: ['domain'] },
+  sandbox: { values: ['domain', 'store', 'chains'] },
   rates: { values: ['domain'] },
   wallet: { values: ['domain'] },
   app: { values: BELOW_APP },

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
 import type { App } from '../app/app.ts';
-import type { SandboxControls } from '../app/sandbox.ts';
+import type { SandboxControls } from '../app/invoices/sandbox.ts';
 import { Rejected } from '../domain/errors.ts';
 import { demoPage } from './assets/demo.ts';
 import { sdkRouter } from './assets/sdk.ts';

@@ -1,7 +1,7 @@
 /** The sandbox's controls on the page of a sandbox invoice: what a payer and the network would do. */
 import type { App } from '../app/app.ts';
+import type { SandboxControls } from '../app/invoices/sandbox.ts';
 import { readInvoice } from '../app/invoices/views.ts';
-import type { SandboxControls } from '../app/sandbox.ts';
 import { Rejected } from '../domain/errors.ts';
 import { formatUnits } from '../domain/money.ts';
 import { type Html, html } from './html.ts';

@@ -1,13 +1,13 @@
 /** The conformance suite on every simulated chain. */
 
 import type { WatchList } from '../../daemon/chains/adapter.ts';
-import { isUtxo } from '../../daemon/chains/sandbox/addresses.ts';
-import { addToMempool, evict } from '../../daemon/chains/sandbox/consensus.ts';
-import { createSandbox } from '../../daemon/chains/sandbox/sandbox.ts';
 import { ASSETS, CHAINS, type ChainId } from '../../daemon/domain/assets.ts';
 import type { Credit } from '../../daemon/domain/chain.ts';
-import type { SandboxBlock, SandboxTransaction } from '../../daemon/domain/sandbox-port.ts';
-import { sandboxStore } from '../../daemon/store/sandbox.ts';
+import { isUtxo } from '../../daemon/sandbox/addresses.ts';
+import { addToMempool, evict } from '../../daemon/sandbox/consensus.ts';
+import type { SandboxBlock, SandboxTransaction } from '../../daemon/sandbox/rows.ts';
+import { sandboxStore } from '../../daemon/sandbox/rows.ts';
+import { createSandbox } from '../../daemon/sandbox/sandbox.ts';
 import { Store } from '../../daemon/store/store.ts';
 import { type ChainControls, conformance } from './conformance.ts';
 import { FactBook } from './fact-book.ts';

@@ -1,12 +1,12 @@
 /** Spending in the sandbox: every chain, real signatures where they are real, by the same rules everywhere. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SpendingSource } from '../../daemon/chains/adapter.ts';
-import { deriveAddress, scriptAt } from '../../daemon/chains/sandbox/addresses.ts';
-import { decodeSimulated, planSimulated, simulatedSpend } from '../../daemon/chains/sandbox/simulated.ts';
 import { planUtxo } from '../../daemon/chains/utxo/spend/plan.ts';
 import { decodeTransaction } from '../../daemon/chains/utxo/spend/transaction.ts';
 import { ASSETS, type AssetId, assetOf, type ChainId } from '../../daemon/domain/assets.ts';
 import type { Coin, SignedSpend, SpendPlan, SpendRequest } from '../../daemon/domain/spend.ts';
+import { deriveAddress, scriptAt } from '../../daemon/sandbox/addresses.ts';
+import { decodeSimulated, planSimulated, simulatedSpend } from '../../daemon/sandbox/simulated.ts';
 import { accountOf, type Bench, openBench } from './sandbox-kit.ts';
 import { SpendWallet } from './spend-wallet.ts';
 

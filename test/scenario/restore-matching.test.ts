@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scriptAt } from '../../daemon/chains/sandbox/addresses.ts';
+import { scriptAt } from '../../daemon/sandbox/addresses.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { deposit, type Shown, stranger, withdrawal } from '../support/money.ts';
 import { Operator } from '../support/operator.ts';

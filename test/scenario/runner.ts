@@ -7,9 +7,9 @@
  * standard output, every call a line "call", the daemon's address and first keys are a line of JSON.
  */
 import { writeSync } from 'node:fs';
-import { SandboxSpending } from '../../daemon/chains/sandbox/spending.ts';
 import { createLog } from '../../daemon/log.ts';
 import { startDaemon } from '../../daemon/main.ts';
+import { SandboxSpending } from '../../daemon/sandbox/spending.ts';
 import { Store } from '../../daemon/store/store.ts';
 import { SignerClient } from '../../daemon/wallet/signer/client.ts';
 

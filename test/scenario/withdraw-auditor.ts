@@ -4,10 +4,10 @@
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { scriptAt } from '../../daemon/chains/sandbox/addresses.ts';
 import type { Call } from '../../daemon/contract/client.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
 import type { ChainId } from '../../daemon/domain/assets.ts';
+import { scriptAt } from '../../daemon/sandbox/addresses.ts';
 import { outputsToUs, toUnits } from './auditor.ts';
 
 type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];

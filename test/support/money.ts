@@ -1,7 +1,8 @@
 /** A sandbox business that has money: deposits through invoices, and recipients whose addresses nobody has to know. */
-import { deriveAddress } from '../../daemon/chains/sandbox/addresses.ts';
+
 import type { ChainId } from '../../daemon/domain/assets.ts';
 import type { AccountKey } from '../../daemon/domain/chain.ts';
+import { deriveAddress } from '../../daemon/sandbox/addresses.ts';
 import { type TestDaemon, until } from './daemon.ts';
 
 /** BIP-32's first test vector, master key: nobody here has it. */

@@ -8,10 +8,10 @@
  * waits that it may have paid, the looking goes on.
  */
 
-import { decodeSimulated } from '../../chains/sandbox/simulated.ts';
 import { decodeTransaction } from '../../chains/utxo/spend/transaction.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
+import { decodeSimulated } from '../../sandbox/simulated.ts';
 import { creditsSpentAbove } from '../../store/queries/adopt.ts';
 import { creditsSpentUnconfirmed } from '../../store/queries/credits.ts';
 import { doubtedWithdrawal } from '../../store/queries/restore.ts';

@@ -3,13 +3,14 @@
  *
  * Invariant: approving and rejecting are one compare-and-set on the state; whoever comes second is told so.
  */
-import { decodeSimulated, simulatedSpend } from '../../chains/sandbox/simulated.ts';
+
 import { decodeTransaction, unsignedTransaction } from '../../chains/utxo/spend/transaction.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { formatUnits, maxOf, minOf } from '../../domain/money.ts';
 import { isFeeHigh } from '../../domain/policy.ts';
 import type { DecodedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
+import { decodeSimulated, simulatedSpend } from '../../sandbox/simulated.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { Intent, SignPurpose } from '../../wallet/signer/port.ts';

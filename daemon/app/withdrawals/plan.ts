@@ -3,8 +3,6 @@
  * here is stored; `claim.ts` checks it all again inside the transaction that does.
  */
 
-import { scriptAt } from '../../chains/sandbox/addresses.ts';
-import { planSimulated } from '../../chains/sandbox/simulated.ts';
 import { scriptOf } from '../../chains/utxo/address.ts';
 import { feeOf } from '../../chains/utxo/spend/fees.ts';
 import { planUtxo } from '../../chains/utxo/spend/plan.ts';
@@ -13,6 +11,8 @@ import type { AssetId } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { divideUp, minOf } from '../../domain/money.ts';
 import type { ChangeTarget, Coin, SpendPlan, SpendRequest } from '../../domain/spend.ts';
+import { scriptAt } from '../../sandbox/addresses.ts';
+import { planSimulated } from '../../sandbox/simulated.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';

@@ -5,12 +5,12 @@
  * nothing; bytes that could not be stored are forgotten, never sent.
  */
 
-import { simulatedSpend } from '../../chains/sandbox/simulated.ts';
 import { withoutWitnesses } from '../../chains/utxo/spend/transaction.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
+import { simulatedSpend } from '../../sandbox/simulated.ts';
 import { previousTx } from '../../store/queries/previous.ts';
 import {
   payoutsOf,

@@ -3,7 +3,7 @@ import { type NextFunction, type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
 import { type Answer, Repeatable } from '../../app/idempotency.ts';
-import type { SandboxControls } from '../../app/sandbox.ts';
+import type { SandboxControls } from '../../app/invoices/sandbox.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { JsonNumber, jsonBody } from '../body.ts';
 import { notFound, onlyMethods } from '../errors.ts';

@@ -1,12 +1,12 @@
 /** Random sequences of controls: the ledger stays whole, and any way to the present tells the same facts. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isUtxo } from '../../../daemon/chains/sandbox/addresses.ts';
 import { addressOfKey } from '../../../daemon/chains/utxo/address.ts';
 import { type AssetId, assetOf, type ChainId } from '../../../daemon/domain/assets.ts';
 import type { DerivedAddress } from '../../../daemon/domain/chain.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
-import { PREMINED, type SandboxReader } from '../../../daemon/domain/sandbox-port.ts';
+import { isUtxo } from '../../../daemon/sandbox/addresses.ts';
+import { PREMINED, type SandboxReader } from '../../../daemon/sandbox/rows.ts';
 import { FactBook } from '../../adapters/fact-book.ts';
 import { accountOf, type Bench, type Coin, openBench, publicKeyOf, signSpend } from '../../adapters/sandbox-kit.ts';
 

@@ -3,10 +3,10 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { addToMempool, needRoom } from '../../../daemon/chains/sandbox/consensus.ts';
 import { addressOfKey } from '../../../daemon/chains/utxo/address.ts';
 import { CHAINS, type ChainId } from '../../../daemon/domain/assets.ts';
-import type { SandboxWriter } from '../../../daemon/domain/sandbox-port.ts';
+import { addToMempool, needRoom } from '../../../daemon/sandbox/consensus.ts';
+import type { SandboxWriter } from '../../../daemon/sandbox/rows.ts';
 import { accountOf, type Bench, openBench, publicKeyOf, signSpend } from '../../adapters/sandbox-kit.ts';
 
 const signal = () => AbortSignal.timeout(25_000);

@@ -3,8 +3,6 @@ import { decodeTransaction, encodeTransaction, hexToBin } from '@bitauth/libauth
 import { Transaction } from 'bitcoinjs-lib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deriveAddress } from '../../../daemon/chains/sandbox/addresses.ts';
-import { decodeSimulated, simulatedRaw } from '../../../daemon/chains/sandbox/simulated.ts';
 import { addressOf, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { feeOf, feeRateFrom, replacementRate } from '../../../daemon/chains/utxo/spend/fees.ts';
 import { planUtxo } from '../../../daemon/chains/utxo/spend/plan.ts';
@@ -13,6 +11,8 @@ import {
   unsignedTransaction,
   withoutWitnesses,
 } from '../../../daemon/chains/utxo/spend/transaction.ts';
+import { deriveAddress } from '../../../daemon/sandbox/addresses.ts';
+import { decodeSimulated, simulatedRaw } from '../../../daemon/sandbox/simulated.ts';
 import { accountOf, signSpend } from '../../adapters/sandbox-kit.ts';
 import { CHAINS_UTXO, coinsOf, DESTINATIONS, ownScript, requestOf } from './spend-kit.ts';
 

@@ -3,6 +3,7 @@
  * grows with the number of invoices from end to end, and the partial indexes must be the ones that are used.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { READ, WRITE } from '../../../daemon/sandbox/statements.ts';
 import * as adopt from '../../../daemon/store/queries/adopt.ts';
 import * as branding from '../../../daemon/store/queries/branding.ts';
 import * as businesses from '../../../daemon/store/queries/businesses.ts';
@@ -15,7 +16,6 @@ import * as policies from '../../../daemon/store/queries/policies.ts';
 import * as previous from '../../../daemon/store/queries/previous.ts';
 import * as watch from '../../../daemon/store/queries/watch.ts';
 import * as withdrawals from '../../../daemon/store/queries/withdrawals.ts';
-import { READ, WRITE } from '../../../daemon/store/sandbox-statements.ts';
 import { type Opened, opened } from './opened.ts';
 
 const ALL: [string, { readonly sql: string }][] = [

@@ -1,19 +1,51 @@
 /**
- * The rows of the simulated chains. What they mean, and that they fit together, is `chains/sandbox/consensus.ts`'s to
- * say; this only keeps them, and the running total of a chain's transactions.
+ * Stores the rows of the simulated chains, and the running total of each chain's transactions. `consensus.ts` decides
+ * which rows fit together.
  */
 import type { AssetId, ChainId } from '../domain/assets.ts';
-import type {
-  SandboxBlock,
-  SandboxChain,
-  SandboxContents,
-  SandboxOutput,
-  SandboxReader,
-  SandboxTransaction,
-  SandboxWriter,
-} from '../domain/sandbox-port.ts';
-import { type OutputRow, READ, type TransactionRow, WRITE } from './sandbox-statements.ts';
-import type { Reader, Store, Tx } from './store.ts';
+import type { Reader, Store, Tx } from '../store/store.ts';
+import { type OutputRow, READ, type TransactionRow, WRITE } from './statements.ts';
+
+export type SandboxChain = {
+  /** True while the chain's source is made not to answer. */
+  down: boolean;
+  /** Counts what was ever made on this chain, so that no two blocks or premined coins are alike. */
+  sequence: number;
+  /** Up to this height only blocks are kept whose transactions still matter; -1 when none was pruned. */
+  pruned: number;
+  /** How many transactions are kept. */
+  transactions: number;
+};
+
+/** `time`: milliseconds since 1970; it never falls from one block to the next. */
+export type SandboxBlock = { height: number; hash: string; time: number };
+
+export type SandboxTransaction = {
+  /** Ascending: a transaction's parents always have lower ids. */
+  id: number;
+  txid: string;
+  /** Hex of a real transaction, JSON of a simulated one; null once a simulated one is buried deep. */
+  raw: string | null;
+  /** The outpoints that it spends, "txid:n". */
+  inputs: string[];
+  /** Of the block that holds it, null while it is in the mempool. */
+  height: number | null;
+};
+
+/** The `transactionId` of a coin that was there from the beginning. */
+export const PREMINED = 0;
+
+export type SandboxOutput = {
+  outpoint: string;
+  transactionId: number;
+  script: Uint8Array;
+  asset: AssetId;
+  units: bigint;
+  /** The id of the transaction that spends it, in the mempool or in a block. */
+  spentBy: number | null;
+};
+
+export type SandboxContents = { transaction: SandboxTransaction; outputs: SandboxOutput[] };
 
 const transactionOf = (row: TransactionRow): SandboxTransaction => ({
   id: row.id,
@@ -35,7 +67,7 @@ const outputOf = (row: OutputRow): SandboxOutput => ({
 /** As many as there are: SQLite's word for no limit. */
 const ALL = -1;
 
-class Rows implements SandboxReader {
+export class SandboxReader {
   readonly #reader: Reader;
 
   constructor(reader: Reader) {
@@ -55,14 +87,17 @@ class Rows implements SandboxReader {
     return this.#reader.get(READ.blockAt, { chain, height });
   }
 
+  /** The first `limit` blocks above a height, ascending. */
   blocksAbove(chain: ChainId, height: number, limit: number): SandboxBlock[] {
     return this.#reader.all(READ.blocksAbove, { chain, height, limit });
   }
 
+  /** The last `limit` blocks up to a height, ascending. */
   blocksUpTo(chain: ChainId, height: number, limit: number): SandboxBlock[] {
     return this.#reader.all(READ.blocksUpTo, { chain, height, limit }).reverse();
   }
 
+  /** The last block whose time is before `time`. */
   blockBefore(chain: ChainId, time: number): SandboxBlock | undefined {
     return this.#reader.get(READ.blockBefore, { chain, time });
   }
@@ -77,6 +112,7 @@ class Rows implements SandboxReader {
     return row && transactionOf(row);
   }
 
+  /** The first `limit` transactions of the block at a height, or of the mempool (null), ascending by id. */
   transactionsIn(chain: ChainId, height: number | null, limit: number): SandboxTransaction[] {
     const rows =
       height === null
@@ -85,6 +121,7 @@ class Rows implements SandboxReader {
     return rows.map(transactionOf);
   }
 
+  /** The same, all of them and with their outputs. */
   contents(chain: ChainId, height: number | null): SandboxContents[] {
     const contents = this.transactionsIn(chain, height, ALL).map(
       (transaction): SandboxContents => ({ transaction, outputs: [] }),
@@ -112,12 +149,13 @@ class Rows implements SandboxReader {
     return this.#reader.all(READ.outputsOf, { id: transactionId }).map(outputOf);
   }
 
+  /** The outputs that a transaction spends, as far as they are kept. */
   spentBy(transactionId: number): SandboxOutput[] {
     return this.#reader.all(READ.spentBy, { id: transactionId }).map(outputOf);
   }
 }
 
-class Writes extends Rows implements SandboxWriter {
+export class SandboxWriter extends SandboxReader {
   readonly #tx: Tx;
 
   constructor(tx: Tx) {
@@ -137,6 +175,7 @@ class Writes extends Rows implements SandboxWriter {
     this.#tx.run(WRITE.setPruned, { chain, height });
   }
 
+  /** Counts the sequence up and returns it. */
   nextSequence(chain: ChainId): number {
     this.#tx.run(WRITE.countUp, { chain });
     return this.chain(chain)?.sequence ?? 0;
@@ -154,11 +193,13 @@ class Writes extends Rows implements SandboxWriter {
     this.#tx.run(WRITE.removeBlocksAbove, { chain, height });
   }
 
+  /** Returns the new transaction's id. */
   addTransaction(chain: ChainId, row: { txid: string; raw: string; inputs: string[]; createdAt: number }): number {
     this.#tx.run(WRITE.countTransactions, { chain, by: 1 });
     return this.#tx.run(WRITE.addTransaction, { chain, ...row, inputs: JSON.stringify(row.inputs) }).id;
   }
 
+  /** Its outputs go with it. */
   removeTransaction(chain: ChainId, id: number): void {
     this.#tx.run(WRITE.countTransactions, { chain, by: -1 });
     this.#tx.run(WRITE.removeOutputsOf, { id });
@@ -169,10 +210,12 @@ class Writes extends Rows implements SandboxWriter {
     this.#tx.run(WRITE.forgetRaw, { id });
   }
 
+  /** Puts the mempool's transactions up to an id into the block at a height. */
   confirm(chain: ChainId, lastId: number, height: number): void {
     this.#tx.run(WRITE.confirm, { chain, lastId, height });
   }
 
+  /** Puts the transactions of all blocks above a height back into the mempool. */
   unconfirmAbove(chain: ChainId, height: number): void {
     this.#tx.run(WRITE.unconfirmAbove, { chain, height });
   }
@@ -198,10 +241,12 @@ class Writes extends Rows implements SandboxWriter {
   }
 }
 
-/** The simulated chains' part of a store. */
 export function sandboxStore(store: Store) {
-  const rows = new Rows(store);
+  const rows = new SandboxReader(store);
   return Object.assign(rows, {
-    write: <T>(work: (tx: SandboxWriter) => T): Promise<T> => store.write((tx) => work(new Writes(tx))),
+    write: <T>(work: (tx: SandboxWriter) => T): Promise<T> => store.write((tx) => work(new SandboxWriter(tx))),
   });
 }
+
+/** Reads are synchronous, each of one moment; every change is one transaction. */
+export type SandboxStore = ReturnType<typeof sandboxStore>;

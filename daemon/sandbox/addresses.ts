@@ -1,10 +1,11 @@
 /** The sandbox's addresses: those of each chain's test forms, derived as on the real ones. Nothing here is simulated. */
-import { type AssetId, assetOf, type ChainId } from '../../domain/assets.ts';
-import type { AccountKey, Branch, DerivedAddress } from '../../domain/chain.ts';
-import { deriveAddress as derivedAt, isUtxo } from '../derive.ts';
-import * as evm from '../evm/address.ts';
-import * as utxo from '../utxo/address.ts';
-import * as xmr from '../xmr/address.ts';
+
+import { deriveAddress as derivedAt, isUtxo } from '../chains/derive.ts';
+import * as evm from '../chains/evm/address.ts';
+import * as utxo from '../chains/utxo/address.ts';
+import * as xmr from '../chains/xmr/address.ts';
+import { type AssetId, assetOf, type ChainId } from '../domain/assets.ts';
+import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';
 
 export { isUtxo };
 

@@ -6,11 +6,11 @@
  * openly simulated: a line of JSON that says so, whose hash is the transaction's id.
  */
 import { createHash } from 'node:crypto';
-import type { AssetId, ChainId } from '../../domain/assets.ts';
-import { PREMINED, type SandboxOutput, type SandboxWriter } from '../../domain/sandbox-port.ts';
-import type { UtxoChain } from '../utxo/params.ts';
+import type { UtxoChain } from '../chains/utxo/params.ts';
+import type { AssetId, ChainId } from '../domain/assets.ts';
 import { deriveAddress, isUtxo } from './addresses.ts';
 import { addToMempool, hashFor } from './consensus.ts';
+import { PREMINED, type SandboxOutput, type SandboxWriter } from './rows.ts';
 import { simulatedRaw } from './simulated.ts';
 
 export type Recipient = { script: Uint8Array; address: string; units: bigint };

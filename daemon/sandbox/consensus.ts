@@ -6,8 +6,9 @@
  * only as long as a transaction spends them, so that nothing but what was paid and not yet spent on grows.
  */
 import { createHash } from 'node:crypto';
-import type { AssetId, ChainId } from '../../domain/assets.ts';
-import { assert, Rejected } from '../../domain/errors.ts';
+import type { AssetId, ChainId } from '../domain/assets.ts';
+import { assert, Rejected } from '../domain/errors.ts';
+import { isUtxo } from './addresses.ts';
 import {
   PREMINED,
   type SandboxBlock,
@@ -15,8 +16,7 @@ import {
   type SandboxOutput,
   type SandboxTransaction,
   type SandboxWriter,
-} from '../../domain/sandbox-port.ts';
-import { isUtxo } from './addresses.ts';
+} from './rows.ts';
 
 /** The tip of a new chain: deep enough for any reorganisation, and past what counts from a chain's first blocks. */
 const FIRST_TIP_HEIGHT = 200;

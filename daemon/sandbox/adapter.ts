@@ -1,11 +1,12 @@
 /** A simulated chain behind the interface of the real ones: what it reports comes out of the database it is kept in. */
-import type { ChainId } from '../../domain/assets.ts';
-import type { AccountKey, Branch, ChainUpdate, Checkpoint, DerivedAddress, SourceHealth } from '../../domain/chain.ts';
-import { Unavailable } from '../../domain/errors.ts';
-import type { ChainAdapter, SpendingSource, WatchList } from '../adapter.ts';
+
+import type { ChainAdapter, SpendingSource, WatchList } from '../chains/adapter.ts';
+import type { ChainId } from '../domain/assets.ts';
+import type { AccountKey, Branch, ChainUpdate, Checkpoint, DerivedAddress, SourceHealth } from '../domain/chain.ts';
+import { Unavailable } from '../domain/errors.ts';
 import { deriveAddress, scriptAt } from './addresses.ts';
 import { ensureChain, tipOfChain } from './consensus.ts';
-import type { SandboxStore } from './port.ts';
+import type { SandboxStore } from './rows.ts';
 import { checkpointAt, updateSince } from './updates.ts';
 
 const DOWN_RETRY_SECONDS = 5;

@@ -1,13 +1,13 @@
 /** How the simulated chains take what leaves the wallet. */
-import type { ChainId } from '../../domain/assets.ts';
-import { Rejected, Unavailable } from '../../domain/errors.ts';
-import type { SandboxTransaction } from '../../domain/sandbox-port.ts';
-import type { SpendingSource } from '../adapter.ts';
-import { FEE_TERMS } from '../utxo/spend/fees.ts';
-import { decodeTransaction, withoutWitnesses } from '../utxo/spend/transaction.ts';
+
+import type { SpendingSource } from '../chains/adapter.ts';
+import { FEE_TERMS } from '../chains/utxo/spend/fees.ts';
+import { decodeTransaction, withoutWitnesses } from '../chains/utxo/spend/transaction.ts';
+import type { ChainId } from '../domain/assets.ts';
+import { Rejected, Unavailable } from '../domain/errors.ts';
 import { sourceDown } from './adapter.ts';
 import { isUtxo } from './addresses.ts';
-import type { SandboxStore } from './port.ts';
+import type { SandboxStore, SandboxTransaction } from './rows.ts';
 import { SIMULATED_VSIZE, simulatedRate } from './simulated.ts';
 
 /** As nodes have it (DEFAULT_ANCESTOR_LIMIT). */

@@ -5,10 +5,10 @@
  * Invariant: a control or a block is one transaction of the database and is answered after its commit, so whoever was
  * told of it finds it again after a power cut. Only then are those woken who wait for news.
  */
-import { type AssetId, assetOf, type ChainId } from '../../domain/assets.ts';
-import { assert, Rejected } from '../../domain/errors.ts';
-import { PREMINED, type SandboxWriter } from '../../domain/sandbox-port.ts';
-import type { ChainAdapter, WatchList } from '../adapter.ts';
+
+import type { ChainAdapter, WatchList } from '../chains/adapter.ts';
+import { type AssetId, assetOf, type ChainId } from '../domain/assets.ts';
+import { assert, Rejected } from '../domain/errors.ts';
 import { SandboxAdapter, sourceDown } from './adapter.ts';
 import { isUtxo, scriptAt, unitsMax } from './addresses.ts';
 import {
@@ -23,7 +23,8 @@ import {
   tipOfChain,
 } from './consensus.ts';
 import { loadPayer, premine, type Recipient } from './payer.ts';
-import type { SandboxStore } from './port.ts';
+import type { SandboxStore } from './rows.ts';
+import { PREMINED, type SandboxWriter } from './rows.ts';
 import { acceptSimulated } from './simulated.ts';
 import { SandboxSpending } from './spending.ts';
 

@@ -3,10 +3,11 @@
  * its coins exist and are unspent, its signatures hold, it pays out no more than it takes in, and what it conflicts
  * with allows to be replaced and paid less (BIP-125).
  */
-import { assert, Rejected } from '../../domain/errors.ts';
-import { PREMINED, type SandboxOutput, type SandboxWriter } from '../../domain/sandbox-port.ts';
-import type { UtxoChain } from '../utxo/params.ts';
+
+import type { UtxoChain } from '../chains/utxo/params.ts';
+import { assert, Rejected } from '../domain/errors.ts';
 import { addToMempool, evict, needRoom, tipOfChain, withDescendants } from './consensus.ts';
+import { PREMINED, type SandboxOutput, type SandboxWriter } from './rows.ts';
 import { checkSignatures, decode, isFinal, type SignedTransaction } from './signed.ts';
 
 /** BIP-125 rule 5. */

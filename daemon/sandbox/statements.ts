@@ -1,5 +1,5 @@
 /** The statements on the tables of the simulated chains. See `sandbox.ts`. */
-import { sqlite, statement } from './statement.ts';
+import { sqlite, statement } from '../store/statement.ts';
 
 type OfChain = { chain: string };
 type AtHeight = { chain: string; height: number };

@@ -9,12 +9,12 @@
 import { createHash } from 'node:crypto';
 import { script as Script, Transaction } from 'bitcoinjs-lib';
 import { pointFromScalar, sign, verify } from 'tiny-secp256k1';
-import { Rejected } from '../../domain/errors.ts';
-import type { SandboxOutput } from '../../domain/sandbox-port.ts';
-import { addressOfKey } from '../utxo/address.ts';
-import type { UtxoChain } from '../utxo/params.ts';
+import { addressOfKey } from '../chains/utxo/address.ts';
+import type { UtxoChain } from '../chains/utxo/params.ts';
+import { Rejected } from '../domain/errors.ts';
 import { unitsMax } from './addresses.ts';
 import type { Candidate } from './consensus.ts';
+import type { SandboxOutput } from './rows.ts';
 
 /** Bitcoin's MAX_STANDARD_TX_WEIGHT; without witnesses it is 100,000 bytes, which is BCH's limit. */
 const TX_WEIGHT_MAX = 400_000;

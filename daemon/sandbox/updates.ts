@@ -4,7 +4,9 @@
  * Invariant: each answer is of one moment (all reads happen in one turn of the event loop), and a long way is gone in
  * steps of a limited size.
  */
-import type { ChainId } from '../../domain/assets.ts';
+
+import { tipOf, type WatchList } from '../chains/adapter.ts';
+import type { ChainId } from '../domain/assets.ts';
 import {
   type BlockId,
   CHECKPOINT_BLOCKS_MAX,
@@ -13,11 +15,10 @@ import {
   type Credit,
   INPUTS_KEPT_MAX,
   type SpendSeen,
-} from '../../domain/chain.ts';
-import { Unavailable } from '../../domain/errors.ts';
-import type { SandboxBlock, SandboxReader } from '../../domain/sandbox-port.ts';
-import { tipOf, type WatchList } from '../adapter.ts';
+} from '../domain/chain.ts';
+import { Unavailable } from '../domain/errors.ts';
 import { tipOfChain } from './consensus.ts';
+import type { SandboxBlock, SandboxReader } from './rows.ts';
 
 export const STEP_BLOCKS_MAX = 100;
 /** A step ends after the block that passes this. */

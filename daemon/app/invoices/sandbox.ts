@@ -1,14 +1,15 @@
 /** The sandbox's controls for a business: what a payer, a miner or bad luck would do to its invoices. */
-import type { Sandbox } from '../chains/sandbox/sandbox.ts';
-import { type Asset, type AssetId, assetOf, type ChainId, findAsset } from '../domain/assets.ts';
-import { Rejected } from '../domain/errors.ts';
-import { formatUnits, parseDecimal } from '../domain/money.ts';
-import { paymentOf, setInvoiceDue, updateQuote } from '../store/queries/invoices.ts';
-import { type App, graceMs } from './app.ts';
-import { findInvoiceOf } from './invoices/invoices.ts';
-import { readInvoice, view } from './invoices/views.ts';
-import { cryptoRejected } from './shops/cryptos.ts';
-import type { Business } from './shops/directory.ts';
+
+import { type Asset, type AssetId, assetOf, type ChainId, findAsset } from '../../domain/assets.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { formatUnits, parseDecimal } from '../../domain/money.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { paymentOf, setInvoiceDue, updateQuote } from '../../store/queries/invoices.ts';
+import { type App, graceMs } from '../app.ts';
+import { cryptoRejected } from '../shops/cryptos.ts';
+import type { Business } from '../shops/directory.ts';
+import { findInvoiceOf } from './invoices.ts';
+import { readInvoice, view } from './views.ts';
 
 export class SandboxControls {
   readonly #app: App;

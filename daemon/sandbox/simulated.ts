@@ -4,13 +4,13 @@
  * for a token, since who has tokens here has no coins to pay fees from.
  */
 import { z } from 'zod';
-import { type AssetId, assetOf, type ChainId, findAsset } from '../../domain/assets.ts';
-import { assert, Rejected } from '../../domain/errors.ts';
-import { formatUnits } from '../../domain/money.ts';
-import { PREMINED, type SandboxWriter } from '../../domain/sandbox-port.ts';
-import type { Coin, DecodedSpend, PlannedOutput, SandboxPlan, SignedSpend, SpendRequest } from '../../domain/spend.ts';
+import { type AssetId, assetOf, type ChainId, findAsset } from '../domain/assets.ts';
+import { assert, Rejected } from '../domain/errors.ts';
+import { formatUnits } from '../domain/money.ts';
+import type { Coin, DecodedSpend, PlannedOutput, SandboxPlan, SignedSpend, SpendRequest } from '../domain/spend.ts';
 import { scriptAt, unitsMax } from './addresses.ts';
 import { addToMempool, evict, hashFor, needRoom, withDescendants } from './consensus.ts';
+import { PREMINED, type SandboxWriter } from './rows.ts';
 
 /** What it counts as in size, so that the fee is the fee rate. */
 export const SIMULATED_VSIZE = 1_000;
