@@ -27,6 +27,8 @@ import { configurationWarnings } from './config/warnings.ts';
 import { CHAINS, type ChainId, NETWORKS, type Network } from './domain/assets.ts';
 import { type AccountKey, chainKey } from './domain/chain.ts';
 import { formatDecimal } from './domain/money.ts';
+import { RequestMeter } from './http/metrics/requests.ts';
+import { serveMetrics } from './http/metrics/server.ts';
 import { serveOperator } from './http/operator/server.ts';
 import { listen, publicApp } from './http/server.ts';
 import { createLog, type Log } from './log.ts';
@@ -234,14 +236,17 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   const { config, store } = app;
   const controls = new SandboxControls(app, sandbox);
   const pages = pageRouter(app, controls);
-  const server = await listen(publicApp(app, controls, pages), config.host, config.port);
+  const meter = config.metrics.port === 0 ? null : new RequestMeter();
+  const server = await listen(publicApp(app, { sandbox: controls, pages, meter }), config.host, config.port);
   cleanup.push(() => server.close());
+  const metrics = meter && (await serveMetrics(app, meter, version(), startedAt));
+  if (metrics) cleanup.push(() => metrics.close());
   // streams would hold the server open
   cleanup.push(() => app.invoiceSubscribers.close());
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`;
   app.publicUrl = config.publicUrl ?? url;
 
-  const ownPorts = [server.port];
+  const ownPorts = [server.port, ...(metrics ? [metrics.port] : [])];
   const targets = {
     allowHosts: config.webhook.allowHosts,
     ownPorts,

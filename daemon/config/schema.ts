@@ -159,6 +159,10 @@ export const TREE = {
     socks_proxy: setting.socksProxy(),
     proxy_for: setting.choice(['onion', 'all'], 'onion'),
   },
+  metrics: {
+    port: setting.whole(0, 65_535, 0, 'a port of 127.0.0.1 for Prometheus; 0 = none'),
+    balances: setting.flag(false, 'whether the balances of businesses are among the metrics'),
+  },
   operator: {
     /** A port, or Windows, means loopback. */
     listen: setting.choice(['socket', 'loopback'], 'socket'),

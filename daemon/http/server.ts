@@ -9,12 +9,14 @@ import { demoPage } from './assets/demo.ts';
 import { sdkRouter } from './assets/sdk.ts';
 import { clientRouter } from './client/router.ts';
 import { errorHandler, notFound, onlyMethods } from './errors.ts';
+import { healthCheck } from './health.ts';
 import { bucketOf } from './limits.ts';
 import { authenticator } from './merchant/auth.ts';
 import { booksRouter } from './merchant/books.ts';
 import { merchantRouter } from './merchant/router.ts';
 import { sandboxRouter } from './merchant/sandbox.ts';
 import { withdrawRouter } from './merchant/withdraw.ts';
+import type { RequestMeter } from './metrics/requests.ts';
 import { openApi } from './openapi.ts';
 
 const API = '/api/v1';
@@ -29,7 +31,14 @@ const CONNECTIONS_PER_ADDRESS_MAX = 200;
 const DRAIN_MS = 3_000;
 
 /** The server of everything that is public. `pages`: the payment pages, below `/pay`. */
-export function publicApp(app: App, sandbox: SandboxControls | null, pages: RequestHandler): Express {
+export type PublicParts = {
+  sandbox: SandboxControls | null;
+  pages: RequestHandler;
+  /** Where metrics are asked for. */
+  meter: RequestMeter | null;
+};
+
+export function publicApp(app: App, { sandbox, pages, meter }: PublicParts): Express {
   const server = express();
   server.disable('x-powered-by');
   server.disable('etag');
@@ -37,6 +46,8 @@ export function publicApp(app: App, sandbox: SandboxControls | null, pages: Requ
   server.enable('case sensitive routing');
   server.enable('strict routing');
   server.set('trust proxy', [...app.config.trustedProxies]);
+  // after the settings: the first handler makes the router, which keeps those that it was made with
+  if (meter) server.use(meter.handler);
   server.use(API, (_request, response, next) => {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
@@ -56,6 +67,7 @@ export function publicApp(app: App, sandbox: SandboxControls | null, pages: Requ
     })
     .all(onlyMethods('GET'));
   server.use('/js', sdkRouter());
+  server.route('/health').get(healthCheck(app)).all(onlyMethods('GET', 'HEAD'));
   server.route('/demo').get(demoPage(app)).all(onlyMethods('GET', 'HEAD'));
   server.use('/pay', pages);
   server.use(notFound);

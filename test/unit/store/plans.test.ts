@@ -11,6 +11,7 @@ import * as clients from '../../../daemon/store/queries/clients.ts';
 import * as credits from '../../../daemon/store/queries/credits.ts';
 import * as effects from '../../../daemon/store/queries/effects.ts';
 import * as invoices from '../../../daemon/store/queries/invoices.ts';
+import * as monitoring from '../../../daemon/store/queries/monitoring.ts';
 import * as operator from '../../../daemon/store/queries/operator.ts';
 import * as policies from '../../../daemon/store/queries/policies.ts';
 import * as previous from '../../../daemon/store/queries/previous.ts';
@@ -26,6 +27,7 @@ const ALL: [string, { readonly sql: string }][] = [
   credits,
   effects,
   invoices,
+  monitoring,
   operator,
   policies,
   previous,
@@ -46,6 +48,8 @@ const SMALL = [
   'alert',
   'rate_snapshot',
   'sandbox_chain',
+  // a subquery that ends at a limit
+  'some',
 ];
 /** The first reads one row, the last; the other an index that only has what it asks for. */
 const READS_FEW: Record<string, string> = {

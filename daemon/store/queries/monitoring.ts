@@ -1,0 +1,74 @@
+/** How much waits, for those who watch the service. Counts stop at a limit: nobody needs to know by how much it is passed. */
+import { sql } from 'kysely';
+import { sqlite, statement } from '../statement.ts';
+
+const COUNT_ROWS_MAX = 10_000;
+
+const counted = sql<number>`count(*)`.as('rows');
+
+export const webhooksWaiting = statement((p: { lane: string }) =>
+  sqlite
+    .selectFrom(({ selectFrom }) =>
+      selectFrom('webhook')
+        .select('id')
+        .where('lane', '=', p.lane)
+        .where('state', '=', sql.lit('waiting'))
+        .limit(COUNT_ROWS_MAX)
+        .as('some'),
+    )
+    .select(counted),
+);
+
+export const deliveriesWaiting = statement((p: { endpoint_id: number }) =>
+  sqlite
+    .selectFrom(({ selectFrom }) =>
+      selectFrom('event_delivery')
+        .select('id')
+        .where('endpoint_id', '=', p.endpoint_id)
+        .where('state', '=', sql.lit('waiting'))
+        .limit(COUNT_ROWS_MAX)
+        .as('some'),
+    )
+    .select(counted),
+);
+
+/** Of a business: those that wait for an approval, and those that wait for the signer. */
+export const withdrawalsWaiting = statement((p: { business_id: number; state: string }) =>
+  sqlite
+    .selectFrom(({ selectFrom }) =>
+      selectFrom('withdrawal')
+        .select('id')
+        .where('business_id', '=', p.business_id)
+        .where(sql<boolean>`state IN ('requested', 'approved')`)
+        .where('state', '=', p.state)
+        .limit(COUNT_ROWS_MAX)
+        .as('some'),
+    )
+    .select(counted),
+);
+
+/** Withdrawals of a business in such a state that were last touched before an instant: one, or none. */
+export const withdrawalWaitingSince = statement((p: { business_id: number; state: string; before: number }) =>
+  sqlite
+    .selectFrom('withdrawal')
+    .select(['id', 'updated_at'])
+    .where('business_id', '=', p.business_id)
+    .where(sql<boolean>`state IN ('requested', 'approved')`)
+    .where('state', '=', p.state)
+    .where('updated_at', '<=', p.before)
+    .orderBy('id')
+    .limit(1),
+);
+
+export const spendsOpen = statement((p: { chain_key: string }) =>
+  sqlite
+    .selectFrom(({ selectFrom }) =>
+      selectFrom('spend')
+        .select('id')
+        .where('chain_key', '=', p.chain_key)
+        .where('state', '=', sql.lit('open'))
+        .limit(COUNT_ROWS_MAX)
+        .as('some'),
+    )
+    .select(counted),
+);
