@@ -2,7 +2,6 @@
  * One loop per chain: ask the adapter what is true now, apply it, again. Hints wake it early, failures slow it down, and
  * a bug halts this chain alone, with an alert.
  */
-
 import { watchSkipped } from '../app/addresses/skipped.ts';
 import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
@@ -19,6 +18,7 @@ import {
   watchAhead,
 } from '../app/recovery/rescan.ts';
 import { ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
+import { WakeablePause } from '../kit/async.ts';
 
 /** Without a hint the source is asked this often. */
 const POLL_MS = 10_000;
@@ -31,8 +31,7 @@ export class SyncLoop {
   readonly #app: App;
   readonly #chain: ChainRuntime;
   readonly #abort = new AbortController();
-  #wake: (() => void) | null = null;
-  #woken = false;
+  readonly #pause = new WakeablePause();
   #failures = 0;
   /** Accounts whose past this source does not have; asked again after a restart. */
   readonly #unreadable = new Set<number>();
@@ -54,8 +53,7 @@ export class SyncLoop {
 
   /** Makes the loop look at once. */
   wake(): void {
-    this.#woken = true;
-    this.#wake?.();
+    this.#pause.wake();
   }
 
   /** Ends the loop and closes the adapter. */
@@ -70,7 +68,7 @@ export class SyncLoop {
     const { signal } = this.#abort;
     while (!signal.aborted) {
       let pauseMs = POLL_MS;
-      this.#woken = false;
+      this.#pause.begin();
       try {
         pauseMs = await this.#pass();
         this.#failures = 0;
@@ -84,7 +82,7 @@ export class SyncLoop {
       }
       this.#chain.lagging = this.#chain.adapter.health().lagging;
       this.#announce();
-      if (pauseMs > 0) await this.#pause(pauseMs);
+      if (pauseMs > 0) if (!signal.aborted) await this.#pause.wait(pauseMs);
     }
     this.#announce();
   }
@@ -166,20 +164,6 @@ export class SyncLoop {
     this.#app.log.fatal({ chain: this.#chain.key, error }, 'the chain was halted by a bug');
     this.#chain.syncedAt = 0;
     await this.#alert('chain.halted', `${this.#chain.key} was halted by a bug: ${String(error)}`);
-  }
-
-  #pause(ms: number): Promise<void> {
-    if (this.#woken || this.#abort.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(done, ms);
-      this.#wake = done;
-      const self = this;
-      function done(): void {
-        clearTimeout(timer);
-        self.#wake = null;
-        resolve();
-      }
-    });
   }
 
   #announce(): void {

@@ -7,6 +7,7 @@ import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
 import { type Progress, passWithdrawals } from '../app/withdrawals/work.ts';
 import { Unavailable } from '../domain/errors.ts';
+import { WakeablePause } from '../kit/async.ts';
 
 const POLL_MS = 5_000;
 /** So long after it was sent a version that the chain does not show is sent again; doubled each time. */
@@ -24,8 +25,7 @@ export class WithdrawalWorker {
   readonly #sendings = new Map<number, Sending>();
   readonly #progress: Progress = { after: 0, asked: new Map() };
   #stopped = false;
-  #wake: (() => void) | null = null;
-  #woken = false;
+  readonly #pause = new WakeablePause();
   #running: Promise<void> | null = null;
 
   constructor(app: App, chain: ChainRuntime) {
@@ -39,8 +39,7 @@ export class WithdrawalWorker {
 
   /** Makes the loop look at once. */
   wake(): void {
-    this.#woken = true;
-    this.#wake?.();
+    this.#pause.wake();
   }
 
   async stop(): Promise<void> {
@@ -51,7 +50,7 @@ export class WithdrawalWorker {
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      this.#woken = false;
+      this.#pause.begin();
       let waits = true;
       try {
         ({ waits } = await passWithdrawals(this.#app, this.#chain, this.#progress, ({ id }) => this.#isDue(id)));
@@ -61,7 +60,7 @@ export class WithdrawalWorker {
           return;
         }
       }
-      await this.#pause(waits ? POLL_MS : null);
+      if (!this.#stopped) await this.#pause.wait(waits ? POLL_MS : null);
     }
   }
 
@@ -85,19 +84,5 @@ export class WithdrawalWorker {
       `Withdrawals of ${key} were halted by a bug: ${String(error)}`,
       this.#chain.adapter.network,
     );
-  }
-
-  /** Waits for a wake-up, and no longer than `ms` where something is to be tried again. */
-  #pause(ms: number | null): Promise<void> {
-    if (this.#woken || this.#stopped) return Promise.resolve();
-    return new Promise((resolve) => {
-      const done = (): void => {
-        if (timer) clearTimeout(timer);
-        this.#wake = null;
-        resolve();
-      };
-      const timer = ms === null ? null : setTimeout(done, ms);
-      this.#wake = done;
-    });
   }
 }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HeaderChain } from '../../daemon/chains/utxo/electrum/headers/chain.ts';
-import { sha256d, unprinted } from '../../daemon/chains/utxo/electrum/headers/header.ts';
 import { BadProof, verifyMerkle } from '../../daemon/chains/utxo/electrum/headers/merkle.ts';
+import { fromReversedHex, sha256d } from '../../daemon/kit/bytes.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 
 const STEPS_MAX = 10;
@@ -114,7 +114,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('headers of a real litecoind'), ()
 /** The hashes beside the path of the transaction at `position`, as nodes print them. */
 function branchOf(txids: string[], position: number): string[] {
   const branch: string[] = [];
-  let level = txids.map(unprinted);
+  let level = txids.map(fromReversedHex);
   for (let at = position; level.length > 1; at >>= 1) {
     const beside = level[at ^ 1] ?? (level[at] as Buffer);
     branch.push(Buffer.from(beside).reverse().toString('hex'));

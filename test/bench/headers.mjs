@@ -15,7 +15,8 @@ const ANCHOR_BITS = 0x207fffff;
 
 const load = (name) => import(pathToFileURL(join(dist, 'daemon/chains/utxo/electrum', name)).href);
 const { HeaderChain } = await load('headers/chain.js');
-const { asNumber, printed, scryptHash, sha256d, writeHeader } = await load('headers/header.js');
+const { asNumber, scryptHash, writeHeader } = await load('headers/header.js');
+const { reversedHex, sha256d } = await load('../../../kit/bytes.js');
 const { rulesOf } = await load('headers/rules.js');
 
 /** Easiest targets, but with the arithmetic of mainnet: ASERT computes one for every block. */
@@ -43,7 +44,7 @@ async function mine({ rules, count }) {
   const headers = [header];
   while (headers.length <= count) {
     timeSeconds += spacing;
-    const previous = printed(sha256d(header));
+    const previous = reversedHex(sha256d(header));
     for (let nonce = 0; ; nonce++) {
       header = writeHeader({ ...FIRST, previous, timeSeconds, nonce });
       if (asNumber(await proof(header)) <= rules.limit >> 1n) break;
@@ -55,7 +56,7 @@ async function mine({ rules, count }) {
 
 async function syncAll({ chain, rules }, headers) {
   const data = mkdtempSync(join(folder, 'headers-'));
-  const checkpoint = { height: 0, hash: printed(sha256d(headers[0])) };
+  const checkpoint = { height: 0, hash: reversedHex(sha256d(headers[0])) };
   const now = () => 4_000_000_000_000;
   const synced = await HeaderChain.open({ chain, network: 'mainnet', folder: data, rules, checkpoint, now });
   await synced.prepend(headers[0], 0);

@@ -12,6 +12,7 @@ import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { type IndexRange, indicesToWatch, without } from '../../domain/indices.ts';
+import { sleep } from '../../kit/async.ts';
 
 const SLICE_MS_MAX = 5;
 const RETRY_MS = 2_000;
@@ -194,27 +195,13 @@ export class AccountDiscovery {
         progress.tip = source.health().tip?.height ?? null;
         // what was added meanwhile was not looked at yet
         if (update?.mempool === 'complete' && list.size === watched) return;
-        if (!update) await pause(signal);
+        if (!update) await sleep(RETRY_MS, signal);
       } catch (error) {
         if (!(error instanceof Unavailable) || signal.aborted) throw error;
         this.state.error = error.message;
-        await pause(signal);
+        await sleep(RETRY_MS, signal);
         this.state.error = null;
       }
     }
   }
-}
-
-function pause(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, RETRY_MS);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
 }

@@ -5,18 +5,19 @@
  * would be lost on is refused: another chain's or network's form, a legacy BCH address (it reads as BTC's), an LTC
  * `3…` (likewise), an MWEB address, and witness versions that nobody can be protected by yet (2 to 16).
  */
-import { createHash, hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { bech32, bech32m, createBase58check } from '@scure/base';
 import type { Network } from '../../domain/assets.ts';
 import type { DerivedAddress } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
+import { sha256 } from '../../kit/bytes.ts';
 import { decodeCashAddress, encodeCashAddress } from './cashaddr.ts';
 import { UTXO_PARAMS, type UtxoChain } from './params.ts';
 
 /** The characters of all these formats; the longest has 90 (BIP-173), and nothing longer is looked at. */
 const ADDRESS = /^[0-9A-Za-z:]{1,90}$/;
 
-const base58check = createBase58check((data: Uint8Array) => new Uint8Array(hash('sha256', data, 'buffer')));
+const base58check = createBase58check((data: Uint8Array) => new Uint8Array(sha256(data)));
 
 const SCRIPTS = {
   p2pkh: (hash20: Uint8Array) => Uint8Array.of(0x76, 0xa9, 20, ...hash20, 0x88, 0xac),
@@ -34,9 +35,7 @@ const SCRIPTS = {
 export function addressOfKey(publicKey: Uint8Array, chain: UtxoChain, network: Network): DerivedAddress {
   assert(publicKey.length === 33, 'a public key is compressed');
   const form = UTXO_PARAMS[chain][network].address;
-  const keyHash = createHash('ripemd160')
-    .update(hash('sha256', publicKey, 'buffer'))
-    .digest();
+  const keyHash = createHash('ripemd160').update(sha256(publicKey)).digest();
   if (form.kind === 'cashaddr') {
     return { script: SCRIPTS.p2pkh(keyHash), address: encodeCashAddress(form.prefix, { type: 0, hash: keyHash }) };
   }

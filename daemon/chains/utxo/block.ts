@@ -6,7 +6,7 @@
  * Sources: BIP-144 (witness serialisation); Litecoin's LIP-0002 and LIP-0003 (MWEB: flag 0x08, and the "HogEx"
  * transaction that ends a block and pays peg-outs); CHIP-2022-02-CashTokens (the token prefix of an output).
  */
-import { createHash } from 'node:crypto';
+import { reversedHex, sha256d } from '../../kit/bytes.ts';
 import type { UtxoChain } from './params.ts';
 
 export class ParseError extends Error {
@@ -49,11 +49,6 @@ const TRANSACTION_BYTES_MIN = 10;
 
 const FLAG_WITNESS = 0x01;
 const FLAG_MWEB = 0x08;
-
-const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
-
-/** A hash as it is written: hex of the bytes in reverse. */
-const written = (hash: Buffer): string => Buffer.from(hash).reverse().toString('hex');
 
 /** A cursor that cannot leave its bytes. */
 class Reader {
@@ -104,7 +99,7 @@ class Reader {
   /** A hash of 32 bytes as it is written. */
   hash(): string {
     const from = this.skip(32);
-    return written(this.bytes.subarray(from, from + 32));
+    return reversedHex(this.bytes.subarray(from, from + 32));
   }
 }
 
@@ -209,7 +204,7 @@ function readTransaction(reader: Reader, chain: UtxoChain, alone: boolean): Pars
     lockTime: bytes.readUInt32LE(lock),
     base,
     txid: () => {
-      id ??= written(sha256(sha256(base())));
+      id ??= reversedHex(sha256d(base()));
       return id;
     },
   };
@@ -228,8 +223,8 @@ export function parseHeader(bytes: Buffer): BlockHeader {
   if (bytes.length < HEADER_BYTES) throw new ParseError('bytes end in a block header');
   const header = bytes.subarray(0, HEADER_BYTES);
   return {
-    hash: written(sha256(sha256(header))),
-    previous: written(header.subarray(4, 36)),
+    hash: reversedHex(sha256d(header)),
+    previous: reversedHex(header.subarray(4, 36)),
     timeSeconds: header.readUInt32LE(68),
   };
 }

@@ -9,6 +9,7 @@ import { type Asset, type AssetId, assetOf, type ChainId } from '../../domain/as
 import { toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { inGroups, type Policy } from '../../domain/policy.ts';
+import { hex } from '../../kit/bytes.ts';
 import type { AddressBookRow } from '../../store/queries/policies.ts';
 import type { SpendRow, VersionRow, WithdrawalRow } from '../../store/queries/withdrawals.ts';
 
@@ -77,7 +78,6 @@ export function detailJson(
   };
 }
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 const RATE_DECIMALS = 3;
 
 export function previewJson(preview: Preview, asset: Asset, until: number): PreviewJson {

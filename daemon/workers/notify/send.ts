@@ -16,6 +16,7 @@ import {
   DestinationRefused,
   type Resolve,
 } from '../../app/notifications/destinations.ts';
+import { unlessAborted } from '../../kit/async.ts';
 import { nameResolver } from './names.ts';
 
 /** The whole of a notification: resolving, connecting, TLS, the answer's head. */
@@ -49,19 +50,6 @@ function pinned(addresses: readonly Address[]): LookupFunction {
 
 const NOTHING = { body: '', headers: {} };
 
-/** The promise, or the signal's reason as soon as it fires. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}
-
 /** A connection to the URL's host and port through the proxy, which resolves the name: it never reaches our DNS. */
 async function connectByProxy(url: URL, proxy: string, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
   const { hostname, port } = new URL(proxy);
@@ -78,19 +66,19 @@ async function connectByProxy(url: URL, proxy: string, timeoutMs: number, signal
 
 /** The status of the answer to the POST. The rest of the answer is not read. */
 function post(
-  target: CheckedDestination,
+  destination: CheckedDestination,
   tunnel: Socket | null,
   { body, headers: own }: NonNullable<WebhookOptions['content']>,
   signal: AbortSignal,
 ): Promise<number> {
-  const { url } = target;
+  const { url } = destination;
   const secure = url.protocol === 'https:';
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const length = Buffer.byteLength(body);
   const headers = { Host: url.host, 'User-Agent': 'Countinghouse', 'Content-Length': length, Accept: '*/*', ...own };
   const connection = tunnel
     ? { createConnection: () => (secure ? tlsConnect({ socket: tunnel, servername: url.hostname }) : tunnel) }
-    : { agent: false as const, lookup: pinned(target.addresses) };
+    : { agent: false as const, lookup: pinned(destination.addresses) };
   const request: ClientRequest = (secure ? httpsRequest : httpRequest)(url, {
     method: 'POST',
     headers,

@@ -6,15 +6,14 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkpointAt, nextStep } from '../../../daemon/chains/utxo/electrum/headers/steps.ts';
 import type { Headers } from '../../../daemon/chains/utxo/electrum/headers/types.ts';
-import { inParallel } from '../../../daemon/chains/utxo/electrum/histories/in-parallel.ts';
 import { scriptHashOf } from '../../../daemon/chains/utxo/electrum/histories/scripts.ts';
 import * as answers from '../../../daemon/chains/utxo/electrum/servers/answers.ts';
-import { endpointOf } from '../../../daemon/chains/utxo/electrum/servers/endpoint.ts';
+import { endpointOf, operatorOf } from '../../../daemon/chains/utxo/electrum/servers/endpoint.ts';
 import { Misbehaved, serverText, TooLong } from '../../../daemon/chains/utxo/electrum/servers/faults.ts';
 import { END_BYTES, Lines } from '../../../daemon/chains/utxo/electrum/servers/lines.ts';
-import { operatorOf } from '../../../daemon/chains/utxo/electrum/servers/operators.ts';
 import { Pins } from '../../../daemon/chains/utxo/electrum/servers/pins.ts';
 import { ChainAlert } from '../../../daemon/domain/errors.ts';
+import { inParallel } from '../../../daemon/kit/async.ts';
 
 describe('lines', () => {
   const line = fc.string({ unit: 'grapheme', maxLength: 30 }).filter((text) => !text.includes('\n'));

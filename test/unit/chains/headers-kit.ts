@@ -1,6 +1,7 @@
 /** Headers for tests: mined on regtest's rules, where every second nonce will do. */
-import { asNumber, sha256d, writeHeader } from '../../../daemon/chains/utxo/electrum/headers/header.ts';
+import { asNumber, writeHeader } from '../../../daemon/chains/utxo/electrum/headers/header.ts';
 import { targetOfBits } from '../../../daemon/chains/utxo/electrum/headers/target.ts';
+import { sha256d } from '../../../daemon/kit/bytes.ts';
 
 export const REGTEST_BITS = 0x207fffff;
 /** Regtest's first block, as Bitcoin Core's `chainparams.cpp` makes it. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sha256d } from '../../../daemon/chains/utxo/electrum/headers/header.ts';
 import {
   BadProof,
   couldBeTransaction,
@@ -10,6 +9,7 @@ import {
   treeDepth,
   verifyMerkle,
 } from '../../../daemon/chains/utxo/electrum/headers/merkle.ts';
+import { sha256d } from '../../../daemon/kit/bytes.ts';
 import { writeCoinbase, writeTransaction } from '../../adapters/fixtures/serial.ts';
 import { BCH_PROOF } from './headers-vectors.ts';
 

@@ -18,6 +18,7 @@ import type {
   SourceServer,
 } from '../../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../../domain/errors.ts';
+import { sleep, unlessAborted } from '../../../kit/async.ts';
 import { type ChainAdapter, type HoldingsSource, type ScriptList, type SpendingSource, tipOf } from '../../adapter.ts';
 import { childPublicKey } from '../../hd.ts';
 import { addressOfKey, isValidAddress } from '../address.ts';
@@ -376,28 +377,4 @@ export class ElectrumAdapter implements ChainAdapter {
 function tipAgeMsOf(client: LightClient, { height }: Tip): number | null {
   const header = client.headers.at(height);
   return header && Math.max(0, Date.now() - header.timeSeconds * 1_000);
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
 }

@@ -9,10 +9,11 @@ import { mkdir } from 'node:fs/promises';
 import type { Network } from '../../../../domain/assets.ts';
 import type { BlockId } from '../../../../domain/chain.ts';
 import { assert } from '../../../../domain/errors.ts';
+import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import { slices } from '../../../slices.ts';
 import type { UtxoChain } from '../../params.ts';
 import { checkpointOf } from './checkpoints.ts';
-import { bitsOf, HEADER_BYTES, previousOf, printed, readHeader, sha256d, timeOf } from './header.ts';
+import { bitsOf, HEADER_BYTES, previousOf, readHeader, timeOf } from './header.ts';
 import { type HeaderRules, rulesOf } from './rules.ts';
 import { FUTURE_SECONDS_MAX, MEDIAN_BLOCKS, medianOf, verifyRun } from './run.ts';
 import { HeaderStore, nthHeader, workOf } from './store.ts';
@@ -75,7 +76,7 @@ export class HeaderChain implements Headers {
   }
 
   get tip(): BlockId {
-    return { height: this.#store.tipHeight, hash: printed(this.#store.tipHash) };
+    return { height: this.#store.tipHeight, hash: reversedHex(this.#store.tipHash) };
   }
 
   get lowest(): number {
@@ -151,7 +152,7 @@ export class HeaderChain implements Headers {
 
   hashAt(height: number): string | null {
     const hash = this.#store.hashAt(height);
-    return hash ? printed(hash) : null;
+    return hash ? reversedHex(hash) : null;
   }
 
   medianTimeSeconds(height: number): number | null {
@@ -251,7 +252,7 @@ export class HeaderChain implements Headers {
     let work = 0n;
     for (let index = 0; index < headers.length / HEADER_BYTES; index++) {
       const header = nthHeader(headers, index);
-      blocks.push({ height: start + index, hash: printed(sha256d(header)) });
+      blocks.push({ height: start + index, hash: reversedHex(sha256d(header)) });
       work += workOf(header);
       const rest = pause();
       if (rest) await rest;

@@ -4,7 +4,8 @@
  *
  * Source: the Bitcoin developer reference, "Block Headers"; Litecoin differs in the proof of work alone.
  */
-import { hash, scrypt } from 'node:crypto';
+import { scrypt } from 'node:crypto';
+import { fromReversedHex, reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import type { Header } from './types.ts';
 
 export const HEADER_BYTES = 80;
@@ -18,17 +19,8 @@ const HASH_BYTES = 32;
 /** Litecoin's: N = 1024, r = 1, p = 1, with the header as both password and salt. */
 const SCRYPT = { N: 1024, r: 1, p: 1, maxmem: 1024 * 1024 };
 
-/** SHA-256 of SHA-256. */
-export const sha256d = (bytes: Uint8Array): Buffer => hash('sha256', hash('sha256', bytes, 'buffer'), 'buffer');
-
-/** A hash as nodes print it: hex of its bytes in reverse. */
-export const printed = (digest: Uint8Array): string => Buffer.from(digest).reverse().toString('hex');
-
-/** The bytes of a hash that was printed. */
-export const unprinted = (text: string): Buffer => Buffer.from(text, 'hex').reverse();
-
 /** A hash as the number that is compared with the target. */
-export const asNumber = (digest: Uint8Array): bigint => BigInt(`0x${printed(digest)}`);
+export const asNumber = (digest: Uint8Array): bigint => BigInt(`0x${reversedHex(digest)}`);
 
 export const timeOf = (header: Buffer): number => header.readUInt32LE(TIME_AT);
 export const bitsOf = (header: Buffer): number => header.readUInt32LE(BITS_AT);
@@ -39,9 +31,9 @@ export const previousOf = (header: Buffer): Buffer => header.subarray(PREVIOUS_A
 export function readHeader(bytes: Buffer, height: number): Header {
   return {
     height,
-    hash: printed(sha256d(bytes)),
-    previous: printed(previousOf(bytes)),
-    merkleRoot: printed(bytes.subarray(MERKLE_ROOT_AT, MERKLE_ROOT_AT + HASH_BYTES)),
+    hash: reversedHex(sha256d(bytes)),
+    previous: reversedHex(previousOf(bytes)),
+    merkleRoot: reversedHex(bytes.subarray(MERKLE_ROOT_AT, MERKLE_ROOT_AT + HASH_BYTES)),
     timeSeconds: timeOf(bytes),
     bits: bitsOf(bytes),
   };
@@ -53,8 +45,8 @@ export function writeHeader(
 ): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES);
   bytes.writeUInt32LE(fields.version >>> 0, 0);
-  unprinted(fields.previous).copy(bytes, PREVIOUS_AT);
-  unprinted(fields.merkleRoot).copy(bytes, MERKLE_ROOT_AT);
+  fromReversedHex(fields.previous).copy(bytes, PREVIOUS_AT);
+  fromReversedHex(fields.merkleRoot).copy(bytes, MERKLE_ROOT_AT);
   bytes.writeUInt32LE(fields.timeSeconds, TIME_AT);
   bytes.writeUInt32LE(fields.bits, BITS_AT);
   bytes.writeUInt32LE(fields.nonce >>> 0, BITS_AT + 4);

@@ -7,9 +7,9 @@
  * transaction below it, or an inner node as a transaction. And an odd level repeats its last node, so that a
  * transaction also has a position that is beyond the block's last (CVE-2012-2459).
  */
+import { fromReversedHex, sha256d } from '../../../../kit/bytes.ts';
 import { type ParsedTransaction, ParseError, parseTransaction } from '../../block.ts';
 import type { UtxoChain } from '../../params.ts';
-import { sha256d, unprinted } from './header.ts';
 
 /** What an inner node is made of, and what the attacks need a transaction to be as long as. */
 const NODE_BYTES = 64;
@@ -105,9 +105,9 @@ function climb({ chain, txid, branch, position, merkleRoot }: MerkleClaim): bool
     throw new BadProof(`position ${position} is beyond a tree of depth ${branch.length}`);
   }
   let doubtful = false;
-  let node: Buffer = unprinted(txid);
+  let node: Buffer = fromReversedHex(txid);
   for (const [level, text] of branch.entries()) {
-    const other = unprinted(text);
+    const other = fromReversedHex(text);
     if (other.length !== node.length) throw new BadProof('a node of a branch is no hash');
     const isRight = Math.floor(position / 2 ** level) % 2 === 1;
     // A node is repeated on its right only: as the right one of two equals, it would be beyond the last transaction.
@@ -116,7 +116,7 @@ function climb({ chain, txid, branch, position, merkleRoot }: MerkleClaim): bool
     doubtful ||= couldBeTransaction(pair);
     node = sha256d(pair);
   }
-  if (!node.equals(unprinted(merkleRoot))) throw new BadProof('the branch does not lead to the root');
+  if (!node.equals(fromReversedHex(merkleRoot))) throw new BadProof('the branch does not lead to the root');
   return doubtful;
 }
 

@@ -3,9 +3,10 @@
  * first, so that a bad run costs little; scrypt, a quarter of a millisecond each, runs on the thread pool.
  */
 import { availableParallelism } from 'node:os';
+import { sha256d } from '../../../../kit/bytes.ts';
 import { slices } from '../../../slices.ts';
 import { type Ancestors, PERIOD_BLOCKS, requiredBits } from './difficulty.ts';
-import { asNumber, bitsOf, HEADER_BYTES, previousOf, scryptHash, sha256d, timeOf } from './header.ts';
+import { asNumber, bitsOf, HEADER_BYTES, previousOf, scryptHash, timeOf } from './header.ts';
 import type { HeaderRules } from './rules.ts';
 import { targetOfBits, workOfTarget } from './target.ts';
 import { HeaderRejected } from './types.ts';

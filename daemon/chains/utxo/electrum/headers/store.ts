@@ -7,9 +7,10 @@
 import { join } from 'node:path';
 import type { BlockId } from '../../../../domain/chain.ts';
 import { Unavailable } from '../../../../domain/errors.ts';
+import { fromReversedHex, sha256d } from '../../../../kit/bytes.ts';
 import { slices } from '../../../slices.ts';
 import { HeaderFile } from './file.ts';
-import { asNumber, bitsOf, HEADER_BYTES, previousOf, sha256d, unprinted } from './header.ts';
+import { asNumber, bitsOf, HEADER_BYTES, previousOf } from './header.ts';
 import type { HeaderRules } from './rules.ts';
 import { verifyScrypt } from './run.ts';
 import { targetOfBits, workOfTarget } from './target.ts';
@@ -39,12 +40,12 @@ export class HeaderStore {
     this.base = base;
     this.#above = above;
     this.#below = below;
-    this.#tipHash = unprinted(base.hash);
+    this.#tipHash = fromReversedHex(base.hash);
   }
 
   /** Opens or makes `<name>.headers` and `<name>.older-headers`. Throws what the file system does. */
   static async open(folder: string, name: string, base: BlockId, rules: HeaderRules): Promise<HeaderStore> {
-    const on = { height: base.height, hash: unprinted(base.hash) };
+    const on = { height: base.height, hash: fromReversedHex(base.hash) };
     const above = HeaderFile.open(join(folder, `${name}.headers`), on);
     const below = HeaderFile.open(join(folder, `${name}.older-headers`), on);
     const store = new HeaderStore(base, above, below);
@@ -80,7 +81,7 @@ export class HeaderStore {
   }
 
   hashAt(height: number): Buffer | null {
-    if (height === this.base.height) return unprinted(this.base.hash);
+    if (height === this.base.height) return fromReversedHex(this.base.hash);
     const bytes = this.bytesAt(height);
     return bytes ? sha256d(bytes) : null;
   }
@@ -95,7 +96,7 @@ export class HeaderStore {
   /** The hash that the next older header must have. */
   get hashBelow(): Buffer {
     const { count } = this.#below;
-    return count === 0 ? unprinted(this.base.hash) : Buffer.from(previousOf(this.#below.read(count - 1)));
+    return count === 0 ? fromReversedHex(this.base.hash) : Buffer.from(previousOf(this.#below.read(count - 1)));
   }
 
   /** Adds verified older headers, in descending order. Throws `Unavailable` when the disk refuses. */
@@ -124,7 +125,7 @@ export class HeaderStore {
 
   /** Cuts the lower file where a header is not the one that the one above it names. */
   async #checkBelow(): Promise<void> {
-    let expected = unprinted(this.base.hash);
+    let expected = fromReversedHex(this.base.hash);
     await eachOf(this.#below, (header, index) => {
       if (!sha256d(header).equals(expected)) {
         this.#below.cut(index);

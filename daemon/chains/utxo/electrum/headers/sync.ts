@@ -5,9 +5,10 @@
  * server that adds too little in its time is disconnected. What a server sends is either taken by the chain, or shows that
  * the server is behind, or is the proof for which it is dropped.
  */
+import { sha256d } from '../../../../kit/bytes.ts';
 import { ConnectionLost, type Misbehaved, ServerRefusal } from '../servers/faults.ts';
 import type { Server, Tip } from '../servers/server.ts';
-import { HEADER_BYTES, previousOf, sha256d } from './header.ts';
+import { HEADER_BYTES, previousOf } from './header.ts';
 import { HEADERS_PER_CALL_MAX, HEADERS_PER_REQUEST, HeaderRejected, type Headers, UNVERIFIED } from './types.ts';
 
 /** A server may name a tip and be reorganised before it is asked for the headers, but not every time. */

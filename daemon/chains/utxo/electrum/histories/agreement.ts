@@ -6,8 +6,7 @@
  *
  * What is not agreed on is reported as unconfirmed; what the store has in a block already is never taken back.
  */
-
-import { printed, sha256d } from '../headers/header.ts';
+import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import type { Headers } from '../headers/types.ts';
 import { isOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
@@ -91,7 +90,7 @@ export class Agreement {
     block: { height: number; hash: string },
   ): Promise<boolean> {
     const [header, history] = await Promise.all([server.header(block.height), server.history(scriptHash)]);
-    if (printed(sha256d(header)) !== block.hash || this.#headers.hashAt(block.height) !== block.hash) return false;
+    if (reversedHex(sha256d(header)) !== block.hash || this.#headers.hashAt(block.height) !== block.hash) return false;
     return history.some((entry) => entry.txid === txid && entry.height === block.height);
   }
 

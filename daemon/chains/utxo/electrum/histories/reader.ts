@@ -7,17 +7,17 @@
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { inParallel } from '../../../../kit/async.ts';
+import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import type { ListedScript, ScriptList, StoredCoin } from '../../../adapter.ts';
 import { type ParsedTransaction, ParseError, parseTransaction } from '../../block.ts';
 import type { UtxoChain } from '../../params.ts';
-import { printed, sha256d } from '../headers/header.ts';
 import { BadProof, DepthNeeded, type MerkleClaim, treeDepth, verifyMerkle } from '../headers/merkle.ts';
 import type { HeaderSync } from '../headers/sync.ts';
 import type { Header, Headers } from '../headers/types.ts';
 import type { HistoryEntry } from '../servers/answers.ts';
 import { ServerRefusal } from '../servers/faults.ts';
 import type { Server, Tip } from '../servers/server.ts';
-import { inParallel } from './in-parallel.ts';
 import type { Script, Scripts } from './scripts.ts';
 import { TRANSACTIONS_MAX, type UnstoredTransaction, type UnstoredTransactions } from './unstored.ts';
 
@@ -218,7 +218,8 @@ export class HistoryReader {
       return { transaction, bytes };
     } catch (error) {
       if (!(error instanceof ParseError)) throw error;
-      if (printed(sha256d(bytes)) !== txid) throw server.caught(`it sent no transaction for ${txid}: ${error.message}`);
+      if (reversedHex(sha256d(bytes)) !== txid)
+        throw server.caught(`it sent no transaction for ${txid}: ${error.message}`);
       // A form that this program does not know pays none of its addresses; it must not stop the others.
       this.#warn(`transaction ${txid} is left out: ${error.message}`);
       return 'left';
@@ -251,7 +252,7 @@ export class HistoryReader {
       const fault = await this.#faultOf(server, claim, height);
       if (fault === null) return header;
       // The server may be on another branch by now: then its header differs, and the proof may be right there.
-      const theirs = printed(sha256d(await server.header(height)));
+      const theirs = reversedHex(sha256d(await server.header(height)));
       if (theirs !== header.hash || this.#headers.hashAt(height) !== header.hash) return null;
       throw server.caught(`it does not prove that transaction ${txid} is in block ${height}: ${fault}`);
     } catch (error) {

@@ -3,8 +3,8 @@
  *
  * Invariant: a script whose history may have changed is among `dirty` until it was taken in whole.
  */
-import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { reversedHex, sha256 } from '../../../../kit/bytes.ts';
 import type { ListedScript, ScriptList } from '../../../adapter.ts';
 import type { Server } from '../servers/server.ts';
 
@@ -38,7 +38,7 @@ export type Script = {
 };
 
 /** A script as servers are asked for it: SHA-256 in hex, the last byte first. */
-export const scriptHashOf = (script: Uint8Array): string => hash('sha256', script, 'buffer').reverse().toString('hex');
+export const scriptHashOf = (script: Uint8Array): string => reversedHex(sha256(script));
 
 export class Scripts {
   readonly dirty = new Set<Script>();

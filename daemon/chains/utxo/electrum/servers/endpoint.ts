@@ -1,5 +1,11 @@
-/** Where an Electrum server is: "ssl://host:port" or "tcp://host:port", as the configuration and the built-in lists have it. */
+/**
+ * The address of an Electrum server, "ssl://host:port" or "tcp://host:port", and who runs it.
+ *
+ * Source of the registrable domains: the Public Suffix List with its private section, so that each customer of a dynamic
+ * DNS service counts as an operator.
+ */
 import { isIP } from 'node:net';
+import { getDomain } from 'tldts';
 import { assert } from '../../../../domain/errors.ts';
 
 export type Endpoint = {
@@ -24,3 +30,15 @@ export const isOnion = ({ host }: Endpoint): boolean => host.endsWith('.onion');
 
 /** The name that a TLS server proves to have; addresses are not sent as names (RFC 6066). */
 export const tlsNameOf = ({ host }: Endpoint): string | undefined => (isIP(host) === 0 ? host : undefined);
+
+/** Operators that have several domains. Servers whose names leave it in doubt are listed as one operator's. */
+const OPERATORS: Readonly<Record<string, string>> = {
+  'greyh.at': 'grey',
+  'grey.pw': 'grey',
+};
+
+/** Two servers of one operator count as one opinion. An IP address is an operator of its own. */
+export function operatorOf({ host }: Pick<Endpoint, 'host'>): string {
+  const domain = getDomain(host, { allowPrivateDomains: true }) ?? host.toLowerCase();
+  return OPERATORS[domain] ?? domain;
+}

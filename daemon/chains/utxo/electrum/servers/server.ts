@@ -4,13 +4,13 @@
  *
  * Invariant: a server that misbehaved is dropped before anybody can use what it said.
  */
-
-import { HEADER_BYTES, printed, sha256d } from '../headers/header.ts';
+import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
+import { HEADER_BYTES } from '../headers/header.ts';
 import * as answers from './answers.ts';
 import { Connection, type Timeouts } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
+import { operatorOf } from './endpoint.ts';
 import { ConnectionLost, isCostly, Misbehaved, ServerRefusal, TooLong } from './faults.ts';
-import { operatorOf } from './operators.ts';
 import { type Haste, Pace } from './pace.ts';
 import type { Pins } from './pins.ts';
 
@@ -125,7 +125,9 @@ export class Server {
         subscriptions: () => this.statuses.size,
       };
       connection = await Connection.open({ endpoint, proxy, proxyForAll, pins }, events, timeouts, stop.signal);
-      const hash = printed(sha256d(await connection.request('blockchain.block.header', [0], answers.readHeaderBytes)));
+      const hash = reversedHex(
+        sha256d(await connection.request('blockchain.block.header', [0], answers.readHeaderBytes)),
+      );
       if (!this.#options.genesis.includes(hash))
         throw new Misbehaved(`it serves another chain, beginning with ${hash}`);
       await connection.request('blockchain.headers.subscribe', [], (value) => this.#setTip(answers.readTip(value)));
@@ -279,7 +281,7 @@ export class Server {
   }
 
   #setTip({ height, header }: answers.TipNews): Tip {
-    const hash = printed(sha256d(header.subarray(0, HEADER_BYTES)));
+    const hash = reversedHex(sha256d(header.subarray(0, HEADER_BYTES)));
     if (this.tip?.hash !== hash) {
       this.tip = { height, hash, header };
       this.tipAtMs = performance.now();

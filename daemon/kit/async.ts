@@ -1,0 +1,86 @@
+/** Waiting that can be ended, and work on many things at once. */
+
+/** Waits `ms` milliseconds. Throws the signal's reason as soon as it aborts. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** The result of `work`. Throws the signal's reason as soon as it aborts; `work` itself goes on. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/**
+ * The pause between two passes of a loop. `wake` ends it; a call during a pass makes the next pause end at once.
+ */
+export class WakeablePause {
+  #woken = false;
+  #end: (() => void) | null = null;
+
+  wake(): void {
+    this.#woken = true;
+    this.#end?.();
+  }
+
+  /** Forgets earlier calls of `wake`. To be called when a pass begins. */
+  begin(): void {
+    this.#woken = false;
+  }
+
+  /** Waits at most `ms` milliseconds; null: until `wake`. */
+  wait(ms: number | null): Promise<void> {
+    if (this.#woken) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        if (timer) clearTimeout(timer);
+        this.#end = null;
+        resolve();
+      };
+      const timer = ms === null ? null : setTimeout(end, ms);
+      this.#end = end;
+    });
+  }
+}
+
+/**
+ * Calls `work` for each item in order, at most `width` at a time. After a failure no further item is begun, and the
+ * failure is thrown once the calls under way have ended.
+ */
+export async function inParallel<T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  let failed = false;
+  let failure: unknown;
+  const lane = async (): Promise<void> => {
+    while (next < items.length && !failed) {
+      const item = items[next++] as T;
+      try {
+        await work(item);
+      } catch (error) {
+        if (!failed) failure = error;
+        failed = true;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
+  if (failed) throw failure;
+}
