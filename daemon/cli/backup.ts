@@ -52,6 +52,10 @@ export function backupCommands(root: Command, io: Io): void {
     .action(action(io, restoreFile));
   restoreWordsCommand(restore, io);
   waits(restore.command('confirm'), READY_SECONDS_MAX)
+    .option(
+      '--passphrase-file <file>',
+      "the wallet's passphrase, where the signer is a service of its own; else it is asked for",
+    )
     .description('end the quarantine of a restored service: it takes payments and pays out again')
     .action(action(io, confirmRestore));
 }
@@ -127,14 +131,28 @@ async function restoreFile(session: Session, options: RestoreOptions, name?: str
   }
 }
 
-async function confirmRestore(session: Session, { wait = READY_SECONDS_MAX }: WaitOptions): Promise<void> {
+async function confirmRestore(
+  session: Session,
+  { wait = READY_SECONDS_MAX, passphraseFile }: WaitOptions & { passphraseFile?: string },
+): Promise<void> {
   const state = await session.call('restore.status', {});
   if (state.quarantined) {
     const question = `This service was restored from a backup of ${state.backup_made_at}. Does it take over, and is the old one gone for ever?`;
     await confirm(session.io, session.yes, question);
+    // its journal is in no backup: what was approved before may have been signed with another copy of it, or not at all
+    if (session.signerSocket !== null) await (await import('./unlock.ts')).revokeApprovals(session, passphraseFile);
   }
   await waitUntil(session, wait, () => tryToConfirm(session));
-  session.print({}, () => 'The quarantine has ended: the service takes payments and pays out again.\n');
+  const { policies } = state;
+  session.print({ policies }, () =>
+    [
+      'The quarantine has ended: the service takes payments and pays out again.',
+      ...(policies.length === 0
+        ? []
+        : [`Withdrawals wait for you until you set a policy again: ${policies.join(', ')}`]),
+      '',
+    ].join('\n'),
+  );
 }
 
 /** Confirms, or says what the service still has to do before it can take over. */

@@ -4,7 +4,6 @@
  *
  * Invariant: of the words only public account keys leave this process.
  */
-import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { CHAINS } from '../domain/assets.ts';
@@ -16,10 +15,10 @@ import { day, wholeNumber } from './parse.ts';
 import { askHidden, canAsk } from './prompt.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
+import { handOver } from './signer.ts';
 import { type Look, type WaitOptions, waits, waitUntil } from './wait.ts';
 import { newPassphrase } from './wallet.ts';
 
-const VAULT_FOLDER = 'vault';
 /** Accounts looked at beyond the last one that was used. */
 const ACCOUNTS_AHEAD = 20;
 const ROUNDS_MAX = 10;
@@ -91,13 +90,14 @@ async function wordsOf(session: Session, options: Options): Promise<{ text: stri
   return { text: await askHidden(session.io, 'The words of the wallet, with spaces between them:'), bip39 };
 }
 
-/** The wallet of this data directory becomes that of the words, unless it is already. */
+/** The wallet of this place becomes that of the words, unless it is already. */
 async function makeWallet(session: Session, options: Options, words: OpenedBackup, text: string, bip39: string) {
   const { createWallet, hasWallet, walletFingerprint } = await import('../wallet/wallet.ts');
-  const folder = join(session.dataDir, VAULT_FOLDER);
+  const folder = session.walletFolder;
   if (!(await hasWallet(folder))) {
     const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
     await createWallet(folder, { words: text, mnemonicPassphrase: bip39, passphrase });
+    await handOver(session);
     return;
   }
   if ((await walletFingerprint(folder)) !== words.secret.fingerprint) {

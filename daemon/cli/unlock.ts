@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { action } from './commands.ts';
 import type { Io } from './io.ts';
+import { confirm } from './prompt.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
 import { withSignerService } from './signer.ts';
@@ -35,6 +36,11 @@ export function walletCommands(root: Command, io: Io): void {
     .option('--new-passphrase-file <file>', 'a file that holds the new one; otherwise it is asked for')
     .description('change the passphrase')
     .action(action(io, changePassphrase));
+  wallet
+    .command('revoke')
+    .option('--passphrase-file <file>', FILE_HELP)
+    .description('make every approval and every limit of a policy worthless that the wallet was given so far')
+    .action(action(io, revoke));
   wallet.command('forget').description('take the passphrase out of the keychain').action(action(io, forget));
 }
 
@@ -87,6 +93,31 @@ async function changePassphrase(session: Session, files: PassphraseFiles): Promi
   }
   session.note('The passphrase is changed. Copies of the wallet made before, in backups too, open with the old one.');
   print(session, changed);
+}
+
+async function revoke(session: Session, { passphraseFile }: { passphraseFile?: string }): Promise<void> {
+  await confirm(session.io, session.yes, 'Is nothing to be signed that was approved so far, and no policy to hold?');
+  const revoked = await revokeApprovals(session, passphraseFile);
+  session.note('What waits is to be approved anew, and policies are to be set anew.');
+  print(session, revoked);
+}
+
+/** Opens the wallet, and ends every approval and limit that it was given so far. */
+export async function revokeApprovals(session: Session, passphraseFile?: string): Promise<Result<'wallet.status'>> {
+  const passphrase = await given(session, passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
+  const [{ withOperatorKeys }, { seal, SEAL_UNLOCK }] = await Promise.all([import('../wallet/wallet.ts'), sealing()]);
+  const word = () => withOperatorKeys(session.walletFolder, passphrase, (keys) => keys.revoke());
+  if (session.signerSocket === null) {
+    await session.call('wallet.unlock', { sealed: seal(await sealKey(session), SEAL_UNLOCK, passphrase) });
+    return session.call('wallet.revoke', await word());
+  }
+  await withSignerService(session, async (signer) => {
+    await signer.unlock(seal(await signer.sealKey(), SEAL_UNLOCK, passphrase));
+    // made once it is open: a journal that begins then has an epoch of its own
+    const { next, mac } = await word();
+    await signer.revokeApprovals(next, mac);
+  });
+  return session.call('wallet.status', {});
 }
 
 async function forget(session: Session): Promise<void> {

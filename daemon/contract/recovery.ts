@@ -21,6 +21,8 @@ export const RECOVERY = {
       quarantined: z.boolean(),
       since: z.string().nullable(),
       backup_made_at: z.string().nullable(),
+      /** The businesses whose policy let withdrawals go without asking: they wait until it is set again. */
+      policies: z.array(z.string()),
       /** Whether the skipped addresses are all watched, so that the quarantine can end. */
       ready: z.boolean(),
     }),

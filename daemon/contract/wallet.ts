@@ -36,4 +36,12 @@ export const WALLET = {
   'wallet.lock': method(Nothing, z.object({ wallet: WalletShape })),
   /** `sealed`: `{"old","new"}` as JSON, for the purpose `change passphrase`. */
   'wallet.passphrase': method(z.strictObject({ sealed: SealedShape }), z.object({ wallet: WalletShape })),
+  /**
+   * Every approval and limit so far is worth nothing to the wallet from now on. `next` and `mac`: made by the operator's
+   * client with the passphrase. Needs the wallet unlocked.
+   */
+  'wallet.revoke': method(
+    z.strictObject({ next: z.string().regex(/^[0-9a-f]{32}$/), mac: z.string().regex(/^[0-9a-f]{64}$/) }),
+    z.object({ wallet: WalletShape }),
+  ),
 } as const;

@@ -15,6 +15,7 @@ import { Rejected } from '../domain/errors.ts';
 import { accountKey, masterFingerprint } from './accounts.ts';
 import { exists, writeOnce } from './files.ts';
 import { parseWords, seedOf } from './mnemonic.ts';
+import { journalKey } from './signer/approval.ts';
 import { openVault, vaultFingerprint } from './vault.ts';
 
 /** One a wallet, so that what a cut off creation left is never taken for the key of another. */
@@ -36,7 +37,8 @@ const KeyFile = z.strictObject({
 });
 
 export type BackupKey = { fingerprint: string; publicKey: Uint8Array };
-export type BackupSecret = { fingerprint: string; privateKey: KeyObject };
+/** `journalKey`: that of the signer's journal, which a restore writes to. */
+export type BackupSecret = { fingerprint: string; privateKey: KeyObject; journalKey: Buffer };
 
 /** The raw 32 bytes of an X25519 key's public half, from either half. */
 export function rawPublicKey(key: KeyObject): Buffer {
@@ -55,7 +57,7 @@ export function backupSecretOf(seed: Uint8Array): BackupSecret {
   const der = Buffer.concat([PKCS8_PREFIX, raw]);
   try {
     const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
-    return { fingerprint: masterFingerprint(seed), privateKey };
+    return { fingerprint: masterFingerprint(seed), privateKey, journalKey: journalKey(seed) };
   } finally {
     raw.fill(0);
     der.fill(0);
@@ -71,10 +73,14 @@ export type OpenedBackup = {
 };
 
 function opened(seed: Buffer): OpenedBackup {
+  const secret = backupSecretOf(seed);
   return {
-    secret: backupSecretOf(seed),
+    secret,
     account: (chain, network, account) => accountKey(seed, chain, network, account),
-    close: () => seed.fill(0),
+    close() {
+      seed.fill(0);
+      secret.journalKey.fill(0);
+    },
   };
 }
 

@@ -14,8 +14,8 @@ import { accountKey, masterFingerprint } from './accounts.ts';
 import { writeBackupKey } from './backup-key.ts';
 import { exists } from './files.ts';
 import { createWords, parseWords, seedOf } from './mnemonic.ts';
-import { approvalKey, grantMac, intentMac } from './signer/approval.ts';
-import { VAULT_FILE } from './signer/files.ts';
+import { approvalKey, grantMac, intentMac, journalKey, revocationMac } from './signer/approval.ts';
+import { JOURNAL_FILE, VAULT_FILE } from './signer/files.ts';
 import type { Intent, PolicyGrant, SignPurpose } from './signer/port.ts';
 import type { UtxoChain } from './signer/wire.ts';
 import { createVault, openVault, vaultFingerprint } from './vault.ts';
@@ -33,7 +33,8 @@ export type NewWallet = {
 
 /**
  * Makes the wallet of this folder (created when missing). `words` come back only when they are new. Throws `Rejected`:
- * `vault.exists`, `vault.weak_passphrase`, and `mnemonic.*` for bad words.
+ * `vault.exists`, `vault.weak_passphrase`, `signer.journal` when another wallet's journal lies there, and `mnemonic.*` for
+ * bad words.
  */
 export async function createWallet(
   folder: string,
@@ -43,10 +44,21 @@ export async function createWallet(
   const passphrase = wallet.mnemonicPassphrase ?? '';
   const seed = await seedOf(mnemonic, passphrase);
   const fingerprint = masterFingerprint(seed);
+  const key = journalKey(seed);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeBackupKey(folder, seed);
   seed.fill(0);
-  await createVault(join(folder, VAULT_FILE), { mnemonic, passphrase }, wallet.passphrase, fingerprint);
+  const begin = async () => (await import('./signer/journal.ts')).revokeIn(folder, key, fingerprint, Date.now());
+  try {
+    // approvals of the same words hold nowhere twice; a journal that lies here has to be that of this wallet
+    const goesOn = !(await hasWallet(folder)) && (await exists(join(folder, JOURNAL_FILE)));
+    if (goesOn) await begin();
+    await createVault(join(folder, VAULT_FILE), { mnemonic, passphrase }, wallet.passphrase, fingerprint);
+    // a crash in between leaves a wallet whose journal the signer begins
+    if (!goesOn) await begin();
+  } finally {
+    key.fill(0);
+  }
   return wallet.words === undefined ? { words: mnemonic.split(' '), fingerprint } : { fingerprint };
 }
 
@@ -81,6 +93,8 @@ export type OperatorKeys = {
   approve(approvable: Approvable): string;
   /** The operator's MAC on what a policy may let go by itself. */
   grant(grant: PolicyGrant): string;
+  /** The operator's word that everything approved and granted so far is worth nothing from now on. */
+  revoke(): { next: string; mac: string };
   /** The script (hex) of our own address for change at an index. */
   changeScript(chain: UtxoChain, network: Network, accountNo: number, index: number): string;
 };
@@ -91,17 +105,23 @@ export async function withOperatorKeys<T>(
   passphrase: string,
   use: (keys: OperatorKeys) => T,
 ): Promise<T> {
-  const [{ withAccountKeys }, { ownScript }, secret] = await Promise.all([
+  const [{ withAccountKeys }, { ownScript }, { epochOf, newEpoch }, secret] = await Promise.all([
     import('./signer/keys.ts'),
     import('./signer/destination.ts'),
+    import('./signer/journal.ts'),
     openVault(join(folder, VAULT_FILE), passphrase),
   ]);
   const seed = await seedOf(secret.mnemonic, secret.passphrase);
   const key = approvalKey(seed);
+  const epoch = await epochOf(folder);
   try {
     return use({
-      approve: ({ purpose, intent, until }) => intentMac(key, purpose, intent, until),
-      grant: (grant) => grantMac(key, grant),
+      approve: ({ purpose, intent, until }) => intentMac(key, epoch, purpose, intent, until),
+      grant: (grant) => grantMac(key, epoch, grant),
+      revoke() {
+        const next = newEpoch();
+        return { next, mac: revocationMac(key, epoch, next) };
+      },
       changeScript: (chain, network, accountNo, index) =>
         withAccountKeys(seed, chain, network, accountNo, (keys) => ownScript(keys.publicKey(1, index), chain)),
     });

@@ -64,6 +64,7 @@ export class Crashed extends Error {}
 
 export class Appliance {
   readonly folder: string;
+  readonly walletFolder: string;
   readonly signer: LocalSigner;
   app!: App;
   /** Where the files of a crash are; null while it runs. */
@@ -82,7 +83,8 @@ export class Appliance {
   private constructor(folder: string, time: Time) {
     this.folder = folder;
     this.#time = time;
-    this.signer = new LocalSigner(join(folder, 'vault'), time);
+    this.walletFolder = join(folder, 'vault');
+    this.signer = new LocalSigner(this.walletFolder, time);
     const startedAt = time.wall();
     this.#context = () => ({
       app: this.app,
@@ -104,13 +106,13 @@ export class Appliance {
   /** Starts it on a folder, a new one or one that was there before. */
   static async start(folder: string, time: Time, wallet: Wallet, sources: Sources): Promise<Appliance> {
     const appliance = new Appliance(folder, time);
-    if (!existsSync(join(folder, 'vault'))) {
+    if (!existsSync(appliance.walletFolder)) {
       mkdirSync(folder, { recursive: true });
       writeFileSync(
         join(folder, 'countinghouse.toml'),
         `${CONFIG}${sources.coins.map((coin) => configOf(coin, sources.electrum)).join('')}`,
       );
-      await wallet.write(join(folder, 'vault'));
+      await wallet.write(appliance.walletFolder, time.wall());
     }
     await appliance.#assemble();
     await time.settle();

@@ -91,7 +91,7 @@ function approvalOf(world: World, intent: Intent, preview: Preview): Given {
     feeMax: before && before.feeMax > fees ? before.feeMax : fees,
   });
   const { until, purpose } = preview;
-  const mac = world.wallet.approve(purpose, intent, until);
+  const mac = world.wallet.approve(world.appliance.walletFolder, purpose, intent, until);
   return { uuid, fee_max: feeMax, ...(intent.sweep ? { units } : {}), until, mac };
 }
 
@@ -252,7 +252,10 @@ export async function changePolicy(world: World): Promise<string> {
   };
   try {
     const { grants } = await world.appliance.operator('policy.grants', policy);
-    const signed = grants.map((grant) => ({ grant, mac: world.wallet.grant(grant as PolicyGrant) }));
+    const signed = grants.map((grant) => ({
+      grant,
+      mac: world.wallet.grant(world.appliance.walletFolder, grant as PolicyGrant),
+    }));
     for (const grant of grants) {
       world.grants.push({ coin: grant.asset as UtxoChain, perDay: BigInt(grant.perDay), at: world.time.truth });
     }

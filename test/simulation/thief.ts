@@ -82,7 +82,33 @@ const payEverything: Alteration = (world, order) =>
     return plan.inputs.length > 1;
   });
 
-const ALTERATIONS = [payTheThief, keepTheChange, payMore, payEverything];
+/** An approval that was kept pays once more, out of coins that are at hand now. */
+const payAgain: Alteration = (world, order) => {
+  const all = world.kept.filter(({ plan }) => plan.chain === order.plan.chain);
+  // one after the other, and no draw of the seed's
+  const kept = all[world.signed.size % Math.max(all.length, 1)];
+  if (!kept || order.withdrawals.some(({ intent }) => intent.uuid === kept.withdrawals[0]?.intent.uuid)) return null;
+  const again = altered(order, (plan) => {
+    const paid = kept.plan.outputs.find(({ kind }) => kind === 'payout');
+    const change = plan.outputs.find(({ kind }) => kind === 'change');
+    const left = plan.inputs.reduce((sum, { units }) => sum + units, 0n) - plan.fee - (paid?.units ?? 0n);
+    if (!paid || !change || left < 2_000n) return false;
+    plan.outputs = [{ ...paid }, { ...change, units: left }] as typeof plan.outputs;
+    return true;
+  });
+  return again && { ...again, purpose: 'pay', withdrawals: kept.withdrawals };
+};
+
+function keep(world: World, order: SignOrder): void {
+  const [one, more] = order.withdrawals;
+  if (order.purpose !== 'pay' || !one || more || one.approval.by !== 'operator') return;
+  if (one.intent.sweep || one.intent.coins !== null) return;
+  world.kept.push(structuredClone(order));
+  if (world.kept.length > KEPT_MAX) world.kept.shift();
+}
+
+const KEPT_MAX = 20;
+const ALTERATIONS = [payAgain, payTheThief, keepTheChange, payMore, payEverything];
 
 /** Lets a policy's payment burn more than was granted, as fees of later versions. */
 function burn(order: SignOrder): { first: SignOrder; second: SignOrder } | null {
@@ -113,6 +139,7 @@ export async function steal(world: World, order: SignOrder, sign: Sign): Promise
   }
   const honest = await sign(asked);
   judgeSigned(world, asked, honest.raw);
+  keep(world, asked);
   const burned = burning && (await tried(sign, burning.second));
   if (burned) judgeSigned(world, burning.second, burned.raw);
   return honest;

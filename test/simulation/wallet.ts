@@ -3,7 +3,7 @@
  * operator's approvals, and the signer's own code without its process.
  */
 import { createCipheriv, hash, randomBytes, scryptSync } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deriveAddress } from '../../daemon/chains/derive.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
@@ -13,7 +13,9 @@ import type { SignedSpend } from '../../daemon/domain/spend.ts';
 import { accountKey, masterFingerprint } from '../../daemon/wallet/accounts.ts';
 import { backupSecretOf, writeBackupKey } from '../../daemon/wallet/backup-key.ts';
 import { seedOf } from '../../daemon/wallet/mnemonic.ts';
-import { approvalKey, grantMac, intentMac } from '../../daemon/wallet/signer/approval.ts';
+import { approvalKey, type Epoch, grantMac, intentMac, journalKey } from '../../daemon/wallet/signer/approval.ts';
+import { HEAD_FILE } from '../../daemon/wallet/signer/files.ts';
+import { revokeIn } from '../../daemon/wallet/signer/journal.ts';
 import type {
   Intent,
   PolicyGrant,
@@ -94,16 +96,17 @@ export class Wallet {
     return masterFingerprint(this.seed);
   }
 
-  approve(purpose: SignPurpose, intent: Intent, until: number): string {
-    return intentMac(this.#approvalKey, purpose, intent, until);
+  /** `folder`: where the wallet lies that it is for. */
+  approve(folder: string, purpose: SignPurpose, intent: Intent, until: number): string {
+    return intentMac(this.#approvalKey, epochIn(folder), purpose, intent, until);
   }
 
-  grant(grant: PolicyGrant): string {
-    return grantMac(this.#approvalKey, grant);
+  grant(folder: string, grant: PolicyGrant): string {
+    return grantMac(this.#approvalKey, epochIn(folder), grant);
   }
 
   /** Writes the vault into a folder. */
-  async write(folder: string): Promise<void> {
+  async write(folder: string, now: number): Promise<void> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const salt = randomBytes(32);
     const nonce = randomBytes(12);
@@ -124,7 +127,13 @@ export class Wallet {
       JSON.stringify({ ...vault, checksum: hash('sha256', JSON.stringify(vault)) }),
     );
     await writeBackupKey(folder, this.seed);
+    await revokeIn(folder, journalKey(this.seed), this.fingerprint, now);
   }
+}
+
+/** Read at once, so that no turn of the simulation ends in between. */
+function epochIn(folder: string): Epoch {
+  return (JSON.parse(readFileSync(join(folder, HEAD_FILE), 'utf8')) as { epoch: Epoch }).epoch;
 }
 
 const targets = new Map<string, DerivedAddress>();
@@ -210,6 +219,10 @@ export class LocalSigner implements Signer {
       if (!this.#session) throw new Rejected('signer.locked', 'The wallet is locked');
       return this.#time.outside(this.#session.grant(grant, mac));
     });
+  }
+
+  revokeApprovals(): Promise<void> {
+    throw new Unavailable('the simulated operator revokes nothing', 5);
   }
 
   /** Closes the files of a dead one. */

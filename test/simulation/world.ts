@@ -8,6 +8,7 @@ import type { Business } from '../../daemon/app/shops/directory.ts';
 import { addressOf, scriptOf } from '../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { Params } from '../../daemon/contract/operator.ts';
+import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { Appliance, COINS } from './appliance.ts';
 import { Served } from './electrum.ts';
 import { Network, type Tx } from './network.ts';
@@ -88,6 +89,8 @@ export class World {
   readonly policySpends = new Map<string, { coin: UtxoChain; units: bigint; at: number }>();
   /** By uuid: the transactions signed for it that left the machine, or may have. */
   readonly signed = new Map<string, Tx[]>();
+  /** What the thief keeps of orders that were approved, oldest first. */
+  readonly kept: SignOrder[] = [];
   /** Recipients of whom the operator cannot know whether they were paid: a restore came in between. */
   readonly uncertain = new Set<string>();
   readonly backups: Backup[] = [];

@@ -124,7 +124,11 @@ async function collect(
 
 async function filesOf(dataDir: string, folder: string, work: string): Promise<{ name: string; path: string }[]> {
   const entries = await readdir(join(dataDir, folder), { withFileTypes: true }).catch(() => []);
-  const names = entries.filter((entry) => entry.isFile()).map((entry) => `${folder}/${entry.name}`);
+  // in order: of the signer's files the head, which may be behind its journal and not ahead of it
+  const names = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => `${folder}/${entry.name}`)
+    .sort();
   await mkdir(join(work, folder), { recursive: true, mode: 0o700 });
   const files: { name: string; path: string }[] = [];
   for (const name of names.filter(belongsIn)) files.push(await copied(dataDir, name, work));

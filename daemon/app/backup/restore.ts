@@ -18,6 +18,7 @@ import { Rejected } from '../../domain/errors.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
 import {
   accountsToJump,
+  automaticPolicies,
   beginWithdrawals,
   chainStates,
   doubtUnsigned,
@@ -26,14 +27,18 @@ import {
   lastWithdrawal,
   leaveSpend,
   skipWebhooks,
+  suspendPolicy,
   unsignedPlans,
 } from '../../store/queries/restore.ts';
 import { saveSetting } from '../../store/queries/settings.ts';
 import { dropInputs, dropPayouts, dropSpend, dropVersion, versionsOf } from '../../store/queries/withdrawals.ts';
 import { storeProblems } from '../../store/snapshot.ts';
 import { Store, type Tx } from '../../store/store.ts';
+import type { BackupSecret } from '../../wallet/backup-key.ts';
 import { exists } from '../../wallet/files.ts';
 import { openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
+import { revokeIn } from '../../wallet/signer/journal.ts';
+import { hasWallet } from '../../wallet/wallet.ts';
 import { skip } from '../addresses/skipped.ts';
 import { QUARANTINE_SETTING, type QuarantineRecord } from '../recovery/quarantine.ts';
 import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
@@ -97,7 +102,7 @@ export function readManifest(text: string): Manifest {
  */
 export async function restoreBackup(
   file: string,
-  secret: { fingerprint: string; privateKey: KeyObject },
+  secret: BackupSecret,
   dataDir: string,
   now: number,
   jump = INDICES_JUMPED,
@@ -112,6 +117,7 @@ export async function restoreBackup(
     const [problem] = storeProblems(join(work, DATABASE));
     if (problem) throw new Rejected('backup.damaged', `The database of this backup is not sound: ${problem}`);
     await quarantine(work, manifest, now, jump);
+    await revokeApprovals(join(work, VAULT), secret, now);
     await rm(join(work, MANIFEST));
     await moveInto(work, dataDir);
     return manifest;
@@ -161,6 +167,7 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
         backup_made_at: manifest.made_at,
         last_withdrawal: tx.get(lastWithdrawal, {})?.id ?? 0,
         heights: Object.fromEntries(heights),
+        policies: suspendPolicies(tx),
       };
       tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
       tx.run(skipWebhooks, {});
@@ -180,6 +187,28 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
   }
   for (const leftover of ['lock', `${DATABASE}-wal`, `${DATABASE}-shm`])
     await rm(join(folder, leftover), { force: true });
+}
+
+/** The wallet acts on nothing that was approved or granted before, should somebody have kept it. */
+async function revokeApprovals(folder: string, { journalKey, fingerprint }: BackupSecret, now: number): Promise<void> {
+  // the signer as a service of its own has its wallet elsewhere
+  if (!(await hasWallet(folder))) return;
+  try {
+    await revokeIn(folder, journalKey, fingerprint, now);
+  } catch (error) {
+    // with a journal that cannot be trusted nothing is signed, and one in its place begins with an epoch of its own
+    if (!(error instanceof Rejected) || error.code !== 'signer.journal') throw error;
+  }
+}
+
+/**
+ * Shops ask again for what they asked for after the backup, since their idempotency keys are lost with it: such a withdrawal
+ * waits for the operator. Returns the names of the businesses that had a policy.
+ */
+function suspendPolicies(tx: Tx): string[] {
+  const found = tx.all(automaticPolicies, {});
+  for (const { id } of found) tx.run(suspendPolicy, { business_id: id });
+  return found.map(({ name }) => name);
 }
 
 /** Plans of the backup are not signed here: every signature after a restore has a new approval. */

@@ -15,13 +15,14 @@ const RESTORED_SETTING = 'restored';
 
 /**
  * `since`: milliseconds since 1970. `last_withdrawal`: the newest that the backup knew, 0 for none. `heights`: how far it
- * knew each chain.
+ * knew each chain. `policies`: the businesses whose withdrawals went without asking, and wait since.
  */
 export type QuarantineRecord = {
   since: number;
   backup_made_at: string;
   last_withdrawal: number;
   heights: Record<string, number>;
+  policies?: string[];
 };
 
 const RETRY_SECONDS = 300;

@@ -26,6 +26,7 @@ export const RECOVERY_METHODS: Methods = {
       quarantined: record !== null,
       since: record ? toIso(record.since) : null,
       backup_made_at: record?.backup_made_at ?? null,
+      policies: record?.policies ?? [],
       ready: areSkippedWatched(app),
     };
   },

@@ -17,6 +17,10 @@ export const WALLET_METHODS: Methods = {
     return walletJson(app, status);
   },
   'wallet.lock': async ({ app }) => walletJson(app, await app.signer.lock()),
+  'wallet.revoke': async ({ app }, { next, mac }) => {
+    await app.signer.revokeApprovals(next, mac);
+    return walletJson(app, await app.signer.status());
+  },
   'wallet.passphrase': async ({ app }, { sealed }) => walletJson(app, await app.signer.changePassphrase(sealed)),
 };
 

@@ -63,6 +63,21 @@ export const doubtedWithdrawal = statement((p: { chain_key: string }) =>
     .limit(1),
 );
 
+/** The businesses whose real withdrawals went without asking. */
+export const automaticPolicies = statement((_: Nothing) =>
+  sqlite
+    .selectFrom('policy')
+    .innerJoin('business', 'business.id', 'policy.business_id')
+    .select(['business.id', 'business.name'])
+    .where('policy.mode', '=', sql.lit('automatic'))
+    .where('business.network', '!=', sql.lit('sandbox')),
+);
+
+/** Limits stay to be seen; nothing goes by them. */
+export const suspendPolicy = statement((p: { business_id: number }) =>
+  sqlite.updateTable('policy').set({ mode: 'manual' }).where('business_id', '=', p.business_id),
+);
+
 /** How far the backup knew each chain. */
 export const chainStates = statement((_: Nothing) =>
   sqlite.selectFrom('chain_state').select(['chain_key', 'checkpoint']),

@@ -1,6 +1,7 @@
 /**
- * What an approval is worth: HMAC-SHA-256 over the intent's canonical text, under a key that only the wallet's words give.
- * The operator's own client makes it from the passphrase; the signer checks it; the daemon can do neither.
+ * What an approval is worth: HMAC-SHA-256 over the intent's canonical text and the journal's epoch, under a key that only
+ * the wallet's words give. The operator's own client makes it from the passphrase; the signer checks it; the daemon can do
+ * neither.
  *
  * Invariant: two different intents never have the same text, so that no approval can be passed off as another's.
  */
@@ -9,6 +10,12 @@ import type { Intent, PolicyGrant, SignPurpose } from './port.ts';
 
 const KEY_BYTES = 32;
 const MAC_HEX = /^[0-9a-f]{64}$/;
+
+/**
+ * A stretch of the journal's life, 32 hex digits: approvals and limits hold in the one that they were made in. Null: of a
+ * journal that release 0.1.0 began.
+ */
+export type Epoch = string | null;
 
 /** The keys that the words give beside those of coins. The caller wipes them. */
 export function approvalKey(seed: Uint8Array): Buffer {
@@ -33,17 +40,25 @@ export function identityText({ uuid, network, accountNo, chain, asset, address, 
 export const openIdentityText = (intent: Intent): string =>
   identityText({ ...intent, units: 'all', sweep: false, coins: null });
 
-export function intentMac(key: Uint8Array, purpose: SignPurpose, intent: Intent, until: number): string {
+export function intentMac(key: Uint8Array, epoch: Epoch, purpose: SignPurpose, intent: Intent, until: number): string {
   const text = [identityText(intent), intent.feeMax, until];
-  return mac(key, JSON.stringify(purpose === 'pay' ? text : [purpose, ...text]));
+  return mac(key, purpose === 'pay' ? text : [purpose, ...text], epoch);
 }
 
-export function grantMac(key: Uint8Array, grant: PolicyGrant): string {
+export function grantMac(key: Uint8Array, epoch: Epoch, grant: PolicyGrant): string {
   const { network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt } = grant;
-  return mac(key, JSON.stringify(['grant', network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt]));
+  return mac(key, ['grant', network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt], epoch);
 }
 
-const mac = (key: Uint8Array, text: string): string => createHmac('sha256', key).update(text).digest('hex');
+/** Ends `epoch`, so that it holds once. `next`: the one that begins. */
+export function revocationMac(key: Uint8Array, epoch: Epoch, next: string): string {
+  return mac(key, ['revoke', next], epoch);
+}
+
+function mac(key: Uint8Array, parts: readonly unknown[], epoch: Epoch): string {
+  const text = JSON.stringify(epoch === null ? parts : [...parts, epoch]);
+  return createHmac('sha256', key).update(text).digest('hex');
+}
 
 /** Compares in a time that tells nothing about where they differ. */
 export function sameMac(given: string, right: string): boolean {

@@ -27,7 +27,7 @@ const STATUS_MS = 60_000;
 /** After an automatic unlocking failed, how long until it is tried again. */
 const RETRY_MS = 60_000;
 
-const WRITES: ReadonlySet<Call['call']> = new Set(['unlock', 'change', 'sign', 'grant']);
+const WRITES: ReadonlySet<Call['call']> = new Set(['unlock', 'change', 'sign', 'grant', 'revoke']);
 
 export type SignerOptions = {
   /** The wallet's folder. */
@@ -130,6 +130,11 @@ export class SignerClient implements Signer {
     if (!checked.success) throw new Rejected('signer.unsupported', 'Such limits cannot be granted');
     await this.#needUnlocked();
     await this.#ask({ call: 'grant', grant: checked.data, mac }, z.null(), STATUS_MS);
+  }
+
+  async revokeApprovals(next: string, mac: string): Promise<void> {
+    await this.#needUnlocked();
+    await this.#ask({ call: 'revoke', next, mac }, z.null(), STATUS_MS);
   }
 
   async close(): Promise<void> {

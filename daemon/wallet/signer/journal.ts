@@ -9,7 +9,7 @@
  * both files removed, by somebody who can write to the folder. Where the signer is a service of its own user, the daemon's
  * user cannot. The daemon's own database knows the coins too, and the chain lets a coin be spent once.
  */
-import { createHmac } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,16 +17,17 @@ import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
 import { maxOf } from '../../domain/money.ts';
 import { exists, replaceFile } from '../files.ts';
-import { sameMac } from './approval.ts';
+import { type Epoch, sameMac } from './approval.ts';
 import { HEAD_FILE, JOURNAL_BYTES_MAX, JOURNAL_FILE } from './files.ts';
 import { readLines } from './lines.ts';
 import { DAY_MS, type Memory, type PolicySpend, type Signed, subjectOf } from './permission.ts';
 import type { PolicyGrant } from './port.ts';
-import { GrantShape } from './wire.ts';
+import { EpochShape, GrantShape } from './wire.ts';
 
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const MAC_CHARS = 64;
 const NO_MAC = '0'.repeat(MAC_CHARS);
+const EPOCH_BYTES = 16;
 
 const Entry = z.object({
   uuid: z.string(),
@@ -62,10 +63,18 @@ const AnchoredLine = z
   }));
 const Line = z.union([
   /** `sealed`: left out by release 0.1.0, whose heads had no MAC of their own. */
-  z.object({ kind: z.literal('start'), at: z.number(), fingerprint: z.string(), sealed: z.literal(true).optional() }),
+  z.object({
+    ...{ kind: z.literal('start'), at: z.number(), fingerprint: z.string(), sealed: z.literal(true).optional() },
+    epoch: EpochShape.optional(),
+  }),
   /** From here on the head has a MAC, in a journal that release 0.1.0 began. */
   z.object({ kind: z.literal('sealed'), at: z.number() }),
   z.object({ kind: z.literal('grant'), at: z.number(), grant: GrantShape }),
+  /**
+   * What was signed between a backup and its restore is not known here. No approval or limit of before holds any more, so
+   * that none that somebody kept pays a second time.
+   */
+  z.object({ kind: z.literal('revoked'), at: z.number(), epoch: EpochShape }),
   SignLine,
   AnchoredLine,
 ]);
@@ -75,6 +84,8 @@ const Head = z.object({
   lines: z.int().min(1),
   mac: z.string().length(MAC_CHARS),
   seal: z.string().length(MAC_CHARS).optional(),
+  /** For who makes approvals. The signer believes the lines. */
+  epoch: EpochShape.nullable().default(null),
 });
 type Head = z.infer<typeof Head>;
 
@@ -92,6 +103,8 @@ export class Journal {
   readonly #file: FileHandle;
   readonly #signed = new Map<string, Signed>();
   readonly #grants = new Map<string, PolicyGrant>();
+  /** Oldest first. */
+  readonly #epochs: Epoch[] = [];
   #spends: PolicySpend[] = [];
   #lines = 0;
   #mac = NO_MAC;
@@ -109,6 +122,7 @@ export class Journal {
     this.memory = {
       signed: this.#signed,
       grants: this.#grants,
+      epochs: this.#epochs,
       get policySpends() {
         return self.#spends;
       },
@@ -127,14 +141,19 @@ export class Journal {
     const journal = new Journal(folder, key, await open(path, 'as', 0o600));
     try {
       await journal.#read(path, head);
-      if (journal.#lines === 0) await journal.append({ kind: 'start', at: now, fingerprint, sealed: true });
-      else if (!journal.#sealed) await journal.append({ kind: 'sealed', at: now });
-      else if (head?.lines !== journal.#lines) await journal.#writeHead();
+      if (journal.#lines === 0) {
+        await journal.append({ kind: 'start', at: now, fingerprint, sealed: true, epoch: newEpoch() });
+      } else if (!journal.#sealed) await journal.append({ kind: 'sealed', at: now });
+      else if (head?.lines !== journal.#lines || head.epoch !== journal.#epoch) await journal.#writeHead();
       return journal;
     } catch (error) {
       await journal.close();
       throw error;
     }
+  }
+
+  get #epoch(): Epoch {
+    return this.#epochs.at(-1) ?? null;
   }
 
   /** Returns when the line is on the disk. Throws the disk's error, and then the journal is as before. */
@@ -210,10 +229,15 @@ export class Journal {
     this.#lines += 1;
     this.#bytes += bytes;
     if (line.kind === 'sealed' || (line.kind === 'start' && line.sealed)) this.#sealed = true;
+    if (line.kind === 'start') this.#epochs.push(line.epoch ?? null);
+    if (line.kind === 'revoked') {
+      this.#epochs.push(line.epoch);
+      this.#grants.clear();
+    }
     if (line.kind === 'grant') this.#grants.set(subjectOf(line.grant), line.grant);
     if (line.kind !== 'sign') return;
     // shared by all that a batch pays
-    const version = { txid: line.txid, inputs: line.inputs };
+    const version = { txid: line.txid, inputs: line.inputs, epoch: this.#epoch };
     for (const { uuid, identity, feeMax, byPolicy } of line.entries) {
       const before = this.#signed.get(uuid);
       const versions = before?.versions ?? [];
@@ -242,8 +266,32 @@ export class Journal {
   }
 
   async #writeHead(): Promise<void> {
-    const head: Head = { lines: this.#lines, mac: this.#mac, seal: this.#sealOf(this.#lines, this.#mac) };
+    const [lines, mac] = [this.#lines, this.#mac];
+    const head: Head = { lines, mac, seal: this.#sealOf(lines, mac), epoch: this.#epoch };
     await replaceFile(join(this.#folder, HEAD_FILE), `${JSON.stringify(head)}\n`);
+  }
+}
+
+/** One that nobody could know before. */
+export const newEpoch = (): string => randomBytes(EPOCH_BYTES).toString('hex');
+
+/** In which epoch approvals are to be made for the wallet of this folder. A wrong answer makes them worthless, no more. */
+export async function epochOf(folder: string): Promise<Epoch> {
+  return (await readHead(folder).catch(() => null))?.epoch ?? null;
+}
+
+/**
+ * After the words, or a backup, brought a wallet into this folder: begins its journal, or another epoch of it. The signer
+ * must not have it open. Throws `Rejected('signer.journal')`.
+ */
+export async function revokeIn(folder: string, key: Buffer, fingerprint: string, now: number): Promise<void> {
+  const isThere = await exists(join(folder, JOURNAL_FILE));
+  const journal = await Journal.open(folder, key, fingerprint, now);
+  try {
+    // one that begins here has a new epoch
+    if (isThere) await journal.append({ kind: 'revoked', at: now, epoch: newEpoch() });
+  } finally {
+    await journal.close();
   }
 }
 

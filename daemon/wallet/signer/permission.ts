@@ -8,7 +8,7 @@
  */
 import { Rejected } from '../../domain/errors.ts';
 import type { UtxoPlan } from '../../domain/spend.ts';
-import { identityText, openIdentityText } from './approval.ts';
+import { type Epoch, identityText, openIdentityText } from './approval.ts';
 import { needTimely } from './limits.ts';
 import {
   ADDRESS_SELF,
@@ -26,6 +26,8 @@ export type SignedVersion = {
   txid: string;
   /** The outpoints that it spends. Of a journal line that names only an anchor, that one. */
   inputs: readonly string[];
+  /** When it was signed. */
+  epoch: Epoch;
 };
 
 /** What is remembered of a withdrawal that was signed. */
@@ -50,6 +52,8 @@ export type Memory = {
   grants: ReadonlyMap<string, PolicyGrant>;
   /** At least those of the last 24 hours. */
   policySpends: readonly PolicySpend[];
+  /** Oldest first; the last one is now. At the beginning of each, something may have been signed that is not known. */
+  epochs: readonly Epoch[];
 };
 
 /** What approvals are judged with. */
@@ -57,8 +61,8 @@ export type Witness = {
   memory: Memory;
   /** Milliseconds since 1970. */
   now: number;
-  /** Whether the operator's MAC on this intent is right, for this purpose. */
-  isApproved(purpose: SignPurpose, intent: Intent, approval: ByOperator): boolean;
+  /** Whether the operator's MAC on this intent is right, for this purpose, and of this epoch. */
+  isApproved(epoch: Epoch, purpose: SignPurpose, intent: Intent, approval: ByOperator): boolean;
 };
 
 type ByOperator = Extract<Approval, { by: 'operator' }>;
@@ -95,7 +99,8 @@ export function judgeWithdrawals(order: SignOrder, plan: UtxoPlan, witness: Witn
     const known = witness.memory.signed.get(intent.uuid);
     if (known) {
       needConflict(intent, known, inputs);
-      return again(order.purpose, intent, approval, known, witness);
+      const isUnsure = order.purpose === 'pay' && mayMissOne(known, inputs, witness.memory);
+      return again(order.purpose, intent, approval, { ...known, isUnsure }, witness);
     }
     if (order.purpose === 'cancel') {
       throw new Rejected('signer.differs', 'Refused to sign: what was never signed needs no cancelling');
@@ -128,6 +133,16 @@ function needConflict({ uuid }: Intent, { versions }: Signed, inputs: ReadonlySe
   );
 }
 
+/**
+ * Whether a version that was signed before this epoch, and of which nothing is known, could confirm beside this one. Such a
+ * one has a coin in common with each that was known before it: it cannot where all coins of one of those are spent here.
+ */
+function mayMissOne({ versions }: Signed, inputs: ReadonlySet<string>, { epochs }: Memory): boolean {
+  const before = versions.filter(({ epoch }) => epoch !== epochs.at(-1));
+  const isCovered = before.some((version) => version.inputs.every((outpoint) => inputs.has(outpoint)));
+  return before.length > 0 && !isCovered;
+}
+
 function first(intent: Intent, approval: Approval, witness: Witness): Entry {
   const entry = { intent, identity: identityText(intent) };
   if (approval.by === 'policy') return { ...entry, feeMax: 0n, policyUnits: unitsWithinGrant(intent, witness) };
@@ -139,7 +154,13 @@ function first(intent: Intent, approval: Approval, witness: Witness): Entry {
  * Another version of what was signed: the same payment. A fee above what the operator approved is approved anew; of what
  * a policy let go, the rise counts against the grant.
  */
-function again(purpose: SignPurpose, intent: Intent, approval: Approval, known: Signed, witness: Witness): Entry {
+function again(
+  purpose: SignPurpose,
+  intent: Intent,
+  approval: Approval,
+  known: Signed & { isUnsure: boolean },
+  witness: Witness,
+): Entry {
   const identity = identityText(intent);
   // an end to what was approved without one is the operator's to set
   const endsNow = identity !== known.identity && intent.sweep && known.identity === openIdentityText(intent);
@@ -148,18 +169,22 @@ function again(purpose: SignPurpose, intent: Intent, approval: Approval, known: 
   }
   const entry = { intent, identity: purpose === 'cancel' ? known.identity : identity, policyUnits: null };
   const feeMax = BigInt(intent.feeMax);
-  if (feeMax <= known.feeMax && (purpose === 'cancel' || !endsNow)) return { ...entry, feeMax };
+  if (feeMax <= known.feeMax && (purpose === 'cancel' || !endsNow) && !known.isUnsure) return { ...entry, feeMax };
   if (approval.by === 'operator') {
     checkMac(purpose, intent, approval, witness);
     return { ...entry, feeMax };
   }
+  if (known.isUnsure) throw noApproval('it may have been paid by what was signed after the backup');
   if (known.policyFee === null) throw noApproval('a higher fee needs the operator');
   return { ...entry, feeMax: known.feeMax, policyUnits: 0n };
 }
 
 function checkMac(purpose: SignPurpose, intent: Intent, approval: ByOperator, witness: Witness): void {
-  if (!witness.isApproved(purpose, intent, approval))
-    throw noApproval("the operator's approval does not belong to this payment");
+  const of = witness.memory.epochs.findLast((epoch) => witness.isApproved(epoch, purpose, intent, approval));
+  if (of === undefined) throw noApproval("the operator's approval does not belong to this payment");
+  if (of !== witness.memory.epochs.at(-1)) {
+    throw noApproval('it was approved before the wallet was restored, or its approvals were revoked: approve it anew');
+  }
   needTimely(approval.until, witness.now);
 }
 

@@ -53,8 +53,8 @@ export type Intent = {
 };
 
 /**
- * `operator`: HMAC-SHA-256 (hex) over the purpose, the intent and `until` (milliseconds since 1970, seven days ahead at the
- * most), after which it does not begin a payment any more. `policy`: within what the operator granted beforehand.
+ * `operator`: HMAC-SHA-256 (hex) over the purpose, the intent, the epoch of the wallet's journal, and `until` (milliseconds
+ * since 1970, seven days ahead at the most), after which it does not begin a payment any more. `policy`: within what the operator granted beforehand.
  */
 export type Approval = { by: 'operator'; until: number; mac: string } | { by: 'policy' };
 
@@ -118,6 +118,11 @@ export interface Signer {
   sign(order: SignOrder): Promise<SignedSpend>;
   /** `mac`: made by `grantMac`. Needs the wallet unlocked. Throws `Rejected`: `signer.locked`, `signer.approval`. */
   grantPolicy(grant: PolicyGrant, mac: string): Promise<void>;
+  /**
+   * Every approval and grant of before is worth nothing from now on. `next`: the epoch that begins, 32 hex digits that nobody
+   * could know. `mac`: made by `revocationMac`. Throws `Rejected`: `signer.locked`, `signer.approval`.
+   */
+  revokeApprovals(next: string, mac: string): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -25,7 +25,7 @@ const Settings = z.strictObject({ folder: z.string(), autoLockMs: z.int().min(0)
 const UNUSED_MS = 10 * 60_000;
 
 /** What counts as a use of the wallet: looking at its state does not keep it open. */
-const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'sign', 'grant']);
+const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'sign', 'grant', 'revoke']);
 
 const { folder, autoLockMs } = Settings.parse(JSON.parse(process.argv[2] ?? ''));
 const vault = join(folder, VAULT_FILE);
@@ -103,6 +103,9 @@ async function carryOut(request: Request): Promise<unknown> {
       return change(request.sealed);
     case 'grant':
       await unlocked().grant(request.grant, request.mac);
+      return null;
+    case 'revoke':
+      await unlocked().revoke(request.next, request.mac);
       return null;
     case 'sign': {
       const { fee, ...signed } = await unlocked().sign(decodeOrder(request.order));

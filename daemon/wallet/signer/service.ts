@@ -106,6 +106,9 @@ async function carryOut(signer: SignerClient, request: Request): Promise<unknown
     case 'grant':
       await signer.grantPolicy(request.grant, request.mac);
       return null;
+    case 'revoke':
+      await signer.revokeApprovals(request.next, request.mac);
+      return null;
     case 'sign': {
       const { fee, ...signed } = await signer.sign(decodeOrder(request.order));
       return { ...signed, fee: fee.toString() };

@@ -10,7 +10,7 @@ import type { SignedSpend, UtxoPlan } from '../../domain/spend.ts';
 import { masterFingerprint } from '../accounts.ts';
 import { seedOf } from '../mnemonic.ts';
 import { openVault } from '../vault.ts';
-import { approvalKey, grantMac, intentMac, journalKey, sameMac } from './approval.ts';
+import { approvalKey, type Epoch, grantMac, intentMac, journalKey, revocationMac, sameMac } from './approval.ts';
 import { VAULT_FILE } from './files.ts';
 import { Journal, type Line } from './journal.ts';
 import { subjectOf, type Verdict } from './permission.ts';
@@ -70,8 +70,8 @@ export class Session {
       judge(order, {
         memory: this.#journal.memory,
         now: this.#now(),
-        isApproved: (purpose, intent, { mac, until }) =>
-          sameMac(mac, intentMac(this.#approvalKey, purpose, intent, until)),
+        isApproved: (epoch, purpose, intent, { mac, until }) =>
+          sameMac(mac, intentMac(this.#approvalKey, epoch, purpose, intent, until)),
         ownScript: (branch, index) => ownScript(keys.publicKey(branch, index), chain),
         output: outputsOf(order.previous, previousOutputs),
       }),
@@ -85,14 +85,27 @@ export class Session {
   async grant(grant: PolicyGrant, mac: string): Promise<void> {
     const now = this.#now();
     const before = this.#journal.memory.grants.get(subjectOf(grant));
-    if (!sameMac(mac, grantMac(this.#approvalKey, grant)) || grant.issuedAt > now + GRANT_AHEAD_MS) {
+    const right = grantMac(this.#approvalKey, this.#epoch, grant);
+    if (!sameMac(mac, right) || grant.issuedAt > now + GRANT_AHEAD_MS) {
       throw new Rejected('signer.approval', "The operator's approval does not belong to these limits");
     }
-    if (before && grantMac(this.#approvalKey, before) === mac) return;
+    if (before && sameMac(mac, grantMac(this.#approvalKey, this.#epoch, before))) return;
     if (before && before.issuedAt >= grant.issuedAt) {
       throw new Rejected('signer.approval', 'Newer limits are in force already');
     }
     await this.#journal.append({ kind: 'grant', at: now, grant: { ...grant, network: realNetwork(grant) } });
+  }
+
+  /** Throws `Rejected('signer.approval')` when it is not the operator's word about the epoch that this one is. */
+  async revoke(next: string, mac: string): Promise<void> {
+    if (!sameMac(mac, revocationMac(this.#approvalKey, this.#epoch, next))) {
+      throw new Rejected('signer.approval', "The operator's word does not belong to the approvals of now");
+    }
+    await this.#journal.append({ kind: 'revoked', at: this.#now(), epoch: next });
+  }
+
+  get #epoch(): Epoch {
+    return this.#journal.memory.epochs.at(-1) ?? null;
   }
 }
 

@@ -89,6 +89,8 @@ const OrderShape = z.strictObject({
   previous: z.record(z.string().regex(/^[0-9a-f]{64}$/), z.string().regex(/^(?:[0-9a-f]{2})+$/)),
 });
 
+export const EpochShape = z.string().regex(/^[0-9a-f]{32}$/);
+
 export const GrantShape = z.strictObject({
   network: z.enum(['mainnet', 'testnet', 'regtest']),
   accountNo: Index,
@@ -114,6 +116,7 @@ export const Request = z.discriminatedUnion('call', [
   z.strictObject({ id: Whole, call: z.literal('change'), sealed: SealedShape }),
   z.strictObject({ id: Whole, call: z.literal('sign'), order: OrderShape }),
   z.strictObject({ id: Whole, call: z.literal('grant'), grant: GrantShape, mac: z.string().max(64) }),
+  z.strictObject({ id: Whole, call: z.literal('revoke'), next: EpochShape, mac: z.string().max(64) }),
 ]);
 export type Request = z.infer<typeof Request>;
 

@@ -20,6 +20,7 @@ import {
   SEED,
   soon,
   useClock,
+  useEpochOf,
   walletFolder,
 } from './signer-kit.ts';
 
@@ -194,6 +195,8 @@ describe('what release 0.1.0 signed without an end', () => {
     await writeFile(join(wallet.folder, JOURNAL_FILE), lines.join(''));
     await writeFile(join(wallet.folder, HEAD_FILE), JSON.stringify({ lines: 2, mac }));
     session = await Session.open(wallet.folder, PASSPHRASE, () => now);
+    await useEpochOf(wallet.folder);
+    approveAs(order, {});
 
     const unapproved = { ...order, withdrawals: [{ intent, approval: { ...approve(intent), mac: '' } as never }] };
     expect(await codeOf(session.sign(unapproved))).toBe('signer.approval');

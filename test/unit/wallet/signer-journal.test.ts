@@ -11,10 +11,11 @@ import { makeBackup } from '../../../daemon/app/backup/make.ts';
 import { restoreBackup } from '../../../daemon/app/backup/restore.ts';
 import { Store } from '../../../daemon/store/store.ts';
 import { openByWords } from '../../../daemon/wallet/backup-key.ts';
+import { journalKey } from '../../../daemon/wallet/signer/approval.ts';
 import { HEAD_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
 import { Journal, type Line } from '../../../daemon/wallet/signer/journal.ts';
 import { createWallet } from '../../../daemon/wallet/wallet.ts';
-import { codeOf, PASSPHRASE, WORDS } from './signer-kit.ts';
+import { codeOf, PASSPHRASE, SEED, WORDS } from './signer-kit.ts';
 
 const KEY = Buffer.alloc(32, 7);
 const NOW = Date.UTC(2030, 0);
@@ -73,7 +74,9 @@ describe('a journal', () => {
         `w-${n}`,
         {
           identity: `identity ${n} \u2028 é`,
-          versions: [{ txid: `${n}`.repeat(64), inputs: [`coin ${n}`, 'a coin of all'] }],
+          versions: [
+            { txid: `${n}`.repeat(64), inputs: [`coin ${n}`, 'a coin of all'], epoch: journal.memory.epochs[0] },
+          ],
           feeMax: BigInt(n) * 1_000n,
           policyFee: null,
         },
@@ -105,7 +108,8 @@ describe('a journal', () => {
     for (const txid of ['a', 'b', 'a']) {
       await journal.append({ ...line(1), txid, inputs: [`${txid}:0`, `${txid}:1`], entries } as Line);
     }
-    const versions = ['a', 'b'].map((txid) => ({ txid, inputs: [`${txid}:0`, `${txid}:1`] }));
+    const [epoch] = journal.memory.epochs;
+    const versions = ['a', 'b'].map((txid) => ({ txid, inputs: [`${txid}:0`, `${txid}:1`], epoch }));
     const known = () => ['w', 'beside it'].map((uuid) => journal.memory.signed.get(uuid)?.versions);
     expect(known()).toEqual([versions, versions]);
     await journal.close();
@@ -127,7 +131,7 @@ describe('a journal', () => {
     });
     const folder = await folderWith(written.join(''), JSON.stringify({ lines: 3, mac }));
     const journal = await open(folder);
-    const versions = ['a', 'b'].map((txid) => ({ txid, inputs: ['the anchor'] }));
+    const versions = ['a', 'b'].map((txid) => ({ txid, inputs: ['the anchor'], epoch: null }));
     expect(journal.memory.signed.get('w-2')).toEqual({ identity: 'i', versions, feeMax: 1n, policyFee: null });
     await journal.append(line(4));
     await journal.close();
@@ -273,7 +277,8 @@ it('a journal beyond 64 MiB is opened, backed up whole, and opened again where i
   const dataDir = await folderOf();
   const vault = join(dataDir, 'vault');
   const fingerprint = (await createWallet(vault, { words: WORDS, passphrase: PASSPHRASE })).fingerprint;
-  const journal = await Journal.open(vault, KEY, fingerprint, NOW);
+  const key = journalKey(SEED);
+  const journal = await Journal.open(vault, key, fingerprint, NOW);
   // as many inputs as a line of 4 MiB has room for
   const inputs = Array.from({ length: 50_000 }, (_, n) => `${n.toString(16).padStart(64, '0')}:${n}`);
   for (let n = 1; n <= 20; n++) await journal.append({ ...line(n), inputs } as Line);
@@ -288,7 +293,7 @@ it('a journal beyond 64 MiB is opened, backed up whole, and opened again where i
   const opened = await openByWords(WORDS);
   await restoreBackup(file, opened.secret, restored, NOW);
   opened.close();
-  const again = await Journal.open(join(restored, 'vault'), KEY, fingerprint, NOW);
+  const again = await Journal.open(join(restored, 'vault'), key, fingerprint, NOW);
   expect([...again.memory.signed.keys()].slice(-1)).toEqual(['w-20']);
   expect(again.memory.signed.get('w-20')?.versions[0]?.inputs).toEqual(inputs);
   await again.close();

@@ -14,7 +14,8 @@ import { Rejected } from '../../../daemon/domain/errors.ts';
 import type { Coin, UtxoPlan } from '../../../daemon/domain/spend.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
-import { approvalKey, grantMac, intentMac } from '../../../daemon/wallet/signer/approval.ts';
+import { approvalKey, type Epoch, grantMac, intentMac } from '../../../daemon/wallet/signer/approval.ts';
+import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
 import type { Approval, Intent, PolicyGrant, SignOrder, SignPurpose } from '../../../daemon/wallet/signer/port.ts';
 import { createWallet } from '../../../daemon/wallet/wallet.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
@@ -30,13 +31,20 @@ export function useClock(now: () => number): void {
 /** Until when an approval holds that is made now: seven days. */
 export const soon = (): number => clock() + 7 * 86_400_000;
 
+let epoch: Epoch = null;
+/** From now on orders are approved for the wallet of this folder as it is now. */
+export async function useEpochOf(folder: string): Promise<void> {
+  epoch = await epochOf(folder);
+}
+
 export const SEED = await seedOf(WORDS, '');
 const KEY = approvalKey(SEED);
 
-/** A folder with the wallet of WORDS; the caller removes it. */
-export async function walletFolder(): Promise<{ folder: string; remove(): Promise<void> }> {
+/** A folder with the wallet of WORDS; the caller removes it. From now on orders are approved for it, unless `beside`. */
+export async function walletFolder({ beside = false } = {}): Promise<{ folder: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'signer-'));
   await createWallet(folder, { words: WORDS, passphrase: PASSPHRASE });
+  if (!beside) await useEpochOf(folder);
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
@@ -82,9 +90,9 @@ export function coin(
 }
 
 export function approve(intent: Intent, until = soon(), purpose: SignPurpose = 'pay'): Approval {
-  return { by: 'operator', until, mac: intentMac(KEY, purpose, intent, until) };
+  return { by: 'operator', until, mac: intentMac(KEY, epoch, purpose, intent, until) };
 }
-export const grantOf = (grant: PolicyGrant): [PolicyGrant, string] => [grant, grantMac(KEY, grant)];
+export const grantOf = (grant: PolicyGrant): [PolicyGrant, string] => [grant, grantMac(KEY, epoch, grant)];
 
 /** A payment to each address: three coins of 0.5 in, change to index 3, a fee of 2,000 of at most 5,000. */
 export function payment(

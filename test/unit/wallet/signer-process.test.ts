@@ -16,7 +16,7 @@ import { seal, sealPair, unseal } from '../../../daemon/wallet/signer/seal.ts';
 import { fence } from '../../../daemon/wallet/signer/spawn.ts';
 import { withOperatorKeys } from '../../../daemon/wallet/wallet.ts';
 import { until } from '../../support/daemon.ts';
-import { codeOf, PASSPHRASE, payment, soon, walletFolder } from './signer-kit.ts';
+import { codeOf, PASSPHRASE, payment, soon, useEpochOf, walletFolder } from './signer-kit.ts';
 
 const run = promisify(execFile);
 
@@ -294,7 +294,7 @@ describe('passphrases', () => {
   });
 
   it('are not tried while wrong ones are slowed down, by a new process either', async () => {
-    const own = await walletFolder();
+    const own = await walletFolder({ beside: true });
     const signer = client({ folder: own.folder });
     expect(await codeOf(unlock(signer, 'a wrong guess'))).toBe('vault.passphrase');
     await signer.lock();
@@ -309,7 +309,7 @@ describe('passphrases', () => {
   });
 
   it('are changed: the new one opens the same wallet, the old one does not', async () => {
-    const own = await walletFolder();
+    const own = await walletFolder({ beside: true });
     const signer = client({ folder: own.folder });
     const change = async (old: string, fresh: string) =>
       signer.changePassphrase(seal(await signer.sealKey(), SEAL_CHANGE, JSON.stringify({ old, new: fresh })));
@@ -318,14 +318,16 @@ describe('passphrases', () => {
     await change(PASSPHRASE, 'a fresh passphrase');
     expect(await codeOf(unlock(signer))).toBe('vault.passphrase');
     expect(await unlock(signer, 'a fresh passphrase')).toMatchObject({ state: 'unlocked', fingerprint: '73c5da0a' });
+    await useEpochOf(own.folder);
     const order = payment('LTC', ['changed']);
     expect((await signer.sign(order)).txid).toBeTruthy();
     await signer.close();
+    await useEpochOf(wallet.folder);
     await own.remove();
   });
 
   it('killed while it is changed, one of the two opens the wallet', async () => {
-    const own = await walletFolder();
+    const own = await walletFolder({ beside: true });
     let passphrase = PASSPHRASE;
     for (const [n, delayMs] of [800, 1_000].entries()) {
       const signer = client({ folder: own.folder });

@@ -21,7 +21,7 @@ import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { createWallet } from '../../../daemon/wallet/wallet.ts';
 import { as, DAEMON_UID, GROUP, isRoot, SIGNER_UID } from '../../support/users.ts';
 import { fakeIo } from '../cli-kit.ts';
-import { codeOf, grantOf, PASSPHRASE, payment, WORDS } from './signer-kit.ts';
+import { codeOf, grantOf, PASSPHRASE, payment, useEpochOf, WORDS } from './signer-kit.ts';
 
 const CLI = join(import.meta.dirname, '../../../daemon/cli.ts');
 
@@ -49,6 +49,7 @@ async function folders(name: string) {
   await mkdir(wallet, { mode: 0o700 });
   await mkdir(run, { mode: 0o750 });
   await createWallet(wallet, { words: WORDS, passphrase: PASSPHRASE });
+  await useEpochOf(wallet);
   return { wallet, run, socket: join(run, 'signer.sock') };
 }
 
@@ -160,6 +161,8 @@ describe.runIf(isRoot && process.platform === 'linux')('with a user of its own',
       Promise.all((await readdir(folder)).sort().map(async (name) => [name, (await stat(join(folder, name))).uid]));
     expect(await owners(wallet)).toEqual([
       ['backup-key-73c5da0a.json', SIGNER_UID],
+      ['signer-journal.head', SIGNER_UID],
+      ['signer-journal.jsonl', SIGNER_UID],
       ['wallet.json', SIGNER_UID],
     ]);
     expect(await owners(join(data, 'vault'))).toEqual([['backup-key-73c5da0a.json', DAEMON_UID]]);
