@@ -40,6 +40,8 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals approved before a bac
   let byOperator: Payment;
   let byPolicy: Payment;
   let waiting: Payment;
+  /** The operator's approval of the first, as somebody kept it. */
+  let kept: string;
   /** The transactions that paid the first two after the backup: their ids, and their bytes. */
   const paid: { txid: string; raw: string }[] = [];
 
@@ -87,8 +89,8 @@ LTC = "80"
     for (const made of [dataDir, folder]) if (made) await rm(made, { recursive: true, force: true });
   });
 
-  const call = async <Body>(method: string, path: string, body?: unknown) => {
-    const response = await fetch(`${first.url}/api/v1/merchant${path}`, {
+  const call = async <Body>(method: string, path: string, body?: unknown, url = first.url) => {
+    const response = await fetch(`${url}/api/v1/merchant${path}`, {
       method,
       headers: { 'mb-api-key': key, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -109,15 +111,18 @@ LTC = "80"
     });
   }
 
-  async function request(amount: string): Promise<Payment> {
+  async function request(amount: string, url?: string): Promise<Payment> {
     const address = await node.newAddress();
-    const { body } = await call<{ id: string }>('POST', '/withdraw', { amount, crypto: 'LTC', address });
+    const { body } = await call<{ id: string }>('POST', '/withdraw', { amount, crypto: 'LTC', address }, url);
     return { id: body.id, address };
   }
 
   /** A backup of the moment between planning and signing. */
   async function backUpWithPlan(): Promise<void> {
     await first.daemon.stop();
+    const db = new Database(join(first.dataDir, 'countinghouse.db'), { readonly: true });
+    kept = String(db.prepare('SELECT approval FROM withdrawal WHERE id = ?').pluck().get(byOperator.id));
+    db.close();
     surgery(`
       INSERT INTO spend (id, account_id, chain_key, asset, purpose, anchor, state, created_at)
         VALUES (1, 1, 'regtest:LTC', 'LTC', 'pay', 'an anchor', 'open', 0);
@@ -166,6 +171,7 @@ LTC = "80"
   }
 
   it('all wait for the operator again, with the reason', async () => {
+    expect((await operator.call('restore.status', {})).policies).toEqual([SHOP]);
     for (const { id } of [waiting, byOperator, byPolicy]) {
       expect(await operator.show(id)).toMatchObject({
         state: 'requested',
@@ -194,13 +200,27 @@ LTC = "80"
       CAUGHT_UP_MS,
     );
     await operator.unlock();
+    expect((await operator.call('policy.show', { business: SHOP })).policy).toMatchObject({ mode: 'manual' });
+    const asked = await request('0.5', restored.url);
+    expect(await operator.show(asked.id)).toMatchObject({ state: 'requested', approved_by: null });
+    const db = new Database(join(dataDir, 'countinghouse.db'));
+    expect(JSON.parse(kept)).toMatchObject({ mac: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    db.prepare("UPDATE withdrawal SET state = 'approved', approved_by = 'operator', approval = ? WHERE id = ?").run(
+      kept,
+      byOperator.id,
+    );
+    db.close();
     // what nobody doubts is signed and sent in the same pass that would sign the others
     const preview = await operator.approve(waiting.id);
     expect(preview.warnings).toContainEqual({ code: 'may_be_paid', text: expect.stringContaining('after the backup') });
     await until('the one that was approved anew is sent', async () => (await mempool()).length === 1);
-    for (const { id } of [byOperator, byPolicy]) {
-      expect(await operator.show(id)).toMatchObject({ state: 'requested', problem: MAY_BE_PAID, versions: [] });
-    }
+    expect(await operator.show(byPolicy.id)).toMatchObject({ state: 'requested', problem: MAY_BE_PAID, versions: [] });
+    // an approval of before the restore is worth nothing to the wallet either, whoever puts it back
+    const refused = await until('the wallet refuses the approval that was kept', async () => {
+      const now = await operator.show(byOperator.id);
+      return now.state === 'requested' && now;
+    });
+    expect(refused).toMatchObject({ problem: expect.stringContaining('before the wallet was restored'), versions: [] });
   });
 
   it('are found paid when the old transactions appear at last, and their recipients got it once', async () => {
