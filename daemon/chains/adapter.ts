@@ -3,7 +3,7 @@
  * restart would miss, decides nothing about payments, and reaches the store only through the lookups it is given.
  */
 
-import type { ChainId, Network } from '../domain/assets.ts';
+import type { AssetId, ChainId, Network } from '../domain/assets.ts';
 import type {
   AccountKey,
   BlockId,
@@ -31,6 +31,8 @@ export type StoredCoin = {
   targetId: number;
   outpoint: string;
   txid: string;
+  asset: AssetId;
+  units: bigint;
   blockHeight: number | null;
   blockHash: string | null;
   spentTxid: string | null;

@@ -76,8 +76,8 @@ export class Rpc {
   }
 
   /** The result of a call. Throws `RpcError` or `Unavailable`. */
-  async call(call: Call, signal: AbortSignal): Promise<unknown> {
-    const answer = await this.#exchange(JSON.stringify(this.#envelope(call, 0)), signal);
+  async call(call: Call, signal: AbortSignal, timeoutMs = REQUEST_TIMEOUT_MS): Promise<unknown> {
+    const answer = await this.#exchange(JSON.stringify(this.#envelope(call, 0)), signal, timeoutMs);
     return resultOf(this.#checked(replyOf(this.#parsed(answer, [call]))));
   }
 

@@ -77,6 +77,8 @@ export class FactBook implements ScriptList {
       targetId: credit.targetId,
       outpoint,
       txid: credit.txid,
+      asset: credit.amount.asset,
+      units: credit.amount.units,
       blockHeight: credit.block?.height ?? null,
       blockHash: credit.block?.hash ?? null,
       spentTxid: spend?.txid ?? null,

@@ -3,6 +3,7 @@
  * must be told. All by index, in pages, whatever the number of either.
  */
 import type { ListedScript, ScriptList, StoredCoin } from '../../chains/adapter.ts';
+import type { AssetId } from '../../domain/assets.ts';
 import type { ChainKey } from '../../domain/chain.ts';
 import { accountsOfChain } from '../../store/queries/businesses.ts';
 import {
@@ -69,6 +70,8 @@ const coinOf = (row: CreditRow): StoredCoin => ({
   targetId: row.target_id,
   outpoint: row.outpoint,
   txid: row.txid,
+  asset: row.asset as AssetId,
+  units: BigInt(row.units),
   blockHeight: row.block_height,
   blockHash: row.block_hash,
   spentTxid: row.spent_txid,

@@ -1,0 +1,310 @@
+/**
+ * The chain source of Ethereum and BNB Smart Chain: JSON-RPC endpoints, of which one is asked at a time. Tokens are found
+ * by their events, the native coin by balances. There is no mempool to look into: what is paid is seen in its block.
+ *
+ * Invariant: an update speaks of one chain as one endpoint had it, and every block that it names links to the checkpoint.
+ */
+import type { AssetId, Network } from '../../domain/assets.ts';
+import {
+  type AccountKey,
+  type BlockId,
+  type Branch,
+  CHECKPOINT_BLOCKS_MAX,
+  type ChainUpdate,
+  type Checkpoint,
+  type Credit,
+  type SourceHealth,
+  type SourceServer,
+  type Target,
+} from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+import { type EvmChain, NATIVE_COIN } from '../../domain/evm.ts';
+import { type ChainAdapter, type ScriptList, tipOf } from '../adapter.ts';
+import { childPublicKey } from '../hd.ts';
+import { Poller } from '../poller.ts';
+import { slices } from '../slices.ts';
+import { isValidAddress, targetOf } from './address.ts';
+import { Agreement } from './agreement.ts';
+import type { Header } from './answers.ts';
+import type { Endpoint } from './endpoint.ts';
+import { Endpoints } from './endpoints.ts';
+import { changed, commonBlocks, extended, idOf, type StepAhead, stepAhead } from './follow.ts';
+import { NativeCoin } from './native.ts';
+import { HEAD_AGE_MS_MAX, POLL_MS, tokensOf } from './params.ts';
+import { confirmed, type Incoming, isTooMuch, Transfers } from './transfers.ts';
+
+export type EvmOptions = {
+  chain: EvmChain;
+  network: Network;
+  /** In the order in which they are asked; at least one. */
+  urls: readonly string[];
+  /** Of tokens on networks that are not mainnet. */
+  contracts: Readonly<Partial<Record<AssetId, string>>>;
+  list: ScriptList;
+  needsAgreement: (credits: readonly { targetId: number; units: bigint; asset: AssetId }[]) => boolean;
+  log: (message: string) => void;
+  /** An endpoint was caught; `server` is its address. */
+  alert: (server: string, message: string) => void;
+  pollMs?: number;
+};
+
+/** Blocks whose logs are asked for at once while much is to be caught up with; it adapts to what an endpoint takes. */
+const RANGE_START = 500;
+const RANGE_MAX = 5_000;
+const LOCAL_POLL_MS = 500;
+/** How far a block's time may be ahead of the true time for a birthday to lie after it. */
+const CLOCK_MARGIN_MS = 3_600_000;
+
+export class EvmAdapter implements ChainAdapter {
+  readonly network: Network;
+  readonly chain: EvmChain;
+  readonly #setting: string;
+  readonly #endpoints: Endpoints;
+  readonly #transfers: Transfers;
+  readonly #native: NativeCoin;
+  readonly #agreement: Agreement;
+  readonly #poller: Poller;
+  #range = RANGE_START;
+  /** Whether the blocks of the checkpoint were read since the start: what was held for agreement then is forgotten. */
+  #isReread = false;
+  #syncing = false;
+  /** The head that the last sync reached; null when it did not. */
+  #handled: string | null = null;
+  #behind = false;
+  #head: Header | null = null;
+  #error: string | null = null;
+
+  /** Throws `Rejected` when a URL is none. */
+  constructor(options: EvmOptions) {
+    const { chain, network, urls, contracts, list, alert, needsAgreement } = options;
+    this.network = network;
+    this.chain = chain;
+    this.#setting = `[networks.${network}.${chain}] rpc`;
+    const tokens = tokensOf(network, chain, contracts);
+    this.#endpoints = new Endpoints(urls, { label: this.#setting, network, chain, tokens }, alert);
+    this.#transfers = new Transfers(tokens, list);
+    this.#native = new NativeCoin(NATIVE_COIN[chain], list);
+    this.#agreement = new Agreement(this.#endpoints, needsAgreement);
+    const pollMs = options.pollMs ?? (network === 'regtest' ? LOCAL_POLL_MS : POLL_MS[chain]);
+    this.#poller = new Poller(pollMs, (signal) => this.#hasNews(signal));
+  }
+
+  async deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target> {
+    return targetOf(childPublicKey(account, branch, index));
+  }
+
+  isValidAddress(text: string): boolean {
+    return isValidAddress(text);
+  }
+
+  async begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
+    this.#poller.start();
+    return this.#recording(signal, async () => {
+      const checkpoint = await this.#endpoints.first((endpoint) => checkpointAt(endpoint, birthday, signal), signal);
+      assert(checkpoint, 'an endpoint answers or throws');
+      return checkpoint;
+    });
+  }
+
+  async sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
+    signal.throwIfAborted();
+    assert(!this.#syncing, 'one sync at a time');
+    this.#poller.start();
+    this.#syncing = true;
+    this.#handled = null;
+    try {
+      const update = await this.#recording(signal, () =>
+        this.#endpoints.first((endpoint) => this.#step(endpoint, since, signal), signal),
+      );
+      this.#behind = update === undefined;
+      return update ?? null;
+    } finally {
+      this.#syncing = false;
+    }
+  }
+
+  onHint(wake: () => void): void {
+    this.#poller.onNews(wake);
+    this.#poller.start();
+  }
+
+  health(): SourceHealth {
+    const head = this.#head;
+    const tipAgeMs = head && this.#ageOf(head);
+    return {
+      source: this.#endpoints.asked.name,
+      tip: head && idOf(head),
+      tipAgeMs,
+      lagging: this.#behind || (head !== null && !this.#isFresh(head)),
+      error: this.#error,
+    };
+  }
+
+  servers(): SourceServer[] {
+    const tip = this.#head && idOf(this.#head);
+    return this.#endpoints.servers().map(({ name, asked, failures, error, waiting }) => ({
+      ...{ name, asked, failures, error },
+      state: waiting ? 'waiting' : asked ? 'ready' : 'idle',
+      software: null,
+      tip: asked ? tip : null,
+      behind: null,
+      latencyMs: null,
+      watched: 0,
+    }));
+  }
+
+  async close(): Promise<void> {
+    await this.#poller.stop();
+    this.#endpoints.close();
+  }
+
+  /** One step of one endpoint; undefined when it is behind what is known. */
+  async #step(endpoint: Endpoint, since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | undefined> {
+    const head = await endpoint.head(signal);
+    this.#head = head;
+    const known = contiguousEnd(since);
+    const common = await commonBlocks(endpoint, known, head, signal);
+    if (common === null) return undefined;
+    const kept = known.slice(0, common);
+    const orphaned = known.slice(common);
+    const step = await stepAhead(endpoint, tipOf(kept), head, this.#range, signal);
+    const checkpoint = extended(kept, step);
+    const tip = tipOf(checkpoint);
+    const atHead = step.to >= head.height;
+    const from = this.#isReread ? step.from : (kept[0]?.height ?? 0);
+    const credits = await this.#tokens(endpoint, { ...step, from }, signal);
+    if (atHead) credits.push(...(await this.#coins(endpoint, checkpoint, orphaned, step, signal)));
+    const [still] = await endpoint.headers([tip.height], signal);
+    if (still?.hash !== tip.hash) throw changed();
+    this.#isReread = true;
+    if (atHead) this.#handled = tip.hash;
+    return {
+      since: tipOf(since),
+      checkpoint,
+      orphaned,
+      targets: 'all',
+      mempool: atHead && this.#isFresh(head) ? 'complete' : 'unknown',
+      credits: await this.#agreement.judge(credits, checkpoint, signal),
+      spends: [],
+      ...(this.network !== 'regtest' && { tipMedianTime: step.headers.at(-1)?.timeMs ?? still.timeMs }),
+      more: !atHead,
+    };
+  }
+
+  async #tokens(endpoint: Endpoint, step: StepAhead, signal: AbortSignal): Promise<Credit[]> {
+    const pause = slices();
+    const incoming = await this.#incoming(endpoint, step, signal);
+    const headers = new Map(step.headers.map((header) => [header.hash, header]));
+    const missing = [...new Set(incoming.map(({ log }) => log.height))].filter(
+      (height) => !step.headers.some((header) => header.height === height),
+    );
+    for (const header of await endpoint.headers(missing, signal)) if (header) headers.set(header.hash, header);
+    return confirmed(endpoint, incoming, headers, pause, signal);
+  }
+
+  /** What pays us in a step, read in ranges as wide as the endpoint takes. */
+  async #incoming(endpoint: Endpoint, step: StepAhead, signal: AbortSignal): Promise<Incoming[]> {
+    const pause = slices();
+    const blocks = step.headers.length === 1 ? [] : step.headers.map(idOf);
+    const incoming: Incoming[] = [];
+    for (let from = step.from; from <= step.to; ) {
+      const to = Math.min(step.to, from + this.#range - 1);
+      const isLast = to === step.to;
+      try {
+        const found = await this.#transfers.find(endpoint, { from, to }, isLast ? blocks : [], pause, signal);
+        for (const one of found) incoming.push(one);
+        from = to + 1;
+        this.#range = Math.min(this.#range + Math.ceil(this.#range / 10), RANGE_MAX);
+      } catch (error) {
+        if (!isTooMuch(error) || to === from) throw error;
+        this.#range = Math.max(1, Math.floor((to - from + 1) / 2));
+      }
+    }
+    return incoming;
+  }
+
+  #coins(
+    endpoint: Endpoint,
+    checkpoint: Checkpoint,
+    orphaned: readonly BlockId[],
+    step: StepAhead,
+    signal: AbortSignal,
+  ): Promise<Credit[]> {
+    const times = new Map(step.headers.map(({ hash, timeMs }) => [hash, timeMs]));
+    const view = {
+      checkpoint,
+      orphaned: new Set(orphaned.map(({ hash }) => hash)),
+      timeOf: (hash: string) => times.get(hash),
+    };
+    return this.#native.look(endpoint, view, slices(), signal);
+  }
+
+  #ageOf(header: Header): number {
+    return Math.max(0, Date.now() - header.timeMs);
+  }
+
+  /** Whether a head can be the network's newest by its age. Chains of tests have blocks when somebody mines. */
+  #isFresh(header: Header): boolean {
+    return this.network === 'regtest' || this.#ageOf(header) <= HEAD_AGE_MS_MAX[this.chain];
+  }
+
+  async #hasNews(signal: AbortSignal): Promise<boolean> {
+    const head = await this.#recording(signal, () =>
+      this.#endpoints.first((endpoint) => endpoint.head(signal), signal),
+    );
+    if (this.#syncing || !head) return false;
+    return this.#handled !== head.hash || this.#agreement.isDue();
+  }
+
+  /** Runs a use of the endpoints, so that `health` tells how it ended. */
+  async #recording<T>(signal: AbortSignal, use: () => Promise<T>): Promise<T> {
+    try {
+      const result = await use();
+      this.#error = null;
+      return result;
+    } catch (error) {
+      if (!signal.aborted) {
+        this.#error = error instanceof Error ? error.message : String(error);
+        this.#handled = null;
+      }
+      throw error;
+    }
+  }
+}
+
+/** The blocks at the end of a checkpoint that follow each other without a gap. */
+function contiguousEnd(checkpoint: Checkpoint): Checkpoint {
+  let from = checkpoint.length - 1;
+  while (from > 0 && checkpoint[from - 1]?.height === (checkpoint[from]?.height ?? 0) - 1) from--;
+  return checkpoint.slice(from);
+}
+
+/** The checkpoint at the head, or at a block that lies before `birthday` (milliseconds since 1970). */
+async function checkpointAt(endpoint: Endpoint, birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
+  const head = await endpoint.head(signal);
+  const height = birthday === null ? head.height : await heightBefore(endpoint, birthday, head, signal);
+  const count = Math.min(height + 1, CHECKPOINT_BLOCKS_MAX);
+  const heights = Array.from({ length: count }, (_, i) => height - count + 1 + i);
+  const headers = await endpoint.headers(heights, signal);
+  const checkpoint: Checkpoint = [];
+  let previous: Header | null = null;
+  for (const header of headers) {
+    if (!header || (previous && header.parent !== previous.hash)) throw changed();
+    checkpoint.push(idOf(header));
+    previous = header;
+  }
+  return checkpoint;
+}
+
+/** A height such that every block made since `birthday` lies above it. */
+async function heightBefore(endpoint: Endpoint, birthday: number, head: Header, signal: AbortSignal): Promise<number> {
+  let before = 0;
+  let after = head.height + 1;
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    const [header] = await endpoint.headers([middle], signal);
+    if (header && header.timeMs < birthday - CLOCK_MARGIN_MS) before = middle;
+    else after = middle;
+  }
+  return before;
+}

@@ -1,0 +1,123 @@
+/**
+ * What an endpoint answers, read strictly: whatever differs from the JSON-RPC specification of Ethereum's execution
+ * clients throws `Malformed`, so that garbage is an endpoint's fault and never a payment.
+ */
+
+/** An answer that no honest endpoint gives. */
+export class Malformed extends Error {
+  constructor(what: string) {
+    super(`the endpoint sent ${what}`);
+    this.name = 'Malformed';
+  }
+}
+
+/** `bloom`: 256 bytes as hex. Hashes are lower-case hex with 0x. */
+export type Header = { height: number; hash: string; parent: string; timeMs: number; bloom: string };
+export type Log = {
+  contract: string;
+  topics: string[];
+  data: string;
+  txid: string;
+  height: number;
+  blockHash: string;
+  /** Its place among the logs of its block. */
+  index: number;
+};
+export type Receipt = { txid: string; succeeded: boolean; height: number; blockHash: string; logs: Log[] };
+/** A transaction that sends the native coin by itself. `to` is null where it makes a contract. */
+export type Sending = { txid: string; to: string | null; value: bigint };
+
+const HASH = /^0x[0-9a-fA-F]{64}$/;
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+const QUANTITY = /^0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/;
+const DATA = /^0x(?:[0-9a-fA-F]{2})*$/;
+const BLOOM_CHARS = 2 + 512;
+/** The event's signature and three indexed values (EVM: LOG0 to LOG4). */
+const TOPICS_MAX = 4;
+const TIME_SECONDS_MAX = 1e11;
+
+type Fields = Record<string, unknown>;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function fieldsOf(value: unknown, what: string): Fields {
+  if (!isFields(value)) throw new Malformed(`no ${what}`);
+  return value;
+}
+
+function hex(value: unknown, pattern: RegExp, what: string): string {
+  if (typeof value !== 'string' || !pattern.test(value)) throw new Malformed(`a bad ${what}`);
+  return value.toLowerCase();
+}
+
+/** An unsigned number of at most 256 bits. */
+export function quantityOf(value: unknown, what: string): bigint {
+  return BigInt(hex(value, QUANTITY, what));
+}
+
+function wholeOf(value: unknown, what: string): number {
+  const quantity = quantityOf(value, what);
+  if (quantity > BigInt(Number.MAX_SAFE_INTEGER)) throw new Malformed(`a ${what} of ${quantity}`);
+  return Number(quantity);
+}
+
+export function headerOf(value: unknown): Header {
+  const { number, hash, parentHash, timestamp, logsBloom } = fieldsOf(value, 'block');
+  const seconds = wholeOf(timestamp, 'block time');
+  if (seconds > TIME_SECONDS_MAX) throw new Malformed(`a block time of ${seconds}`);
+  const bloom = hex(logsBloom, DATA, 'bloom filter');
+  if (bloom.length !== BLOOM_CHARS) throw new Malformed('a bloom filter of another size');
+  return {
+    height: wholeOf(number, 'block number'),
+    hash: hex(hash, HASH, 'block hash'),
+    parent: hex(parentHash, HASH, 'parent hash'),
+    timeMs: seconds * 1_000,
+    bloom,
+  };
+}
+
+export function logsOf(value: unknown): Log[] {
+  if (!Array.isArray(value)) throw new Malformed('no list of logs');
+  return value.map(logOf);
+}
+
+function logOf(value: unknown): Log {
+  const log = fieldsOf(value, 'log');
+  if (!Array.isArray(log.topics) || log.topics.length > TOPICS_MAX) throw new Malformed('a log with other topics');
+  if (log.removed === true) throw new Malformed('a log that was removed');
+  return {
+    contract: hex(log.address, ADDRESS, 'contract of a log'),
+    topics: log.topics.map((topic) => hex(topic, HASH, 'topic')),
+    data: hex(log.data, DATA, 'data of a log'),
+    txid: hex(log.transactionHash, HASH, 'transaction of a log'),
+    height: wholeOf(log.blockNumber, 'block of a log'),
+    blockHash: hex(log.blockHash, HASH, 'block of a log'),
+    index: wholeOf(log.logIndex, 'index of a log'),
+  };
+}
+
+export function receiptOf(value: unknown): Receipt {
+  const receipt = fieldsOf(value, 'receipt');
+  return {
+    txid: hex(receipt.transactionHash, HASH, 'transaction of a receipt'),
+    succeeded: quantityOf(receipt.status, 'status of a receipt') === 1n,
+    height: wholeOf(receipt.blockNumber, 'block of a receipt'),
+    blockHash: hex(receipt.blockHash, HASH, 'block of a receipt'),
+    logs: logsOf(receipt.logs),
+  };
+}
+
+/** The transactions of a block that was asked for with all of them. */
+export function sendingsOf(value: unknown): Sending[] {
+  const { transactions } = fieldsOf(value, 'block');
+  if (!Array.isArray(transactions)) throw new Malformed('a block without transactions');
+  return transactions.map((one) => {
+    const { hash, to, value: units } = fieldsOf(one, 'transaction');
+    return {
+      txid: hex(hash, HASH, 'transaction hash'),
+      to: to === null ? null : hex(to, ADDRESS, 'recipient'),
+      value: quantityOf(units, 'value of a transaction'),
+    };
+  });
+}

@@ -1,0 +1,249 @@
+/**
+ * One JSON-RPC endpoint of Ethereum or BNB Smart Chain: what it is asked, in batches as large as it bears, and the check
+ * that it is on the right chain. Its words are read strictly; whether they are true is for others to compare.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Network } from '../../domain/assets.ts';
+import type { BlockId } from '../../domain/chain.ts';
+import { ChainAlert, Rejected, Unavailable } from '../../domain/errors.ts';
+import { chainIdOf, type EvmChain } from '../../domain/evm.ts';
+import { type Call, type Reply, Rpc, RpcError } from '../json-rpc.ts';
+import {
+  type Header,
+  headerOf,
+  type Log,
+  logsOf,
+  Malformed,
+  quantityOf,
+  type Receipt,
+  receiptOf,
+  type Sending,
+  sendingsOf,
+} from './answers.ts';
+import { GENESIS, type Token } from './params.ts';
+
+export type EndpointOptions = {
+  /** http(s)://[user:password@]host[:port][/path], which may hold a key. */
+  url: string;
+  /** How messages name the setting. */
+  label: string;
+  network: Network;
+  chain: EvmChain;
+  tokens: readonly Token[];
+};
+
+/** Longer answers are refused. The longest honest one is a block full of transfers of one token. */
+const RESPONSE_BYTES_MAX = 16_000_000;
+const REQUEST_TIMEOUT_MS = 20_000;
+const BATCH_CALLS_START = 20;
+const BATCH_CALLS_MAX = 100;
+/** Refusals of one batch for its cost, each answered with half the calls and twice the wait, before giving up. */
+const LIMITED_TRIES_MAX = 5;
+const LIMITED_WAIT_MS = 200;
+const RETRY_SECONDS = 5;
+/** EIP-1474: the limit of requests is exceeded. */
+const LIMIT_EXCEEDED = -32_005;
+const LIMIT_WORDS = /rate limit|too many requests|limit exceeded|capacity|compute units|batch/i;
+/** `decimals()` of ERC-20. */
+const DECIMALS = '0x313ce567';
+
+export const hexOf = (number: number): string => `0x${number.toString(16)}`;
+
+export class Endpoint {
+  /** Its host, without path and credentials: these may be a key. */
+  readonly name: string;
+  readonly #options: EndpointOptions;
+  readonly #rpc: Rpc;
+  #identified = -1;
+  #batchMax = BATCH_CALLS_START;
+
+  /** Throws `Rejected` when the URL is none. */
+  constructor(options: EndpointOptions) {
+    this.#options = options;
+    const { url, label } = options;
+    this.#rpc = new Rpc({ url, label, responseBytesMax: RESPONSE_BYTES_MAX, version: '2.0' });
+    this.name = this.#rpc.source;
+  }
+
+  /**
+   * Checks, once for each connection, that this is the configured chain and that the tokens' contracts count as the
+   * registry says. Throws `ChainAlert` when not.
+   */
+  async identify(signal: AbortSignal): Promise<void> {
+    if (this.#identified === this.#rpc.connections) return;
+    const { network, chain, tokens } = this.#options;
+    const [id, first, ...decimals] = await this.#many(
+      [
+        ['eth_chainId'],
+        ['eth_getBlockByNumber', '0x0', false],
+        ...tokens.map(({ contract }): Call => ['eth_call', { to: contract, data: DECIMALS }, 'latest']),
+      ],
+      signal,
+    );
+    const chainId = quantityOf(this.#result(id), 'chain id');
+    const expected = BigInt(chainIdOf(network, chain));
+    if (chainId !== expected) throw this.#wrong(`is of the chain with the id ${chainId}, not ${expected}`);
+    const genesis = GENESIS[network]?.[chain];
+    const { hash } = headerOf(this.#result(first));
+    if (genesis !== undefined && hash !== genesis) throw this.#wrong(`has another first block: ${hash}`);
+    for (const [i, token] of tokens.entries()) {
+      const reply = decimals[i];
+      const text = reply && 'result' in reply ? String(reply.result) : '0x';
+      const counted = /^0x[0-9a-f]{64}$/i.test(text) ? BigInt(text) : null;
+      if (counted !== BigInt(token.decimals)) {
+        const says = counted === null ? 'is no token there' : `has ${counted} decimals there`;
+        throw this.#wrong(`disagrees: ${token.asset} at ${token.contract} ${says}, not ${token.decimals} decimals`);
+      }
+    }
+    this.#identified = this.#rpc.connections;
+  }
+
+  async head(signal: AbortSignal): Promise<Header> {
+    return headerOf(await this.#one(['eth_getBlockByNumber', 'latest', false], signal));
+  }
+
+  /** The headers at these heights; null where it has no block. */
+  async headers(heights: readonly number[], signal: AbortSignal): Promise<(Header | null)[]> {
+    const calls = heights.map((height): Call => ['eth_getBlockByNumber', hexOf(height), false]);
+    const replies = await this.#many(calls, signal);
+    return replies.map((reply, i) => {
+      const value = this.#result(reply);
+      if (value === null) return null;
+      const header = headerOf(value);
+      if (header.height !== heights[i]) throw new Malformed('a block of another height');
+      return header;
+    });
+  }
+
+  /** Logs of some contracts with a first topic, from one height to another. Throws `RpcError` when that is too much. */
+  async logs(
+    range: { from: number; to: number },
+    contracts: readonly string[],
+    topic: string,
+    signal: AbortSignal,
+  ): Promise<Log[]> {
+    const filter = { fromBlock: hexOf(range.from), toBlock: hexOf(range.to), address: contracts, topics: [topic] };
+    const logs = logsOf(await this.#rpc.call(['eth_getLogs', filter], signal));
+    if (logs.some(({ height }) => height < range.from || height > range.to))
+      throw new Malformed('logs of other blocks');
+    return logs;
+  }
+
+  /** The same of single blocks (EIP-234): an endpoint that does not have a block says so, instead of telling nothing. */
+  async logsIn(
+    blocks: readonly BlockId[],
+    contracts: readonly string[],
+    topic: string,
+    signal: AbortSignal,
+  ): Promise<Log[]> {
+    const calls = blocks.map(
+      ({ hash }): Call => ['eth_getLogs', { blockHash: hash, address: contracts, topics: [topic] }],
+    );
+    const replies = await this.#many(calls, signal);
+    return replies.flatMap((reply, i) => {
+      const logs = logsOf(this.#result(reply));
+      if (logs.some(({ blockHash }) => blockHash !== blocks[i]?.hash)) throw new Malformed('logs of another block');
+      return logs;
+    });
+  }
+
+  /** The receipts of transactions; null where it knows none. */
+  async receipts(txids: readonly string[], signal: AbortSignal): Promise<(Receipt | null)[]> {
+    const replies = await this.#many(
+      txids.map((txid): Call => ['eth_getTransactionReceipt', txid]),
+      signal,
+    );
+    return replies.map((reply, i) => {
+      const value = this.#result(reply);
+      const receipt = value === null ? null : receiptOf(value);
+      if (receipt && receipt.txid !== txids[i]) throw new Malformed('the receipt of another transaction');
+      return receipt;
+    });
+  }
+
+  /** The native balances of addresses (hex with 0x) after a block; null where it does not have that state any more. */
+  async balances(addresses: readonly string[], block: BlockId, signal: AbortSignal): Promise<(bigint | null)[]> {
+    const at = { blockHash: block.hash, requireCanonical: true };
+    const replies = await this.#many(
+      addresses.map((address): Call => ['eth_getBalance', address, at]),
+      signal,
+    );
+    return replies.map((reply) => ('error' in reply ? null : quantityOf(reply.result, 'balance')));
+  }
+
+  /** The transactions of a block, each with what it sends by itself. */
+  async sendings(block: BlockId, signal: AbortSignal): Promise<Sending[]> {
+    return sendingsOf(await this.#one(['eth_getBlockByHash', block.hash, true], signal));
+  }
+
+  close(): void {
+    this.#rpc.close();
+  }
+
+  async #one(call: Call, signal: AbortSignal): Promise<unknown> {
+    const [reply] = await this.#many([call], signal);
+    return this.#result(reply);
+  }
+
+  #result(reply: Reply | undefined): unknown {
+    if (reply && 'result' in reply) return reply.result;
+    throw new Unavailable(
+      `${this.#options.label}: ${this.name} refuses a request: ${reply?.error.message ?? 'no answer'}`,
+      RETRY_SECONDS,
+    );
+  }
+
+  /** Batches as large as the endpoint takes: a refusal for cost halves them, each success adds one call. */
+  async #many(calls: readonly Call[], signal: AbortSignal): Promise<Reply[]> {
+    const replies: Reply[] = [];
+    let limited = 0;
+    while (replies.length < calls.length) {
+      const batch = calls.slice(replies.length, replies.length + this.#batchMax);
+      const answers = await this.#batch(batch, signal);
+      if (answers) {
+        replies.push(...answers);
+        this.#batchMax = Math.min(this.#batchMax + 1, BATCH_CALLS_MAX);
+        continue;
+      }
+      if (++limited > LIMITED_TRIES_MAX) {
+        throw new Unavailable(`${this.#options.label}: ${this.name} limits how much it answers`, RETRY_SECONDS);
+      }
+      this.#batchMax = Math.max(1, Math.floor(this.#batchMax / 2));
+      await sleep(LIMITED_WAIT_MS * 2 ** limited, undefined, { signal });
+    }
+    return replies;
+  }
+
+  /** Null when the endpoint refused the batch for its cost. A single call goes without a batch, which some refuse. */
+  async #batch(batch: readonly Call[], signal: AbortSignal): Promise<Reply[] | null> {
+    const replies = await (batch.length === 1 && batch[0]
+      ? this.#rpc.call(batch[0], signal, REQUEST_TIMEOUT_MS).then(
+          (result): Reply[] => [{ result }],
+          (error: unknown): Reply[] => {
+            if (error instanceof RpcError) return [{ error }];
+            throw error;
+          },
+        )
+      : this.#rpc.batch(batch, signal, REQUEST_TIMEOUT_MS).catch((error: unknown) => {
+          if (error instanceof Unavailable && LIMIT_WORDS.test(error.message)) return null;
+          throw error;
+        }));
+    return replies?.some((reply) => 'error' in reply && isLimit(reply.error)) ? null : replies;
+  }
+
+  #wrong(what: string): ChainAlert {
+    return new ChainAlert(`${this.#options.label}: ${this.name} ${what}`);
+  }
+}
+
+/** Whether a refusal is about how much was asked for lately, so that less may be answered. */
+export const isLimit = (error: RpcError): boolean => error.code === LIMIT_EXCEEDED || LIMIT_WORDS.test(error.message);
+
+/** What an endpoint's failure is to the program: a refusal or garbage is an endpoint that cannot be used now. */
+export function unavailable(error: unknown, label: string): unknown {
+  if (error instanceof Rejected || error instanceof Unavailable) return error;
+  if (error instanceof Malformed || error instanceof RpcError) {
+    return new Unavailable(`${label}: ${error.message}`, RETRY_SECONDS);
+  }
+  return error;
+}

@@ -1,0 +1,146 @@
+/**
+ * The endpoints of one chain, in the operator's order: which is asked, and which are left alone for a while because they
+ * failed, lag, or contradicted themselves.
+ */
+import { getDomain } from 'tldts';
+import { ChainAlert, Unavailable } from '../../domain/errors.ts';
+import { Malformed } from './answers.ts';
+import { Endpoint, type EndpointOptions, unavailable } from './endpoint.ts';
+
+/** How long an endpoint is left alone after a failure, doubled with each further one up to the longest. */
+const FAILED_WAIT_MS = 2_000;
+const FAILED_WAIT_MS_MAX = 60_000;
+/** After an answer that no honest endpoint gives. */
+const CAUGHT_WAIT_MS = 10 * 60_000;
+
+type State = { endpoint: Endpoint; operator: string; failures: number; notBefore: number; error: string | null };
+
+export class Endpoints {
+  readonly label: string;
+  readonly #states: State[];
+  readonly #alert: (server: string, message: string) => void;
+  #asked: State;
+
+  /** Throws `Rejected` when a URL is none. At least one URL. */
+  constructor(
+    urls: readonly string[],
+    options: Omit<EndpointOptions, 'url'>,
+    alert: (server: string, message: string) => void,
+  ) {
+    this.label = options.label;
+    this.#alert = alert;
+    this.#states = urls.map((url) => {
+      const { hostname } = new URL(url);
+      const operator = getDomain(hostname, { allowPrivateDomains: true }) ?? new URL(url).host;
+      return { endpoint: new Endpoint({ ...options, url }), operator, failures: 0, notBefore: 0, error: null };
+    });
+    const [first] = this.#states;
+    if (!first) throw new Error('assertion failed: a chain has an endpoint');
+    this.#asked = first;
+  }
+
+  /** The one that was asked last. */
+  get asked(): Endpoint {
+    return this.#asked.endpoint;
+  }
+
+  /** The last failure of the one that was asked last, or null. */
+  get error(): string | null {
+    return this.#asked.error;
+  }
+
+  get operators(): number {
+    return new Set(this.#states.map(({ operator }) => operator)).size;
+  }
+
+  /**
+   * The result of a use by the first endpoint that has one. `undefined` means that this one has no use at the moment
+   * (it lags). Throws what the last one threw, or gives undefined when none threw.
+   */
+  async first<T>(use: (endpoint: Endpoint) => Promise<T | undefined>, signal: AbortSignal): Promise<T | undefined> {
+    let thrown: unknown;
+    for (const state of this.#inOrder()) {
+      this.#asked = state;
+      try {
+        const result = await this.#used(state, use, signal);
+        if (result !== undefined) return result;
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+        thrown = error;
+      }
+    }
+    if (thrown) throw thrown;
+    return undefined;
+  }
+
+  /** The result of a use by an endpoint of another operator than the one asked; undefined when there is none. */
+  async other<T>(use: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+    const mine = this.#asked.operator;
+    for (const state of this.#inOrder().filter(({ operator }) => operator !== mine)) {
+      try {
+        return await this.#used(state, use, signal);
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+      }
+    }
+    return undefined;
+  }
+
+  servers(): { name: string; asked: boolean; failures: number; error: string | null; waiting: boolean }[] {
+    const now = performance.now();
+    return this.#states.map((state) => ({
+      name: state.endpoint.name,
+      asked: state === this.#asked,
+      failures: state.failures,
+      error: state.error,
+      waiting: state.notBefore > now,
+    }));
+  }
+
+  /** Its word was disproved: it is left alone for a while. */
+  caught(endpoint: Endpoint, what: string): void {
+    const state = this.#states.find((one) => one.endpoint === endpoint);
+    if (!state) return;
+    state.notBefore = performance.now() + CAUGHT_WAIT_MS;
+    state.error = what;
+    this.#alert(endpoint.name, what);
+  }
+
+  close(): void {
+    for (const { endpoint } of this.#states) endpoint.close();
+  }
+
+  /** Those that may be asked now; when all are to be left alone, all of them, the longest waiting first. */
+  #inOrder(): State[] {
+    const now = performance.now();
+    const ready = this.#states.filter(({ notBefore }) => notBefore <= now);
+    return ready.length > 0 ? ready : this.#states.toSorted((a, b) => a.notBefore - b.notBefore);
+  }
+
+  async #used<T>(state: State, use: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      await state.endpoint.identify(signal);
+      const result = await use(state.endpoint);
+      state.failures = 0;
+      state.error = null;
+      return result;
+    } catch (caught) {
+      if (signal.aborted) throw caught;
+      const error = unavailable(caught, this.label);
+      if (error instanceof Unavailable) this.#failed(state, error, caught instanceof Malformed);
+      throw error;
+    }
+  }
+
+  #failed(state: State, error: Unavailable, isMalformed: boolean): void {
+    state.error = error.message;
+    state.failures++;
+    if (isMalformed && this.#states.length > 1) {
+      this.caught(state.endpoint, error.message);
+      return;
+    }
+    const waitMs = Math.min(FAILED_WAIT_MS * 2 ** (state.failures - 1), FAILED_WAIT_MS_MAX);
+    // One of another chain is no better a moment later, but its operator may mend it.
+    state.notBefore = performance.now() + (error instanceof ChainAlert ? FAILED_WAIT_MS_MAX : waitMs);
+  }
+}

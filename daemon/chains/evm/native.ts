@@ -1,0 +1,181 @@
+/**
+ * The native coin that arrives. Transfers from inside a contract, which is how exchanges pay, are in no list of
+ * transactions and no log; so balances are compared with what is known, and a difference is looked for in the blocks.
+ *
+ * Invariant: what is credited to an address is what its balance shows. A transaction that sends the coin by itself is
+ * named; the rest of a block's difference is one credit under that block's hash.
+ */
+import type { AssetId } from '../../domain/assets.ts';
+import type { BlockId, Checkpoint, Credit } from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+import type { ListedScript, ScriptList } from '../adapter.ts';
+import { tipOf } from '../adapter.ts';
+import type { Pause } from '../slices.ts';
+import { Malformed } from './answers.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** Addresses whose balance is asked for at one look: the most urgent, and some of the others by turns. */
+const URGENT_PER_LOOK_MAX = 1_000;
+const OTHERS_PER_LOOK = 50;
+/** Differences that one look explains; the others have their turn at the next. */
+const EXPLAINED_PER_LOOK_MAX = 50;
+/** Blocks of one address's difference. */
+const BLOCKS_PER_ADDRESS_MAX = 20;
+
+const hexOf = (script: Uint8Array): string => `0x${Buffer.from(script).toString('hex')}`;
+
+export class NativeCoin {
+  readonly #asset: AssetId;
+  readonly #list: ScriptList;
+  /** Up to where the turns through all addresses have come. */
+  #turn = 0;
+
+  constructor(asset: AssetId, list: ScriptList) {
+    this.#asset = asset;
+    this.#list = list;
+  }
+
+  /**
+   * Credits of this coin that balances show at the tip of `checkpoint` and the store does not know. `fresh`: what this
+   * update tells already. `orphaned`: blocks whose credits no longer count. `headerTimes`: of blocks, by hash.
+   */
+  async look(
+    endpoint: Endpoint,
+    view: { checkpoint: Checkpoint; orphaned: ReadonlySet<string>; timeOf: (hash: string) => number | undefined },
+    pause: Pause,
+    signal: AbortSignal,
+  ): Promise<Credit[]> {
+    const listed = this.#chosen();
+    const tip = tipOf(view.checkpoint);
+    const balances = await endpoint.balances(
+      listed.map(({ script }) => hexOf(script)),
+      tip,
+      signal,
+    );
+    const credits: Credit[] = [];
+    let explained = 0;
+    for (const [i, one] of listed.entries()) {
+      const wait = pause();
+      if (wait) await wait;
+      const balance = balances[i] ?? null;
+      if (balance === null) throw new Malformed('no balance after its own newest block');
+      const known = this.#known(one.id, view.orphaned);
+      if (balance <= known || explained === EXPLAINED_PER_LOOK_MAX) continue;
+      explained++;
+      for (const credit of await this.#explain(endpoint, one, known, balance, view.checkpoint, signal)) {
+        const blockTime = credit.block ? view.timeOf(credit.block.hash) : undefined;
+        credits.push({ ...credit, ...(blockTime !== undefined && { blockTime }) });
+      }
+    }
+    return credits;
+  }
+
+  /** The urgent addresses, and the next ones by turns. */
+  #chosen(): ListedScript[] {
+    const chosen = new Map<number, ListedScript>();
+    for (const page of this.#list.active()) {
+      for (const one of page) if (chosen.size < URGENT_PER_LOOK_MAX) chosen.set(one.id, one);
+      if (chosen.size >= URGENT_PER_LOOK_MAX) break;
+    }
+    const others = this.#list.page(this.#turn, OTHERS_PER_LOOK);
+    for (const one of others) chosen.set(one.id, one);
+    this.#turn = others.length < OTHERS_PER_LOOK ? 0 : (others.at(-1)?.id ?? 0);
+    return [...chosen.values()];
+  }
+
+  /** What stored facts in blocks say that an address holds. */
+  #known(targetId: number, orphaned: ReadonlySet<string>): bigint {
+    let units = 0n;
+    for (const coin of this.#list.coinsOf(targetId)) {
+      const counts = coin.asset === this.#asset && coin.blockHash !== null && !orphaned.has(coin.blockHash);
+      if (counts && coin.spentBlockHash === null) units += coin.units;
+    }
+    return units;
+  }
+
+  /** The credits that lead from a known holding to a balance, oldest first. */
+  async #explain(
+    endpoint: Endpoint,
+    one: ListedScript,
+    known: bigint,
+    balance: bigint,
+    checkpoint: Checkpoint,
+    signal: AbortSignal,
+  ): Promise<Credit[]> {
+    const address = hexOf(one.script);
+    const credits: Credit[] = [];
+    let from = 0;
+    let held = known;
+    while (held < balance && credits.length < BLOCKS_PER_ADDRESS_MAX && from < checkpoint.length) {
+      const found = await firstAbove(endpoint, address, held, checkpoint, from, signal);
+      const block = checkpoint[found.at];
+      assert(block, 'the tip has the balance');
+      credits.push(...(await this.#inBlock(endpoint, one, block, found.balance - held, signal)));
+      held = found.balance;
+      from = found.at + 1;
+    }
+    return credits;
+  }
+
+  async #inBlock(
+    endpoint: Endpoint,
+    { id, script }: ListedScript,
+    block: BlockId,
+    units: bigint,
+    signal: AbortSignal,
+  ): Promise<Credit[]> {
+    const address = hexOf(script);
+    const all = await endpoint.sendings(block, signal);
+    const direct = all.filter(({ to, value }) => to === address && value > 0n);
+    const receipts = await endpoint.receipts(
+      direct.map(({ txid }) => txid),
+      signal,
+    );
+    const base = { targetId: id, block, inputs: [], replaceable: true };
+    const credits: Credit[] = [];
+    let rest = units;
+    for (const [i, { txid, value }] of direct.entries()) {
+      const receipt = receipts[i];
+      if (!receipt?.succeeded || receipt.blockHash !== block.hash || value > rest) continue;
+      rest -= value;
+      credits.push({ ...base, id: `${txid}:0`, txid, amount: { asset: this.#asset, units: value } });
+    }
+    if (rest > 0n) {
+      credits.push({
+        ...base,
+        id: `${block.hash}:${id}`,
+        txid: block.hash,
+        amount: { asset: this.#asset, units: rest },
+      });
+    }
+    return credits;
+  }
+}
+
+/**
+ * The first block of a checkpoint, from an index on, after which an address has more than `held`, and how much that is.
+ * Where the endpoint no longer has a block's state, what is there counts as later: nobody is credited too early.
+ */
+async function firstAbove(
+  endpoint: Endpoint,
+  address: string,
+  held: bigint,
+  checkpoint: Checkpoint,
+  from: number,
+  signal: AbortSignal,
+): Promise<{ at: number; balance: bigint }> {
+  const balanceAt = async (index: number): Promise<bigint> => {
+    const block = checkpoint[index];
+    assert(block, 'a block of the checkpoint');
+    const [balance] = await endpoint.balances([address], block, signal);
+    return balance ?? 0n;
+  };
+  let low = from;
+  let high = checkpoint.length - 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((await balanceAt(middle)) > held) high = middle;
+    else low = middle + 1;
+  }
+  return { at: low, balance: await balanceAt(low) };
+}

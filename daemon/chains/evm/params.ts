@@ -1,0 +1,40 @@
+/** What differs between Ethereum and BNB Smart Chain for one who watches them. */
+import { ASSETS, type AssetId, type Network } from '../../domain/assets.ts';
+import type { EvmChain } from '../../domain/evm.ts';
+
+/** The first block's hash on public networks. A private chain makes its own. */
+export const GENESIS: Partial<Record<Network, Readonly<Record<EvmChain, string>>>> = {
+  mainnet: {
+    ETH: '0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3',
+    BSC: '0x0d21840abff46b96c84b2ac9e10e4f5cdaeb5693cb665db62a2f3b02d2d57b5b',
+  },
+  testnet: {
+    ETH: '0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9',
+    BSC: '0x6d3c66c5357ec91d5c43af47e234a939b22557cbb552dc45bbebceeed90fbe34',
+  },
+};
+
+/** A head older than this is a sign that the endpoint is cut off: dozens of blocks are missing. */
+export const HEAD_AGE_MS_MAX: Readonly<Record<EvmChain, number>> = { ETH: 10 * 60_000, BSC: 3 * 60_000 };
+
+/** How often a head is asked for on a public network. Blocks come every 12 s on Ethereum, below a second on BSC. */
+export const POLL_MS: Readonly<Record<EvmChain, number>> = { ETH: 2_000, BSC: 1_000 };
+
+/** A token of ours on a chain. `contract`: its 20 bytes as lower-case hex with 0x. */
+export type Token = { asset: AssetId; decimals: number; contract: string };
+
+/**
+ * The tokens of a chain: the registry's on mainnet, elsewhere those whose contract the operator named. What has no
+ * contract is not watched for.
+ */
+export function tokensOf(
+  network: Network,
+  chain: EvmChain,
+  contracts: Readonly<Partial<Record<AssetId, string>>>,
+): Token[] {
+  return ASSETS.filter((asset) => asset.chain === chain && asset.contract !== undefined).flatMap((asset) => {
+    const contract = network === 'mainnet' ? asset.contract : contracts[asset.symbol];
+    if (contract === undefined) return [];
+    return [{ asset: asset.symbol, decimals: asset.decimals, contract: contract.toLowerCase() }];
+  });
+}

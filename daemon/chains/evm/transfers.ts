@@ -1,0 +1,159 @@
+/**
+ * Tokens that arrive: the Transfer events (ERC-20) of the registry's contracts whose recipient is an address of ours.
+ * Only the recipient counts, since exchanges pay from anywhere, and only the amount in the event, so that a token which
+ * keeps a fee is credited with what arrived.
+ *
+ * Invariant: no event counts on the word of a list of logs alone. Its transaction's receipt must have it too, at the same
+ * place, in the same block, and have succeeded; and the block's own filter must admit it.
+ */
+import type { BlockId, Credit } from '../../domain/chain.ts';
+import type { WatchList } from '../adapter.ts';
+import { RpcError } from '../json-rpc.ts';
+import type { Pause } from '../slices.ts';
+import { type Header, type Log, Malformed, type Receipt } from './answers.ts';
+import { mayHold } from './bloom.ts';
+import { type Endpoint, isLimit } from './endpoint.ts';
+import type { Token } from './params.ts';
+
+/** keccak256("Transfer(address,address,uint256)"). */
+export const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+const ADDRESS_PADDING = `0x${'0'.repeat(24)}`;
+const WORD_CHARS = 66;
+const LOGS_PER_LOOK = 64;
+/** Receipts that are held at a time. One transaction may have thousands of events. */
+const RECEIPTS_PER_PAGE = 50;
+/** The newest blocks are asked for one by one, by hash: an endpoint behind a load balancer may not have them yet. */
+const ASKED_BY_HASH = 8;
+
+/** An event that pays a target of ours, as yet on one endpoint's word. */
+export type Incoming = { log: Log; token: Token; targetId: number };
+
+/** Finds transfers to our addresses; one look in the store for each event, whatever the number of addresses. */
+export class Transfers {
+  readonly #tokens: ReadonlyMap<string, Token>;
+  readonly #watch: WatchList;
+
+  constructor(tokens: readonly Token[], watch: WatchList) {
+    this.#tokens = new Map(tokens.map((token) => [token.contract, token]));
+    this.#watch = watch;
+  }
+
+  /**
+   * What pays us in blocks from the one after `from` up to `to`. `blocks`: those of them whose hashes are known. Throws
+   * `RpcError` when the range is too much for the endpoint.
+   */
+  async find(
+    endpoint: Endpoint,
+    range: { from: number; to: number },
+    blocks: readonly BlockId[],
+    pause: Pause,
+    signal: AbortSignal,
+  ): Promise<Incoming[]> {
+    const contracts = [...this.#tokens.keys()];
+    if (contracts.length === 0 || range.to < range.from) return [];
+    const newest = blocks.filter(({ height }) => height >= range.from).slice(-ASKED_BY_HASH);
+    const to = (newest[0]?.height ?? range.to + 1) - 1;
+    const incoming: Incoming[] = [];
+    if (to >= range.from) {
+      const logs = await endpoint.logs({ from: range.from, to }, contracts, TRANSFER, signal);
+      await this.#sort(logs, incoming, pause);
+    }
+    for (const block of newest) {
+      const logs = await endpoint.logsIn([block], contracts, TRANSFER, signal);
+      await this.#sort(logs, incoming, pause);
+    }
+    return incoming;
+  }
+
+  async #sort(logs: readonly Log[], incoming: Incoming[], pause: Pause): Promise<void> {
+    for (const [i, log] of logs.entries()) {
+      const token = this.#tokens.get(log.contract);
+      // An endpoint that lets other contracts or events through does not filter: what matters is picked out here.
+      if (token && isTransfer(log)) {
+        const recipient = log.topics[2]?.slice(ADDRESS_PADDING.length) ?? '';
+        const targetId = this.#watch.targetOf(Buffer.from(recipient, 'hex'));
+        if (targetId !== undefined && BigInt(log.data) > 0n) incoming.push({ log, token, targetId });
+      }
+      const wait = i % LOGS_PER_LOOK === 0 ? pause() : undefined;
+      if (wait) await wait;
+    }
+  }
+}
+
+const isTransfer = ({ topics, data }: Log): boolean =>
+  topics.length === 3 &&
+  topics[0] === TRANSFER &&
+  topics[2]?.startsWith(ADDRESS_PADDING) === true &&
+  data.length === WORD_CHARS;
+
+/**
+ * The credits of events whose receipts bear them out. `headers`: of the blocks that hold them, by hash. Throws
+ * `Malformed` when the endpoint contradicts itself.
+ */
+export async function confirmed(
+  endpoint: Endpoint,
+  incoming: readonly Incoming[],
+  headers: ReadonlyMap<string, Header>,
+  pause: Pause,
+  signal: AbortSignal,
+): Promise<Credit[]> {
+  const byTx = new Map<string, Incoming[]>();
+  for (const one of incoming) byTx.set(one.log.txid, [...(byTx.get(one.log.txid) ?? []), one]);
+  const txids = [...byTx.keys()];
+  const credits: Credit[] = [];
+  for (let at = 0; at < txids.length; at += RECEIPTS_PER_PAGE) {
+    const page = txids.slice(at, at + RECEIPTS_PER_PAGE);
+    const receipts = await endpoint.receipts(page, signal);
+    for (const [i, txid] of page.entries()) {
+      const places = placesOf(receipts[i]);
+      for (const one of byTx.get(txid) ?? []) {
+        credits.push(creditOf(one, receipts[i], places, headers));
+        const wait = pause();
+        if (wait) await wait;
+      }
+    }
+  }
+  return credits;
+}
+
+const placesOf = (receipt: Receipt | null | undefined): Map<number, number> =>
+  new Map(receipt?.logs.map((log, place) => [log.index, place]));
+
+/**
+ * The credit of an event. Its id names the event's place within its transaction, which a block that takes the
+ * transaction's place elsewhere does not change; 0 is left to the native coin.
+ */
+function creditOf(
+  { log, token, targetId }: Incoming,
+  receipt: Receipt | null | undefined,
+  places: ReadonlyMap<number, number>,
+  headers: ReadonlyMap<string, Header>,
+): Credit {
+  const header = headers.get(log.blockHash);
+  const place = places.get(log.index);
+  const twin = place === undefined ? undefined : receipt?.logs[place];
+  const isSame =
+    twin !== undefined &&
+    twin.contract === log.contract &&
+    twin.data === log.data &&
+    twin.txid === log.txid &&
+    twin.topics.join() === log.topics.join();
+  if (!receipt || !isSame || !receipt.succeeded) throw new Malformed('a log that its receipt does not have');
+  if (receipt.blockHash !== log.blockHash) throw new Malformed('a receipt of another block than the log');
+  if (!header || header.height !== log.height) throw new Malformed('a log of a block that is not on its chain');
+  if (!mayHold(header.bloom, [log.contract, ...log.topics])) throw new Malformed('a log that its block does not admit');
+  return {
+    id: `${log.txid}:${(place ?? 0) + 1}`,
+    txid: log.txid,
+    targetId,
+    amount: { asset: token.asset, units: BigInt(log.data) },
+    block: { height: header.height, hash: header.hash },
+    blockTime: header.timeMs,
+    inputs: [],
+    replaceable: true,
+  };
+}
+
+/** Whether less may be answered where this much was refused. */
+export const isTooMuch = (error: unknown): boolean =>
+  error instanceof RpcError && (isLimit(error) || error.code !== -32_601);

@@ -1,0 +1,22 @@
+/** What Ethereum and BNB Smart Chain have in common, as constants that payers' pages, adapters and the signer share. */
+import type { AssetId, ChainId, Network } from './assets.ts';
+
+/** The chains that keep accounts with nonces, and speak Ethereum's JSON-RPC. */
+export type EvmChain = 'ETH' | 'BSC';
+
+export const isEvm = (chain: ChainId): chain is EvmChain => chain === 'ETH' || chain === 'BSC';
+
+/** The coin that pays for gas. */
+export const NATIVE_COIN: Readonly<Record<EvmChain, AssetId>> = { ETH: 'ETH', BSC: 'BNB' };
+
+/** EIP-155. Regtest and sandbox have ids that no public chain has, one for each chain. */
+const CHAIN_IDS: Readonly<Record<Network, Readonly<Record<EvmChain, number>>>> = {
+  mainnet: { ETH: 1, BSC: 56 },
+  // Sepolia, and BNB Smart Chain's testnet
+  testnet: { ETH: 11_155_111, BSC: 97 },
+  regtest: { ETH: 1337, BSC: 1338 },
+  sandbox: { ETH: 1337, BSC: 1338 },
+};
+
+/** The chain id (EIP-155) that transactions of this chain are signed for. */
+export const chainIdOf = (network: Network, chain: EvmChain): number => CHAIN_IDS[network][chain];

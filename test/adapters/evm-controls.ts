@@ -1,0 +1,130 @@
+/** How the conformance suite moves an anvil, and what pays there. */
+import { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
+import type { ScriptList } from '../../daemon/chains/adapter.ts';
+import type { AssetId } from '../../daemon/domain/assets.ts';
+import { chainIdOf, type EvmChain } from '../../daemon/domain/evm.ts';
+import { Anvil, callOf, type Json } from '../nodes/evm/anvil.ts';
+import { behindAt, EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
+import type { ChainControls } from './conformance.ts';
+import { testAccount } from './keys.ts';
+
+type Payment = { address: string; units: bigint };
+type Known = { from: string; to: string | null; value: string; input: string; gas: string };
+
+/** A node with its payer's contracts, an endpoint before it, and what connects an adapter to it. */
+export class EvmScene {
+  readonly anvil: Anvil;
+  readonly chain: EvmChain;
+  readonly proxy: EndpointProxy;
+  readonly token: string;
+  readonly #payer: string;
+
+  private constructor(anvil: Anvil, chain: EvmChain, proxy: EndpointProxy, contracts: { token: string; payer: string }) {
+    this.anvil = anvil;
+    this.chain = chain;
+    this.proxy = proxy;
+    this.token = contracts.token;
+    this.#payer = contracts.payer;
+  }
+
+  /** Tether as it is on this chain, and a contract that pays natively. */
+  static async start(chain: EvmChain): Promise<EvmScene> {
+    const anvil = await Anvil.start({ chainId: chainIdOf('regtest', chain) });
+    const token = chain === 'ETH' ? await anvil.deploy('TetherLike') : await anvil.deploy('Standard', [18, 'USDT']);
+    const payer = await anvil.deploy('Payer');
+    await anvil.send({ to: token, data: callOf('Standard', 'mint', [anvil.payer, 10n ** 30n]) });
+    await anvil.mine();
+    return new EvmScene(anvil, chain, await EndpointProxy.start(anvil.url), { token, payer });
+  }
+
+  get asset(): AssetId {
+    return this.chain === 'ETH' ? 'USDT_ERC20' : 'USDT_BEP20';
+  }
+
+  connect(list: ScriptList, urls: readonly string[] = [this.proxy.url], needsAgreement = () => true): EvmAdapter {
+    return new EvmAdapter({
+      chain: this.chain,
+      network: 'regtest',
+      urls,
+      contracts: { [this.asset]: this.token },
+      list,
+      needsAgreement,
+      log: () => {},
+      alert: (server, message) => void this.alerts.push({ server, message }),
+      pollMs: 100,
+    });
+  }
+
+  readonly alerts: { server: string; message: string }[] = [];
+
+  /** Tokens to several in one transaction. */
+  payTokens(outputs: readonly Payment[]): Promise<string> {
+    const [only] = outputs;
+    const data =
+      outputs.length === 1 && only
+        ? callOf('TetherLike', 'transfer', [only.address, only.units])
+        : callOf('Standard', 'payAll', [outputs.map(({ address }) => address), outputs.map(({ units }) => units)]);
+    return this.anvil.send({ to: this.token, data, gas: 5_000_000 });
+  }
+
+  /** The native coin: one by itself, several from inside a contract. */
+  payCoins(outputs: readonly Payment[]): Promise<string> {
+    const [only] = outputs;
+    if (outputs.length === 1 && only) return this.anvil.send({ to: only.address, value: only.units, gas: 21_000 });
+    const value = outputs.reduce((sum, { units }) => sum + units, 0n);
+    const data = callOf('Payer', 'payAll', [outputs.map(({ address }) => address), outputs.map(({ units }) => units)]);
+    return this.anvil.send({ to: this.#payer, value, data, gas: 5_000_000 });
+  }
+
+  /** The last `depth` blocks give way to `depth + 1` others; their transactions return to the pool or go. */
+  async reorg(depth: number, drop: boolean): Promise<void> {
+    const tip = Number(await this.anvil.rpc<string>('eth_blockNumber', []));
+    const dropped: Known[] = [];
+    for (let height = tip - depth + 1; height <= tip; height++) {
+      const block = await this.anvil.rpc<{ transactions: Known[] }>('eth_getBlockByNumber', [
+        `0x${height.toString(16)}`,
+        true,
+      ]);
+      dropped.push(...block.transactions);
+    }
+    await this.anvil.rpc('anvil_reorg', [depth, []]);
+    await this.anvil.mine(1);
+    if (drop) return;
+    for (const { from, to, value, input, gas } of dropped) {
+      const sent: Record<string, Json> = { from, value, input, gas };
+      if (to !== null) sent.to = to;
+      await this.anvil.rpc('eth_sendTransaction', [sent]);
+    }
+  }
+
+  controls(pay: (outputs: readonly Payment[]) => Promise<string>): ChainControls {
+    const never = async (): Promise<never> => {
+      throw new Error('there is no mempool to look into');
+    };
+    return {
+      account: testAccount,
+      connect: (list) => this.connect(list),
+      mine: (count) => this.anvil.mine(count),
+      pay,
+      reorg: (depth, drop) => this.reorg(depth, drop),
+      replace: never,
+      evictAll: never,
+      spend: never,
+      lag: async () => {
+        const tip = Number(await this.anvil.rpc<string>('eth_blockNumber', []));
+        this.proxy.behaviour = behindAt(this.proxy, tip - 1);
+      },
+      catchUp: async () => {
+        this.proxy.behaviour = {};
+      },
+      disconnect: () => this.proxy.close(),
+      reconnect: () => this.proxy.listen(),
+      stop: () => this.stop(),
+    };
+  }
+
+  async stop(): Promise<void> {
+    await this.proxy.close();
+    await this.anvil.stop();
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * anvil (Ethereum's and BNB Smart Chain's test node) from npm: a process of its own on a free loopback port, which mines
+ * only when a test says so, with a funded payer and tokens that behave like the real ones. It is no dependency of the
+ * product: it lies in test/nodes/node_modules, which `test/run.mjs` installs.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Abi, encodeDeployData, encodeFunctionData, type Hex, numberToHex } from 'viem';
+import { freePort } from '../litecoind.ts';
+
+const HERE = import.meta.dirname;
+const PROGRAM = join(
+  HERE,
+  '..',
+  'node_modules',
+  '@foundry-rs',
+  `anvil-${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`,
+  'bin',
+  'anvil',
+);
+
+export const hasAnvil = existsSync(PROGRAM) || process.env.CI === 'true';
+export const anvilTitle = (what: string): string =>
+  hasAnvil ? what : `${what} (skipped: npm ci --ignore-scripts --prefix test/nodes)`;
+
+const READY_TIMEOUT_MS = 20_000;
+const STOP_TIMEOUT_MS = 5_000;
+const GAS_LIMIT = 25_000_000;
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+type Compiled = { abi: Abi; bytecode: Hex };
+type ContractName = 'TetherLike' | 'Standard' | 'FeeOnTransfer' | 'Payer' | 'Forger';
+
+type SolcOutput = {
+  errors?: { severity: string; formattedMessage: string }[];
+  contracts: Record<string, Record<string, { abi: Abi; evm: { bytecode: { object: string } } }>>;
+};
+let compiled: Map<string, Compiled> | null = null;
+
+/** The contracts of tokens.sol, compiled once for each process (1.5 s). */
+export function contract(name: ContractName): Compiled {
+  compiled ??= compile();
+  const found = compiled.get(name);
+  if (!found) throw new Error(`tokens.sol has no ${name}`);
+  return found;
+}
+
+function compile(): Map<string, Compiled> {
+  const solc = createRequire(join(HERE, '..', 'package.json'))('solc') as { compile(input: string): string };
+  const sources = { 'tokens.sol': { content: readFileSync(join(HERE, 'tokens.sol'), 'utf8') } };
+  const settings = { optimizer: { enabled: true }, outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } } };
+  const output = JSON.parse(solc.compile(JSON.stringify({ language: 'Solidity', sources, settings }))) as SolcOutput;
+  const errors = (output.errors ?? []).filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) throw new Error(errors.map(({ formattedMessage }) => formattedMessage).join('\n'));
+  const contracts = Object.entries(output.contracts['tokens.sol'] ?? {});
+  return new Map(contracts.map(([name, { abi, evm }]) => [name, { abi, bytecode: `0x${evm.bytecode.object}` }]));
+}
+
+/** A call of a contract, as the data of a transaction. */
+export const callOf = (name: ContractName, functionName: string, args: readonly unknown[]): Hex =>
+  encodeFunctionData({ abi: contract(name).abi, functionName, args });
+
+export type Sent = { from?: string; to?: string; value?: bigint; data?: Hex; gas?: number; nonce?: number };
+
+export class Anvil {
+  readonly port: number;
+  readonly chainId: number;
+  /** Unlocked accounts with 10,000 coins each; the first is the payer. */
+  accounts: string[] = [];
+  #process: ChildProcess | null = null;
+
+  private constructor(port: number, chainId: number) {
+    this.port = port;
+    this.chainId = chainId;
+  }
+
+  /** Starts a node with an empty chain. */
+  static async start({ chainId = 31_337 } = {}): Promise<Anvil> {
+    const anvil = new Anvil(await freePort(), chainId);
+    await anvil.launch();
+    anvil.accounts = await anvil.rpc<string[]>('eth_accounts', []);
+    return anvil;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  async launch(): Promise<void> {
+    const options = ['--host', '127.0.0.1', '--port', String(this.port), '--chain-id', String(this.chainId)];
+    const child = spawn(PROGRAM, [...options, '--no-mining', '--silent', '--gas-limit', '100000000'], {
+      stdio: 'ignore',
+    });
+    this.#process = child;
+    const deadline = performance.now() + READY_TIMEOUT_MS;
+    for (;;) {
+      if (child.exitCode !== null) throw new Error(`anvil ended with ${child.exitCode}`);
+      try {
+        await this.rpc('eth_chainId', []);
+        return;
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+        await sleep(20);
+      }
+    }
+  }
+
+  async rpc<T = Json>(method: string, params: Json[]): Promise<T> {
+    const response = await fetch(this.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    });
+    const { result, error } = (await response.json()) as { result: T; error?: { message: string } };
+    if (error) throw new Error(`${method}: ${error.message}`);
+    return result;
+  }
+
+  /** Mines blocks, the first with all that is in the pool. */
+  async mine(count = 1): Promise<void> {
+    await this.rpc('anvil_mine', [numberToHex(count)]);
+  }
+
+  get payer(): string {
+    const [first] = this.accounts;
+    if (first === undefined) throw new Error('anvil has no account');
+    return first;
+  }
+
+  /** Puts a transaction of an unlocked account into the pool; returns its id. */
+  send({ from = this.payer, to, value = 0n, data, gas = GAS_LIMIT, nonce }: Sent): Promise<string> {
+    const transaction = {
+      from,
+      gas: numberToHex(gas),
+      value: numberToHex(value),
+      ...(to !== undefined && { to }),
+      ...(data !== undefined && { data }),
+      ...(nonce !== undefined && { nonce: numberToHex(nonce) }),
+    };
+    return this.rpc<string>('eth_sendTransaction', [transaction]);
+  }
+
+  /** Makes a contract, mines it, and returns its address. */
+  async deploy(name: ContractName, args: readonly unknown[] = []): Promise<string> {
+    const { abi, bytecode } = contract(name);
+    const txid = await this.send({ data: encodeDeployData({ abi, bytecode, args }) });
+    await this.mine();
+    const receipt = await this.rpc<{ contractAddress: string } | null>('eth_getTransactionReceipt', [txid]);
+    if (!receipt) throw new Error(`${name} was not deployed`);
+    return receipt.contractAddress;
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#process;
+    if (!child || child.exitCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+}

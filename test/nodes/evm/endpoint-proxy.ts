@@ -1,0 +1,105 @@
+/**
+ * An endpoint in front of a node, for tests: it passes JSON-RPC on, alone or in batches, and can be told to be behind, to
+ * be away, to limit, to leave out, to invent, or to answer garbage.
+ */
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Json } from './anvil.ts';
+
+export type Request = { id: number; method: string; params: Json[] };
+export type Reply = { result: Json } | { error: { code: number; message: string } };
+/** Answers instead of the node, or changes what it answered; undefined leaves it as it is. */
+export type Behaviour = {
+  instead?(request: Request): Reply | undefined | Promise<Reply | undefined>;
+  changed?(request: Request, result: Json): Json;
+  /** The whole HTTP answer, for what is no JSON-RPC. */
+  raw?(response: http.ServerResponse): boolean;
+};
+
+export class EndpointProxy {
+  readonly #node: string;
+  #server: http.Server | null = null;
+  #port = 0;
+  behaviour: Behaviour = {};
+  /** What it was asked, by method, and how much it answered in bytes. */
+  readonly calls = new Map<string, number>();
+  requests = 0;
+  bytes = 0;
+
+  private constructor(node: string) {
+    this.#node = node;
+  }
+
+  static async start(node: string): Promise<EndpointProxy> {
+    const proxy = new EndpointProxy(node);
+    await proxy.listen();
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async listen(): Promise<void> {
+    const server = http.createServer((request, response) => void this.#answer(request, response));
+    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  async close(): Promise<void> {
+    const server = this.#server;
+    if (!server) return;
+    this.#server = null;
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+
+  async #answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const body = (await request.setEncoding('utf8').toArray()).join('');
+    this.requests++;
+    if (this.behaviour.raw?.(response)) return;
+    const asked = JSON.parse(body) as Request | Request[];
+    const answers = await Promise.all((Array.isArray(asked) ? asked : [asked]).map((one) => this.#one(one)));
+    const text = JSON.stringify(Array.isArray(asked) ? answers : answers[0]);
+    this.bytes += text.length;
+    response.setHeader('content-type', 'application/json');
+    response.end(text);
+  }
+
+  async #one(request: Request): Promise<Json> {
+    this.calls.set(request.method, (this.calls.get(request.method) ?? 0) + 1);
+    const head = { jsonrpc: '2.0', id: request.id };
+    const instead = await this.behaviour.instead?.(request);
+    if (instead) return { ...head, ...instead };
+    const reply = await this.pass(request);
+    if ('error' in reply) return { ...head, ...reply };
+    return { ...head, result: this.behaviour.changed?.(request, reply.result) ?? reply.result };
+  }
+
+  /** What the node answers. */
+  async pass({ method, params }: Pick<Request, 'method' | 'params'>): Promise<Reply> {
+    const response = await fetch(this.#node, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    });
+    const { result, error } = (await response.json()) as { result: Json; error?: { code: number; message: string } };
+    return error ? { error } : { result };
+  }
+}
+
+/** An endpoint that has no block above a height. */
+export function behindAt(proxy: EndpointProxy, height: number): Behaviour {
+  const isAbove = (tag: Json | undefined): boolean =>
+    typeof tag === 'string' && tag.startsWith('0x') && tag.length < 66 && Number(tag) > height;
+  return {
+    async instead({ method, params }) {
+      if (method === 'eth_blockNumber') return { result: `0x${height.toString(16)}` };
+      if (method !== 'eth_getBlockByNumber') return undefined;
+      if (isAbove(params[0])) return { result: null };
+      if (params[0] !== 'latest') return undefined;
+      return proxy.pass({ method, params: [`0x${height.toString(16)}`, params[1] ?? false] });
+    },
+  };
+}
