@@ -23,7 +23,7 @@ export type RpcOptions = {
 };
 
 export type Call = readonly [method: string, ...params: readonly Parameter[]];
-type Parameter = string | number | boolean | readonly Parameter[] | { readonly [name: string]: Parameter };
+type Parameter = string | number | boolean | null | readonly Parameter[] | { readonly [name: string]: Parameter };
 export type Reply = { result: unknown } | { error: RpcError };
 
 /** The node's own refusal of a call. Codes: Bitcoin Core's `rpc/protocol.h`; Ethereum's EIP-1474. */

@@ -1,6 +1,7 @@
 /** How the conformance suite moves an anvil, and what pays there. */
-import { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
+
 import type { ScriptList } from '../../daemon/chains/adapter.ts';
+import { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
 import type { AssetId } from '../../daemon/domain/assets.ts';
 import { chainIdOf, type EvmChain } from '../../daemon/domain/evm.ts';
 import { Anvil, callOf, type Json } from '../nodes/evm/anvil.ts';
@@ -19,7 +20,12 @@ export class EvmScene {
   readonly token: string;
   readonly #payer: string;
 
-  private constructor(anvil: Anvil, chain: EvmChain, proxy: EndpointProxy, contracts: { token: string; payer: string }) {
+  private constructor(
+    anvil: Anvil,
+    chain: EvmChain,
+    proxy: EndpointProxy,
+    contracts: { token: string; payer: string },
+  ) {
     this.anvil = anvil;
     this.chain = chain;
     this.proxy = proxy;
@@ -52,6 +58,7 @@ export class EvmScene {
       log: () => {},
       alert: (server, message) => void this.alerts.push({ server, message }),
       pollMs: 100,
+      secondLookMs: 1_000,
     });
   }
 

@@ -13,9 +13,9 @@ import {
   type ChainUpdate,
   type Checkpoint,
   type Credit,
+  type DerivedAddress,
   type SourceHealth,
   type SourceServer,
-  type Target,
 } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { type EvmChain, NATIVE_COIN } from '../../domain/evm.ts';
@@ -23,14 +23,15 @@ import { type ChainAdapter, type ScriptList, tipOf } from '../adapter.ts';
 import { childPublicKey } from '../hd.ts';
 import { Poller } from '../poller.ts';
 import { slices } from '../slices.ts';
-import { isValidAddress, targetOf } from './address.ts';
-import { Agreement } from './agreement.ts';
-import type { Header } from './answers.ts';
+import { addressOfKey, isValidAddress } from './address.ts';
+import { Agreement, type Told } from './agreement.ts';
+import { type Header, Malformed } from './answers.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Endpoints } from './endpoints.ts';
 import { changed, commonBlocks, extended, idOf, type StepAhead, stepAhead } from './follow.ts';
 import { NativeCoin } from './native.ts';
 import { HEAD_AGE_MS_MAX, POLL_MS, tokensOf } from './params.ts';
+import { SECOND_LOOK_MS, SecondLook } from './second-look.ts';
 import { confirmed, type Incoming, isTooMuch, Transfers } from './transfers.ts';
 
 export type EvmOptions = {
@@ -46,6 +47,7 @@ export type EvmOptions = {
   /** An endpoint was caught; `server` is its address. */
   alert: (server: string, message: string) => void;
   pollMs?: number;
+  secondLookMs?: number;
 };
 
 /** Blocks whose logs are asked for at once while much is to be caught up with; it adapts to what an endpoint takes. */
@@ -63,6 +65,7 @@ export class EvmAdapter implements ChainAdapter {
   readonly #transfers: Transfers;
   readonly #native: NativeCoin;
   readonly #agreement: Agreement;
+  readonly #secondLook: SecondLook;
   readonly #poller: Poller;
   #range = RANGE_START;
   /** Whether the blocks of the checkpoint were read since the start: what was held for agreement then is forgotten. */
@@ -84,13 +87,16 @@ export class EvmAdapter implements ChainAdapter {
     this.#endpoints = new Endpoints(urls, { label: this.#setting, network, chain, tokens }, alert);
     this.#transfers = new Transfers(tokens, list);
     this.#native = new NativeCoin(NATIVE_COIN[chain], list);
-    this.#agreement = new Agreement(this.#endpoints, needsAgreement);
+    this.#agreement = new Agreement(this.#endpoints, list, needsAgreement);
+    const parts = { endpoints: this.#endpoints, list, transfers: this.#transfers, native: this.#native };
+    const everyMs = options.secondLookMs ?? SECOND_LOOK_MS;
+    this.#secondLook = new SecondLook({ ...parts, everyMs });
     const pollMs = options.pollMs ?? (network === 'regtest' ? LOCAL_POLL_MS : POLL_MS[chain]);
     this.#poller = new Poller(pollMs, (signal) => this.#hasNews(signal));
   }
 
-  async deriveTarget(account: AccountKey, branch: Branch, index: number): Promise<Target> {
-    return targetOf(childPublicKey(account, branch, index));
+  async deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress> {
+    return addressOfKey(childPublicKey(account, branch, index));
   }
 
   isValidAddress(text: string): boolean {
@@ -173,7 +179,13 @@ export class EvmAdapter implements ChainAdapter {
     const atHead = step.to >= head.height;
     const from = this.#isReread ? step.from : (kept[0]?.height ?? 0);
     const credits = await this.#tokens(endpoint, { ...step, from }, signal);
-    if (atHead) credits.push(...(await this.#coins(endpoint, checkpoint, orphaned, step, signal)));
+    // A difference is looked for in the blocks of the checkpoint, so that each step which has them all makes its own.
+    const coins = step.isFar ? [] : await this.#coins(endpoint, checkpoint, orphaned, step, signal);
+    if (coins === null && atHead) throw new Malformed('no balance after its own newest block');
+    credits.push(...(coins ?? []));
+    const told: Told[] = [{ credits, teller: endpoint }];
+    const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, credits, signal) : null;
+    if (omitted) told.push(omitted);
     const [still] = await endpoint.headers([tip.height], signal);
     if (still?.hash !== tip.hash) throw changed();
     this.#isReread = true;
@@ -184,7 +196,7 @@ export class EvmAdapter implements ChainAdapter {
       orphaned,
       targets: 'all',
       mempool: atHead && this.#isFresh(head) ? 'complete' : 'unknown',
-      credits: await this.#agreement.judge(credits, checkpoint, signal),
+      credits: await this.#agreement.judge(told, checkpoint, signal),
       spends: [],
       ...(this.network !== 'regtest' && { tipMedianTime: step.headers.at(-1)?.timeMs ?? still.timeMs }),
       more: !atHead,
@@ -205,7 +217,7 @@ export class EvmAdapter implements ChainAdapter {
   /** What pays us in a step, read in ranges as wide as the endpoint takes. */
   async #incoming(endpoint: Endpoint, step: StepAhead, signal: AbortSignal): Promise<Incoming[]> {
     const pause = slices();
-    const blocks = step.headers.length === 1 ? [] : step.headers.map(idOf);
+    const blocks = step.isFar ? [] : step.headers.map(idOf);
     const incoming: Incoming[] = [];
     for (let from = step.from; from <= step.to; ) {
       const to = Math.min(step.to, from + this.#range - 1);
@@ -229,7 +241,7 @@ export class EvmAdapter implements ChainAdapter {
     orphaned: readonly BlockId[],
     step: StepAhead,
     signal: AbortSignal,
-  ): Promise<Credit[]> {
+  ): Promise<Credit[] | null> {
     const times = new Map(step.headers.map(({ hash, timeMs }) => [hash, timeMs]));
     const view = {
       checkpoint,
@@ -253,7 +265,7 @@ export class EvmAdapter implements ChainAdapter {
       this.#endpoints.first((endpoint) => endpoint.head(signal), signal),
     );
     if (this.#syncing || !head) return false;
-    return this.#handled !== head.hash || this.#agreement.isDue();
+    return this.#handled !== head.hash || this.#agreement.isDue() || this.#secondLook.isDue();
   }
 
   /** Runs a use of the endpoints, so that `health` tells how it ended. */

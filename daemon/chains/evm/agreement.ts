@@ -8,8 +8,9 @@
  */
 import type { AssetId } from '../../domain/assets.ts';
 import type { Checkpoint, Credit } from '../../domain/chain.ts';
+import type { ScriptList } from '../adapter.ts';
 import { Malformed } from './answers.ts';
-import type { Endpoint } from './endpoint.ts';
+import { type Endpoint, hexOfScript } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
 
 /** A credit that was not agreed on is asked about again after so long. */
@@ -17,16 +18,21 @@ const ASK_MS = 5_000;
 /** More large payments than these at a time were never made. */
 const HELD_MAX = 1_000;
 
+/** Credits, and the endpoint that told them. */
+export type Told = { credits: readonly Credit[]; teller: Endpoint };
+
 type IsNeeded = (credits: readonly { targetId: number; units: bigint; asset: AssetId }[]) => boolean;
 
 export class Agreement {
   readonly #endpoints: Endpoints;
+  readonly #list: ScriptList;
   readonly #isNeeded: IsNeeded;
-  readonly #held = new Map<string, Credit>();
+  readonly #held = new Map<string, { credit: Credit; teller: Endpoint }>();
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(endpoints: Endpoints, isNeeded: IsNeeded) {
+  constructor(endpoints: Endpoints, list: ScriptList, isNeeded: IsNeeded) {
     this.#endpoints = endpoints;
+    this.#list = list;
     this.#isNeeded = isNeeded;
   }
 
@@ -36,16 +42,14 @@ export class Agreement {
   }
 
   /** The credits of a step as they may be reported, with what was held before. */
-  async judge(credits: readonly Credit[], checkpoint: Checkpoint, signal: AbortSignal): Promise<Credit[]> {
-    const hashes = new Set(checkpoint.map(({ hash }) => hash));
-    for (const [id, { block }] of this.#held) {
-      // Its block left the chain, or is buried so deep that no endpoint makes it up any more.
-      if (block && !hashes.has(block.hash) && block.height >= (checkpoint[0]?.height ?? 0)) this.#held.delete(id);
-    }
+  async judge(groups: readonly Told[], checkpoint: Checkpoint, signal: AbortSignal): Promise<Credit[]> {
+    this.#forgetOrphans(checkpoint);
     const told: Credit[] = [];
-    for (const credit of credits) {
-      if (this.#endpoints.operators < 2 || !this.#mustAgree(credit)) told.push(credit);
-      else this.#held.set(credit.id, credit);
+    for (const { credits, teller } of groups) {
+      for (const credit of credits) {
+        if (this.#endpoints.operators < 2 || !this.#mustAgree(credit)) told.push(credit);
+        else this.#held.set(credit.id, { credit, teller });
+      }
     }
     if (this.#held.size > HELD_MAX) {
       this.#held.clear();
@@ -53,8 +57,8 @@ export class Agreement {
     }
     if (this.#held.size === 0) return told;
     this.#askedAtMs = performance.now();
-    for (const [id, credit] of [...this.#held]) {
-      if (await this.#isShared(credit, signal)) {
+    for (const [id, { credit, teller }] of [...this.#held]) {
+      if (await this.#isShared(credit, teller, signal)) {
         this.#held.delete(id);
         told.push(credit);
       } else {
@@ -69,18 +73,39 @@ export class Agreement {
     return this.#isNeeded([{ targetId, units: amount.units, asset: amount.asset }]);
   }
 
-  async #isShared(credit: Credit, signal: AbortSignal): Promise<boolean> {
-    return (await this.#endpoints.other((endpoint) => isThere(endpoint, credit, signal), signal)) ?? false;
+  /** What is held of a block that left the chain goes; what is below the checkpoint stays, since it can be agreed on yet. */
+  #forgetOrphans(checkpoint: Checkpoint): void {
+    const hashes = new Set(checkpoint.map(({ hash }) => hash));
+    const lowest = checkpoint[0]?.height ?? 0;
+    for (const [id, { credit }] of this.#held) {
+      const { block } = credit;
+      if (block && block.height >= lowest && !hashes.has(block.hash)) this.#held.delete(id);
+    }
+  }
+
+  async #isShared(credit: Credit, teller: Endpoint, signal: AbortSignal): Promise<boolean> {
+    const script = this.#list.page(credit.targetId - 1, 1)[0]?.script;
+    if (!script) return false;
+    const use = (endpoint: Endpoint) => isThere(endpoint, credit, hexOfScript(script), signal);
+    return (await this.#endpoints.other(teller, use, signal)) ?? false;
   }
 }
 
 /** Whether an endpoint has the credit's block on its chain, with its transaction in it. */
-async function isThere(endpoint: Endpoint, { block, txid, id }: Credit, signal: AbortSignal): Promise<boolean> {
+async function isThere(
+  endpoint: Endpoint,
+  { block, txid, id, amount }: Credit,
+  address: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   if (!block) return false;
   const [header] = await endpoint.headers([block.height], signal);
   if (header?.hash !== block.hash) return false;
-  // What a contract paid from inside has no transaction of its own: its block vouches for it.
-  if (txid === block.hash) return true;
+  // What a contract paid from inside has no transaction of its own: the balance after its block vouches for it.
+  if (txid === block.hash) {
+    const [balance] = await endpoint.balances([address], block, signal);
+    return (balance ?? 0n) >= amount.units;
+  }
   const [receipt] = await endpoint.receipts([txid], signal);
   const place = Number(id.slice(id.indexOf(':') + 1));
   return receipt?.succeeded === true && receipt.blockHash === block.hash && place <= receipt.logs.length;

@@ -38,8 +38,10 @@ const REQUEST_TIMEOUT_MS = 20_000;
 const BATCH_CALLS_START = 20;
 const BATCH_CALLS_MAX = 100;
 /** Refusals of one batch for its cost, each answered with half the calls and twice the wait, before giving up. */
-const LIMITED_TRIES_MAX = 5;
-const LIMITED_WAIT_MS = 200;
+const LIMITED_TRIES_MAX = 8;
+const LIMITED_WAIT_MS = 100;
+const LIMITED_WAIT_MS_MAX = 1_600;
+const REFUSED_KEPT_MS = 10 * 60_000;
 const RETRY_SECONDS = 5;
 /** EIP-1474: the limit of requests is exceeded. */
 const LIMIT_EXCEEDED = -32_005;
@@ -47,7 +49,13 @@ const LIMIT_WORDS = /rate limit|too many requests|limit exceeded|capacity|comput
 /** `decimals()` of ERC-20. */
 const DECIMALS = '0x313ce567';
 
+/** Null: any; a list: one of these. */
+export type Topic = string | null | readonly string[];
+
 export const hexOf = (number: number): string => `0x${number.toString(16)}`;
+
+/** An address's 20 bytes, as endpoints name it. */
+export const hexOfScript = (script: Uint8Array): string => `0x${Buffer.from(script).toString('hex')}`;
 
 export class Endpoint {
   /** Its host, without path and credentials: these may be a key. */
@@ -56,6 +64,8 @@ export class Endpoint {
   readonly #rpc: Rpc;
   #identified = -1;
   #batchMax = BATCH_CALLS_START;
+  /** The last batch that was refused for its cost. */
+  #refused = { calls: BATCH_CALLS_MAX, atMs: Number.NEGATIVE_INFINITY };
 
   /** Throws `Rejected` when the URL is none. */
   constructor(options: EndpointOptions) {
@@ -115,14 +125,14 @@ export class Endpoint {
     });
   }
 
-  /** Logs of some contracts with a first topic, from one height to another. Throws `RpcError` when that is too much. */
+  /** Logs of some contracts with these topics, from one height to another. Throws `RpcError` when that is too much. */
   async logs(
     range: { from: number; to: number },
     contracts: readonly string[],
-    topic: string,
+    topics: readonly Topic[],
     signal: AbortSignal,
   ): Promise<Log[]> {
-    const filter = { fromBlock: hexOf(range.from), toBlock: hexOf(range.to), address: contracts, topics: [topic] };
+    const filter = { fromBlock: hexOf(range.from), toBlock: hexOf(range.to), address: contracts, topics };
     const logs = logsOf(await this.#rpc.call(['eth_getLogs', filter], signal));
     if (logs.some(({ height }) => height < range.from || height > range.to))
       throw new Malformed('logs of other blocks');
@@ -202,16 +212,25 @@ export class Endpoint {
       const answers = await this.#batch(batch, signal);
       if (answers) {
         replies.push(...answers);
-        this.#batchMax = Math.min(this.#batchMax + 1, BATCH_CALLS_MAX);
+        limited = 0;
+        this.#grow();
         continue;
       }
       if (++limited > LIMITED_TRIES_MAX) {
         throw new Unavailable(`${this.#options.label}: ${this.name} limits how much it answers`, RETRY_SECONDS);
       }
-      this.#batchMax = Math.max(1, Math.floor(this.#batchMax / 2));
-      await sleep(LIMITED_WAIT_MS * 2 ** limited, undefined, { signal });
+      this.#refused = { calls: batch.length, atMs: performance.now() };
+      this.#batchMax = Math.max(1, Math.floor(batch.length / 2));
+      await sleep(Math.min(LIMITED_WAIT_MS * 2 ** limited, LIMITED_WAIT_MS_MAX), undefined, { signal });
     }
     return replies;
+  }
+
+  /** One more call the next time, but none of the size that was refused lately. */
+  #grow(): void {
+    const { calls, atMs } = this.#refused;
+    const isLately = performance.now() - atMs < REFUSED_KEPT_MS;
+    this.#batchMax = Math.min(this.#batchMax + 1, isLately ? Math.max(1, calls - 1) : BATCH_CALLS_MAX);
   }
 
   /** Null when the endpoint refused the batch for its cost. A single call goes without a batch, which some refuse. */

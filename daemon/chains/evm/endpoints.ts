@@ -31,7 +31,7 @@ export class Endpoints {
     this.#alert = alert;
     this.#states = urls.map((url) => {
       const { hostname } = new URL(url);
-      const operator = getDomain(hostname, { allowPrivateDomains: true }) ?? new URL(url).host;
+      const operator = getDomain(hostname, { allowPrivateDomains: true }) ?? hostname;
       return { endpoint: new Endpoint({ ...options, url }), operator, failures: 0, notBefore: 0, error: null };
     });
     const [first] = this.#states;
@@ -73,9 +73,9 @@ export class Endpoints {
     return undefined;
   }
 
-  /** The result of a use by an endpoint of another operator than the one asked; undefined when there is none. */
-  async other<T>(use: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-    const mine = this.#asked.operator;
+  /** The result of a use by an endpoint of another operator than this one; undefined when there is none. */
+  async other<T>(than: Endpoint, use: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+    const mine = this.#states.find(({ endpoint }) => endpoint === than)?.operator;
     for (const state of this.#inOrder().filter(({ operator }) => operator !== mine)) {
       try {
         return await this.#used(state, use, signal);

@@ -46,8 +46,8 @@ export async function commonBlocks(
   );
 }
 
-/** `headers` are in order and end at `to`. They begin above the block that was known, unless that is far away. */
-export type StepAhead = { from: number; to: number; headers: Header[] };
+/** `headers` are in order and end at `to`. Far from the head there is only the last one of the step. */
+export type StepAhead = { from: number; to: number; isFar: boolean; headers: Header[] };
 
 /** The next step above `base`: near the head with all its headers, far from it with the last one alone. */
 export async function stepAhead(
@@ -59,7 +59,7 @@ export async function stepAhead(
 ): Promise<StepAhead> {
   const from = base.height + 1;
   const ahead = head.height - base.height;
-  if (ahead <= 0) return { from, to: base.height, headers: [] };
+  if (ahead <= 0) return { from, to: base.height, isFar: false, headers: [] };
   const isFar = ahead > FAR_BLOCKS;
   const length = isFar ? Math.min(range, ahead - CHECKPOINT_BLOCKS_MAX) : Math.min(BLOCKS_PER_STEP_MAX, ahead);
   const to = base.height + length;
@@ -71,13 +71,13 @@ export async function stepAhead(
     previous = header.hash;
   }
   if (headers.length < heights.length) throw changed();
-  return { from, to, headers };
+  return { from, to, isFar, headers };
 }
 
 /** The checkpoint after `known` was continued by a step. One that left a gap begins anew at its end. */
-export function extended(known: Checkpoint, { from, headers }: StepAhead): Checkpoint {
+export function extended(known: Checkpoint, { isFar, headers }: StepAhead): Checkpoint {
   const ids = headers.map(idOf);
-  if (ids[0] && ids[0].height !== from) return ids;
+  if (isFar) return ids;
   return [...known, ...ids].slice(-CHECKPOINT_BLOCKS_MAX);
 }
 

@@ -11,8 +11,7 @@ import { assert } from '../../domain/errors.ts';
 import type { ListedScript, ScriptList } from '../adapter.ts';
 import { tipOf } from '../adapter.ts';
 import type { Pause } from '../slices.ts';
-import { Malformed } from './answers.ts';
-import type { Endpoint } from './endpoint.ts';
+import { type Endpoint, hexOfScript } from './endpoint.ts';
 
 /** Addresses whose balance is asked for at one look: the most urgent, and some of the others by turns. */
 const URGENT_PER_LOOK_MAX = 1_000;
@@ -21,8 +20,6 @@ const OTHERS_PER_LOOK = 50;
 const EXPLAINED_PER_LOOK_MAX = 50;
 /** Blocks of one address's difference. */
 const BLOCKS_PER_ADDRESS_MAX = 20;
-
-const hexOf = (script: Uint8Array): string => `0x${Buffer.from(script).toString('hex')}`;
 
 export class NativeCoin {
   readonly #asset: AssetId;
@@ -36,29 +33,29 @@ export class NativeCoin {
   }
 
   /**
-   * Credits of this coin that balances show at the tip of `checkpoint` and the store does not know. `fresh`: what this
-   * update tells already. `orphaned`: blocks whose credits no longer count. `headerTimes`: of blocks, by hash.
+   * Credits of this coin that balances show at the tip of a checkpoint and the store does not know; null when the endpoint
+   * no longer has that block's state. `orphaned`: blocks whose credits no longer count.
    */
   async look(
     endpoint: Endpoint,
     view: { checkpoint: Checkpoint; orphaned: ReadonlySet<string>; timeOf: (hash: string) => number | undefined },
     pause: Pause,
     signal: AbortSignal,
-  ): Promise<Credit[]> {
-    const listed = this.#chosen();
+    listed: readonly ListedScript[] = this.#chosen(),
+  ): Promise<Credit[] | null> {
     const tip = tipOf(view.checkpoint);
     const balances = await endpoint.balances(
-      listed.map(({ script }) => hexOf(script)),
+      listed.map(({ script }) => hexOfScript(script)),
       tip,
       signal,
     );
+    if (balances.includes(null)) return null;
     const credits: Credit[] = [];
     let explained = 0;
     for (const [i, one] of listed.entries()) {
       const wait = pause();
       if (wait) await wait;
-      const balance = balances[i] ?? null;
-      if (balance === null) throw new Malformed('no balance after its own newest block');
+      const balance = balances[i] ?? 0n;
       const known = this.#known(one.id, view.orphaned);
       if (balance <= known || explained === EXPLAINED_PER_LOOK_MAX) continue;
       explained++;
@@ -102,7 +99,7 @@ export class NativeCoin {
     checkpoint: Checkpoint,
     signal: AbortSignal,
   ): Promise<Credit[]> {
-    const address = hexOf(one.script);
+    const address = hexOfScript(one.script);
     const credits: Credit[] = [];
     let from = 0;
     let held = known;
@@ -124,7 +121,7 @@ export class NativeCoin {
     units: bigint,
     signal: AbortSignal,
   ): Promise<Credit[]> {
-    const address = hexOf(script);
+    const address = hexOfScript(script);
     const all = await endpoint.sendings(block, signal);
     const direct = all.filter(({ to, value }) => to === address && value > 0n);
     const receipts = await endpoint.receipts(

@@ -9,7 +9,7 @@
 import type { BlockId, Credit } from '../../domain/chain.ts';
 import type { WatchList } from '../adapter.ts';
 import { RpcError } from '../json-rpc.ts';
-import type { Pause } from '../slices.ts';
+import { type Pause, slices } from '../slices.ts';
 import { type Header, type Log, Malformed, type Receipt } from './answers.ts';
 import { mayHold } from './bloom.ts';
 import { type Endpoint, isLimit } from './endpoint.ts';
@@ -55,7 +55,7 @@ export class Transfers {
     const to = (newest[0]?.height ?? range.to + 1) - 1;
     const incoming: Incoming[] = [];
     if (to >= range.from) {
-      const logs = await endpoint.logs({ from: range.from, to }, contracts, TRANSFER, signal);
+      const logs = await endpoint.logs({ from: range.from, to }, contracts, [TRANSFER], signal);
       await this.#sort(logs, incoming, pause);
     }
     for (const block of newest) {
@@ -65,13 +65,28 @@ export class Transfers {
     return incoming;
   }
 
+  /** What pays these addresses (hex with 0x) in a range of blocks. */
+  async findFor(
+    endpoint: Endpoint,
+    range: { from: number; to: number },
+    recipients: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Incoming[]> {
+    const contracts = [...this.#tokens.keys()];
+    if (contracts.length === 0) return [];
+    const topics = [TRANSFER, null, recipients.map((address) => `${ADDRESS_PADDING}${address.slice(2)}`)];
+    const incoming: Incoming[] = [];
+    await this.#sort(await endpoint.logs(range, contracts, topics, signal), incoming, slices());
+    return incoming;
+  }
+
   async #sort(logs: readonly Log[], incoming: Incoming[], pause: Pause): Promise<void> {
     for (const [i, log] of logs.entries()) {
       const token = this.#tokens.get(log.contract);
       // An endpoint that lets other contracts or events through does not filter: what matters is picked out here.
       if (token && isTransfer(log)) {
         const recipient = log.topics[2]?.slice(ADDRESS_PADDING.length) ?? '';
-        const targetId = this.#watch.targetOf(Buffer.from(recipient, 'hex'));
+        const targetId = this.#watch.targetIdOf(Buffer.from(recipient, 'hex'));
         if (targetId !== undefined && BigInt(log.data) > 0n) incoming.push({ log, token, targetId });
       }
       const wait = i % LOGS_PER_LOOK === 0 ? pause() : undefined;

@@ -1,0 +1,105 @@
+/**
+ * Asks an endpoint of another operator, from time to time, whether the one that is asked kept something back: silence
+ * proves nothing. What the other has in the same blocks counts, and whoever left it out is left alone for a while.
+ */
+import type { Checkpoint, Credit } from '../../domain/chain.ts';
+import type { ListedScript, ScriptList } from '../adapter.ts';
+import { slices } from '../slices.ts';
+import type { Header } from './answers.ts';
+import { type Endpoint, hexOfScript } from './endpoint.ts';
+import type { Endpoints } from './endpoints.ts';
+import type { NativeCoin } from './native.ts';
+import { confirmed, type Transfers } from './transfers.ts';
+
+/** How often; it costs a request or two. */
+export const SECOND_LOOK_MS = 30_000;
+/** Endpoints refuse longer lists of recipients. */
+const ADDRESSES_MAX = 100;
+
+export type Omitted = { credits: Credit[]; teller: Endpoint };
+
+export class SecondLook {
+  readonly #endpoints: Endpoints;
+  readonly #list: ScriptList;
+  readonly #transfers: Transfers;
+  readonly #native: NativeCoin;
+  readonly #everyMs: number;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: {
+    endpoints: Endpoints;
+    list: ScriptList;
+    transfers: Transfers;
+    native: NativeCoin;
+    everyMs: number;
+  }) {
+    this.#everyMs = parts.everyMs;
+    this.#endpoints = parts.endpoints;
+    this.#list = parts.list;
+    this.#transfers = parts.transfers;
+    this.#native = parts.native;
+  }
+
+  isDue(): boolean {
+    return this.#endpoints.operators > 1 && performance.now() - this.#lookedAtMs >= this.#everyMs;
+  }
+
+  /** What another endpoint has in the blocks of a checkpoint and neither the store nor `told` knows, if it is time. */
+  async look(
+    asked: Endpoint,
+    checkpoint: Checkpoint,
+    told: readonly Credit[],
+    signal: AbortSignal,
+  ): Promise<Omitted | null> {
+    if (!this.isDue()) return null;
+    this.#lookedAtMs = performance.now();
+    const omitted = await this.#endpoints.other(
+      asked,
+      async (teller) => ({ credits: await this.#toldBy(teller, checkpoint, signal), teller }),
+      signal,
+    );
+    if (!omitted) return null;
+    const known = new Set(told.map(({ id }) => id));
+    // What is told in this step already explains a part of a balance.
+    const paid = new Set(told.map(({ targetId }) => targetId));
+    const credits = omitted.credits.filter(
+      ({ id, targetId }) => !known.has(id) && !this.#list.coin(id) && !(id.endsWith(':0') && paid.has(targetId)),
+    );
+    if (credits.length === 0) return null;
+    this.#endpoints.caught(asked, 'it left out payments that another endpoint has in the same blocks');
+    return { credits, teller: omitted.teller };
+  }
+
+  async #toldBy(teller: Endpoint, checkpoint: Checkpoint, signal: AbortSignal): Promise<Credit[]> {
+    const [first, last] = [checkpoint[0], checkpoint.at(-1)];
+    const head = await teller.head(signal);
+    if (!first || !last || head.height < last.height) return [];
+    const urgent = this.#urgent();
+    if (urgent.length === 0) return [];
+    const range = { from: first.height, to: last.height };
+    const recipients = urgent.map(({ script }) => hexOfScript(script));
+    const incoming = await this.#transfers.findFor(teller, range, recipients, signal);
+    const onChain = new Set(checkpoint.map(({ hash }) => hash));
+    const heights = [...new Set(incoming.map(({ log }) => log.height))];
+    const headers = (await teller.headers(heights, signal)).filter(
+      (header): header is Header => header !== null && onChain.has(header.hash),
+    );
+    const shared = incoming.filter(({ log }) => onChain.has(log.blockHash));
+    const byHash = new Map(headers.map((header) => [header.hash, header]));
+    const credits = await confirmed(teller, shared, byHash, slices(), signal);
+    const [tip] = await teller.headers([last.height], signal);
+    if (tip?.hash !== last.hash) return credits;
+    const view = { checkpoint, orphaned: new Set<string>(), timeOf: (hash: string) => byHash.get(hash)?.timeMs };
+    const coins = await this.#native.look(teller, view, slices(), signal, urgent);
+    return [...credits, ...(coins ?? [])];
+  }
+
+  #urgent(): ListedScript[] {
+    const chosen = new Map<number, ListedScript>();
+    for (const page of this.#list.active()) {
+      for (const one of page) if (chosen.size < ADDRESSES_MAX) chosen.set(one.id, one);
+      if (chosen.size >= ADDRESSES_MAX) break;
+    }
+    return [...chosen.values()];
+  }
+}

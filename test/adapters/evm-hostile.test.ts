@@ -1,0 +1,335 @@
+/** The adapter of Ethereum's family before endpoints that lie, leave out, lag, limit, change their mind, or are broken. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
+import { TRANSFER } from '../../daemon/chains/evm/transfers.ts';
+import { Unavailable } from '../../daemon/domain/errors.ts';
+import { anvilTitle, callOf, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
+import { behindAt, EndpointProxy, type Request } from '../nodes/evm/endpoint-proxy.ts';
+import { until } from './conformance.ts';
+import { EvmScene } from './evm-controls.ts';
+import { FactBook } from './fact-book.ts';
+import { testAccount } from './keys.ts';
+
+const signal = () => AbortSignal.timeout(25_000);
+type Fields = { [key: string]: Json };
+const isLogs = ({ method }: Request): boolean => method === 'eth_getLogs';
+
+describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trusted'), () => {
+  let scene: EvmScene;
+  let second: EndpointProxy;
+  let adapter: EvmAdapter | null = null;
+  let book: FactBook;
+  let nextIndex = 0;
+
+  beforeAll(async () => {
+    scene = await EvmScene.start('ETH');
+    second = await EndpointProxy.start(scene.anvil.url);
+  });
+  afterAll(async () => {
+    await adapter?.close();
+    await second?.close();
+    await scene?.stop();
+  });
+  beforeEach(async () => {
+    await adapter?.close();
+    adapter = null;
+    scene.proxy.behaviour = {};
+    second.behaviour = {};
+    scene.alerts.length = 0;
+    book = new FactBook();
+  });
+
+  /** An adapter of these endpoints at the tip, and an address that it watches. The second is another operator's. */
+  async function watching(urls: 'one' | 'two' = 'one', needsAgreement = () => false) {
+    const two = [scene.proxy.url, second.url.replace('127.0.0.1', 'localhost')];
+    const opened = scene.connect(book, urls === 'one' ? [scene.proxy.url] : two, needsAgreement);
+    adapter = opened;
+    const target = await opened.deriveAddress(testAccount, 0, nextIndex++);
+    const id = book.watch(target);
+    book.checkpoint = await opened.begin(null, signal());
+    await book.catchUp(opened);
+    return { adapter: opened, address: target.address, id };
+  }
+  const pay = async (address: string, units: bigint): Promise<string> => {
+    const txid = await scene.payTokens([{ address, units }]);
+    await scene.anvil.mine();
+    return txid;
+  };
+  const changingLogs = (change: (log: Fields) => Fields) => {
+    scene.proxy.behaviour = {
+      changed: (request, result) =>
+        isLogs(request) && Array.isArray(result) ? result.map((log) => change(log as Fields)) : result,
+    };
+  };
+
+  it.each<{ lie: string; change: Fields }>([
+    { lie: 'a larger amount', change: { data: `0x${'f'.repeat(64)}` } },
+    { lie: 'another transaction', change: { transactionHash: `0x${'ab'.repeat(32)}` } },
+    { lie: 'another block', change: { blockHash: `0x${'cd'.repeat(32)}` } },
+    { lie: 'another place', change: { logIndex: '0x7' } },
+  ])('believes no log that names $lie', async ({ change }) => {
+    const { adapter, address, id } = await watching();
+    await pay(address, 5_000n);
+    changingLogs((log) => ({ ...log, ...change }));
+    await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(Unavailable);
+    expect(adapter.health().error).toMatch(/the endpoint sent|refuses/);
+    scene.proxy.behaviour = {};
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([{ units: 5_000n, height: book.tip.height }]);
+  });
+
+  it('believes no log that its block does not admit, though the receipt has it', async () => {
+    const { adapter, address, id } = await watching();
+    const forger = await scene.anvil.deploy('Forger');
+    await scene.anvil.send({ to: forger, data: callOf('Forger', 'forge', [address, 9_000n]), gas: 200_000 });
+    await scene.anvil.mine();
+    const asToken = (log: Fields): Fields => (log.address === forger ? { ...log, address: scene.token } : log);
+    scene.proxy.behaviour = {
+      async instead(request) {
+        if (!isLogs(request)) return undefined;
+        const [filter] = request.params as [Fields];
+        const reply = await scene.proxy.pass({ method: 'eth_getLogs', params: [{ ...filter, address: forger }] });
+        return 'error' in reply ? reply : { result: (reply.result as Fields[]).map(asToken) };
+      },
+      changed(request, result) {
+        if (request.method !== 'eth_getTransactionReceipt' || result === null) return result;
+        const receipt = result as Fields;
+        return { ...receipt, logs: (receipt.logs as Fields[]).map(asToken) };
+      },
+    };
+    await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/a log that its block does not admit/);
+    scene.proxy.behaviour = {};
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([]);
+  });
+
+  it('counts nothing of a contract that imitates the event', async () => {
+    const { adapter, address, id } = await watching();
+    const forger = await scene.anvil.deploy('Forger');
+    await scene.anvil.send({ to: forger, data: callOf('Forger', 'forge', [address, 9_000n]), gas: 200_000 });
+    await scene.anvil.mine();
+    scene.proxy.behaviour = {
+      async instead(request) {
+        if (!isLogs(request)) return undefined;
+        const [filter] = request.params as [Fields];
+        const { address: _, ...open } = filter;
+        return scene.proxy.pass({ method: 'eth_getLogs', params: [open] });
+      },
+    };
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([]);
+    await pay(address, 77n);
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([{ units: 77n, height: book.tip.height }]);
+  });
+
+  it('credits what arrived of a token that keeps a fee, and an amount of 256 bits', async () => {
+    const token = await scene.anvil.deploy('FeeOnTransfer');
+    const most = 2n ** 256n - 1n;
+    const { adapter: opened, address, id } = await watching();
+    await opened.close();
+    const feeing = Object.assign(Object.create(scene) as EvmScene, { token });
+    adapter = feeing.connect(book, [scene.proxy.url]);
+    await scene.anvil.send({ to: token, data: callOf('FeeOnTransfer', 'mint', [scene.anvil.payer, 1_000_000n]) });
+    await scene.anvil.send({ to: token, data: callOf('FeeOnTransfer', 'transfer', [address, 1_000_000n]) });
+    await scene.anvil.mine();
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([{ units: 990_000n, height: book.tip.height }]);
+    const huge = await scene.anvil.deploy('FeeOnTransfer');
+    await adapter.close();
+    adapter = Object.assign(Object.create(scene) as EvmScene, { token: huge }).connect(book, [scene.proxy.url]);
+    await scene.anvil.send({ to: huge, data: callOf('FeeOnTransfer', 'mint', [address, most]) });
+    await scene.anvil.mine();
+    await book.catchUp(adapter);
+    expect(book.paid(id).at(-1)).toEqual({ units: most, height: book.tip.height });
+  });
+
+  it('finds what the asked endpoint left out, through another operator, and leaves the first alone', async () => {
+    const { adapter, address, id } = await watching('two');
+    scene.proxy.behaviour = { changed: (request, result) => (isLogs(request) ? [] : result) };
+    const txid = await pay(address, 6_000n);
+    await book.catchUp(adapter);
+    await until(async () => {
+      await book.catchUp(adapter);
+      return book.paid(id).length > 0;
+    }, 'the payment that was left out');
+    expect(book.creditOf(id)).toMatchObject({ txid, amount: { units: 6_000n }, block: { height: book.tip.height } });
+    expect(scene.alerts).toEqual([expect.objectContaining({ message: expect.stringMatching(/left out payments/) })]);
+  });
+
+  it('lets a large payment count only once an endpoint of another operator has it in the same block', async () => {
+    second.behaviour = { instead: () => ({ error: { code: -32_000, message: 'not now' } }) };
+    const { adapter, address, id } = await watching('two', () => true);
+    const txid = await pay(address, 7_000n);
+    await book.catchUp(adapter);
+    expect(book.creditOf(id)).toMatchObject({ txid, block: null, amount: { units: 7_000n } });
+    await scene.anvil.mine();
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
+    second.behaviour = {};
+    await until(
+      async () => {
+        await book.catchUp(adapter);
+        return book.creditOf(id).block !== null;
+      },
+      'the agreement',
+      20_000,
+    );
+    expect(book.paid(id)).toEqual([{ units: 7_000n, height: book.tip.height - 1 }]);
+  }, 40_000);
+
+  it('forgets nothing that waits for agreement when it is started anew', async () => {
+    second.behaviour = { instead: () => ({ error: { code: -32_000, message: 'not now' } }) };
+    const { adapter: first, address, id } = await watching('two', () => true);
+    await pay(address, 7_100n);
+    await book.catchUp(first);
+    await first.close();
+    second.behaviour = {};
+    adapter = scene.connect(book, [scene.proxy.url, second.url.replace('127.0.0.1', 'localhost')], () => true);
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([{ units: 7_100n, height: book.tip.height }]);
+  });
+
+  it('goes on with another endpoint when one dies, lags, or sends garbage', async () => {
+    const { adapter, address, id } = await watching('two');
+    await scene.proxy.close();
+    await pay(address, 100n);
+    await book.catchUp(adapter);
+    await scene.proxy.listen();
+    scene.proxy.behaviour = behindAt(scene.proxy, book.tip.height - 1);
+    await pay(address, 200n);
+    await book.catchUp(adapter);
+    scene.proxy.behaviour = {
+      raw: (response) => {
+        response.end('<html>502</html>');
+        return true;
+      },
+    };
+    await pay(address, 300n);
+    await book.catchUp(adapter);
+    const { height } = book.tip;
+    expect(book.paid(id)).toEqual([
+      { units: 100n, height: height - 2 },
+      { units: 200n, height: height - 1 },
+      { units: 300n, height },
+    ]);
+    expect(adapter.health()).toMatchObject({ source: expect.stringContaining('localhost'), error: null });
+  });
+
+  it('stops reading an answer without an end', async () => {
+    const { adapter } = await watching();
+    const before = process.memoryUsage().rss;
+    scene.proxy.behaviour = {
+      raw(response) {
+        const chunk = Buffer.alloc(1_000_000, 32);
+        const more = (): void => {
+          while (!response.destroyed && response.write(chunk));
+          if (!response.destroyed) response.once('drain', more);
+        };
+        more();
+        return true;
+      },
+    };
+    await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/larger than/);
+    expect(process.memoryUsage().rss - before).toBeLessThan(300e6);
+  });
+
+  it('reads what an endpoint limits in parts', async () => {
+    const { adapter, address, id } = await watching();
+    let refusals = 0;
+    scene.proxy.behaviour = {
+      instead({ method, params }) {
+        if (method !== 'eth_getLogs') return undefined;
+        const [{ fromBlock, toBlock }] = params as [Fields];
+        if (fromBlock === undefined || Number(toBlock) - Number(fromBlock) < 20) return undefined;
+        refusals++;
+        return { error: { code: -32_602, message: 'block range is too wide' } };
+      },
+    };
+    await pay(address, 400n);
+    await scene.anvil.mine(250);
+    await pay(address, 500n);
+    await book.catchUp(adapter);
+    expect(refusals).toBeGreaterThan(0);
+    expect(book.paid(id)).toEqual([
+      { units: 400n, height: book.tip.height - 251 },
+      { units: 500n, height: book.tip.height },
+    ]);
+  });
+
+  it('sends smaller batches to an endpoint that takes no large ones', async () => {
+    const { adapter, address, id } = await watching();
+    let largest = 0;
+    scene.proxy.behaviour = {
+      async instead({ id: place }) {
+        largest = Math.max(largest, place + 1);
+        return place >= 4 ? { error: { code: -32_005, message: 'limit exceeded' } } : undefined;
+      },
+    };
+    await pay(address, 600n);
+    await scene.anvil.mine(30);
+    await book.catchUp(adapter);
+    expect(largest).toBeGreaterThan(4);
+    expect(book.paid(id)).toEqual([{ units: 600n, height: book.tip.height - 30 }]);
+  });
+
+  it('takes a receipt that changes as a reorganisation only when its block left the chain', async () => {
+    const { adapter, address, id } = await watching();
+    const txid = await pay(address, 700n);
+    await book.catchUp(adapter);
+    const { height } = book.tip;
+    scene.proxy.behaviour = {
+      changed: (request, result) =>
+        request.method === 'eth_getTransactionReceipt' && request.params[0] === txid ? null : result,
+    };
+    await scene.anvil.mine();
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([{ units: 700n, height }]);
+    scene.proxy.behaviour = {};
+    await scene.reorg(2, true);
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([]);
+  });
+
+  it('takes 10,000 transfers of one unit to an address without holding up the event loop', async () => {
+    const { adapter, address, id } = await watching();
+    const forger = await scene.anvil.deploy('Forger');
+    await scene.anvil.send({ to: scene.token, data: callOf('TetherLike', 'mint', [forger, 100_000n]) });
+    const times = 500;
+    for (let i = 0; i < 10_000 / times; i++) {
+      await scene.anvil.send({
+        to: forger,
+        data: callOf('Forger', 'flood', [scene.token, address, BigInt(times)]),
+        gas: 30_000_000,
+      });
+      await scene.anvil.mine();
+    }
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toHaveLength(10_000);
+    expect(new Set(book.paid(id).map(({ units }) => units))).toEqual(new Set([1n]));
+  }, 60_000);
+
+  it('refuses an endpoint of another chain, and a contract that counts in other units', async () => {
+    scene.proxy.behaviour = {
+      instead: ({ method }) => (method === 'eth_chainId' ? { result: '0x38' } : undefined),
+    };
+    const other = scene.connect(book);
+    adapter = other;
+    await expect(other.begin(null, signal())).rejects.toThrow(
+      /^\[networks\.regtest\.ETH\] rpc: 127\.0\.0\.1:\d+ is of the chain with the id 56, not 1337$/,
+    );
+    expect(other.health().error).toMatch(/the id 56/);
+    await other.close();
+    const eighteen = await scene.anvil.deploy('Standard', [18, 'USDT']);
+    scene.proxy.behaviour = {};
+    adapter = Object.assign(Object.create(scene) as EvmScene, { token: eighteen }).connect(book);
+    await expect(adapter.begin(null, signal())).rejects.toThrow(/USDT_ERC20 at 0x\w+ has 18 decimals there, not 6/);
+    await adapter.close();
+    adapter = Object.assign(Object.create(scene) as EvmScene, { token: `0x${'11'.repeat(20)}` }).connect(book);
+    await expect(adapter.begin(null, signal())).rejects.toThrow(/is no token there/);
+  });
+
+  it('names no event but a transfer', () => {
+    expect(TRANSFER).toBe('0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef');
+  });
+});
