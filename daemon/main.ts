@@ -24,7 +24,7 @@ import { isDefaultSource, openAdapter, unservedKeys } from './chains/registry.ts
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { configuredHosts, manualRates } from './config/views.ts';
 import { configurationWarnings } from './config/warnings.ts';
-import { CHAINS, type ChainId, NETWORKS, type Network } from './domain/assets.ts';
+import { ASSETS, type AssetId, CHAINS, type ChainId, NETWORKS, type Network } from './domain/assets.ts';
 import { type AccountKey, chainKey } from './domain/chain.ts';
 import { formatDecimal } from './domain/money.ts';
 import { RequestMeter } from './http/metrics/requests.ts';
@@ -106,7 +106,7 @@ function readConfig(options: DaemonOptions): Config {
   });
   const problems = NETWORKS.flatMap((network) =>
     CHAINS.flatMap((chain) =>
-      unservedKeys(config.networks[network][chain]).map((key) => ({
+      unservedKeys(network, config.networks[network][chain]).map((key) => ({
         key: `networks.${network}.${chain}.${key}`,
         text: 'this release does not speak to such a source yet: take the key out',
       })),
@@ -364,6 +364,7 @@ function openSource(
   const { publicServers, socksProxy, proxyFor } = app.config.electrum;
   return openAdapter(network, chain, app.config.networks[network][chain], {
     list,
+    contracts: contractsOf(app, network),
     folder: join(dataDir, 'electrum'),
     ...{ publicServers: publicServers === 'use', socksProxy, proxyForAll: proxyFor === 'all' },
     needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
@@ -375,6 +376,17 @@ function openSource(
       void raise(app, 'source.left_out', `${key} ${address}`, text, network);
     },
   });
+}
+
+/** Tokens' contracts as the operator named them. */
+function contractsOf({ config }: App, network: Network): Partial<Record<AssetId, string>> {
+  const assets = config.networks[network];
+  return Object.fromEntries(
+    ASSETS.flatMap(({ symbol }) => {
+      const setting = assets[symbol];
+      return 'contract' in setting && setting.contract !== null ? [[symbol, setting.contract]] : [];
+    }),
+  );
 }
 
 /** Opens the adapters of all chains that have a source. Opening connects to nothing. */

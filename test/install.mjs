@@ -1,5 +1,5 @@
 /**
- * Installs what tests use from npm and the product does not: nodes (bcoin, bcash) and generators of API clients, each in a
+ * Installs what tests use from npm and the product does not: nodes (bcoin, bcash, anvil) and generators of API clients, each in a
  * folder with a lock file of its own. Nothing is compiled. Without a network it fails, and the tests that need them are
  * skipped by name. Valid on Node 18. Speaks on stderr only.
  */

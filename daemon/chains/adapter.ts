@@ -67,6 +67,8 @@ export interface ScriptList extends WatchList {
 export interface ChainAdapter {
   readonly network: Network;
   readonly chain: ChainId;
+  /** The assets of its chain that it can see; absent where it sees all. */
+  readonly assets?: readonly AssetId[];
   /** How it takes what leaves the wallet; absent where nothing can be spent yet. */
   readonly spending?: SpendingSource;
   /** Absent where the chain is simulated. */

@@ -1,6 +1,8 @@
 /** Which adapter serves a chain, by what the operator configured for it. A new kind of source is a row here. */
-import type { ChainId, Network } from '../domain/assets.ts';
+import type { AssetId, ChainId, Network } from '../domain/assets.ts';
+import { isEvm } from '../domain/evm.ts';
 import type { ChainAdapter, ScriptList } from './adapter.ts';
+import { EvmAdapter } from './evm/adapter.ts';
 import { coreAdapter } from './utxo/core.ts';
 import { ElectrumAdapter } from './utxo/electrum/electrum.ts';
 import { builtInServers } from './utxo/electrum/servers/built-in.ts';
@@ -18,6 +20,8 @@ export type SourceSettings = {
 /** What of the program around it a source needs. */
 export type SourceContext = {
   list: ScriptList;
+  /** Contracts that stand for tokens on networks where none is pinned. */
+  contracts: Readonly<Partial<Record<AssetId, string>>>;
   /** Where what was fetched and learned of servers is kept. */
   folder: string;
   socksProxy: string | null;
@@ -26,7 +30,7 @@ export type SourceContext = {
   /** Whether the proxy is for every Electrum server, or for onion services only. */
   proxyForAll: boolean;
   /** Whether two servers must agree before credits of a transaction count as confirmed. */
-  needsAgreement: (credits: readonly { targetId: number; units: bigint }[]) => boolean;
+  needsAgreement: (credits: readonly { targetId: number; units: bigint; asset: AssetId }[]) => boolean;
   log: (message: string) => void;
   /** A server was caught; `server` is its address. */
   alert: (server: string, message: string) => void;
@@ -37,8 +41,9 @@ export type SourceContext = {
 const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
 
 /** The keys of sources that are known but that no adapter of this release speaks to, of those that were given. */
-export function unservedKeys(settings: SourceSettings): string[] {
-  const lists = { monerod: settings.monerod, rpc: settings.rpc };
+export function unservedKeys(network: Network, settings: Pick<SourceSettings, 'monerod' | 'rpc'>): string[] {
+  // What cannot be paid out again yet is not taken in either, where it is worth something.
+  const lists = { monerod: settings.monerod, rpc: network === 'mainnet' ? settings.rpc : [] };
   return Object.entries(lists).flatMap(([key, urls]) => (urls.length > 0 ? [key] : []));
 }
 
@@ -57,6 +62,10 @@ export function openAdapter(
   settings: SourceSettings,
   context: SourceContext,
 ): ChainAdapter | null {
+  if (isEvm(chain) && settings.rpc.length > 0) {
+    const { list, log, alert, needsAgreement, contracts } = context;
+    return new EvmAdapter({ chain, network, urls: settings.rpc, contracts, list, needsAgreement, log, alert });
+  }
   if (!isUtxo(chain)) return null;
   const { list, log } = context;
   if (settings.coreRpc !== null) {
@@ -69,6 +78,8 @@ export function openAdapter(
   if (servers.length === 0) return null;
   const { folder, socksProxy: proxy, proxyForAll, needsAgreement, alert, leftOut } = context;
   const own = settings.electrum.length > 0;
-  const facing = { needsAgreement, log, alert, leftOut };
+  const needsTwo = (credits: readonly { targetId: number; units: bigint }[]): boolean =>
+    needsAgreement(credits.map((credit) => ({ ...credit, asset: chain })));
+  const facing = { needsAgreement: needsTwo, log, alert, leftOut };
   return new ElectrumAdapter({ chain, network, servers, own, list, folder, proxy, proxyForAll, ...facing });
 }

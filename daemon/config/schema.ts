@@ -5,6 +5,7 @@
  */
 import {
   ASSETS,
+  type Asset,
   type AssetId,
   CHAINS,
   type ChainId,
@@ -37,10 +38,14 @@ type NodeLeaves = {
   monerod_file: Setting<string | null>;
   rpc: Setting<readonly string[]>;
   rpc_file: Setting<string | null>;
+  rpc_agree_usd: Setting<number>;
 };
 type AssetLeaves = { confirmations: Setting<readonly ConfirmationTier[]> };
+type TokenLeaves = AssetLeaves & { contract: Setting<string | null> };
 type ChainLeaves = NodeLeaves & AssetLeaves & { zero_conf_usd: Setting<number> };
-type NetworkLeaves = { [C in ChainId]: ChainLeaves } & { [A in Exclude<AssetId, ChainId>]: AssetLeaves } & {
+type NetworkLeaves = { [C in ChainId]: ChainLeaves } & {
+  [A in Exclude<AssetId, ChainId>]: TokenLeaves;
+} & {
   rates: Record<string, Setting<string | null>>;
 };
 
@@ -80,6 +85,9 @@ function nodeLeaves(network: Network, chain: ChainId): NodeLeaves {
     monerod_file: monero ? setting.path('a file that holds the URLs of monerod, one a line') : no('Monero').one,
     rpc: evm ? setting.secretUrls('a list of URLs such as ["http://127.0.0.1:8545"]') : no('Ethereum-like').list,
     rpc_file: evm ? setting.path('a file that holds the URLs of rpc, one a line') : no('Ethereum-like').one,
+    rpc_agree_usd: evm
+      ? setting.whole(0, AGREE_USD_MAX, 1_000, 'USD; from there two endpoints must agree; 0 = always')
+      : setting.unusable<number>(why('Ethereum-like'), 0),
   };
 }
 
@@ -93,10 +101,23 @@ function rateLeaves(): Record<string, Setting<string | null>> {
   ]);
 }
 
+/** Contracts are pinned on mainnet; on networks for tests there are others, and in the sandbox there are none. */
+function contractLeaf(network: Network, asset: Asset): Setting<string | null> {
+  if (asset.contract === undefined) return setting.unusable<string | null>(`${asset.symbol} is no token`, null);
+  if (network === 'mainnet')
+    return setting.unusable<string | null>(`the contract of ${asset.symbol} on mainnet is fixed`, null);
+  if (network === 'sandbox') return setting.unusable<string | null>('the sandbox simulates its chains', null);
+  return setting.contract(asset.symbol);
+}
+
 function networkLeaves(network: Network): NetworkLeaves {
   const tree: Record<string, unknown> = { rates: rateLeaves() };
-  for (const asset of ASSETS)
-    tree[asset.symbol] = { confirmations: setting.tiers(asset.confirmations.map((tier) => ({ ...tier }))) };
+  for (const asset of ASSETS) {
+    tree[asset.symbol] = {
+      confirmations: setting.tiers(asset.confirmations.map((tier) => ({ ...tier }))),
+      ...(asset.symbol !== asset.chain && { contract: contractLeaf(network, asset) }),
+    };
+  }
   for (const chain of CHAINS) {
     const replaceable = REPLACEABLE[chain];
     tree[chain] = {

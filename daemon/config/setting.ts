@@ -187,6 +187,13 @@ export function secretUrls(takes: string): Setting<readonly string[]> {
   });
 }
 
+/** A token's contract on a network where this program does not know it. */
+export function contract(token: string): Setting<string | null> {
+  const schema = text.refine((value): boolean => /^0x[0-9a-fA-F]{40}$/.test(value));
+  const takes = `the address of a contract that stands for ${token} there: 0x and 40 hexadecimal digits`;
+  return new Setting<string | null>({ schema, takes, fallback: null });
+}
+
 /** Whether `value` is scheme://host:port and no more. Schemes without colon. */
 function isEndpoint(value: string, schemes: readonly string[]): boolean {
   const url = parseUrl(value);

@@ -107,7 +107,9 @@ export function refreshSeconds({ state, sandbox }: InvoicePage): number | null {
 /** What `asset` would cost now, or why it cannot be had. */
 function offer(app: App, business: Business, invoice: InvoiceRow, asset: Asset, now: number): Offer {
   const chain = app.chains.find(chainKey(business.network, asset.chain));
-  if (!chain || chain.withheld(now) !== null) return { asset, withheld: 'chain' };
+  if (!chain || !app.chains.sees(business.network, asset) || chain.withheld(now) !== null) {
+    return { asset, withheld: 'chain' };
+  }
   if (!app.directory.account(business, asset.symbol)) return { asset, withheld: 'wallet' };
   const rate = app.rates.quoteRate(business.network, asset.symbol, invoice.currency, now);
   if (!rate) return { asset, withheld: 'rate' };

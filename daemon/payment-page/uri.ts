@@ -4,6 +4,7 @@
  * asks for it.
  */
 import type { Asset, Network } from '../domain/assets.ts';
+import { chainIdOf, isEvm } from '../domain/evm.ts';
 import { formatUnits } from '../domain/money.ts';
 
 /**
@@ -27,16 +28,6 @@ export function paymentUri(asset: Asset, address: string, units: bigint): string
   }
 }
 
-/**
- * Chain ids (EIP-155) of the public networks; of the others the customary one of private chains, which no wallet takes
- * for real money.
- */
-const PRIVATE_CHAIN_ID = 1337;
-const CHAIN_IDS: Partial<Record<Network, Partial<Record<string, number>>>> = {
-  mainnet: { ETH: 1, BSC: 56 },
-  testnet: { ETH: 11_155_111, BSC: 97 },
-};
-
 /** The contract that payers are shown: the one on mainnet, which the sandbox imitates. Test networks have others. */
 export const contractOf = (asset: Asset, network: Network): string | null =>
   network === 'mainnet' || network === 'sandbox' ? (asset.contract ?? null) : null;
@@ -46,8 +37,8 @@ export const contractOf = (asset: Asset, network: Network): string | null =>
  * other chains, and for a token whose contract on this network is not pinned.
  */
 export function ethereumUri(asset: Asset, network: Network, address: string, units: bigint): string | null {
-  if (asset.chain !== 'ETH' && asset.chain !== 'BSC') return null;
-  const chainId = CHAIN_IDS[network]?.[asset.chain] ?? PRIVATE_CHAIN_ID;
+  if (!isEvm(asset.chain)) return null;
+  const chainId = chainIdOf(network, asset.chain);
   if (asset.symbol === 'ETH' || asset.symbol === 'BNB') return `ethereum:${address}@${chainId}?value=${units}`;
   const contract = contractOf(asset, network);
   if (contract === null) return null;

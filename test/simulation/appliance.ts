@@ -166,6 +166,7 @@ export class Appliance {
     const adapter = openAdapter(network, chain, app.config.networks[network][chain], {
       list,
       folder: join(this.folder, 'electrum'),
+      contracts: {},
       socksProxy: null,
       publicServers: false,
       proxyForAll: false,

@@ -1,9 +1,9 @@
 /**
  * Whose word is enough for a payment: from a configured amount on, an invoice counts as paid only when two servers of a
- * light client agree. What cannot be valued is treated as large; quotients are rounded down.
+ * light client, or two endpoints of an account chain, agree. What cannot be valued is treated as large; quotients are rounded down.
  */
-import { type ChainId, findAsset, type Network } from '../../domain/assets.ts';
-import { assert } from '../../domain/errors.ts';
+import { type AssetId, assetOf, type ChainId, type Network } from '../../domain/assets.ts';
+import { isEvm } from '../../domain/evm.ts';
 import { FIAT_DECIMALS, fiatFor } from '../../domain/money.ts';
 import { targetById } from '../../store/queries/credits.ts';
 import { invoiceById } from '../../store/queries/invoices.ts';
@@ -16,12 +16,12 @@ export function needsAgreement(
   app: App,
   network: Network,
   chain: ChainId,
-  credits: readonly { targetId: number; units: bigint }[],
+  credits: readonly { targetId: number; units: bigint; asset: AssetId }[],
 ): boolean {
-  const from = BigInt(app.config.networks[network][chain].electrumAgreeUsd) * SCALE;
-  const asset = findAsset(chain);
-  assert(asset, `${chain} carries its own coin`);
-  return credits.some(({ targetId, units }) => {
+  const { electrumAgreeUsd, rpcAgreeUsd } = app.config.networks[network][chain];
+  const from = BigInt(isEvm(chain) ? rpcAgreeUsd : electrumAgreeUsd) * SCALE;
+  return credits.some(({ targetId, units, ...credit }) => {
+    const asset = assetOf(credit.asset);
     const rate = app.rates.rate(network, asset.symbol, 'USD', app.now());
     if (rate === null || fiatFor(units, asset, rate.scaled) >= from) return true;
     const invoiceId = app.store.get(targetById, { id: targetId })?.invoice_id;

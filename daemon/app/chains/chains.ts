@@ -3,7 +3,7 @@
  * a restart is in the store; after one, nothing counts as synced until it was.
  */
 import type { ChainAdapter } from '../../chains/adapter.ts';
-import type { ChainId, Network } from '../../domain/assets.ts';
+import type { Asset, Network } from '../../domain/assets.ts';
 import { type ChainKey, chainKey } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 
@@ -85,10 +85,16 @@ export class Chains {
     return known.length === 0 ? clock : Math.min(clock, Math.max(...known));
   }
 
+  /** Whether a source is connected that sees what is paid in an asset. */
+  sees(network: Network, { chain, symbol }: Asset): boolean {
+    const adapter = this.find(chainKey(network, chain))?.adapter;
+    return adapter !== undefined && (adapter.assets === undefined || adapter.assets.includes(symbol));
+  }
+
   /** The chain that takes a new payment now. Throws `Unavailable` when it is not configured, down or behind. */
-  open(network: Network, chain: ChainId, now: number): ChainRuntime {
-    const runtime = this.find(chainKey(network, chain));
-    const why = runtime ? runtime.withheld(now) : `${chain} is not connected to its network`;
+  open(network: Network, asset: Asset, now: number): ChainRuntime {
+    const runtime = this.sees(network, asset) ? this.find(chainKey(network, asset.chain)) : undefined;
+    const why = runtime ? runtime.withheld(now) : `${asset.symbol} is not connected to its network`;
     if (why !== null || !runtime) throw new Unavailable(why ?? '', RETRY_AFTER_SECONDS);
     return runtime;
   }

@@ -110,7 +110,7 @@ export function requestPayment(
   const asset = chooseAsset(app, business, invoice, choice());
   const now = app.now();
   refuseInQuarantine(tx, 'New payments');
-  const chain = app.chains.open(business.network, asset.chain, now);
+  const chain = app.chains.open(business.network, asset, now);
   const { quote, rates } = quoteFor(app, business, invoice, asset, { received: 0n, seenValue: 0n });
 
   const account = app.directory.account(business, asset.symbol);
@@ -164,7 +164,7 @@ export function refreshQuote(app: App, business: Business, invoiceId: number, tx
   if (!invoice || !payment || !needsQuote(invoice, payment, payment.deadline_at + graceMs(app), now)) return;
   const asset = assetOf(payment.asset as AssetId);
   try {
-    app.chains.open(business.network, asset.chain, now);
+    app.chains.open(business.network, asset, now);
     const paid = { received: BigInt(payment.received), seenValue: BigInt(payment.seen_value) };
     const { quote, rates } = quoteFor(app, business, invoice, asset, paid);
     const deadlineAt = deadlineOf(payment.deadline_at, invoice.due_at, quote);

@@ -42,9 +42,9 @@ export function nextAccountNo(app: App, network: Network): number {
 
 /** The symbols that a business can take, of those whose chain it has an account on and that is connected. */
 export function possibleAssets(app: App, network: Network, chains: readonly ChainId[]): AssetId[] {
-  return ASSETS.filter(
-    (asset) => chains.includes(asset.chain) && app.chains.find(chainKey(network, asset.chain)) !== undefined,
-  ).map((asset) => asset.symbol);
+  return ASSETS.filter((asset) => chains.includes(asset.chain) && app.chains.sees(network, asset)).map(
+    (asset) => asset.symbol,
+  );
 }
 
 const PAST_TIMEOUT_MS = 60_000;

@@ -60,6 +60,7 @@ const CLOCK_MARGIN_MS = 3_600_000;
 export class EvmAdapter implements ChainAdapter {
   readonly network: Network;
   readonly chain: EvmChain;
+  readonly assets: readonly AssetId[];
   readonly #setting: string;
   readonly #endpoints: Endpoints;
   readonly #transfers: Transfers;
@@ -84,6 +85,7 @@ export class EvmAdapter implements ChainAdapter {
     this.chain = chain;
     this.#setting = `[networks.${network}.${chain}] rpc`;
     const tokens = tokensOf(network, chain, contracts);
+    this.assets = [NATIVE_COIN[chain], ...tokens.map(({ asset }) => asset)];
     this.#endpoints = new Endpoints(urls, { label: this.#setting, network, chain, tokens }, alert);
     this.#transfers = new Transfers(tokens, list);
     this.#native = new NativeCoin(NATIVE_COIN[chain], list);
