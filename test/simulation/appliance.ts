@@ -15,7 +15,7 @@ import { OperatorEvents } from '../../daemon/app/notifications/operator-events.t
 import { AccountDiscovery } from '../../daemon/app/recovery/account-discovery.ts';
 import { Directory } from '../../daemon/app/shops/directory.ts';
 import { KeyRing } from '../../daemon/app/shops/keys.ts';
-import type { ChainAdapter, ScriptList } from '../../daemon/chains/adapter.ts';
+import { type ChainAdapter, type ScriptList, tipOf } from '../../daemon/chains/adapter.ts';
 import { openAdapter } from '../../daemon/chains/registry.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { loadConfig } from '../../daemon/config/config.ts';
@@ -50,7 +50,12 @@ public_servers = "never"
 ${COINS.map((coin) => `${coin} = "${PRICES[coin]}"`).join('\n')}
 `;
 /** What a machine is connected to. */
-export type Sources = { coins: readonly UtxoChain[]; electrum: boolean };
+export type Sources = {
+  coins: readonly UtxoChain[];
+  electrum: boolean;
+  /** The median time of the eleven blocks up to this one (BIP-113), milliseconds since 1970. */
+  medianTime(coin: UtxoChain, hash: string): number | null;
+};
 
 const configOf = (coin: UtxoChain, electrum: boolean): string => `
 [networks.regtest.${coin}]
@@ -75,13 +80,15 @@ export class Appliance {
   fuse = Number.POSITIVE_INFINITY;
   readonly #time: Time;
   readonly #context: () => Context;
+  readonly #sources: Sources;
   #jobs!: Jobs;
   #loops!: SyncLoops;
   #scan: AccountDiscovery | null = null;
   #minuteAt = 0;
 
-  private constructor(folder: string, time: Time) {
+  private constructor(folder: string, time: Time, sources: Sources) {
     this.folder = folder;
+    this.#sources = sources;
     this.#time = time;
     this.walletFolder = join(folder, 'vault');
     this.signer = new LocalSigner(this.walletFolder, time);
@@ -105,7 +112,7 @@ export class Appliance {
 
   /** Starts it on a folder, a new one or one that was there before. */
   static async start(folder: string, time: Time, wallet: Wallet, sources: Sources): Promise<Appliance> {
-    const appliance = new Appliance(folder, time);
+    const appliance = new Appliance(folder, time, sources);
     if (!existsSync(appliance.walletFolder)) {
       mkdirSync(folder, { recursive: true });
       writeFileSync(
@@ -175,10 +182,16 @@ export class Appliance {
       alert: (server, message) => void raise(app, 'source.dropped', `${chain} ${server}`, message),
       leftOut: (target, message) => void raise(app, 'source.left_out', `${chain} ${target}`, message),
     });
-    if (adapter) {
-      const coin = chain as UtxoChain;
-      adapter.deriveAddress = async (account, branch, index) => derived(coin, account, branch, index);
-    }
+    if (!adapter) return null;
+    const coin = chain as UtxoChain;
+    adapter.deriveAddress = async (account, branch, index) => derived(coin, account, branch, index);
+    const sync = adapter.sync.bind(adapter);
+    // the product asks only public networks for the time of their blocks, and these blocks have that of the world
+    adapter.sync = async (since, signal) => {
+      const update = await sync(since, signal);
+      const tipMedianTime = update && this.#sources.medianTime(coin, tipOf(update.checkpoint).hash);
+      return update && { ...update, ...(tipMedianTime !== null && { tipMedianTime }) };
+    };
     return adapter;
   }
 

@@ -4,14 +4,15 @@
  */
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
-import type { Network, Tx } from './network.ts';
+import { MEDIAN_BLOCKS, type Network, type Tx } from './network.ts';
 import { approveOne, balanceOf, granted, reject, sweep, withdrawals } from './operators.ts';
 import { mend, refused, shownInvoice, unitsOf } from './people.ts';
-import { SCRIPTS } from './wallet.ts';
 import { Fault, type Invoice, type World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
+/** Past the end of the month, and of grace, of what was made by a clock that was 40 days ahead. */
+const LAST_DUE_MS = 80 * DAY_MS;
 /** A coin below it costs more than it brings. */
 const WORTH_SPENDING = 20_000n;
 const ROUNDS_MAX = 30;
@@ -28,23 +29,17 @@ const BLOCKS_PER_ROUND = 4;
 /** Processor time of one turn of the event loop. */
 export const TURN_MS_MAX = Number(process.env.SIMULATION_TURN_MS ?? 1_500);
 
-/** The wallet's own scripts, those behind the jumps of restores among them. */
-export function ownScripts(world: World, coin: UtxoChain): (script: string) => boolean {
-  const near = world.wallet.scripts(coin, SCRIPTS);
-  if (world.restores === 0) return (script) => near.has(script);
-  const far = world.wallet.farScripts(coin);
-  return (script) => near.has(script) || far.has(script);
-}
+const isOwn = ({ wallet }: World, coin: UtxoChain, script: string): boolean =>
+  wallet.placeOf(coin, script) !== undefined;
 
 /** Judges what the signer signed, whether or not it was sent: whoever has the bytes may send them. */
 export function judgeSigned(world: World, order: SignOrder, raw: string): void {
   const coin = order.plan.chain as UtxoChain;
   const network = world.network(coin);
   const tx = network.read(Buffer.from(raw, 'hex'));
-  const isOwn = ownScripts(world, coin);
   const byAddress = new Map<string, bigint>();
   for (const { script, units } of tx.outputs) {
-    if (!isOwn(script)) byAddress.set(script, (byAddress.get(script) ?? 0n) + units);
+    if (!isOwn(world, coin, script)) byAddress.set(script, (byAddress.get(script) ?? 0n) + units);
   }
   let feeMax = 0n;
   for (const { intent, approval } of order.withdrawals) {
@@ -72,7 +67,7 @@ export function judgeSigned(world: World, order: SignOrder, raw: string): void {
 function judgeVersion(world: World, network: Network, uuid: string, tx: Tx): void {
   const before = world.signed.get(uuid) ?? [];
   if (before.some(({ txid }) => txid === tx.txid)) return;
-  for (const other of before) {
+  for (const other of [...before, ...(world.signedBefore.get(uuid) ?? [])]) {
     const shared = tx.inputs.filter(({ outpoint }) => other.inputs.some((one) => one.outpoint === outpoint));
     if (shared.length === 0 && !isImpossible(network, other)) {
       throw new Fault(`${tx.txid} is signed for ${uuid}, for which ${other.txid} was signed: both can be mined`);
@@ -191,9 +186,9 @@ async function judgeInvoices(world: World): Promise<void> {
     judgePaid(world, invoice, shown.status);
     judgeTransactions(world, invoice, shown.payment as Shown, inbox);
   }
-  await world.appliance.pass(50 * DAY_MS);
-  await goOn(world);
-  await goOn(world);
+  await world.appliance.pass(LAST_DUE_MS);
+  // deadlines count by the median time of eleven blocks
+  for (let round = 0; round * BLOCKS_PER_ROUND < 2 * MEDIAN_BLOCKS; round++) await goOn(world);
   for (const invoice of world.invoices) {
     if (invoice.lost) continue;
     const { status } = await shownInvoice(world, invoice);
@@ -274,10 +269,9 @@ async function judgeWithdrawals(world: World): Promise<void> {
 /** The coins of the wallet that nothing spends, by the miner's chain. */
 function coinsOf(world: World, coin: UtxoChain): { outpoint: string; units: bigint }[] {
   const network = world.network(coin);
-  const isOwn = ownScripts(world, coin);
   return [...network.miner.coins].flatMap(([outpoint, spender]) => {
     const made = network.coin(outpoint);
-    return spender === null && made && isOwn(made.script) ? [{ outpoint, units: made.units }] : [];
+    return spender === null && made && isOwn(world, coin, made.script) ? [{ outpoint, units: made.units }] : [];
   });
 }
 

@@ -35,7 +35,7 @@ const BITCOIN_FIRST =
   '5cd6a828e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5fac00000000';
 const NOBODY = '6a';
 const FIRST_BLOCKS = 12;
-const MEDIAN_BLOCKS = 11;
+export const MEDIAN_BLOCKS = 11;
 const ANCESTORS_MAX = 25;
 const SIGNALS_BELOW = 0xfffffffe;
 /** Units per virtual byte, below which a node takes nothing. */
@@ -272,6 +272,8 @@ export class Network {
   /** Called when the appliance's node may have changed. */
   onChange: () => void = () => {};
   readonly txs = new Map<string, Tx>();
+  /** By hash, of every branch. */
+  readonly blocks = new Map<string, Block>();
   readonly #now: () => number;
   readonly #minted = new Map<string, Output>();
   readonly #places = new Map<string, Block[]>();
@@ -287,6 +289,7 @@ export class Network {
     const first = { hash, height: 0, previous: null, seconds: 1_296_688_602, bytes, txs: [] };
     this.miner.chain.push(first);
     this.own.chain.push(first);
+    this.blocks.set(hash, first);
     this.mine(FIRST_BLOCKS);
   }
 
@@ -384,6 +387,7 @@ export class Network {
       const seconds = Math.max(Math.floor(this.#now() / 1_000), this.medianSeconds(tip) + 1);
       const block = { ...writeBlock(tip.hash, seconds, txs), height: tip.height + 1, previous: tip, seconds, txs };
       for (const { txid } of txs) this.#places.set(txid, [...this.placeOf(txid), block]);
+      this.blocks.set(block.hash, block);
       this.miner.follow(block);
     }
     this.relay();

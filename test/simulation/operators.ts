@@ -14,7 +14,6 @@ import { jumpAfter } from '../../daemon/domain/indices.ts';
 import type { Intent, PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { Appliance, Crashed, PRICES } from './appliance.ts';
 import { type Action, forget, mend, refused } from './people.ts';
-import { SCRIPTS } from './wallet.ts';
 import { type Backup, Fault, START, type World } from './world.ts';
 
 type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
@@ -120,6 +119,8 @@ export async function approveOne(world: World, found: Withdrawal): Promise<strin
     if (!approval) throw new Fault(`the preview of withdrawal ${id} names no intent`);
     const { uuid: _, ...given } = approval;
     await world.appliance.operator('withdrawal.approve', { id, ...given });
+    // nobody has what was signed for it on a lost machine: no node does
+    world.signedBefore.delete(approval.uuid);
     return `withdrawal ${id} is approved`;
   } catch (error) {
     return `withdrawal ${id} is not approved: ${refused(error)}`;
@@ -167,8 +168,9 @@ async function judgeShortage(world: World, found: Withdrawal, kind: string, rate
   const newest = withdrawal.versions.findLast(({ tx_id }) => tx_id !== null);
   const tx = newest?.tx_id ? network.txs.get(newest.tx_id) : undefined;
   if (!tx || found.sweep) return;
-  const own = world.wallet.scripts(coin, SCRIPTS);
-  const change = tx.outputs.filter(({ script }) => own.has(script)).reduce((sum, { units }) => sum + units, 0n);
+  const change = tx.outputs
+    .filter(({ script }) => world.wallet.placeOf(coin, script))
+    .reduce((sum, { units }) => sum + units, 0n);
   // twice what it may take, with another coin spent
   const rates = [rate === undefined ? network.feeRate * 2 : Number(rate), Number(network.feeOf(tx)) / tx.vsize + 2];
   const needed = BigInt(Math.ceil(Math.max(...rates) * 2)) * BigInt(tx.vsize + 200);
@@ -200,9 +202,10 @@ export async function batch(world: World): Promise<string> {
 /** Pays for a payer's transaction that is stuck. */
 export async function bump(world: World): Promise<string> {
   const coin = world.anyCoin();
-  const own = world.wallet.scripts(coin, SCRIPTS);
   const stuck = [...world.network(coin).own.mempool.values()].flatMap((tx) =>
-    tx.outputs.flatMap(({ script }, n) => (own.get(script)?.startsWith('0/') ? [`${tx.txid}:${n}`] : [])),
+    tx.outputs.flatMap(({ script }, n) =>
+      world.wallet.placeOf(coin, script)?.startsWith('0/') ? [`${tx.txid}:${n}`] : [],
+    ),
   );
   const outpoint = world.random.pick(stuck);
   if (!outpoint) return '';
@@ -304,9 +307,6 @@ async function restoreFrom(world: World, made: Backup): Promise<string> {
   // a distant server is asked about each of the skipped addresses: that takes longer than a run
   if (world.electrum) return '';
   await loseMachine(world);
-  // derived now, and not in a turn of the machine that is measured
-  for (const coin of world.coins) world.wallet.farScripts(coin);
-  for (const { address } of world.wanted.values()) world.uncertain.add(address);
   const fresh = world.random.chance(0.6);
   for (const network of world.networks.values()) {
     mend(network);
@@ -315,10 +315,8 @@ async function restoreFrom(world: World, made: Backup): Promise<string> {
   const folder = world.newFolder();
   const jump = jumpAfter(world.restoredAt.filter((at) => at >= made.at).length);
   const manifest = await restoreBackup(made.file, world.wallet.backupSecret, folder, world.time.wall(), jump);
-  world.restores++;
   world.restoredAt.push(world.time.truth);
   world.olderBackups.push(...world.backups.splice(0));
-  world.given.clear();
   for (const invoice of world.invoices.slice(made.invoices)) invoice.lost = true;
   world.appliance = await Appliance.start(folder, world.time, world.wallet, world);
   await confirm(world);
@@ -348,21 +346,17 @@ async function loseMachine(world: World): Promise<void> {
   await dead.bury();
   rmSync(dead.folder, { recursive: true, force: true });
   if (dead.crashedInto) rmSync(dead.crashedInto, { recursive: true, force: true });
+  world.replaceMachine();
 }
 
 /** Nothing is left but the words: accounts are looked for on a new machine, as `countinghouse restore words` does. */
 export async function restoreWords(world: World): Promise<string> {
   if (world.electrum) return '';
   await loseMachine(world);
-  // derived now, and not in a turn of the machine that is measured
-  for (const coin of world.coins) world.wallet.farScripts(coin);
-  for (const { address } of world.wanted.values()) world.uncertain.add(address);
   for (const invoice of world.invoices) invoice.lost = true;
   for (const network of world.networks.values()) mend(network);
-  world.restores++;
   world.backups.length = 0;
   world.olderBackups.length = 0;
-  world.given.clear();
   world.appliance = await Appliance.start(world.newFolder(), world.time, world.wallet, world);
   const birthday = START - 2 * DAY_MS;
   const accounts = Object.fromEntries(world.coins.map((coin) => [coin, [world.wallet.account(coin, 0)]]));

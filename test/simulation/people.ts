@@ -9,7 +9,7 @@ import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
 import { presentInvoice } from '../../daemon/http/merchant/present.ts';
 import { toUnits } from '../scenario/auditor.ts';
 import type { Health, Output, Tx } from './network.ts';
-import { SCRIPTS } from './wallet.ts';
+import { JUMPED, USED_MAX } from './wallet.ts';
 import { Fault, type Invoice, type World } from './world.ts';
 
 export type Action = (world: World) => Promise<string> | string;
@@ -84,7 +84,7 @@ export async function createAndRequest(world: World): Promise<string> {
  */
 function judgeAddress(world: World, coin: UtxoChain, address: string): void {
   const network = world.network(coin);
-  const place = world.wallet.scripts(coin, SCRIPTS).get(world.script(coin, address));
+  const place = world.wallet.placeOf(coin, world.script(coin, address));
   const index = Number(place?.split('/')[1] ?? Number.NaN);
   if (Number.isNaN(index)) return;
   const given = world.given.get(coin);
@@ -212,9 +212,8 @@ export function prank(world: World): string {
   const { random, wallet } = world;
   const coin = world.anyCoin();
   const given = world.invoices.filter((one) => one.coin === coin).map(({ script }) => script);
-  const known = wallet.scripts(coin, SCRIPTS);
-  const last = Math.max(-1, ...given.map((script) => Number((known.get(script) ?? '0/-1').split('/')[1])));
-  if (last < 0 || last > SCRIPTS - 20) return '';
+  const last = Math.max(-1, ...given.map((script) => Number((wallet.placeOf(coin, script) ?? '0/-1').split('/')[1])));
+  if (last < 0 || last % JUMPED > USED_MAX - 2 * PRANKED_MAX) return '';
   const outputs = Array.from({ length: random.whole(1, PRANKED_MAX) }, (_, i) => {
     return { units: 2_000n, script: wallet.script(coin, 0, last + 1 + i) };
   });

@@ -63,8 +63,10 @@ function answer(network: Network, method: string, params: Params): unknown {
       return (network.feeRate * 1_000) / COIN;
     case 'sendrawtransaction':
       return send(network, String(first));
+    case 'gettxout':
+      return unspent(network, `${first}:${params[1]}`);
     default:
-      return new Failure(-32601, 'Method not found');
+      throw new Error(`the simulated node does not know ${method}`);
   }
 }
 
@@ -92,9 +94,8 @@ function mempoolInfo(network: Network): unknown {
 }
 
 function block(network: Network, method: string, hash: string): unknown {
-  // the newest are asked for most
-  const found = network.own.chain.findLast((one) => one.hash === hash);
-  if (!found) return new Failure(NOT_FOUND, 'Block not found');
+  const found = network.blocks.get(hash);
+  if (!found || network.own.chain[found.height] !== found) return new Failure(NOT_FOUND, 'Block not found');
   if (method === 'getblock') return found.bytes.toString('hex');
   return { hash, height: found.height, time: found.seconds, mediantime: network.medianSeconds(found) };
 }
@@ -120,6 +121,12 @@ function rawTransaction({ own, txs }: Network, txid: string, blockHash?: string)
   const there =
     blockHash === undefined ? own.mempool.get(txid) : own.blockOf(txid)?.hash === blockHash && txs.get(txid);
   return there ? there.raw.toString('hex') : new Failure(NOT_FOUND, 'No such mempool or blockchain transaction');
+}
+
+/** Of the blocks alone, as it is asked. */
+function unspent(network: Network, outpoint: string): unknown {
+  const coin = network.own.coins.get(outpoint) === null ? network.coin(outpoint) : undefined;
+  return coin ? { bestblock: network.own.tip.hash, value: Number(coin.units) / COIN, coinbase: false } : null;
 }
 
 function send(network: Network, raw: string): unknown {

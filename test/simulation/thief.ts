@@ -9,7 +9,6 @@ import { Rejected } from '../../daemon/domain/errors.ts';
 import type { SandboxPlan, SignedSpend, UtxoPlan } from '../../daemon/domain/spend.ts';
 import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { judgeSigned } from './auditor.ts';
-import { SCRIPTS } from './wallet.ts';
 import type { World } from './world.ts';
 
 type Sign = (order: SignOrder) => Promise<SignedSpend>;
@@ -56,12 +55,11 @@ const payEverything: Alteration = (world, order) =>
     const paid = plan.outputs.find(({ kind }) => kind === 'payout');
     if (!paid || plan.outputs.length !== 1) return false;
     const { miner, txs } = world.network(plan.chain as UtxoChain);
-    const own = world.wallet.scripts(plan.chain as UtxoChain, SCRIPTS);
     for (const [outpoint, spender] of miner.coins) {
       const [txid = '', n] = outpoint.split(':');
       const tx = txs.get(txid);
       const made = tx?.outputs[Number(n)];
-      const place = made && own.get(made.script);
+      const place = made && world.wallet.placeOf(plan.chain as UtxoChain, made.script);
       if (spender !== null || !tx || !made || !place || plan.inputs.some((one) => one.outpoint === outpoint)) continue;
       const [branch, index] = place.split('/').map(Number);
       const script = Buffer.from(made.script, 'hex');

@@ -3,7 +3,8 @@
  * fire when the simulation moves them; answers from outside wait in a queue and are delivered one after the other. So a
  * run depends on its seed alone, and a day takes milliseconds.
  *
- * Whatever runs on real threads (files) is awaited before anything else is delivered.
+ * Whatever runs on real threads (files) is awaited before anything else is delivered; with one thread for it
+ * (`UV_THREADPOOL_SIZE=1`), it also ends in its order.
  */
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
@@ -141,7 +142,7 @@ export class Time {
     for (let turns = 0; idle < IDLE_TURNS && !until?.(); turns++) {
       if (turns > TURNS_MAX) throw new Busy('the machine does not come to rest');
       await this.#turn();
-      if (this.#outside > 0) {
+      if (this.#outside > 0 || readsFiles()) {
         await new Promise((resolve) => realSetTimeout(resolve, 0));
         idle = 0;
         continue;
@@ -194,6 +195,9 @@ export class Time {
     }
   }
 }
+
+/** Whether the program reads or writes files that nobody put under `outside`. */
+const readsFiles = (): boolean => process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
 
 /** Milliseconds of the real clock, for the speed of a run. */
 export const stopwatch = (): number => realPerformanceNow();

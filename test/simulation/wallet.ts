@@ -38,8 +38,6 @@ export class Wallet {
   readonly seed: Buffer;
   readonly #approvalKey: Buffer;
   readonly #accounts = new Map<string, AccountKey>();
-  readonly #far = new Map<string, Set<string>>();
-  readonly #scripts = new Map<string, Map<string, string>>();
 
   private constructor(seed: Buffer) {
     this.seed = seed;
@@ -57,30 +55,9 @@ export class Wallet {
     return known;
   }
 
-  /** The scripts (hex) of the first account, up to an index of both branches. */
-  scripts(chain: UtxoChain, upTo: number): Map<string, string> {
-    const known = this.#scripts.get(chain) ?? new Map<string, string>();
-    this.#scripts.set(chain, known);
-    for (let index = known.size / 2; index < upTo; index++) {
-      for (const branch of [0, 1] as const) known.set(this.script(chain, branch, index), `${branch}/${index}`);
-    }
-    return known;
-  }
-
-  /** Those behind the jumps of restores, and behind what a beginning from the words alone leaves out. */
-  farScripts(chain: UtxoChain): ReadonlySet<string> {
-    const known = this.#far.get(chain);
-    if (known) return known;
-    const found = new Set<string>();
-    this.#far.set(chain, found);
-    for (let jump = 0; jump <= JUMPS; jump++) {
-      for (const from of [jump * JUMPED, jump * JUMPED + SKIPPED]) {
-        for (let index = from; index < from + USED_MAX; index++) {
-          for (const branch of [0, 1] as const) found.add(this.script(chain, branch, index));
-        }
-      }
-    }
-    return found;
+  /** `branch/index` of a script (hex) of the first account, if anybody asked for its address so far. */
+  placeOf(chain: UtxoChain, script: string): string | undefined {
+    return places.get(`${chain}/${script}`);
   }
 
   script(chain: UtxoChain, branch: Branch, index: number): string {
@@ -137,14 +114,12 @@ function epochIn(folder: string): Epoch {
 }
 
 const targets = new Map<string, DerivedAddress>();
+const places = new Map<string, string>();
 /** How far a restore jumps, and how many addresses behind each jump are ever used here. */
 export const JUMPED = 10_000;
-const USED_MAX = 500;
-const JUMPS = 5;
+export const USED_MAX = 240;
 /** What begins from the words alone begins so far behind the last address that it found (the gap limit). */
-export const SKIPPED = 1_000;
-/** So many of them people look for. */
-export const SCRIPTS = 160;
+const SKIPPED = 1_000;
 
 /**
  * An address of the wallet: derived once a process, since every run has the same words. What a restore skips and nobody
@@ -156,9 +131,12 @@ export function derived(chain: UtxoChain, account: AccountKey, branch: Branch, i
   if (behind >= USED_MAX && (behind < SKIPPED || behind >= SKIPPED + USED_MAX)) {
     return { script: Buffer.from(`0014${hash('sha1', name)}`, 'hex'), address: `skipped ${branch}/${index}` };
   }
-  const known = targets.get(name) ?? deriveAddress(chain, 'regtest', account, branch, index);
-  targets.set(name, known);
-  return known;
+  const known = targets.get(name);
+  if (known) return known;
+  const made = deriveAddress(chain, 'regtest', account, branch, index);
+  targets.set(name, made);
+  places.set(`${chain}/${Buffer.from(made.script).toString('hex')}`, `${branch}/${index}`);
+  return made;
 }
 
 /** The signer, in this process: what judges, remembers and signs is its own code. */

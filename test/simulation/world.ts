@@ -89,6 +89,8 @@ export class World {
   readonly policySpends = new Map<string, { coin: UtxoChain; units: bigint; at: number }>();
   /** By uuid: the transactions signed for it that left the machine, or may have. */
   readonly signed = new Map<string, Tx[]>();
+  /** Those of machines that were lost: what no node has of them, nobody has. */
+  readonly signedBefore = new Map<string, Tx[]>();
   /** What the thief keeps of orders that were approved, oldest first. */
   readonly kept: SignOrder[] = [];
   /** Recipients of whom the operator cannot know whether they were paid: a restore came in between. */
@@ -138,6 +140,12 @@ export class World {
     return network;
   }
 
+  medianTime(coin: UtxoChain, hash: string): number | null {
+    const network = this.network(coin);
+    const block = network.blocks.get(hash);
+    return block ? network.medianSeconds(block) * 1_000 : null;
+  }
+
   anyCoin(): UtxoChain {
     return this.random.pick(this.coins) as UtxoChain;
   }
@@ -158,6 +166,18 @@ export class World {
     const [business] = this.appliance.app.directory.businesses();
     if (!business) throw new Error('there is no business');
     return business;
+  }
+
+  /** Another machine takes the place of the one that was lost: its clock is right, and what is on the nodes is on them. */
+  replaceMachine(): void {
+    this.time.offset = this.time.truth - this.time.monotonic;
+    for (const [uuid, txs] of this.signed) {
+      this.signedBefore.set(uuid, [...(this.signedBefore.get(uuid) ?? []), ...txs]);
+    }
+    this.signed.clear();
+    this.given.clear();
+    this.restores++;
+    for (const { address } of this.wanted.values()) this.uncertain.add(address);
   }
 
   /** Starts the first machine and opens the shop. */
