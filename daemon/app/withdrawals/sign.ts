@@ -11,7 +11,7 @@ import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
 import { simulatedSpend } from '../../sandbox/simulated.ts';
-import { previousTx } from '../../store/queries/previous.ts';
+import { keepPrevious, previousTx } from '../../store/queries/previous.ts';
 import {
   payoutsOf,
   type SpendRow,
@@ -84,15 +84,20 @@ export async function signClaimed(app: App, versionId: number): Promise<void> {
     await app.store.write((tx) => dropUnsigned(app, tx, versionId));
     return;
   }
+  const simulated = plan.kind === 'sandbox' || place.business.network === 'sandbox';
+  const previous = simulated ? {} : await previousOf(app, place, plan);
   let signed: SignedSpend;
   try {
-    signed = await sign(app, place, spend, version, plan);
+    signed = await sign(app, place, spend, version, { plan, previous });
   } catch (error) {
     if (!(error instanceof Rejected) || error.code === 'signer.locked') throw error;
     await app.store.write((tx) => refused(app, tx, versionId, error));
     return;
   }
-  await app.store.write((tx) => storeSigned(app, tx, versionId, signed));
+  await app.store.write((tx) => {
+    keepAll(tx, place, previous);
+    storeSigned(app, tx, versionId, signed);
+  });
 }
 
 function placeOfSpend(app: App, spend: SpendRow): Place {
@@ -124,11 +129,21 @@ async function sign(
   place: Place,
   spend: SpendRow,
   version: VersionRow,
-  plan: SpendPlan,
+  { plan, previous }: Pick<SignOrder, 'plan' | 'previous'>,
 ): Promise<SignedSpend> {
   if (plan.kind === 'sandbox') return simulatedSpend(plan);
-  const previous = place.business.network === 'sandbox' ? {} : await previousOf(app, place, plan);
   return app.signer.sign({ ...orderOf(app.store, place, spend, version), plan, previous });
+}
+
+/**
+ * Keeps what others paid us with and a source had to be asked for: should it leave the chain, its inputs say whether it
+ * can come back.
+ */
+function keepAll(tx: Tx, { chain }: Place, previous: Readonly<Record<string, string>>): void {
+  for (const [txid, base] of Object.entries(previous)) {
+    const key = { txid, chain_key: chain.key };
+    if (!tx.get(versionByTxid, key)) tx.run(keepPrevious, { ...key, base: Buffer.from(base, 'hex') });
+  }
 }
 
 function orderOf(

@@ -95,6 +95,19 @@ describe.each(['BTC', 'LTC', 'BCH'] as const)('%s: a deposit that a withdrawal s
     expect(pay.row(next).state).toBe('broadcast');
   });
 
+  it('and is spent elsewhere, where the source tells no bytes beside its deposits: it fails, too', async () => {
+    const pay = await PayBench.open(chain);
+    pay.chain.tellsBytes = false;
+    const [only] = await pay.deposits([COIN]);
+    const id = await pay.withdraw(COIN / 2n);
+    await pay.round();
+    await vanish(pay, only!, [pay.chain.conflictWith(only!)]);
+    await pay.round();
+    pay.chain.mine(buried);
+    await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'failed', reason: 'conflict' });
+  });
+
   it('and was the only coin: it waits and reserves nothing, and fails once the deposit is dead', async () => {
     const pay = await PayBench.open(chain);
     const [only] = await pay.deposits([COIN]);
