@@ -137,6 +137,7 @@ export async function judgeEnd(world: World): Promise<void> {
   time.offset = time.truth - time.monotonic;
   world.appliance.fuse = Number.POSITIVE_INFINITY;
   await world.appliance.unlock();
+  for (const network of world.networks.values()) network.spendForgotten();
   await endEverything(world);
   await judgeInvoices(world);
   await judgeWithdrawals(world);

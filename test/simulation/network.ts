@@ -34,6 +34,8 @@ const BITCOIN_FIRST =
   '66207365636f6e64206261696c6f757420666f722062616e6b73ffffffff0100f2052a01000000434104678afdb0fe5548271967f1a67130b710' +
   '5cd6a828e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5fac00000000';
 const NOBODY = '6a';
+const PAYERS_COINS = 1_500;
+export const PAYERS_COIN_UNITS = 50_000_000_000n;
 const FIRST_BLOCKS = 12;
 export const MEDIAN_BLOCKS = 11;
 const ANCESTORS_MAX = 25;
@@ -275,7 +277,9 @@ export class Network {
   /** By hash, of every branch. */
   readonly blocks = new Map<string, Block>();
   readonly #now: () => number;
-  readonly #minted = new Map<string, Output>();
+  /** Coins that payers have had since the first blocks. */
+  readonly #minted = new Set<string>();
+  #spare: string[] = [];
   readonly #places = new Map<string, Block[]>();
   #salt = 1;
 
@@ -290,7 +294,21 @@ export class Network {
     this.miner.chain.push(first);
     this.own.chain.push(first);
     this.blocks.set(hash, first);
+    this.#payPayers();
     this.mine(FIRST_BLOCKS);
+  }
+
+  /** Payers' coins are in a block, each at an address of its own, as a server finds what spends them by that. */
+  #payPayers(): void {
+    const root = `${'f'.repeat(64)}:0`;
+    for (const node of [this.miner, this.own]) node.coins.set(root, null);
+    const outputs = Array.from({ length: PAYERS_COINS }, (_, n) => {
+      return { units: PAYERS_COIN_UNITS, script: `0014${n.toString(16).padStart(40, 'b')}` };
+    });
+    const bank = this.write([root], outputs, false);
+    for (const node of [this.miner, this.own]) node.mempool.set(bank.txid, bank);
+    this.#spare = outputs.map((_, n) => `${bank.txid}:${n}`);
+    for (const outpoint of this.#spare) this.#minted.add(outpoint);
   }
 
   isMinted(outpoint: string): boolean {
@@ -305,7 +323,7 @@ export class Network {
   /** What an outpoint is worth, spent or not. */
   coin(outpoint: string): Output | undefined {
     const [txid = '', n] = outpoint.split(':');
-    return this.#minted.get(outpoint) ?? this.txs.get(txid)?.outputs[Number(n)];
+    return this.txs.get(txid)?.outputs[Number(n)];
   }
 
   feeOf(tx: Tx): bigint {
@@ -328,12 +346,11 @@ export class Network {
     return parsed.toHex();
   }
 
-  /** A coin of somebody else's, as if it had always been there. */
-  mint(units: bigint): string {
-    const outpoint = `${(0xf000_0000 + this.#salt++).toString(16).padStart(64, 'f')}:0`;
-    this.#minted.set(outpoint, { units, script: NOBODY });
-    for (const node of [this.miner, this.own]) node.coins.set(outpoint, null);
-    return outpoint;
+  /** A coin of somebody else's. */
+  payersCoin(): string {
+    const coin = this.#spare.pop();
+    if (coin === undefined) throw new Error(`payers of ${this.name} have no coin left`);
+    return coin;
   }
 
   /** A transaction of somebody else's that spends these coins. */
@@ -407,6 +424,16 @@ export class Network {
     this.miner.follow(fork);
     for (const tx of lost) this.vanish(tx);
     this.mine(Math.max(1, chain.length > 0 ? depth : 0) + 1);
+  }
+
+  /** Payers spend anew what they were given back: transactions that no node has come to their end. */
+  spendForgotten(): void {
+    for (const tx of [...this.txs.values()]) {
+      const isFree = tx.inputs.every(
+        ({ outpoint }) => !this.miner.spends.has(outpoint) && !this.miner.coins.get(outpoint),
+      );
+      if (!tx.coinbase && isFree) this.vanish(tx);
+    }
   }
 
   /** A transaction that nobody will ever see again: its coins went elsewhere. Only strangers' are taken back. */

@@ -8,7 +8,7 @@ import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
 import { presentInvoice } from '../../daemon/http/merchant/present.ts';
 import { toUnits } from '../scenario/auditor.ts';
-import type { Health, Output, Tx } from './network.ts';
+import { type Health, type Output, PAYERS_COIN_UNITS, type Tx } from './network.ts';
 import { JUMPED, USED_MAX } from './wallet.ts';
 import { Fault, type Invoice, type World } from './world.ts';
 
@@ -129,7 +129,8 @@ function send(world: World, coin: UtxoChain, outputs: Output[], replaceable: boo
   const network = world.network(coin);
   const total = outputs.reduce((sum, { units }) => sum + units, 0n);
   const fee = (FEE_VSIZE + BigInt(outputs.length) * 34n) * rate;
-  const tx = network.write([network.mint(total + fee)], outputs, replaceable);
+  const change = { units: PAYERS_COIN_UNITS - total - fee, script: NOBODY };
+  const tx = network.write([network.payersCoin()], [...outputs, change], replaceable);
   network.submit(tx);
   for (const { script, units } of outputs) {
     if (script !== NOBODY) world.payments.push({ txid: tx.txid, coin, script, units, at: world.time.truth });
@@ -175,7 +176,7 @@ export function doubleSpend(world: World): string {
   if (!first || first.units <= fee + DUST) return '';
   const outputs = keeps
     ? [{ ...first, units: first.units - fee }, ...rest]
-    : [{ units: first.units - fee, script: NOBODY }];
+    : [{ units: first.units - fee, script: NOBODY }, ...rest.filter(({ script }) => script === NOBODY)];
   const twin = network.write(
     tx.inputs.map(({ outpoint }) => outpoint),
     outputs,
