@@ -115,7 +115,7 @@ function offer(app: App, business: Business, invoice: InvoiceRow, asset: Asset, 
   if (!rate) return { asset, withheld: 'rate' };
   return {
     asset,
-    units: cryptoFor(BigInt(invoice.amount), asset, rate.scaled),
+    units: cryptoFor(invoice.amount, asset, rate.scaled),
     rate: rate.scaled,
     withheld: null,
   };
@@ -168,7 +168,7 @@ function payState(app: App, { business }: InvoiceView, payment: PaymentView, now
       contract: contractOf(asset, business.network),
     },
     remaining,
-    rate: BigInt(payment.row.quote_rate),
+    rate: payment.row.quote_rate,
     quotedAt: payment.row.quote_issued_at,
     quoteEndsAt: payment.row.quote_ends_at,
   };
@@ -190,7 +190,7 @@ function stateOf(app: App, found: InvoiceView, now: number, notice: Notice, back
       is: 'paid',
       funds,
       settled: { at: invoice.updated_at, rate: rate === undefined ? null : BigInt(rate) },
-      redirect: fresh && invoice.automatic_redirect === 1 && backUrl !== null,
+      redirect: fresh && invoice.automatic_redirect && backUrl !== null,
     };
   }
   if (invoice.status === 'canceled') {
@@ -221,7 +221,7 @@ export function invoicePage(
     business: { ...business.brand, name: business.brand.name ?? business.name },
     order: { id: invoice.order_id, description: invoice.description },
     network: business.network,
-    amount: BigInt(invoice.amount),
+    amount: invoice.amount,
     currency: invoice.currency,
     dueAt: invoice.due_at,
     now,

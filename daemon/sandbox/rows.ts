@@ -51,7 +51,7 @@ const transactionOf = (row: TransactionRow): SandboxTransaction => ({
   id: row.id,
   txid: row.txid,
   raw: row.raw,
-  inputs: JSON.parse(row.inputs) as string[],
+  inputs: row.inputs,
   height: row.block_height,
 });
 
@@ -60,7 +60,7 @@ const outputOf = (row: OutputRow): SandboxOutput => ({
   transactionId: row.tx_id,
   script: row.script,
   asset: row.asset as AssetId,
-  units: BigInt(row.units),
+  units: row.units,
   spentBy: row.spent_by,
 });
 
@@ -75,8 +75,7 @@ export class SandboxReader {
   }
 
   chain(chain: ChainId): SandboxChain | undefined {
-    const row = this.#reader.get(READ.chain, { chain });
-    return row && { ...row, down: row.down === 1 };
+    return this.#reader.get(READ.chain, { chain });
   }
 
   tip(chain: ChainId): SandboxBlock | undefined {
@@ -168,7 +167,7 @@ export class SandboxWriter extends SandboxReader {
   }
 
   setDown(chain: ChainId, down: boolean): void {
-    this.#tx.run(WRITE.setDown, { chain, down: down ? 1 : 0 });
+    this.#tx.run(WRITE.setDown, { chain, down });
   }
 
   setPruned(chain: ChainId, height: number): void {
@@ -196,7 +195,7 @@ export class SandboxWriter extends SandboxReader {
   /** Returns the new transaction's id. */
   addTransaction(chain: ChainId, row: { txid: string; raw: string; inputs: string[]; createdAt: number }): number {
     this.#tx.run(WRITE.countTransactions, { chain, by: 1 });
-    return this.#tx.run(WRITE.addTransaction, { chain, ...row, inputs: JSON.stringify(row.inputs) }).id;
+    return this.#tx.run(WRITE.addTransaction, { chain, ...row }).id;
   }
 
   /** Its outputs go with it. */
@@ -227,7 +226,7 @@ export class SandboxWriter extends SandboxReader {
       tx_id: output.transactionId,
       script: output.script,
       asset: output.asset,
-      units: output.units.toString(),
+      units: output.units,
       spent_by: output.spentBy,
     });
   }

@@ -1,5 +1,6 @@
 /** The statements on the tables of the simulated chains. See `sandbox.ts`. */
-import { sqlite, statement } from '../store/statement.ts';
+import type { Row } from '../store/schema.ts';
+import { columnsBut, insert, remove, sqlite, statement, update } from '../store/statement.ts';
 
 type OfChain = { chain: string };
 type AtHeight = { chain: string; height: number };
@@ -11,21 +12,8 @@ const TRANSACTION = ['id', 'txid', 'raw', 'inputs', 'block_height'] as const;
 const OUTPUT = ['outpoint', 'tx_id', 'script', 'asset', 'units', 'spent_by'] as const;
 const JOINED_OUTPUT = ['o.outpoint', 'o.tx_id', 'o.script', 'o.asset', 'o.units', 'o.spent_by'] as const;
 
-export type TransactionRow = {
-  id: number;
-  txid: string;
-  raw: string | null;
-  inputs: string;
-  block_height: number | null;
-};
-export type OutputRow = {
-  outpoint: string;
-  tx_id: number;
-  script: Uint8Array;
-  asset: string;
-  units: string;
-  spent_by: number | null;
-};
+export type TransactionRow = Pick<Row<'sandbox_tx'>, (typeof TRANSACTION)[number]>;
+export type OutputRow = Pick<Row<'sandbox_output'>, (typeof OUTPUT)[number]>;
 
 export const READ = {
   chain: statement((p: OfChain) =>
@@ -127,11 +115,11 @@ export const READ = {
 
 export const WRITE = {
   addChain: statement((p: OfChain) =>
-    sqlite.insertInto('sandbox_chain').values({ chain: p.chain, down: 0, sequence: 0, pruned: -1, transactions: 0 }),
+    sqlite
+      .insertInto('sandbox_chain')
+      .values({ chain: p.chain, down: false, sequence: 0, pruned: -1, transactions: 0 }),
   ),
-  setDown: statement((p: OfChain & { down: number }) =>
-    sqlite.updateTable('sandbox_chain').set({ down: p.down }).where('chain', '=', p.chain),
-  ),
+  setDown: update('sandbox_chain', ['down'], 'chain'),
   setPruned: statement((p: AtHeight) =>
     sqlite.updateTable('sandbox_chain').set({ pruned: p.height }).where('chain', '=', p.chain),
   ),
@@ -147,16 +135,12 @@ export const WRITE = {
       .set((eb) => ({ transactions: eb('transactions', '+', p.by) }))
       .where('chain', '=', p.chain),
   ),
-  addBlock: statement((p: AtHeight & { hash: string; time: number }) =>
-    sqlite.insertInto('sandbox_block').values({ chain: p.chain, height: p.height, hash: p.hash, time: p.time }),
-  ),
-  removeBlock: statement((p: AtHeight) =>
-    sqlite.deleteFrom('sandbox_block').where('chain', '=', p.chain).where('height', '=', p.height),
-  ),
+  addBlock: insert('sandbox_block', columnsBut('sandbox_block')),
+  removeBlock: remove('sandbox_block', 'chain', 'height'),
   removeBlocksAbove: statement((p: AtHeight) =>
     sqlite.deleteFrom('sandbox_block').where('chain', '=', p.chain).where('height', '>', p.height),
   ),
-  addTransaction: statement((p: OfChain & { txid: string; raw: string; inputs: string; createdAt: number }) =>
+  addTransaction: statement((p: OfChain & { txid: string; raw: string; inputs: string[]; createdAt: number }) =>
     sqlite.insertInto('sandbox_tx').values({
       chain: p.chain,
       txid: p.txid,
@@ -166,7 +150,7 @@ export const WRITE = {
       created_at: p.createdAt,
     }),
   ),
-  removeTransaction: statement((p: OfTransaction) => sqlite.deleteFrom('sandbox_tx').where('id', '=', p.id)),
+  removeTransaction: remove('sandbox_tx', 'id'),
   removeOutputsOf: statement((p: OfTransaction) => sqlite.deleteFrom('sandbox_output').where('tx_id', '=', p.id)),
   forgetRaw: statement((p: OfTransaction) =>
     sqlite.updateTable('sandbox_tx').set({ raw: null }).where('id', '=', p.id),
@@ -186,20 +170,8 @@ export const WRITE = {
       .where('chain', '=', p.chain)
       .where('block_height', '>', p.height),
   ),
-  addOutput: statement((p: OfChain & OutputRow) =>
-    sqlite.insertInto('sandbox_output').values({
-      chain: p.chain,
-      outpoint: p.outpoint,
-      tx_id: p.tx_id,
-      script: p.script,
-      asset: p.asset,
-      units: p.units,
-      spent_by: p.spent_by,
-    }),
-  ),
-  removeOutput: statement((p: OfOutpoint) =>
-    sqlite.deleteFrom('sandbox_output').where('chain', '=', p.chain).where('outpoint', '=', p.outpoint),
-  ),
+  addOutput: insert('sandbox_output', columnsBut('sandbox_output')),
+  removeOutput: remove('sandbox_output', 'chain', 'outpoint'),
   setSpentBy: statement((p: OfOutpoint & { by: number | null }) =>
     sqlite
       .updateTable('sandbox_output')

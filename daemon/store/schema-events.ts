@@ -1,49 +1,49 @@
 /** The tables of the events that shops are sent, as `schema.ts` has the others. */
-import type { Generated } from 'kysely';
+import { int, json, made, maybe, text, time } from './columns.ts';
 
-export type EventTables = {
+export const EVENT_TABLES = {
   event_endpoint: {
-    id: Generated<number>;
-    business_id: number;
-    url: string;
+    id: made(int),
+    business_id: int,
+    url: text,
     /** A JSON list of types; an empty one means all. */
-    types: string;
+    types: json<string[]>(),
     /** "whsec_" and base64: what events are signed with (Standard Webhooks). */
-    secret: string;
+    secret: text,
     /** The secret before the last rotation: it signs beside the new one until then. */
-    former_secret: string | null;
-    former_until: number | null;
+    former_secret: maybe(text),
+    former_until: maybe(time),
     /** Since when every attempt has failed; null after a success. */
-    failing_since: number | null;
-    disabled_at: number | null;
-    disabled_why: string | null;
-    created_at: number;
-    removed_at: number | null;
-  };
+    failing_since: maybe(time),
+    disabled_at: maybe(time),
+    disabled_why: maybe(text),
+    created_at: time,
+    removed_at: maybe(time),
+  },
   shop_event: {
-    id: Generated<number>;
+    id: made(int),
     /** What a receiver knows it by, however often it comes. */
-    uuid: string;
-    business_id: number;
-    type: string;
+    uuid: text,
+    business_id: int,
+    type: text,
     /** What it is about: events of one subject arrive in their order. */
-    subject: string;
+    subject: text,
     /** The whole JSON text that is signed and sent. */
-    body: string;
-    created_at: number;
-  };
+    body: text,
+    created_at: time,
+  },
   event_delivery: {
-    id: Generated<number>;
-    event_id: number;
-    endpoint_id: number;
-    subject: string;
+    id: made(int),
+    event_id: int,
+    endpoint_id: int,
+    subject: text,
     /** 'waiting', 'delivered' or 'failed'. */
-    state: string;
-    attempts: number;
-    due_at: number;
+    state: text,
+    attempts: int,
+    due_at: time,
     /** Of the last attempt. */
-    status: number | null;
-    error: string | null;
-    attempted_at: number | null;
-  };
+    status: maybe(int),
+    error: maybe(text),
+    attempted_at: maybe(time),
+  },
 };

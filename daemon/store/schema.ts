@@ -1,290 +1,330 @@
-/**
- * The shape of every table, for Kysely. Units and fiat amounts are decimal text (SQLite's integers overflow at 9.22 ETH
- * in wei), times are milliseconds since 1970, booleans are 0 or 1.
- */
-import type { Generated } from 'kysely';
-import type { EventTables } from './schema-events.ts';
-import type { WithdrawalTables } from './schema-withdrawals.ts';
+/** Every table and its columns, once: their types, and how their values are stored (`columns.ts`). */
+import type { Selectable } from 'kysely';
+import type { AccountKey, Checkpoint } from '../domain/chain.ts';
+import {
+  bytes,
+  type Codec,
+  type Column,
+  flag,
+  int,
+  json,
+  made,
+  maybe,
+  parts,
+  type Stored,
+  text,
+  time,
+  units,
+} from './columns.ts';
+import { EVENT_TABLES } from './schema-events.ts';
+import { WITHDRAWAL_TABLES } from './schema-withdrawals.ts';
 
-export type Schema = {
+export const TABLES = {
+  ...WITHDRAWAL_TABLES,
+  ...EVENT_TABLES,
   business: {
-    id: Generated<number>;
-    uuid: string;
-    name: string;
-    network: string;
-    time_zone: string;
-    account_no: number;
-    created_at: number;
-  };
-  business_asset: { business_id: number; asset: string; enabled: number };
+    id: made(int),
+    uuid: text,
+    name: text,
+    network: text,
+    time_zone: text,
+    account_no: int,
+    created_at: time,
+  },
+  business_asset: { business_id: int, asset: text, enabled: flag },
   /** `logo_id`: a hash of the picture's bytes, under which it is served. Null: as every business looks. */
-  brand: { business_id: number; display_name: string | null; accent: string | null; logo_id: string | null };
-  logo: { id: string; type: string; bytes: Uint8Array };
+  brand: { business_id: int, display_name: maybe(text), accent: maybe(text), logo_id: maybe(text) },
+  logo: { id: text, type: text, bytes: bytes },
   api_key: {
-    id: Generated<number>;
-    business_id: number;
-    name: string;
-    hash: Uint8Array;
-    hint: string;
-    scopes: string;
-    created_at: number;
-    last_used_at: number | null;
-    revoked_at: number | null;
+    id: made(int),
+    business_id: int,
+    name: text,
+    hash: bytes,
+    hint: text,
+    scopes: text,
+    created_at: time,
+    last_used_at: maybe(time),
+    revoked_at: maybe(time),
     /** Requests that the key may make in a minute; null: as many as it likes. */
-    per_minute: number | null;
-  };
+    per_minute: maybe(int),
+  },
   client: {
-    id: Generated<number>;
-    public_id: string;
-    business_id: number;
-    name: string;
-    origins: string;
-    url_hosts: string;
-    created_at: number;
-    revoked_at: number | null;
-  };
+    id: made(int),
+    public_id: text,
+    business_id: int,
+    name: text,
+    origins: json<string[]>(),
+    url_hosts: json<string[]>(),
+    created_at: time,
+    revoked_at: maybe(time),
+  },
   account: {
-    id: Generated<number>;
-    business_id: number;
-    chain_key: string;
-    key: string;
-    next_index: number;
-    birthday: number | null;
-    /** The checkpoint from which this account's past is still to be read, `[]` before its birthday was looked up; null when it was read. */
-    rescan: string | null;
+    id: made(int),
+    business_id: int,
+    chain_key: text,
+    key: json<AccountKey>(),
+    next_index: int,
+    birthday: maybe(int),
+    /** The checkpoint from which this account's past is still to be read, `[]` before its birthday was looked up; null when it was read. JSON, compared as text. */
+    rescan: maybe(text),
     /** The index of the next change address. */
-    next_change: Generated<number>;
+    next_change: made(int),
     /** Of a wallet that was used before: how many addresses past the last one used are looked at. Null: it has no past. */
-    gap: Generated<number | null>;
+    gap: made(maybe(int)),
     /** The highest indices that the past is known to have used, -1 for none. */
-    used_index: Generated<number>;
-    used_change: Generated<number>;
+    used_index: made(int),
+    used_change: made(int),
     /** The highest indices that could be found used, without anything being missed, since the past is read this time. */
-    ready_index: Generated<number | null>;
-    ready_change: Generated<number | null>;
+    ready_index: made(maybe(int)),
+    ready_change: made(maybe(int)),
     /** Up to this height it was not this service that spent its coins. */
-    past_until: Generated<number | null>;
-  };
+    past_until: made(maybe(int)),
+  },
   /** Indices of addresses that are watched and never given out; up to `reached` they are derived. */
-  skipped: { account_id: number; branch: number; from_index: number; to_index: number; reached: number };
+  skipped: { account_id: int, branch: int, from_index: int, to_index: int, reached: int },
   target: {
-    id: Generated<number>;
-    account_id: number;
-    chain_key: string;
-    branch: number;
-    idx: number;
-    script: Uint8Array;
-    address: string;
-    invoice_id: number | null;
-  };
+    id: made(int),
+    account_id: int,
+    chain_key: text,
+    branch: int,
+    idx: int,
+    script: bytes,
+    address: text,
+    invoice_id: maybe(int),
+  },
   invoice: {
-    id: Generated<number>;
-    uuid: string;
-    slug: string;
-    business_id: number;
-    origin: string;
-    amount: string;
-    tolerance: string;
-    currency: string;
-    crypto: string;
-    status: string;
-    due_at: number;
-    check_at: number | null;
-    close_url: string | null;
-    redirect_url: string | null;
-    webhook_url: string | null;
-    automatic_redirect: number;
-    created_at: number;
-    updated_at: number;
-    deleted_at: number | null;
+    id: made(int),
+    uuid: text,
+    slug: text,
+    business_id: int,
+    origin: text,
+    amount: units,
+    tolerance: units,
+    currency: text,
+    crypto: text,
+    status: text,
+    due_at: time,
+    check_at: maybe(time),
+    close_url: maybe(text),
+    redirect_url: maybe(text),
+    webhook_url: maybe(text),
+    automatic_redirect: flag,
+    created_at: time,
+    updated_at: time,
+    deleted_at: maybe(time),
     /** What the shop calls it, says of it, and keeps with it: a JSON object of texts. */
-    order_id: string | null;
-    description: string | null;
-    metadata: string | null;
-  };
+    order_id: maybe(text),
+    description: maybe(text),
+    metadata: maybe(json<Record<string, string>>()),
+  },
   payment: {
-    invoice_id: number;
-    chain_key: string;
-    asset: string;
-    target_id: number;
-    address: string;
-    status: string;
-    deadline_at: number;
-    check_at: number | null;
-    quote_rate: string;
-    quote_amount: string;
-    quote_issued_at: number;
-    quote_ends_at: number;
-    rates: string;
-    received: string;
-    confirmed: string;
-    seen_value: string;
-    confirmed_value: string;
-    flags: number;
-    created_at: number;
-    updated_at: number;
-  };
+    invoice_id: int,
+    chain_key: text,
+    asset: text,
+    target_id: int,
+    address: text,
+    status: text,
+    deadline_at: time,
+    check_at: maybe(time),
+    quote_rate: units,
+    quote_amount: units,
+    quote_issued_at: time,
+    quote_ends_at: time,
+    rates: text,
+    received: units,
+    confirmed: units,
+    seen_value: units,
+    confirmed_value: units,
+    flags: int,
+    created_at: time,
+    updated_at: time,
+  },
   client_invoice: {
-    invoice_id: number;
-    client_id: number;
+    invoice_id: int,
+    client_id: int,
     /** 1 while the invoice is unpaid and has an address: what the cap of its client ID counts. */
-    holds: number;
+    holds: flag,
     /** While it holds: a hash of the address (IPv6: of its /64) that asked for the payment; null where none is known. */
-    holder: string | null;
-  };
-  past_quote: { invoice_id: number; issued_at: number; ends_at: number; rate: string };
+    holder: maybe(text),
+  },
+  past_quote: { invoice_id: int, issued_at: time, ends_at: time, rate: units },
   credit: {
-    id: Generated<number>;
-    chain_key: string;
-    outpoint: string;
-    txid: string;
-    target_id: number;
-    account_id: number;
-    invoice_id: number | null;
-    asset: string;
-    units: string;
-    block_height: number | null;
-    block_hash: string | null;
-    block_time: number | null;
-    first_seen_at: number;
-    value: string | null;
-    usd_value: string | null;
-    required: number;
-    maturity: number;
-    locked: number;
-    replaceable: number;
+    id: made(int),
+    chain_key: text,
+    outpoint: text,
+    txid: text,
+    target_id: int,
+    account_id: int,
+    invoice_id: maybe(int),
+    asset: text,
+    units: units,
+    block_height: maybe(int),
+    block_hash: maybe(text),
+    block_time: maybe(int),
+    first_seen_at: time,
+    value: maybe(units),
+    usd_value: maybe(units),
+    required: int,
+    maturity: int,
+    locked: flag,
+    replaceable: flag,
     /** 1 while it has the confirmations that it needs to pay. */
-    confirmed: number;
+    confirmed: flag,
     /** 1 while no further block on top can change anything about it. */
-    settled: number;
+    settled: flag,
     /** 1 while its units are in the running total of `balance`. */
-    counted: number;
-    gone: number;
+    counted: flag,
+    gone: flag,
     /** When it was found gone; null while it is there. */
-    gone_at: number | null;
+    gone_at: maybe(time),
     /** What of it was first seen earlier, in a transaction that its own replaced: JSON, [[at, units], …]; null for none. */
-    inherited: string | null;
-    claim: string | null;
-    spent_txid: string | null;
-    spent_block_hash: string | null;
-    spent_block_height: number | null;
+    inherited: maybe(parts),
+    claim: maybe(text),
+    spent_txid: maybe(text),
+    spent_block_hash: maybe(text),
+    spent_block_height: maybe(int),
     /** 1 for the change of a transaction of ours: it counts before it confirms. */
-    own_change: number;
-  };
+    own_change: flag,
+  },
   /** A transaction that pays us. */
   paying_tx: {
-    txid: string;
-    chain_key: string;
+    txid: text,
+    chain_key: text,
     /** The worth of its credits in dollars (1e-8), as far as it is known. */
-    usd_value: string;
+    usd_value: units,
     /** How many credits it has. */
-    outputs: number;
+    outputs: int,
     /** How many of them have no worth in dollars yet. */
-    unvalued: number;
+    unvalued: int,
     /** 1 while only a part of its credits has been taken in: its worth is not known yet. */
-    unread: number;
+    unread: flag,
     /** 1 while credits of it may have the confirmations that a former worth asked for. */
-    stale: number;
-  };
+    stale: flag,
+  },
   /** What a transaction that pays us spends: the first INPUTS_KEPT_MAX of its inputs. */
-  paying_input: { outpoint: string; chain_key: string; txid: string };
-  balance: { account_id: number; asset: string; units: string };
+  paying_input: { outpoint: text, chain_key: text, txid: text },
+  balance: { account_id: int, asset: text, units: units },
   /**
    * Transactions in blocks that spent coins of ours, whoever made them: when that was (of the first block that held it), and
    * what a whole coin was worth then, 1e-8 US dollars, null where nobody knew.
    */
-  booked_spend: { txid: string; chain_key: string; at: number; usd_rate: string | null };
+  booked_spend: { txid: text, chain_key: text, at: time, usd_rate: maybe(units) },
   inbox: {
-    id: Generated<number>;
-    credit_id: number;
-    business_id: number;
-    invoice_id: number | null;
-    reason: string;
-    state: string;
-    created_at: number;
-    updated_at: number;
+    id: made(int),
+    credit_id: int,
+    business_id: int,
+    invoice_id: maybe(int),
+    reason: text,
+    state: text,
+    created_at: time,
+    updated_at: time,
     /** The refund that was drafted for it. */
-    withdrawal_id: number | null;
-  };
+    withdrawal_id: maybe(int),
+  },
   webhook: {
-    id: Generated<number>;
-    invoice_id: number;
-    url: string;
-    state: string;
-    created_at: number;
+    id: made(int),
+    invoice_id: int,
+    url: text,
+    state: text,
+    created_at: time,
     /** `shop`: of a shop's server. `public`: what browsers and the sandbox asked for, which waits in a lane of its own. */
-    lane: string;
-  };
+    lane: text,
+  },
   webhook_attempt: {
-    id: Generated<number>;
-    webhook_id: number;
-    by_operator: number;
-    started_at: number;
-    finished_at: number | null;
-    status: number | null;
-    error: string | null;
-  };
+    id: made(int),
+    webhook_id: int,
+    by_operator: flag,
+    started_at: time,
+    finished_at: maybe(time),
+    status: maybe(int),
+    error: maybe(text),
+  },
   alert: {
-    id: Generated<number>;
-    kind: string;
-    subject: string;
-    message: string;
-    created_at: number;
-    seen_at: number | null;
+    id: made(int),
+    kind: text,
+    subject: text,
+    message: text,
+    created_at: time,
+    seen_at: maybe(time),
     /** Null: it is about the appliance itself. */
-    network: string | null;
-  };
+    network: maybe(text),
+  },
   chain_state: {
-    chain_key: string;
-    checkpoint: string;
-    synced_at: number;
+    chain_key: text,
+    checkpoint: json<Checkpoint>(),
+    synced_at: time,
     /** Hashes of blocks that are not in the checkpoint, of which facts may be stored: JSON. */
-    ahead: string;
-  };
+    ahead: json<string[]>(),
+  },
   idempotency: {
-    business_id: number;
-    route: string;
-    key: string;
-    body_hash: Uint8Array;
-    status: number;
-    body: string;
-    created_at: number;
-    expires_at: number | null;
-  };
-  setting: { key: string; value: string; updated_at: number };
+    business_id: int,
+    route: text,
+    key: text,
+    body_hash: bytes,
+    status: int,
+    body: text,
+    created_at: time,
+    expires_at: maybe(time),
+  },
+  setting: { key: text, value: text, updated_at: time },
   /** SQLite's own: the last id of each AUTOINCREMENT table. */
-  sqlite_sequence: { name: string; seq: number };
-  rate_snapshot: { at: number; body: string };
-  sandbox_block: { chain: string; height: number; hash: string; time: number };
+  sqlite_sequence: { name: text, seq: int },
+  rate_snapshot: { at: time, body: text },
+  sandbox_block: { chain: text, height: int, hash: text, time: time },
   sandbox_tx: {
-    id: Generated<number>;
-    chain: string;
-    txid: string;
-    raw: string | null;
-    inputs: string;
-    block_height: number | null;
-    created_at: number;
-  };
+    id: made(int),
+    chain: text,
+    txid: text,
+    raw: maybe(text),
+    inputs: json<string[]>(),
+    block_height: maybe(int),
+    created_at: time,
+  },
   sandbox_output: {
-    chain: string;
-    outpoint: string;
+    chain: text,
+    outpoint: text,
     /** 0 for a premined coin. */
-    tx_id: number;
-    script: Uint8Array;
-    asset: string;
-    units: string;
+    tx_id: int,
+    script: bytes,
+    asset: text,
+    units: units,
     /** The transaction that spends it, unconfirmed or not. */
-    spent_by: number | null;
-  };
+    spent_by: maybe(int),
+  },
   sandbox_chain: {
-    chain: string;
-    down: number;
+    chain: text,
+    down: flag,
     /** Counts what was ever made on this chain, so that no two blocks or premined coins are alike. */
-    sequence: number;
+    sequence: int,
     /** Up to this height only blocks are kept whose transactions still matter. */
-    pruned: number;
+    pruned: int,
     /** How many rows `sandbox_tx` has of this chain: a running total. */
-    transactions: number;
+    transactions: int,
+  },
+};
+
+type Tables = typeof TABLES;
+
+/** The types of the tables as Kysely wants them. */
+export type Schema = { [T in keyof Tables]: { [C in keyof Tables[T]]: Column<Tables[T][C]> } };
+
+/** A row of a table as it is read. */
+export type Row<T extends keyof Schema> = Selectable<Schema[T]>;
+
+/** Puts the values of a row's columns in the place of how they are stored. */
+export type RowReader = (row: unknown) => void;
+
+/** The reader of the rows with these columns, told apart by the tables that they come from; null where there is nothing to do. */
+export function rowReader(
+  columns: readonly { name: string; column: string | null; table: string | null }[],
+): RowReader | null {
+  const codecs = columns.flatMap(({ name, table, column }) => {
+    const { read } = (TABLES as Record<string, Record<string, Codec<unknown>>>)[table ?? '']?.[column ?? ''] ?? {};
+    return read ? [{ name, read }] : [];
+  });
+  if (codecs.length === 0) return null;
+  return (row) => {
+    const values = row as Record<string, unknown>;
+    for (const { name, read } of codecs) if (values[name] !== null) values[name] = read(values[name] as Stored);
   };
-} & WithdrawalTables &
-  EventTables;
+}

@@ -1,6 +1,7 @@
 /**
- * Statements that Kysely types and compiles once, and better-sqlite3 runs synchronously. A statement is written as a
- * function of its parameters; it is called once, with markers in their place, and from then on only binding costs.
+ * Statements that are compiled once, and that better-sqlite3 runs synchronously. A statement of one table that goes by
+ * its columns alone is named (`insert`, `find`, `update`, `remove`); any other is written for Kysely, as a function of its
+ * parameters. That is called once, with markers in their place, and from then on only binding costs.
  */
 import {
   type CompiledQuery,
@@ -10,14 +11,13 @@ import {
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  sql,
 } from 'kysely';
-import type { Schema } from './schema.ts';
-
-/** What a column takes; `undefined`, booleans and dates are not bindable on purpose. */
-export type Bindable = string | number | bigint | null | Uint8Array;
+import { type Stored, stored, type Value } from './columns.ts';
+import { type Row, type Schema, TABLES } from './schema.ts';
 
 /** A statement not yet bound to a database. */
-export type Statement<P, R> = { readonly sql: string; readonly bind: (parameters: P) => Bindable[]; readonly row?: R };
+export type Statement<P, R> = { readonly sql: string; readonly bind: (parameters: P) => Stored[]; readonly row?: R };
 
 class Marker {
   readonly name: string;
@@ -49,11 +49,20 @@ export const sqlite = new Kysely<Schema>({
   },
 });
 
+/** A flag as the condition of a partial index has it: such an index is used only where the condition itself is written. */
+export const YES = sql<boolean>`1`;
+export const NO = sql<boolean>`0`;
+
+function bound(value: Value | undefined, name: string): Stored {
+  if (value === undefined) throw new Error(`assertion failed: statement parameter ${name} is undefined`);
+  return stored(value);
+}
+
 /**
  * Declares a statement: `statement((p: { slug: string }) => sqlite.selectFrom('invoice')….where('slug', '=', p.slug))`.
  * The function must use its parameters as whole values only, since it sees markers instead.
  */
-export function statement<P extends { [name in keyof P]: Bindable }, R>(
+export function statement<P extends { [name in keyof P]: Value }, R>(
   build: (parameters: P) => { compile(): CompiledQuery<R> },
 ): Statement<P, R> {
   const markers = new Proxy({} as P, { get: (_, name) => new Marker(String(name)) });
@@ -66,16 +75,79 @@ export function statement<P extends { [name in keyof P]: Bindable }, R>(
     get sql() {
       return compile().sql;
     },
-    bind(parameters: P): Bindable[] {
+    bind(parameters: P): Stored[] {
       const slots = compile().parameters;
-      const bound = new Array<Bindable>(slots.length);
-      for (let i = 0; i < slots.length; i++) {
-        const slot = slots[i];
-        const value = slot instanceof Marker ? parameters[slot.name as keyof P] : slot;
-        if (value === undefined) throw new Error(`assertion failed: statement parameter ${i} is undefined`);
-        bound[i] = value as Bindable;
-      }
-      return bound;
+      return slots.map((slot, i) =>
+        slot instanceof Marker
+          ? bound(parameters[slot.name as keyof P] as Value, slot.name)
+          : bound(slot as Value, `${i}`),
+      );
     },
   };
 }
+
+type Table = keyof Schema;
+type Name<T extends Table> = keyof Row<T> & string;
+
+const quoted = (name: string): string => `"${name}"`;
+const listOf = (names: readonly string[]): string => names.map(quoted).join(', ');
+const equal = (names: readonly string[], separator: string): string =>
+  names.map((name) => `${quoted(name)} = ?`).join(separator);
+
+/** A statement whose parameters are columns, in the order of its marks. */
+const byColumns = <P, R>(text: string, names: readonly string[]): Statement<P, R> => ({
+  sql: text,
+  bind: (parameters) => names.map((name) => bound(parameters[name as keyof P] as Value, name)),
+});
+
+/** The columns of a table but for some. */
+export const columnsBut = <T extends Table, const N extends readonly Name<T>[]>(
+  table: T,
+  ...names: N
+): Exclude<Name<T>, N[number]>[] =>
+  Object.keys(TABLES[table]).filter((name) => !(names as readonly string[]).includes(name)) as Exclude<
+    Name<T>,
+    N[number]
+  >[];
+
+/** What an insert does with a row whose key is there: `ignore` keeps that one, a key's columns name the row to write over. */
+type Conflict<N> = 'ignore' | readonly N[];
+
+/** Inserts a row with these columns; the others get their defaults. */
+export function insert<T extends Table, const N extends Name<T>>(
+  table: T,
+  columns: readonly N[],
+  conflict?: Conflict<N>,
+): Statement<Pick<Row<T>, N>, never> {
+  const into = `insert into ${quoted(table)} (${listOf(columns)}) values (${columns.map(() => '?').join(', ')})`;
+  if (conflict === undefined) return byColumns(into, columns);
+  if (conflict === 'ignore') return byColumns(`${into} on conflict do nothing`, columns);
+  const others = columns.filter((name) => !conflict.includes(name));
+  const set = others.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ');
+  return byColumns(`${into} on conflict (${listOf(conflict)}) do update set ${set}`, columns);
+}
+
+/** The rows in which these columns have the values given. */
+export const find = <T extends Table, const N extends Name<T>>(
+  table: T,
+  ...columns: N[]
+): Statement<Pick<Row<T>, N>, Row<T>> =>
+  byColumns(`select * from ${quoted(table)} where ${equal(columns, ' and ')}`, columns);
+
+/** Sets columns of the rows in which the columns of `where` have the values given. */
+export const update = <T extends Table, const N extends Name<T>, const K extends Name<T>>(
+  table: T,
+  columns: readonly N[],
+  ...where: K[]
+): Statement<Pick<Row<T>, N | K>, never> =>
+  byColumns(`update ${quoted(table)} set ${equal(columns, ', ')} where ${equal(where, ' and ')}`, [
+    ...columns,
+    ...where,
+  ]);
+
+/** Deletes the rows in which these columns have the values given. */
+export const remove = <T extends Table, const N extends Name<T>>(
+  table: T,
+  ...columns: N[]
+): Statement<Pick<Row<T>, N>, never> =>
+  byColumns(`delete from ${quoted(table)} where ${equal(columns, ' and ')}`, columns);

@@ -15,6 +15,7 @@ import { makeDataFolder } from './data-folder.ts';
 import { isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
 import { migrate, needsUpgrade } from './migrations.ts';
 import { Reserve } from './reserve.ts';
+import { type RowReader, rowReader } from './schema.ts';
 import { copyInSteps } from './snapshot.ts';
 import type { Statement } from './statement.ts';
 
@@ -31,6 +32,8 @@ export interface Tx extends Reader {
   /** Calls back once the transaction is on the disk; never if it is undone. */
   afterCommit(callback: () => void): void;
 }
+
+type Prepared = { prepared: Database.Statement; read: RowReader | null };
 
 type Job = {
   work: (tx: Tx) => unknown;
@@ -82,7 +85,7 @@ export class Store implements Reader {
   readonly #db: Database.Database;
   readonly #lock: Database.Database | null;
   readonly #reserve: Reserve | null;
-  readonly #prepared = new Map<Statement<never, unknown>, Database.Statement>();
+  readonly #prepared = new Map<Statement<never, unknown>, Prepared>();
   readonly #urgent = new AsyncLocalStorage<true>();
   #queue: Job[] = [];
   #flushing = false;
@@ -221,18 +224,25 @@ export class Store implements Reader {
   }
 
   #get<P, R>(statement: Statement<P, R>, parameters: P): R | undefined {
-    return this.#prepare(statement).get(...statement.bind(parameters)) as R | undefined;
+    const { prepared, read } = this.#prepare(statement);
+    const row = prepared.get(...statement.bind(parameters)) as R | undefined;
+    if (row !== undefined) read?.(row);
+    return row;
   }
 
   #all<P, R>(statement: Statement<P, R>, parameters: P): R[] {
-    return this.#prepare(statement).all(...statement.bind(parameters)) as R[];
+    const { prepared, read } = this.#prepare(statement);
+    const rows = prepared.all(...statement.bind(parameters)) as R[];
+    if (read) for (const row of rows) read(row);
+    return rows;
   }
 
-  #prepare<P, R>(statement: Statement<P, R>): Database.Statement {
+  #prepare<P, R>(statement: Statement<P, R>): Prepared {
     const key = statement as unknown as Statement<never, unknown>;
     let prepared = this.#prepared.get(key);
     if (!prepared) {
-      prepared = this.#db.prepare(statement.sql);
+      const compiled = this.#db.prepare(statement.sql);
+      prepared = { prepared: compiled, read: compiled.reader ? rowReader(compiled.columns()) : null };
       this.#prepared.set(key, prepared);
     }
     return prepared;
@@ -350,7 +360,7 @@ export class Store implements Reader {
       run: (statement, parameters) => {
         this.#needTransaction();
         changed = true;
-        const { changes, lastInsertRowid } = this.#prepare(statement).run(...statement.bind(parameters));
+        const { changes, lastInsertRowid } = this.#prepare(statement).prepared.run(...statement.bind(parameters));
         return { changes, id: Number(lastInsertRowid) };
       },
       afterCommit: (callback) => callbacks.push(callback),

@@ -64,7 +64,7 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
 }
 
 /** A credit that went keeps its row; to a source it is none. */
-const isThere = (row: CreditRow): boolean => row.gone === 0;
+const isThere = (row: CreditRow): boolean => !row.gone;
 
 const coinOf = (row: CreditRow): StoredCoin => ({
   targetId: row.target_id,

@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import { tipOf } from '../../chains/adapter.ts';
 import { isUtxo } from '../../chains/derive.ts';
 import type { ChainId } from '../../domain/assets.ts';
-import type { Checkpoint } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
 import {
@@ -161,7 +160,7 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
     await store.write((tx) => {
       const heights = tx
         .all(chainStates, {})
-        .map(({ chain_key, checkpoint }) => [chain_key, tipOf(JSON.parse(checkpoint) as Checkpoint).height] as const);
+        .map(({ chain_key, checkpoint }) => [chain_key, tipOf(checkpoint).height] as const);
       const record: QuarantineRecord = {
         since: now,
         backup_made_at: manifest.made_at,

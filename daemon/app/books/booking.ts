@@ -24,6 +24,6 @@ export function bookSpends(app: App, chain: ChainRuntime, tx: Tx, spends: readon
     // the clock of a miner may be ahead of ours
     const at = Math.min(known ?? app.now(), app.now());
     const rate = app.rates.rateAt(chain.adapter.network, coin.asset as AssetId, 'USD', at);
-    tx.run(bookSpend, { txid, chain_key, at, usd_rate: rate?.scaled.toString() ?? null });
+    tx.run(bookSpend, { txid, chain_key, at, usd_rate: rate?.scaled ?? null });
   }
 }

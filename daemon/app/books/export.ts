@@ -66,7 +66,6 @@ const businessOf = (app: App, row: CreditRow): Business =>
   app.directory.business(app.directory.businessOfAccount(row.account_id));
 
 const fiat = (value: bigint | null): string => (value === null ? '' : formatDecimal(value, FIAT_DECIMALS));
-const stored = (value: string | null): bigint | null => (value === null ? null : BigInt(value));
 
 /** What all rows of one fact have in common; null when it is not asked for. */
 function common({ business, from, to }: ExportRequest, of: Business, at: number, asset: Asset) {
@@ -93,7 +92,7 @@ const orderOf = (invoice: InvoiceRow | null) => ({
 });
 
 function receipt(app: App, wish: ExportRequest, row: CreditRow): ExportRow[] {
-  if (row.gone === 1 || row.block_height === null) return [];
+  if (row.gone || row.block_height === null) return [];
   const asset = assetOf(row.asset as AssetId);
   const fields = common(wish, businessOf(app, row), row.block_time ?? row.first_seen_at, asset);
   if (!fields || isOwnChange(app, row)) return [];
@@ -102,9 +101,9 @@ function receipt(app: App, wish: ExportRequest, row: CreditRow): ExportRow[] {
     {
       ...fields,
       kind: 'receipt',
-      amount: formatUnits(BigInt(row.units), asset),
-      ...(invoice && { currency: invoice.currency, value: fiat(stored(row.value)) }),
-      usd_value: fiat(stored(row.usd_value)),
+      amount: formatUnits(row.units, asset),
+      ...(invoice && { currency: invoice.currency, value: fiat(row.value) }),
+      usd_value: fiat(row.usd_value),
       reference: invoice?.slug ?? '',
       address: app.store.get(targetById, { id: row.target_id })?.address ?? '',
       tx_id: row.txid,
@@ -122,14 +121,14 @@ function isOwnChange(app: App, row: CreditRow): boolean {
 /** All that one transaction paid and cost, told with the first of the coins that it spends. */
 function spent(app: App, wish: ExportRequest, row: CreditRow): ExportRow[] {
   const { spent_txid: txid, chain_key } = row;
-  if (row.gone === 1 || txid === null || row.spent_block_hash === null) return [];
+  if (row.gone || txid === null || row.spent_block_hash === null) return [];
   const coins = app.store.all(creditsSpentBy, { txid, chain_key }).filter((coin) => coin.asset === row.asset);
   if (coins[0]?.id !== row.id) return [];
   const booked = app.store.get(bookedSpend, { txid, chain_key });
   const asset = assetOf(row.asset as AssetId);
   const fields = common(wish, businessOf(app, row), booked?.at ?? row.first_seen_at, asset);
   if (!fields) return [];
-  const rate = stored(booked?.usd_rate ?? null);
+  const rate = booked?.usd_rate ?? null;
   const line = (kind: ExportRow['kind'], units: bigint, of: WithdrawalRow | null, usd: bigint | null): ExportRow => ({
     ...fields,
     kind,
@@ -140,14 +139,14 @@ function spent(app: App, wish: ExportRequest, row: CreditRow): ExportRow[] {
     tx_id: txid,
     ...orderOf(of && refundedInvoice(app.store, of)),
   });
-  const taken = coins.reduce((sum, { units }) => sum + BigInt(units), 0n);
+  const taken = coins.reduce((sum, { units }) => sum + units, 0n);
   const { fee, paid, version } = readSpent(app.store, { txid, chain_key, asset: row.asset, taken });
   const payouts = version ? payoutsTo(app, version.id) : [];
-  const rows = payouts.map(({ units, to }) => line('withdrawal', units, to, stored(to.usd_value)));
+  const rows = payouts.map(({ units, to }) => line('withdrawal', units, to, to.usd_value));
   const rest = paid - payouts.reduce((sum, { units }) => sum + units, 0n);
   if (rest !== 0n) rows.push(line('withdrawal', rest, null, null));
   const first = payouts[0];
-  const asked = first && stored(first.to.usd_value);
+  const asked = first?.to.usd_value;
   const share = first && asked && first.units > 0n ? (asked * fee) / first.units : null;
   if (fee > 0n) rows.push(line('fee', fee, payouts.length === 1 ? (first?.to ?? null) : null, share ?? null));
   return rows;
@@ -156,6 +155,6 @@ function spent(app: App, wish: ExportRequest, row: CreditRow): ExportRow[] {
 function payoutsTo(app: App, version_id: number): { units: bigint; to: WithdrawalRow }[] {
   return app.store.all(payoutsOf, { version_id }).flatMap(({ withdrawal_id, units }) => {
     const to = app.store.get(withdrawalById, { id: withdrawal_id });
-    return to ? [{ units: BigInt(units), to }] : [];
+    return to ? [{ units, to }] : [];
   });
 }

@@ -46,7 +46,7 @@ export const RECEIPT_STATUSES = ['pending', 'confirmed', 'dropped'] as const;
 export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
 
 export const receiptStatus = (row: Pick<CreditRow, 'gone' | 'confirmed'>): ReceiptStatus =>
-  row.gone === 1 ? 'dropped' : row.confirmed === 1 ? 'confirmed' : 'pending';
+  row.gone ? 'dropped' : row.confirmed ? 'confirmed' : 'pending';
 
 type Listing<Row> = {
   limit: number;

@@ -163,9 +163,9 @@ class Proof {
   }
 
   take(row: CreditRow): void {
-    if (row.gone === 1 || row.block_height === null || row.block_height > this.#tip.height) return;
+    if (row.gone || row.block_height === null || row.block_height > this.#tip.height) return;
     const line = this.line(row.asset);
-    const units = BigInt(row.units);
+    const units = row.units;
     line.received += units;
     const spent = row.spent_block_height !== null && row.spent_block_height <= this.#tip.height;
     if (spent && row.spent_txid !== null) {

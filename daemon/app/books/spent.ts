@@ -22,10 +22,10 @@ export function readSpent(
 ): Spent {
   const back = reader
     .all(creditsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key })
-    .filter((row) => row.asset === asset && row.gone === 0 && isChange(reader, row))
-    .reduce((sum, { units }) => sum + BigInt(units), 0n);
+    .filter((row) => row.asset === asset && !row.gone && isChange(reader, row))
+    .reduce((sum, { units }) => sum + units, 0n);
   const version = reader.get(versionByTxid, { txid, chain_key });
-  const fee = BigInt(version?.fee ?? '0');
+  const fee = version?.fee ?? 0n;
   return { taken, back, fee, paid: taken - back - fee, version };
 }
 

@@ -28,6 +28,6 @@ export function needsAgreement(
     const invoice = invoiceId ? app.store.get(invoiceById, { id: invoiceId }) : undefined;
     if (!invoice) return false;
     const perDollar = app.rates.perDollar(network, invoice.currency, app.now());
-    return perDollar === null || (BigInt(invoice.amount) * SCALE) / perDollar >= from;
+    return perDollar === null || (invoice.amount * SCALE) / perDollar >= from;
   });
 }

@@ -8,7 +8,7 @@
  */
 import { type AssetId, assetOf, type Network } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
-import { type Part, seenBy } from '../../domain/inheritance.ts';
+import { seenBy } from '../../domain/inheritance.ts';
 import {
   balanceOf,
   type CreditRow,
@@ -82,7 +82,7 @@ export class CreditBook {
   }
 
   /** Says whether an unconfirmed credit may be replaced; a change asks anew for its confirmations. */
-  setReplaceable(row: CreditRow, replaceable: 0 | 1): void {
+  setReplaceable(row: CreditRow, replaceable: boolean): void {
     if (row.replaceable === replaceable) return;
     row.replaceable = replaceable;
     this.#asking.add(row.id);
@@ -94,13 +94,13 @@ export class CreditBook {
     const fields = {
       ...credit,
       chain_key: this.#chain.key,
-      value: textOf(fiatValue(this.#app, this.#tx, this.#network, credit)),
-      usd_value: textOf(usd),
+      value: fiatValue(this.#app, this.#tx, this.#network, credit),
+      usd_value: usd,
       required: 0,
-      confirmed: 0,
-      settled: 0,
-      counted: 0,
-      gone: 0,
+      confirmed: false,
+      settled: false,
+      counted: false,
+      gone: false,
       gone_at: null,
       spent_txid: null,
       spent_block_hash: null,
@@ -119,11 +119,11 @@ export class CreditBook {
   /** Values a credit for which there was no rate, if there is one by now; a change also asks for its confirmations. */
   value(stored: CreditRow): void {
     const row = this.edit(stored);
-    row.value ??= textOf(fiatValue(this.#app, this.#tx, this.#network, row));
+    row.value ??= fiatValue(this.#app, this.#tx, this.#network, row);
     if (row.usd_value !== null) return;
     const usd = dollarValue(this.#app, this.#network, row);
     if (usd === null) return;
-    row.usd_value = usd.toString();
+    row.usd_value = usd;
     const paying = this.#payingOf(row.txid);
     addWorth(paying, usd);
     paying.unvalued--;
@@ -131,7 +131,7 @@ export class CreditBook {
   }
 
   /** Says whether more credits of a transaction than were added so far are to follow. */
-  setUnread(txid: string, unread: 0 | 1): void {
+  setUnread(txid: string, unread: boolean): void {
     this.#payingOf(txid).unread = unread;
   }
 
@@ -146,26 +146,26 @@ export class CreditBook {
     row.block_height = block?.height ?? null;
     row.block_hash = block?.hash ?? null;
     row.block_time = block?.time ?? null;
-    if (late && losesQuote(row)) row.value = textOf(fiatValue(this.#app, this.#tx, this.#network, row));
+    if (late && losesQuote(row)) row.value = fiatValue(this.#app, this.#tx, this.#network, row);
   }
 
   /** Says that no part of a credit was first seen later than `at`, milliseconds since 1970, and values it anew. */
   date(row: CreditRow, at: number): void {
     if (row.first_seen_at <= at) return;
     row.first_seen_at = at;
-    if (row.inherited !== null) row.inherited = JSON.stringify(seenBy(JSON.parse(row.inherited) as Part[], at));
-    row.value = textOf(fiatValue(this.#app, this.#tx, this.#network, row));
+    if (row.inherited !== null) row.inherited = seenBy(row.inherited, at);
+    row.value = fiatValue(this.#app, this.#tx, this.#network, row);
   }
 
   /** Says that a credit is neither in a block nor in the mempool any more. */
   lose(row: CreditRow): void {
-    row.gone = 1;
+    row.gone = true;
     row.gone_at = this.#app.now();
   }
 
   /** Says that a credit is there, again or still. */
   keep(row: CreditRow): void {
-    row.gone = 0;
+    row.gone = false;
     row.gone_at = null;
   }
 
@@ -184,8 +184,8 @@ export class CreditBook {
     const known = this.#paying.get(txid);
     if (known) return known.row;
     const key = { txid, chain_key: this.#chain.key };
-    const fresh = { ...key, usd_value: '0', outputs: 0, unvalued: 0, unread: 0, stale: 0 };
-    const stored = this.#tx.get(payingTx, key) ?? fresh;
+    const fresh = { ...key, usd_value: 0n, outputs: 0, unvalued: 0, unread: false, stale: false };
+    const stored: PayingRow = this.#tx.get(payingTx, key) ?? fresh;
     const row = { ...stored };
     this.#paying.set(txid, { stored, row });
     return row;
@@ -200,7 +200,7 @@ export class CreditBook {
       [true, false].some((may) => this.#needs(stored, asset, may) !== this.#needs(row, asset, may))
     ) {
       for (const edited of here) this.#asking.add(edited.row.id);
-      if (row.outputs > here.length) row.stale = 1;
+      if (row.outputs > here.length) row.stale = true;
     }
     const names = Object.keys(row) as (keyof PayingRow)[];
     if (names.some((name) => row[name] !== stored[name])) this.#tx.run(savePayingTx, row);
@@ -208,40 +208,37 @@ export class CreditBook {
 
   /** The confirmations needed follow the whole value of the transaction to us. */
   #require(row: CreditRow): void {
-    row.required = this.#needs(this.#payingOf(row.txid), row.asset, row.replaceable === 1);
+    row.required = this.#needs(this.#payingOf(row.txid), row.asset, row.replaceable);
   }
 
   #needs(paying: PayingRow, asset: string, replaceable: boolean): number {
-    const dollars = paying.unread === 1 || paying.unvalued > 0 ? null : BigInt(paying.usd_value);
+    const dollars = paying.unread || paying.unvalued > 0 ? null : paying.usd_value;
     return requiredConfirmations(this.#app, this.#network, assetOf(asset as AssetId), dollars, replaceable);
   }
 
   #write(stored: CreditRow, row: CreditRow): void {
     const depth = row.block_height === null ? 0 : Math.max(0, this.#tipHeight - row.block_height + 1);
-    const here = row.gone === 0;
-    row.confirmed = here && depth >= Math.max(row.required, row.maturity) ? 1 : 0;
-    row.settled = row.confirmed === 1 && depth >= 1 ? 1 : 0;
+    const here = !row.gone;
+    row.confirmed = here && depth >= Math.max(row.required, row.maturity);
+    row.settled = row.confirmed && depth >= 1;
     // our own change is ours before it confirms
-    const deep = depth >= Math.max(row.own_change === 1 ? 0 : 1, row.maturity);
-    const spendable = here && row.locked === 0 && deep && row.spent_txid === null;
-    row.counted = spendable ? 1 : 0;
+    const deep = depth >= Math.max(row.own_change ? 0 : 1, row.maturity);
+    row.counted = here && !row.locked && deep && row.spent_txid === null;
     const names = Object.keys(row) as (keyof CreditRow)[];
     if (names.every((name) => row[name] === stored[name])) return;
     this.#tx.run(updateCredit, row);
-    if (row.counted !== stored.counted) this.#move(row, row.counted === 1 ? BigInt(row.units) : -BigInt(row.units));
+    if (row.counted !== stored.counted) this.#move(row, row.counted ? row.units : -row.units);
     if (row.invoice_id !== null) this.#touched.add(row.invoice_id);
   }
 
   #move(row: CreditRow, units: bigint): void {
     const key = { account_id: row.account_id, asset: row.asset };
-    const total = BigInt(this.#tx.get(balanceOf, key)?.units ?? '0') + units;
+    const total = (this.#tx.get(balanceOf, key)?.units ?? 0n) + units;
     assert(total >= 0n, `the balance of account ${row.account_id} in ${row.asset} is not negative`);
-    this.#tx.run(setBalance, { ...key, units: total.toString() });
+    this.#tx.run(setBalance, { ...key, units: total });
   }
 }
 
-const textOf = (value: bigint | null): string | null => value?.toString() ?? null;
-
 function addWorth(paying: PayingRow, usd: bigint | null): void {
-  if (usd !== null) paying.usd_value = (BigInt(paying.usd_value) + usd).toString();
+  if (usd !== null) paying.usd_value += usd;
 }

@@ -75,14 +75,14 @@ export function seeTransaction(step: Step, group: Group): void {
     }
   }
   const known = tx.get(payingTx, { txid: one.txid, chain_key: chain.key })?.outputs ?? 0;
-  if (group.last) credits.setUnread(one.txid, 0);
-  else if (known < group.size) credits.setUnread(one.txid, 1);
+  if (group.last) credits.setUnread(one.txid, false);
+  else if (known < group.size) credits.setUnread(one.txid, true);
   let room = one.block ? group.credits.length : OUTPUTS_PER_UNCONFIRMED_MAX - known;
   let returned = false;
   for (const credit of group.credits) {
     const row = credits.find(credit.id);
     if (row) {
-      returned ||= row.gone === 1;
+      returned ||= row.gone;
       seeAgain(step, row, credit);
     } else if (room > 0) {
       room--;
@@ -103,7 +103,7 @@ function seeAgain(step: Step, row: CreditRow, credit: Credit): void {
   const block = credit.block && { ...credit.block, time: credit.blockTime ?? null };
   credits.keep(row);
   // a block says nothing about what could have been replaced before it
-  if (!block) credits.setReplaceable(row, credit.replaceable === false ? 0 : 1);
+  if (!block) credits.setReplaceable(row, credit.replaceable !== false);
   if (medianTime !== undefined && typeof block?.time === 'number') dateByBlock(step, row, block.time);
   if (row.block_hash !== (block?.hash ?? null)) credits.place(row, block);
   if (block) retire(tx, row.target_id, row.txid);
@@ -139,16 +139,16 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
     account_id: target.account_id,
     invoice_id: invoiceId,
     asset: credit.amount.asset,
-    units: units.toString(),
+    units,
     block_height: block?.height ?? null,
     block_hash: block?.hash ?? null,
     block_time: block?.time ?? null,
     first_seen_at: seen.at,
-    inherited: seen.inherited.length === 0 ? null : JSON.stringify(seen.inherited),
+    inherited: seen.inherited.length === 0 ? null : seen.inherited,
     maturity: credit.maturity ?? 0,
-    locked: credit.locked ? 1 : 0,
-    replaceable: credit.replaceable === false ? 0 : 1,
-    own_change: isOwnChange(tx, target, credit.txid) ? 1 : 0,
+    locked: credit.locked ?? false,
+    replaceable: credit.replaceable !== false,
+    own_change: isOwnChange(tx, target, credit.txid),
   };
   const settled = credit.locked ? 'locked' : (unexpected ?? unassigned);
   const claim = settled ?? (claimed.has(target.id) ? 'invoice' : null);
@@ -207,7 +207,7 @@ function putAside({ chain, tx, credits }: Step, txid: string, claimed: Set<numbe
   const parts = new Map<number, Part[]>();
   if (rows.some((row) => row.block_hash !== null)) return parts;
   for (const row of rows) {
-    if (row.gone === 0) credits.lose(row);
+    if (!row.gone) credits.lose(row);
     if (row.claim === 'invoice') claimed.add(row.target_id);
     const mine = parts.get(row.target_id) ?? [];
     parts.set(

@@ -58,7 +58,7 @@ const SYNC_TIME_WRITTEN_MS = 60_000;
 /** The stored checkpoint of a chain, or null before its first. */
 export function checkpointOf(reader: Reader, chain: ChainRuntime): Checkpoint | null {
   const row = reader.get(chainState, { chain_key: chain.key });
-  return row ? (JSON.parse(row.checkpoint) as Checkpoint) : null;
+  return row?.checkpoint ?? null;
 }
 
 /** Stores where a chain begins, unless it has begun already. */
@@ -67,9 +67,9 @@ export async function beginChain(app: App, chain: ChainRuntime, checkpoint: Chec
     if (tx.get(chainState, { chain_key: chain.key })) return;
     tx.run(saveChainState, {
       chain_key: chain.key,
-      checkpoint: JSON.stringify(checkpoint.slice(-CHECKPOINT_BLOCKS_MAX)),
+      checkpoint: checkpoint.slice(-CHECKPOINT_BLOCKS_MAX),
       synced_at: app.now(),
-      ahead: '[]',
+      ahead: [],
     });
   });
 }
@@ -199,7 +199,7 @@ class Facts {
       const range = { after, to: `${paying.txid};`, chain_key: this.chain.key, limit: PAGE };
       const page = tx.all(creditsOfTransactionAfter, range);
       const last = page.at(-1);
-      if (!last) tx.run(savePayingTx, { ...paying, stale: 0 });
+      if (!last) tx.run(savePayingTx, { ...paying, stale: false });
       this.inBook(tx, tipHeight, (credits) => {
         for (const row of page) credits.ask(row);
       });
@@ -276,7 +276,7 @@ class Ingestion extends Facts {
     const { chain, update } = this;
     const state = tx.get(chainState, { chain_key: chain.key });
     assert(state, `${chain.key} has a checkpoint`);
-    const stored = JSON.parse(state.checkpoint) as Checkpoint;
+    const stored = state.checkpoint;
     const known = tipOf(stored);
     const expected = from === START ? update.since : tipOf(this.#parked ?? stored);
     if (known.hash !== expected.hash || known.height !== expected.height) return 'refused';
@@ -286,16 +286,16 @@ class Ingestion extends Facts {
     const moved = tip.hash !== known.hash || chain.tipHeight !== tip.height;
     const undone = this.#undone(state.ahead);
     const next = this.takeTurn(tx, from, this.#phases(undone, moved, state.synced_at), turnMs);
-    if (next === null) this.#finish(tx, state.synced_at, moved || state.ahead !== '[]');
+    if (next === null) this.#finish(tx, state.synced_at, moved || state.ahead.length > 0);
     else this.#park(tx, stored, state, undone);
     return next;
   }
 
   /** The blocks to be undone: those that left the chain, and those of an update that was not ended and is not this one. */
-  #undone(ahead: string): string[] {
+  #undone(ahead: readonly string[]): string[] {
     const here = new Set([...this.update.checkpoint.map(({ hash }) => hash), ...this.facts.blocks.keys()]);
     const orphaned = this.update.orphaned.map(({ hash }) => hash);
-    return [...new Set([...orphaned, ...(JSON.parse(ahead) as string[]).filter((hash) => !here.has(hash))])];
+    return [...new Set([...orphaned, ...ahead.filter((hash) => !here.has(hash))])];
   }
 
   #phases(undone: readonly string[], moved: boolean, storedSyncedAt: number): Phase[] {
@@ -385,16 +385,16 @@ class Ingestion extends Facts {
   }
 
   /** Says in the store that facts of some blocks are in it while others of the same update are not. */
-  #park(tx: Tx, stored: Checkpoint, state: { ahead: string; synced_at: number }, undone: readonly string[]): void {
+  #park(tx: Tx, stored: Checkpoint, state: { ahead: string[]; synced_at: number }, undone: readonly string[]): void {
     if (this.#parked !== null) return;
     const left = new Set(this.update.orphaned.map(({ hash }) => hash));
     const kept = stored.filter(({ hash }) => !left.has(hash));
     const parked = kept.length > 0 ? kept : stored;
     const { height } = tipOf(parked);
     const above = [...this.facts.blocks].filter(([, at]) => at > height).map(([hash]) => hash);
-    const ahead = JSON.stringify([...new Set([...(JSON.parse(state.ahead) as string[]), ...undone, ...above])]);
+    const ahead = [...new Set([...state.ahead, ...undone, ...above])];
     const { synced_at } = state;
-    tx.run(saveChainState, { chain_key: this.chain.key, checkpoint: JSON.stringify(parked), synced_at, ahead });
+    tx.run(saveChainState, { chain_key: this.chain.key, checkpoint: parked, synced_at, ahead });
     tx.afterCommit(() => {
       this.#parked = parked;
     });
@@ -407,8 +407,8 @@ class Ingestion extends Facts {
     const syncedAt = this.#complete ? this.#beganAt : chain.syncedAt;
     const synced_at = this.#complete ? this.#beganAt : storedSyncedAt;
     if (moved || Math.abs(synced_at - storedSyncedAt) >= SYNC_TIME_WRITTEN_MS) {
-      const checkpoint = JSON.stringify(update.checkpoint.slice(-CHECKPOINT_BLOCKS_MAX));
-      tx.run(saveChainState, { chain_key: chain.key, checkpoint, synced_at, ahead: '[]' });
+      const checkpoint = update.checkpoint.slice(-CHECKPOINT_BLOCKS_MAX);
+      tx.run(saveChainState, { chain_key: chain.key, checkpoint, synced_at, ahead: [] });
     }
     tx.afterCommit(() => {
       chain.syncedAt = syncedAt;

@@ -15,9 +15,9 @@ const QUOTE_HOLDS_UNCONFIRMED_MS = 24 * MS_PER_HOUR;
 
 /** The rate (1e-8) of the quote that was open at an instant, or null. */
 function quoteRateAt(reader: Reader, payment: PaymentRow, at: number): bigint | null {
-  if (at >= payment.quote_issued_at && at <= payment.quote_ends_at) return BigInt(payment.quote_rate);
+  if (at >= payment.quote_issued_at && at <= payment.quote_ends_at) return payment.quote_rate;
   const past = reader.get(pastQuoteAt, { invoice_id: payment.invoice_id, at });
-  return past ? BigInt(past.rate) : null;
+  return past?.rate ?? null;
 }
 
 /** The rate when something was seen, else the rate of now: the first one known after it. */
@@ -49,7 +49,7 @@ export function fiatValue(
       (quoted ? quoteRateAt(reader, payment, seenAt) : null) ??
       marketRate(app, network, asset.symbol, invoice.currency, starved ? credit.block_time! : seenAt);
     if (rate === null) return null;
-    value += fiatFor(BigInt(units), asset, rate);
+    value += fiatFor(units, asset, rate);
   }
   return value;
 }
@@ -71,7 +71,7 @@ export function dollarValue(
 ): bigint | null {
   const asset = assetOf(credit.asset as AssetId);
   const rate = marketRate(app, network, asset.symbol, 'USD', credit.first_seen_at);
-  return rate === null ? null : fiatFor(BigInt(credit.units), asset, rate);
+  return rate === null ? null : fiatFor(credit.units, asset, rate);
 }
 
 /**

@@ -53,7 +53,7 @@ export function holdAddress(app: App, tx: Tx, invoice: InvoiceRow, asker: string
     if (hasShare()) release(app, tx, tx.all(abandonedBy, { ...turn, holder }));
     if (hasShare()) throw new TooMany('Too many open invoices from this address', CAP_RETRY_SECONDS);
   }
-  tx.run(setHolds, { invoice_id: invoice.id, holds: 1, holder });
+  tx.run(setHolds, { invoice_id: invoice.id, holds: true, holder });
 }
 
 /** Cancels invoices that nobody paid while their quote held. */

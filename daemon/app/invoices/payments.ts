@@ -71,7 +71,7 @@ function quoteFor(
   const quote = makeQuote(
     asset,
     {
-      amount: BigInt(invoice.amount),
+      amount: invoice.amount,
       ...paid,
       dueAt: invoice.due_at,
       graceMs: graceMs(app),
@@ -128,15 +128,15 @@ export function requestPayment(
     status: 'pending',
     deadline_at: deadlineAt,
     check_at: Math.min(deadlineAt, abandonedAt(invoice, quote.endsAt) ?? deadlineAt),
-    quote_rate: quote.rate.toString(),
-    quote_amount: quote.amount.toString(),
+    quote_rate: quote.rate,
+    quote_amount: quote.amount,
     quote_issued_at: quote.issuedAt,
     quote_ends_at: quote.endsAt,
     rates,
-    received: '0',
-    confirmed: '0',
-    seen_value: '0',
-    confirmed_value: '0',
+    received: 0n,
+    confirmed: 0n,
+    seen_value: 0n,
+    confirmed_value: 0n,
     flags: 0,
     created_at: now,
     updated_at: now,
@@ -165,7 +165,7 @@ export function refreshQuote(app: App, business: Business, invoiceId: number, tx
   const asset = assetOf(payment.asset as AssetId);
   try {
     app.chains.open(business.network, asset, now);
-    const paid = { received: BigInt(payment.received), seenValue: BigInt(payment.seen_value) };
+    const paid = { received: payment.received, seenValue: payment.seen_value };
     const { quote, rates } = quoteFor(app, business, invoice, asset, paid);
     const deadlineAt = deadlineOf(payment.deadline_at, invoice.due_at, quote);
     tx.run(insertPastQuote, {
@@ -176,8 +176,8 @@ export function refreshQuote(app: App, business: Business, invoiceId: number, tx
     });
     tx.run(updateQuote, {
       invoice_id: invoiceId,
-      quote_rate: quote.rate.toString(),
-      quote_amount: quote.amount.toString(),
+      quote_rate: quote.rate,
+      quote_amount: quote.amount,
       quote_issued_at: quote.issuedAt,
       quote_ends_at: quote.endsAt,
       rates,

@@ -63,17 +63,17 @@ export function mayCount(
   if (!holds(CREDITS_PER_INVOICE_MAX)) return true;
   if (holds(ANY_CREDITS_PER_INVOICE_MAX)) return false;
   const value = fiatValue(app, reader, network, credit);
-  const amount = BigInt(reader.get(invoiceById, { id: credit.invoice_id })?.amount ?? '0');
+  const amount = reader.get(invoiceById, { id: credit.invoice_id })?.amount ?? 0n;
   return value === null || value * SMALL_SHARE >= amount;
 }
 
 function factOf(row: CreditRow): CreditFact {
   return {
     id: row.id,
-    units: BigInt(row.units),
-    value: row.value === null ? null : BigInt(row.value),
+    units: row.units,
+    value: row.value,
     firstSeenAt: row.first_seen_at,
-    confirmed: row.confirmed === 1,
+    confirmed: row.confirmed,
     claim: row.claim as Claim,
   };
 }
@@ -87,7 +87,7 @@ export function shownCredits(reader: Reader, payment: PaymentRow): CreditRow[] {
 export function arrivedUnits(reader: Reader, { target_id, asset }: PaymentRow): bigint {
   return reader
     .all(arrivedCredits, { target_id, asset, limit: ARRIVED_READ_MAX })
-    .reduce((sum, row) => sum + BigInt(row.units), 0n);
+    .reduce((sum, row) => sum + row.units, 0n);
 }
 
 /** Whether money for a payment has been seen that is not confirmed yet. */
@@ -97,8 +97,8 @@ export function hasFundsUnderWay(reader: Reader, { target_id, asset }: PaymentRo
 
 /** Whether what was seen for a payment is enough to pay its invoice. */
 export function isEnough(invoice: InvoiceRow, payment: PaymentRow): boolean {
-  const terms = { amount: BigInt(invoice.amount), tolerance: BigInt(invoice.tolerance) };
-  return BigInt(payment.seen_value) >= amountNeeded(terms);
+  const terms = { amount: invoice.amount, tolerance: invoice.tolerance };
+  return payment.seen_value >= amountNeeded(terms);
 }
 
 export type SettleOptions = {
@@ -122,8 +122,8 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
       payment: payment.status as PaymentStatus,
       undone: (payment.flags & FLAG.undone) !== 0,
       markedPaid: marked,
-      amount: BigInt(invoice.amount),
-      tolerance: BigInt(invoice.tolerance),
+      amount: invoice.amount,
+      tolerance: invoice.tolerance,
       deadlineAt: payment.deadline_at,
       abandonedAt: abandonedAt(invoice, payment.quote_ends_at),
     },
@@ -159,17 +159,17 @@ function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement,
   const next = {
     status: result.payment,
     check_at: result.checkAt,
-    received: result.received.toString(),
-    confirmed: result.confirmed.toString(),
-    seen_value: result.seenValue.toString(),
-    confirmed_value: result.confirmedValue.toString(),
+    received: result.received,
+    confirmed: result.confirmed,
+    seen_value: result.seenValue,
+    confirmed_value: result.confirmedValue,
     flags,
   };
   const changed = (Object.keys(next) as (keyof typeof next)[]).some((name) => next[name] !== payment[name]);
   if (changed) tx.run(updatePayment, { invoice_id: payment.invoice_id, ...next, updated_at: app.now() });
   const news: InvoiceEvent[] = [];
-  if (result.received > BigInt(payment.received)) news.push('invoice.seen');
-  if (result.confirmed > BigInt(payment.confirmed)) news.push('invoice.confirmed');
+  if (result.received > payment.received) news.push('invoice.seen');
+  if (result.confirmed > payment.confirmed) news.push('invoice.confirmed');
   if (result.payment === 'overdue' && payment.status !== 'overdue') news.push('invoice.overdue');
   return news;
 }

@@ -61,7 +61,7 @@ export function view(app: App, business: Business, invoice: InvoiceRow, row: Pay
 function paymentView(app: App, business: Business, invoice: InvoiceRow, row: PaymentRow): PaymentView {
   const asset = assetOf(row.asset as AssetId);
   const chain = app.chains.find(row.chain_key);
-  const received = BigInt(row.received);
+  const received = row.received;
   const done = invoice.status !== 'unpaid' || isEnough(invoice, row);
   const credits = received === 0n ? [] : shownCredits(app.store, row).slice(-TRANSACTIONS_SHOWN_MAX);
   const depths = credits.map((credit) => chain?.confirmations(credit.block_height) ?? 0);
@@ -72,10 +72,10 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
   return {
     row,
     asset,
-    amount: BigInt(row.quote_amount),
+    amount: row.quote_amount,
     received,
-    confirmed: BigInt(row.confirmed),
-    remaining: remainingUnits(BigInt(row.quote_amount), received, done),
+    confirmed: row.confirmed,
+    remaining: remainingUnits(row.quote_amount, received, done),
     confirmations: depths[furthest] ?? 0,
     required: credits[furthest]?.required ?? expectedConfirmations(app, business, invoice, asset),
     quoteEnded: !done && app.now() >= row.quote_ends_at,
@@ -86,7 +86,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     unvalued: credits.some(({ value }) => value === null),
     transactions: credits.map((credit, i) => ({
       txid: credit.txid,
-      units: BigInt(credit.units),
+      units: credit.units,
       confirmations: depths[i]!,
     })),
   };
@@ -95,6 +95,6 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
 /** What one transaction that pays the whole invoice would need. */
 function expectedConfirmations(app: App, business: Business, invoice: InvoiceRow, asset: Asset): number {
   const perDollar = app.rates.perDollar(business.network, invoice.currency, app.now());
-  const dollars = perDollar === null ? null : (BigInt(invoice.amount) * 100_000_000n) / perDollar;
+  const dollars = perDollar === null ? null : (invoice.amount * 100_000_000n) / perDollar;
   return confirmationsFor(app.config.networks[business.network][asset.symbol].confirmations, dollars);
 }

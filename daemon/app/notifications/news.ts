@@ -31,7 +31,7 @@ function inWords(type: InvoiceEvent, invoice: InvoiceRow, payment: PaymentRow | 
   const [, what = ''] = type.split('.');
   if (!payment) return `${what}, ${invoice.status}`;
   const asset = assetOf(payment.asset as AssetId);
-  const amount = (units: string): string => formatUnits(BigInt(units), asset);
+  const amount = (units: bigint): string => formatUnits(units, asset);
   const of = `of ${amount(payment.quote_amount)} ${payment.asset}`;
   const detail: Partial<Record<InvoiceEvent, string>> = {
     'invoice.requested': ` ${amount(payment.quote_amount)} ${payment.asset}`,

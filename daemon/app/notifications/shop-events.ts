@@ -81,7 +81,7 @@ const GONE = 410;
 
 const newSecret = (): string => SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 
-const typesOf = (row: EndpointRow): readonly string[] => JSON.parse(row.types) as string[];
+const typesOf = (row: EndpointRow): readonly string[] => row.types;
 
 /** Whether an endpoint is told of a type. */
 const takes = (row: EndpointRow, type: string): boolean => typesOf(row).length === 0 || typesOf(row).includes(type);
@@ -111,9 +111,9 @@ export function queueInvoiceEvent(app: App, tx: Tx, invoice: InvoiceRow, type: I
     return {
       id: invoice.slug,
       order_id: invoice.order_id,
-      metadata: invoice.metadata === null ? null : (JSON.parse(invoice.metadata) as object),
+      metadata: invoice.metadata,
       status: invoice.status,
-      amount: formatDecimal(BigInt(invoice.amount), FIAT_DECIMALS),
+      amount: formatDecimal(invoice.amount, FIAT_DECIMALS),
       currency: invoice.currency,
       payment: payment ? paymentData(payment) : null,
     };
@@ -126,9 +126,9 @@ function paymentData(payment: PaymentRow) {
     crypto: payment.asset,
     address: payment.address,
     status: payment.status,
-    amount: formatUnits(BigInt(payment.quote_amount), asset),
-    received: formatUnits(BigInt(payment.received), asset),
-    confirmed: formatUnits(BigInt(payment.confirmed), asset),
+    amount: formatUnits(payment.quote_amount, asset),
+    received: formatUnits(payment.received, asset),
+    confirmed: formatUnits(payment.confirmed, asset),
     underpaid: (payment.flags & FLAG.underpaid) !== 0,
     overpaid: (payment.flags & FLAG.overpaid) !== 0,
     late: (payment.flags & FLAG.late) !== 0,
@@ -145,7 +145,7 @@ export function queueWithdrawalEvent(app: App, tx: Tx, row: WithdrawalRow, was: 
     id: `${row.id}`,
     status,
     tx_id: status === 'completed' ? row.txid : null,
-    amount: formatUnits(BigInt(row.units), asset),
+    amount: formatUnits(row.units, asset),
     crypto: row.asset,
     address: row.address,
   }));
@@ -235,7 +235,7 @@ export function addEndpoint(app: App, tx: Tx, businessId: number, url: string, t
   const { id } = tx.run(insertEndpoint, {
     business_id: businessId,
     url,
-    types: JSON.stringify(wanted.length === EVENT_TYPES.length ? [] : wanted),
+    types: wanted.length === EVENT_TYPES.length ? [] : wanted,
     secret: newSecret(),
     created_at: app.now(),
   });

@@ -66,7 +66,7 @@ export function retakeWebhook(app: App, tx: Tx, id: number): WebhookAttempt {
 function beginAttempt(app: App, tx: Tx, row: WebhookRow, byOperator: boolean): WebhookAttempt {
   const { id } = tx.run(insertWebhookAttempt, {
     webhook_id: row.id,
-    by_operator: byOperator ? 1 : 0,
+    by_operator: byOperator,
     started_at: app.now(),
   });
   const invoice = tx.get(invoiceById, { id: row.invoice_id });

@@ -68,8 +68,8 @@ export function reviseClient(
   row: ClientRow,
   change: { origins: readonly string[] | undefined; hosts: readonly string[] | undefined },
 ): ClientRow {
-  const origins = change.origins ?? (JSON.parse(row.origins) as string[]);
-  const hosts = change.hosts?.map(checkHost) ?? (JSON.parse(row.url_hosts) as string[]);
+  const origins = change.origins ?? row.origins;
+  const hosts = change.hosts?.map(checkHost) ?? row.url_hosts;
   needOrigins(app.directory.business(row.business_id).network, origins);
   changeClient(app, tx, row, [...new Set(origins)], [...new Set(hosts)]);
   return clientOf(tx, row.id);

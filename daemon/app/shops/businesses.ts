@@ -104,7 +104,7 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
     const account = tx.run(insertAccount, {
       business_id: id,
       chain_key: chainKey(wanted.network, chain),
-      key: JSON.stringify(wanted.accounts[chain]),
+      key: wanted.accounts[chain]!,
       next_index: 0,
       birthday: wanted.birthday ?? now,
       // only what has a birthday can be looked back for
@@ -113,7 +113,7 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
     if (wanted.past) addPast(tx, account.id, chain, wanted.past);
   }
   for (const asset of possibleAssets(app, wanted.network, chains)) {
-    tx.run(setBusinessAsset, { business_id: id, asset, enabled: 1 });
+    tx.run(setBusinessAsset, { business_id: id, asset, enabled: true });
   }
   tx.afterCommit(() => {
     app.directory.load(app.store);
@@ -142,7 +142,7 @@ export function changeBusiness(
     name: change.name === undefined ? business.name : checkName(change.name),
     time_zone: change.timeZone === undefined ? business.timeZone : checkTimeZone(change.timeZone),
   });
-  const set = (symbols: string[] | undefined, enabled: 0 | 1): void => {
+  const set = (symbols: string[] | undefined, enabled: boolean): void => {
     for (const symbol of symbols ?? []) {
       const asset = findAsset(symbol);
       if (!asset) throw new Rejected('business.asset', `${symbol} is no cryptocurrency of this service`, 'crypto');
@@ -152,7 +152,7 @@ export function changeBusiness(
       tx.run(setBusinessAsset, { business_id: business.id, asset: asset.symbol, enabled });
     }
   };
-  set(change.enable, 1);
-  set(change.disable, 0);
+  set(change.enable, true);
+  set(change.disable, false);
   tx.afterCommit(() => app.directory.load(app.store));
 }

@@ -36,7 +36,7 @@ export function hostsOf(origins: readonly string[]): string[] {
 
 /** Notes which client ID made an invoice. */
 export function noteClient(tx: Tx, invoiceId: number, clientId: number): void {
-  tx.run(insertClientInvoice, { invoice_id: invoiceId, client_id: clientId });
+  tx.run(insertClientInvoice, { invoice_id: invoiceId, client_id: clientId, holds: false });
 }
 
 /** The client ID that an invoice was made with; null when by none, or by one that was revoked since. */
@@ -48,7 +48,7 @@ export function clientOf(app: App, reader: Reader, invoice: InvoiceRow): Client 
 
 /** Counts an invoice no longer: it was decided. */
 export function releaseAddress(tx: Tx, invoice: Pick<InvoiceRow, 'id' | 'origin'>): void {
-  if (invoice.origin === 'client') tx.run(setHolds, { invoice_id: invoice.id, holds: 0, holder: null });
+  if (invoice.origin === 'client') tx.run(setHolds, { invoice_id: invoice.id, holds: false, holder: null });
 }
 
 /** From when on an invoice is canceled if nothing came for it, whatever its due date; null: never for that reason. */

@@ -81,8 +81,8 @@ export class Directory {
           id: row.id,
           publicId: row.public_id,
           businessId: row.business_id,
-          origins: new Set(JSON.parse(row.origins) as string[]),
-          hosts: JSON.parse(row.url_hosts) as string[],
+          origins: new Set(row.origins),
+          hosts: row.url_hosts,
         },
       ]),
     );
@@ -147,7 +147,7 @@ function fromRow(row: AccountRow): Account {
     id: row.id,
     businessId: row.business_id,
     chainKey: row.chain_key as ChainKey,
-    key: JSON.parse(row.key) as AccountKey,
+    key: row.key,
     birthday: row.birthday,
   };
 }

@@ -78,8 +78,8 @@ export function addClient(
     public_id: publicId,
     business_id: businessId,
     name,
-    origins: JSON.stringify(origins.map(checkOrigin).slice(0, ORIGINS_MAX)),
-    url_hosts: JSON.stringify(urlHosts.slice(0, ORIGINS_MAX)),
+    origins: origins.map(checkOrigin).slice(0, ORIGINS_MAX),
+    url_hosts: urlHosts.slice(0, ORIGINS_MAX),
     created_at: app.now(),
   });
   tx.afterCommit(() => app.directory.load(app.store));
@@ -97,8 +97,8 @@ export function changeClient(
   const changed = tx.run(setClient, {
     id: row.id,
     name: row.name,
-    origins: JSON.stringify(origins.map(checkOrigin).slice(0, ORIGINS_MAX)),
-    url_hosts: JSON.stringify(urlHosts.slice(0, ORIGINS_MAX)),
+    origins: origins.map(checkOrigin).slice(0, ORIGINS_MAX),
+    url_hosts: urlHosts.slice(0, ORIGINS_MAX),
   });
   if (changed.changes !== 1) throw new Rejected('client.not_found', 'Client ID not found');
   tx.afterCommit(() => app.directory.load(app.store));

@@ -102,8 +102,7 @@ function examine(tx: Reader, chain: ChainRuntime, decoded: DecodedSpend, knownTo
   return { chain, decoded, coins, spend, paid, strange, fee };
 }
 
-const total = (amounts: readonly { units: bigint | string }[]): bigint =>
-  amounts.reduce((sum, { units }) => sum + BigInt(units), 0n);
+const total = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((sum, { units }) => sum + units, 0n);
 
 /** The payments that are not decided yet and of which a version spends an outpoint: its other versions share a coin with it. */
 const openSpendOf = (tx: Reader, { key }: ChainRuntime, outpoint: string): SpendRow[] =>
@@ -120,14 +119,14 @@ function candidates(tx: Reader, coins: readonly CreditRow[], spend: SpendRow | n
     .flatMap((place) => tx.all(heldWithdrawals, place))
     .filter(({ id, state }) => id <= knownTo && (state === 'requested' || state === 'approved'))
     .filter(({ id }) => !own.some((row) => row.id === id))
-    .sort((a, b) => a.sweep - b.sweep || a.id - b.id);
+    .sort((a, b) => Number(a.sweep) - Number(b.sweep) || a.id - b.id);
   return [...own, ...waiting];
 }
 
 /** Whether an output is a withdrawal's payment: its address, and its units unless it takes all that there is. */
 function pays(chain: ChainRuntime, decoded: DecodedSpend, output: Output, row: WithdrawalRow): boolean {
   if (row.outpoint !== null && !decoded.inputs.some(({ outpoint }) => outpoint === row.outpoint)) return false;
-  const units = row.sweep === 1 ? decoded.outputs.length === 1 : output.units === BigInt(row.units);
+  const units = row.sweep ? decoded.outputs.length === 1 : output.units === row.units;
   return units && output.asset === row.asset && Buffer.compare(output.script, scriptFor(chain, row.address)) === 0;
 }
 
@@ -162,12 +161,12 @@ function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number
     txid: decoded.txid,
     // with witnesses apart it could not be sent again
     raw: kind === UNKNOWN || chain.adapter.chain === 'BTC' || chain.adapter.chain === 'LTC' ? null : raw,
-    fee: fee.toString(),
+    fee,
     vsize: plan.kind === 'utxo' ? plan.vsize : 0,
   });
   for (const { outpoint } of coins) tx.run(insertInput, { outpoint, chain_key: chain.key, version_id: id });
   for (const { row, units } of paid) {
-    tx.run(insertPayout, { version_id: id, withdrawal_id: row.id, units: units.toString() });
+    tx.run(insertPayout, { version_id: id, withdrawal_id: row.id, units });
   }
   return spendId;
 }
@@ -217,8 +216,8 @@ function take(
     row = applyEvent(app, tx, row, 'approve', { approved_by: 'restore', approved_at: app.now(), problem: null });
   }
   if (row.state !== 'approved') return;
-  const fee = feeShare({ fee: found.fee.toString() }, found.paid.length);
-  const signed = { spend_id: spendId, fee, units: units.toString(), deadline_at: null, problem: null };
+  const fee = feeShare({ fee: found.fee }, found.paid.length);
+  const signed = { spend_id: spendId, fee, units, deadline_at: null, problem: null };
   applyEvent(app, tx, row, 'sign', signed);
 }
 

@@ -79,7 +79,7 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const feeMax = minOf([heldWithin(row, limit), highest, plan.fee].reduce(maxOf), limit);
   // a sweep gives what its coins hold now, less the fee: coins that come later are none of it
   const total = plan.inputs.reduce((sum, { units }) => sum + units, 0n);
-  const units = row.sweep === 1 ? total.toString() : row.units;
+  const units = (row.sweep ? total : row.units).toString();
   const intent: Intent = { ...intentOf(place, row), units, feeMax: feeMax.toString() };
   const described = describePlan(app, place, plan, [row]);
   const warnings = [...described.warnings, ...feeWarnings(row, feeMax)];
@@ -88,14 +88,14 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
 
 /** What is held for the fee; 0 when that cannot be approved, so that today's fee decides. */
 export function heldWithin({ fee_held }: WithdrawalRow, limit: bigint): bigint {
-  const held = BigInt(fee_held);
+  const held = fee_held;
   return held <= limit ? held : 0n;
 }
 
 /** Says when less may be paid as fee than was held for it: what was held is above every limit. */
 export function feeWarnings(row: WithdrawalRow, feeMax: bigint): Warning[] {
-  if (feeMax >= BigInt(row.fee_held)) return [];
-  const [held, most] = [BigInt(row.fee_held), feeMax].map((units) => formatUnits(units, assetFor(row)));
+  if (feeMax >= row.fee_held) return [];
+  const [held, most] = [row.fee_held, feeMax].map((units) => formatUnits(units, assetFor(row)));
   const text = `A fee of ${held} was held for withdrawal ${row.id}, more than may be approved: it is ${most} at the most from now on`;
   return [{ code: 'fee_lowered', text }];
 }
@@ -140,7 +140,7 @@ function decodePlan(plan: SpendPlan): DecodedSpend {
 
 function warningsOf({ isNew, lookalikes }: AddressReport, { id, state, may_be_paid }: WithdrawalRow): Warning[] {
   const warnings: Warning[] = [];
-  if (may_be_paid === 1 && !isSigned(stateOf({ state }))) {
+  if (may_be_paid && !isSigned(stateOf({ state }))) {
     const text = `Withdrawal ${id} may have been paid after the backup that this service was restored from, and not be on the chain yet`;
     warnings.push({ code: 'may_be_paid', text });
   }
@@ -174,18 +174,18 @@ export function approve(app: App, tx: Tx, name: string, given: GivenApproval): W
 export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: GivenApproval): Partial<WithdrawalRow> {
   const { feeMax, units, until, mac } = given;
   checkApproval(app, placeOf(app, row).business, given);
-  if (row.sweep === 1 && mac !== null && units === null) {
+  if (row.sweep && mac !== null && units === null) {
     throw new Rejected('withdrawal.approval', 'The approval of a sweep names the most that it may give', 'units');
   }
   const available = availableUnits(tx, row.account_id, assetFor(row).symbol, row.id);
-  const needed = BigInt(row.units) + (row.sweep === 1 ? 0n : feeMax);
-  if (row.outpoint === null && feeMax > BigInt(row.fee_held) && available < needed) {
+  const needed = row.units + (row.sweep ? 0n : feeMax);
+  if (row.outpoint === null && feeMax > row.fee_held && available < needed) {
     throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');
   }
-  const ends = row.sweep === 1 && units !== null ? { units: units.toString() } : {};
+  const ends = row.sweep && units !== null ? { units: units.toString() } : {};
   const approval: StoredApproval | null = mac === null ? null : { until, mac, ...ends };
   return {
-    fee_held: feeMax.toString(),
+    fee_held: feeMax,
     approved_by: 'operator',
     approved_at: app.now(),
     approval: approval && JSON.stringify(approval),

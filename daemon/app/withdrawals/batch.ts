@@ -36,11 +36,7 @@ export async function batch(
   names: readonly string[],
   approvals: ReadonlyMap<string, GivenApproval>,
 ): Promise<WithdrawalRow[]> {
-  const { place, rows, planned } = await batched(
-    app,
-    names,
-    (row) => approvals.get(row.uuid)?.feeMax ?? BigInt(row.fee_held),
-  );
+  const { place, rows, planned } = await batched(app, names, (row) => approvals.get(row.uuid)?.feeMax ?? row.fee_held);
   return app.store.write((tx) =>
     overtakenIsRejected(() => {
       for (const { id } of rows) approveForBatch(app, tx, withdrawalOf(tx, id), approvals);
@@ -81,13 +77,13 @@ async function batched(app: App, names: readonly string[], feeMaxOf: (row: Withd
     if ((row.state !== 'requested' && row.state !== 'approved') || row.spend_id !== null) {
       throw new Rejected('withdrawal.state', `Withdrawal ${row.id} is ${row.state}: it cannot join a batch`);
     }
-    if (row.sweep === 1 || row.outpoint !== null) {
+    if (row.sweep || row.outpoint !== null) {
       throw new Rejected('withdrawal.batch', `Withdrawal ${row.id} takes whole coins and stands alone`, 'ids');
     }
   }
   const place = placeOf(app, first);
   const planned = await prepare(app, place, {
-    payouts: rows.map(({ address, units }) => ({ address, units: BigInt(units) })),
+    payouts: rows.map(({ address, units }) => ({ address, units })),
     feeRate: await feeRateNow(place.chain),
     feeMax: rows.reduce((sum, row) => sum + feeMaxOf(row), 0n),
     settledOnly: rows.some(({ approved_by }) => approved_by === 'policy'),

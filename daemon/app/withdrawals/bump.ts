@@ -98,9 +98,9 @@ async function bumped(app: App, place: Place, { outpoint, feeRate }: BumpWish, f
     throw new Rejected('bump.unsupported', text, 'crypto');
   }
   const coin = coinAt(app.store, place.chain, outpoint);
-  if (!coin || coin.gone === 1) throw new Rejected('bump.not_found', 'There is no such deposit', 'outpoint');
+  if (!coin || coin.gone) throw new Rejected('bump.not_found', 'There is no such deposit', 'outpoint');
   if (coin.block_height !== null) throw new Rejected('bump.confirmed', 'The deposit is confirmed already', 'outpoint');
-  if (coin.locked === 1) throw new Rejected('bump.locked', 'This deposit cannot be spent', 'outpoint');
+  if (coin.locked) throw new Rejected('bump.locked', 'This deposit cannot be spent', 'outpoint');
   const signal = deadline(RATE_TIMEOUT_MS, place.chain.key);
   const parents = await spendingOf(place.chain).unconfirmed(coin.txid, signal);
   if (!parents) throw new Rejected('bump.not_found', 'The deposit is not in the mempool', 'outpoint');

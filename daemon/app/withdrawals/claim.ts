@@ -109,19 +109,17 @@ export function addVersion(app: App, tx: Tx, place: Place, version: Version): nu
     kind,
     plan: writePlan(plan),
     approval,
-    fee: plan.fee.toString(),
+    fee: plan.fee,
     vsize,
     created_at: app.now(),
   });
   for (const { outpoint } of plan.inputs) tx.run(insertInput, { outpoint, chain_key: chain.key, version_id: id });
   const outputs = payoutsIn(plan);
   for (const row of pays) {
-    const at = outputs.findIndex(
-      ({ address, units }) => address === row.address && (row.sweep === 1 || units === BigInt(row.units)),
-    );
+    const at = outputs.findIndex(({ address, units }) => address === row.address && (row.sweep || units === row.units));
     const [paid] = at < 0 ? [] : outputs.splice(at, 1);
     if (!paid) throw new Error(`assertion failed: the plan pays withdrawal ${row.id}`);
-    tx.run(insertPayout, { version_id: id, withdrawal_id: row.id, units: paid.units.toString() });
+    tx.run(insertPayout, { version_id: id, withdrawal_id: row.id, units: paid.units });
   }
   return id;
 }
@@ -143,13 +141,13 @@ function needFree(
 ): void {
   const coin = coinAt(tx, chain, outpoint);
   if (!coin) throw new Overtaken(`${outpoint} is not known`);
-  if (coin.gone === 1) throw new Overtaken(`${outpoint} has gone`);
+  if (coin.gone) throw new Overtaken(`${outpoint} has gone`);
   const spender = coin.spent_txid;
   if (spender !== null && !tx.all(versionsOf, { spend_id: spendId }).some(({ txid }) => txid === spender)) {
     throw new Overtaken(`${outpoint} is spent`);
   }
   if (reservedBy(tx, chain, outpoint, spendId) !== null) throw new Overtaken(`${outpoint} is reserved`);
-  const change = coin.own_change === 1 && coin.block_height === null;
+  const change = coin.own_change && coin.block_height === null;
   // what only pays ourselves on loses nothing when another version takes the place of the one that made the change
   if (change && purpose === 'pay' && !isSoleChange(tx, chain, coin.txid)) {
     throw new Overtaken(`${outpoint} is change of what is being replaced`);
@@ -196,7 +194,7 @@ function takeBackCancels(app: App, tx: Tx, spendId: number): void {
   const newest = tx.all(versionsOf, { spend_id: spendId }).at(-1);
   const paid = new Set(newest ? tx.all(payoutsOf, { version_id: newest.id }).map((one) => one.withdrawal_id) : []);
   for (const row of tx.all(withdrawalsOfSpend, { spend_id: spendId })) {
-    if (row.cancel === 1 && paid.has(row.id)) saveWithdrawal(app, tx, { ...row, cancel: 0 }, row.state);
+    if (row.cancel && paid.has(row.id)) saveWithdrawal(app, tx, { ...row, cancel: false }, row.state);
   }
 }
 

@@ -58,7 +58,7 @@ export function spendableCoins(
     const coin = coinFrom(row, tip);
     if (coin.confirmations === 0) {
       if (!settledOnly && isSoleChange(reader, chain, row.txid)) coins.change.push(coin);
-    } else if (!settledOnly || row.confirmed === 1 || row.own_change === 1) {
+    } else if (!settledOnly || row.confirmed || row.own_change) {
       (row.inbox_state === 'open' ? coins.undecided : coins.plain).push(coin);
     }
   }
@@ -68,7 +68,7 @@ export function spendableCoins(
 /** Whether a coin may be spent by what the chain says of it: our own change before it confirms, too. */
 function isRipe(row: CoinRow, tip: number): boolean {
   const depth = row.block_height === null ? 0 : Math.max(0, tip - row.block_height + 1);
-  return row.locked === 0 && depth >= Math.max(row.own_change === 1 ? 0 : 1, row.maturity);
+  return !row.locked && depth >= Math.max(row.own_change ? 0 : 1, row.maturity);
 }
 
 /**
@@ -83,7 +83,7 @@ export function isSoleChange(reader: Reader, chain: { key: string }, txid: strin
 export function coinFrom(row: CoinRow, tip: number): Coin {
   return {
     outpoint: row.outpoint,
-    units: BigInt(row.units),
+    units: row.units,
     script: row.script,
     branch: row.branch as Branch,
     index: row.idx,
@@ -113,10 +113,7 @@ export function heldUnits(reader: Reader, accountId: number, asset: AssetId, exc
   return reader
     .all(heldWithdrawals, { account_id: accountId, asset })
     .filter(({ id }) => id !== except)
-    .reduce(
-      (sum, { units, sweep, fee, fee_held }) => sum + BigInt(units) + BigInt(sweep ? (fee ?? '0') : fee_held),
-      0n,
-    );
+    .reduce((sum, { units, sweep, fee, fee_held }) => sum + units + (sweep ? (fee ?? 0n) : fee_held), 0n);
 }
 
 /** What an account can still withdraw: its coins less what is held; never below 0. */
@@ -126,7 +123,7 @@ export function availableUnits(
   asset: AssetId,
   except: number | null = null,
 ): bigint {
-  const total = BigInt(reader.get(balanceOf, { account_id: accountId, asset })?.units ?? '0');
+  const total = reader.get(balanceOf, { account_id: accountId, asset })?.units ?? 0n;
   const left = total - heldUnits(reader, accountId, asset, except);
   return left > 0n ? left : 0n;
 }

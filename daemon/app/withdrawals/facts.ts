@@ -53,11 +53,11 @@ function factOf(reader: Reader, version: VersionRow, own: ReadonlySet<string | n
   const known: Known = { version, inputs, depth: null, dead: 0, lack: null, vanished: false, killer: null };
   for (const outpoint of inputs) {
     const coin = reader.get(creditByOutpoint, { outpoint, chain_key });
-    const spender = coin?.gone === 0 ? coin.spent_txid : null;
+    const spender = coin?.gone === false ? coin.spent_txid : null;
     const depth = depthOf(coin?.spent_block_height ?? null, tipHeight);
     if (spender !== null && spender === version.txid) known.depth = Math.max(known.depth ?? 0, depth);
     else if (spender !== null && (depth > 0 || !own.has(spender))) known.lack ??= { outpoint, spentBy: spender };
-    if (coin?.gone === 0) continue;
+    if (coin?.gone === false) continue;
     known.vanished = true;
     known.lack ??= { outpoint, spentBy: null };
   }
@@ -76,7 +76,7 @@ function deathOf(reader: Reader, version: VersionRow, tipHeight: number, left: n
   const { chain_key, txid } = version;
   return reader.all(inputsOf, { version_id: version.id }).reduce<Death>((found, { outpoint }) => {
     const coin = reader.get(creditByOutpoint, { outpoint, chain_key });
-    if (coin?.gone !== 0) return surer(found, vanishedOf(reader, outpoint, chain_key, tipHeight, left));
+    if (coin?.gone !== false) return surer(found, vanishedOf(reader, outpoint, chain_key, tipHeight, left));
     if (coin.spent_txid === null || coin.spent_txid === txid) return found;
     return surer(found, { dead: depthOf(coin.spent_block_height, tipHeight), killer: coin.spent_txid });
   }, ALIVE);
@@ -96,8 +96,8 @@ export const txidOf = (outpoint: string): string => outpoint.slice(0, outpoint.i
 /** Whether another version may spend this coin: it is there, and nothing but versions of the same spend wants it. */
 export function isUsable(reader: Reader, spend: SpendRow, known: readonly Known[], outpoint: string): boolean {
   const coin = reader.get(creditByOutpoint, { outpoint, chain_key: spend.chain_key });
-  if (coin?.gone !== 0 || coin.spent_block_hash !== null) return false;
-  const shaky = coin.own_change === 1 && coin.block_hash === null;
+  if (coin?.gone !== false || coin.spent_block_hash !== null) return false;
+  const shaky = coin.own_change && coin.block_hash === null;
   if (shaky && !isSoleChange(reader, { key: spend.chain_key }, coin.txid)) return false;
   const mine = coin.spent_txid === null || known.some(({ version }) => version.txid === coin.spent_txid);
   return mine && reservedBy(reader, { key: spend.chain_key }, outpoint, spend.id) === null;

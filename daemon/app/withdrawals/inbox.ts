@@ -33,7 +33,7 @@ function decide(app: App, tx: Tx, item: InboxRow, to: string, withdrawalId: numb
 }
 
 function needThere({ credit, item }: Deposit): void {
-  if (credit.gone === 1) throw new Rejected('inbox.gone', `Deposit ${item.id} is not on the chain any more`);
+  if (credit.gone) throw new Rejected('inbox.gone', `Deposit ${item.id} is not on the chain any more`);
 }
 
 /**
@@ -48,7 +48,7 @@ export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
   if (!invoice || !payment || invoice.deleted_at !== null) {
     throw new Rejected('inbox.no_invoice', `Deposit ${id} belongs to no invoice that it could count for`);
   }
-  if (credit.asset !== payment.asset || credit.locked === 1) {
+  if (credit.asset !== payment.asset || credit.locked) {
     throw new Rejected('inbox.asset', `Invoice ${invoice.slug} is not paid in what deposit ${id} is`);
   }
   needThere(deposit);
@@ -85,7 +85,7 @@ export async function refundDeposit(app: App, id: number, address: string): Prom
   return app.store.write((tx) => {
     const now = depositOf(tx, id);
     needThere(now);
-    if (now.credit.locked === 1) throw new Rejected('inbox.locked', `Deposit ${id} cannot be spent`);
+    if (now.credit.locked) throw new Rejected('inbox.locked', `Deposit ${id} cannot be spent`);
     if (now.credit.spent_txid !== null) throw new Rejected('inbox.spent', `Deposit ${id} was spent already`);
     const row = requestWithdrawal(app, tx, business, wanted, rate);
     decide(app, tx, now.item, 'refunded', row.id);

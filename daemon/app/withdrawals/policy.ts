@@ -24,8 +24,6 @@ export const ADDRESSES_MAX = 1_000;
 const LABEL_CHARACTERS_MAX = 100;
 const ALIKE_MAX = 20;
 
-const limitOf = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
-
 /** The policy of a business: where none was set, by hand, and in the sandbox without asking. Restored: by hand. */
 export function policyFor(reader: Reader, business: Business): Policy {
   if (quarantineOf(reader)) return MANUAL;
@@ -33,9 +31,9 @@ export function policyFor(reader: Reader, business: Business): Policy {
   if (!row) return business.network === 'sandbox' ? WITHOUT_ASKING : MANUAL;
   return {
     mode: row.mode === 'automatic' ? 'automatic' : 'manual',
-    perWithdrawalUsd: limitOf(row.per_withdrawal_usd),
-    perDayUsd: limitOf(row.per_day_usd),
-    addressBookOnly: row.address_book_only === 1,
+    perWithdrawalUsd: row.per_withdrawal_usd,
+    perDayUsd: row.per_day_usd,
+    addressBookOnly: row.address_book_only,
   };
 }
 
@@ -52,9 +50,9 @@ export function changePolicy(app: App, tx: Tx, business: Business, policy: Polic
   tx.run(setPolicy, {
     business_id: business.id,
     mode: policy.mode,
-    per_withdrawal_usd: policy.perWithdrawalUsd?.toString() ?? null,
-    per_day_usd: policy.perDayUsd?.toString() ?? null,
-    address_book_only: policy.addressBookOnly ? 1 : 0,
+    per_withdrawal_usd: policy.perWithdrawalUsd,
+    per_day_usd: policy.perDayUsd,
+    address_book_only: policy.addressBookOnly,
     updated_at: app.now(),
   });
 }
@@ -67,7 +65,7 @@ export function usedOfPolicy(app: App, reader: Reader, business: Business): bigi
   });
   return rows
     .filter(({ state }) => state !== 'rejected' && state !== 'failed')
-    .reduce((sum, { usd_value }) => sum + BigInt(usd_value ?? '0'), 0n);
+    .reduce((sum, { usd_value }) => sum + (usd_value ?? 0n), 0n);
 }
 
 /** Why this withdrawal waits for the operator, or null when the policy approves it. */

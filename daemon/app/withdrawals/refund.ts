@@ -17,12 +17,12 @@ import { canSpend, type NewWithdrawal } from './request.ts';
 
 /** What the refunds of an invoice take together, in smallest units. */
 function refundedUnits(reader: Reader, invoiceId: number): bigint {
-  return reader.all(refundsOfInvoice, { invoice_id: invoiceId }).reduce((sum, { units }) => sum + BigInt(units), 0n);
+  return reader.all(refundsOfInvoice, { invoice_id: invoiceId }).reduce((sum, { units }) => sum + units, 0n);
 }
 
 /** What of an invoice's confirmed money was not refunded, in smallest units; below 0 when a reorganisation took some back. */
 const leftUnits = (reader: Reader, payment: PaymentRow): bigint =>
-  BigInt(payment.confirmed) - refundedUnits(reader, payment.invoice_id);
+  payment.confirmed - refundedUnits(reader, payment.invoice_id);
 
 /**
  * The withdrawal that refunds an invoice. `amount`: decimal, in whole coins; null: all that is left. Throws `Rejected`:

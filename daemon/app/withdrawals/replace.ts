@@ -51,10 +51,10 @@ export async function previewReplacement(app: App, wish: ReplaceWish): Promise<P
   const share = shareOf(planned.plan.fee, concerned.length);
   // only a fee above what was approved has to be approved anew
   const intents = concerned
-    .filter((row) => share > BigInt(row.fee_held))
+    .filter((row) => share > row.fee_held)
     .map((row): Intent => ({ ...intentOf(place, row), feeMax: share.toString() }));
   const feeMax = concerned.reduce((sum, { fee_held }) => {
-    const held = BigInt(fee_held);
+    const held = fee_held;
     return sum + (share > held ? share : held);
   }, 0n);
   const purpose = pays.length === 0 ? 'cancel' : 'pay';
@@ -74,7 +74,7 @@ export async function replace(
   const row = findWithdrawal(app.store, wish.name);
   const spendId = row.spend_id;
   const concerned = spendId === null ? [row] : concernedBy(app.store, row, wish.kind);
-  const feeMax = concerned.reduce((sum, one) => sum + (approvals.get(one.uuid)?.feeMax ?? BigInt(one.fee_held)), 0n);
+  const feeMax = concerned.reduce((sum, one) => sum + (approvals.get(one.uuid)?.feeMax ?? one.fee_held), 0n);
   const found = await replacement(app, wish, feeMax);
   return app.store.write((tx) =>
     overtakenIsRejected(() => {
@@ -83,7 +83,7 @@ export async function replace(
       const raised = raisedFees(app, tx, found, wish, approvals);
       if (wish.kind === 'cancel') {
         const now = withdrawalOf(tx, found.row.id);
-        saveWithdrawal(app, tx, { ...now, cancel: 1, problem: null }, now.state);
+        saveWithdrawal(app, tx, { ...now, cancel: true, problem: null }, now.state);
       }
       const versionId = addVersion(app, tx, place, {
         spendId: spend.id,
@@ -114,11 +114,10 @@ function raisedFees(
   for (const { id } of concerned) {
     const now = withdrawalOf(tx, id);
     const given = approvals.get(now.uuid);
-    if (!given || given.feeMax <= BigInt(now.fee_held)) continue;
+    if (!given || given.feeMax <= now.fee_held) continue;
     checkApproval(app, place.business, given);
     raised[now.uuid] = { feeMax: given.feeMax.toString(), until: given.until, mac: given.mac };
-    if (now.sweep === 0 && now.cancel === 0)
-      more += given.feeMax - BigInt(now.held === 1 ? now.fee_held : (now.fee ?? '0'));
+    if (!now.sweep && !now.cancel) more += given.feeMax - (now.held ? now.fee_held : (now.fee ?? 0n));
   }
   if (kind === 'speed-up' && more > availableUnits(tx, place.account.id, place.asset)) {
     throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');
@@ -137,12 +136,12 @@ async function replacement(app: App, { name, kind, feeRate }: ReplaceWish, feeMa
   }
   // what lacks a coin is in no mempool: nothing has to be outbid
   const outbid = open.known.filter(({ lack }) => lack === null).map(({ version }) => version);
-  const fees = outbid.map(({ fee, vsize }) => ({ fee: BigInt(fee), vsize: Math.max(1, vsize) }));
+  const fees = outbid.map(({ fee, vsize }) => ({ fee, vsize: Math.max(1, vsize) }));
   const planned = await prepare(app, place, {
-    payouts: pays.map(({ address, units, sweep }) => ({ address, units: sweep === 1 ? null : BigInt(units) })),
+    payouts: pays.map(({ address, units, sweep }) => ({ address, units: sweep ? null : units })),
     anchors: open.coins,
     // what takes everything, or gives everything back, has coins enough
-    ...(pays.length === 0 || pays.some(({ sweep }) => sweep === 1) ? { only: [] } : {}),
+    ...(pays.length === 0 || pays.some(({ sweep }) => sweep) ? { only: [] } : {}),
     settledOnly: pays.some(({ approved_by }) => approved_by === 'policy'),
     feeRate: await replacingRate(place, fees, feeRate),
     feeMin: fees.reduce((most, { fee }) => (fee > most ? fee : most), 0n),

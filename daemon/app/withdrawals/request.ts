@@ -114,24 +114,24 @@ export function requestWithdrawal(
     chain_key: chain.key,
     asset: asset.symbol,
     origin,
-    units: units.toString(),
-    sweep: wanted.units === null ? 1 : 0,
-    fee_held: fee.toString(),
+    units,
+    sweep: wanted.units === null,
+    fee_held: fee,
     address,
     face: faceOf(address),
     outpoint: deposit?.outpoint ?? null,
     inbox_id: deposit?.inboxId ?? null,
     invoice_id: invoice?.id ?? null,
     state: approved ? 'approved' : 'requested',
-    held: 1,
+    held: true,
     reason: null,
-    usd_value: usd?.toString() ?? null,
+    usd_value: usd,
     approved_by: approved ? (explicit ? 'policy' : 'sandbox') : null,
     approved_at: approved ? now : null,
     approval: null,
     deadline_at: now + APPROVAL_HOLDS_MS,
     spend_id: null,
-    cancel: 0,
+    cancel: false,
     fee: null,
     txid: null,
     problem: why,
@@ -208,7 +208,7 @@ function allCoins(reader: Reader, chain: ChainRuntime, account: Account, asset: 
 }
 
 function depositUnits(reader: Reader, chain: ChainRuntime, outpoint: string): bigint {
-  return BigInt(coinAt(reader, chain, outpoint)?.units ?? '0');
+  return coinAt(reader, chain, outpoint)?.units ?? 0n;
 }
 
 function depositCoins(reader: Reader, chain: ChainRuntime, outpoint: string) {

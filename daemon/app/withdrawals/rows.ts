@@ -45,7 +45,7 @@ export function applyEvent(
 ): WithdrawalRow {
   const step = stepWithdrawal(stateOf(row), event);
   if (!step) throw new Rejected('withdrawal.state', `Withdrawal ${row.id} is ${row.state}: ${REFUSED[event]}`);
-  const next: WithdrawalRow = { ...row, held: isOpen(step.state) ? row.held : 0, ...change, state: step.state };
+  const next: WithdrawalRow = { ...row, held: isOpen(step.state) && row.held, ...change, state: step.state };
   if (sameRow(row, next)) return row;
   saveWithdrawal(app, tx, next, row.state);
   if (step.alert !== null) {

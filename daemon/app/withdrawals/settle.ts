@@ -113,7 +113,7 @@ function strangersOf(reader: Reader, { key }: ChainRuntime, known: readonly Know
   const spenders = new Set<string>();
   for (const outpoint of new Set(known.flatMap(({ inputs }) => inputs))) {
     const coin = reader.get(creditByOutpoint, { outpoint, chain_key: key });
-    if (coin?.gone === 0 && coin.spent_txid !== null) spenders.add(coin.spent_txid);
+    if (coin?.gone === false && coin.spent_txid !== null) spenders.add(coin.spent_txid);
   }
   return [...spenders].filter((txid) => !reader.get(versionByTxid, { txid, chain_key: key }));
 }
@@ -182,7 +182,7 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found)
     });
   }
   const open = row.state === 'signed' || row.state === 'broadcast';
-  const held = open && !payer && !stuck ? 1 : 0;
+  const held = open && !payer && !stuck;
   // other words than these are somebody else's
   const mine = row.problem === null || row.problem.startsWith(LACKS);
   const problem = mine ? (open ? found.problem : null) : row.problem;
@@ -204,8 +204,7 @@ function closeMissing(app: App, tx: Tx, { id }: WithdrawalRow): void {
 }
 
 /** One withdrawal's share of a version's fee. */
-export const feeShare = ({ fee }: Pick<VersionRow, 'fee'>, shares: number): string =>
-  shareOf(BigInt(fee), shares).toString();
+export const feeShare = ({ fee }: Pick<VersionRow, 'fee'>, shares: number): bigint => shareOf(fee, shares);
 
 function alertForeign(app: App, tx: Tx, spend: SpendRow, withdrawals: readonly WithdrawalRow[], txid: string): void {
   const ids = withdrawals.map(({ id }) => id).join(', ');

@@ -48,10 +48,10 @@ export function intentOf(place: Pick<Place, 'business' | 'chain'>, row: Withdraw
     asset: row.asset as Intent['asset'],
     address: row.address,
     // of a sweep what was approved: the row has what it took, once it is signed
-    units: approvedUnits(row) ?? row.units,
-    sweep: row.sweep === 1,
+    units: approvedUnits(row) ?? row.units.toString(),
+    sweep: row.sweep,
     coins: row.outpoint === null ? null : [row.outpoint],
-    feeMax: row.fee_held,
+    feeMax: row.fee_held.toString(),
   };
 }
 
@@ -60,7 +60,7 @@ export type StoredApproval = { until: number; mac: string; units?: string };
 
 /** The most that an approved sweep may give, smallest units; null: it is none, or not approved. */
 export function approvedUnits({ approval, sweep }: Pick<WithdrawalRow, 'approval' | 'sweep'>): string | null {
-  return sweep === 1 && approval !== null ? ((JSON.parse(approval) as StoredApproval).units ?? null) : null;
+  return sweep && approval !== null ? ((JSON.parse(approval) as StoredApproval).units ?? null) : null;
 }
 
 /** That of a transaction which pays only ourselves has its intent beside it: there is no withdrawal that would tell. */
@@ -116,7 +116,7 @@ function isPointless(reader: Reader, { chain }: Place, { purpose, anchor }: Spen
 function isStale(reader: Reader, { chain }: Place, spend: SpendRow, plan: SpendPlan): boolean {
   return plan.inputs.some(({ outpoint }) => {
     const coin = coinAt(reader, chain, outpoint);
-    if (!coin || coin.gone === 1) return true;
+    if (!coin || coin.gone) return true;
     if (coin.spent_txid === null) return false;
     if (coin.spent_in_block !== null) return true;
     const spender = reader.get(versionByTxid, { txid: coin.spent_txid, chain_key: chain.key });
@@ -181,7 +181,7 @@ function withRaised(row: WithdrawalRow, raised: Raised): WithdrawalRow {
   const { feeMax, until, mac } = given;
   const units = approvedUnits(row);
   const approval: StoredApproval | null = mac === null ? null : { until, mac, ...(units === null ? {} : { units }) };
-  return { ...row, fee_held: feeMax, approval: approval === null ? row.approval : JSON.stringify(approval) };
+  return { ...row, fee_held: BigInt(feeMax), approval: approval === null ? row.approval : JSON.stringify(approval) };
 }
 
 /** The withdrawals that a version pays. */
@@ -219,7 +219,7 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
     return;
   }
   const { txid, raw, fee, vsize } = signed;
-  const fields = { id: version.id, txid, raw, fee: fee.toString(), vsize, signed_at: app.now() };
+  const fields = { id: version.id, txid, raw, fee, vsize, signed_at: app.now() };
   if (tx.run(signVersion, fields).changes !== 1) throw new Error(`assertion failed: version ${version.id} is unsigned`);
   const spend = spendOf(tx, version.spend_id);
   for (const row of tx.all(withdrawalsOfSpend, { spend_id: spend.id })) {
@@ -229,7 +229,7 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
   for (const [at, { id }] of rows.entries()) {
     const row = withdrawalOf(tx, id);
     if (row.state === 'completed') continue;
-    const share = feeShare({ fee: fee.toString() }, rows.length);
+    const share = feeShare({ fee }, rows.length);
     const units = payouts[at]?.units ?? row.units;
     applyEvent(app, tx, row, 'sign', { fee: share, units, deadline_at: null, problem: null });
   }

@@ -63,7 +63,7 @@ function vanished(reader: Reader, chain: ChainRuntime, tipHeight: number): Map<s
       for (const outpoint of known.vanished ? known.inputs : []) {
         const coin = reader.get(creditByOutpoint, { outpoint, chain_key: chain.key });
         const key = { txid: txidOf(outpoint), chain_key: chain.key };
-        if (coin?.gone === 0 || reader.get(versionByTxid, key) || reader.get(deadTransaction, key)) continue;
+        if (coin?.gone === false || reader.get(versionByTxid, key) || reader.get(deadTransaction, key)) continue;
         found.set(key.txid, lowestHeight(known, outpoint));
       }
     }

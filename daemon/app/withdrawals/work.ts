@@ -129,9 +129,9 @@ async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
  * ours: nothing is missing, but a block.
  */
 export function whyNotNow(app: App, row: WithdrawalRow, { code, message }: Rejected): string {
-  if (code !== 'spend.insufficient' || row.outpoint !== null || row.sweep === 1) return message;
+  if (code !== 'spend.insufficient' || row.outpoint !== null || row.sweep) return message;
   const { asset } = placeOf(app, row);
-  const needed = BigInt(row.units) + BigInt(row.fee_held);
+  const needed = row.units + row.fee_held;
   if (availableUnits(app.store, row.account_id, asset, row.id) < needed) return message;
   return 'It waits for a confirmation: the coins for it are in transactions that are not in a block yet';
 }
@@ -139,16 +139,16 @@ export function whyNotNow(app: App, row: WithdrawalRow, { code, message }: Rejec
 /** What a withdrawal asks the planner for. Throws `Rejected` while a refund's deposit is not there to be spent. */
 export function wishOf(app: App, row: WithdrawalRow, feeRate: bigint): Wish {
   const { outpoint, sweep, address, units, fee_held, approved_by } = row;
-  const payouts = [{ address, units: sweep === 1 ? null : BigInt(units) }];
-  const wish = { payouts, feeRate, feeMax: BigInt(fee_held), settledOnly: approved_by === 'policy' };
+  const payouts = [{ address, units: sweep ? null : units }];
+  const wish = { payouts, feeRate, feeMax: fee_held, settledOnly: approved_by === 'policy' };
   if (outpoint === null) return { ...wish, inputsMax: inputsMaxOf(row) };
   const { chain } = placeOf(app, row);
   const coin = coinAt(app.store, chain, outpoint);
-  if (!coin || coin.gone === 1) throw new Rejected('spend.gone', 'The deposit is not on the chain any more');
+  if (!coin || coin.gone) throw new Rejected('spend.gone', 'The deposit is not on the chain any more');
   if (coin.spent_txid !== null || reservedBy(app.store, chain, outpoint, 0) !== null) {
     throw new Rejected('spend.spent', 'The deposit was spent by another withdrawal: reject this one');
   }
-  if (coin.confirmed !== 1) throw new Rejected('spend.unconfirmed', 'The deposit does not have its confirmations yet');
+  if (!coin.confirmed) throw new Rejected('spend.unconfirmed', 'The deposit does not have its confirmations yet');
   return { ...wish, only: [outpoint] };
 }
 

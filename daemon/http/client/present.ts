@@ -22,7 +22,7 @@ export function presentPayersInvoice(app: App, found: InvoiceView) {
     ...rest,
     close_url: invoice.close_url,
     redirect_url: invoice.redirect_url,
-    automatic_redirect: invoice.automatic_redirect === 1,
+    automatic_redirect: invoice.automatic_redirect,
     ...(payment ? { payment: presentPayersPayment(invoice, payment) } : {}),
   };
 }

@@ -93,10 +93,10 @@ export function presentReceipt(app: App, business: Business, row: Receipt) {
   return {
     tx_id: row.txid,
     crypto: row.asset,
-    amount: formatUnits(BigInt(row.units), asset),
+    amount: formatUnits(row.units, asset),
     address: row.address,
     status: receiptStatus(row),
-    confirmations: row.gone === 1 ? 0 : (chain?.confirmations(row.block_height) ?? 0),
+    confirmations: row.gone ? 0 : (chain?.confirmations(row.block_height) ?? 0),
     required_confirmations: row.required,
     network: business.network,
     invoice_id: row.slug,

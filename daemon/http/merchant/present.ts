@@ -5,7 +5,7 @@ import { toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
 
-export const fiatText = (scaled: string): string => formatDecimal(BigInt(scaled), FIAT_DECIMALS);
+export const fiatText = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
 
 export const invoiceUrl = (app: App, invoice: InvoiceRow): string => `${app.publicUrl}/pay/${invoice.slug}`;
 
@@ -74,7 +74,7 @@ export function presentInvoice(app: App, { invoice, payment }: InvoiceView) {
     created_at: toIso(invoice.created_at),
     order_id: invoice.order_id,
     description: invoice.description,
-    metadata: invoice.metadata === null ? null : (JSON.parse(invoice.metadata) as Record<string, string>),
+    metadata: invoice.metadata,
     payment: payment ? presentPayment(invoice, payment) : { status: null },
   };
 }

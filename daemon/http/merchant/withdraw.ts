@@ -203,11 +203,11 @@ export function presentWithdrawal(app: App, row: WithdrawalRow) {
     id: `${row.id}`,
     status,
     tx_id: status === 'completed' ? row.txid : null,
-    amount: formatUnits(BigInt(row.units), asset),
+    amount: formatUnits(row.units, asset),
     crypto: row.asset,
     address: row.address,
     invoice_id: refundedInvoice(app.store, row)?.slug ?? null,
-    fee: row.fee === null ? null : formatUnits(BigInt(row.fee), asset),
+    fee: row.fee === null ? null : formatUnits(row.fee, asset),
     created_at: toIso(row.created_at),
     updated_at: toIso(row.updated_at),
   };

@@ -25,7 +25,7 @@ function endpointJson({ app }: Context, row: EndpointRow): Result<'endpoint.list
     business_id: row.business_id,
     business: app.directory.business(row.business_id).name,
     url: row.url,
-    types: JSON.parse(row.types) as string[],
+    types: row.types,
     failing_since: isoOrNull(row.failing_since),
     disabled_at: isoOrNull(row.disabled_at),
     disabled_why: row.disabled_why,

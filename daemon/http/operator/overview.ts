@@ -69,13 +69,13 @@ export function inboxList({ app }: Context, params: Parsed<'inbox.list'>): Resul
     state: row.state,
     chain: row.chain_key,
     crypto: row.asset,
-    amount: formatUnits(BigInt(row.units), assetOf(row.asset as AssetId)),
-    usd_value: row.usd_value === null ? null : formatDecimal(BigInt(row.usd_value), FIAT_DECIMALS),
+    amount: formatUnits(row.units, assetOf(row.asset as AssetId)),
+    usd_value: row.usd_value === null ? null : formatDecimal(row.usd_value, FIAT_DECIMALS),
     address: row.address,
     outpoint: row.outpoint,
     block_height: row.block_height,
-    confirmed: row.confirmed === 1,
-    gone: row.gone === 1,
+    confirmed: row.confirmed,
+    gone: row.gone,
     created_at: toIso(row.created_at),
   }));
   return { items, next: nextOf(rows, params.limit) };

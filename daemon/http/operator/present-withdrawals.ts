@@ -21,7 +21,7 @@ type AddressJson = Result<'addressBook.add'>['address'];
 
 const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
 const usd = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
-const usdOrNull = (scaled: string | bigint | null): string | null => (scaled === null ? null : usd(BigInt(scaled)));
+const usdOrNull = (scaled: bigint | null): string | null => (scaled === null ? null : usd(scaled));
 
 export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
   const asset = assetOf(row.asset as AssetId);
@@ -36,8 +36,8 @@ export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
     crypto: asset.symbol,
     origin: row.origin,
     refund_of: invoice && { invoice: invoice.slug, order_id: invoice.order_id },
-    amount: formatUnits(BigInt(row.units), asset),
-    sweep: row.sweep === 1,
+    amount: formatUnits(row.units, asset),
+    sweep: row.sweep,
     usd_value: usdOrNull(row.usd_value),
     address: row.address,
     state: row.state as WithdrawalJson['state'],
@@ -46,10 +46,10 @@ export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
     approved_by: row.approved_by,
     approved_at: isoOrNull(row.approved_at),
     deadline_at: isoOrNull(row.deadline_at),
-    fee_max: formatUnits(BigInt(row.fee_held), asset),
-    fee: row.fee === null ? null : formatUnits(BigInt(row.fee), asset),
+    fee_max: formatUnits(row.fee_held, asset),
+    fee: row.fee === null ? null : formatUnits(row.fee, asset),
     tx_id: row.txid,
-    canceling: row.cancel === 1 && (row.state === 'signed' || row.state === 'broadcast'),
+    canceling: row.cancel && (row.state === 'signed' || row.state === 'broadcast'),
     created_at: toIso(row.created_at),
     updated_at: toIso(row.updated_at),
   };
@@ -69,7 +69,7 @@ export function detailJson(
       id: version.id,
       kind: version.kind,
       tx_id: version.txid,
-      fee: formatUnits(BigInt(version.fee), asset),
+      fee: formatUnits(version.fee, asset),
       vsize: version.vsize,
       signed_at: isoOrNull(version.signed_at),
       sent_at: isoOrNull(version.sent_at),

@@ -24,9 +24,9 @@ type DetailJson = Result<'invoice.show'>['invoice'];
 type WebhookJson = Result<'webhook.list'>['webhooks'][number];
 
 const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
-const fiat = (text: string): string => formatDecimal(BigInt(text), FIAT_DECIMALS);
-const fiatOrNull = (text: string | null): string | null => (text === null ? null : fiat(text));
-const crypto = (units: string | bigint, asset: string): string => formatUnits(BigInt(units), assetOf(asset as AssetId));
+const fiat = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
+const fiatOrNull = (scaled: bigint | null): string | null => (scaled === null ? null : fiat(scaled));
+const crypto = (units: bigint, asset: string): string => formatUnits(units, assetOf(asset as AssetId));
 
 export function businessJson(app: App, business: Business): BusinessJson {
   const chains = CHAINS.filter((chain) =>
@@ -74,8 +74,8 @@ export function clientJson(app: App, row: ClientRow): ClientJson {
     business_id: row.business_id,
     business: app.directory.business(row.business_id).name,
     name: row.name,
-    origins: JSON.parse(row.origins) as string[],
-    hosts: JSON.parse(row.url_hosts) as string[],
+    origins: row.origins,
+    hosts: row.url_hosts,
     created_at: toIso(row.created_at),
     revoked_at: isoOrNull(row.revoked_at),
   };
@@ -126,8 +126,8 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
     close_url: invoice.close_url,
     redirect_url: invoice.redirect_url,
     webhook_url: invoice.webhook_url,
-    metadata: invoice.metadata === null ? null : (JSON.parse(invoice.metadata) as Record<string, string>),
-    automatic_redirect: invoice.automatic_redirect === 1,
+    metadata: invoice.metadata,
+    automatic_redirect: invoice.automatic_redirect,
     updated_at: toIso(invoice.updated_at),
     deleted_at: isoOrNull(invoice.deleted_at),
     payment: payment && paymentJson(payment),
@@ -142,9 +142,9 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
       block_height: row.block_height,
       confirmations: depth(row),
       required_confirmations: row.required,
-      confirmed: row.confirmed === 1,
+      confirmed: row.confirmed,
       claim: row.claim,
-      gone: row.gone === 1,
+      gone: row.gone,
       spent_by: row.spent_txid,
       first_seen_at: toIso(row.first_seen_at),
     })),
@@ -194,7 +194,7 @@ export function webhookJson({ webhook, attempts, slug }: NamedWebhook): WebhookJ
     created_at: toIso(webhook.created_at),
     attempts: attempts.map((row) => ({
       id: row.id,
-      by_operator: row.by_operator === 1,
+      by_operator: row.by_operator,
       started_at: toIso(row.started_at),
       finished_at: isoOrNull(row.finished_at),
       status: row.status,

@@ -38,8 +38,5 @@ export const insertAdopted = statement(
 
 /** Says that a credit is the change of a transaction of ours: the next look at the chain counts it. */
 export const markOwnChange = statement((p: { id: number }) =>
-  sqlite
-    .updateTable('credit')
-    .set({ own_change: sql.lit(1) })
-    .where('id', '=', p.id),
+  sqlite.updateTable('credit').set({ own_change: true }).where('id', '=', p.id),
 );

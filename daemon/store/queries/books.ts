@@ -1,6 +1,6 @@
 /** Statements of the merchant's own lists, newest first. Each reads a bounded number of rows behind a place. */
 import { sql } from 'kysely';
-import { sqlite, statement } from '../statement.ts';
+import { NO, sqlite, statement } from '../statement.ts';
 
 /** A place in a list by time: rows that are older, or as old with a lower number. */
 type Behind = { business_id: number; from: number; at: number; id: number; limit: number };
@@ -32,7 +32,7 @@ export const receiptsBelow = statement((p: { business_id: number; id: number; li
     .selectAll('credit')
     .select(['target.address', 'invoice.slug', 'invoice.order_id', 'invoice.currency'])
     .where('account.business_id', '=', p.business_id)
-    .where('credit.own_change', '=', 0)
+    .where('credit.own_change', '=', NO)
     .where('credit.id', '<', p.id)
     .orderBy('credit.id', 'desc')
     .limit(p.limit),

@@ -1,55 +1,29 @@
 /** Statements about businesses, their accounts, keys and client IDs. */
-import { type Selectable, sql } from 'kysely';
-import type { Schema } from '../schema.ts';
-import { sqlite, statement } from '../statement.ts';
+import { sql } from 'kysely';
+import type { Row } from '../schema.ts';
+import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
 
-export type BusinessRow = Selectable<Schema['business']>;
+export type BusinessRow = Row<'business'>;
 
-export type AccountRow = Selectable<Schema['account']>;
+export type AccountRow = Row<'account'>;
 
-export type ApiKeyRow = Selectable<Schema['api_key']>;
+export type ApiKeyRow = Row<'api_key'>;
 
-export type ClientRow = Selectable<Schema['client']>;
+export type ClientRow = Row<'client'>;
 
 type Nothing = Record<never, never>;
 
-export const insertBusiness = statement((p: Omit<BusinessRow, 'id'>) =>
-  sqlite.insertInto('business').values({
-    uuid: p.uuid,
-    name: p.name,
-    network: p.network,
-    time_zone: p.time_zone,
-    account_no: p.account_no,
-    created_at: p.created_at,
-  }),
-);
+export const insertBusiness = insert('business', columnsBut('business', 'id'));
 
 export const allBusinesses = statement((_: Nothing) => sqlite.selectFrom('business').selectAll().orderBy('id'));
 
-export const setBusiness = statement((p: { id: number; name: string; time_zone: string }) =>
-  sqlite.updateTable('business').set({ name: p.name, time_zone: p.time_zone }).where('id', '=', p.id),
-);
+export const setBusiness = update('business', ['name', 'time_zone'], 'id');
 
-export const setBusinessAsset = statement((p: { business_id: number; asset: string; enabled: number }) =>
-  sqlite
-    .insertInto('business_asset')
-    .values({ business_id: p.business_id, asset: p.asset, enabled: p.enabled })
-    .onConflict((conflict) => conflict.columns(['business_id', 'asset']).doUpdateSet({ enabled: p.enabled })),
-);
+export const setBusinessAsset = insert('business_asset', columnsBut('business_asset'), ['business_id', 'asset']);
 
 export const allBusinessAssets = statement((_: Nothing) => sqlite.selectFrom('business_asset').selectAll());
 
-export const insertAccount = statement(
-  (p: Pick<AccountRow, 'business_id' | 'chain_key' | 'key' | 'next_index' | 'birthday' | 'rescan'>) =>
-    sqlite.insertInto('account').values({
-      business_id: p.business_id,
-      chain_key: p.chain_key,
-      key: p.key,
-      next_index: p.next_index,
-      birthday: p.birthday,
-      rescan: p.rescan,
-    }),
-);
+export const insertAccount = insert('account', ['business_id', 'chain_key', 'key', 'next_index', 'birthday', 'rescan']);
 
 export const allAccounts = statement((_: Nothing) => sqlite.selectFrom('account').selectAll().orderBy('id'));
 
@@ -57,9 +31,7 @@ export const accountsOfChain = statement((p: { chain_key: string }) =>
   sqlite.selectFrom('account').select('id').where('chain_key', '=', p.chain_key).orderBy('id'),
 );
 
-export const accountById = statement((p: { id: number }) =>
-  sqlite.selectFrom('account').selectAll().where('id', '=', p.id),
-);
+export const accountById = find('account', 'id');
 
 /** Whether more than `above` addresses of an account were given to nobody yet: a row, or none. */
 export const poolAbove = statement((p: { account_id: number; above: number }) =>
@@ -93,23 +65,9 @@ export const stepRescan = statement((p: { id: number; from: string; to: string |
   sqlite.updateTable('account').set({ rescan: p.to }).where('id', '=', p.id).where('rescan', '=', p.from),
 );
 
-export const setNextIndex = statement((p: { id: number; next_index: number }) =>
-  sqlite.updateTable('account').set({ next_index: p.next_index }).where('id', '=', p.id),
-);
+export const setNextIndex = update('account', ['next_index'], 'id');
 
-export const insertApiKey = statement((p: Omit<ApiKeyRow, 'id' | 'last_used_at' | 'revoked_at'>) =>
-  sqlite.insertInto('api_key').values({
-    business_id: p.business_id,
-    name: p.name,
-    hash: p.hash,
-    hint: p.hint,
-    scopes: p.scopes,
-    created_at: p.created_at,
-    last_used_at: null,
-    revoked_at: null,
-    per_minute: p.per_minute,
-  }),
-);
+export const insertApiKey = insert('api_key', columnsBut('api_key', 'id', 'last_used_at', 'revoked_at'));
 
 export const apiKeyByHash = statement((p: { hash: Uint8Array }) =>
   sqlite.selectFrom('api_key').selectAll().where('hash', '=', p.hash).where('revoked_at', 'is', null),
@@ -125,25 +83,13 @@ export const revokeApiKey = statement((p: { id: number; revoked_at: number }) =>
     .where('revoked_at', 'is', null),
 );
 
-export const touchApiKey = statement((p: { id: number; last_used_at: number }) =>
-  sqlite.updateTable('api_key').set({ last_used_at: p.last_used_at }).where('id', '=', p.id),
-);
+export const touchApiKey = update('api_key', ['last_used_at'], 'id');
 
-export const insertClient = statement((p: Omit<ClientRow, 'id' | 'revoked_at'>) =>
-  sqlite.insertInto('client').values({
-    public_id: p.public_id,
-    business_id: p.business_id,
-    name: p.name,
-    origins: p.origins,
-    url_hosts: p.url_hosts,
-    created_at: p.created_at,
-    revoked_at: null,
-  }),
-);
+export const insertClient = insert('client', columnsBut('client', 'id', 'revoked_at'));
 
 export const allClients = statement((_: Nothing) => sqlite.selectFrom('client').selectAll().orderBy('id'));
 
-export const setClient = statement((p: { id: number; name: string; origins: string; url_hosts: string }) =>
+export const setClient = statement((p: { id: number; name: string; origins: string[]; url_hosts: string[] }) =>
   sqlite
     .updateTable('client')
     .set({ name: p.name, origins: p.origins, url_hosts: p.url_hosts })

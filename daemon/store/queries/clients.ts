@@ -1,23 +1,18 @@
 /** Statements about client IDs and the invoices that they made. */
-import { sql } from 'kysely';
-import { sqlite, statement } from '../statement.ts';
+import { insert, sqlite, statement, update, YES } from '../statement.ts';
 
 export const liveClients = statement((_: Record<never, never>) =>
   sqlite.selectFrom('client').selectAll().where('revoked_at', 'is', null).orderBy('id'),
 );
 
-export const insertClientInvoice = statement((p: { invoice_id: number; client_id: number }) =>
-  sqlite.insertInto('client_invoice').values({ invoice_id: p.invoice_id, client_id: p.client_id, holds: 0 }),
-);
+export const insertClientInvoice = insert('client_invoice', ['invoice_id', 'client_id', 'holds']);
 
 export const clientInvoice = statement((p: { invoice_id: number }) =>
   sqlite.selectFrom('client_invoice').select('client_id').where('invoice_id', '=', p.invoice_id),
 );
 
 /** `holder` is kept only while it is counted. */
-export const setHolds = statement((p: { invoice_id: number; holds: number; holder: string | null }) =>
-  sqlite.updateTable('client_invoice').set({ holds: p.holds, holder: p.holder }).where('invoice_id', '=', p.invoice_id),
-);
+export const setHolds = update('client_invoice', ['holds', 'holder'], 'invoice_id');
 
 /** Whether one address holds more than `above` of a client ID's: a row, or none. */
 export const heldByAbove = statement((p: { client_id: number; holder: string; above: number }) =>
@@ -26,7 +21,7 @@ export const heldByAbove = statement((p: { client_id: number; holder: string; ab
     .select('invoice_id')
     .where('client_id', '=', p.client_id)
     .where('holder', '=', p.holder)
-    .where('holds', '=', sql.lit(1))
+    .where('holds', '=', YES)
     .limit(1)
     .offset(p.above),
 );
@@ -37,8 +32,8 @@ const abandoned = (p: { client_id: number; now: number; limit: number }) =>
     .innerJoin('payment', 'payment.invoice_id', 'client_invoice.invoice_id')
     .select('client_invoice.invoice_id')
     .where('client_invoice.client_id', '=', p.client_id)
-    .where('client_invoice.holds', '=', sql.lit(1))
-    .where('payment.received', '=', '0')
+    .where('client_invoice.holds', '=', YES)
+    .where('payment.received', '=', 0n)
     .where('payment.quote_ends_at', '<=', p.now)
     .orderBy('client_invoice.invoice_id')
     .limit(p.limit);
@@ -57,7 +52,7 @@ export const heldAbove = statement((p: { client_id: number; above: number }) =>
     .selectFrom('client_invoice')
     .select('invoice_id')
     .where('client_id', '=', p.client_id)
-    .where('holds', '=', sql.lit(1))
+    .where('holds', '=', YES)
     .limit(1)
     .offset(p.above),
 );

@@ -1,37 +1,22 @@
 /** Statements about targets, credits, spends, running balances and the inbox. */
-import { type Selectable, sql } from 'kysely';
-import type { Schema } from '../schema.ts';
-import { sqlite, statement } from '../statement.ts';
+import { sql } from 'kysely';
+import type { Row } from '../schema.ts';
+import { columnsBut, find, insert, NO, remove, sqlite, statement, update, YES } from '../statement.ts';
 
 /** A partial index is used only where its condition stands in the statement itself, not in a parameter. */
 const zero = sql.lit(0);
 
-export type CreditRow = Selectable<Schema['credit']>;
+export type CreditRow = Row<'credit'>;
 
-export type TargetRow = Selectable<Schema['target']>;
+export type TargetRow = Row<'target'>;
 
-export const insertTarget = statement((p: Omit<TargetRow, 'id'>) =>
-  sqlite
-    .insertInto('target')
-    .values({
-      account_id: p.account_id,
-      chain_key: p.chain_key,
-      branch: p.branch,
-      idx: p.idx,
-      script: p.script,
-      address: p.address,
-      invoice_id: p.invoice_id,
-    })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+export const insertTarget = insert('target', columnsBut('target', 'id'), 'ignore');
 
 export const targetIdByScript = statement((p: { script: Uint8Array; chain_key: string }) =>
   sqlite.selectFrom('target').select('id').where('script', '=', p.script).where('chain_key', '=', p.chain_key),
 );
 
-export const targetById = statement((p: { id: number }) =>
-  sqlite.selectFrom('target').selectAll().where('id', '=', p.id),
-);
+export const targetById = find('target', 'id');
 
 /** The next address of an account that nobody was given. */
 export const nextFreeTarget = statement((p: { account_id: number }) => freeTargets(p.account_id));
@@ -54,82 +39,41 @@ function freeTargets(accountId: number) {
     .limit(sql.lit(1));
 }
 
-export const assignTarget = statement((p: { id: number; invoice_id: number }) =>
-  sqlite.updateTable('target').set({ invoice_id: p.invoice_id }).where('id', '=', p.id),
-);
+export const assignTarget = update('target', ['invoice_id'], 'id');
 
-export const insertCredit = statement((p: Omit<CreditRow, 'id'>) =>
-  sqlite.insertInto('credit').values({
-    chain_key: p.chain_key,
-    outpoint: p.outpoint,
-    txid: p.txid,
-    target_id: p.target_id,
-    account_id: p.account_id,
-    invoice_id: p.invoice_id,
-    asset: p.asset,
-    units: p.units,
-    block_height: p.block_height,
-    block_hash: p.block_hash,
-    block_time: p.block_time,
-    first_seen_at: p.first_seen_at,
-    value: p.value,
-    usd_value: p.usd_value,
-    required: p.required,
-    maturity: p.maturity,
-    locked: p.locked,
-    replaceable: p.replaceable,
-    confirmed: p.confirmed,
-    settled: p.settled,
-    counted: p.counted,
-    gone: p.gone,
-    gone_at: p.gone_at,
-    inherited: p.inherited,
-    claim: p.claim,
-    spent_txid: p.spent_txid,
-    spent_block_hash: p.spent_block_hash,
-    spent_block_height: p.spent_block_height,
-    own_change: p.own_change,
-  }),
-);
+export const insertCredit = insert('credit', columnsBut('credit', 'id'));
 
 /** Writes back all that may change of a credit. */
-export const updateCredit = statement((p: CreditRow) =>
-  sqlite
-    .updateTable('credit')
-    .set({
-      block_height: p.block_height,
-      block_hash: p.block_hash,
-      block_time: p.block_time,
-      first_seen_at: p.first_seen_at,
-      inherited: p.inherited,
-      value: p.value,
-      usd_value: p.usd_value,
-      required: p.required,
-      replaceable: p.replaceable,
-      confirmed: p.confirmed,
-      settled: p.settled,
-      counted: p.counted,
-      gone: p.gone,
-      gone_at: p.gone_at,
-      claim: p.claim,
-      spent_txid: p.spent_txid,
-      spent_block_hash: p.spent_block_hash,
-      spent_block_height: p.spent_block_height,
-    })
-    .where('id', '=', p.id),
+export const updateCredit = update(
+  'credit',
+  [
+    'block_height',
+    'block_hash',
+    'block_time',
+    'first_seen_at',
+    'inherited',
+    'value',
+    'usd_value',
+    'required',
+    'replaceable',
+    'confirmed',
+    'settled',
+    'counted',
+    'gone',
+    'gone_at',
+    'claim',
+    'spent_txid',
+    'spent_block_hash',
+    'spent_block_height',
+  ],
+  'id',
 );
 
-export const setClaim = statement((p: { id: number; claim: string }) =>
-  sqlite.updateTable('credit').set({ claim: p.claim }).where('id', '=', p.id),
-);
+export const setClaim = update('credit', ['claim'], 'id');
 
-export const creditById = statement((p: { id: number }) =>
-  sqlite.selectFrom('credit').selectAll().where('id', '=', p.id),
-);
+export const creditById = find('credit', 'id');
 
-export const creditByOutpoint = statement((p: { outpoint: string; chain_key: string }) =>
-  sqlite.selectFrom('credit').selectAll().where('outpoint', '=', p.outpoint).where('chain_key', '=', p.chain_key),
-);
+export const creditByOutpoint = find('credit', 'outpoint', 'chain_key');
 
 /** The credits of a transaction: `from` is "txid:" and `to` "txid;". */
 export const creditsOfTransaction = statement((p: { from: string; to: string; chain_key: string }) =>
@@ -172,10 +116,10 @@ export const payingCredits = statement((p: { target_id: number; asset: string })
     .selectFrom('credit')
     .selectAll()
     .where('target_id', '=', p.target_id)
-    .where('gone', '=', zero)
+    .where('gone', '=', NO)
     .where(pays)
     .where('asset', '=', p.asset)
-    .where('locked', '=', 0)
+    .where('locked', '=', NO)
     .orderBy('id'),
 );
 
@@ -185,7 +129,7 @@ export const payingCreditAfter = statement((p: { target_id: number; skip: number
     .selectFrom('credit')
     .select('id')
     .where('target_id', '=', p.target_id)
-    .where('gone', '=', zero)
+    .where('gone', '=', NO)
     .where(pays)
     .limit(sql.lit(1))
     .offset(p.skip),
@@ -198,8 +142,8 @@ export const arrivedCredits = statement((p: { target_id: number; asset: string; 
     .select('units')
     .where('target_id', '=', p.target_id)
     .where('asset', '=', p.asset)
-    .where('gone', '=', zero)
-    .where('locked', '=', zero)
+    .where('gone', '=', NO)
+    .where('locked', '=', NO)
     .limit(p.limit),
 );
 
@@ -210,9 +154,9 @@ export const creditUnderWay = statement((p: { target_id: number; asset: string }
     .select('id')
     .where('target_id', '=', p.target_id)
     .where('asset', '=', p.asset)
-    .where('gone', '=', zero)
-    .where('locked', '=', zero)
-    .where('confirmed', '=', zero)
+    .where('gone', '=', NO)
+    .where('locked', '=', NO)
+    .where('confirmed', '=', NO)
     .limit(sql.lit(1)),
 );
 
@@ -222,8 +166,8 @@ export const unsettledCredits = statement((p: { chain_key: string; after: number
     .selectFrom('credit')
     .selectAll()
     .where('chain_key', '=', p.chain_key)
-    .where('settled', '=', zero)
-    .where('gone', '=', zero)
+    .where('settled', '=', NO)
+    .where('gone', '=', NO)
     .where('id', '>', p.after)
     .orderBy('id')
     .limit(p.limit),
@@ -236,7 +180,7 @@ export const unconfirmedCredits = statement((p: { chain_key: string; after: numb
     .selectAll()
     .where('chain_key', '=', p.chain_key)
     .where('block_hash', 'is', null)
-    .where('gone', '=', zero)
+    .where('gone', '=', NO)
     .where('id', '>', p.after)
     .orderBy('id')
     .limit(p.limit),
@@ -250,7 +194,7 @@ export const unvaluedCredits = statement((p: { chain_key: string; after: number;
     .where('chain_key', '=', p.chain_key)
     .where((eb) => eb.or([eb('value', 'is', null), eb('usd_value', 'is', null)]))
     .where('invoice_id', 'is not', null)
-    .where('gone', '=', zero)
+    .where('gone', '=', NO)
     .where('id', '>', p.after)
     .orderBy('id')
     .limit(p.limit),
@@ -297,9 +241,9 @@ export const vanishedCredits = statement((p: { chain_key: string; before: number
     .selectFrom('credit')
     .select(['id', 'txid', 'outpoint'])
     .where('chain_key', '=', p.chain_key)
-    .where('gone', '=', sql.lit(1))
+    .where('gone', '=', YES)
     .where('gone_at', '<=', p.before)
-    .where('own_change', '=', zero)
+    .where('own_change', '=', NO)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -330,28 +274,21 @@ export const vanishedAfter = statement((p: { chain_key: string; skip: number }) 
     .selectFrom('credit')
     .select('gone_at')
     .where('chain_key', '=', p.chain_key)
-    .where('gone', '=', sql.lit(1))
+    .where('gone', '=', YES)
     .orderBy('gone_at', 'desc')
     .limit(sql.lit(1))
     .offset(p.skip),
 );
 
-export const deleteCredit = statement((p: { id: number }) => sqlite.deleteFrom('credit').where('id', '=', p.id));
+export const deleteCredit = remove('credit', 'id');
 
-export const deleteInboxItem = statement((p: { credit_id: number }) =>
-  sqlite.deleteFrom('inbox').where('credit_id', '=', p.credit_id),
-);
+export const deleteInboxItem = remove('inbox', 'credit_id');
 
 export const balanceOf = statement((p: { account_id: number; asset: string }) =>
   sqlite.selectFrom('balance').select('units').where('account_id', '=', p.account_id).where('asset', '=', p.asset),
 );
 
-export const setBalance = statement((p: { account_id: number; asset: string; units: string }) =>
-  sqlite
-    .insertInto('balance')
-    .values({ account_id: p.account_id, asset: p.asset, units: p.units })
-    .onConflict((conflict) => conflict.columns(['account_id', 'asset']).doUpdateSet({ units: p.units })),
-);
+export const setBalance = insert('balance', columnsBut('balance'), ['account_id', 'asset']);
 
 export const insertInboxItem = statement(
   (p: {

@@ -1,11 +1,11 @@
 /** Statements about webhooks, alerts, idempotency keys, chain checkpoints and rate history. */
-import { type Selectable, sql } from 'kysely';
-import type { Schema } from '../schema.ts';
-import { sqlite, statement } from '../statement.ts';
+import { sql } from 'kysely';
+import type { Row } from '../schema.ts';
+import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
 
-export type WebhookRow = Selectable<Schema['webhook']>;
-export type WebhookAttemptRow = Selectable<Schema['webhook_attempt']>;
-export type AlertRow = Selectable<Schema['alert']>;
+export type WebhookRow = Row<'webhook'>;
+export type WebhookAttemptRow = Row<'webhook_attempt'>;
+export type AlertRow = Row<'alert'>;
 
 /** Once per invoice: the unique key makes a second notification impossible. */
 export const insertWebhook = statement((p: { invoice_id: number; url: string; created_at: number; lane: string }) =>
@@ -25,64 +25,31 @@ export const waitingWebhooks = statement((p: { lane: string; limit: number }) =>
     .limit(p.limit),
 );
 
-export const webhookById = statement((p: { id: number }) =>
-  sqlite.selectFrom('webhook').selectAll().where('id', '=', p.id),
-);
+export const webhookById = find('webhook', 'id');
 
 export const webhooksBelow = statement((p: { id: number; limit: number }) =>
   sqlite.selectFrom('webhook').selectAll().where('id', '<', p.id).orderBy('id', 'desc').limit(p.limit),
 );
 
-export const webhookOf = statement((p: { invoice_id: number }) =>
-  sqlite.selectFrom('webhook').selectAll().where('invoice_id', '=', p.invoice_id),
-);
+export const webhookOf = find('webhook', 'invoice_id');
 
 /** Moves a webhook on, if it is still where the caller believes it to be. */
 export const stepWebhook = statement((p: { id: number; from: string; to: string }) =>
   sqlite.updateTable('webhook').set({ state: p.to }).where('id', '=', p.id).where('state', '=', p.from),
 );
 
-export const insertWebhookAttempt = statement((p: { webhook_id: number; by_operator: number; started_at: number }) =>
-  sqlite.insertInto('webhook_attempt').values({
-    webhook_id: p.webhook_id,
-    by_operator: p.by_operator,
-    started_at: p.started_at,
-    finished_at: null,
-    status: null,
-    error: null,
-  }),
-);
+export const insertWebhookAttempt = insert('webhook_attempt', ['webhook_id', 'by_operator', 'started_at']);
 
-export const finishWebhookAttempt = statement(
-  (p: { id: number; finished_at: number; status: number | null; error: string | null }) =>
-    sqlite
-      .updateTable('webhook_attempt')
-      .set({ finished_at: p.finished_at, status: p.status, error: p.error })
-      .where('id', '=', p.id),
-);
+export const finishWebhookAttempt = update('webhook_attempt', ['finished_at', 'status', 'error'], 'id');
 
-export const webhookAttemptById = statement((p: { id: number }) =>
-  sqlite.selectFrom('webhook_attempt').selectAll().where('id', '=', p.id),
-);
+export const webhookAttemptById = find('webhook_attempt', 'id');
 
 export const webhookAttempts = statement((p: { webhook_id: number }) =>
   sqlite.selectFrom('webhook_attempt').selectAll().where('webhook_id', '=', p.webhook_id).orderBy('id'),
 );
 
 /** One open alert per kind and subject. */
-export const insertAlert = statement((p: Omit<AlertRow, 'id' | 'seen_at'>) =>
-  sqlite
-    .insertInto('alert')
-    .values({
-      kind: p.kind,
-      subject: p.subject,
-      message: p.message,
-      created_at: p.created_at,
-      seen_at: null,
-      network: p.network,
-    })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+export const insertAlert = insert('alert', columnsBut('alert', 'id', 'seen_at'), 'ignore');
 
 /** 0 for what is about real money or the appliance itself, 1 for the rest. Spelled as the index has it. */
 const RANK = sql<number>`(network IS NOT NULL AND network <> 'mainnet')`;
@@ -128,28 +95,11 @@ export const closeAlertsOf = statement((p: { kind: string; subject: string; seen
     .where('seen_at', 'is', null),
 );
 
-export const chainState = statement((p: { chain_key: string }) =>
-  sqlite.selectFrom('chain_state').selectAll().where('chain_key', '=', p.chain_key),
-);
+export const chainState = find('chain_state', 'chain_key');
 
-export const saveChainState = statement(
-  (p: { chain_key: string; checkpoint: string; synced_at: number; ahead: string }) =>
-    sqlite
-      .insertInto('chain_state')
-      .values({ chain_key: p.chain_key, checkpoint: p.checkpoint, synced_at: p.synced_at, ahead: p.ahead })
-      .onConflict((conflict) =>
-        conflict.column('chain_key').doUpdateSet({ checkpoint: p.checkpoint, synced_at: p.synced_at, ahead: p.ahead }),
-      ),
-);
+export const saveChainState = insert('chain_state', columnsBut('chain_state'), ['chain_key']);
 
-export const idempotentAnswer = statement((p: { business_id: number; route: string; key: string }) =>
-  sqlite
-    .selectFrom('idempotency')
-    .selectAll()
-    .where('business_id', '=', p.business_id)
-    .where('route', '=', p.route)
-    .where('key', '=', p.key),
-);
+export const idempotentAnswer = find('idempotency', 'business_id', 'route', 'key');
 
 export const insertIdempotentAnswer = statement(
   (p: {

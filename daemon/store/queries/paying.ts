@@ -1,37 +1,13 @@
 /** Statements about the transactions that pay us: what all credits of one share is stored once. */
-import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
-import type { Schema } from '../schema.ts';
-import { sqlite, statement } from '../statement.ts';
+import type { Row } from '../schema.ts';
+import { columnsBut, find, insert, remove, sqlite, statement, YES } from '../statement.ts';
 
-export type PayingRow = Selectable<Schema['paying_tx']>;
+export type PayingRow = Row<'paying_tx'>;
 
-export const payingTx = statement((p: { txid: string; chain_key: string }) =>
-  sqlite.selectFrom('paying_tx').selectAll().where('txid', '=', p.txid).where('chain_key', '=', p.chain_key),
-);
+export const payingTx = find('paying_tx', 'txid', 'chain_key');
 
-export const savePayingTx = statement((p: PayingRow) =>
-  sqlite
-    .insertInto('paying_tx')
-    .values({
-      txid: p.txid,
-      chain_key: p.chain_key,
-      usd_value: p.usd_value,
-      outputs: p.outputs,
-      unvalued: p.unvalued,
-      unread: p.unread,
-      stale: p.stale,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['txid', 'chain_key']).doUpdateSet({
-        usd_value: p.usd_value,
-        outputs: p.outputs,
-        unvalued: p.unvalued,
-        unread: p.unread,
-        stale: p.stale,
-      }),
-    ),
-);
+export const savePayingTx = insert('paying_tx', columnsBut('paying_tx'), ['txid', 'chain_key']);
 
 /** A transaction whose worth changed after some of its credits were written. */
 export const stalePayingTx = statement((p: { chain_key: string }) =>
@@ -39,20 +15,13 @@ export const stalePayingTx = statement((p: { chain_key: string }) =>
     .selectFrom('paying_tx')
     .selectAll()
     .where('chain_key', '=', p.chain_key)
-    .where('stale', '=', sql.lit(1))
+    .where('stale', '=', YES)
     .limit(sql.lit(1)),
 );
 
-export const deletePayingTx = statement((p: { txid: string; chain_key: string }) =>
-  sqlite.deleteFrom('paying_tx').where('txid', '=', p.txid).where('chain_key', '=', p.chain_key),
-);
+export const deletePayingTx = remove('paying_tx', 'txid', 'chain_key');
 
-export const insertPayingInput = statement((p: { outpoint: string; chain_key: string; txid: string }) =>
-  sqlite
-    .insertInto('paying_input')
-    .values({ outpoint: p.outpoint, chain_key: p.chain_key, txid: p.txid })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+export const insertPayingInput = insert('paying_input', columnsBut('paying_input'), 'ignore');
 
 /** Others than `txid` that pay us and spend an outpoint. */
 export const payingTxsWithInput = statement((p: { outpoint: string; chain_key: string; txid: string; limit: number }) =>
@@ -65,6 +34,4 @@ export const payingTxsWithInput = statement((p: { outpoint: string; chain_key: s
     .limit(p.limit),
 );
 
-export const deletePayingInputs = statement((p: { txid: string; chain_key: string }) =>
-  sqlite.deleteFrom('paying_input').where('txid', '=', p.txid).where('chain_key', '=', p.chain_key),
-);
+export const deletePayingInputs = remove('paying_input', 'txid', 'chain_key');

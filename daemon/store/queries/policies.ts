@@ -1,11 +1,10 @@
 /** Statements about approval policies, the address book, and what was decided about deposits in the inbox. */
-import type { Selectable } from 'kysely';
-import type { Schema } from '../schema.ts';
-import { sqlite, statement } from '../statement.ts';
+import type { Row } from '../schema.ts';
+import { columnsBut, find, insert, remove, sqlite, statement } from '../statement.ts';
 
-export type PolicyRow = Selectable<Schema['policy']>;
+export type PolicyRow = Row<'policy'>;
 
-export type AddressBookRow = Selectable<Schema['address_book']>;
+export type AddressBookRow = Row<'address_book'>;
 
 export type InboxRow = {
   id: number;
@@ -19,9 +18,7 @@ export type InboxRow = {
   updated_at: number;
 };
 
-export const policyOf = statement((p: { business_id: number }) =>
-  sqlite.selectFrom('policy').selectAll().where('business_id', '=', p.business_id),
-);
+export const policyOf = find('policy', 'business_id');
 
 export const setPolicy = statement((p: PolicyRow) =>
   sqlite.replaceInto('policy').values({
@@ -34,19 +31,7 @@ export const setPolicy = statement((p: PolicyRow) =>
   }),
 );
 
-export const insertAddress = statement((p: Omit<AddressBookRow, 'id'>) =>
-  sqlite
-    .insertInto('address_book')
-    .values({
-      business_id: p.business_id,
-      chain: p.chain,
-      address: p.address,
-      label: p.label,
-      face: p.face,
-      created_at: p.created_at,
-    })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+export const insertAddress = insert('address_book', columnsBut('address_book', 'id'), 'ignore');
 
 export const addressesOf = statement((p: { business_id: number; limit: number }) =>
   sqlite
@@ -58,14 +43,7 @@ export const addressesOf = statement((p: { business_id: number; limit: number })
     .limit(p.limit),
 );
 
-export const addressInBook = statement((p: { business_id: number; chain: string; address: string }) =>
-  sqlite
-    .selectFrom('address_book')
-    .selectAll()
-    .where('business_id', '=', p.business_id)
-    .where('chain', '=', p.chain)
-    .where('address', '=', p.address),
-);
+export const addressInBook = find('address_book', 'business_id', 'chain', 'address');
 
 export const addressesByFace = statement((p: { business_id: number; face: string; limit: number }) =>
   sqlite
@@ -76,15 +54,11 @@ export const addressesByFace = statement((p: { business_id: number; face: string
     .limit(p.limit),
 );
 
-export const addressById = statement((p: { id: number }) =>
-  sqlite.selectFrom('address_book').selectAll().where('id', '=', p.id),
-);
+export const addressById = find('address_book', 'id');
 
-export const dropAddress = statement((p: { id: number }) => sqlite.deleteFrom('address_book').where('id', '=', p.id));
+export const dropAddress = remove('address_book', 'id');
 
-export const inboxById = statement((p: { id: number }) =>
-  sqlite.selectFrom('inbox').selectAll().where('id', '=', p.id),
-);
+export const inboxById = find('inbox', 'id');
 
 /** Moves a deposit on, if it is still where the caller believes it to be. */
 export const stepInbox = statement(

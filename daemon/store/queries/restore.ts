@@ -1,6 +1,6 @@
 /** Statements of a restore: what must not be used again, and how far numbers jump. */
 import { sql } from 'kysely';
-import { sqlite, statement } from '../statement.ts';
+import { sqlite, statement, YES } from '../statement.ts';
 
 type Nothing = Record<never, never>;
 
@@ -26,7 +26,7 @@ export const leaveSpend = statement((p: { spend_id: number }) =>
 export const keepPaying = statement((p: { version_id: number }) =>
   sqlite
     .updateTable('withdrawal')
-    .set({ cancel: 0 })
+    .set({ cancel: false })
     .where('id', 'in', (eb) =>
       eb.selectFrom('spend_payout').select('withdrawal_id').where('version_id', '=', p.version_id),
     ),
@@ -46,7 +46,7 @@ export const doubtUnsigned = statement((p: { problem: string; now: number }) =>
       approval: null,
       deadline_at: null,
       problem: p.problem,
-      may_be_paid: 1,
+      may_be_paid: true,
       updated_at: p.now,
     })
     .where('state', 'in', [sql.lit('requested'), sql.lit('approved')]),
@@ -58,7 +58,7 @@ export const doubtedWithdrawal = statement((p: { chain_key: string }) =>
     .selectFrom('withdrawal')
     .select('id')
     .where('chain_key', '=', p.chain_key)
-    .where('may_be_paid', '=', sql.lit(1))
+    .where('may_be_paid', '=', YES)
     .where('state', 'in', [sql.lit('requested'), sql.lit('approved')])
     .limit(1),
 );

@@ -1,10 +1,10 @@
 /** Statements about the events that shops are sent. */
-import { type Selectable, sql } from 'kysely';
-import type { Schema } from '../schema.ts';
-import { sqlite, statement } from '../statement.ts';
+import { sql } from 'kysely';
+import type { Row } from '../schema.ts';
+import { columnsBut, find, insert, remove, sqlite, statement, update } from '../statement.ts';
 
-export type EndpointRow = Selectable<Schema['event_endpoint']>;
-export type DeliveryRow = Selectable<Schema['event_delivery']>;
+export type EndpointRow = Row<'event_endpoint'>;
+export type DeliveryRow = Row<'event_delivery'>;
 
 type Nothing = Record<never, never>;
 
@@ -16,50 +16,25 @@ export const endpointById = statement((p: { id: number }) =>
   sqlite.selectFrom('event_endpoint').selectAll().where('id', '=', p.id).where('removed_at', 'is', null),
 );
 
-export const insertEndpoint = statement(
-  (p: { business_id: number; url: string; types: string; secret: string; created_at: number }) =>
-    sqlite.insertInto('event_endpoint').values({
-      business_id: p.business_id,
-      url: p.url,
-      types: p.types,
-      secret: p.secret,
-      former_secret: null,
-      former_until: null,
-      failing_since: null,
-      disabled_at: null,
-      disabled_why: null,
-      created_at: p.created_at,
-      removed_at: null,
-    }),
+export const insertEndpoint = insert('event_endpoint', ['business_id', 'url', 'types', 'secret', 'created_at']);
+
+export const updateEndpoint = update(
+  'event_endpoint',
+  [
+    'url',
+    'types',
+    'secret',
+    'former_secret',
+    'former_until',
+    'failing_since',
+    'disabled_at',
+    'disabled_why',
+    'removed_at',
+  ],
+  'id',
 );
 
-export const updateEndpoint = statement((p: Omit<EndpointRow, 'business_id' | 'created_at'>) =>
-  sqlite
-    .updateTable('event_endpoint')
-    .set({
-      url: p.url,
-      types: p.types,
-      secret: p.secret,
-      former_secret: p.former_secret,
-      former_until: p.former_until,
-      failing_since: p.failing_since,
-      disabled_at: p.disabled_at,
-      disabled_why: p.disabled_why,
-      removed_at: p.removed_at,
-    })
-    .where('id', '=', p.id),
-);
-
-export const insertShopEvent = statement((p: Omit<Selectable<Schema['shop_event']>, 'id'>) =>
-  sqlite.insertInto('shop_event').values({
-    uuid: p.uuid,
-    business_id: p.business_id,
-    type: p.type,
-    subject: p.subject,
-    body: p.body,
-    created_at: p.created_at,
-  }),
-);
+export const insertShopEvent = insert('shop_event', columnsBut('shop_event', 'id'));
 
 export const insertDelivery = statement(
   (p: { event_id: number; endpoint_id: number; subject: string; due_at: number }) =>
@@ -113,22 +88,12 @@ export const nextDue = statement((p: { endpoint_id: number }) =>
     .limit(1),
 );
 
-export const deliveryById = statement((p: { id: number }) =>
-  sqlite.selectFrom('event_delivery').selectAll().where('id', '=', p.id),
-);
+export const deliveryById = find('event_delivery', 'id');
 
-export const updateDelivery = statement((p: Omit<DeliveryRow, 'event_id' | 'endpoint_id' | 'subject'>) =>
-  sqlite
-    .updateTable('event_delivery')
-    .set({
-      state: p.state,
-      attempts: p.attempts,
-      due_at: p.due_at,
-      status: p.status,
-      error: p.error,
-      attempted_at: p.attempted_at,
-    })
-    .where('id', '=', p.id),
+export const updateDelivery = update(
+  'event_delivery',
+  ['state', 'attempts', 'due_at', 'status', 'error', 'attempted_at'],
+  'id',
 );
 
 /** The log, newest first. */
@@ -148,8 +113,6 @@ export const oldEvents = statement((p: { before: number; limit: number }) =>
   sqlite.selectFrom('shop_event').select('id').where('created_at', '<', p.before).orderBy('created_at').limit(p.limit),
 );
 
-export const dropDeliveriesOf = statement((p: { event_id: number }) =>
-  sqlite.deleteFrom('event_delivery').where('event_id', '=', p.event_id),
-);
+export const dropDeliveriesOf = remove('event_delivery', 'event_id');
 
-export const dropEvent = statement((p: { id: number }) => sqlite.deleteFrom('shop_event').where('id', '=', p.id));
+export const dropEvent = remove('shop_event', 'id');

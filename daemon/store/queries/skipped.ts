@@ -1,13 +1,11 @@
 /** Statements about addresses that are watched and never given out, and about the past of a wallet that has one. */
-import { type Selectable, sql } from 'kysely';
-import type { Schema } from '../schema.ts';
-import { sqlite, statement } from '../statement.ts';
+import { sql } from 'kysely';
+import type { Row } from '../schema.ts';
+import { find, sqlite, statement } from '../statement.ts';
 
-export type SkippedRow = Selectable<Schema['skipped']>;
+export type SkippedRow = Row<'skipped'>;
 
-export const skippedOf = statement((p: { account_id: number }) =>
-  sqlite.selectFrom('skipped').selectAll().where('account_id', '=', p.account_id),
-);
+export const skippedOf = find('skipped', 'account_id');
 
 /** A range of an account whose addresses are not all derived yet. */
 export const skippedNext = statement((p: { account_id: number }) =>

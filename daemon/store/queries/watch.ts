@@ -1,6 +1,6 @@
 /** Statements by which a source that must name its scripts learns which ones: every one of them a bounded page. */
 import { sql } from 'kysely';
-import { sqlite, statement } from '../statement.ts';
+import { NO, sqlite, statement } from '../statement.ts';
 
 const zero = sql.lit(0);
 
@@ -28,8 +28,8 @@ export const scriptsOfUnsettledCredits = statement((p: { chain_key: string; id: 
     .innerJoin('target', 'target.id', 'credit.target_id')
     .select(['target.id', 'target.script', 'credit.id as cursor'])
     .where('credit.chain_key', '=', p.chain_key)
-    .where('credit.settled', '=', zero)
-    .where('credit.gone', '=', zero)
+    .where('credit.settled', '=', NO)
+    .where('credit.gone', '=', NO)
     .where('credit.id', '>', p.id)
     .orderBy('credit.id')
     .limit(p.limit),

@@ -1,77 +1,42 @@
 /** Statements about withdrawals, what was signed for them, and the coins that are spoken for. */
-import { type Selectable, sql } from 'kysely';
-import type { Schema } from '../schema.ts';
-import { sqlite, statement } from '../statement.ts';
+import { sql } from 'kysely';
+import type { Row } from '../schema.ts';
+import { columnsBut, find, insert, NO, remove, sqlite, statement, update, YES } from '../statement.ts';
 
-export type WithdrawalRow = Selectable<Schema['withdrawal']>;
+export type WithdrawalRow = Row<'withdrawal'>;
 
-export type SpendRow = Selectable<Schema['spend']>;
+export type SpendRow = Row<'spend'>;
 
-export type VersionRow = Selectable<Schema['spend_version']>;
+export type VersionRow = Row<'spend_version'>;
 
-export type PayoutRow = Selectable<Schema['spend_payout']>;
+export type PayoutRow = Row<'spend_payout'>;
 
-export type CoinRow = {
-  id: number;
-  outpoint: string;
-  txid: string;
-  units: string;
-  block_height: number | null;
-  maturity: number;
-  locked: number;
-  confirmed: number;
-  own_change: number;
-  script: Uint8Array;
-  branch: number;
-  idx: number;
-  inbox_state: string | null;
-};
+/** Coins with where their keys are, and what became of them in the inbox. */
+const COIN = [
+  'id',
+  'outpoint',
+  'txid',
+  'units',
+  'block_height',
+  'maturity',
+  'locked',
+  'confirmed',
+  'own_change',
+] as const;
+const PLACE = ['script', 'branch', 'idx'] as const;
+
+export type CoinRow = Pick<Row<'credit'>, (typeof COIN)[number]> &
+  Pick<Row<'target'>, (typeof PLACE)[number]> & { inbox_state: string | null };
 
 /** A coin whether or not it is there and unspent. */
-export type AnyCoinRow = CoinRow & {
-  spent_txid: string | null;
-  spent_in_block: string | null;
-  block_hash: string | null;
-  gone: number;
-};
+export type AnyCoinRow = CoinRow &
+  Pick<Row<'credit'>, 'spent_txid' | 'block_hash' | 'gone'> & { spent_in_block: string | null };
 
 const OPEN = sql.lit('open');
 const WAITING = sql.lit('waiting');
 const APPROVED = sql.lit('approved');
 
-export const insertWithdrawal = statement((p: Omit<WithdrawalRow, 'id' | 'may_be_paid'>) =>
-  sqlite.insertInto('withdrawal').values({
-    uuid: p.uuid,
-    business_id: p.business_id,
-    account_id: p.account_id,
-    chain_key: p.chain_key,
-    asset: p.asset,
-    origin: p.origin,
-    units: p.units,
-    sweep: p.sweep,
-    fee_held: p.fee_held,
-    address: p.address,
-    face: p.face,
-    outpoint: p.outpoint,
-    inbox_id: p.inbox_id,
-    invoice_id: p.invoice_id,
-    state: p.state,
-    held: p.held,
-    reason: p.reason,
-    usd_value: p.usd_value,
-    approved_by: p.approved_by,
-    approved_at: p.approved_at,
-    approval: p.approval,
-    deadline_at: p.deadline_at,
-    spend_id: p.spend_id,
-    cancel: p.cancel,
-    fee: p.fee,
-    txid: p.txid,
-    problem: p.problem,
-    created_at: p.created_at,
-    updated_at: p.updated_at,
-  }),
-);
+export const insertWithdrawal = insert('withdrawal', columnsBut('withdrawal', 'id', 'may_be_paid'));
 
 /** Writes back all that may change of a withdrawal, if it is still in the state that the caller read. */
 export const updateWithdrawal = statement((p: WithdrawalRow & { was: string }) =>
@@ -98,9 +63,7 @@ export const updateWithdrawal = statement((p: WithdrawalRow & { was: string }) =
     .where('state', '=', p.was),
 );
 
-export const withdrawalById = statement((p: { id: number }) =>
-  sqlite.selectFrom('withdrawal').selectAll().where('id', '=', p.id),
-);
+export const withdrawalById = find('withdrawal', 'id');
 
 export const withdrawalsBelow = statement((p: { id: number; limit: number }) =>
   sqlite.selectFrom('withdrawal').selectAll().where('id', '<', p.id).orderBy('id', 'desc').limit(p.limit),
@@ -142,7 +105,7 @@ export const heldWithdrawals = statement((p: { account_id: number; asset: string
     .selectAll()
     .where('account_id', '=', p.account_id)
     .where('asset', '=', p.asset)
-    .where('held', '=', sql.lit(1)),
+    .where('held', '=', YES),
 );
 
 /** The approved ones of a chain that nobody tried to plan yet, oldest first. */
@@ -245,17 +208,13 @@ export const insertSpend = statement((p: Omit<SpendRow, 'id' | 'state' | 'closed
   }),
 );
 
-export const spendById = statement((p: { id: number }) =>
-  sqlite.selectFrom('spend').selectAll().where('id', '=', p.id),
-);
+export const spendById = find('spend', 'id');
 
 export const openSpends = statement((p: { chain_key: string }) =>
   sqlite.selectFrom('spend').selectAll().where('chain_key', '=', p.chain_key).where('state', '=', OPEN).orderBy('id'),
 );
 
-export const spendsByAnchor = statement((p: { anchor: string; chain_key: string }) =>
-  sqlite.selectFrom('spend').selectAll().where('anchor', '=', p.anchor).where('chain_key', '=', p.chain_key),
-);
+export const spendsByAnchor = find('spend', 'anchor', 'chain_key');
 
 /** The spends that wait for coins that vanished: they reserve nothing. */
 export const waitingSpends = statement((p: { chain_key: string }) =>
@@ -267,9 +226,7 @@ export const waitingSpends = statement((p: { chain_key: string }) =>
     .orderBy('id'),
 );
 
-export const setSpendState = statement((p: { id: number; state: string; closed_height: number | null }) =>
-  sqlite.updateTable('spend').set({ state: p.state, closed_height: p.closed_height }).where('id', '=', p.id),
-);
+export const setSpendState = update('spend', ['state', 'closed_height'], 'id');
 
 /** Opens again what was decided at a tip of this height or a higher one. */
 export const reopenSpendsFrom = statement((p: { chain_key: string; height: number }) =>
@@ -281,64 +238,37 @@ export const reopenSpendsFrom = statement((p: { chain_key: string; height: numbe
     .where('closed_height', '>=', p.height),
 );
 
-export const deadTransaction = statement((p: { txid: string; chain_key: string }) =>
-  sqlite.selectFrom('dead_tx').selectAll().where('txid', '=', p.txid).where('chain_key', '=', p.chain_key),
-);
+export const deadTransaction = find('dead_tx', 'txid', 'chain_key');
 
-export const insertDeadTransaction = statement((p: Selectable<Schema['dead_tx']>) =>
-  sqlite
-    .insertInto('dead_tx')
-    .values({
-      txid: p.txid,
-      chain_key: p.chain_key,
-      conflict_txid: p.conflict_txid,
-      block_height: p.block_height,
-      block_hash: p.block_hash,
-    })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+export const insertDeadTransaction = insert('dead_tx', columnsBut('dead_tx'), 'ignore');
 
 /** Forgets what a block that left the chain had made impossible. */
-export const dropDeadTransactions = statement((p: { block_hash: string }) =>
-  sqlite.deleteFrom('dead_tx').where('block_hash', '=', p.block_hash),
-);
+export const dropDeadTransactions = remove('dead_tx', 'block_hash');
 
-export const dropSpend = statement((p: { id: number }) => sqlite.deleteFrom('spend').where('id', '=', p.id));
+export const dropSpend = remove('spend', 'id');
 
-export const insertVersion = statement(
-  (p: Pick<VersionRow, 'spend_id' | 'chain_key' | 'kind' | 'plan' | 'approval' | 'fee' | 'vsize' | 'created_at'>) =>
-    sqlite.insertInto('spend_version').values({
-      spend_id: p.spend_id,
-      chain_key: p.chain_key,
-      kind: p.kind,
-      plan: p.plan,
-      approval: p.approval,
-      txid: null,
-      raw: null,
-      fee: p.fee,
-      vsize: p.vsize,
-      created_at: p.created_at,
-      signed_at: null,
-      sent_at: null,
-      problem: null,
-    }),
-);
+export const insertVersion = insert('spend_version', [
+  'spend_id',
+  'chain_key',
+  'kind',
+  'plan',
+  'approval',
+  'fee',
+  'vsize',
+  'created_at',
+]);
 
-export const versionById = statement((p: { id: number }) =>
-  sqlite.selectFrom('spend_version').selectAll().where('id', '=', p.id),
-);
+export const versionById = find('spend_version', 'id');
 
 export const versionsOf = statement((p: { spend_id: number }) =>
   sqlite.selectFrom('spend_version').selectAll().where('spend_id', '=', p.spend_id).orderBy('id'),
 );
 
-export const versionByTxid = statement((p: { txid: string; chain_key: string }) =>
-  sqlite.selectFrom('spend_version').selectAll().where('txid', '=', p.txid).where('chain_key', '=', p.chain_key),
-);
+export const versionByTxid = find('spend_version', 'txid', 'chain_key');
 
 /** Stores the signed bytes of a version, once. */
 export const signVersion = statement(
-  (p: { id: number; txid: string; raw: string; fee: string; vsize: number; signed_at: number }) =>
+  (p: { id: number; txid: string; raw: string; fee: bigint; vsize: number; signed_at: number }) =>
     sqlite
       .updateTable('spend_version')
       .set({ txid: p.txid, raw: p.raw, fee: p.fee, vsize: p.vsize, signed_at: p.signed_at, problem: null })
@@ -350,30 +280,20 @@ export const setVersionSent = statement((p: { id: number; sent_at: number }) =>
   sqlite.updateTable('spend_version').set({ sent_at: p.sent_at, problem: null }).where('id', '=', p.id),
 );
 
-export const setVersionProblem = statement((p: { id: number; problem: string | null }) =>
-  sqlite.updateTable('spend_version').set({ problem: p.problem }).where('id', '=', p.id),
-);
+export const setVersionProblem = update('spend_version', ['problem'], 'id');
 
 /** Forgets a version that was never signed. */
 export const dropVersion = statement((p: { id: number }) =>
   sqlite.deleteFrom('spend_version').where('id', '=', p.id).where('txid', 'is', null),
 );
 
-export const insertInput = statement((p: { outpoint: string; chain_key: string; version_id: number }) =>
-  sqlite.insertInto('spend_input').values({
-    outpoint: p.outpoint,
-    chain_key: p.chain_key,
-    version_id: p.version_id,
-  }),
-);
+export const insertInput = insert('spend_input', columnsBut('spend_input'));
 
 export const inputsOf = statement((p: { version_id: number }) =>
   sqlite.selectFrom('spend_input').select('outpoint').where('version_id', '=', p.version_id).orderBy('outpoint'),
 );
 
-export const dropInputs = statement((p: { version_id: number }) =>
-  sqlite.deleteFrom('spend_input').where('version_id', '=', p.version_id),
-);
+export const dropInputs = remove('spend_input', 'version_id');
 
 /** The open spends whose versions name an outpoint: while there is one, the coin is reserved. */
 export const spendsOfOutpoint = statement((p: { outpoint: string; chain_key: string }) =>
@@ -423,42 +343,21 @@ export const reservedOutpoints = statement((p: { chain_key: string }) =>
     .where('spend.state', '=', OPEN),
 );
 
-export const insertPayout = statement((p: PayoutRow) =>
-  sqlite.insertInto('spend_payout').values({
-    version_id: p.version_id,
-    withdrawal_id: p.withdrawal_id,
-    units: p.units,
-  }),
-);
+export const insertPayout = insert('spend_payout', columnsBut('spend_payout'));
 
 export const payoutsOf = statement((p: { version_id: number }) =>
   sqlite.selectFrom('spend_payout').selectAll().where('version_id', '=', p.version_id).orderBy('withdrawal_id'),
 );
 
-export const dropPayouts = statement((p: { version_id: number }) =>
-  sqlite.deleteFrom('spend_payout').where('version_id', '=', p.version_id),
-);
+export const dropPayouts = remove('spend_payout', 'version_id');
 
-/** Coins with where their keys are, and what became of them in the inbox. */
 const coins = sqlite
   .selectFrom('credit')
   .innerJoin('target', 'target.id', 'credit.target_id')
   .leftJoin('inbox', 'inbox.credit_id', 'credit.id')
-  .select([
-    'credit.id',
-    'credit.outpoint',
-    'credit.txid',
-    'credit.units',
-    'credit.block_height',
-    'credit.maturity',
-    'credit.locked',
-    'credit.confirmed',
-    'credit.own_change',
-    'target.script',
-    'target.branch',
-    'target.idx',
-    'inbox.state as inbox_state',
-  ]);
+  .select(COIN.map((name) => `credit.${name}` as const))
+  .select(PLACE.map((name) => `target.${name}` as const))
+  .select('inbox.state as inbox_state');
 
 /** The unspent coins of an account, confirmed or not, the most valuable first: dust never hides what is worth more. */
 export const coinsOf = statement((p: { account_id: number; asset: string; limit: number }) =>
@@ -466,7 +365,7 @@ export const coinsOf = statement((p: { account_id: number; asset: string; limit:
     .where('credit.account_id', '=', p.account_id)
     .where('credit.asset', '=', p.asset)
     .where('credit.spent_txid', 'is', null)
-    .where('credit.gone', '=', sql.lit(0))
+    .where('credit.gone', '=', NO)
     .orderBy(sql`length(credit.units)`, 'desc')
     .orderBy('credit.units', 'desc')
     .orderBy('credit.id')

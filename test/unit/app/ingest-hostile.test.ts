@@ -62,10 +62,10 @@ describe('one transaction with thousands of outputs to one address', () => {
     expect(await longestTurn(bench.tell({ credits: outputs(null) }))).toBeLessThan(TURN_MS_MAX);
     expect([count('credit'), count('paying_tx'), count('paying_input')]).toEqual([50, 1, 100]);
     expect(await longestTurn(bench.tell({ credits: outputs(null) }))).toBeLessThan(TURN_MS_MAX);
-    expect(bench.creditsOf(paid.targetId).every(({ gone }) => gone === 0)).toBe(true);
+    expect(bench.creditsOf(paid.targetId).every(({ gone }) => !gone)).toBe(true);
     await bench.tell();
-    expect(bench.creditsOf(paid.targetId).every(({ gone }) => gone === 1)).toBe(true);
-    expect(bench.payment(paid.id).received).toBe('0');
+    expect(bench.creditsOf(paid.targetId).every(({ gone }) => gone)).toBe(true);
+    expect(bench.payment(paid.id).received).toBe(0n);
     bench.advance(25 * HOUR);
     for (let i = 0; i < 3; i++) await bench.tell();
     expect([count('credit'), count('paying_tx'), count('paying_input'), count('inbox')]).toEqual([0, 0, 0, 0]);
@@ -80,11 +80,11 @@ describe('one transaction with thousands of outputs to one address', () => {
     expect(bench.balance()).toBe(546n * BigInt(OUTPUTS));
     expect(await longestTurn(bench.tell({ blocks: 12 }))).toBeLessThan(TURN_MS_MAX);
     const rows = bench.creditsOf(paid.targetId);
-    expect(rows.every(({ confirmed, settled }) => confirmed === 1 && settled === 1)).toBe(true);
+    expect(rows.every(({ confirmed, settled }) => confirmed && settled)).toBe(true);
     expect(new Set(rows.map(({ required }) => required))).toEqual(new Set([rows[0]!.required]));
     expect(rows.filter(({ claim }) => claim === null)).toHaveLength(100);
     expect(count('inbox')).toBe(OUTPUTS - 100);
-    expect(BigInt(bench.payment(paid.id).received)).toBe(54_600n);
+    expect(bench.payment(paid.id).received).toBe(54_600n);
     expect(await longestTurn(bench.tell({ orphan: 13, blocks: 14, credits: outputs(null) }))).toBeLessThan(TURN_MS_MAX);
     expect(bench.balance()).toBe(0n);
   });
@@ -233,7 +233,7 @@ describe('of two transactions that spend the same input', () => {
     await bench.tell({
       credits: () => [bench.credit(paid.targetId, half(), null, { txid: 'x', inputs: ['i:0'], replaceable: false })],
     });
-    expect(bench.row('x:0').confirmed).toBe(1);
+    expect(bench.row('x:0').confirmed).toBe(true);
   });
   const twin = (back: number | null) => () => [
     bench.credit(paid.targetId, half(), back, { txid: 'y', inputs: ['j:7', 'i:0'] }),
@@ -242,7 +242,7 @@ describe('of two transactions that spend the same input', () => {
   it.each(['unknown', 'complete'] as const)('the one in a block counts alone, mempool %s', async (mempool) => {
     await bench.tell({ blocks: 3, mempool, credits: twin(2) });
     expect([bench.row('x:0').gone, bench.row('y:0').gone]).toEqual([1, 0]);
-    expect([bench.invoiceStatus(paid.id), BigInt(bench.payment(paid.id).received)]).toEqual(['unpaid', half()]);
+    expect([bench.invoiceStatus(paid.id), bench.payment(paid.id).received]).toEqual(['unpaid', half()]);
   });
 
   it.each(['unknown', 'complete'] as const)('the one that is told now counts alone, mempool %s', async (mempool) => {
@@ -271,7 +271,7 @@ describe('of two transactions that spend the same input', () => {
       mempool: 'unknown',
       credits: () => [bench.credit(paid.targetId, half(), null, { txid: 'x', inputs: ['i:0'] })],
     });
-    expect(bench.row('y:0')).toMatchObject({ gone: 0, block_height: bench.tip.height });
+    expect(bench.row('y:0')).toMatchObject({ gone: false, block_height: bench.tip.height });
   });
 });
 
@@ -281,7 +281,7 @@ it('a block does not make replaceable what paid without confirmations', async ()
   await bench.tell({ credits: () => [bench.credit(paid.targetId, paid.units, null, { replaceable: false })] });
   expect(bench.invoiceStatus(paid.id)).toBe('paid');
   await bench.tell({ blocks: 1, credits: () => [bench.credit(paid.targetId, paid.units, 0)] });
-  expect(bench.row(`tx${paid.targetId}:0`)).toMatchObject({ confirmed: 1, required: 0, replaceable: 0 });
+  expect(bench.row(`tx${paid.targetId}:0`)).toMatchObject({ confirmed: true, required: 0, replaceable: false });
   expect([bench.payment(paid.id).flags, bench.alerts()]).toEqual([0, []]);
 });
 
@@ -330,7 +330,7 @@ describe('a replacement holds the former rate for no more than it replaced', () 
         fc.array(fc.tuple(fc.integer({ min: 0, max: 99 }), fc.bigInt({ min: 1n, max: 1_000n })), { maxLength: 12 }),
         fc.bigInt({ min: 0n, max: 9_000n }),
         (list, units) => {
-          const parts = list.sort(([a], [b]) => a - b).map(([at, u]) => [at, u.toString()] as [number, string]);
+          const parts = list.sort(([a], [b]) => a - b);
           const { taken, rest } = takeParts(parts, units);
           expect(totalOf(taken)).toBe(totalOf(parts) < units ? totalOf(parts) : units);
           expect(totalOf(taken) + totalOf(rest)).toBe(totalOf(parts));
@@ -365,7 +365,7 @@ describe('an address that a stranger pays unasked', () => {
     const invoice = await bench.invoice();
     expect(invoice.targetId).toBe(all[0]);
     await bench.tell({ blocks: 1, credits: () => [bench.credit(all[0]!, 9n, 0)] });
-    expect(bench.payment(invoice.id).received).toBe('0');
+    expect(bench.payment(invoice.id).received).toBe(0n);
     expect(bench.row(`tx${all[0]}:0`).claim).toBe('unassigned');
     expect(bench.payment(invoice.id).target_id).toBe(all[0]);
   });

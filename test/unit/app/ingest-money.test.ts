@@ -72,7 +72,7 @@ describe('what a deposit is worth', () => {
     expect(state()).toEqual(['unpaid', 'pending', paid.units, 0n, paid.units]);
     bench.rate('60000');
     await bench.tell();
-    expect(bench.row(TX())).toMatchObject({ value: (paid.units * 60_000n).toString(), required: 1, confirmed: 1 });
+    expect(bench.row(TX())).toMatchObject({ value: (paid.units * 60_000n).toString(), required: 1, confirmed: true });
     expect(bench.invoiceStatus(paid.id)).toBe('paid');
   });
 
@@ -82,7 +82,7 @@ describe('what a deposit is worth', () => {
     await bench.tell({ credits: () => [bench.credit(due.targetId, due.units)] });
     bench.advance(3 * DAY);
     await bench.tell({ blocks: 6, credits: () => [bench.credit(due.targetId, due.units, 5)] });
-    expect(bench.row(`tx${due.targetId}:0`)).toMatchObject({ value: null, confirmed: 1 });
+    expect(bench.row(`tx${due.targetId}:0`)).toMatchObject({ value: null, confirmed: true });
     expect([bench.invoiceStatus(due.id), bench.payment(due.id).status]).toEqual(['unpaid', 'pending']);
     bench.rate('60000');
     await bench.tell();
@@ -130,7 +130,7 @@ describe('the confirmations that a transaction needs', () => {
     expect(bench.row(TX())).toMatchObject({ value: (paid.units * 60_000n).toString(), usd_value: null, required: 6 });
     bench.rate('60000');
     await bench.tell({ blocks: 1, credits: () => [full(0)] });
-    expect(bench.row(TX())).toMatchObject({ required: 1, confirmed: 1 });
+    expect(bench.row(TX())).toMatchObject({ required: 1, confirmed: true });
     expect(bench.invoiceStatus(paid.id)).toBe('paid');
   });
 });
@@ -163,9 +163,9 @@ describe('without confirmations', () => {
 
   it('one that turns out to be replaceable waits', async () => {
     await bench.tell({ credits: () => [bench.credit(paid.targetId, paid.units / 2n, null, { replaceable: false })] });
-    expect(bench.row(TX())).toMatchObject({ required: 0, confirmed: 1 });
+    expect(bench.row(TX())).toMatchObject({ required: 0, confirmed: true });
     await bench.tell({ credits: () => [bench.credit(paid.targetId, paid.units / 2n, null, { replaceable: true })] });
-    expect(bench.row(TX())).toMatchObject({ required: 3, confirmed: 0 });
+    expect(bench.row(TX())).toMatchObject({ required: 3, confirmed: false });
   });
 });
 

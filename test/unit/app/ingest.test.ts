@@ -24,11 +24,11 @@ describe('a deposit', () => {
   it('is received in the mempool, and pays in a block', async () => {
     await bench.tell({ credits: () => [full()] });
     expect(state()).toEqual(['unpaid', 'pending', paid.units, 0n, 0n]);
-    expect(bench.row(TX())).toMatchObject({ confirmed: 0, settled: 0, counted: 0, gone: 0, required: 1, claim: null });
+    expect(bench.row(TX())).toMatchObject({ confirmed: false, settled: false, counted: false, gone: false, required: 1, claim: null });
     expect(bench.webhook(paid.id)).toBeUndefined();
     await bench.tell({ blocks: 1, credits: () => [full(0)] });
     expect(state()).toEqual(['paid', 'paid', paid.units, paid.units, paid.units]);
-    expect(bench.row(TX())).toMatchObject({ confirmed: 1, settled: 1, counted: 1, claim: 'invoice' });
+    expect(bench.row(TX())).toMatchObject({ confirmed: true, settled: true, counted: true, claim: 'invoice' });
     expect(bench.webhook(paid.id)).toBe('waiting');
   });
 
@@ -72,7 +72,7 @@ describe('a deposit', () => {
     await bench.tell();
     bench.advance();
     await bench.tell({ credits: () => [full()] });
-    expect(bench.row(TX())).toMatchObject({ gone: 0, first_seen_at });
+    expect(bench.row(TX())).toMatchObject({ gone: false, first_seen_at });
     expect(bench.payment(paid.id).received).toBe(paid.units.toString());
   });
 });
@@ -95,29 +95,29 @@ describe('a block that leaves', () => {
       expect(bench.row(TX())).toMatchObject({
         block_hash: null,
         block_height: null,
-        confirmed: 0,
-        settled: 0,
-        gone: 0,
+        confirmed: false,
+        settled: false,
+        gone: false,
       });
       expect(state().slice(2)).toEqual([paid.units, 0n, 0n]);
     });
 
     it('does so though the source does not mention it, while its mempool is unknown', async () => {
       await bench.tell({ ...back, mempool: 'unknown' });
-      expect(bench.row(TX())).toMatchObject({ block_hash: null, confirmed: 0, counted: 0, gone: 0 });
+      expect(bench.row(TX())).toMatchObject({ block_hash: null, confirmed: false, counted: false, gone: false });
       expect(state().slice(2)).toEqual([paid.units, 0n, 0n]);
     });
 
     it('and a complete mempool without it: it is gone, in the same update', async () => {
       await bench.tell(back);
-      expect(bench.row(TX())).toMatchObject({ block_hash: null, confirmed: 0, counted: 0, gone: 1 });
+      expect(bench.row(TX())).toMatchObject({ block_hash: null, confirmed: false, counted: false, gone: true });
       expect(state().slice(2)).toEqual([0n, 0n, 0n]);
     });
 
     it('puts it into another block', async () => {
       await bench.tell({ ...back, credits: () => [full(0)] });
-      expect(bench.row(TX())).toMatchObject({ block_hash: bench.tip.hash, block_height: bench.tip.height, gone: 0 });
-      expect(bench.row(TX())).toMatchObject({ confirmed: 0, counted: 1 });
+      expect(bench.row(TX())).toMatchObject({ block_hash: bench.tip.hash, block_height: bench.tip.height, gone: false });
+      expect(bench.row(TX())).toMatchObject({ confirmed: false, counted: true });
       expect(bench.balance()).toBe(paid.units);
       await bench.tell({ blocks: 2 });
       expect(bench.invoiceStatus(paid.id)).toBe('paid');
@@ -129,7 +129,7 @@ describe('a block that leaves', () => {
       const inputs = full().inputs;
       await bench.tell({ ...back, credits: () => [full(0, { txid: 'other', inputs })] });
       expect(bench.row('other:0')).toMatchObject({ first_seen_at });
-      expect(bench.row(TX()).gone).toBe(1);
+      expect(bench.row(TX()).gone).toBe(true);
       expect(BigInt(bench.payment(paid.id).received)).toBe(paid.units);
     });
   });
@@ -166,7 +166,7 @@ describe('a replacement', () => {
     ];
     await bench.tell({ credits: second });
     expect(bench.row('second:0').first_seen_at).toBe(inherits ? first : bench.at);
-    expect(bench.row('first:0').gone).toBe(1);
+    expect(bench.row('first:0').gone).toBe(true);
     expect(BigInt(bench.payment(other.id).received)).toBe(paid.units - less);
   });
 
@@ -259,9 +259,9 @@ describe('a coin of ours', () => {
   it('that is spent leaves the balance, already unconfirmed, and the invoice stays paid', async () => {
     await bench.tell({ spends: spend('spender', null) });
     expect(bench.balance()).toBe(0n);
-    expect(bench.row(TX())).toMatchObject({ spent_txid: 'spender', spent_block_hash: null, counted: 0, confirmed: 1 });
+    expect(bench.row(TX())).toMatchObject({ spent_txid: 'spender', spent_block_hash: null, counted: false, confirmed: true });
     await bench.tell({ blocks: 1, spends: spend('spender', 0) });
-    expect(bench.row(TX())).toMatchObject({ spent_block_hash: bench.tip.hash, counted: 0 });
+    expect(bench.row(TX())).toMatchObject({ spent_block_hash: bench.tip.hash, counted: false });
     expect(state().slice(0, 4)).toEqual(['paid', 'paid', paid.units, paid.units]);
   });
 
@@ -279,13 +279,13 @@ describe('a coin of ours', () => {
     await bench.tell({ blocks: 1, spends: spend('spender', 0) });
     await bench.tell();
     await bench.tell({ spends: spend('other', null) });
-    expect(bench.row(TX())).toMatchObject({ spent_txid: 'spender', counted: 0 });
+    expect(bench.row(TX())).toMatchObject({ spent_txid: 'spender', counted: false });
   });
 
   it('is spent by another when that replaced the first', async () => {
     await bench.tell({ spends: spend('spender', null) });
     await bench.tell({ spends: spend('other', null) });
-    expect(bench.row(TX())).toMatchObject({ spent_txid: 'other', counted: 0 });
+    expect(bench.row(TX())).toMatchObject({ spent_txid: 'other', counted: false });
   });
 
   it.each([
@@ -355,7 +355,7 @@ describe('the running balance', () => {
     const best = new Set(bench.blocks.map(({ hash }) => hash));
     return targets
       .flatMap((targetId) => bench.creditsOf(targetId))
-      .filter((row) => row.gone === 0 && row.spent_txid === null && best.has(row.block_hash ?? ''))
-      .reduce((sum, row) => sum + BigInt(row.units), 0n);
+      .filter((row) => !row.gone && row.spent_txid === null && best.has(row.block_hash ?? ''))
+      .reduce((sum, row) => sum + row.units, 0n);
   }
 });

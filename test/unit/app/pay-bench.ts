@@ -175,12 +175,12 @@ export class PayBench {
 
   approve(id: number, feeMax?: bigint): Promise<WithdrawalRow> {
     const { app } = this;
-    const units = BigInt(this.app.store.get(withdrawalById, { id })!.units);
+    const units = this.app.store.get(withdrawalById, { id })!.units;
     const given = { until: app.now() + DAY_MS, units, mac: 'mac' };
     return app.store.write((tx) => {
       const row = tx.get(withdrawalById, { id })!;
-      const units = row.sweep === 1 ? BigInt(row.units) : null;
-      return approve(app, tx, `${id}`, { ...given, units, feeMax: feeMax ?? BigInt(row.fee_held) });
+      const units = row.sweep ? row.units : null;
+      return approve(app, tx, `${id}`, { ...given, units, feeMax: feeMax ?? row.fee_held });
     });
   }
 
@@ -219,16 +219,16 @@ export class PayBench {
       chain_key: bench.chain.key,
       asset: this.chain.chain,
       origin: 'merchant',
-      units: COIN.toString(),
-      sweep: 0,
-      fee_held: '10000',
+      units: COIN,
+      sweep: false,
+      fee_held: 10_000n,
       address: this.recipient(),
       face: 'some…body',
       outpoint: null,
       inbox_id: null,
       invoice_id: null,
       state: 'approved',
-      held: 1,
+      held: true,
       reason: null,
       usd_value: null,
       approved_by: 'operator',
@@ -236,7 +236,7 @@ export class PayBench {
       approval: JSON.stringify({ until: bench.at + DAY_MS, mac: 'mac' }),
       deadline_at: bench.at + DAY_MS,
       spend_id: null,
-      cancel: 0,
+      cancel: false,
       fee: null,
       txid: null,
       problem: null,

@@ -88,7 +88,7 @@ describe.each(['BTC', 'LTC', 'BCH'] as const)('%s: a deposit that a withdrawal s
     expect(pay.row(id).state).toBe('broadcast');
     pay.chain.mine();
     await pay.round();
-    expect(pay.row(id)).toMatchObject({ state: 'failed', reason: 'conflict', held: 0 });
+    expect(pay.row(id)).toMatchObject({ state: 'failed', reason: 'conflict', held: false });
     expect(pay.alerts()).toEqual([]);
     const next = await pay.withdraw((COIN * 3n) / 2n);
     await pay.round();
@@ -115,7 +115,7 @@ describe.each(['BTC', 'LTC', 'BCH'] as const)('%s: a deposit that a withdrawal s
     await pay.round();
     await vanish(pay, only!);
     expect(pay.spend(id).state).toBe('waiting');
-    expect(pay.row(id)).toMatchObject({ state: 'broadcast', held: 0 });
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', held: false });
     expect(pay.row(id).problem).toMatch(/Nothing is reserved/);
     expect(await codeOf(pay.replace(id, 'speed-up'))).toBe('withdrawal.no_coin');
     expect(await codeOf(pay.replace(id, 'cancel'))).toBe('withdrawal.no_coin');
@@ -186,7 +186,7 @@ describe('a coin that is not the anchor', () => {
     pay.chain.mineThese([thief]);
     await pay.sync();
     expect(pay.alerts().map(({ kind }) => kind)).toEqual(['withdrawal.conflict']);
-    expect(pay.row(id)).toMatchObject({ state: 'broadcast', held: 1 });
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', held: true });
     pay.chain.mine(BURIED_BLOCKS.LTC - 1);
     await pay.sync();
     expect(pay.row(id)).toMatchObject({ state: 'failed', reason: 'conflict' });

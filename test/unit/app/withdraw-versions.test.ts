@@ -109,7 +109,7 @@ describe('a version that comes to nothing', () => {
     const { pay, id } = await sent(COIN / 2n);
     pay.signer.refuses = () => new Rejected('signer.differs', 'no');
     await pay.replace(id, 'cancel', HIGH);
-    expect(pay.row(id).cancel).toBe(1);
+    expect(pay.row(id).cancel).toBe(true);
     await pay.round();
     expect([pay.row(id).cancel, pay.versions(id).length]).toEqual([0, 1]);
   });
@@ -124,7 +124,7 @@ describe('a version that comes to nothing', () => {
     pay.signer.state = 'unlocked';
     await pay.round();
     expect(pay.versions(id)).toHaveLength(1);
-    expect(pay.row(id)).toMatchObject({ state: 'completed', cancel: 0 });
+    expect(pay.row(id)).toMatchObject({ state: 'completed', cancel: false });
   });
 });
 

@@ -50,16 +50,16 @@ async function signed(anchor: string, txid: string): Promise<{ id: number; spend
     chain_key: bench.chain.key,
     asset: 'BTC',
     origin: 'merchant',
-    units: (COIN / 2n).toString(),
-    sweep: 0,
-    fee_held: '1000',
+    units: COIN / 2n,
+    sweep: false,
+    fee_held: 1_000n,
     address: 'somebody',
     face: 'some…ody',
     outpoint: null,
     inbox_id: null,
     invoice_id: null,
     state: 'signed',
-    held: 1,
+    held: true,
     reason: null,
     usd_value: null,
     approved_by: 'operator',
@@ -67,8 +67,8 @@ async function signed(anchor: string, txid: string): Promise<{ id: number; spend
     approval: null,
     deadline_at: null,
     spend_id: null,
-    cancel: 0,
-    fee: '600',
+    cancel: false,
+    fee: 600n,
     txid: null,
     problem: null,
     created_at: bench.at,
@@ -87,10 +87,10 @@ async function version(spendId: number, txid: string, inputs: string[], pays: nu
   await bench.app.store.write((tx) => {
     const kind = pays.length > 0 ? 'pay' : 'cancel';
     const fields = { spend_id: spendId, chain_key: chain.key, kind, plan: '{}', approval: null };
-    const { id } = tx.run(insertVersion, { ...fields, fee: '600', vsize: 140, created_at: bench.at });
-    tx.run(signVersion, { id, txid, raw: '00', fee: '600', vsize: 140, signed_at: bench.at });
+    const { id } = tx.run(insertVersion, { ...fields, fee: 600n, vsize: 140, created_at: bench.at });
+    tx.run(signVersion, { id, txid, raw: '00', fee: 600n, vsize: 140, signed_at: bench.at });
     for (const outpoint of inputs) tx.run(insertInput, { outpoint, chain_key: chain.key, version_id: id });
-    for (const one of pays) tx.run(insertPayout, { version_id: id, withdrawal_id: one, units: '50000000' });
+    for (const one of pays) tx.run(insertPayout, { version_id: id, withdrawal_id: one, units: 50_000_000n });
   });
 }
 
@@ -119,7 +119,7 @@ describe('a signed withdrawal', () => {
       credits: () => [bench.credit(change, 149_999_400n, 0, { txid: 'v1' })],
       spends: () => [spentBy('v1', 0)],
     });
-    expect(row(id)).toMatchObject({ state: 'completed', txid: 'v1', fee: '600' });
+    expect(row(id)).toMatchObject({ state: 'completed', txid: 'v1', fee: 600n });
     expect([reserved(), available()]).toEqual([[coin], 149_999_400n]);
     await bench.tell({ blocks: BURIED - 2 });
     expect(spendState(spendId)).toBe('open');
@@ -133,11 +133,11 @@ describe('a signed withdrawal', () => {
     await bench.tell({ blocks: BURIED, spends: () => [spentBy('v1', BURIED - 1)] });
     expect([stateOf(id), spendState(spendId)]).toEqual(['completed', 'buried']);
     await bench.tell({ orphan: BURIED, blocks: BURIED + 1 });
-    expect(row(id)).toMatchObject({ state: 'broadcast', txid: null, held: 1 });
+    expect(row(id)).toMatchObject({ state: 'broadcast', txid: null, held: true });
     expect([spendState(spendId), reserved()]).toEqual(['open', [coin]]);
     expect(bench.alerts()).toEqual(['withdrawal.undone']);
     await bench.tell({ blocks: 1, spends: () => [spentBy('v1', 0)] });
-    expect(row(id)).toMatchObject({ state: 'completed', txid: 'v1', held: 0 });
+    expect(row(id)).toMatchObject({ state: 'completed', txid: 'v1', held: false });
   });
 
   it('fails only when what somebody else made of its coin is buried', async () => {
@@ -146,7 +146,7 @@ describe('a signed withdrawal', () => {
     expect([stateOf(id), row(id).held, spendState(spendId)]).toEqual(['signed', 1, 'open']);
     expect(bench.alerts()).toEqual(['withdrawal.conflict']);
     await bench.tell({ blocks: 1 });
-    expect(row(id)).toMatchObject({ state: 'failed', reason: 'conflict', txid: null, held: 0 });
+    expect(row(id)).toMatchObject({ state: 'failed', reason: 'conflict', txid: null, held: false });
     expect(spendState(spendId)).toBe('buried');
   });
 

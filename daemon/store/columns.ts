@@ -1,0 +1,63 @@
+/**
+ * How values are kept in columns. A codec is both the type of a column's values, for the statements, and the way back
+ * from what SQLite stores. Writing needs no codec: `stored` goes by the value alone.
+ */
+import type { Generated } from 'kysely';
+import type { Part } from '../domain/inheritance.ts';
+
+/** What SQLite takes and gives. */
+export type Stored = string | number | null | Uint8Array;
+
+/** What a column may hold in the program. `undefined` and dates are missing on purpose. */
+export type Value = Stored | bigint | boolean | object;
+
+/** `read` is missing where a value is stored as it is. It is never asked for NULL. */
+export type Codec<T> = { readonly read?: (stored: Stored) => T };
+
+/** The type of a column's values, in inserts optional where the column is made by SQLite or may be NULL. */
+export type Column<C> = C extends Codec<infer T> ? T : never;
+
+const asStored = <T>(): Codec<T> => ({});
+
+export const text = asStored<string>();
+export const int = asStored<number>();
+export const bytes = asStored<Uint8Array>();
+
+/** Milliseconds since 1970. */
+export const time = int;
+
+/** An amount or a scaled price, as decimal text: SQLite's integers overflow at 9.22 ETH in wei. */
+export const units: Codec<bigint> = { read: (stored) => BigInt(stored as string) };
+
+/** 0 or 1. */
+export const flag: Codec<boolean> = { read: (stored) => stored === 1 };
+
+/** JSON text. `T` is an object or a list: texts and numbers alone would be stored as they are. */
+export const json = <T extends object>(): Codec<T> => ({ read: (stored) => JSON.parse(stored as string) as T });
+
+/** When parts of a deposit were first seen: JSON, with units as text. */
+export const parts: Codec<Part[]> = {
+  read: (stored) => (JSON.parse(stored as string) as [number, string][]).map(([at, units]) => [at, BigInt(units)]),
+};
+
+/** A column that may be NULL. */
+export const maybe = <T>(codec: Codec<T>): Codec<T | null> => codec;
+
+/** A column that has a default: an insert may leave it out. */
+export const made = <T>(codec: Codec<T>): Codec<Generated<T>> => codec as Codec<unknown> as Codec<Generated<T>>;
+
+/** What is stored of a value, whatever its column. */
+export function stored(value: Value): Stored {
+  switch (typeof value) {
+    case 'bigint':
+      return value.toString();
+    case 'boolean':
+      return value ? 1 : 0;
+    case 'object':
+      return value === null || value instanceof Uint8Array
+        ? value
+        : JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? part.toString() : part));
+    default:
+      return value;
+  }
+}

@@ -1,0 +1,107 @@
+/** The table of columns is the database's, and what is written comes back as it was. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { insertInvoice, invoiceBySlug } from '../../../daemon/store/queries/invoices.ts';
+import { addressById, insertAddress } from '../../../daemon/store/queries/policies.ts';
+import { TABLES } from '../../../daemon/store/schema.ts';
+import { columnsBut, find, insert, remove, update } from '../../../daemon/store/statement.ts';
+import { type Opened, opened } from './opened.ts';
+
+let it_: Opened;
+beforeAll(async () => {
+  it_ = await opened(null);
+});
+afterAll(() => it_.store.close());
+
+describe('the tables', () => {
+  const own = Object.keys(TABLES).filter((name) => name !== 'sqlite_sequence');
+
+  it('are those of the database', () => {
+    const made = it_.db
+      .prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`)
+      .pluck()
+      .all();
+    expect(own.sort()).toEqual((made as string[]).filter((name) => name !== 'kysely_migration').sort());
+  });
+
+  it.each(own)('%s has the columns of the database', (table) => {
+    const made = it_.db.pragma(`table_info(${table})`) as { name: string }[];
+    expect(Object.keys(TABLES[table as keyof typeof TABLES]).sort()).toEqual(made.map(({ name }) => name).sort());
+  });
+});
+
+describe('values', () => {
+  const invoice = {
+    uuid: 'u',
+    slug: 's',
+    business_id: 1,
+    origin: 'merchant',
+    amount: 2n ** 80n,
+    tolerance: 0n,
+    currency: 'USD',
+    crypto: 'ALL',
+    status: 'unpaid',
+    due_at: 1,
+    check_at: null,
+    close_url: null,
+    redirect_url: null,
+    webhook_url: null,
+    automatic_redirect: true,
+    created_at: 1,
+    updated_at: 1,
+    order_id: null,
+    description: null,
+    metadata: { a: '"', b: '' },
+  };
+
+  it('come back as they were written, NULL as null', async () => {
+    await it_.store.write((tx) => tx.run(insertInvoice, invoice));
+    expect(it_.store.get(invoiceBySlug, { slug: 's' })).toEqual({ ...invoice, id: 1, deleted_at: null });
+    const stored = it_.db.prepare('SELECT amount, tolerance, automatic_redirect, metadata FROM invoice').get();
+    const text = { amount: (2n ** 80n).toString(), tolerance: '0', metadata: '{"a":"\\"","b":""}' };
+    expect(stored).toEqual({ ...text, automatic_redirect: 1 });
+  });
+
+  it('keep when parts of a deposit were seen', async () => {
+    const inherited: [number, bigint][] = [[1, 2n ** 70n]];
+    await it_.store.write((tx) => {
+      const plain = { chain_key: 'c', outpoint: 'o', txid: 't', asset: 'BTC', units: 5n };
+      const ids = { target_id: 1, account_id: 1, first_seen_at: 2, required: 1, maturity: 1 };
+      const flags = { locked: false, replaceable: true, confirmed: false, settled: false, counted: false, gone: false };
+      const row = { ...plain, ...ids, ...flags, inherited };
+      tx.run(insert('credit', Object.keys(row) as (keyof typeof row)[]), row);
+    });
+    expect(it_.store.get(find('credit', 'txid'), { txid: 't' })).toMatchObject({
+      inherited,
+      units: 5n,
+      usd_value: null,
+    });
+  });
+
+  it('that are missing are refused', async () => {
+    const { slug: _, ...rest } = invoice;
+    const write = it_.store.write((tx) => tx.run(insertInvoice, rest as typeof invoice));
+    await expect(write).rejects.toThrow('statement parameter slug is undefined');
+  });
+});
+
+it('a row whose key is there is kept, or written over', async () => {
+  const face = { business_id: 1, chain: 'BTC', address: 'x', face: 'x', created_at: 1 };
+  await it_.store.write((tx) => tx.run(insertAddress, { ...face, label: 'first' }));
+  await it_.store.write((tx) => tx.run(insertAddress, { ...face, label: 'second' }));
+  expect(it_.store.get(addressById, { id: 1 })?.label).toBe('first');
+  const save = insert('setting', columnsBut('setting'), ['key']);
+  for (const value of ['1', '2']) await it_.store.write((tx) => tx.run(save, { key: 'k', value, updated_at: 1 }));
+  expect(it_.store.all(find('setting', 'key'), { key: 'k' })).toEqual([{ key: 'k', value: '2', updated_at: 1 }]);
+});
+
+it('a change and a deletion take the rows that are named', async () => {
+  await it_.store.write((tx) => {
+    for (const txid of ['a', 'b']) {
+      tx.run(insert('booked_spend', columnsBut('booked_spend')), { txid, chain_key: 'c', at: 1, usd_rate: 7n });
+    }
+    tx.run(update('booked_spend', ['usd_rate'], 'txid', 'chain_key'), { txid: 'a', chain_key: 'c', usd_rate: null });
+    tx.run(remove('booked_spend', 'txid'), { txid: 'b' });
+  });
+  const all = it_.store.all(find('booked_spend', 'chain_key'), { chain_key: 'c' });
+  expect(all).toEqual([{ txid: 'a', chain_key: 'c', at: 1, usd_rate: null }]);
+});
