@@ -241,18 +241,18 @@ describe('of two transactions that spend the same input', () => {
 
   it.each(['unknown', 'complete'] as const)('the one in a block counts alone, mempool %s', async (mempool) => {
     await bench.tell({ blocks: 3, mempool, credits: twin(2) });
-    expect([bench.row('x:0').gone, bench.row('y:0').gone]).toEqual([1, 0]);
+    expect([bench.row('x:0').gone, bench.row('y:0').gone]).toEqual([true, false]);
     expect([bench.invoiceStatus(paid.id), bench.payment(paid.id).received]).toEqual(['unpaid', half()]);
   });
 
   it.each(['unknown', 'complete'] as const)('the one that is told now counts alone, mempool %s', async (mempool) => {
     await bench.tell({ mempool, credits: twin(null) });
-    expect([bench.row('x:0').gone, bench.row('y:0').gone]).toEqual([1, 0]);
+    expect([bench.row('x:0').gone, bench.row('y:0').gone]).toEqual([true, false]);
     await bench.tell({
       mempool,
       credits: () => [bench.credit(paid.targetId, half(), null, { txid: 'x', inputs: ['i:0'] })],
     });
-    expect([bench.row('x:0').gone, bench.row('y:0').gone]).toEqual([0, 1]);
+    expect([bench.row('x:0').gone, bench.row('y:0').gone]).toEqual([false, true]);
   });
 
   it('one of a block that left the chain gives way to its twin in the new one', async () => {
@@ -261,7 +261,7 @@ describe('of two transactions that spend the same input', () => {
       credits: () => [bench.credit(paid.targetId, half(), 0, { txid: 'x', inputs: ['i:0'] })],
     });
     await bench.tell({ orphan: 1, blocks: 2, mempool: 'unknown', credits: twin(0) });
-    expect([bench.row('x:0').gone, bench.row('y:0').gone]).toEqual([1, 0]);
+    expect([bench.row('x:0').gone, bench.row('y:0').gone]).toEqual([true, false]);
     expect(bench.balance()).toBe(half());
   });
 
@@ -301,7 +301,7 @@ describe('a replacement holds the former rate for no more than it replaced', () 
     ];
     await bench.tell({ credits: whole(null) });
     const worth = usd(5n, 60_000n) + usd(paid.units - 5n, 42_000n);
-    expect(bench.row('full:0')).toMatchObject({ value: worth.toString(), first_seen_at: bench.at });
+    expect(bench.row('full:0')).toMatchObject({ value: worth, first_seen_at: bench.at });
     await bench.tell({ blocks: 3, credits: whole(2) });
     expect(bench.invoiceStatus(paid.id)).toBe('unpaid');
   });
@@ -318,10 +318,10 @@ describe('a replacement holds the former rate for no more than it replaced', () 
     bench.advance(2 * HOUR);
     bench.rate('40000');
     await pay('c', 25n, 25n);
-    expect(bench.row('c:0').value).toBe((usd(10n, 60_000n) + usd(15n, 50_000n)).toString());
-    expect(bench.row('c:1').value).toBe((usd(5n, 50_000n) + usd(20n, 40_000n)).toString());
+    expect(bench.row('c:0').value).toBe(usd(10n, 60_000n) + usd(15n, 50_000n));
+    expect(bench.row('c:1').value).toBe(usd(5n, 50_000n) + usd(20n, 40_000n));
     await pay('d', 1n);
-    expect(bench.row('d:0').value).toBe(usd(1n, 60_000n).toString());
+    expect(bench.row('d:0').value).toBe(usd(1n, 60_000n));
   });
 
   it('parts are taken whole, in order, and never more than there are', () => {
@@ -413,7 +413,7 @@ describe('a clock that jumps forty days ahead, and back', () => {
     expect(row.first_seen_at).toBe(hours < 24 ? truth + HOUR + 1 : truth);
     // slow blocks do not lengthen a quote; a clock that cannot be right does not end it
     const price = hours < 24 ? 40_000n : 50_000n;
-    expect([row.value, bench.inbox()]).toEqual([(units * price).toString(), []]);
+    expect([row.value, bench.inbox()]).toEqual([units * price, []]);
   });
 
   it('what a clock dated that was ahead, before the chain’s time was known, is dated by its block', async () => {
@@ -424,12 +424,12 @@ describe('a clock that jumps forty days ahead, and back', () => {
     const { units } = paid;
     await bench.tell({ credits: () => [bench.credit(paid.targetId, 5n, null, { txid: 'a', inputs })] });
     await bench.tell({ credits: () => [bench.credit(paid.targetId, units, null, { txid: 'b', inputs })] });
-    expect(bench.row('b:0')).toMatchObject({ first_seen_at: bench.at, value: (units * 40_000n).toString() });
+    expect(bench.row('b:0')).toMatchObject({ first_seen_at: bench.at, value: units * 40_000n });
     const credits = () => [
       { ...bench.credit(paid.targetId, units, 0, { txid: 'b', inputs }), blockTime: truth + MINUTE },
     ];
     await bench.tell({ medianTime: truth - HOUR, blocks: 1, credits });
-    const value = (units * 60_000n).toString();
+    const value = units * 60_000n;
     expect(bench.row('b:0')).toMatchObject({ first_seen_at: truth + MINUTE, value });
     expect(bench.invoiceStatus(paid.id)).toBe('paid');
   });

@@ -40,7 +40,7 @@ describe('a fee that was held when blocks asked for far more', () => {
     expect(warned(preview!)).toEqual([expect.stringMatching(/^A fee of 1 was held for withdrawal \d+, more than/)]);
     const given = { feeMax: preview!.feeMax, units: null, until, mac: 'mac' };
     await pay.app.store.write((tx) => approve(pay.app, tx, `${id}`, given));
-    expect(pay.row(id).fee_held).toBe(`${preview!.feeMax}`);
+    expect(pay.row(id).fee_held).toBe(preview!.feeMax);
     await pay.round();
     expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
   });

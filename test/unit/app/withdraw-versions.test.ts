@@ -111,7 +111,7 @@ describe('a version that comes to nothing', () => {
     await pay.replace(id, 'cancel', HIGH);
     expect(pay.row(id).cancel).toBe(true);
     await pay.round();
-    expect([pay.row(id).cancel, pay.versions(id).length]).toEqual([0, 1]);
+    expect([pay.row(id).cancel, pay.versions(id).length]).toEqual([false, 1]);
   });
 
   it('is not signed when what it was to replace is in a block', async () => {

@@ -113,7 +113,7 @@ describe('a signed withdrawal', () => {
     const back = { credits: () => [bench.credit(change, 149_999_400n, null, { txid: 'v1' })] };
     await bench.tell({ ...back, spends: () => [spentBy('v1', null)] });
     // our own change counts at once, and the withdrawal holds nothing any more
-    expect([stateOf(id), row(id).held, available()]).toEqual(['broadcast', 0, 149_999_400n]);
+    expect([stateOf(id), row(id).held, available()]).toEqual(['broadcast', false, 149_999_400n]);
     await bench.tell({
       blocks: 1,
       credits: () => [bench.credit(change, 149_999_400n, 0, { txid: 'v1' })],
@@ -143,7 +143,7 @@ describe('a signed withdrawal', () => {
   it('fails only when what somebody else made of its coin is buried', async () => {
     const { id, spendId } = await signed(coin, 'v1');
     await bench.tell({ blocks: BURIED - 1, spends: () => [spentBy('stranger', BURIED - 2)] });
-    expect([stateOf(id), row(id).held, spendState(spendId)]).toEqual(['signed', 1, 'open']);
+    expect([stateOf(id), row(id).held, spendState(spendId)]).toEqual(['signed', true, 'open']);
     expect(bench.alerts()).toEqual(['withdrawal.conflict']);
     await bench.tell({ blocks: 1 });
     expect(row(id)).toMatchObject({ state: 'failed', reason: 'conflict', txid: null, held: false });
@@ -169,7 +169,7 @@ describe('a signed withdrawal', () => {
     await bench.tell({ blocks: 1, spends: () => [spentBy('v1', 0)] });
     expect(row(id)).toMatchObject({ state: 'completed', txid: 'v1' });
     await bench.tell({ orphan: 1, blocks: BURIED, spends: () => [spentBy('v3', BURIED - 2)] });
-    expect([stateOf(id), row(id).held]).toEqual(['broadcast', 1]);
+    expect([stateOf(id), row(id).held]).toEqual(['broadcast', true]);
     await bench.tell({ blocks: 1 });
     expect(row(id)).toMatchObject({ state: 'failed', reason: 'canceled' });
     expect(reserved()).toEqual([]);
