@@ -1,8 +1,9 @@
 /**
- * The program's log: to stderr, so that stdout stays the user's. One JSON object a line for machines, or one short line
+ * The program's log, on stderr, because stdout is for the user: one JSON object a line for machines, or one short line
  * for people.
- * Invariant: whatever a caller hands over, the values of fields named like secrets, logins in URLs and API keys do not
- * come out; nor can logged text forge a second line.
+ *
+ * Invariant: values of fields with secret names, logins in URLs and API keys are never printed, and logged text cannot
+ * forge a second line.
  */
 import { type Logger, pino } from 'pino';
 
@@ -21,7 +22,7 @@ const ITEMS_MAX = 100;
 
 const words = (...names: string[]): ReadonlySet<string> => new Set(names);
 
-/** Field names, without case and punctuation, whose values never come out. */
+/** Field names, without case and punctuation, whose values are never printed. */
 const SECRET_NAMES = words(
   ...['mbapikey', 'apikey', 'authorization', 'proxyauthorization', 'cookie', 'setcookie', 'token', 'xtoken'],
   ...['passphrase', 'password', 'pass', 'words', 'mnemonic', 'seed', 'secret', 'privatekey', 'privateviewkey'],
@@ -30,7 +31,7 @@ const SECRET_NAMES = words(
 
 const isSecretName = (name: string): boolean => SECRET_NAMES.has(name.toLowerCase().replace(/[^a-z0-9]/g, ''));
 
-/** The text without logins in URLs (also of a JSON line: quotes end them) and without API keys. */
+/** The text without logins in URLs and without API keys. In a JSON line, quotes end a URL. */
 function hideInText(text: string): string {
   return text
     .replace(/([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s"'<>/@]{1,512}@/gi, `$1${HIDDEN}@`)
@@ -60,13 +61,13 @@ function cleanFields(fields: object, depth: number): Record<string, unknown> {
   return shown;
 }
 
-/** A line of pino's without secrets. Done on the finished line, so that no way of handing a field over escapes it. */
+/** Removes secrets from a finished line of pino's, so that it does not matter how a field was passed. */
 function hideSecrets(line: string): string {
   const hidden = JSON.stringify(JSON.parse(line), (name, value) => (isSecretName(name) ? HIDDEN : value));
   return `${hideInText(hidden)}\n`;
 }
 
-/** A string of a text line: control characters and line ends escaped, quoted only where that helps to read it. */
+/** A string in a text line: control characters and line ends escaped, quoted only if necessary. */
 function inline(value: unknown): string {
   const json = JSON.stringify(value) ?? 'undefined';
   const escaped = json.replace(
@@ -76,10 +77,10 @@ function inline(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? escaped.slice(1, -1) : escaped;
 }
 
-/** A text that may hold spaces but neither line ends nor control characters. */
+/** A text with spaces but without line ends and control characters. */
 const oneLine = (text: string): string => inline(`${text} `).slice(1, -2).replaceAll('\\"', '"');
 
-/** The indented lines that follow for an error: its stack and what caused it. */
+/** The indented lines after an error: its stack and its causes. */
 function traceLines(err: unknown): string[] {
   const { stack, cause } = err as { stack?: string; cause?: { message?: unknown } };
   const lines = typeof stack === 'string' ? stack.split('\n') : [];
@@ -87,7 +88,10 @@ function traceLines(err: unknown): string[] {
   return lines.map((line) => `\n    ${oneLine(line.trim())}`);
 }
 
-/** One JSON line of pino's as "2026-01-31 12:00:00Z WARN  message key=value"; an error's stack follows indented. */
+/**
+ * Formats a JSON line of pino's as "2026-01-31 12:00:00Z WARN  message key=value"; the stack of an error follows
+ * indented.
+ */
 export function textLine(line: string): string {
   const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const at = String(time)
@@ -101,8 +105,8 @@ export function textLine(line: string): string {
 }
 
 /**
- * A log. Fields are given as pino takes them: `log.info({ height }, 'synced')`, `log.error({ err }, 'sync failed')`.
- * A stream that cannot be written loses lines; it never stops the program.
+ * Makes a log. Fields are passed as with pino: `log.info({ height }, 'synced')`, `log.error({ err }, 'sync failed')`.
+ * If the stream cannot be written, lines are lost but the program continues.
  */
 export function createLog(options: LogOptions): Log {
   const stream = options.stream ?? quietStderr();
@@ -128,7 +132,7 @@ export function createLog(options: LogOptions): Log {
 
 let quiet = false;
 
-/** stderr, whose reader may go away (a closed terminal or pipe) without ending the program. */
+/** stderr; a reader that goes away (a closed terminal or pipe) does not end the program. */
 function quietStderr(): NodeJS.WriteStream {
   if (!quiet) process.stderr.on('error', () => undefined);
   quiet = true;

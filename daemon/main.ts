@@ -1,6 +1,6 @@
 /**
- * The composition root: reads the configuration, opens the store, connects the chains, and puts the parts together.
- * Nothing is answered before everything needed for an answer is there; stopping goes the other way round.
+ * The composition root: reads the configuration, opens the store, connects the chains and puts the parts together.
+ * Requests are answered only once everything they need is ready. A stop runs in the opposite order.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,31 +60,31 @@ import { WithdrawalWorker } from './workers/withdrawals.ts';
 export type DaemonOptions = {
   dataDir: string;
   configFile?: string | undefined;
-  /** Wins over the configuration; 0 = any free one. */
+  /** Overrides the configuration; 0: any free port. */
   port?: number | undefined;
-  /** Collects garbage wholly while nothing is asked: where the process is nothing but the daemon. */
+  /** Collects garbage while the program is idle. Only for a process that is nothing but the daemon. */
   givesMemoryBack?: boolean;
-  /** Milliseconds since 1970; tests bring their own. */
+  /** Milliseconds since 1970; tests bring their own clock. */
   now?: () => number;
   log?: Log;
 };
 
 export type Daemon = {
-  /** Where the service is reached. */
+  /** The address of the service. */
   url: string;
   dataDir: string;
-  /** The keys of the sandbox business, while they were not shown yet. */
+  /** The keys of the sandbox business until they were shown. */
   firstKeys: FirstKeys | null;
-  /** To be called once `firstKeys` were shown; until then each start makes and shows a new key. */
+  /** To be called once `firstKeys` were shown. Until then each start makes a new key. */
   acknowledgeKeys(): Promise<void>;
   stop(): Promise<void>;
 };
 
 const VAULT_FOLDER = 'vault';
-/** What one part of the service may take to stop. */
+/** The time that one part of the service may take to stop. */
 const PART_STOP_MS_MAX = 4_000;
 
-/** The version of the package that this was built from. */
+/** The version of the package. */
 export function version(): string {
   for (const up of ['..', '../..']) {
     try {
@@ -116,10 +116,10 @@ function readConfig(options: DaemonOptions): Config {
   return config;
 }
 
-/** What must be undone when the daemon stops, in the other order; also when a start fails half-way. */
+/** Functions to be called in reverse order when the daemon stops or its start fails. */
 type Cleanup = (() => Promise<void> | void)[];
 
-/** Part by part, each for itself: one that fails or hangs keeps none of the others from stopping. */
+/** Calls every function, even if another one fails or hangs. */
 async function undoAll(cleanup: Cleanup, log: Log): Promise<void> {
   for (const undo of cleanup.splice(0).reverse()) {
     const { promise: late, resolve } = Promise.withResolvers<'late'>();
@@ -139,7 +139,7 @@ type Parts = {
   sandbox: Sandbox;
   sandboxAccounts: SandboxAccounts;
   timetable: Timetable;
-  /** Filled in by the workers once they run. */
+  /** Set by the workers once they run. */
   hooks: {
     fill: () => void;
     webhooks: () => void;
@@ -151,7 +151,7 @@ type Parts = {
 
 type SandboxAccounts = (accountNo: number) => Partial<Record<ChainId, AccountKey>>;
 
-/** Starts a daemon. Throws `ConfigError` and `Rejected` with words for the operator. */
+/** Starts a daemon. Throws `ConfigError` and `Rejected` with messages for the operator. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const startedAt = Date.now();
   await makeDataFolder(options.dataDir);
@@ -163,7 +163,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   try {
     const parts = await assemble(options, config, log, cleanup);
     const url = await serve(parts, options.dataDir, startedAt, cleanup);
-    // once the port is ours: keys that a failed start made would never be shown
+    // after the port is open: keys made by a failed start would never be shown
     const firstKeys = await firstStart(parts.app, parts.sandboxAccounts(0));
     await work(parts, cleanup);
     if (options.givesMemoryBack) cleanup.push(startHeapTrimming());
@@ -176,7 +176,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-/** Opens the store and puts everything together that answers and works. */
+/** Opens the store and creates all parts. */
 async function assemble(options: DaemonOptions, config: Config, log: Log, cleanup: Cleanup): Promise<Parts> {
   const now = options.now ?? Date.now;
   const beforeUpgrade = async (): Promise<void> => {
@@ -230,7 +230,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   return { app, sandbox, sandboxAccounts, timetable: new Timetable(app), hooks };
 }
 
-/** Opens the two servers and returns where the public one is reached. */
+/** Opens the servers and returns the address of the public one. */
 async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: Cleanup): Promise<string> {
   const { app, sandbox, timetable, hooks } = parts;
   const { config, store } = app;
@@ -241,7 +241,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   cleanup.push(() => server.close());
   const metrics = meter && (await serveMetrics(app, meter, version(), startedAt));
   if (metrics) cleanup.push(() => metrics.close());
-  // streams would hold the server open
+  // open streams would keep the server from stopping
   cleanup.push(() => app.invoiceSubscribers.close());
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`;
   app.publicUrl = config.publicUrl ?? url;
@@ -285,12 +285,12 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   return url;
 }
 
-/** Starts everything that works by itself. */
+/** Starts the workers. */
 async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup): Promise<void> {
   const loops = new SyncLoops(app);
   hooks.chain = (key) => loops.wake(key);
   cleanup.push(() => loops.stop());
-  // the sandbox answers at once; a real chain may take its time, and only its own payments wait for it
+  // the sandbox answers at once; a real chain may take its time, which delays only its own payments
   loops.begin();
   const simulated = app.chains.all().filter(({ adapter }) => adapter.network === 'sandbox');
   await Promise.all(simulated.map(({ key }) => loops.firstPass(key)));
@@ -311,7 +311,7 @@ async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup)
   const jobs = new Jobs(app);
   hooks.fill = () => {
     jobs.fill();
-    // a business that was added just now may need a chain, or rates, that nobody needed before
+    // a new business may need a chain, or rates, that no other needed before
     loops.begin();
     liveRates.begin();
   };
@@ -323,7 +323,10 @@ async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup)
   cleanup.push(() => timetable.stop());
 }
 
-/** The merchant's wallet in its own process, and the sandbox's in this one: there is nothing in it to steal. */
+/**
+ * The merchant's wallet runs in its own process. The sandbox's wallet runs in this one, because its coins are
+ * worthless.
+ */
 function openSigner({ wallet: settings }: Config, folder: string, sandbox: SandboxWallet, log: Log): Signer {
   const { unlock: kind, passphraseFile, autoLockMinutes, signer: remote } = settings;
   return new SignerClient({
@@ -352,7 +355,7 @@ function openSandbox(app: App): Sandbox {
   });
 }
 
-/** A chain's source as the operator configured it, looking for what `list` names; null when nothing connects it. */
+/** The adapter of a chain's configured source for the scripts of `list`; null if no source is configured. */
 function openSource(
   app: App,
   dataDir: string,
@@ -389,7 +392,7 @@ function contractsOf({ config }: App, network: Network): Partial<Record<AssetId,
   );
 }
 
-/** Opens the adapters of all chains that have a source. Opening connects to nothing. */
+/** Creates the adapters of all chains with a source. This opens no connection. */
 function connectChains(app: App, sandbox: Sandbox, dataDir: string): void {
   for (const network of NETWORKS) {
     for (const chain of CHAINS) {

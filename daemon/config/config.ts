@@ -1,7 +1,8 @@
 /**
- * The configuration: read once at the start from defaults, the file, the environment and the command line (the later
- * wins), checked as a whole, then frozen.
- * Invariant: a start with any wrong, unknown or contradictory key does not happen; all that is wrong is told at once.
+ * Reads the configuration once, at the start, from the defaults, the file, the environment and the command line. A
+ * later source overrides an earlier one. The result is checked as a whole and frozen.
+ *
+ * Invariant: the program does not start with a wrong, unknown or contradictory key, and one error lists every problem.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -17,7 +18,7 @@ const FILE_BYTES_MAX = 1_048_576;
 const SECRET_BYTES_MAX = 65_536;
 const SHOWN_CHARS_MAX = 80;
 
-/** Variables of this program's prefix that are no keys. */
+/** Variables with this program's prefix that are not configuration keys. */
 const PROGRAM_ENV = [
   ...['COUNTINGHOUSE_DATA_DIR', 'COUNTINGHOUSE_CONFIG'],
   ...['COUNTINGHOUSE_SIGNER_DIR', 'COUNTINGHOUSE_SIGNER_SOCKET'],
@@ -25,18 +26,16 @@ const PROGRAM_ENV = [
 
 export type Origin = 'default' | 'file' | 'env' | 'flag';
 
-/** A key as `countinghouse config` prints it: `shown` holds no secret. */
+/** A key as `countinghouse config` prints it. `shown` contains no secret. */
 export type ConfigRow = { readonly key: string; readonly shown: string; readonly origin: Origin };
 
-/** All values by their keys in camelCase, with the rows to print. Deep-frozen. */
 export type Config = ValuesOf<typeof TREE> & { readonly rows: readonly ConfigRow[] };
 
-/** The settings of one chain of one network. */
 export type ChainConfig = Config['networks'][Network][ChainId];
 
 export type Problem = { key: string; text: string };
 
-/** Every problem that was found; the message is for the operator and holds no secret. */
+/** Every problem that was found. The message is for the operator and contains no secret. */
 export class ConfigError extends Error {
   readonly problems: readonly Problem[];
 
@@ -49,18 +48,18 @@ export class ConfigError extends Error {
 }
 
 export type ConfigInput = {
-  /** The file; without it, the one in the data directory if there is one. */
+  /** Absent: the file in the data directory, if there is one. */
   file?: string | undefined;
   dataDir: string;
   env: Readonly<Record<string, string | undefined>>;
-  /** Values of the command line as text, by key ("payments.quote_minutes"). */
+  /** Command-line values as text, by key ("payments.quote_minutes"). */
   flags: Readonly<Record<string, string | undefined>>;
 };
 
 type Branch = { readonly [name: string]: Branch | Setting<unknown> };
 type Given = { value: unknown; origin: Origin; where: string };
 
-/** The type of each setting's value is lost here on purpose: `ValuesOf` has it, and this walk treats all alike. */
+/** This walk treats all settings alike; `ValuesOf` knows the type of each value. */
 const ROOT = TREE as unknown as Branch;
 
 function leavesOf(tree: Branch, prefix = ''): [string, Setting<unknown>][] {
@@ -84,7 +83,7 @@ class Reader {
     this.problems.push({ key, text });
   }
 
-  /** Takes the values of a table of the file; an unknown name is told where it first leaves the tree. */
+  /** Reads the values of one table of the file. Reports the first part of a name that is unknown. */
   table(table: Record<string, unknown>, tree: Branch, prefix: string, file: string): void {
     for (const [name, value] of Object.entries(table)) {
       const key = prefix + name;
@@ -126,8 +125,8 @@ class Reader {
   }
 
   /**
-   * Puts what a `…_file` key points at where its sibling's value goes. Of the two the one that came later (by default,
-   * file, environment, flag) wins; both from one place contradict each other.
+   * Replaces the value of a key by the content of the file that its `…_file` sibling names. If both are given, the
+   * later source wins (default, file, environment, flag); both from one source are an error.
    */
   secretFiles(dataDir: string): void {
     for (const [key, setting] of SETTINGS) {
@@ -157,7 +156,7 @@ class Reader {
     return null;
   }
 
-  /** The checked value of a setting, or its default when nothing, or something wrong, was given. */
+  /** The checked value of a setting; its default if no value, or a wrong one, was given. */
   value(key: string, setting: Setting<unknown>): unknown {
     const given = this.given.get(key);
     if (!given) return setting.fallback;
@@ -171,7 +170,7 @@ class Reader {
 
 const ORIGIN_RANK: Readonly<Record<Origin, number>> = { default: 0, file: 1, env: 2, flag: 3 };
 
-/** The wrong value in words; never repeats one that may be a secret. */
+/** Describes a wrong value. Never repeats a value that may be a secret. */
 function whatIsWrong(setting: Setting<unknown>, value: unknown, issue: z.core.$ZodIssue | undefined): string {
   if (issue?.code === 'custom' && issue.message && issue.message !== 'Invalid input') return issue.message;
   const index = issue?.path[0];
@@ -181,7 +180,7 @@ function whatIsWrong(setting: Setting<unknown>, value: unknown, issue: z.core.$Z
   return `${text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text} is wrong`;
 }
 
-/** What no key can tell alone: a node's login is given exactly once. */
+/** Checks that concern several keys: a node's login must be given exactly once. */
 function contradictions(config: Config, reader: Reader): void {
   if (config.wallet.unlock === 'file' && config.wallet.passphraseFile === null) {
     reader.problem('wallet.passphrase_file', 'wallet.unlock = "file" needs it');
@@ -210,7 +209,7 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** The tree's values in their camelCase places; paths counted from the data directory. */
+/** The values of the tree with camelCase keys and absolute paths. */
 function assemble(tree: Branch, prefix: string, values: ReadonlyMap<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(tree).map(([name, node]) => [
@@ -229,16 +228,16 @@ function readFile(input: ConfigInput, reader: Reader): void {
     reader.table(parse(text), ROOT, '', path);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // Only the first line: the others quote the file, which may hold passwords.
+    // The other lines quote the file, which may contain passwords.
     const what = error.message.split('\n')[0]?.replace('Invalid TOML document: ', '') ?? '';
     reader.problem('--config', `${path} is no TOML at line ${error.line}, column ${error.column}: ${what}`);
   }
 }
 
 /**
- * The configuration from defaults, `file` (TOML), `env` and `flags`. An empty environment variable counts as not given;
- * lists are written there with commas, tiers as "0:1,1000:3". Paths are taken from the data directory.
- * Throws `ConfigError` with every problem.
+ * Loads the configuration from the defaults, `file` (TOML), `env` and `flags`. An empty environment variable counts as
+ * not given. As text, lists are separated by commas and tiers are written "0:1,1000:3". Relative paths start at the
+ * data directory. Throws `ConfigError` with every problem.
  */
 export function loadConfig(input: ConfigInput): Config {
   const reader = new Reader();
@@ -255,14 +254,14 @@ export function loadConfig(input: ConfigInput): Config {
     const origin = reader.given.get(key)?.origin ?? 'default';
     if (!setting.unusable) rows.push({ key, shown: setting.show(value), origin });
   }
-  // The cast is the tree's own promise: every setting's value is of its schema's type, in its camelCase place.
+  // Safe: each value has passed its setting's schema.
   const config = { ...assemble(ROOT, '', values), rows } as unknown as Config;
   contradictions(config, reader);
   if (reader.problems.length > 0) throw new ConfigError(reader.problems);
   return deepFreeze(config);
 }
 
-/** Each key with its value, without secrets, and where it came from: what `countinghouse config` prints. */
+/** Each key with its value, without secrets, and its source. */
 export function redact(config: Config): readonly ConfigRow[] {
   return config.rows;
 }

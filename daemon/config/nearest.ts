@@ -1,8 +1,8 @@
-/** Finds the known name that an operator most probably meant by an unknown one. */
+/** Suggests the known name that an operator most probably meant by an unknown one. */
 
 const EDITS_MAX = 3;
 
-/** How many single characters must be inserted, removed or replaced to make `a` into `b` (Levenshtein 1966). */
+/** The Levenshtein distance: insertions, deletions and substitutions that turn `a` into `b`. */
 function edits(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
@@ -19,8 +19,8 @@ function edits(a: string, b: string): number {
 const plain = (name: string): string => name.toLowerCase().replaceAll('-', '_');
 
 /**
- * The known name nearest to `name`: one that differs in at most EDITS_MAX characters (a third of a short name's), or
- * else the only one with the same last part, which then stands in the wrong table. Case and - for _ count as nothing.
+ * The known name nearest to `name`: one at a distance of at most EDITS_MAX (for short names, a third of the length), or
+ * else the only one with the same last part, given in the wrong table. Ignores case and treats - as _.
  */
 export function nearest(name: string, known: readonly string[]): string | null {
   const wanted = plain(name);

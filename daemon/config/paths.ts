@@ -1,16 +1,16 @@
-/** Where the appliance keeps its data when nobody says otherwise, and what its configuration file is called there. */
+/** The default data directory, and the name of the configuration file in it. */
 import { posix, win32 } from 'node:path';
 
 export const CONFIG_FILE = 'countinghouse.toml';
 
-/** Written by `countinghouse service install`: where commands of root find the service. */
+/** Written by `countinghouse service install`. Commands of root read it to find the service. */
 export const SERVICE_ENVIRONMENT = '/etc/countinghouse/environment';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The data directory of a user on a platform: XDG's on Linux and the like, the system's own place on macOS and
- * Windows. COUNTINGHOUSE_DATA_DIR wins. Throws when the user has no home to put it in.
+ * A user's data directory: XDG's on Linux and other Unix systems, the system's own place on macOS and Windows.
+ * COUNTINGHOUSE_DATA_DIR overrides it. Throws if the user has no home directory.
  */
 export function defaultDataDir(env: Environment, platform: NodeJS.Platform): string {
   if (env.COUNTINGHOUSE_DATA_DIR) return env.COUNTINGHOUSE_DATA_DIR;
@@ -22,7 +22,7 @@ export function defaultDataDir(env: Environment, platform: NodeJS.Platform): str
   };
   if (platform === 'win32') return need(env.LOCALAPPDATA || (home && join(home, 'AppData', 'Local')), 'Countinghouse');
   if (platform === 'darwin') return need(home, 'Library', 'Application Support', 'Countinghouse');
-  // The XDG base directory specification: a relative value is invalid and to be ignored.
+  // XDG Base Directory Specification: relative values are invalid and ignored.
   const xdg = env.XDG_DATA_HOME;
   if (xdg && isAbsolute(xdg)) return join(xdg, 'countinghouse');
   return need(home, '.local', 'share', 'countinghouse');

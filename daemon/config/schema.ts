@@ -1,7 +1,8 @@
 /**
- * Every configuration key there is, once, as a tree of settings: the file's tables, the environment's names, the checks,
- * the defaults, the types and what `countinghouse config` prints all follow from it.
- * Invariant: the names of the keys, and the environment names made of them, are distinct.
+ * Every configuration key, as one tree of settings. The file's tables, the names of environment variables, the checks,
+ * defaults, types and the output of `countinghouse config` derive from it.
+ *
+ * Invariant: keys, and the environment names made from them, are distinct.
  */
 import {
   ASSETS,
@@ -17,7 +18,7 @@ import { FIAT } from '../domain/currencies.ts';
 import type { Setting } from './setting.ts';
 import * as setting from './setting.ts';
 
-/** The live price sources that can be chosen by name: of coins, then of fiat currencies. */
+/** The live price sources by name: of coins, then of fiat currencies. */
 export const RATE_SOURCES = [
   ...(['kraken', 'coinbase', 'bitstamp', 'coingecko', 'binance', 'bitfinex', 'gemini', 'kucoin'] as const),
   ...(['coinbase-fiat', 'er-api', 'currency-api', 'frankfurter', 'floatrates'] as const),
@@ -58,7 +59,7 @@ const REPLACEABLE: Partial<Record<ChainId, string>> = {
   BSC: 'every unconfirmed transaction on BSC can be replaced',
 };
 
-/** The keys that connect a chain to its nodes; those of another kind of chain only say so. */
+/** The keys that connect a chain to its nodes. A key of another chain family only explains why it is not available. */
 function nodeLeaves(network: Network, chain: ChainId): NodeLeaves {
   const why = (family: string): string =>
     network === 'sandbox'
@@ -91,7 +92,7 @@ function nodeLeaves(network: Network, chain: ChainId): NodeLeaves {
   };
 }
 
-/** Manual rates: coins by market or by asset in USD, currencies in units per USD. */
+/** Manual rates: coins in USD, by market or by asset; currencies in units per USD. */
 function rateLeaves(): Record<string, Setting<string | null>> {
   const coins = new Set(ASSETS.flatMap((asset) => [asset.priceSymbol, asset.symbol]));
   const currencies = Object.keys(FIAT).filter((code) => code !== 'USD');
@@ -185,7 +186,7 @@ export const TREE = {
     balances: setting.flag(false, 'whether the balances of businesses are among the metrics'),
   },
   operator: {
-    /** A port, or Windows, means loopback. */
+    /** With a port, and on Windows, the API listens on loopback. */
     listen: setting.choice(['socket', 'loopback'], 'socket'),
     port: setting.whole(0, 65_535, 0, '0 = any free one'),
     socket: setting.path('a unix socket'),
@@ -196,19 +197,17 @@ export const TREE = {
   >,
 };
 
-/** snake_case to camelCase; the symbols of networks and assets, in capitals, stay. */
+/** snake_case to camelCase. The capitalised symbols of networks and assets stay. */
 type Camel<S> = S extends `${infer A}_${infer B}`
   ? S extends Uppercase<S>
     ? S
     : `${A}${Capitalize<Camel<B> & string>}`
   : S;
 
-/** The values of a tree of settings. */
 export type ValuesOf<T> = {
   readonly [K in keyof T as Camel<K>]: T[K] extends Setting<infer V> ? V : ValuesOf<T[K]>;
 };
 
-/** The name of a key inside the program. */
 export function camel(name: string): string {
   return name === name.toUpperCase() ? name : name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,6 +1,7 @@
 /**
- * The kinds of value that a configuration key can have. A setting knows the schema of its value, how the value is written
- * where there is only text (environment, flags), what to tell an operator who got it wrong, and how to show it.
+ * The kinds of value that a configuration key can have. A setting knows the schema of its value, its form as text
+ * (environment, flags), its hint for an operator who gave a wrong value, and how to print it.
+ *
  * Invariant: a number with a fraction never becomes floating point inside the program.
  */
 import ipaddr from 'ipaddr.js';
@@ -14,15 +15,15 @@ const LIST_ITEMS_MAX = 64;
 const TIERS_MAX = 8;
 const CONFIRMATIONS_MAX = 100;
 const TIER_USD_MAX = 1_000_000_000;
-/** In 1e-8: a trillion, which no coin and no currency's unit per dollar comes near. */
+/** A trillion, in 1e-8: above every price of a coin and every currency's units per dollar. */
 const PRICE_SCALED_MAX = 10n ** 20n;
 
-/** A share in parts per million: 1 % is 10,000. */
+/** In parts per million: 1 % is 10,000. */
 export type Percent = { ppm: bigint };
 
 type SettingOptions<T> = {
   schema: z.ZodType<T>;
-  /** What is right, in words that follow "it takes". */
+  /** The accepted values, in words that follow "it takes". */
   takes: string;
   fallback: T;
   fromText?: (text: string) => unknown;
@@ -36,15 +37,15 @@ export class Setting<T> {
   readonly schema: z.ZodType<T>;
   readonly takes: string;
   readonly fallback: T;
-  /** The value that a configuration file would hold, from how an environment variable or a flag writes it. */
+  /** Parses the text of an environment variable or a flag. */
   readonly fromText: (text: string) => unknown;
-  /** The value for an operator's eyes, without credentials. */
+  /** The value for the operator, without credentials. */
   readonly show: (value: T) => string;
-  /** True when a wrong value must not be repeated in an error. */
+  /** True if an error must not repeat a wrong value. */
   readonly secret: boolean;
-  /** True when the key is known only so that an error can say why it does not exist there. */
+  /** True if the key exists only so that an error can explain why it is not available. */
   readonly unusable: boolean;
-  /** True when the value is a path, which counts from the data directory. */
+  /** True if the value is a path, relative to the data directory. */
   readonly isPath: boolean;
 
   constructor(options: SettingOptions<T>) {
@@ -69,24 +70,22 @@ const numberFromText = (text: string): unknown => (/^-?\d{1,15}$/.test(text) ? N
 
 const text = z.string().min(1).max(TEXT_CHARS_MAX);
 
-/** A whole number with its limits, both included. */
+/** `min` and `max` are included. */
 export function whole(min: number, max: number, fallback: number, unit: string): Setting<number> {
   const takes = `a whole number from ${min} to ${max}${unit ? ` (${unit})` : ''}, such as ${fallback}`;
   return new Setting({ schema: z.int().min(min).max(max), takes, fallback, fromText: numberFromText });
 }
 
-/** True or false. */
 export function flag(fallback: boolean, what: string): Setting<boolean> {
   const fromText = (text: string): unknown => (text === 'true' ? true : text === 'false' ? false : text);
   return new Setting({ schema: z.boolean(), takes: `true or false (${what})`, fallback, fromText });
 }
 
-/** One of some words. */
 export function choice<const W extends string>(words: readonly [W, ...W[]], fallback: W): Setting<W> {
   return new Setting<W>({ schema: z.enum(words) as z.ZodType<W>, takes: `one of ${words.join(', ')}`, fallback });
 }
 
-/** Some of some words, each once. */
+/** Several of these words, each at most once. */
 export function choices<const W extends string>(words: readonly [W, ...W[]]): Setting<readonly W[]> {
   const schema = z.array(z.enum(words)).refine((list) => new Set(list).size === list.length, 'a name occurs twice');
   return new Setting<readonly W[]>({
@@ -100,7 +99,7 @@ export function choices<const W extends string>(words: readonly [W, ...W[]]): Se
 /** A percentage with at most four digits after the point. `max` is whole. */
 export function percent(max: number, fallback: number): Setting<Percent> {
   const schema = z.union([z.string(), z.number()]).transform((value, context): Percent => {
-    // String(0.5) is the shortest decimal that reads back as 0.5: what the operator wrote, so nothing is rounded.
+    // String(0.5) is the shortest decimal that reads back as 0.5: the operator's own text, so no rounding takes place.
     const ppm = parseDecimal(String(value), 4);
     if (ppm !== null && ppm <= BigInt(max) * 10_000n) return { ppm };
     context.addIssue({ code: 'invalid_value', values: [] });
@@ -115,8 +114,8 @@ export function percent(max: number, fallback: number): Setting<Percent> {
 }
 
 /**
- * A positive decimal with at most 8 digits after the point, without trailing zeros. Only a string: a TOML float has
- * lost digits before anyone can see them.
+ * A positive decimal with at most 8 decimals, without trailing zeros. Takes only strings, because a TOML float has
+ * already lost digits.
  */
 export function price(what: string, example: string): Setting<string | null> {
   const schema = z.unknown().transform((value, context): string => {
@@ -139,7 +138,7 @@ const isHttp = (url: URL): boolean => url.protocol === 'http:' || url.protocol =
 const TAKES_PUBLIC_URL =
   'an http or https address without credentials, query or fragment, such as "https://pay.shop.com"';
 
-/** The address under which payers reach the service; a slash at its end is dropped. */
+/** The address at which payers reach the service. A final slash is dropped. */
 export function publicUrl(): Setting<string | null> {
   const schema = text
     .refine((value) => {
@@ -150,7 +149,7 @@ export function publicUrl(): Setting<string | null> {
   return new Setting({ schema, takes: TAKES_PUBLIC_URL, fallback: null });
 }
 
-/** The same URL without what may be a credential: user, password, and, if `bare`, path and query (keys stand there). */
+/** The URL without its user and password, and if `bare` without its path and query, which may contain keys. */
 export function hideCredentials(value: string, bare = false): string {
   const url = parseUrl(value);
   if (!url) return '***';
@@ -160,7 +159,7 @@ export function hideCredentials(value: string, bare = false): string {
   return `${url.protocol}//${login}${url.host}${shownRest}`;
 }
 
-/** One http(s) URL that may carry a login. */
+/** One http(s) URL, with or without a login. */
 export function secretUrl(takes: string): Setting<string | null> {
   const schema = text.refine((value) => {
     const url = parseUrl(value);
@@ -171,7 +170,7 @@ export function secretUrl(takes: string): Setting<string | null> {
   return new Setting<string | null>({ schema, takes, fallback: null, show, secret: true });
 }
 
-/** A list of http(s) URLs that may carry logins or keys. */
+/** A list of http(s) URLs, with or without logins or keys. */
 export function secretUrls(takes: string): Setting<readonly string[]> {
   const url = text.refine((value) => {
     const parsed = parseUrl(value);
@@ -194,14 +193,13 @@ export function contract(token: string): Setting<string | null> {
   return new Setting<string | null>({ schema, takes, fallback: null });
 }
 
-/** Whether `value` is scheme://host:port and no more. Schemes without colon. */
+/** Whether `value` is scheme://host:port and nothing else. `schemes` have no colon. */
 function isEndpoint(value: string, schemes: readonly string[]): boolean {
   const url = parseUrl(value);
   if (!url || !schemes.includes(url.protocol.slice(0, -1)) || !url.hostname || !Number(url.port)) return false;
   return value === `${url.protocol}//${url.host}` && !url.username && !url.password;
 }
 
-/** Electrum servers. */
 export function electrumServers(): Setting<readonly string[]> {
   return new Setting<readonly string[]>({
     schema: z.array(text.refine((value) => isEndpoint(value, ['ssl', 'tcp']))).max(LIST_ITEMS_MAX),
@@ -211,7 +209,7 @@ export function electrumServers(): Setting<readonly string[]> {
   });
 }
 
-/** A SOCKS5 proxy without a login. */
+/** A SOCKS5 proxy without login. */
 export function socksProxy(): Setting<string | null> {
   const schema = text.refine((value) => isEndpoint(value, ['socks5', 'socks5h']));
   return new Setting<string | null>({ schema, takes: 'a proxy such as "socks5://127.0.0.1:9050"', fallback: null });
@@ -219,7 +217,7 @@ export function socksProxy(): Setting<string | null> {
 
 const HOST_PORT = /^(?<host>\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?):(?<port>\d{1,5})$/i;
 
-/** A list of "host:port", an IPv6 address in brackets; lower case, addresses in the form in which URLs print them. */
+/** A list of "host:port", with IPv6 addresses in brackets. Normalised to lower case and to the form that URLs use. */
 export function hostPorts(): Setting<readonly string[]> {
   const item = text
     .refine((value) => {
@@ -253,7 +251,7 @@ export function addressRanges(): Setting<readonly string[]> {
   });
 }
 
-/** An address to listen on: of this machine, so an IP address or localhost. */
+/** An address of this machine to listen on: an IP address or localhost. */
 export function listenHost(fallback: string): Setting<string> {
   const schema = text.refine(
     (value) => value === 'localhost' || ipaddr.IPv4.isValidFourPartDecimal(value) || ipaddr.IPv6.isValid(value),
@@ -261,12 +259,12 @@ export function listenHost(fallback: string): Setting<string> {
   return new Setting({ schema, takes: `an IP address of this machine, such as "${fallback}"`, fallback });
 }
 
-/** A path; a relative one counts from the data directory. */
+/** A path, relative to the data directory. */
 export function path(what: string): Setting<string | null> {
   return new Setting<string | null>({ schema: text, takes: `the path of ${what}`, fallback: null, isPath: true });
 }
 
-/** When something is done by the clock, as cron writes it, in the time zone of the machine. */
+/** A schedule in cron's five fields, in the machine's time zone. */
 export function cron(fallback: string): Setting<string> {
   const schema = text.refine((expression) => parseSchedule(expression) !== null, 'this is no cron expression');
   return new Setting({ schema, takes: `five fields of cron, such as "${fallback}" (every day at three)`, fallback });
@@ -296,7 +294,7 @@ export function tiers(fallback: readonly ConfirmationTier[]): Setting<readonly C
   });
 }
 
-/** A key that has no meaning where it stands: any value but `fallback` is answered with the reason. */
+/** A key that has no meaning at its place: every value but `fallback` is refused with the reason. */
 export function unusable<T extends number | string | null | readonly string[]>(why: string, fallback: T): Setting<T> {
   const schema = z.custom<T>((value) => value === fallback, { message: why });
   return new Setting<T>({ schema, takes: 'no value there', fallback, fromText: numberFromText, unusable: true });

@@ -1,4 +1,4 @@
-/** Parts of the configuration in the forms in which others take them. */
+/** Parts of the configuration in the form in which other rooms take them. */
 import { CHAINS, NETWORKS, type Network } from '../domain/assets.ts';
 import type { Config } from './config.ts';
 
@@ -10,8 +10,8 @@ function hostPort(url: string): string {
 }
 
 /**
- * Every configured node and proxy as "host:port" (IPv6 in brackets, names in lower case), each once: the places that no
- * notification may ever reach.
+ * Every configured node and proxy as "host:port" (IPv6 in brackets, names in lower case), each once. Notifications are
+ * never sent to them.
  */
 export function configuredHosts(config: Config): string[] {
   const urls = [config.webhook.socksProxy, config.electrum.socksProxy].filter((url) => url !== null);
@@ -24,7 +24,7 @@ export function configuredHosts(config: Config): string[] {
   return [...new Set(urls.map(hostPort))];
 }
 
-/** The manual rates that are given, by network, then by symbol, as plain decimals. */
+/** The manual rates by network, then by symbol, as decimals. */
 export function manualRates(config: Config): Partial<Record<Network, Record<string, string>>> {
   const given: Partial<Record<Network, Record<string, string>>> = {};
   for (const network of NETWORKS) {

@@ -1,11 +1,11 @@
-/** What is valid in a configuration and will still not do what the operator wants. */
+/** Valid configurations that will probably not do what the operator wants. */
 import ipaddr from 'ipaddr.js';
 import type { Config } from './config.ts';
 
 const isOwn = (host: string): boolean =>
   host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 
-/** One sentence a warning: what will happen, and the key that mends it. */
+/** One sentence per warning: the consequence, and the key to change. */
 export function configurationWarnings({ publicUrl, trustedProxies }: Config): string[] {
   if (publicUrl === null || trustedProxies.length > 0) return [];
   const host = new URL(publicUrl).hostname.replace(/^\[|\]$/g, '');

@@ -1,6 +1,6 @@
 /**
- * The table of assets: what each is called, how finely it divides, which chain carries it, and how many confirmations
- * its payments need. A new asset is a row here and one in `chains/registry.ts`.
+ * The table of assets: name, decimals, chain and required confirmations. To add an asset: a row here and one in
+ * `chains/registry.ts`.
  */
 import { assert } from './errors.ts';
 
@@ -13,22 +13,22 @@ export type ChainId = (typeof CHAINS)[number];
 
 export type AssetId = 'BTC' | 'BCH' | 'LTC' | 'XMR' | 'ETH' | 'BNB' | 'USDT_ERC20' | 'USDT_BEP20' | 'XAUT' | 'PAXG';
 
-/** From `fromUsd` whole dollars of a transaction's value to us, that many confirmations are needed. */
+/** From a value of `fromUsd` whole dollars per transaction, this many confirmations are required. */
 export type ConfirmationTier = { fromUsd: number; confirmations: number };
 
 export type Asset = {
-  /** The stable integer of the contract's cryptocurrency entry. */
+  /** The stable number of the cryptocurrency in the HTTP contract. */
   id: number;
   symbol: AssetId;
   name: string;
   chain: ChainId;
-  /** Digits after the point of the smallest unit on mainnet; a token's are pinned here and checked on connecting. */
+  /** Decimals of the smallest unit on mainnet. A token's are fixed here and checked on connecting. */
   decimals: number;
-  /** Digits after the point that a quote shows; at most `decimals`. */
+  /** Decimals that a quote shows; at most `decimals`. */
   quoteDecimals: number;
-  /** The market whose price values it. */
+  /** The market whose price is used. */
   priceSymbol: string;
-  /** The network in the payer's words. */
+  /** The name of the network for payers. */
   networkName: string;
   /** Ascending by `fromUsd`, the first from 0. */
   confirmations: ConfirmationTier[];
@@ -57,7 +57,7 @@ const row = (
 const ETHEREUM = tiers([0, 12]);
 const BSC = tiers([0, 15]);
 
-/** As their issuers publish them (Tether, Binance, Paxos) and the chains' token lists have them. */
+/** As published by the issuers (Tether, Binance, Paxos) and the chains' token lists. */
 const TOKEN = {
   USDT_ERC20: '0xdAC17F958D2ee523a2206206994597C13D831ec7',
   USDT_BEP20: '0x55d398326f99059fF775485246999027B3197955',
@@ -100,22 +100,22 @@ export const ASSETS: readonly Asset[] = [
 
 const bySymbol = new Map<string, Asset>(ASSETS.map((asset) => [asset.symbol, asset]));
 
-/** The asset of a symbol as printed (case counts), or undefined. */
+/** The asset with this symbol (case-sensitive), or undefined. */
 export function findAsset(symbol: string): Asset | undefined {
   return bySymbol.get(symbol);
 }
 
-/** The asset of an id that is known to exist. */
+/** The asset with an id that exists. */
 export function assetOf(id: AssetId): Asset {
   const asset = bySymbol.get(id);
   assert(asset, `no asset ${id}`);
   return asset;
 }
 
-/** The symbols of the contract's list for a new invoice, without `ALL`. */
+/** The symbols that the contract lists for a new invoice, without `ALL`. */
 export const INVOICE_SYMBOLS = ['BTC', 'BCH', 'LTC', 'XMR', 'USDT_ERC20', 'USDT_BEP20'] as const;
 
-/** The confirmations that a transaction worth `usd` (1e-8 dollars) needs; the most there are when its worth is unknown. */
+/** The confirmations required for a transaction worth `usd` (1e-8 dollars); the maximum if the value is unknown. */
 export function confirmationsFor(table: readonly ConfirmationTier[], usd: bigint | null): number {
   let needed = 0;
   for (const tier of table) {

@@ -1,4 +1,4 @@
-/** Days in a business's time zone, and instants in the contract's form. */
+/** Days in a business's time zone, and times in the form of the HTTP contract. */
 export type Day = { year: number; month: number; day: number };
 
 const DATE = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/;
@@ -36,7 +36,7 @@ export function isTimeZone(timeZone: string): boolean {
   }
 }
 
-/** A day written MM/DD/YYYY (leading zeros may be left out) that exists in the calendar, or null. */
+/** A date as MM/DD/YYYY, with or without leading zeros; null if the calendar has no such day. */
 export function parseDay(text: string): Day | null {
   const match = DATE.exec(text);
   if (!match) return null;
@@ -51,35 +51,35 @@ export function daysInMonth(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31;
 }
 
-/** Negative, 0 or positive as `a` is before, on or after `b`. */
+/** Negative, 0 or positive if `a` is before, on or after `b`. */
 export function compareDays(a: Day, b: Day): number {
   return a.year - b.year || a.month - b.month || a.day - b.day;
 }
 
-/** The wall clock of a time zone at an instant, as if it were UTC, in milliseconds. */
+/** The local time of a time zone, expressed as if it were UTC, in milliseconds. */
 function wallClock(at: number, timeZone: string): number {
   const parts: Record<string, number> = {};
   for (const { type, value } of formatter(timeZone).formatToParts(at)) parts[type] = Number(value);
   return Date.UTC(parts.year!, parts.month! - 1, parts.day!, parts.hour!, parts.minute!, parts.second!);
 }
 
-/** The day that an instant (milliseconds since 1970) lies in. */
+/** The day at a time (milliseconds since 1970). */
 export function dayOf(at: number, timeZone: string): Day {
   const wall = new Date(timeZone === 'UTC' ? at : wallClock(at, timeZone));
   return { year: wall.getUTCFullYear(), month: wall.getUTCMonth() + 1, day: wall.getUTCDate() };
 }
 
-/** By how much clocks are put back in the time zones there are. */
+/** How far time zones put their clocks back. */
 const REPEATED_MS = [1_800_000, 3_600_000];
 
 /**
- * The last second of a day, 23:59:59 on the wall of that time zone, in milliseconds since 1970. Where the clocks are put
- * back at midnight there are two, and it is the later.
+ * The last second of a day in a time zone, 23:59:59, in milliseconds since 1970. If the clocks are put back at midnight
+ * there are two; this is the later one.
  */
 export function endOfDay(day: Day, timeZone: string): number {
   const wall = Date.UTC(day.year, day.month - 1, day.day, 23, 59, 59);
   if (timeZone === 'UTC') return wall;
-  // the offset at the guess may differ from the one at the answer when the clocks change in between: correct it twice
+  // the offset may change between the guess and the answer: correct it twice
   let at = wall;
   for (let i = 0; i < 2; i++) at += wall - wallClock(at, timeZone);
   return at + (REPEATED_MS.find((ms) => wallClock(at + ms, timeZone) === wall) ?? 0);
@@ -87,7 +87,7 @@ export function endOfDay(day: Day, timeZone: string): number {
 
 const MS_PER_DAY = 86_400_000;
 const DAYS_KEPT_MAX = 64;
-/** Two digits of what has two digits; the text of a day is made once, for every answer carries several. */
+/** Two-digit numbers as text, made once because every answer contains several. */
 const TWO = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
 const dayTexts = new Map<number, string>();
 
@@ -101,7 +101,7 @@ function dayText(day: number): string {
   return text;
 }
 
-/** An instant in the contract's form: ISO 8601, UTC, six digits of a second, `Z`. */
+/** A time in the contract's form: ISO 8601, UTC, six decimals of a second, `Z`. */
 export function toIso(at: number): string {
   const day = Math.floor(at / MS_PER_DAY);
   const ms = at - day * MS_PER_DAY;

@@ -1,9 +1,9 @@
 /**
- * The fiat currencies that price an invoice: those of ISO 4217 that are in use as money (no funds, metals or codes of
- * testing) and that at least two of the sources of fiat rates quote.
+ * The fiat currencies that can price an invoice: those of ISO 4217 in use as money (no funds, metals or test codes)
+ * that at least two fiat sources quote.
  */
 
-/** With cents, or with more: an invoice's amount has two digits after the point at the most. */
+/** ISO 4217 gives two or more decimals; an amount of an invoice has at most two. */
 const TWO_DECIMALS = `
   AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY COP CRC
   CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR
@@ -12,12 +12,12 @@ const TWO_DECIMALS = `
   STN SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH USD UYU UZS VES WST XCD XCG YER ZAR ZMW
 `;
 
-/** Without: their minor unit is 0 in ISO 4217. */
+/** ISO 4217 gives no decimals. */
 const NO_DECIMALS = 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF';
 
 const codes = (text: string): string[] => text.trim().split(/\s+/);
 
-/** The digits after the point that an invoice's amount may have, by currency. */
+/** Decimals of an invoice's amount, by currency. */
 export const FIAT: Readonly<Record<string, number>> = Object.fromEntries(
   [
     ...codes(TWO_DECIMALS).map((code) => [code, 2] as const),

@@ -1,12 +1,12 @@
 /**
- * The two kinds of error that a caller can do something about. Everything else that is thrown is a bug.
+ * The two kinds of error that a caller can handle. Every other thrown value is a bug.
  *
- * `Rejected` is the caller's: the same request will fail again. `Unavailable` is a chain's or a rate source's: the
- * same request may succeed after `retryAfterSeconds`. Presenters (HTTP, operator API) turn both into their own shapes.
+ * `Rejected`: the request is wrong and will fail again. `Unavailable`: a chain or a rate source does not answer; the
+ * request may succeed after `retryAfterSeconds`. The HTTP and operator APIs translate both.
  */
 export class Rejected extends Error {
   readonly code: string;
-  /** The name of the request's field that is wrong, when it is one field's fault. */
+  /** The wrong field of the request, if it is one field. */
   readonly field: string | undefined;
 
   constructor(code: string, message: string, field?: string) {
@@ -27,7 +27,7 @@ export class Unavailable extends Error {
   }
 }
 
-/** A limit is reached that others share: the same request may succeed once they have let go. */
+/** A shared limit is reached. The request may succeed once others have finished. */
 export class TooMany extends Unavailable {
   constructor(message: string, retryAfterSeconds: number) {
     super(message, retryAfterSeconds);
@@ -37,7 +37,7 @@ export class TooMany extends Unavailable {
 
 const ALERT_RETRY_SECONDS = 60;
 
-/** What the operator has to look at: a chain's source answers, but what it says cannot be taken over. */
+/** A chain's source answers, but its answer cannot be used. The operator must look at it. */
 export class ChainAlert extends Unavailable {
   constructor(message: string) {
     super(message, ALERT_RETRY_SECONDS);
@@ -45,7 +45,7 @@ export class ChainAlert extends Unavailable {
   }
 }
 
-/** Stops the program's path where a thing that cannot be is: such an error is always a bug of ours. */
+/** Throws if a condition that must hold does not: always a bug of this program. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`assertion failed: ${message}`);
 }

@@ -1,30 +1,30 @@
 /**
- * Which addresses of a wallet may have been given out, when all that is known is the last one that was used. They are
- * watched, and none of them is given out again.
+ * The addresses of a wallet that may have been given out, if only the last used one is known. They are watched and not
+ * given out again.
  */
 
-/** Indices of one branch (BIP-44); `to` is not included. */
+/** Indices of one branch (BIP-44); `to` is excluded. */
 export type IndexRange = { from: number; to: number };
 
-/** Addresses in a row that nobody paid, after the last one that somebody did. BIP-44 counts 20: a shop needs more. */
+/** Unpaid addresses in a row after the last paid one. BIP-44 uses 20, which is too few for a shop. */
 export const GAP = 1_000;
 
-/** How far a restore from a backup jumps ahead: more than a shop uses between two backups. */
+/** How far a restore from a backup moves the next index: more than a shop uses between two backups. */
 export const INDICES_JUMPED = 10_000;
 
-/** Each costs INDICES_JUMPED addresses in each branch of an account that are derived and watched. */
+/** Each costs INDICES_JUMPED derived and watched addresses in each branch of an account. */
 export const EARLIER_RESTORES_MAX = 20;
 
 /**
- * How far a restore jumps when a shop was restored `earlier` times since its backup was made: each of those machines may
- * have jumped as far and have given out as many, which this one watches and does not give out again.
+ * How far a restore moves the next index if the shop was restored `earlier` times since its backup was made. Each of
+ * those machines may have moved as far and given out as many addresses.
  */
 export const jumpAfter = (earlier: number): number => INDICES_JUMPED * (earlier + 1);
 
 /**
- * The indices that are looked at and watched. `used`: the highest one that is known to be used, -1 for none. A restore
- * may have begun anew from any index up to the end of the gap, plus the jump, and have left a gap behind that.
- * `jumps`: how many such restores in a row may have happened without one payment in between.
+ * The indices to watch. `used`: the highest index known to be used; -1: none. `gap`: the unpaid addresses after it.
+ * `jumps`: how many restores in a row may have happened without a payment in between; each may have started at any
+ * index up to the end of the gap, moved on, and left a gap behind.
  */
 export function indicesToWatch(used: number, gap: number, jumps: number): IndexRange[] {
   const end = used + 1 + gap;
@@ -46,7 +46,7 @@ function merged(ranges: readonly IndexRange[]): IndexRange[] {
   return found;
 }
 
-/** What is in the first ranges and not in the second, ascending. */
+/** The indices that are in `ranges` and not in the second list, ascending. */
 export function without(ranges: readonly IndexRange[], others: readonly IndexRange[]): IndexRange[] {
   const left: IndexRange[] = [];
   const taken = merged(others);

@@ -1,15 +1,15 @@
 /**
- * When money was first seen survives its replacement: what replaces an unconfirmed deposit counts as seen when that was,
- * for as many units as that paid and no more.
+ * A replacement inherits the first-seen time of the unconfirmed deposit that it replaces, for at most as many units as
+ * that one paid.
  */
 
 /** Units and when they were first seen, milliseconds since 1970. */
 export type Part = [at: number, units: bigint];
 
-/** Parts of one deposit kept apart; those beyond count as seen with the latest of them. */
+/** Parts kept per deposit; further ones are merged into the latest. */
 export const PARTS_MAX = 8;
 
-/** Takes up to `units` out of parts, the oldest first, and says what is left of them. */
+/** Takes up to `units` from parts, the oldest first, and returns what is left of them. */
 export function takeParts(parts: readonly Part[], units: bigint): { taken: Part[]; rest: Part[] } {
   const taken: Part[] = [];
   const rest: Part[] = [];
@@ -23,7 +23,7 @@ export function takeParts(parts: readonly Part[], units: bigint): { taken: Part[
   return { taken, rest };
 }
 
-/** Appends a part, to the one before where both were seen at once or there are too many. */
+/** Appends a part. Merges it with the last one if both have the same time or there are too many. */
 function addPart(parts: Part[], at: number, units: bigint): void {
   const last = parts.at(-1);
   if (last && (last[0] === at || parts.length >= PARTS_MAX)) {
@@ -33,7 +33,10 @@ function addPart(parts: Part[], at: number, units: bigint): void {
   }
 }
 
-/** Of money seen at an instant, when parts of it (taken by `takeParts`) were seen earlier: all of it, with the latest. */
+/**
+ * When a deposit counts as seen, and which parts of it, out of `taken`, were seen earlier. `seenAt`: milliseconds since
+ * 1970.
+ */
 export function seenWhen(taken: readonly Part[], units: bigint, seenAt: number): { at: number; inherited: Part[] } {
   const inherited = taken.map(([at, here]): Part => [Math.min(at, seenAt), here]);
   const last = inherited.at(-1);
@@ -41,7 +44,7 @@ export function seenWhen(taken: readonly Part[], units: bigint, seenAt: number):
   return { at: last[0], inherited: inherited.slice(0, -1) };
 }
 
-/** Parts of which none was first seen later than an instant. */
+/** The parts, none of them first seen later than `at`. */
 export const seenBy = (parts: readonly Part[], at: number): Part[] =>
   parts.map(([seenAt, units]) => [Math.min(seenAt, at), units]);
 

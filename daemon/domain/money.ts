@@ -1,7 +1,6 @@
 /**
- * Money as integers. An amount of crypto counts the asset's smallest units, an amount of fiat counts 1e-8 of the
- * currency's unit, a rate counts 1e-8 fiat per whole coin. Parsing never rounds; `cryptoFor` and `fiatFor` are the only
- * places that do, and their names say which way.
+ * Money as integers. A crypto amount counts the asset's smallest units, a fiat amount counts 1e-8, a rate counts 1e-8
+ * fiat per coin. Parsing never rounds. Only `cryptoFor` (up) and `fiatFor` (down) round.
  */
 import type { Asset, AssetId } from './assets.ts';
 import { assert } from './errors.ts';
@@ -11,17 +10,16 @@ export type Amount = { asset: AssetId; units: bigint };
 /** `scaled`: 1e-8 fiat per whole coin. `at`: milliseconds since 1970. */
 export type Rate = { asset: AssetId; fiat: string; scaled: bigint; at: number };
 
-/** Digits after the point of every fiat amount inside the program. */
+/** Decimals of every fiat amount inside the program. */
 export const FIAT_DECIMALS = 8;
 
-/** The fiat currencies in which rates are shown. */
 export const SHOWN_FIAT = ['USD', 'EUR', 'GBP'] as const;
 
 const DECIMAL = /^(\d{1,30})(?:\.(\d{1,60}))?$/;
 
 /**
- * The integer that counts 10^-decimals of a plain decimal ("12.50"), or null when the text is not one or has more
- * digits after the point than that. Trailing zeros are no precision.
+ * Parses a decimal ("12.50") as an integer that counts 10^-decimals. Null if the text is no decimal or has more digits
+ * than that; trailing zeros do not count.
  */
 export function parseDecimal(text: string, decimals: number): bigint | null {
   const match = DECIMAL.exec(text);
@@ -31,7 +29,7 @@ export function parseDecimal(text: string, decimals: number): bigint | null {
   return BigInt(match[1] + fraction.padEnd(decimals, '0'));
 }
 
-/** The plain decimal of an integer that counts 10^-decimals, without trailing zeros. */
+/** Formats an integer that counts 10^-decimals, without trailing zeros. */
 export function formatDecimal(units: bigint, decimals: number): string {
   if (units < 0n) return `-${formatDecimal(-units, decimals)}`;
   if (decimals === 0) return units.toString();
@@ -50,8 +48,8 @@ export function divideUp(a: bigint, b: bigint): bigint {
 const pow10 = (n: number): bigint => 10n ** BigInt(n);
 
 /**
- * The smallest units of `asset` that are worth at least `fiat` (1e-8) at `scaled` (1e-8 fiat per coin): rounded up, at
- * the asset's quoting precision.
+ * The units of `asset` that are worth at least `fiat` (1e-8) at `scaled` (1e-8 fiat per coin), rounded up to the
+ * asset's quoting precision.
  */
 export function cryptoFor(fiat: bigint, asset: Asset, scaled: bigint): bigint {
   assert(scaled > 0n, 'a rate is positive');
@@ -59,23 +57,23 @@ export function cryptoFor(fiat: bigint, asset: Asset, scaled: bigint): bigint {
   return quoted * pow10(asset.decimals - asset.quoteDecimals);
 }
 
-/** What `units` of `asset` are worth at `scaled`, in 1e-8 fiat, rounded down. */
+/** The value of `units` of `asset` at `scaled`, in 1e-8 fiat, rounded down. */
 export function fiatFor(units: bigint, asset: Asset, scaled: bigint): bigint {
   return (units * scaled) / pow10(asset.decimals);
 }
 
-/** A crypto amount as the decimal string that clients see. */
+/** A crypto amount as the decimal string for clients. */
 export function formatUnits(units: bigint, asset: Asset): string {
   return formatDecimal(units, asset.decimals);
 }
 
 const JSON_NUMBER = /^(-?)(\d{1,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,3}))?$/;
-/** What floating-point arithmetic in a shop leaves: 59.97000000000001 is 59.97. */
+/** Removes the noise of floating-point arithmetic in a shop: 59.97000000000001 is 59.97. */
 const NOISE_DECIMALS = 6;
 
 /**
- * The number that a JSON text spells, as an integer that counts 10^-decimals, when it lies within 0.000001 of one; null
- * when it does not, is negative, or is no number. Exact: the text is never made a floating-point number.
+ * Parses a JSON number as an integer that counts 10^-decimals, if it is within 0.000001 of one. Null otherwise, and for
+ * a negative number. Does not use floating point.
  */
 export function snapDecimal(source: string, decimals: number): bigint | null {
   const match = JSON_NUMBER.exec(source);
@@ -92,8 +90,8 @@ export function snapDecimal(source: string, decimals: number): bigint | null {
 }
 
 /**
- * The number that a JSON text spells, as an integer that counts 10^-decimals; null when it is negative, no number, or
- * has more digits than that. Nothing is rounded: for amounts of crypto, where every unit counts.
+ * Parses a JSON number as an integer that counts 10^-decimals. Null if it is negative, no number, or has more digits
+ * than that. Never rounds; for crypto amounts.
  */
 export function exactDecimal(source: string, decimals: number): bigint | null {
   const match = JSON_NUMBER.exec(source);

@@ -1,30 +1,31 @@
 /**
- * When an invoice is paid, overdue or canceled, and where each of its credits belongs: one pure function of all facts.
+ * When an invoice is paid, overdue or canceled, and to what each of its credits belongs: one pure function of all
+ * facts.
  *
- * `settle` is level-triggered: it compares what is true now with what was decided, so seen, confirmed, reorged,
- * replaced and caught up are the same path, and the same facts twice have no effect. Invariants: an invoice becomes
- * paid only by credits with their required confirmations; nothing leaves `paid` or `canceled`; every credit is claimed
- * by an invoice or by the inbox as soon as its invoice is no longer unpaid.
+ * `settle` is level-triggered: it compares the present facts with the earlier decision. So seen, confirmed,
+ * reorganised, replaced and synced are one path, and repeated facts have no effect. Invariants: only credits with their
+ * required confirmations make an invoice paid; no invoice leaves `paid` or `canceled`; once an invoice is no longer
+ * unpaid, every credit is claimed by the invoice or by the inbox.
  */
 import { assert } from './errors.ts';
 
 export type InvoiceStatus = 'unpaid' | 'paid' | 'canceled';
 export type PaymentStatus = 'pending' | 'paid' | 'overdue';
 
-/** Why a deposit lies in the inbox. */
+/** Why a deposit is in the inbox. */
 export type InboxReason = 'late' | 'extra' | 'short' | 'deleted' | 'unexpected' | 'unassigned' | 'locked';
 
-/** 'invoice': counts for its invoice for good. Any other word: in the inbox, for that reason. Null: not decided. */
+/** 'invoice': it counts for its invoice permanently. An inbox reason: it is in the inbox. Null: not decided yet. */
 export type Claim = 'invoice' | InboxReason | null;
 
-/** One deposit to the payment's address, in the payment's asset, present on the chain or in the mempool. */
+/** A deposit to the payment's address, in the payment's asset, that is on the chain or in the mempool. */
 export type CreditFact = {
   id: number;
   units: bigint;
-  /** Its worth in the invoice's fiat (1e-8), null while no rate is known for it. */
+  /** Its value in the invoice's fiat (1e-8); null while no rate is known. */
   value: bigint | null;
   firstSeenAt: number;
-  /** Whether it has the confirmations that its transaction needs. */
+  /** Whether it has its required confirmations. */
   confirmed: boolean;
   claim: Claim;
 };
@@ -32,18 +33,18 @@ export type CreditFact = {
 export type Terms = {
   invoice: InvoiceStatus;
   payment: PaymentStatus;
-  /** True once an operator or the sum of credits has paid the invoice and a reorg took that away. */
+  /** True if the invoice was paid and a reorganisation took the payment away. */
   undone: boolean;
-  /** True when the operator marked the invoice paid: no credit has to bear that out. */
+  /** True if the operator marked the invoice paid; then no credit is required. */
   markedPaid: boolean;
-  /** The invoice's amount and how much less is enough, in fiat 1e-8. */
+  /** The invoice's amount and the tolerance below it, fiat 1e-8. */
   amount: bigint;
   tolerance: bigint;
-  /** The later of due date and quote end: from here on an unfunded payment is overdue. Milliseconds since 1970. */
+  /** The later of due date and quote end; from then on an unfunded payment is overdue. Milliseconds since 1970. */
   deadlineAt: number;
   /**
-   * From when on the invoice is canceled if nothing at all came for it, also before its deadline; null or absent: never.
-   * For invoices that anybody could make. Milliseconds since 1970.
+   * For invoices that anybody can make: when an invoice without any credit is canceled, even before its deadline; null
+   * or absent: never. Milliseconds since 1970.
    */
   abandonedAt?: number | null;
 };
@@ -60,7 +61,7 @@ export type Settlement = {
   invoice: InvoiceStatus;
   payment: PaymentStatus;
   undone: boolean;
-  /** What has arrived for the invoice and what of it is confirmed: in units and in fiat (1e-8). */
+  /** Received and confirmed for the invoice: in units, and in fiat (1e-8). */
   received: bigint;
   confirmed: bigint;
   seenValue: bigint;
@@ -69,11 +70,11 @@ export type Settlement = {
   overpaid: boolean;
   late: boolean;
   effects: Effect[];
-  /** When to look again though no fact changes; null when only facts can change anything. */
+  /** When to settle again without a new fact; null if only facts can change the state. */
   checkAt: number | null;
 };
 
-/** What is enough: the amount less the tolerance, in fiat 1e-8. */
+/** The amount less the tolerance, fiat 1e-8. */
 export function amountNeeded(terms: { amount: bigint; tolerance: bigint }): bigint {
   assert(terms.tolerance >= 0n && terms.tolerance < terms.amount, 'the tolerance is below the amount');
   return terms.amount - terms.tolerance;
@@ -106,14 +107,14 @@ function sum(credits: Iterable<CreditFact>): Sums {
   return sums;
 }
 
-/** What an operator may decide about an unpaid invoice. */
+/** An operator's decision about an unpaid invoice. */
 export type Decision = 'cancel' | 'mark-paid';
 
 /**
- * The state that follows from the facts, and from the operator's decision where there is one.
+ * The state that follows from the facts, and from the operator's decision if there is one.
  *
- * `credits`: every credit of the payment's asset at its address that is present now. `syncedAt`: when the last sync
- * began that has completed, in milliseconds: a deadline counts only once it is past that.
+ * `credits`: every present credit of the payment's asset at its address. `syncedAt`: when the last completed sync
+ * began, in milliseconds. A deadline counts only once it is before that.
  */
 export function settle(
   terms: Terms,
@@ -166,7 +167,7 @@ export function settle(
     graceEndsAt,
     ...(counted.size === 0 ? [abandonedAt] : []),
   ];
-  // what a canceled invoice had is the inbox's from the same moment on
+  // the credits of a canceled invoice go to the inbox at the same moment
   const { received, confirmed, seenValue, confirmedValue } =
     invoice === 'canceled' ? sum(credits.filter(({ claim }) => claim === 'invoice')) : sums;
   return {
@@ -185,12 +186,12 @@ export function settle(
   };
 }
 
-/** Whether a credit speaks for the invoice: what came in time while it was unpaid, and what was claimed for it. */
+/** Whether a credit counts for the invoice: one that came in time while it was unpaid, or one claimed for it. */
 function countsFor(credit: CreditFact, terms: Terms, graceEndsAt: number): boolean {
   if (credit.claim === 'invoice') return true;
   if (credit.claim !== null) return false;
   if (terms.invoice === 'unpaid') return credit.firstSeenAt <= graceEndsAt;
-  // a payer who makes good what a reorg took away pays the invoice, not the inbox
+  // a payer who replaces money that a reorganisation took away pays the invoice, not the inbox
   return terms.invoice === 'paid' && terms.undone;
 }
 

@@ -1,4 +1,4 @@
-/** Which withdrawals a business lets go without asking, and what speaks against an address. All of it is pure. */
+/** Approval policies for withdrawals, and warnings about addresses. Everything here is pure. */
 
 /** Amounts are 1e-8 US dollars; null: no limit. */
 export type Policy = {
@@ -9,15 +9,18 @@ export type Policy = {
 };
 
 export const MANUAL: Policy = { mode: 'manual', perWithdrawalUsd: null, perDayUsd: null, addressBookOnly: false };
-/** The sandbox's default: nothing there is worth anything. */
+/** The default on the sandbox, whose coins are worthless. */
 export const WITHOUT_ASKING: Policy = { ...MANUAL, mode: 'automatic' };
 
 export const POLICY_WINDOW_MS = 24 * 3_600_000;
 
-/** `usd`: what this one is worth, null while no rate is known. `usedUsd`: what the policy let go in the last 24 hours. */
+/**
+ * `usd`: the value of this withdrawal; null while no rate is known. `usedUsd`: the value approved by the policy in the
+ * last 24 hours.
+ */
 export type PolicyCase = { usd: bigint | null; usedUsd: bigint; inAddressBook: boolean };
 
-/** Why a withdrawal waits for the operator, in words, or null when the policy approves it. */
+/** Why a withdrawal needs the operator's approval, in words; null if the policy approves it. */
 export function whyAsk(policy: Policy, { usd, usedUsd, inAddressBook }: PolicyCase): string | null {
   if (policy.mode === 'manual') return 'every withdrawal is approved by hand';
   if (policy.addressBookOnly && !inAddressBook) return 'its address is not in the address book';
@@ -34,8 +37,9 @@ const FACE_START = 3;
 const FACE_END = 3;
 
 /**
- * What people compare of an address: its first and last characters, behind what all of a kind have in common. An address
- * that has another's face is likely made to be mistaken for it ("address poisoning").
+ * The characters of an address that people compare: the first and the last ones after the prefix that all addresses of
+ * its kind share. An address with the same ones as another was probably made to be confused with it ("address
+ * poisoning").
  */
 export function faceOf(address: string): string {
   const rest = address.replace(PREFIX, '');
@@ -44,7 +48,7 @@ export function faceOf(address: string): string {
 
 const GROUP_CHARACTERS = 4;
 
-/** An address in groups of four characters, so that people can compare all of it. */
+/** An address in groups of four characters, for comparing all of it. */
 export function inGroups(address: string): string {
   const [, prefix = '', rest = ''] = /^([a-z]+:|0x)?(.*)$/.exec(address) ?? [];
   const groups = rest.match(new RegExp(`.{1,${GROUP_CHARACTERS}}`, 'g')) ?? [];
@@ -53,7 +57,7 @@ export function inGroups(address: string): string {
 
 const FEE_WARNING_PERCENT = 5n;
 
-/** Whether a fee is so high that somebody should look twice. */
+/** Whether a fee is so high that a warning is shown. */
 export function isFeeHigh(fee: bigint, amount: bigint): boolean {
   return fee * 100n > amount * FEE_WARNING_PERCENT;
 }

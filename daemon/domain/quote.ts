@@ -1,33 +1,30 @@
-/**
- * The price of an invoice in crypto, fixed for a while. What is owed stays in fiat; a quote says how much crypto that
- * is until it ends.
- */
+/** The price of an invoice in crypto, fixed for a limited time. The debt stays in fiat. */
 import type { Asset } from './assets.ts';
 import { assert } from './errors.ts';
 import { cryptoFor } from './money.ts';
 
 export type Quote = {
-  /** 1e-8 fiat per whole coin. */
+  /** 1e-8 fiat per coin. */
   rate: bigint;
-  /** All that the payment amounts to in units: what had arrived when it was made, and what was left to send. */
+  /** The units of the whole payment: those received when the quote was made, plus those left to send. */
   amount: bigint;
   issuedAt: number;
   endsAt: number;
 };
 
 export type QuoteTerms = {
-  /** What is owed in all and what of it has been seen, fiat 1e-8. */
+  /** The amount due and the part of it that was seen, fiat 1e-8. */
   amount: bigint;
   seenValue: bigint;
   /** Units that have arrived. */
   received: bigint;
   dueAt: number;
   graceMs: number;
-  /** How long a rate is fixed; 0: until the invoice is due. */
+  /** How long a rate is fixed, in milliseconds; 0: until the invoice is due. */
   quoteMs: number;
 };
 
-/** A quote for what is left to pay, rounded up at the asset's quoting precision. */
+/** A quote for the rest, rounded up to the asset's quoting precision. */
 export function makeQuote(asset: Asset, terms: QuoteTerms, rate: bigint, now: number): Quote {
   const owed = terms.amount > terms.seenValue ? terms.amount - terms.seenValue : 0n;
   const amount = terms.received + cryptoFor(owed, asset, rate);
@@ -42,15 +39,15 @@ export function makeQuote(asset: Asset, terms: QuoteTerms, rate: bigint, now: nu
 }
 
 /**
- * The later of due date and quote end. A quote made after the due date is a courtesy of the time of grace and moves no
- * deadline, or a page left open would keep an invoice alive for ever.
+ * The later of due date and quote end. A quote made after the due date does not move the deadline; otherwise an open
+ * page would keep an invoice alive for ever.
  */
 export function deadlineOf(previous: number | null, dueAt: number, quote: Quote): number {
   if (previous !== null && quote.issuedAt > dueAt) return previous;
   return Math.max(previous ?? dueAt, quote.endsAt);
 }
 
-/** The crypto that is left to send inside a quote; 0 once what was seen is enough. */
+/** The crypto left to send within a quote; 0 once enough was seen. */
 export function remainingUnits(quoteAmount: bigint, received: bigint, enough: boolean): bigint {
   if (enough || received >= quoteAmount) return 0n;
   return quoteAmount - received;

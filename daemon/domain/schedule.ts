@@ -1,8 +1,8 @@
 /**
- * When something is due by the clock of the machine's time zone: crontab(5)'s five fields, and the slots that they name.
+ * Schedules in crontab(5)'s five fields, in the machine's time zone. A slot is a minute that a schedule names.
  *
- * Where the clocks are put forward over a slot, it comes as much later: 02:40 is then 03:40. Where they are put back, a
- * slot comes once, the first time; if the hour is any, both times.
+ * If the clocks are put forward over a slot, it comes that much later: 02:40 becomes 03:40. If they are put back, a
+ * slot comes once, at its first time; if the hour is `*`, both times.
  */
 export type Schedule = {
   readonly minutes: readonly number[];
@@ -11,7 +11,7 @@ export type Schedule = {
   readonly months: ReadonlySet<number>;
   readonly weekdays: ReadonlySet<number>;
   readonly anyHour: boolean;
-  /** With both restricted, a day that is either will do, as crontab(5) has it. */
+  /** If both fields are restricted, a day needs to match only one of them, as in crontab(5). */
   readonly eitherDay: boolean;
 };
 
@@ -21,12 +21,12 @@ const HOUR: Field = { low: 0, high: 23 };
 const DAY: Field = { low: 1, high: 31 };
 const MONTH_NAMES = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const MONTH: Field = { low: 1, high: 12, names: MONTH_NAMES };
-/** 7 is Sunday too. */
+/** Both 0 and 7 are Sunday. */
 const WEEKDAY: Field = { low: 0, high: 7, names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] };
 
 /** Leap days are up to eight years apart. */
 const DAYS_BACK_MAX = 8 * 366;
-/** By how much clocks are put back in the time zones there are. */
+/** How far time zones put their clocks back. */
 const REPEATED_MS = [1_800_000, 3_600_000];
 
 function numberOf(text: string, { low, high, names = [] }: Field): number | null {
@@ -36,7 +36,7 @@ function numberOf(text: string, { low, high, names = [] }: Field): number | null
   return value >= low && value <= high ? value : null;
 }
 
-/** The values of a field: a list of `*`, `n` or `n-m`, each with a step if it is no single value. */
+/** The values of a field: a list of `*`, `n` or `n-m`. A step may follow all but a single value. */
 function valuesOf(text: string, field: Field): number[] | null {
   const values = new Set<number>();
   for (const part of text.split(',')) {
@@ -54,7 +54,7 @@ function valuesOf(text: string, field: Field): number[] | null {
   return [...values].sort((a, b) => a - b);
 }
 
-/** A schedule of five fields, or null: minute, hour, day of the month, month, day of the week. */
+/** Parses minute, hour, day of the month, month and day of the week; null if they are no schedule. */
 export function parseSchedule(text: string): Schedule | null {
   const fields = text.trim().split(/\s+/);
   if (fields.length !== 5) return null;
@@ -73,11 +73,11 @@ export function parseSchedule(text: string): Schedule | null {
   };
 }
 
-/** The last slot at or before `now` (milliseconds since 1970), or null when there was none in eight years. */
+/** The last slot at or before `now` (milliseconds since 1970); null if there was none in eight years. */
 export function lastSlot(schedule: Schedule, now: number): number | null {
   const today = new Date(now);
   for (let back = 0; back <= DAYS_BACK_MAX; back++) {
-    // noon, which no clock jumps over
+    // noon: no time zone changes its clocks then
     const day = new Date(today.getFullYear(), today.getMonth(), today.getDate() - back, 12);
     if (!isDay(schedule, day)) continue;
     const slot = lastOfDay(schedule, day, now);

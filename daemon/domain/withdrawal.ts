@@ -1,9 +1,9 @@
 /**
- * The life of a withdrawal, as a table of what may follow on what, and what the chain's facts mean for it.
+ * The state machine of a withdrawal, and the events that follow from the chain's facts.
  *
- * Every transaction ever signed for a withdrawal shares an input with each earlier one, so that of all versions one at
- * most can be on the chain. What spends their inputs now is therefore the whole truth about a signed withdrawal:
- * `eventsOf` turns it into events, and the same facts twice have no effect.
+ * Every transaction signed for a withdrawal shares an input with each earlier one, so that at most one of them can
+ * confirm. The spenders of these inputs therefore determine the state of a signed withdrawal: `eventsOf` turns them
+ * into events, and repeated facts have no effect.
  */
 import type { ChainId } from './assets.ts';
 
@@ -19,10 +19,10 @@ export const WITHDRAWAL_STATES = [
 export type WithdrawalState = (typeof WITHDRAWAL_STATES)[number];
 
 /**
- * `approve`, `reject`: the operator, or a policy. `return`: the signer does not take the approval, so that the operator is
- * asked again. `expire`: nobody decided, or nothing was signed, in time. `sign`: its signed bytes are stored. `send`: a
- * node has them. `pay`: a block holds a version that pays it. `unpay`: no block does. `lose`: none of the versions
- * that pay it can ever be in one.
+ * `approve`, `reject`: by the operator or a policy. `return`: the signer refuses the approval, so the operator is asked
+ * again. `expire`: no decision or no signature came in time. `sign`: the signed bytes are stored. `send`: a node has
+ * accepted them. `pay`: a block contains a version that pays it. `unpay`: no block does any more. `lose`: none of the
+ * versions that pay it can ever confirm.
  */
 export const WITHDRAWAL_EVENTS = [
   ...(['approve', 'reject', 'return', 'expire'] as const),
@@ -30,14 +30,16 @@ export const WITHDRAWAL_EVENTS = [
 ] as const;
 export type WithdrawalEvent = (typeof WITHDRAWAL_EVENTS)[number];
 
-/** `same`: a fact that changes nothing here. `refused`: cannot be asked for, or true, in this state. */
+/**
+ * `same`: the event has no effect in this state. `refused`: the event is not allowed, or not possible, in this state.
+ */
 export type Cell = WithdrawalState | 'same' | 'refused';
 
 const no = 'refused';
 
 /**
- * `rejected` was never signed, so nothing can follow. The other two ends have the last word from the chain: a
- * reorganisation takes `completed` back, and a version that was believed dead and is in a block after all has paid.
+ * A rejected withdrawal was never signed, so no event follows. The other two final states can still change by facts of
+ * the chain: a reorganisation undoes `completed`, and a version believed dead may confirm after all.
  */
 export const TRANSITIONS: Readonly<Record<WithdrawalState, Readonly<Record<WithdrawalEvent, Cell>>>> = {
   requested: {
@@ -70,12 +72,12 @@ export const TRANSITIONS: Readonly<Record<WithdrawalState, Readonly<Record<Withd
   },
 };
 
-/** What the operator is told of: a payment undone by a reorganisation, or found on the chain after it was given up. */
+/** Alerts for the operator: a payment undone by a reorganisation, or confirmed after it was given up. */
 export type WithdrawalAlert = 'undone' | 'revived' | 'lost';
 
 export type Step = { state: WithdrawalState; alert: WithdrawalAlert | null };
 
-/** The state that follows, or null when the event is refused in this one. */
+/** The next state, or null if the event is refused. */
 export function stepWithdrawal(state: WithdrawalState, event: WithdrawalEvent): Step | null {
   const next = TRANSITIONS[state][event];
   if (next === 'refused') return null;
@@ -88,41 +90,41 @@ function alertOf(from: WithdrawalState, to: WithdrawalState): WithdrawalAlert | 
   return from === 'failed' ? 'revived' : null;
 }
 
-/** Whether a withdrawal in this state can still pay its recipient: its amount is spoken for. */
+/** Whether a withdrawal in this state can still pay its recipient, so that its amount is reserved. */
 export function isOpen(state: WithdrawalState): boolean {
   return state === 'requested' || state === 'approved' || state === 'signed' || state === 'broadcast';
 }
 
-/** Whether signed bytes exist for a withdrawal in this state, or may. */
+/** Whether signed bytes exist for a withdrawal in this state, or may exist. */
 export function isSigned(state: WithdrawalState): boolean {
   return state === 'signed' || state === 'broadcast' || state === 'completed';
 }
 
-/** What the merchant API calls a state. */
+/** The state in the merchant API. */
 export function apiStatus(state: WithdrawalState): 'pending' | 'completed' | 'failed' {
   if (state === 'completed') return 'completed';
   return isOpen(state) ? 'pending' : 'failed';
 }
 
-/** From this depth on a transaction counts as final: what conflicts with it is dead, what it left unspent is free. */
+/** At this depth a transaction counts as final: conflicting ones are dead, and coins that it did not spend are free. */
 export const BURIED_BLOCKS: Readonly<Record<ChainId, number>> = { BTC: 6, LTC: 12, BCH: 12, XMR: 10, ETH: 12, BSC: 15 };
 
-/** What the chain says of one signed transaction. */
+/** The state of one signed transaction on the chain. */
 export type VersionFact = {
-  /** In so many blocks; 0: in the mempool; null: nowhere. */
+  /** Confirmations; 0: in the mempool; null: neither. */
   depth: number | null;
-  /** So many blocks hold what makes it impossible; 0: none does. */
+  /** Confirmations of a conflicting transaction; 0: there is none. */
   dead: number;
 };
 
-/** Whether what is known of a version can be undone by no reorganisation that is less deep than `buried` blocks. */
+/** Whether only a reorganisation deeper than `buried` blocks could change the state of a version. */
 export function isDecided({ depth, dead }: VersionFact, buried: number): boolean {
   return (depth ?? 0) >= buried || dead >= buried;
 }
 
 /**
- * What the facts about the versions that pay it mean for one signed withdrawal, in the order in which they are applied. A
- * withdrawal that no signed version pays is told nothing.
+ * The events that follow from the versions that pay a signed withdrawal, in the order in which they apply. None if no
+ * signed version pays it.
  */
 export function eventsOf(paying: readonly VersionFact[], buried: number): WithdrawalEvent[] {
   if (paying.length === 0) return [];

@@ -1,9 +1,9 @@
-/** Reading requests: JSON bodies with their numbers kept exact, and what is said about those that are none. */
+/** Reads JSON bodies with exact numbers, and rejects bodies that are no JSON objects. */
 import express, { type NextFunction, type Request, type Response } from 'express';
 
 const BODY_BYTES_MAX = 65_536;
 
-/** A number as it stood in the JSON text: money never becomes a floating-point number on its way in. */
+/** A number as JSON text, because money must not become a floating-point number. */
 export class JsonNumber {
   readonly source: string;
   constructor(source: string) {
@@ -11,7 +11,7 @@ export class JsonNumber {
   }
 }
 
-/** The fields whose numbers are money. */
+/** The fields whose numbers are kept exact. */
 const EXACT_FIELD = 'amount';
 
 function reviver(key: string, value: unknown, context?: { source?: string }): unknown {
@@ -42,5 +42,5 @@ function checkBody(request: Request, response: Response, next: NextFunction): vo
   next();
 }
 
-/** Middleware that leaves a plain object in `request.body`, empty when there was no body. */
+/** Middleware that sets `request.body` to a plain object, empty without a body. */
 export const jsonBody = [parse, checkBody];

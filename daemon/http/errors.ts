@@ -1,4 +1,4 @@
-/** Errors as the contract spells them. Each endpoint may choose its own shape; this is what the others answer. */
+/** Errors in the form of the contract. Some endpoints use their own form; all others use this one. */
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { Rejected, TooMany, Unavailable } from '../domain/errors.ts';
 import type { Log } from '../log.ts';
@@ -9,7 +9,7 @@ const message = (error: Rejected): Record<string, unknown> => ({ message: error.
 const onlyError = (error: Rejected): Record<string, unknown> => ({ error: error.message });
 const both = (error: Rejected): Record<string, unknown> => ({ message: error.message, error: error.code });
 
-/** The status and body of each rejection by its code: the rows of the contract's table of errors. */
+/** Status and body for each rejection code: the contract's table of errors. */
 const SHAPES: Record<string, Shape> = {
   validation: {
     status: 422,
@@ -27,13 +27,13 @@ const SHAPES: Record<string, Shape> = {
 };
 const OTHERWISE: Shape = { status: 400, body: message };
 
-/** The status and body that a rejection is answered with. */
+/** Status and body for a rejection. */
 export function presentRejected(error: Rejected): { status: number; body: Record<string, unknown> } {
   const shape = SHAPES[error.code] ?? OTHERWISE;
   return { status: shape.status, body: shape.body(error) };
 }
 
-/** What body parsing and routing in Express throw: an error with the status to answer with. */
+/** The status of an error that Express threw while it parsed the body or the path. */
 function statusOf(error: unknown): number | null {
   const status = (error as { status?: unknown } | null)?.status;
   return typeof status === 'number' && status >= 400 && status < 500 ? status : null;
@@ -45,7 +45,7 @@ const REQUEST_MESSAGES: Record<number, string> = {
   415: 'The body has an encoding or character set that is not supported',
 };
 
-/** The last handler: turns whatever was thrown into an answer. Only a bug is a 500, and says nothing of itself. */
+/** The last handler: turns every thrown value into an answer. A bug becomes a 500 without details. */
 export function errorHandler(log: Log) {
   return (error: unknown, request: Request, response: Response, next: NextFunction): void => {
     if (response.headersSent) {
@@ -73,12 +73,11 @@ export function errorHandler(log: Log) {
   };
 }
 
-/** The answer to a path that does not exist. */
 export const notFound: RequestHandler = (_request, response) => {
   response.status(404).json({ message: 'Not found' });
 };
 
-/** The answer to a path that exists, for other methods. */
+/** The answer to another method on a path that exists. */
 export function onlyMethods(...methods: string[]): RequestHandler {
   return (request, response) => {
     response

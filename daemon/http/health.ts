@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express';
 import type { App } from '../app/app.ts';
 import { healthOf } from '../app/operator/health.ts';
 
-/** So long an answer serves for whoever asks, so that asking costs nothing. */
+/** Repeated requests within this time get the same answer, so that they cost nothing. */
 const KEPT_MS = 1_000;
 
 export function healthCheck(app: App): RequestHandler {

@@ -1,21 +1,21 @@
 /**
- * Request limits, as token buckets: by address, or by whatever else names who asks.
+ * Request limits as token buckets, by address or another key.
  *
- * Invariant: memory is bounded (the addresses used least recently are forgotten, and start anew with a full bucket), and
- * a clock that is set back locks nobody out for longer than an empty bucket takes to fill.
+ * Invariant: memory is bounded. The least recently used addresses are forgotten and start again with a full bucket. A
+ * clock that is set back locks nobody out for longer than an empty bucket takes to fill.
  */
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 
 const MS_PER_MINUTE = 60_000;
 const MS_PER_SECOND = 1_000;
-/** Of an IPv6 address: what one customer of a provider gets at the least (RFC 6177). */
+/** A provider gives one customer at least this prefix (RFC 6177). */
 const IPV6_PREFIX_GROUPS = 4;
 
 export type TokenBucketsOptions = {
-  /** How fast a bucket fills. */
+  /** Tokens added per minute. */
   perMinute: number;
-  /** How many requests a full bucket allows at once. */
+  /** The size of a bucket. */
   burst: number;
   /** Milliseconds since 1970. */
   now: () => number;
@@ -24,7 +24,10 @@ export type TokenBucketsOptions = {
 
 export type Taken = { ok: true } | { ok: false; retryAfterSeconds: number };
 
-/** The bucket of an address: IPv4 whole (IPv4-mapped too), IPv6 by its /64; whatever is no address shares one bucket. */
+/**
+ * The bucket of an address: a whole IPv4 address (IPv4-mapped too), or the /64 of an IPv6 address. All invalid
+ * addresses share one bucket.
+ */
 export function bucketOf(address: string): string {
   if (!ipaddr.isValid(address)) return '';
   const parsed = ipaddr.process(address);
@@ -36,7 +39,7 @@ export class TokenBuckets {
   readonly #gapMs: number;
   readonly #burst: number;
   readonly #now: () => number;
-  /** By bucket: when it will be full again. One number says it all, and nothing has to be filled up by a timer. */
+  /** When each bucket will be full again. This one number describes a bucket, so no timer has to fill it. */
   readonly #fullAt: LRUCache<string, number>;
 
   constructor({ perMinute, burst, now, bucketsMax }: TokenBucketsOptions) {
@@ -46,19 +49,22 @@ export class TokenBuckets {
     this.#fullAt = new LRUCache({ max: bucketsMax });
   }
 
-  /** Takes a token from an address's bucket, or says in how many whole seconds (at least 1) there will be one. */
+  /**
+   * Takes a token from an address's bucket. If it is empty, returns the whole seconds (at least 1) until the next
+   * token.
+   */
   take(address: string): Taken {
     return this.takeFrom(bucketOf(address));
   }
 
-  /** The same of a bucket that is no address's. */
+  /** The same for a bucket that is not an address's. */
   takeFrom(bucket: string): Taken {
     const now = this.#now();
     const emptyMs = this.#burst * this.#gapMs;
     const fullAt = Math.min(Math.max(this.#fullAt.get(bucket) ?? now, now), now + emptyMs);
     const waitMs = fullAt + this.#gapMs - (now + emptyMs);
     const refused = waitMs > 0;
-    // also when it is refused: what a clock from before it was set back had written must not stay
+    // also after a refusal: replaces a time written before the clock was set back
     this.#fullAt.set(bucket, refused ? fullAt : fullAt + this.#gapMs);
     return refused ? { ok: false, retryAfterSeconds: Math.ceil(waitMs / MS_PER_SECOND) } : { ok: true };
   }

@@ -1,4 +1,4 @@
-/** One example of each answer, and of each body, for the description of the API. Linting checks them against the schemas. */
+/** One example of each answer and each body, for the API description. Tests check them against the schemas. */
 const AT = '2026-11-21T10:00:00.000000Z';
 const DUE = '2026-11-30T23:59:59.000000Z';
 const ADDRESS = 'ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9';

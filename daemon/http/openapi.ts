@@ -1,6 +1,6 @@
 /**
- * The API's description, OpenAPI 3.1: request bodies come from the schemas that validate them, so that the two cannot
- * part; answers are described here and checked against real ones in the tests.
+ * The API description, OpenAPI 3.1. Request bodies are made from the schemas that validate them. Answers are described
+ * here; the tests compare them with real answers.
  */
 import { z } from 'zod';
 import type { App } from '../app/app.ts';
@@ -17,7 +17,7 @@ import { ANSWER_EXAMPLES, BODY_EXAMPLES } from './openapi-examples.ts';
 
 type Json = Record<string, unknown>;
 
-/** A zod schema as JSON Schema 2020-12 of what may be sent; a field's own `override` says what zod cannot. */
+/** A zod schema as JSON Schema 2020-12 for requests. A field's `override` adds what zod cannot express. */
 function fromZod(schema: z.ZodType): Json {
   const json = z.toJSONSchema(schema, {
     io: 'input',
@@ -192,7 +192,6 @@ const UNAVAILABLE = answer('A rate or a chain is not available: try again after 
 
 type Operation = { id: string; summary: string; body?: Json; answers: Record<string, Json>; idempotent?: boolean };
 
-/** The body of an operation, with its example. */
 const bodyOf = (id: string, schema: Json): Json => ({
   content: { 'application/json': { schema, example: BODY_EXAMPLES[id] } },
 });
@@ -217,7 +216,7 @@ const inPath = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 });
 
-/** A stand-in whose only use is that schemas made for a business can be described without one. */
+/** A placeholder for schemas that are made for a business. */
 const ANY_BUSINESS = { timeZone: 'UTC', enabled: [] } as unknown as Business;
 
 function invoicePaths(app: App): Record<string, Json> {
@@ -324,7 +323,7 @@ function otherPaths(): Record<string, Json> {
   return paths;
 }
 
-/** The parameters of a list, as its schema has them. */
+/** The parameters of a list, from its schema. */
 function listParameters(statuses: readonly [string, ...string[]]): Json[] {
   const { properties } = fromZod(listSchema(statuses)) as { properties: Record<string, Json> };
   return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
@@ -397,7 +396,6 @@ function withdrawalPaths(): Record<string, Json> {
   };
 }
 
-/** The description that is served at `/api/v1/openapi.json`. */
 export function openApi(app: App): Json {
   return {
     openapi: '3.1.0',

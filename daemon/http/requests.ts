@@ -1,4 +1,4 @@
-/** What every router asks of a request: its exact path, where it came from, and under which key it may be repeated. */
+/** Properties of a request that several routers need: its exact path, its origin, and its idempotency key. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
@@ -12,8 +12,8 @@ export const EXACT_PATHS = { caseSensitive: true, strict: true } as const;
 const MERCHANT_API = '/api/v1/merchant';
 
 /**
- * A request as `once` keeps it. `operation` is the path as this service would write it, with the invoice that was found
- * in place of the name that the caller used: two spellings of one request are one.
+ * A request in the form in which `once` stores it. `operation` is the canonical path with the record's own id, so that
+ * two spellings of one request are equal.
  */
 export function idempotent(business: Business, request: Request, operation: string): IdempotentRequest {
   const key = request.headers['idempotency-key'];
@@ -25,25 +25,24 @@ export function idempotent(business: Business, request: Request, operation: stri
   };
 }
 
-/** A proxy adds at least one of these to what it forwards. */
+/** A proxy adds at least one of these headers. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 
 const isLoopback = (address: string): boolean =>
   ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
 
 /**
- * The host that a request names, without its port. An onion service or a tunnel forwards bytes as they are: its requests
- * come from loopback, and only this tells them.
+ * Whether the host of a request, without its port, is loopback. An onion service or a tunnel forwards bytes unchanged,
+ * so that its requests come from loopback; only the host distinguishes them.
  */
 function namesLoopback(host: string): boolean {
   const name = host.replace(/:\d{1,5}$/, '').replace(/^\[|\]$/g, '');
   return name === 'localhost' || name.endsWith('.localhost') || isLoopback(name);
 }
 
-/** What of a request tells where it came from. */
 type Where = { headers: IncomingHttpHeaders; socket: { remoteAddress?: string | undefined } };
 
-/** Whether a request was made on this machine, to this machine, and forwarded by no proxy. */
+/** Whether a request was made on this machine, to this machine, and not forwarded by a proxy. */
 export function isLocal({ headers, socket }: Where): boolean {
   if (!isLoopback(socket.remoteAddress ?? '')) return false;
   if (FORWARDED.some((name) => headers[name] !== undefined)) return false;
@@ -51,8 +50,8 @@ export function isLocal({ headers, socket }: Where): boolean {
 }
 
 /**
- * Whether the sandbox's own tools (the example shop, the page's buttons, any origin, any URL) answer this request:
- * they are the developer's on this machine, not a stranger's.
+ * Whether the sandbox's tools (example shop, page buttons, any origin, any URL) are available to this request. They are
+ * for the developer on this machine, not for strangers.
  */
 export function mayPlay(app: App, business: Pick<Business, 'network'>, request: Where): boolean {
   return business.network === 'sandbox' && (app.config.sandbox.public || isLocal(request));

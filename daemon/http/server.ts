@@ -1,4 +1,7 @@
-/** The public server: merchant API, its description, and the payment page. Everything here may face the internet. */
+/**
+ * The public server: the merchant and browser APIs, their description, and the payment pages. All of it may face the
+ * internet.
+ */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
@@ -22,19 +25,19 @@ import { openApi } from './openapi.ts';
 const API = '/api/v1';
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Of a connection without a request. A proxy in front opens another. */
+/** For a connection without a request; a proxy in front opens a new one. */
 const KEEP_ALIVE_MS = 10_000;
 const CONNECTIONS_CHECKED_MS = 2_000;
 const CONNECTIONS_MAX = 5_000;
-/** Of one address (IPv6: its /64). A trusted proxy has as many as there are. */
+/** Per address (IPv6: per /64). Trusted proxies have no limit. */
 const CONNECTIONS_PER_ADDRESS_MAX = 200;
 const DRAIN_MS = 3_000;
 
-/** The server of everything that is public. `pages`: the payment pages, below `/pay`. */
+/** `pages`: the payment pages, below `/pay`. */
 export type PublicParts = {
   sandbox: SandboxControls | null;
   pages: RequestHandler;
-  /** Where metrics are asked for. */
+  /** Null unless metrics are configured. */
   meter: RequestMeter | null;
 };
 
@@ -46,7 +49,7 @@ export function publicApp(app: App, { sandbox, pages, meter }: PublicParts): Exp
   server.enable('case sensitive routing');
   server.enable('strict routing');
   server.set('trust proxy', [...app.config.trustedProxies]);
-  // after the settings: the first handler makes the router, which keeps those that it was made with
+  // after the settings: the first handler creates the router, which copies them
   if (meter) server.use(meter.handler);
   server.use(API, (_request, response, next) => {
     response.setHeader('X-Content-Type-Options', 'nosniff');
@@ -101,7 +104,7 @@ export async function listen(handler: Express, host: string, port: number): Prom
   return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
 }
 
-/** Ends connections of an address that has its share already. */
+/** Closes connections of an address above its limit. */
 function shareConnections(isTrusted: (address: string, hop: number) => boolean): (socket: Socket) => void {
   const open = new Map<string, number>();
   return (socket) => {
@@ -122,7 +125,7 @@ function shareConnections(isTrusted: (address: string, hop: number) => boolean):
   };
 }
 
-/** Answers what is under way, for a while, and then ends every connection. */
+/** Waits for running requests for a limited time, then closes every connection. */
 function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);

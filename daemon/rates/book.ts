@@ -1,9 +1,9 @@
 /**
- * The rates that are good now, and were. Sources' quotes go in; what comes out is a median that at least two sources
- * agree on, or the last such one while it holds, or nothing for that asset alone.
+ * The current and past rates. Sources' quotes are recorded here. A rate is a median that at least two sources agree on;
+ * while it is valid, the last such median; otherwise there is none for that asset.
  *
- * Invariant: lookups are synchronous and depend on nothing but what was recorded and the time given. Every rounding
- * goes down, so that who pays sends more, never less, than the exact rate asks.
+ * Invariant: lookups are synchronous and depend only on the recorded quotes and the given time. Every rounding goes
+ * down, so that a payer sends at least the exact amount.
  */
 import { ASSETS, type AssetId, assetOf, type Network } from '../domain/assets.ts';
 import { FIAT } from '../domain/currencies.ts';
@@ -14,17 +14,17 @@ import { type RateHistory, type RateTable, RateTimeline, type Snapshot } from '.
 import { agreedMedian } from './median.ts';
 import type { Quote, Source } from './source.ts';
 
-/** A coin's quote counts for the median that long, by the source's own time when it states one. */
+/** How long a coin's quote counts for the median, by the source's own time if it states one. */
 export const COIN_QUOTE_AGE_MAX_MS = 10 * 60_000;
-/** Fiat sources are asked hourly and publish daily; a weekend and holidays are no fault of theirs. */
+/** Fiat sources are asked hourly and publish daily, except on weekends and holidays. */
 export const FIAT_QUOTE_AGE_MAX_MS = 3 * 3_600_000;
 export const FIAT_DATA_AGE_MAX_MS = 7 * 24 * 3_600_000;
-/** How long the last good rate serves. */
+/** How long the last good rate stays valid. */
 export const COIN_HOLDS_MS = 15 * 60_000;
 export const FIAT_HOLDS_MS = 72 * 3_600_000;
 /** A rate from further in the future than this was found before the clock was set back, and does not count. */
 const CLOCK_JITTER_MAX_MS = 60_000;
-/** Rounds closer to the last snapshot than this leave none, so that their number is bounded by time. */
+/** Rounds that follow the last snapshot sooner than this make none, which bounds the number of snapshots. */
 const SNAPSHOT_GAP_MIN_MS = 4 * 60_000;
 /** When to ask again after `Unavailable`. */
 export const RETRY_AFTER_SECONDS = 60;
@@ -33,11 +33,11 @@ const ONE = 10n ** BigInt(FIAT_DECIMALS);
 const SPREAD_DECIMALS = 4;
 const SPREAD_MAX_PERCENT = 50n;
 const HUNDRED_PERCENT = 100n * 10n ** BigInt(SPREAD_DECIMALS);
-/** From this many units on a shown rate has 2 decimals, below it 6. */
+/** From this many units, a shown rate has 2 decimals; below, 6. */
 const SHOWN_COARSE_FROM = 100n * ONE;
 
 export type RatesConfig = {
-  /** By how much a payment's rate is below the market, percent as a plain decimal: 0 to 50. Default "0". */
+  /** How far a payment's rate is below the market, in percent as a decimal: 0 to 50. Default "0". */
   spreadPercent?: string;
   manual?: ManualRates;
 };
@@ -52,7 +52,7 @@ type Recorded = { kind: Source['kind']; at: number; quotes: readonly Quote[] };
 const COINS = [...new Set(ASSETS.map((asset) => asset.priceSymbol))];
 const TETHER = 'USDT';
 
-/** The rate, or `Unavailable` for whoever cannot do without. */
+/** The rate. Throws `Unavailable` if it is null. */
 export function available(rate: Rate | null, asset: AssetId): Rate {
   if (!rate) throw new Unavailable(`No exchange rate for ${asset} at the moment`, RETRY_AFTER_SECONDS);
   return rate;
@@ -86,7 +86,7 @@ export class RateBook {
   readonly #recorded = new Map<string, Recorded>();
   readonly #held: Record<RateTable, Map<string, Held>> = { usd: new Map(), fiat: new Map() };
 
-  /** Takes up the last good rates of `history`, each with its age. Throws an Error on a configuration that is wrong. */
+  /** Loads the last good rates of `history`, each with its age. Throws an Error on a wrong configuration. */
   constructor(config: RatesConfig, history?: RateHistory) {
     this.#spread = spreadOf(config.spreadPercent ?? '0');
     this.#fixed = new FixedRates(config.manual ?? {});
@@ -102,26 +102,26 @@ export class RateBook {
     }
   }
 
-  /** Takes a source's answer of `now`, in place of its last, and finds the rates anew. */
+  /** Records a source's answer at `now` in place of its last one, and computes the rates again. */
   record(source: { name: string; kind: Source['kind'] }, quotes: readonly Quote[], now: number): void {
     this.#recorded.set(source.name, { kind: source.kind, at: now, quotes });
     if (source.kind === 'fiat') {
       for (const code of Object.keys(FIAT)) this.#combine('fiat', code, this.#fiatQuotes(code, now), now);
       return;
     }
-    // Tether first: others' quotes in it are corrected by its price.
+    // Tether first: its price corrects quotes in Tether.
     for (const code of [TETHER, ...COINS.filter((coin) => coin !== TETHER)]) {
       this.#combine('usd', code, this.#coinQuotes(code, now), now);
     }
   }
 
   /**
-   * Keeps what was found since the last snapshot, in memory and in the history. Called once after every round. Throws
-   * what the history's `append` throws; the book itself goes on.
+   * Records the rates found since the last snapshot, in memory and in the history. To be called once after every round.
+   * Throws what the history's `append` throws; the book stays usable.
    */
   snapshot(now: number): void {
     const newest = this.#timeline.newestAt ?? 0;
-    // A newest one in the future means that the clock was set back: begin anew.
+    // A snapshot in the future means that the clock was set back: start again.
     const last = newest > now ? 0 : newest;
     if (now - last < SNAPSHOT_GAP_MIN_MS) return;
     const fresh = (table: RateTable): Record<string, bigint> =>
@@ -134,30 +134,30 @@ export class RateBook {
     this.#history?.append(snapshot);
   }
 
-  /** The market rate of an asset on a network, 1e-8 fiat per whole coin; null when there is none that holds. */
+  /** The market rate of an asset on a network, 1e-8 fiat per coin; null if no rate is valid. */
   rate(network: Network, asset: AssetId, fiat: string, now: number): Rate | null {
     return this.#rateBy(network, asset, fiat, now, (table, code, limitMs) => this.#heldAt(table, code, now, limitMs));
   }
 
-  /** The rate of a payment's quote: the market's lowered by the spread, rounded down, so that who pays sends more. */
+  /** The rate for a payment's quote: the market rate less the spread, rounded down. */
   quoteRate(network: Network, asset: AssetId, fiat: string, now: number): Rate | null {
     return this.#lower(this.rate(network, asset, fiat, now));
   }
 
-  /** What `rateAt` was, lowered by the spread like a quote's. */
+  /** `rateAt` less the spread. */
   quoteRateAt(network: Network, asset: AssetId, fiat: string, time: number): Rate | null {
     return this.#lower(this.rateAt(network, asset, fiat, time));
   }
 
-  /** How much of a fiat currency a dollar is, 1e-8; null when no rate holds. */
+  /** Units of a fiat currency per dollar, 1e-8; null if no rate is valid. */
   perDollar(network: Network, fiat: string, now: number): bigint | null {
     const live = (table: RateTable, code: string, limitMs: number) => this.#heldAt(table, code, now, limitMs);
     return this.#perDollar(network, fiat, now, live)?.scaled ?? null;
   }
 
   /**
-   * The market rate as it was at `time`: the newest found at or before it (or in the minute after) that then still
-   * held. Manual rates and samples have no past: today's are taken. Null when none was known then.
+   * The market rate at `time`: the newest one found at or before it (or in the minute after), if it was still valid
+   * then. Manual rates and samples have no history, so today's are used. Null if none was known.
    */
   rateAt(network: Network, asset: AssetId, fiat: string, time: number): Rate | null {
     return this.#rateBy(network, asset, fiat, time, (table, code, limitMs) => {
@@ -165,7 +165,7 @@ export class RateBook {
     });
   }
 
-  /** A coin's worth in the shown currencies. Throws `Unavailable` when one of them is missing. */
+  /** A coin's value in the shown currencies. Throws `Unavailable` if one is missing. */
   shown(network: Network, asset: AssetId, now: number): ShownRates {
     const [usd, eur, gbp] = SHOWN_FIAT.map((fiat) =>
       showDown(available(this.rate(network, asset, fiat, now), asset).scaled),
@@ -173,7 +173,7 @@ export class RateBook {
     return { usd, eur, gbp } as ShownRates;
   }
 
-  /** The same, without those currencies that are missing: for what must not fail for want of one. */
+  /** The same without missing currencies. */
   shownKnown(network: Network, asset: AssetId, now: number): Partial<ShownRates> {
     const known: Partial<ShownRates> = {};
     for (const fiat of SHOWN_FIAT) {
@@ -184,8 +184,8 @@ export class RateBook {
   }
 
   /**
-   * A coin's worth in the shown currencies by the last good rates, however old: for what is shown and decides nothing.
-   * Null when one of the currencies never had a rate.
+   * A coin's value in the shown currencies by the last good rates, of any age: only for display. Null if one of the
+   * currencies never had a rate.
    */
   lastShown(network: Network, asset: AssetId, now: number): ShownRates | null {
     const last: Live = (table, code) => this.#held[table].get(code) ?? null;

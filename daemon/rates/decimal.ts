@@ -1,8 +1,8 @@
 /**
- * Prices as they stand in a source's JSON, turned into integers that count 1e-8.
+ * Reads prices from JSON as integers in 1e-8.
  *
- * Invariant: a price never passes through a floating-point number. Numbers of a JSON text are kept as their own text,
- * and the one rounding there is (digits beyond the eighth) goes down.
+ * Invariant: a price never passes through a floating-point number. Numbers of a JSON text stay text, and digits beyond
+ * the eighth are rounded down.
  */
 
 /** What `parseJson` gives: JSON with every number as its text. */

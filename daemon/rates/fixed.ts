@@ -1,7 +1,7 @@
 /**
- * Rates that do not come from the world: an operator's manual ones and the sandbox's samples, per network.
+ * Rates that no live source gives: the operator's manual rates and the sandbox's samples.
  *
- * Invariant: a network sees its own manual rates and nobody else's; only the sandbox sees samples.
+ * Invariant: a network uses only its own manual rates, and only the sandbox uses samples.
  */
 import { ASSETS, type Asset, NETWORKS, type Network } from '../domain/assets.ts';
 import { FIAT } from '../domain/currencies.ts';
@@ -30,7 +30,7 @@ export class FixedRates {
   readonly #manual = new Map<Network, Table>();
   readonly #samples = tableOf({ ...SAMPLE_USD, ...SAMPLE_FIAT }, 'samples');
 
-  /** Throws an Error that names the key on an unknown network, asset or currency and on anything but a decimal. */
+  /** Throws an Error that names the key on an unknown network, asset or currency, and on anything but a decimal. */
   constructor(manual: ManualRates) {
     for (const [name, rates] of Object.entries(manual)) {
       const network = NETWORKS.find((known) => known === name);
@@ -39,7 +39,7 @@ export class FixedRates {
     }
   }
 
-  /** The network's manual price of an asset, its own symbol before the market's; 1e-8 dollars per coin. */
+  /** The network's manual price of an asset, 1e-8 dollars per coin. The asset's own symbol overrides its market's. */
   manualUsd(network: Network, asset: Asset): bigint | undefined {
     const table = this.#manual.get(network);
     return table?.get(asset.symbol) ?? table?.get(asset.priceSymbol);
@@ -50,7 +50,7 @@ export class FixedRates {
     return this.#manual.get(network)?.get(code);
   }
 
-  /** The sample for a price symbol or fiat code: on the sandbox only. */
+  /** The sample for a price symbol or fiat code; only on the sandbox. */
   sample(network: Network, key: string): bigint | undefined {
     return network === 'sandbox' ? this.#samples.get(key) : undefined;
   }

@@ -1,17 +1,17 @@
 /**
- * What the rates were: a snapshot about every five minutes of the rates newly agreed on since the one before, for
- * credits that were first seen in the past and for a restart.
+ * Past rates, for credits first seen in the past and for a restart. About every five minutes a snapshot records the
+ * rates that were agreed on since the one before.
  *
- * Invariant: ascending in time, never more than SNAPSHOTS_MAX, nothing older than HISTORY_KEPT_MS before the newest. A
- * rate stands in the snapshot of the round that found it and in no later one, so a snapshot's time is its age.
+ * Invariant: times ascend; there are at most SNAPSHOTS_MAX snapshots, none more than HISTORY_KEPT_MS older than the
+ * newest. A rate is only in the snapshot of the round that found it, so that a snapshot's time is the rate's age.
  */
 
 /** `at`: milliseconds since 1970. `usd`: 1e-8 dollars per coin by price symbol. `fiat`: 1e-8 units per dollar by code. */
 export type Snapshot = { at: number; usd: Record<string, bigint>; fiat: Record<string, bigint> };
 
 /**
- * Where snapshots outlive the process. Both calls are synchronous and may throw; `load` gives them in any order. The
- * implementation may drop what is older than HISTORY_KEPT_MS.
+ * Stores snapshots beyond the life of the process. Both calls are synchronous and may throw; `load` may return any
+ * order. An implementation may drop snapshots older than HISTORY_KEPT_MS.
  */
 export interface RateHistory {
   load(): Snapshot[];
@@ -20,7 +20,7 @@ export interface RateHistory {
 
 export type RateTable = 'usd' | 'fiat';
 
-/** As long as a fiat rate holds, which covers the 15 minutes of a coin's many times. */
+/** As long as a fiat rate is valid; a coin's rate is valid for 15 minutes. */
 export const HISTORY_KEPT_MS = 72 * 3_600_000;
 export const SNAPSHOTS_MAX = 1_000;
 
@@ -32,12 +32,12 @@ export class RateTimeline {
     this.#trim();
   }
 
-  /** The time of the newest snapshot, null when there is none. */
+  /** The time of the newest snapshot; null if there is none. */
   get newestAt(): number | null {
     return this.#snapshots.at(-1)?.at ?? null;
   }
 
-  /** Appends one; an older time than the newest's (a clock set back) begins anew from there. */
+  /** Appends a snapshot. If it is older than the newest (the clock was set back), the later ones are dropped. */
   add(snapshot: Snapshot): void {
     this.#snapshots = this.#snapshots.filter((kept) => kept.at <= snapshot.at);
     this.#snapshots.push(snapshot);

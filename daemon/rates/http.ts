@@ -1,16 +1,16 @@
 /**
  * One GET of a public JSON document.
  *
- * Invariant: it ends. Time and size are limited whatever the server does, redirects are refused (a source speaks for
- * itself), and nothing of an answer's text reaches the error.
+ * Invariant: it always ends. Time and size are limited, redirects are refused, and no text of the answer reaches an
+ * error message.
  */
 import { type Json, parseJson } from './decimal.ts';
 
 export const REQUEST_TIMEOUT_MS = 10_000;
-/** Of the decoded body, so a compressed one cannot swell beyond it. */
+/** Of the decoded body, so that compression does not circumvent the limit. */
 export const RESPONSE_BYTES_MAX = 1_048_576;
 
-/** A source did not give what it should: the message is for the operator's log. */
+/** A source gave no usable answer. The message is for the operator's log. */
 export class SourceFailure extends Error {
   constructor(message: string) {
     super(message);
@@ -25,7 +25,7 @@ async function readBody(response: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    // Leaving the loop cancels the stream and with it the connection.
+    // Leaving the loop cancels the stream and the connection.
     if (bytes > RESPONSE_BYTES_MAX) throw new SourceFailure(`the answer is longer than ${RESPONSE_BYTES_MAX} bytes`);
     chunks.push(chunk);
   }
@@ -41,7 +41,7 @@ function failureOf(error: unknown, timeoutMs: number): Error {
   return new SourceFailure(`the request failed (${code})`);
 }
 
-/** The JSON document at `url`, numbers as text. Throws `SourceFailure` on anything else than a 200 with JSON in time. */
+/** The JSON document at `url`, with numbers as text. Throws `SourceFailure` unless a 200 with JSON arrives in time. */
 export async function getJson(url: string, { signal, timeoutMs = REQUEST_TIMEOUT_MS }: GetOptions): Promise<Json> {
   let text: string;
   try {

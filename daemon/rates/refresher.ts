@@ -1,23 +1,23 @@
 /**
- * Keeps a book of rates fresh: asks the sources on a schedule and once at the start.
+ * Asks the rate sources at the start and then on a schedule, and records their answers in the book.
  *
- * Invariant: sources fail alone; one round runs at a time, at most FETCHES_MAX requests of it at once; a failure is
- * logged when it begins and when it ends, not each time. After `stop` nothing of it runs.
+ * Invariant: a failing source affects no other. One round runs at a time, with at most FETCHES_MAX requests at once. A
+ * failure is logged when it begins and when it ends. After `stop` nothing runs.
  */
 import type { RateBook } from './book.ts';
 import { REQUEST_TIMEOUT_MS } from './http.ts';
 import { fetchQuotes, type Source } from './source.ts';
 
-/** Counted by a clock that nobody sets, as all of the intervals are. */
+/** All intervals use the monotonic clock. */
 const REFRESH_MS = 5 * 60_000;
-/** So that not every installation asks in the same second. */
+/** Spreads the requests of different installations. */
 const JITTER_MAX_MS = 20_000;
 const FETCHES_MAX = 4;
-/** A fiat source publishes daily and asks not to be asked more than hourly; a minute less, so no round is missed. */
+/** Fiat sources publish daily and ask for at most one request an hour. One minute less, so that no round is missed. */
 const FIAT_EVERY_MS = 59 * 60_000;
 const FIAT_RETRY_MS = 14 * 60_000;
 
-/** The part of a pino logger that is used. */
+/** The part of pino's interface that is used. */
 export type RatesLog = {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -26,19 +26,22 @@ export type RatesLog = {
 export type SourceStatus = {
   name: string;
   kind: Source['kind'];
-  /** When it last gave prices, milliseconds since 1970. */
+  /** When the source last gave prices, milliseconds since 1970. */
   lastGoodAt: number | null;
-  /** What is wrong with it now, null while nothing is. */
+  /** The current problem; null if there is none. */
   problem: string | null;
 };
 
 export type RatesService = {
-  /** Asks every source that is due, or joins the round that is under way. Never rejects. */
+  /** Asks every source that is due, or joins the round under way. Never rejects. */
   refresh(): Promise<void>;
-  /** The clock was set: what was found by the old one counts no longer, so every source is asked at once. */
+  /**
+   * To be called when the clock was set: rates found under the old clock no longer count, so every source is asked at
+   * once.
+   */
   clockSet(): void;
   status(): SourceStatus[];
-  /** Ends the schedule, aborts requests and waits for them. */
+  /** Ends the schedule, aborts requests and waits for them to end. */
   stop(): Promise<void>;
 };
 
@@ -48,7 +51,7 @@ export type RefresherOptions = {
   log: RatesLog;
   /** Milliseconds since 1970. */
   clock?: () => number;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   passed?: () => number;
   /** Between two rounds. */
   refreshMs?: number;
@@ -56,7 +59,7 @@ export type RefresherOptions = {
   requestTimeoutMs?: number;
 };
 
-/** `dueAt`: of the clock that nobody sets. */
+/** `dueAt`: by the monotonic clock. */
 type State = SourceStatus & { source: Source; dueAt: number };
 
 class Refresher implements RatesService {
@@ -158,9 +161,7 @@ class Refresher implements RatesService {
   }
 }
 
-/**
- * Starts the schedule and, without waiting for it, the first round. No sources: nothing is ever asked.
- */
+/** Starts the schedule and the first round, without waiting for it. Without sources nothing is ever asked. */
 export function startRates(options: RefresherOptions): RatesService {
   const refresher = new Refresher(options);
   void refresher.refresh();

@@ -1,6 +1,6 @@
 /**
- * Rates that a sandbox business sees while no live ones are at hand, so that an integration can be tested without the
- * internet. No other network ever reads them.
+ * Sample rates for sandbox businesses while no live rates are available, so that an integration can be tested offline.
+ * No other network uses them.
  */
 
 /** US dollars per coin, by price symbol. */

@@ -1,6 +1,6 @@
 /**
- * Backups beside the running service: when the operator asks, and by the clock into a folder where only the newest are
- * kept. One at a time, in a thread of its own.
+ * Backups of the running service: on request, and scheduled into a folder that keeps only the newest. One at a time, in
+ * its own thread.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,8 +38,8 @@ export class Backups {
   }
 
   /**
-   * Enters the scheduled ones, if any are configured, and removes what an earlier run left. Throws
-   * `Rejected('backup.folder')` when their folder cannot be used.
+   * Registers the scheduled backups, if configured, and removes leftovers of an earlier run. Throws
+   * `Rejected('backup.folder')` if their folder cannot be used.
    */
   async start(timetable: Timetable): Promise<void> {
     await Promise.all([sweepDataDir(this.#dataDir), sweepTemporary()]);
@@ -51,9 +51,7 @@ export class Backups {
     timetable.at('backup', schedule, () => this.scheduled(folder));
   }
 
-  /**
-   * Makes one. Throws `Rejected` `backup.*`, and `Unavailable` while another is being made.
-   */
+  /** Makes a backup. Throws `Rejected` `backup.*`, and `Unavailable` while another backup is being made. */
   async make(file: string): Promise<BackupMade> {
     if (this.#running) throw new Unavailable('Another backup is being made', BUSY_RETRY_SECONDS);
     const stop = new AbortController();
@@ -69,7 +67,7 @@ export class Backups {
     await needTarget({ dataDir: this.#dataDir, file });
     const work = await openWork(this.#dataDir);
     try {
-      // here and in steps: a thread would read for as long as it takes, and hold the log all the while
+      // in steps on this connection: a thread's long read would keep the log from being folded
       await this.#app.store.copyTo(join(work, DATABASE), signal);
       return await this.#pack(
         { dataDir: this.#dataDir, file, release: this.#release, now: this.#app.now(), work },
@@ -80,7 +78,9 @@ export class Backups {
     }
   }
 
-  /** One by the clock: into the configured folder, after which the oldest of its kind go. Throws what became an alert. */
+  /**
+   * Makes a scheduled backup in the configured folder and deletes the oldest ones. Throws after it has raised an alert.
+   */
   async scheduled(folder: string): Promise<void> {
     const now = this.#app.now();
     try {
@@ -103,7 +103,7 @@ export class Backups {
   }
 
   async #pack(job: BackupJob, signal: AbortSignal): Promise<BackupMade> {
-    // built, it is JavaScript
+    // the built file is JavaScript
     const name = import.meta.url.endsWith('.ts') ? './backup-thread.ts' : './backup-thread.js';
     const worker = new Worker(new URL(name, import.meta.url), { workerData: job });
     const abort = (): void => void worker.terminate();

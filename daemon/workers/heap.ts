@@ -1,9 +1,9 @@
 /**
- * Gives memory back when there is nothing to do. V8 keeps a young generation of 48 MB once a burst has grown it; a
- * full collection makes it small again, and the next burst finds it as fast as before.
+ * Returns unused memory to the system. After a burst, V8 keeps a young generation of 48 MB; a full collection shrinks
+ * it.
  *
- * Invariant: a collection stops the program for a tenth of a second or so, so there is one only while nobody asks for
- * anything, seldom, and when it is worth it.
+ * Invariant: a collection stops the program for about a tenth of a second, so it runs only while the program is idle,
+ * seldom, and when it frees enough.
  */
 import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
@@ -16,13 +16,13 @@ const WORTH_BYTES_MIN = 20_000_000;
 
 type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
 
-/** Begins to look; returns what ends it. */
+/** Starts the timer; returns a function that stops it. */
 export function startHeapTrimming(): () => void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as Collect;
   let last = performance.eventLoopUtilization();
   let collectedAt = -PAUSE_MS;
-  /** The heap after the last collection; none yet. */
+  /** The heap's size after the last collection; 0 before the first. */
   let heapThen = 0;
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization();
@@ -33,7 +33,7 @@ export function startHeapTrimming(): () => void {
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     collectedAt = performance.now();
     heapThen = process.memoryUsage().heapTotal;
-    // what the collection took is no work
+    // the time of the collection itself does not count as load
     last = performance.eventLoopUtilization();
   }, LOOK_MS);
   timer.unref();

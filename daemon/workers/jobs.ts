@@ -1,4 +1,4 @@
-/** What happens by the clock: forgotten invoices, expired answers, and the address pools. */
+/** Periodic jobs: deadlines of invoices, expired answers, address pools, and the nightly proof. */
 
 import { fillPool, isLow } from '../app/addresses/pool.ts';
 import { deriveSkipped } from '../app/addresses/skipped.ts';
@@ -20,15 +20,15 @@ const STORAGE_MS = 10_000;
 const EVERY_NIGHT = '40 2 * * *';
 const PROOF_TIMEOUT_MS = 3_600_000;
 const PROOF_RETRY_SECONDS = 900;
-/** So many payments may take an address before the pools are looked at again. */
+/** At most this often do taken addresses make the pools be checked again. */
 const FILL_PAUSE_MS = 250;
 const ADDRESSES_AT_FIRST = 40;
 
 export class Jobs {
   readonly #app: App;
-  /** The chains of the round of proofs that is not complete yet. */
+  /** The chains already proved in the current round. */
   readonly #proved = new Set<string>();
-  /** When each chain went away. */
+  /** When each chain became unavailable. */
   readonly #away = new Map<string, number>();
   #filling: Promise<void> | null = null;
   #stopped = false;
@@ -38,7 +38,7 @@ export class Jobs {
     this.#app = app;
   }
 
-  /** Enters what is done by the clock, and begins to derive addresses. */
+  /** Registers the periodic jobs and starts to derive addresses. */
   start(timetable: Timetable): void {
     const night = parseSchedule(EVERY_NIGHT);
     assert(night, 'the schedule of the nights is one');
@@ -48,7 +48,7 @@ export class Jobs {
     this.fill();
   }
 
-  /** What is done every minute, and at the start for what fell due meanwhile. */
+  /** Runs every minute, and at the start for deadlines that passed meanwhile. */
   async minute(): Promise<void> {
     await this.#app.store.write((tx) => {
       cancelForgotten(this.#app, tx);
@@ -60,8 +60,8 @@ export class Jobs {
   }
 
   /**
-   * The ledger of every chain against the source's own books; what differs is an alert. Throws when a chain could not be
-   * proved; when it is called again, only those that are left are.
+   * Compares every chain's books with the source's own. A difference is an alert. Throws if a chain could not be
+   * proved; the next call proves only the remaining ones.
    */
   async night(): Promise<void> {
     const left: string[] = [];
@@ -81,7 +81,7 @@ export class Jobs {
     this.#proved.clear();
   }
 
-  /** Fills every account's pool, unless that is under way. */
+  /** Fills every account's address pool, unless that is already running. */
   fill(): void {
     if (this.#filling || this.#stopped) return;
     this.#filling = this.#fillAll()
@@ -102,7 +102,7 @@ export class Jobs {
   async #fillAll(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, FILL_PAUSE_MS).unref());
     const { addressPool } = this.#app.config.payments;
-    // every account gets its first addresses before any gets all of them
+    // every account gets its first addresses before any account gets all of them
     for (const size of [Math.min(ADDRESSES_AT_FIRST, addressPool), addressPool]) {
       for (const account of this.#app.directory.accounts()) {
         if (this.#stopped) return;

@@ -1,6 +1,6 @@
 /**
- * The live rates, asked for once somebody needs them: nothing is asked of the Internet before there is a business that
- * takes real money, unless the operator says so.
+ * Starts the live rates when they are needed. Without a business that takes real money, the program asks nothing of the
+ * internet unless the operator configured it.
  */
 import type { App } from '../app/app.ts';
 import type { RatesService } from '../rates/refresher.ts';
@@ -15,14 +15,14 @@ export class LiveRates {
     this.#start = start;
   }
 
-  /** Begins to ask, if anybody needs an answer; called again when a business was added. */
+  /** Starts the rates if a business needs them. To be called again after a business was added. */
   begin(): void {
     const { config, directory } = this.#app;
     const needed = config.rates.live || directory.businesses().some(({ network }) => network === 'mainnet');
     if (needed) this.#service ??= this.#start();
   }
 
-  /** The system's clock was set. */
+  /** To be called when the system's clock was set. */
   clockSet(): void {
     this.#service?.clockSet();
   }

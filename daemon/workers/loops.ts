@@ -1,6 +1,5 @@
 /**
- * The sync loops of all chains. A chain that is there by default alone, with no business on it, rests: nothing is
- * connected to before somebody needs it.
+ * The sync loops of all chains. A chain that only the defaults configure connects to nothing until a business uses it.
  */
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
@@ -15,7 +14,7 @@ export class SyncLoops {
     this.#app = app;
   }
 
-  /** Begins to follow every chain that is needed and is not followed yet. */
+  /** Starts the loop of every chain that is needed. */
   begin(): void {
     if (this.#stopped) return;
     for (const chain of this.#app.chains.all()) {
@@ -26,12 +25,12 @@ export class SyncLoops {
     }
   }
 
-  /** Resolves once a chain was looked at, whatever came of it. */
+  /** Resolves after the first pass of a chain's loop, successful or not. */
   async firstPass(key: string): Promise<void> {
     await this.#loops.get(key)?.firstPass;
   }
 
-  /** Makes a chain's loop look at once. */
+  /** Starts the next pass of a chain's loop at once. */
   wake(key: string): void {
     this.#loops.get(key)?.loop.wake();
   }

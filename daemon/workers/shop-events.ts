@@ -1,12 +1,12 @@
-/** Sends events to shops, until they are taken: at least once, and of one subject in order. */
+/** Sends events to shops until they are accepted: at least once, and in order for each subject. */
 import type { App } from '../app/app.ts';
 import { type Delivery, dueFor, recordDelivery, signedHeaders } from '../app/notifications/shop-events.ts';
 import type { EndpointRow } from '../store/queries/shop-events.ts';
 import { sendWebhook, type WebhookOptions } from './notify/send.ts';
 
-/** Of one endpoint, so that none waits for another's. */
+/** Per endpoint. */
 const SENT_AT_ONCE_MAX = 4;
-/** How often what is due by the clock is looked for. */
+/** The interval in which due deliveries are looked for. */
 const LOOK_MS = 5_000;
 const TIMEOUT_MS = 15_000;
 
@@ -14,7 +14,7 @@ export class ShopEventWorker {
   readonly #app: App;
   readonly #policy: Omit<WebhookOptions, 'fromMerchant' | 'signal'>;
   readonly #abort = new AbortController();
-  /** What is under way to each endpoint, by the delivery's number. */
+  /** Attempts under way by endpoint, then by the delivery's id. */
   readonly #sending = new Map<number, Map<number, Promise<unknown>>>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -29,13 +29,13 @@ export class ShopEventWorker {
     this.wake();
   }
 
-  /** Looks for what is due; called after the commit that queued something. */
+  /** Looks for due deliveries. To be called after the commit that queued one. */
   wake(): void {
     if (this.#abort.signal.aborted) return;
     for (const endpoint of this.#app.directory.allEndpoints()) this.#fill(endpoint);
   }
 
-  /** Ends attempts under way and waits until how they ended is recorded. */
+  /** Aborts attempts under way and waits until their results are stored. */
   async stop(): Promise<void> {
     this.#abort.abort();
     if (this.#timer) clearInterval(this.#timer);
@@ -56,7 +56,7 @@ export class ShopEventWorker {
     try {
       await this.#attempt(endpoint, delivery);
     } catch (error) {
-      // it is still due: looking at once would send it again and again while the disk takes nothing
+      // it is still due: an immediate retry would send it again and again while the disk refuses writes
       this.#app.log.error({ error }, 'an event’s delivery could not be recorded');
       underWay.delete(delivery.id);
       return;
@@ -68,7 +68,7 @@ export class ShopEventWorker {
   async #attempt(endpoint: EndpointRow, delivery: Delivery): Promise<void> {
     const { status, error, ms } = await sendWebhook(endpoint.url, {
       ...this.#policy,
-      // the operator named the place: what is allow-listed may be reached
+      // the operator chose this destination, so allow-listed hosts are permitted
       fromMerchant: true,
       timeoutMs: TIMEOUT_MS,
       signal: this.#abort.signal,
@@ -77,7 +77,7 @@ export class ShopEventWorker {
         headers: { 'Content-Type': 'application/json', ...signedHeaders(endpoint, delivery, this.#app.now()) },
       },
     });
-    // an attempt that our own stop ended is none
+    // an attempt that this program's stop aborted does not count
     if (this.#abort.signal.aborted && status === null) return;
     const outcome = { status, error, jitter: Math.random() };
     await this.#app.store.write((tx) => recordDelivery(this.#app, tx, delivery.id, outcome));

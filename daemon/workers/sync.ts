@@ -1,6 +1,6 @@
 /**
- * One loop per chain: ask the adapter what is true now, apply it, again. Hints wake it early, failures slow it down, and
- * a bug halts this chain alone, with an alert.
+ * One loop per chain: asks the adapter for facts and applies them. Hints start a pass early, failures delay the next
+ * one, and a bug halts only this chain, with an alert.
  */
 import { watchSkipped } from '../app/addresses/skipped.ts';
 import { raise } from '../app/alerts.ts';
@@ -20,9 +20,9 @@ import {
 import { ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
 import { WakeablePause } from '../kit/async.ts';
 
-/** Without a hint the source is asked this often. */
+/** The interval between two passes without a hint. */
 const POLL_MS = 10_000;
-/** A source that could not tell everything, and has nothing new, is asked again after this. */
+/** The interval if the source could not tell everything and has nothing new. */
 const INCOMPLETE_RETRY_MS = 200;
 const FAILED_RETRY_MS = 1_000;
 const FAILED_RETRY_MAX_MS = 30_000;
@@ -33,7 +33,7 @@ export class SyncLoop {
   readonly #abort = new AbortController();
   readonly #pause = new WakeablePause();
   #failures = 0;
-  /** Accounts whose past this source does not have; asked again after a restart. */
+  /** Accounts whose past this source does not have. Tried again after a restart. */
   readonly #unreadable = new Set<number>();
   #running: Promise<void> | null = null;
   #firstPass: (() => void)[] = [];
@@ -43,7 +43,7 @@ export class SyncLoop {
     this.#chain = chain;
   }
 
-  /** Begins; resolves after the first pass, whatever came of it. */
+  /** Starts the loop; resolves after the first pass, successful or not. */
   start(): Promise<void> {
     this.#chain.adapter.onHint(() => this.wake());
     const first = new Promise<void>((resolve) => this.#firstPass.push(resolve));
@@ -51,7 +51,7 @@ export class SyncLoop {
     return first;
   }
 
-  /** Makes the loop look at once. */
+  /** Starts the next pass at once. */
   wake(): void {
     this.#pause.wake();
   }
@@ -87,11 +87,11 @@ export class SyncLoop {
     this.#announce();
   }
 
-  /** One step. Returns how long to wait for the next one, in milliseconds: 0 when there is more to fetch at once. */
+  /** One pass. Returns the milliseconds until the next one; 0 if there is more to fetch. */
   async #pass(): Promise<number> {
     const { adapter } = this.#chain;
     const { signal } = this.#abort;
-    // nobody waits for the first pass as long as that may take
+    // deriving skipped addresses may take long; the first pass counts as done before
     await watchSkipped(
       this.#app,
       this.#chain,
@@ -118,7 +118,7 @@ export class SyncLoop {
     return (await this.#rescan()) ? 0 : POLL_MS;
   }
 
-  /** One step through the past of a wallet that has one, between two looks at the present. */
+  /** Reads one step of a wallet's past, between two passes over the present. */
   async #rescan(): Promise<boolean> {
     const rescan = nextRescan(this.#app, this.#chain, this.#unreadable);
     if (!rescan) return false;
@@ -133,7 +133,7 @@ export class SyncLoop {
     return true;
   }
 
-  /** A past that this source no longer has is left for another source, and does not hold up the present. */
+  /** A past that this source does not have is left for another source, and does not block the present. */
   async #beginRescan(rescan: Rescan): Promise<boolean> {
     const { signal } = this.#abort;
     const ready = await prepareRescan(this.#app, rescan);

@@ -1,29 +1,29 @@
 /**
- * What is done again and again. A tick that no change of the clock touches asks each job whether it is due: those of an
- * interval by the time that passed, those of a schedule by the slots that have come since they were last done.
+ * Runs periodic jobs. A timer on the monotonic clock checks which jobs are due: those with an interval by elapsed time,
+ * those with a schedule by the slots since their last run.
  *
- * A slot that was missed, because the machine was off or its clock was put forward, is made up for once, however many
- * there were. A clock that is put back begins anew from there. A job that fails is tried again, less and less often.
- * What was done is in the database, so that a start knows what it missed.
+ * Slots missed while the machine was off, or skipped by a clock put forward, are made up for by one run. If the clock is
+ * put back, the schedule continues from the new time. A failed job is tried again at growing intervals. The database
+ * records each job's last run.
  */
 import type { App } from '../app/app.ts';
 import { jobDoneAt, saveJobDone } from '../app/job-times.ts';
 import { lastSlot, type Schedule } from '../domain/schedule.ts';
 
 const TICK_MS = 1_000;
-/** What was missed while the machine was off waits until the service has found its feet. */
+/** Missed slots wait until the service has started completely. */
 const AFTER_START_MS = 10_000;
 const RETRY_MS_MIN = 15 * 60_000;
 const RETRY_MS_MAX = 6 * 3_600_000;
-/** Clocks are put right by seconds all the time: a slot that was done must not come again for that. */
+/** Clocks are corrected by seconds all the time. A smaller step back must not repeat a slot. */
 const SET_BACK_MS_MIN = 10 * 60_000;
-/** By how much the clock must differ from the time that passed for it to have been set. */
+/** A smaller difference between clock and elapsed time does not count as a set clock. */
 const STEP_MS_MIN = 30_000;
 const MINUTE_MS = 60_000;
 
 type Needs = Pick<App, 'store' | 'now' | 'log'>;
 
-/** `run` throws when what is due could not be done. */
+/** `run` throws if it could not do its work. */
 export type Work = () => Promise<void>;
 
 type Interval = {
@@ -40,17 +40,17 @@ type Slots = {
   schedule: Schedule;
   run: Work;
   running: Promise<void> | null;
-  /** The slots up to here are done. Milliseconds since 1970. */
+  /** The slots up to this time are done. Milliseconds since 1970. */
   doneAt: number;
-  /** Of the clock that nobody sets. */
+  /** By the monotonic clock. */
   notBefore: number;
   retryMs: number;
-  /** The minute of the clock in which it was last looked at: slots are whole minutes. */
+  /** The minute in which it was last checked: slots are whole minutes. */
   minute: number | null;
 };
 
 export type TimetableOptions = {
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   passed?: () => number;
 };
 
@@ -60,10 +60,10 @@ export class Timetable {
   readonly #startedAt: number;
   readonly #jobs: (Interval | Slots)[] = [];
   #timer: NodeJS.Timeout | null = null;
-  /** What the clock says less what has passed. */
+  /** The difference between the clock and the monotonic clock. */
   #offset: number;
   #stopped = false;
-  /** Called when the clock was set by more than half a minute. */
+  /** Called when the clock was set by more than STEP_MS_MIN. */
   onStep: (() => void) | null = null;
 
   constructor(app: Needs, { passed = () => performance.now() }: TimetableOptions = {}) {
@@ -73,19 +73,19 @@ export class Timetable {
     this.#offset = app.now() - this.#startedAt;
   }
 
-  /** Does `run` whenever `everyMs` have passed, at once for the first time. What is missed meanwhile is skipped. */
+  /** Calls `run` at once and then every `everyMs` milliseconds. Missed runs are skipped. */
   every(name: string, everyMs: number, run: Work): void {
     this.#jobs.push({ kind: 'interval', name, everyMs, dueAt: this.#passed(), run, running: null });
   }
 
-  /** Does `run` once for all slots of a schedule that have come since it last succeeded. `name` is what it is known by. */
+  /** Calls `run` once for all slots of a schedule since its last success. `name` identifies the job in the database. */
   at(name: string, schedule: Schedule, run: Work): void {
     const known = jobDoneAt(this.#app, name);
     const notBefore = this.#startedAt + AFTER_START_MS;
     const times = { doneAt: known ?? 0, notBefore, retryMs: RETRY_MS_MIN, minute: null };
     const job: Slots = { kind: 'slots', name, schedule, run, running: null, ...times };
     this.#jobs.push(job);
-    // nothing was missed before it was known
+    // a new job has missed no slot
     if (known === null) void this.#done(job);
   }
 
@@ -95,7 +95,7 @@ export class Timetable {
     this.tick();
   }
 
-  /** Begins what is due. */
+  /** Starts the due jobs. */
   tick(): void {
     if (this.#stopped) return;
     this.#noticeStep();
@@ -107,14 +107,14 @@ export class Timetable {
     }
   }
 
-  /** Ends the ticking and waits for what is under way. */
+  /** Stops the timer and waits for running jobs. */
   async stop(): Promise<void> {
     this.#stopped = true;
     if (this.#timer) clearInterval(this.#timer);
     await this.idle();
   }
 
-  /** Resolves once nothing is under way. */
+  /** Resolves once no job is running. */
   async idle(): Promise<void> {
     await Promise.all(this.#jobs.map(({ running }) => running));
   }

@@ -1,9 +1,9 @@
-/** Sends queued notifications, at most once each, a few at a time. */
+/** Sends queued notifications at most once each, a few at a time. */
 import type { App } from '../app/app.ts';
 import { LANES, type Lane, recordAttempt, takeWebhooks, type WebhookAttempt } from '../app/notifications/webhooks.ts';
 import { sendWebhook, type WebhookOptions } from './notify/send.ts';
 
-/** How many attempts of a lane are under way at once. */
+/** Concurrent attempts by lane. */
 const SENT_AT_ONCE_MAX: Readonly<Record<Lane, number>> = { shop: 16, public: 4 };
 const RETAKE_MS = 5_000;
 
@@ -20,7 +20,7 @@ export class WebhookWorker {
     this.#policy = policy;
   }
 
-  /** Looks for waiting notifications; called after the commit that queued one, and once at the start. */
+  /** Looks for queued notifications. To be called after the commit that queued one, and at the start. */
   wake(): void {
     if (this.#taking) {
       this.#again = true;
@@ -33,7 +33,7 @@ export class WebhookWorker {
     });
   }
 
-  /** Sends one attempt that was recorded, and records how it ended. */
+  /** Makes one recorded attempt and records its result. */
   async send(attempt: WebhookAttempt): Promise<{ status: number | null; error: string | null }> {
     const { fromMerchant, url } = attempt;
     const { status, error, ms } = await sendWebhook(url, {
@@ -46,7 +46,7 @@ export class WebhookWorker {
     return { status, error };
   }
 
-  /** Ends attempts under way and waits until how they ended is recorded. */
+  /** Aborts attempts under way and waits until their results are stored. */
   async stop(): Promise<void> {
     this.#abort.abort();
     await Promise.allSettled(LANES.flatMap((lane) => [...this.#sending[lane]]));
@@ -69,7 +69,7 @@ export class WebhookWorker {
     }
   }
 
-  /** Its end wakes the worker, which then fills the place that became free. */
+  /** The end of an attempt wakes the worker, which fills the free place. */
   #track(attempt: WebhookAttempt): void {
     const sending = this.#sending[attempt.lane];
     const tracked = this.send(attempt)

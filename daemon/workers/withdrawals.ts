@@ -1,6 +1,6 @@
 /**
- * One loop per chain that carries withdrawals out: woken by what gives it work, and by the clock as long as something
- * waits. A bug halts this chain's withdrawals alone, with an alert.
+ * One loop per chain that signs and sends withdrawals. A pass starts when there is new work, and at intervals while
+ * something waits. A bug halts only this chain's withdrawals, with an alert.
  */
 import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
@@ -10,7 +10,7 @@ import { Unavailable } from '../domain/errors.ts';
 import { WakeablePause } from '../kit/async.ts';
 
 const POLL_MS = 5_000;
-/** So long after it was sent a version that the chain does not show is sent again; doubled each time. */
+/** A version that the chain does not show is sent again after this time, doubled each time. */
 const RESEND_MS = 5_000;
 const RESEND_MAX_MS = 600_000;
 /** Versions whose last sending is remembered. */
@@ -21,7 +21,7 @@ type Sending = { times: number; nextAt: number };
 export class WithdrawalWorker {
   readonly #app: App;
   readonly #chain: ChainRuntime;
-  /** By version: when it may be sent again. Forgotten by a restart, which sends at once. */
+  /** By version: when it may be sent again. Empty after a restart, which sends at once. */
   readonly #sendings = new Map<number, Sending>();
   readonly #progress: Progress = { after: 0, asked: new Map() };
   #stopped = false;
@@ -37,7 +37,7 @@ export class WithdrawalWorker {
     this.#running = this.#run();
   }
 
-  /** Makes the loop look at once. */
+  /** Starts the next pass at once. */
   wake(): void {
     this.#pause.wake();
   }

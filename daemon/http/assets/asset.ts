@@ -1,7 +1,4 @@
-/**
- * Static text that anybody may load from anywhere: scripts and their types. It is read once, packed once, and revalidated
- * by its hash.
- */
+/** Public static text, such as scripts and their types: read once, compressed once, revalidated by hash. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -13,8 +10,8 @@ const WEB = join(import.meta.dirname, '..', '..', 'web');
 const ETAG_CHARACTERS = 22;
 
 /**
- * The browser's code of a module below `daemon/web/`, named without its ending: as it was built or, where the program
- * runs from its sources, without its types.
+ * The browser code of a module below `daemon/web/`, named without extension: the built file, or the source without its
+ * types if the program runs from its sources.
  */
 export function browserCode(name: string): string {
   const built = join(WEB, `${name}.js`);
@@ -22,7 +19,6 @@ export function browserCode(name: string): string {
   return stripTypeScriptTypes(readFileSync(join(WEB, `${name}.ts`), 'utf8'));
 }
 
-/** A file below `daemon/web/`, as text. */
 export const browserFile = (name: string): string => readFileSync(join(WEB, name), 'utf8');
 
 export type Asset = { type: string; etag: string; plain: Buffer; packed: Buffer };
@@ -30,13 +26,13 @@ export type Asset = { type: string; etag: string; plain: Buffer; packed: Buffer 
 export function makeAsset(type: string, text: string): Asset {
   const plain = Buffer.from(text);
   const hash = createHash('sha256').update(plain).digest('base64url').slice(0, ETAG_CHARACTERS);
-  // weak: the packed form has other bytes under the same tag
+  // weak: the compressed form has other bytes under the same tag
   return { type, etag: `W/"${hash}"`, plain, packed: gzipSync(plain, { level: 9 }) };
 }
 
 /**
- * Serves what `load` makes, which is called once, at the first request. `maxAgeSeconds`: how long browsers need not ask
- * whether it is still the same.
+ * Serves the result of `load`, which is called once, at the first request. `maxAgeSeconds`: how long browsers may use
+ * it without revalidation.
  */
 export function serveAsset(load: () => Asset, maxAgeSeconds: number): RequestHandler {
   let asset: Asset | undefined;
@@ -48,7 +44,7 @@ export function serveAsset(load: () => Asset, maxAgeSeconds: number): RequestHan
       ETag: asset.etag,
       Vary: 'Accept-Encoding',
       'X-Content-Type-Options': 'nosniff',
-      // it is the same for everybody and says nothing about anybody: every page may load it, read or not
+      // the same for everybody and without personal data: every page may load and read it
       'Access-Control-Allow-Origin': '*',
       'Cross-Origin-Resource-Policy': 'cross-origin',
     });

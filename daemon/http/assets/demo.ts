@@ -1,7 +1,7 @@
 /**
- * The example shop at `/demo`, for trying out a sandbox and for copying: one HTML file, with this service's address and
- * the client ID of the sandbox in the places where a shop puts its own. Where there is no sandbox's client ID there is no
- * example shop: it never takes live money.
+ * The example shop at `/demo`, for trying the sandbox and for copying: one HTML file in which this service's address
+ * and the sandbox's client ID replace the placeholders. It exists only with a client ID of a sandbox business and never
+ * takes real money.
  */
 import { createHash } from 'node:crypto';
 import type { RequestHandler } from 'express';
@@ -13,13 +13,13 @@ import { browserFile } from './asset.ts';
 const ADDRESS = 'https://pay.example.com';
 const CLIENT_ID = 'ch_client_YOURS';
 
-/** The first client ID of a sandbox business that is in force. */
+/** The first valid client ID of a sandbox business. */
 function sandboxClient(app: App): string | undefined {
   return app.directory.clients().find(({ businessId }) => app.directory.business(businessId).network === 'sandbox')
     ?.publicId;
 }
 
-/** The hashes by which a policy lets through exactly these inline blocks (CSP, level 2). */
+/** The hashes that permit exactly these inline blocks (CSP level 2). */
 function hashesOf(html: string, tag: 'script' | 'style'): string {
   const blocks = [...html.matchAll(new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`, 'g'))];
   return blocks.map(([, text]) => `'sha256-${createHash('sha256').update(text!).digest('base64')}'`).join(' ');

@@ -1,6 +1,6 @@
 /**
- * The browser client under `/js`: as a module, as a classic script that defines a global, and its types. All are made of
- * the one source in `daemon/web/sdk/`.
+ * The browser client below `/js`: a module, a classic script that defines a global, and the types. All are made from
+ * `daemon/web/sdk/`.
  */
 import { Router } from 'express';
 import { assert } from '../../domain/errors.ts';
@@ -14,8 +14,8 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 const TYPES = 'application/typescript; charset=utf-8';
 
 /**
- * The classic script of a module: what it exports becomes the members of a global, named by the tag's `data-global` or
- * else Countinghouse, and its own address is that of the tag.
+ * A module as a classic script: its exports become members of a global, named by the tag's `data-global` (default:
+ * Countinghouse), and its address is the tag's.
  */
 export function classicScript(module: string): string {
   const exported = /^export \{([^}]*)\};\s*$/m.exec(module);
@@ -31,7 +31,6 @@ window[(script && script.getAttribute('data-global')) || '${GLOBAL}'] = {${expor
 `;
 }
 
-/** The declarations, for whoever imports the module or has the script's global. */
 const declarations = (): string => `${browserFile('sdk/types.ts')}\nexport as namespace ${GLOBAL};\n`;
 
 /** Mounted at `/js`. */

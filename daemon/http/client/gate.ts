@@ -1,4 +1,4 @@
-/** Who calls the browser API: limits by address first, then the client ID, then the origin. */
+/** Checks of a request to the browser API: rate limits by address, then the client ID, then the origin. */
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { App } from '../../app/app.ts';
 import type { Business, Client } from '../../app/shops/directory.ts';
@@ -9,12 +9,12 @@ const ADDRESSES_MAX = 10_000;
 
 export type Caller = { client: Client; business: Business };
 
-/** The client ID that a request came with and its business; set by `identify`. */
+/** The client ID of a request and its business; set by `identify`. */
 export function callerOf(response: Response): Caller {
   return response.locals.caller as Caller;
 }
 
-/** Middleware that lets through so many requests of an address. */
+/** Middleware that limits the requests of an address. */
 export function limit(app: App, perMinute: number, burst: number): RequestHandler {
   const buckets = new TokenBuckets({ perMinute, burst, now: app.now, bucketsMax: ADDRESSES_MAX });
   return (request, response, next) => {
@@ -28,7 +28,7 @@ export function limit(app: App, perMinute: number, burst: number): RequestHandle
   };
 }
 
-/** Middleware that lets through requests with a valid client ID from an origin that it allows. */
+/** Middleware that accepts requests with a valid client ID from an origin that it allows. */
 export function identify(app: App): RequestHandler {
   return (request: Request, response: Response, next: NextFunction): void => {
     const publicId = request.headers['mb-client-id'];

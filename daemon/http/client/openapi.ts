@@ -1,4 +1,4 @@
-/** The browser API's part of the description. Answers that the merchant API gives too are described once, there. */
+/** The browser API's part of the description. Answers that the merchant API gives too are described there. */
 import type { z } from 'zod';
 import type { App } from '../../app/app.ts';
 import type { Business, Client } from '../../app/shops/directory.ts';
@@ -7,7 +7,7 @@ import { clientInvoiceSchema } from './schemas.ts';
 
 type Json = Record<string, unknown>;
 
-/** What the description's own module has for making its parts. */
+/** Functions of `openapi.ts` that make parts of the description. */
 export type Kit = {
   bodyOf: (id: string, schema: Json) => Json;
   fromZod: (schema: z.ZodType) => Json;
@@ -17,7 +17,7 @@ export type Kit = {
   inPath: (name: string, description: string) => Json;
 };
 
-/** Stand-ins whose only use is that the schemas made for a client ID can be described without one. */
+/** Placeholders for schemas that are made for a client ID. */
 const ANY_BUSINESS = { timeZone: 'UTC', enabled: [] } as unknown as Business;
 const ANY_CLIENT = { hosts: [], origins: new Set() } as unknown as Client;
 
@@ -59,11 +59,10 @@ export function clientSchemas(shared: Record<string, Json>, { object, ref }: Kit
   };
 }
 
-/** `browserCreateInvoice` of "createInvoice", `browserGetRates` of "get rates". */
+/** "createInvoice" and "get rates" become `browserCreateInvoice` and `browserGetRates`. */
 const browserId = (summary: string): string =>
   `browser ${summary}`.replace(/ (.)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The paths of the browser API. */
 export function clientPaths(app: App, { bodyOf, fromZod, answer, inPath }: Kit): Record<string, Json> {
   const refusals = {
     401: answer('The client ID is absent, unknown or revoked', 'Message'),

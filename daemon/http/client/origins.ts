@@ -16,20 +16,20 @@ const HEADERS = 'MB-CLIENT-ID, Accept, Content-Type';
 
 const ALLOW = 'Access-Control-Allow-Origin';
 
-/** Answers a request from a page that may not ask. Such a page cannot read the words; its developer can. */
+/** Refuses a request from a page whose origin is not allowed. Only its developer can read the text. */
 export function refuseOrigin(response: Response): void {
   response.removeHeader(ALLOW);
   response.status(403).json({ message: 'Origin not allowed' });
 }
 
-/** Whether a request's client ID may be used from where it comes. Only browsers send an origin, and they always do. */
+/** Whether a client ID may be used from the origin of a request. Only browsers send an origin, and they always do. */
 export function mayUse(app: App, client: Client, request: Request): boolean {
   const { origin } = request.headers;
   if (origin === undefined || client.origins.has(origin)) return true;
   return mayPlay(app, app.directory.business(client.businessId), request);
 }
 
-/** Middleware that answers preflights, and says of every other answer which page may read it. */
+/** Middleware that answers preflights, and states for other answers which page may read them. */
 export function crossOrigin(app: App) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const { origin } = request.headers;

@@ -1,4 +1,4 @@
-/** The browser API's answers: what a payer may see of an invoice, and nothing that is the shop's alone. */
+/** The browser API's answers: only what a payer may see of an invoice. */
 import type { App } from '../../app/app.ts';
 import type { InvoiceView, PaymentView } from '../../app/invoices/views.ts';
 import type { Business } from '../../app/shops/directory.ts';
@@ -7,14 +7,14 @@ import type { InvoiceRow } from '../../store/queries/invoices.ts';
 import { exactNumber } from '../json.ts';
 import { presentInvoice, presentPayment } from '../merchant/present.ts';
 
-/** The payment resource; without the address where nothing may be sent to it, because its price no longer holds. */
+/** The payment resource, without the address if nothing may be sent to it because its price has expired. */
 export function presentPayersPayment(invoice: InvoiceRow, payment: PaymentView) {
   const { address, ...rest } = presentPayment(invoice, payment);
   const withheld = invoice.status === 'canceled' || payment.quoteEnded;
   return withheld ? rest : { ...rest, address };
 }
 
-/** The answer of getInvoice. The notification's URL and the metadata are between the shop and this service. */
+/** The answer of getInvoice, without the notification URL and the metadata, which are the shop's. */
 export function presentPayersInvoice(app: App, found: InvoiceView) {
   const { invoice, payment } = found;
   const { payment: _, metadata: __, ...rest } = presentInvoice(app, found);
@@ -27,7 +27,7 @@ export function presentPayersInvoice(app: App, found: InvoiceView) {
   };
 }
 
-/** The answer of getInvoiceStatus: always the same fields, null where there is no payment yet. */
+/** The answer of getInvoiceStatus: always the same fields, null without a payment. */
 export function presentStatus({ invoice, payment }: InvoiceView) {
   return {
     status: invoice.status,
@@ -39,7 +39,7 @@ export function presentStatus({ invoice, payment }: InvoiceView) {
   };
 }
 
-/** What one coin of each enabled crypto is worth, as exact numbers. What has no rate now is left out. */
+/** The value of one coin of each enabled crypto as exact numbers, without coins that have no rate now. */
 export function presentRates(app: App, business: Business) {
   const entries = business.enabled.map(({ symbol }) => {
     const known = Object.entries(app.rates.shownKnown(business.network, symbol, app.now()));

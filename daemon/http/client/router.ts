@@ -1,7 +1,6 @@
 /**
- * The browser API: a part of the merchant API's operations, for pages that hold a public client ID. Whoever calls it is a
- * payer or anybody else, so invoices are named by their slug alone, and a slug that does not exist, one of another
- * business and the record's own id are answered alike.
+ * The browser API: a part of the merchant API's operations, for pages with a public client ID. Anybody can call it, so
+ * invoices are named by slug only. An unknown slug, one of another business and a record's id get the same answer.
  */
 import { type Request, type RequestHandler, Router } from 'express';
 import { withAddress } from '../../app/addresses/pool.ts';
@@ -24,7 +23,7 @@ import { clientInvoiceSchema } from './schemas.ts';
 
 const SLUG = /^[A-Za-z0-9]{12}$/;
 
-/** The slug of the path. Throws like an invoice that does not exist. */
+/** The slug in the path. Throws the error of an unknown invoice if it is none. */
 function slugOf(request: Request): string {
   const { slug } = request.params;
   if (typeof slug !== 'string' || !SLUG.test(slug)) throw new Rejected('invoice.not_found', 'Invoice not found');
@@ -60,7 +59,7 @@ function rates(app: App): RequestHandler {
 }
 
 function create(app: App): RequestHandler {
-  // a client ID that is changed, and a business that is, is another object
+  // a change of a client ID or a business makes a new object
   type Schemas = WeakMap<Client, ReturnType<typeof clientInvoiceSchema>>;
   const listed: Schemas = new WeakMap();
   const anywhere: Schemas = new WeakMap();

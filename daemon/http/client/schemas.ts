@@ -1,6 +1,7 @@
 /**
- * What the browser API's requests may hold: as the merchant API's, in the order of the browser client's own table, with
- * what a stranger may not choose taken away. Anybody can send these: a URL leads only where the client ID allows.
+ * Schemas of the browser API's requests: those of the merchant API, in the order of the browser client's documentation,
+ * without the fields that a stranger may not choose. Anybody can send these requests, so their URLs are limited to the
+ * hosts of the client ID.
  */
 
 import { z } from 'zod';
@@ -14,7 +15,7 @@ const DUE_DAYS_MAX = 90;
 const MS_PER_DAY = 86_400_000;
 const URL_CHARACTERS_MAX = 2_048;
 
-/** The body of createInvoice, for one client ID. `anyUrl`: its URLs may lead anywhere. */
+/** The body of createInvoice for one client ID. `anyUrl`: its URLs may have any host. */
 export function clientInvoiceSchema(app: App, business: Business, client: Client, anyUrl: boolean) {
   const { amount, currency, crypto, due_date, close_url, automatic_redirect, order_id, description } =
     createInvoiceSchema(app, business).shape;

@@ -1,4 +1,4 @@
-/** Who calls the merchant API: its key, the scope that the endpoint asks for, and a limit on guesses. */
+/** Checks of a request to the merchant API: its key, the required scope, and a limit on guesses. */
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { App } from '../../app/app.ts';
 import type { Business } from '../../app/shops/directory.ts';
@@ -9,18 +9,17 @@ const GUESSES_PER_MINUTE = 10;
 const ADDRESSES_MAX = 10_000;
 const KEY_CHARACTERS_MAX = 200;
 
-/** What an endpoint adds to the bodies of refusals: `error` on balance, `status` on withdrawals. */
+/** Fields that an endpoint adds to refusals: `error` for balance, `status` for withdrawals. */
 export type RefusalExtra = Record<string, string>;
 
-/** The business of the key that a request came with; set by `withKey`. */
+/** The business of a request's key; set by `withKey`. */
 export function callerOf(response: Response): Business {
   return response.locals.business as Business;
 }
 
-/** Middleware that lets through only keys with a scope. */
 export type WithKey = ReturnType<typeof authenticator>;
 
-/** Makes the middleware that endpoints stand behind: once a server, since its limits are counted in it. */
+/** Makes the authentication middleware; once per server, because it counts requests. */
 export function authenticator(app: App) {
   const guesses = new TokenBuckets({
     perMinute: GUESSES_PER_MINUTE,
@@ -28,10 +27,10 @@ export function authenticator(app: App) {
     now: app.now,
     bucketsMax: ADDRESSES_MAX,
   });
-  /** By how many requests a minute: keys with the same limit. */
+  /** By requests per minute; keys with the same limit share an entry. */
   const paces = new Map<number, TokenBuckets>();
 
-  /** Whether a key has a request left; answers when it has none. */
+  /** Whether a key has a request left. If not, sends the refusal. */
   function isInPace(caller: Caller, response: Response, extra: RefusalExtra): boolean {
     const { perMinute, keyId } = caller;
     if (perMinute === null) return true;
@@ -56,8 +55,8 @@ export function authenticator(app: App) {
   }
 
   /**
-   * Middleware that lets through only keys with `scope`, or with null any valid key. It comes before the body is read:
-   * strangers' are not.
+   * Middleware that accepts keys with `scope`; with null, every valid key. To be placed before the body parser, so that
+   * strangers' bodies are not read.
    */
   return function withKey(scope: Scope | null, extra: RefusalExtra = {}): RequestHandler {
     return (request: Request, response: Response, next: NextFunction): void => {
@@ -75,7 +74,7 @@ export function authenticator(app: App) {
         response.status(403).json({ message: `This API key does not have the scope "${scope}"`, ...extra });
         return;
       }
-      // an endpoint may ask twice: for a key, then for its scope
+      // an endpoint may check twice: the key, then its scope
       if (response.locals.business === undefined && !isInPace(caller, response, extra)) return;
       response.locals.business = app.directory.business(caller.businessId);
       next();

@@ -1,4 +1,4 @@
-/** The merchant API's lists: invoices, withdrawals and receipts, for books that are kept elsewhere. */
+/** The merchant API's lists of invoices, withdrawals and receipts, for external bookkeeping. */
 import { type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
@@ -33,7 +33,7 @@ const CURSOR_CHARACTERS_MAX = 60;
 export const INVOICE_STATUSES = ['unpaid', 'paid', 'canceled'] as const;
 export const WITHDRAWAL_STATUSES = ['pending', 'completed', 'failed'] as const;
 
-/** Where a page ended, as one word that a client sends back unread. */
+/** The end of a page as an opaque word for the next request. */
 const cursorOf = ({ at, id }: ListCursor): string => Buffer.from(`${at}.${id}`).toString('base64url');
 
 function placeOf(cursor: string): ListCursor | null {
@@ -47,7 +47,7 @@ const instant = (field: string) =>
     .transform((text) => Date.parse(text))
     .optional();
 
-/** The query of a list. A parameter that is not known is ignored, as a field of a body is. */
+/** The query of a list. Unknown parameters are ignored, like unknown fields of a body. */
 export function listSchema(statuses: readonly [string, ...string[]]) {
   const many = `The limit must be a whole number from 1 to ${LIMIT_MAX}.`;
   return z.object({
@@ -86,7 +86,7 @@ function filterOf(statuses: readonly [string, ...string[]], query: unknown): Boo
   };
 }
 
-/** One receipt. `value`: in the currency of its invoice, at the rate that it counted with. */
+/** One receipt. `value`: in the invoice's currency, at the rate at which it counted. */
 export function presentReceipt(app: App, business: Business, row: Receipt) {
   const asset = assetOf(row.asset as AssetId);
   const chain = app.chains.find(row.chain_key);

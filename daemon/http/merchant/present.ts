@@ -1,4 +1,3 @@
-/** The merchant API's answers, from what the program knows. */
 import type { App } from '../../app/app.ts';
 import type { InvoiceView, PaymentView } from '../../app/invoices/views.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -24,10 +23,10 @@ export function presentCreated(app: App, invoice: InvoiceRow) {
   };
 }
 
-/** What `flags` of a payment may name; each is a field of its own as well. */
+/** The names that `flags` of a payment may have; each is also a field of its own. */
 export const FLAG_NAMES = ['underpaid', 'overpaid', 'late', 'undone', 'unvalued'] as const;
 
-/** The contract's payment resource, with what this service adds to it. */
+/** The contract's payment resource with this service's additional fields. */
 export function presentPayment(invoice: InvoiceRow, payment: PaymentView) {
   const { row, asset } = payment;
   return {

@@ -1,4 +1,4 @@
-/** The merchant API but for withdrawals: each route checks its request, calls one use case and presents what it gave. */
+/** The merchant API without withdrawals: each route checks its request, calls one use case and presents the result. */
 import { type RequestHandler, type Response, Router } from 'express';
 import { withAddress } from '../../app/addresses/pool.ts';
 import type { App } from '../../app/app.ts';
@@ -22,7 +22,7 @@ import { balanceSchema, check, createInvoiceSchema, dueAt, fiatAmount, requestPa
 
 type InvoicePath = { invoice: string };
 
-/** Straight to the socket: Express would parse the content type again and copy the body. */
+/** Writes to the socket directly: Express would parse the content type again and copy the body. */
 function send(response: Response, { status, body }: Answer): void {
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
@@ -114,7 +114,7 @@ function remove(app: App): RequestHandler {
   };
 }
 
-/** Cryptos, rates and balance: what reads no invoice. */
+/** Cryptos, rates and balance. */
 function addReads(app: App, router: Router, withKey: WithKey): void {
   const cryptos: RequestHandler = (_req, response) => {
     response.json(callerOf(response).enabled.map(({ id, name, symbol }) => ({ id, name, symbol })));
@@ -150,7 +150,7 @@ function addReads(app: App, router: Router, withKey: WithKey): void {
     .all(onlyMethods('GET', 'POST'));
 }
 
-/** A coin's last good rates as exact numbers; null when it never had any, and the answer then leaves the coin out. */
+/** A coin's last good rates as exact numbers. Null, and absent from the answer, if it never had any. */
 function lastRates(app: App, business: Business, symbol: AssetId) {
   const known = app.rates.lastShown(business.network, symbol, app.now());
   return known && { USD: exactNumber(known.usd), EUR: exactNumber(known.eur), GBP: exactNumber(known.gbp) };

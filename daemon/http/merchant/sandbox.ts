@@ -1,4 +1,4 @@
-/** The sandbox's controls over HTTP, for keys of sandbox businesses only: to any other they do not exist. */
+/** The sandbox's controls over HTTP, for keys of sandbox businesses. For other keys they do not exist. */
 import { type NextFunction, type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
@@ -44,7 +44,7 @@ export const SANDBOX_SCHEMAS = {
   outage: z.object({ crypto: name('crypto'), down: z.boolean('The down must be true or false.') }),
 };
 
-/** Checks the body and carries it out. Throws `Rejected`. */
+/** Checks the body and executes the control. Throws `Rejected`. */
 type Control = (business: Business, body: unknown) => Promise<{ status: number; answer: unknown }>;
 
 const ok = (answer: unknown) => ({ status: 200, answer });
@@ -81,7 +81,7 @@ export function sandboxRouter(app: App, withKey: WithKey, sandbox: SandboxContro
   const router = Router(EXACT_PATHS);
   if (!sandbox) return router;
   const repeatable = new Repeatable(app);
-  // the network comes before the scope: to a live key these paths do not exist, whatever it may do
+  // network before scope: for a live key these paths do not exist, whatever its scopes
   const sandboxOnly: RequestHandler = (request, response, next: NextFunction) => {
     if (callerOf(response).network === 'sandbox') next();
     else notFound(request, response, next);

@@ -1,6 +1,6 @@
 /**
- * What the merchant API's requests may hold. Fields stand in the order of the contract's tables, which is the order in
- * which they are checked; each has one message a rule, and only the first failure is told. `null` is as good as absent.
+ * Schemas of the merchant API's requests. Fields are checked in the order of the contract's tables; each rule has one
+ * message, and only the first failure is reported. `null` counts as absent.
  */
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
@@ -25,7 +25,7 @@ const METADATA_KEYS_MAX = 20;
 const METADATA_KEY_CHARACTERS_MAX = 100;
 const METADATA_VALUE_CHARACTERS_MAX = 500;
 
-/** Fiat as an integer that counts 10^-decimals, from a number or a decimal string; null when it is not exact. */
+/** A fiat amount (number or decimal string) as an integer that counts 10^-decimals; null if it is not exact. */
 function fiatInteger(value: unknown, decimals: number): bigint | null {
   if (value instanceof JsonNumber) return snapDecimal(value.source, decimals);
   return typeof value === 'string' ? parseDecimal(value, decimals) : null;
@@ -35,7 +35,7 @@ type Given = JsonNumber | string;
 
 const isGiven = (value: unknown): value is Given => value instanceof JsonNumber || typeof value === 'string';
 
-/** A required amount of fiat with at most two decimals; how many its currency really has is checked afterwards. */
+/** A required fiat amount with at most two decimals. The decimals of its currency are checked later. */
 const amount = z
   .unknown()
   .optional()
@@ -66,7 +66,7 @@ export const url = (field: string) =>
     .nullish()
     .meta({ override: { type: 'string', format: 'uri', maxLength: URL_CHARACTERS_MAX } });
 
-/** Refuses a notification's URL to which nothing would ever be sent, as the configuration is. */
+/** Rejects a notification URL to which this configuration would never send. */
 export const reachable =
   (app: App, fromMerchant: boolean) =>
   (text: string | null | undefined, context: z.RefinementCtx): void => {
@@ -112,7 +112,7 @@ const currency = z
   .transform((code) => code ?? 'USD')
   .meta({ override: { enum: Object.keys(FIAT), default: 'USD' } });
 
-/** A text of one line that a shop gives an invoice. */
+/** A one-line text that a shop stores with an invoice. */
 const label = (field: string, charactersMax: number) =>
   z
     .string(`The ${field} must be a string.`)
@@ -125,7 +125,7 @@ const label = (field: string, charactersMax: number) =>
 export const orderId = label('order id', ORDER_ID_CHARACTERS_MAX);
 export const description = label('description', DESCRIPTION_CHARACTERS_MAX);
 
-/** Why a value is no metadata, or null. */
+/** The reason why a value is not valid metadata, or null. */
 function metadataFault(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'The metadata must be an object.';
   const entries = Object.entries(value);
@@ -157,7 +157,7 @@ const metadata = z
     },
   });
 
-/** The body of Create invoice, for one business: what it takes, and its today. */
+/** The body of Create invoice for one business: its cryptos and the current day in its time zone. */
 export function createInvoiceSchema(app: App, business: Business) {
   return z.object({
     amount,
@@ -192,7 +192,7 @@ export function createInvoiceSchema(app: App, business: Business) {
 
 export type CreateInvoiceBody = z.output<ReturnType<typeof createInvoiceSchema>>;
 
-/** The amount of a checked body in 1e-8 of its currency. Throws `Rejected` when the currency has fewer decimals. */
+/** The amount of a checked body in 1e-8 of its currency. Throws `Rejected` if the currency has fewer decimals. */
 export function fiatAmount(body: Pick<CreateInvoiceBody, 'amount' | 'currency'>): bigint {
   const decimals = FIAT[body.currency]!;
   const integer = fiatInteger(body.amount, decimals);
@@ -218,13 +218,12 @@ export const requestPaymentSchema = z.object({
     .meta({ override: { type: 'string', examples: ['BTC', 'USDT_BEP20'] } }),
 });
 
-/** The body, or query, of Get balance. */
 export const balanceSchema = z.object({
   with_rates: truth('with rates'),
   with_balance: truth('with balance'),
 });
 
-/** Checks a body and throws the first failure as `Rejected('validation')`. */
+/** Checks a body. Throws the first failure as `Rejected('validation')`. */
 export function check<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const result = schema.safeParse(body);
   if (result.success) return result.data;

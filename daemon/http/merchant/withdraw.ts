@@ -1,6 +1,6 @@
 /**
- * Withdraw, Get withdrawal and Refund invoice. Every answer that is not a success is `{"message": …, "status": "error"}`;
- * a refused request is a 400 of that shape, whatever it was refused for.
+ * Withdraw, Get withdrawal and Refund invoice. Every error is `{"message": …, "status": "error"}`; every refused
+ * request is a 400 of that shape.
  */
 import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
@@ -32,7 +32,7 @@ import { callerOf, type WithKey } from './auth.ts';
 import { check } from './schemas.ts';
 
 const ADDRESS_CHARACTERS_MAX = 255;
-/** Digits before or after the point that no asset has: so long a number is none that anybody means. */
+/** More digits than the amount of any asset can have. */
 const NUMBER_CHARACTERS_MAX = 60;
 const STATUS_ERROR = { status: 'error' };
 
@@ -53,7 +53,7 @@ function checkAmount(value: unknown, context: z.RefinementCtx): void {
   else if (!isNumberText(text) || /^[0.]+([eE].*)?$/.test(text)) fail('The amount must be a positive number.');
 }
 
-/** In the order of the contract's table, one message a rule. */
+/** In the order of the contract's table, one message per rule. */
 export const withdrawSchema = z.object({
   amount: z
     .unknown()
@@ -79,7 +79,6 @@ export const withdrawSchema = z.object({
     .meta({ required: true, override: { type: 'string', maxLength: ADDRESS_CHARACTERS_MAX } }),
 });
 
-/** The body of Refund invoice. */
 export const refundSchema = z.object({
   address: withdrawSchema.shape.address,
   amount: z
@@ -97,7 +96,7 @@ export const refundSchema = z.object({
     }),
 });
 
-/** What a body asks for, its fields checked in their order. Throws `Rejected`. */
+/** Checks the fields of a body in their order. Throws `Rejected`. */
 function wanted(app: App, business: Business, json: unknown): NewWithdrawal {
   const { crypto } = check(withdrawSchema.pick({ amount: true, crypto: true }), json);
   const asset = findAsset(crypto);
@@ -128,7 +127,7 @@ export function withdrawRouter(app: App, withKey: WithKey): Router {
   return router;
 }
 
-/** Whoever answers with an error, here or in the server around, does it in the shape of these endpoints. */
+/** Makes later error handlers use the shape of these endpoints. */
 const shaped: RequestHandler = (_request, response, next) => {
   const json = response.json.bind(response);
   response.json = (body: { message?: unknown }) =>
@@ -142,7 +141,7 @@ const STATUSES: Record<string, number> = {
   'invoice.not_found': 404,
 };
 
-/** What the program refuses is a 400, a rate that is missing too; a disk that does not take it is not the caller's. */
+/** A refusal of the program is a 400, and so is a missing rate. A disk error is not the caller's fault. */
 function refusal(error: unknown, _request: Request, response: Response, next: NextFunction): void {
   if (error instanceof Rejected) {
     response.status(STATUSES[error.code] ?? 400).json({ message: error.message });
@@ -195,7 +194,6 @@ function get(app: App): RequestHandler {
   };
 }
 
-/** The answer of Get withdrawal. */
 export function presentWithdrawal(app: App, row: WithdrawalRow) {
   const asset = assetOf(row.asset as AssetId);
   const status = apiStatus(row.state as WithdrawalState);

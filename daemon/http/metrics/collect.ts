@@ -1,4 +1,4 @@
-/** The metrics of one moment, as families. */
+/** Collects the metrics of one moment. */
 import { type ELDHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import type { App } from '../../app/app.ts';
 import { type Monitor, monitor } from '../../app/operator/monitor.ts';
@@ -9,11 +9,11 @@ const MS_PER_SECOND = 1_000;
 const NS_PER_SECOND = 1e9;
 const US_PER_SECOND = 1e6;
 const LOOP_RESOLUTION_MS = 20;
-/** The delay's quantiles are those of this span and of the one before it: whoever asks, and how often, changes nothing. */
+/** The delay's quantiles cover this span and the one before it, so that requests do not influence them. */
 const LOOP_SPAN_MS = 60_000;
 const QUANTILES = [50, 99, 100];
 
-/** How late the event loop comes to its timers. */
+/** Measures how late the event loop runs its timers. */
 export class LoopDelay {
   readonly #histogram: ELDHistogram = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
   #before: number[] = [0, 0, 0];
@@ -27,7 +27,7 @@ export class LoopDelay {
     }, LOOP_SPAN_MS).unref();
   }
 
-  /** Seconds beyond the resolution of the measurement. */
+  /** Seconds above the resolution of the measurement. */
   #read(): number[] {
     if (this.#histogram.count === 0) return QUANTILES.map(() => 0);
     return QUANTILES.map((at) =>

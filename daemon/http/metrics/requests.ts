@@ -1,12 +1,12 @@
-/** Counts the requests of the public server and their times. Only where somebody asks for metrics. */
+/** Counts the requests of the public server and their times; only if metrics are configured. */
 import type { RequestHandler } from 'express';
 import type { Family } from './text.ts';
 
-/** Upper bounds in seconds, the last one without an end. */
+/** Upper bounds in seconds; the last one is open. */
 const BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const MS_PER_SECOND = 1_000;
 
-/** The parts of the server, by the beginning of the path. A stranger's path makes no label of its own. */
+/** The parts of the server by path prefix. Unknown paths share one label. */
 const AREAS: readonly [prefix: string, area: string][] = [
   ['/api/v1/merchant/', 'merchant'],
   ['/api/v1/sdk/', 'browser'],
@@ -19,7 +19,7 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'DELETE', '
 type Times = { buckets: number[]; sum: number; count: number };
 
 export class RequestMeter {
-  /** Answers by area, method and class of status. */
+  /** Answers by area, method and status class. */
   readonly #answers = new Map<string, number>();
   readonly #times = new Map<string, Times>();
 

@@ -1,6 +1,6 @@
 /**
- * `/metrics` for Prometheus, on a port of 127.0.0.1 alone: what is told there is the operator's. A request makes new
- * numbers once a second at the most.
+ * `/metrics` for Prometheus, only on 127.0.0.1, because its content is for the operator. New numbers are collected at
+ * most once a second.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -60,7 +60,7 @@ export async function serveMetrics(
   };
 }
 
-/** A page of another site that was rebound to 127.0.0.1 names itself in `Host`: it gets nothing. */
+/** Refuses pages that were rebound to 127.0.0.1 (DNS rebinding): they send their own name as `Host`. */
 const namesUs = (host = ''): boolean => /^(?:127\.0\.0\.1|localhost)(?::\d{1,5})?$/.test(host);
 
 function answer(app: App, text: () => string, request: IncomingMessage, response: ServerResponse): void {

@@ -1,4 +1,4 @@
-/** Carries out one request to the operator API and says how it ended, in the contract's form. */
+/** Executes one request to the operator API and returns its answer in the contract's form. */
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
 import { isMethod, type Method, OPERATOR, OPERATOR_PATH, type Parsed, type Result } from '../../contract/operator.ts';
@@ -10,7 +10,7 @@ import { METHODS } from './methods.ts';
 
 export type Answer = { status: number; headers?: Record<string, string>; body: unknown };
 
-/** Rejections that are no fault of the request but of the state that it met. */
+/** Rejections that the state causes, not the request. */
 const CONFLICTS = new Set([
   ...['business.account', 'business.ambiguous', 'invoice.not_unpaid', 'vault.exists'],
   ...['withdrawal.state', 'withdrawal.overtaken', 'withdrawal.descendant', 'inbox.decided', 'inbox.gone'],
@@ -18,7 +18,7 @@ const CONFLICTS = new Set([
 
 const READING = /^status$|\.(list|show|status|sealKey|next|nextAccount|grants|preview[A-Za-z]*)$/;
 
-/** What a rejected use case is answered with: by its code, so that a new one needs no row here. */
+/** The status for a rejection code. Derived from the code, so that a new code needs no entry here. */
 function statusOf(code: string): number {
   if (code.endsWith('.not_found')) return 404;
   return CONFLICTS.has(code) || code.endsWith('.too_many') ? 409 : 400;
@@ -29,7 +29,7 @@ const failure = (status: number, code: string, message: string, field?: string):
   body: { error: { code, message, ...(field === undefined ? {} : { field }) } },
 });
 
-/** Never throws: a bug is logged and answered with an opaque 500. */
+/** Never throws. A bug is logged and answered with a 500 without details. */
 export async function answer(context: Context, gate: Gate, request: IncomingMessage): Promise<Answer> {
   try {
     if (request.url === PROOF_PATH) return { status: 200, body: { proof: gate.prove(request) } };
@@ -45,7 +45,7 @@ export async function answer(context: Context, gate: Gate, request: IncomingMess
 async function run<M extends Method>(context: Context, method: M, body: unknown): Promise<Answer> {
   const params = OPERATOR[method].params.safeParse(body);
   if (!params.success) return wrongParams(params.error);
-  // the tables have the same keys: what the schema of a method gives is what its function takes
+  // both tables have the same keys: a method's schema yields what its function takes
   const work = METHODS[method] as (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
   const result = await context.app.store.urgently(() => work(context, params.data as Parsed<M>));
   if (!READING.test(method)) context.app.log.info({ method }, 'the operator made a change');

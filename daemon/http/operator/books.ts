@@ -21,7 +21,7 @@ const PROOF_TIMEOUT_MS = 3_600_000;
 
 export const BOOKS_METHODS: Methods = {
   'ledger.prove': async ({ app }, { chain }) => {
-    // what rests is connected to nothing, and asking it would connect
+    // a dormant chain has no connection, and asking it would open one
     const connected = app.chains.all().filter(({ dormant }) => !dormant);
     const chains = chain === undefined ? connected : connected.filter(({ key }) => key === chain);
     if (chains.length === 0) throw new Rejected('ledger.chain', `${chain} is not connected`, 'chain');

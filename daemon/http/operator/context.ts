@@ -1,4 +1,4 @@
-/** What every method of the operator API is given. */
+/** Passed to every method of the operator API. */
 import type { App } from '../../app/app.ts';
 import type { BackupMade } from '../../app/backup/make.ts';
 import type { DiscoveryRequest, DiscoveryState } from '../../app/recovery/account-discovery.ts';
@@ -10,13 +10,13 @@ export type OperatorExtra = {
   version: string;
   /** Milliseconds since 1970. */
   startedAt: number;
-  /** Sends a notification again and answers when the attempt has ended. Throws `Rejected('webhook.not_found')`. */
+  /** Sends a notification again and returns when the attempt has ended. Throws `Rejected('webhook.not_found')`. */
   sendWebhook(id: number): Promise<{ status: number | null; error: string | null }>;
-  /** Begins a scan of a wallet's accounts, in place of the last one. */
+  /** Starts a search for a wallet's accounts, in place of the previous one. */
   scanWallet(wish: DiscoveryRequest): Promise<void>;
-  /** How that scan goes; null before the first. */
+  /** The state of that search; null before the first. */
   scanned(): DiscoveryState | null;
-  /** Makes a backup while the service runs. Throws `Rejected` `backup.*`. */
+  /** Makes a backup of the running service. Throws `Rejected` `backup.*`. */
   makeBackup(file: string): Promise<BackupMade>;
   deriveSandboxAccounts(accountNo: number): Partial<Record<ChainId, AccountKey>>;
 };

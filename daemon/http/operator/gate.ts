@@ -10,7 +10,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { BODY_BYTES_MAX, type OperatorFile } from '../../contract/operator.ts';
 import { CHALLENGE_HEADER, isChallenge, proofOf } from '../../contract/proof.ts';
 
-/** A request that is not carried out, for a reason that lies in HTTP itself. */
+/** A request that is refused for a reason in HTTP itself. */
 export class Refused extends Error {
   readonly status: number;
   readonly code: string;
@@ -26,7 +26,7 @@ export class Refused extends Error {
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
 const HTTP_PORT = 80;
 
-/** Compared as digests of one length, so that the time taken tells nothing about the token. */
+/** Digests have equal length, so that the time of a comparison says nothing about the token. */
 const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();
 
 export class Gate {
@@ -34,7 +34,9 @@ export class Gate {
   readonly #token: Buffer;
   readonly #file: OperatorFile;
 
-  /** `port`: where it listens; null on a unix socket, which no browser reaches. `file`: what callers find it by. */
+  /**
+   * `port`: on loopback; null on a unix socket, which browsers cannot reach. `file`: where callers find the address.
+   */
   constructor(port: number | null, file: OperatorFile) {
     this.#file = file;
     this.#hosts = new Set(
@@ -46,7 +48,7 @@ export class Gate {
     this.#token = digest(`Bearer ${file.token}`);
   }
 
-  /** What proves to a caller that this is the daemon of the file, before the caller shows the token. Throws `Refused`. */
+  /** The proof that this daemon wrote the file; callers ask for it before they send the token. Throws `Refused`. */
   prove({ headers, method }: IncomingMessage): string {
     this.#checkPlace(headers);
     const challenge = headers[CHALLENGE_HEADER];
@@ -65,7 +67,7 @@ export class Gate {
     }
   }
 
-  /** Checks all that stands in a request's head. Throws `Refused`. */
+  /** Checks the headers of a request. Throws `Refused`. */
   check({ headers, method }: IncomingMessage): void {
     this.#checkPlace(headers);
     if (!timingSafeEqual(digest(headers.authorization ?? ''), this.#token)) {
@@ -86,7 +88,7 @@ export class Gate {
   }
 }
 
-/** The JSON value of a request's body; `{}` when there is none. Throws `Refused`. */
+/** The JSON value of a request's body; `{}` without a body. Throws `Refused`. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const body = await readBody(request);
   if (body.length === 0) return {};
@@ -109,7 +111,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
       parts.push(part);
     }
   } finally {
-    // what is left of a body that is too large is read past, or the next call on its connection would wait for it
+    // the rest of an oversized body is read and dropped, because the connection's next request follows it
     request.resume();
   }
   return Buffer.concat(parts);

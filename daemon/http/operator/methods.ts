@@ -1,4 +1,4 @@
-/** What each method of the operator API does: a use case, and its outcome in the contract's form. */
+/** The methods of the operator API: each calls a use case and presents its result. */
 import type { App } from '../../app/app.ts';
 import { clientOf, openBusiness, openClient, reviseClient } from '../../app/operator/businesses.ts';
 import { findBusiness, findClient, keyOf } from '../../app/operator/find.ts';

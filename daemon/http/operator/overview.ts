@@ -1,4 +1,4 @@
-/** The methods that tell how things stand: status, inbox, alerts. */
+/** Methods about the current state: status, inbox, alerts. */
 import type { App } from '../../app/app.ts';
 import { alertPage, inboxPage, markSeen, nextOf } from '../../app/operator/lists.ts';
 import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses, warningsOf } from '../../app/operator/status.ts';

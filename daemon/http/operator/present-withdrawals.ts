@@ -1,4 +1,4 @@
-/** Withdrawals, previews, policies and addresses as the operator API shows them. */
+/** Withdrawals, previews, policies and addresses in the form of the operator API. */
 import type { App } from '../../app/app.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import type { Preview } from '../../app/withdrawals/approve.ts';
@@ -109,7 +109,7 @@ export function previewJson(preview: Preview, asset: Asset, until: number): Prev
   };
 }
 
-/** A policy in the words that it is set with. */
+/** A policy in the words of the method that sets it. */
 export const policyWordsJson = (policy: Policy): Result<'addressBook.grants'>['policy'] => ({
   mode: policy.mode,
   per_withdrawal_usd: usdOrNull(policy.perWithdrawalUsd),

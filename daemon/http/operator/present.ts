@@ -1,4 +1,4 @@
-/** Rows and views as the operator API shows them: units become plain decimals, milliseconds become instants. */
+/** Rows and views in the form of the operator API: units become decimals, milliseconds become ISO times. */
 
 import type { App } from '../../app/app.ts';
 import { balances } from '../../app/books/balance.ts';

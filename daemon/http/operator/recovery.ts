@@ -1,4 +1,4 @@
-/** The operator API's methods about backups and what comes back from one. */
+/** The methods about backups and restores. */
 import { isAbsolute } from 'node:path';
 import { areSkippedWatched } from '../../app/addresses/skipped.ts';
 import { quarantineOf } from '../../app/recovery/quarantine.ts';

@@ -1,9 +1,8 @@
 /**
- * The operator API's own listener: on a unix socket in a folder that only the owner enters, or on loopback; never on an
- * address that others reach.
+ * The listener of the operator API: a unix socket in a folder for the owner only, or loopback; never another address.
  *
- * Invariant: `operator.json` in the data directory (mode 0600) names the address and the token of the daemon that runs,
- * and is gone after a clean stop. Each start has a new token.
+ * Invariant: `operator.json` in the data directory (mode 0600) has the address and the token of the running daemon, and
+ * is removed at a clean stop. Each start makes a new token.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, lstat, mkdir, mkdtemp, open, rename, rm } from 'node:fs/promises';
@@ -35,7 +34,7 @@ export type OperatorServer = {
   close(): Promise<void>;
 };
 
-/** Serves the operator API. Throws `Rejected('operator.listen')` when its port or socket cannot be used. */
+/** Serves the operator API. Throws `Rejected('operator.listen')` if its port or socket is not usable. */
 export async function serveOperator(app: App, extra: OperatorExtra): Promise<OperatorServer> {
   const { port: wanted } = app.config.operator;
   const { socket, leave } = await chooseSocket(app.config.operator, extra.dataDir);
@@ -71,13 +70,13 @@ export async function serveOperator(app: App, extra: OperatorExtra): Promise<Ope
   };
 }
 
-/** Where to listen; `leave` removes what was made for it. */
+/** The chosen socket. `leave` removes files and folders that were made for it. */
 type SocketChoice = { socket: string | null; leave(): Promise<void> };
 
-/** Bytes that the path of a unix socket may have on every system (`sun_path` of macOS, with its end). */
+/** The maximum length of a socket's path on every system (`sun_path` of macOS, with its final byte). */
 const SOCKET_PATH_BYTES_MAX = 103;
 
-/** The socket of the configuration, or one in a folder of mode 0700; null: on loopback. */
+/** The configured socket, or one in a folder of mode 0700; null: loopback. */
 async function chooseSocket(
   { listen: kind, port, socket }: App['config']['operator'],
   dataDir: string,
@@ -92,7 +91,7 @@ async function chooseSocket(
     await chmod(folder, 0o700);
     return { socket: path, leave };
   }
-  // a name that nobody can have taken before, in a folder of mode 0700
+  // a new random name in a folder of mode 0700
   const aside = await mkdtemp(join(tmpdir(), 'countinghouse-'));
   return { socket: join(aside, SOCKET_FILE), leave: () => rm(aside, { recursive: true, force: true }) };
 }
@@ -123,7 +122,7 @@ function listen(server: Server, where: { host: string; port: number } | { path: 
   return promise;
 }
 
-/** A socket file that nobody listens on is what a killed daemon left behind: it makes way. */
+/** Replaces a socket file that a killed daemon left behind. */
 async function listenOnSocket(server: Server, path: string): Promise<void> {
   if (await isLeftover(path)) await rm(path, { force: true });
   await listen(server, { path });
@@ -144,7 +143,7 @@ function answers(path: string): Promise<boolean> {
   return promise.finally(() => probe.destroy());
 }
 
-/** Written aside and renamed: whoever reads it reads all of it. */
+/** Writes a temporary file and renames it, so that readers never see a part. */
 async function writeFile(file: string, contents: OperatorFile): Promise<void> {
   const aside = `${file}.tmp`;
   await rm(aside, { force: true });
@@ -158,7 +157,7 @@ async function writeFile(file: string, contents: OperatorFile): Promise<void> {
   await rename(aside, file);
 }
 
-/** Answers what is under way, for a while, and then ends every connection. */
+/** Waits for running requests for a limited time, then closes every connection. */
 function closeServer(server: Server): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);

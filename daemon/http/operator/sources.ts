@@ -1,4 +1,4 @@
-/** The methods about where chains are read from. */
+/** The methods about chain sources. */
 import { chainStatuses } from '../../app/operator/status.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import type { SourceServer } from '../../domain/chain.ts';

@@ -1,4 +1,4 @@
-/** The methods about the merchant's wallet: each is handed on to the signer. */
+/** The methods about the merchant's wallet. Each one passes its call to the signer. */
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WALLET } from '../../contract/wallet.ts';
 import { toIso } from '../../domain/calendar.ts';

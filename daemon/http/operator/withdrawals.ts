@@ -1,4 +1,4 @@
-/** The methods about money that leaves. */
+/** The methods about withdrawals, policies and the inbox. */
 import type { App } from '../../app/app.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { settingsOf } from '../../app/operator/status.ts';
@@ -52,7 +52,7 @@ const given = ({ fee_max, units, until, mac }: Omit<GivenJson, 'uuid'>): GivenAp
 const byUuid = (approvals: readonly GivenJson[]): Map<string, GivenApproval> =>
   new Map(approvals.map((approval) => [approval.uuid, given(approval)]));
 
-/** A fee rate per virtual byte as one per 1,000 of them. Throws `Rejected` for more digits than that has. */
+/** A fee rate per virtual byte as one per 1,000 virtual bytes. Throws `Rejected` on too many decimals. */
 function feeRate(text: string | undefined): bigint | null {
   if (text === undefined) return null;
   const rate = parseDecimal(text, 3);
@@ -74,7 +74,7 @@ const policyOf = (params: Parsed<'policy.grants'>): Policy => ({
   addressBookOnly: params.address_book_only,
 });
 
-/** The schema has the grant's own fields: what is signed for is what is handed on. */
+/** The schema has the grant's own fields, so that the signed fields are passed on unchanged. */
 const signedGrants = (grants: Parsed<'policy.set'>['grants']): SignedGrant[] =>
   grants.map(({ grant, mac }) => ({ grant: grant as PolicyGrant, mac }));
 
@@ -197,7 +197,7 @@ function bumpOf(app: App, params: Parsed<'withdrawal.previewBump'>) {
   return { place: placeFor(app, business.id, asset.symbol), wish, asset };
 }
 
-/** Of every crypto that a business of this network takes. */
+/** For every crypto that a business of this network takes. */
 function ratesOf(app: App, network: Network): Result<'rates.list'>['rates'] {
   const businesses = app.directory.businesses().filter((business) => business.network === network);
   const symbols = new Set(businesses.flatMap(({ enabled }) => enabled.map(({ symbol }) => symbol)));

@@ -1,6 +1,6 @@
 /**
- * Binance: last price in USDT, which counts only once corrected by what a USDT costs in dollars. The host is the one
- * that serves market data alone and answers from everywhere.
+ * Binance: last price in USDT, used only after a correction by the price of USDT in dollars. This host serves market
+ * data alone and is reachable from everywhere.
  * https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints#symbol-price-ticker
  */
 import { at, listOf, type Source } from '../source.ts';

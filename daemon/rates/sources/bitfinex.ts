@@ -1,7 +1,7 @@
 /** Bitfinex: last trade against USD, arrays by position. https://docs.bitfinex.com/reference/rest-public-tickers */
 import { at, listOf, type Source } from '../source.ts';
 
-/** Its names: UST is Tether, BCHN is Bitcoin Cash; a symbol longer than three letters is set off by a colon. */
+/** Bitfinex's names: UST is Tether, BCHN is Bitcoin Cash. A colon follows a symbol of more than three letters. */
 const CODES = new Map([
   ['tBTCUSD', 'BTC'],
   ['tBCHN:USD', 'BCH'],

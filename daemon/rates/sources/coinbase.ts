@@ -1,12 +1,12 @@
 /**
- * Coinbase: one answer gives what a dollar buys of every coin and currency, as decimal strings.
+ * Coinbase: one answer has the value of a dollar in every coin and currency, as decimal strings.
  * https://docs.cdp.coinbase.com/coinbase-app/track-apis/exchange-rates
  */
 import type { Json } from '../decimal.ts';
 import { at, expectText, type RawQuote, type Source } from '../source.ts';
 import { FIAT_CODES } from './fiat-codes.ts';
 
-/** Only what trades on Coinbase itself against dollars. */
+/** Only coins that trade against dollars on Coinbase itself. */
 const COINS = ['BTC', 'BCH', 'LTC', 'ETH', 'BNB', 'USDT', 'PAXG'];
 
 const base = 'https://api.coinbase.com';

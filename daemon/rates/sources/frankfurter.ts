@@ -6,7 +6,7 @@ export const frankfurter: Source = {
   name: 'frankfurter',
   kind: 'fiat',
   base: 'https://api.frankfurter.dev',
-  // without a list of currencies: one that it does not have would cost the answer
+  // no list of currencies: a single unknown one would make the whole request fail
   path: '/v2/rates?base=USD',
   read(json) {
     return listOf(json).flatMap((row) => {

@@ -1,4 +1,4 @@
-/** The table of sources. A new one is a file beside this and a row here. */
+/** The table of sources. To add one: a file in this folder and a row here. */
 import { AGREEING_MIN } from '../median.ts';
 import type { Source } from '../source.ts';
 import { binance } from './binance.ts';
@@ -31,10 +31,10 @@ export const SOURCES: readonly Source[] = [
 ];
 
 /**
- * The sources of these names, all of them by default and none for an empty list. A list that names none of a kind
- * (coins, fiat) leaves that kind whole, so `["kraken", "coinbase"]` chooses exchanges and keeps the fiat sources.
- * `bases` replaces scheme and host by name, for a mirror. Throws an Error on a name that is not in the table, and when
- * a kind would be left with fewer sources than must agree.
+ * The sources with these names; by default all, and none for an empty list. If the list names no source of a kind
+ * (coins, fiat), that kind stays complete: `["kraken", "coinbase"]` chooses exchanges and keeps the fiat sources.
+ * `bases` replaces scheme and host by name, for a mirror. Throws an Error on an unknown name, and if a kind would have
+ * fewer sources than must agree.
  */
 export function chooseSources(names?: readonly string[], bases: Readonly<Record<string, string>> = {}): Source[] {
   const unknown = [...(names ?? []), ...Object.keys(bases)].find((name) => !SOURCES.some((s) => s.name === name));

@@ -2,7 +2,7 @@
 import { SourceFailure } from '../http.ts';
 import { at, type Source } from '../source.ts';
 
-/** Asked for under the short name; older pairs answer under the long one. */
+/** Requested by the short name; older pairs answer under the long one. */
 const PAIRS: [code: string, pair: string, legacy?: string][] = [
   ['BTC', 'XBTUSD', 'XXBTZUSD'],
   ['BCH', 'BCHUSD'],

@@ -1,6 +1,6 @@
 /**
- * KuCoin: fiat prices of chosen coins. https://www.kucoin.com/docs-new/rest/spot-trading/market-data/get-fiat-price
- * Its price of USDT is left out: as an exchange that trades in USDT it is no witness of what that is worth.
+ * KuCoin: fiat prices of chosen coins. https://www.kucoin.com/docs-new/rest/spot-trading/market-data/get-fiat-price Its
+ * price of USDT is not used: an exchange that trades in USDT is no independent source for it.
  */
 import { at, expectText, type Source } from '../source.ts';
 

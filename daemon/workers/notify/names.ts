@@ -1,14 +1,14 @@
 /**
- * Names to addresses, for URLs that strangers choose. The system's resolver (getaddrinfo) keeps one of the process's few
- * threads busy for as long as a name server is silent, and cannot be stopped: four such names would hold up every file
- * and every other name. So names are asked by DNS itself (c-ares), which needs no thread and can be cancelled.
+ * Resolves host names of URLs that strangers choose. The system's resolver (getaddrinfo) occupies one of the process's
+ * few threads while a name server is silent and cannot be cancelled: four such names would block all file access. So
+ * names are resolved by DNS itself (c-ares), which needs no thread and can be cancelled.
  */
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import ipaddr from 'ipaddr.js';
 import type { Resolve } from '../../app/notifications/destinations.ts';
 
-/** Of one question to one name server; each is asked twice. */
+/** For one question to one name server; each is asked twice. */
 const QUESTION_MS = 2_000;
 const TRIES = 2;
 const HOSTS_FILE =
@@ -16,12 +16,12 @@ const HOSTS_FILE =
 const HOSTS_BYTES_MAX = 1_048_576;
 
 export type NamesOptions = {
-  /** "host:port" of name servers; by default the system's. */
+  /** Name servers as "host:port"; default: the system's. */
   servers?: readonly string[];
   hostsFile?: string;
 };
 
-/** The addresses that a hosts file (hosts(5)) gives a name. */
+/** The addresses of a name in a hosts file (hosts(5)). */
 export function addressesInHosts(text: string, name: string): string[] {
   const found: string[] = [];
   for (const line of text.slice(0, HOSTS_BYTES_MAX).split('\n')) {
@@ -31,11 +31,11 @@ export function addressesInHosts(text: string, name: string): string[] {
   return found;
 }
 
-/** Makes the resolver. It rejects when there is no address, or when the signal fires, and then asks nothing more. */
+/** Makes a resolver. It rejects if there is no address, and when the signal aborts, which also ends its queries. */
 export function nameResolver({ servers, hostsFile = HOSTS_FILE }: NamesOptions = {}): Resolve {
   return async (host, signal) => {
     const name = host.toLowerCase();
-    // RFC 6761: these never leave the machine
+    // RFC 6761: queries for these names must not leave the machine
     if (name === 'localhost' || name.endsWith('.localhost')) return [{ address: '127.0.0.1' }, { address: '::1' }];
     const listed = addressesInHosts(await readFile(hostsFile, 'utf8').catch(() => ''), name);
     if (listed.length > 0) return listed.map((address) => ({ address }));

@@ -1,7 +1,8 @@
 /**
- * Sends one POST, and nothing here retries it or follows a redirect.
- * Invariant: it ends within its time whatever the other side does, connects only to addresses that the guard passed,
- * and never throws.
+ * Sends one POST, without retries and redirects.
+ *
+ * Invariant: it ends within its time limit, connects only to addresses that `checkDestination` accepted, and never
+ * throws.
  */
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -19,27 +20,27 @@ import {
 import { unlessAborted } from '../../kit/async.ts';
 import { nameResolver } from './names.ts';
 
-/** The whole of a notification: resolving, connecting, TLS, the answer's head. */
+/** Covers resolving, connecting, TLS and the head of the answer. */
 export const WEBHOOK_TIMEOUT_MS = 10_000;
 
 export type WebhookOptions = Omit<DestinationPolicy, 'resolve' | 'hasProxy'> & {
-  /** "socks5://host:port", which carries what goes to .onion hosts. */
+  /** A proxy "socks5://host:port" for .onion hosts; null: none. */
   socksProxy: string | null;
-  /** By default the system's name servers. */
+  /** Default: the system's name servers. */
   resolve?: Resolve;
   timeoutMs?: number;
-  /** What is sent; by default nothing. */
+  /** Default: an empty body. */
   content?: { body: string; headers: Readonly<Record<string, string>> };
-  /** Ends the attempt early, as when the daemon stops. */
+  /** Aborts the attempt, for example when the daemon stops. */
   signal?: AbortSignal;
 };
 
-/** `status` of the answer, or null and, for the operator, the reason why there is none. `ms`: how long it took. */
+/** `status` of the answer; if there is none, null and the reason for the operator. `ms`: the duration. */
 export type WebhookResult = { status: number | null; error: string | null; ms: number };
 
 const resolveByDns = nameResolver();
 
-/** Answers every question with the checked addresses, so that a name cannot change between check and connection. */
+/** Answers every lookup with the checked addresses, so that a name cannot change between check and connection. */
 function pinned(addresses: readonly Address[]): LookupFunction {
   return (_hostname, options, callback) => {
     const [first] = addresses;
@@ -50,7 +51,7 @@ function pinned(addresses: readonly Address[]): LookupFunction {
 
 const NOTHING = { body: '', headers: {} };
 
-/** A connection to the URL's host and port through the proxy, which resolves the name: it never reaches our DNS. */
+/** Connects to the URL's host and port through the proxy, which also resolves the name. */
 async function connectByProxy(url: URL, proxy: string, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
   const { hostname, port } = new URL(proxy);
   const connecting = SocksClient.createConnection({
@@ -59,12 +60,12 @@ async function connectByProxy(url: URL, proxy: string, timeoutMs: number, signal
     destination: { host: url.hostname, port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)) },
     timeout: timeoutMs,
   });
-  // When the time is up first, a connection that still comes about has no owner.
+  // a connection made after the time limit has no owner
   connecting.then(({ socket }) => signal.aborted && socket.destroy()).catch(() => undefined);
   return (await unlessAborted(connecting, signal)).socket;
 }
 
-/** The status of the answer to the POST. The rest of the answer is not read. */
+/** The status of the answer; its body is not read. */
 function post(
   destination: CheckedDestination,
   tunnel: Socket | null,
@@ -112,7 +113,7 @@ const IN_WORDS: Readonly<Record<string, string>> = {
   ENETUNREACH: 'the network cannot be reached',
 };
 
-/** The failure in words of ours: nothing that the other side chose gets into the record. */
+/** Describes the failure in this program's words: no text of the other side is recorded. */
 function inWords(error: unknown, timeoutMs: number): string {
   if (error instanceof DestinationRefused) return `not sent: ${error.message}`;
   if (error instanceof SocksClientError) return 'the proxy could not connect';
@@ -124,7 +125,7 @@ function inWords(error: unknown, timeoutMs: number): string {
 }
 
 /**
- * Sends the notification to `url` once and tells how it went. Targets that the guard refuses are not connected to.
+ * Sends a notification to `url` once and returns the result. Destinations that the guard refuses are not connected to.
  * Never throws and never takes longer than WEBHOOK_TIMEOUT_MS.
  */
 export async function sendWebhook(url: string, options: WebhookOptions): Promise<WebhookResult> {
