@@ -9,6 +9,8 @@ import { readFile } from 'node:fs/promises';
 import type http from 'node:http';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import { type Answer, codeOf, keepAliveAgent, post } from './http.ts';
+import { parsedList } from './json-list.ts';
+import { slices } from './slices.ts';
 
 export type RpcOptions = {
   /** http(s)://user:password@host:port[/path], the credentials percent-encoded. */
@@ -44,6 +46,8 @@ const RETRY_SECONDS = 5;
 const NODE_MESSAGE_CHARS_MAX = 300;
 /** Answers below this are looked into for an error, which some nodes send with HTTP 200. */
 const ERROR_BODY_BYTES_MAX = 4096;
+/** What of a batch's answer is parsed in one turn of the event loop. */
+const BODY_BYTES_AT_ONCE = 512 * 1024;
 /** RPC_IN_WARMUP: the node runs and reads its files. */
 const STARTING = -28;
 
@@ -94,10 +98,10 @@ export class Rpc {
   async batch(calls: readonly Call[], signal: AbortSignal, timeoutMs = REQUEST_TIMEOUT_MS): Promise<Reply[]> {
     assert(calls.length <= BATCH_CALLS_MAX, `a batch of ${calls.length} calls`);
     if (calls.length === 0) return [];
-    const answer = this.#parsed(
-      await this.#exchange(JSON.stringify(calls.map((call, id) => this.#envelope(call, id))), signal, timeoutMs),
-      calls,
-    );
+    const said = JSON.stringify(calls.map((call, id) => this.#envelope(call, id)));
+    const answered = await this.#exchange(said, signal, timeoutMs);
+    const isLong = answered.status === 200 && answered.body.length > BODY_BYTES_AT_ONCE;
+    const answer = (isLong && (await parsedList(answered.body, slices()))) || this.#parsed(answered, calls);
     if (!Array.isArray(answer)) {
       const reply = this.#checked(replyOf(answer));
       throw this.#unavailable(`the node refuses a batch: ${'error' in reply ? reply.error.message : 'no array'}`);

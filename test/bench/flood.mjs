@@ -4,34 +4,11 @@
  * database in memory. Prints the longest turn of each step in CPU time, and the whole time, in milliseconds.
  */
 import { Bench } from '../unit/app/bench.ts';
+import { turnsOf } from './turns.ts';
 
 const { outputs: OUTPUTS, rounds: ROUNDS } = JSON.parse(process.argv[2] ?? '{}');
 const INPUTS = Array.from({ length: 100 }, (_, n) => `${'a'.repeat(64)}:${n}`);
 const TXID = 'f'.repeat(64);
-
-/** The thread's CPU time, milliseconds: on a busy machine a turn of the clock's time says nothing. */
-function cpu() {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
-}
-
-/** The longest that the loop was held meanwhile, and how long it took. */
-async function turnsOf(work) {
-  let over = false;
-  const ended = work.finally(() => {
-    over = true;
-  });
-  const began = performance.now();
-  let longest = 0;
-  for (let before = cpu(); !over; ) {
-    await new Promise((resolve) => setImmediate(resolve));
-    const now = cpu();
-    longest = Math.max(longest, now - before);
-    before = now;
-  }
-  await ended;
-  return { longest, whole: performance.now() - began };
-}
 
 async function round(outputs) {
   const bench = await Bench.open('LTC');

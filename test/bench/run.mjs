@@ -4,7 +4,7 @@
  * what is shown are medians.
  *
  *   --quick            shorter, with a tenth of the invoices
- *   --only NAME        load, sustained, start, scan, flood, headers, electrum, first-look, spend, page or backup; repeatable
+ *   --only NAME        load, sustained, start, scan, flood, large, headers, electrum, first-look, spend, page or backup; repeatable
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
  *   --dist FOLDER      another build than this tree's
@@ -43,6 +43,7 @@ const { values: options } = parseArgs({
         'start',
         'scan',
         'flood',
+        'large',
         'headers',
         'electrum',
         'first-look',
@@ -106,6 +107,7 @@ const resident = { few: [], many: [], fewLoaded: [], manyLoaded: [] };
 const starts = { first: [], few: [], many: [] };
 let scan = null;
 let flood = null;
+let large = null;
 let headers = null;
 let electrum = null;
 let firstLook = null;
@@ -231,6 +233,7 @@ function aims() {
     [`memory after start, ${few}, MB`, median(resident.few), '<', 150],
     [`memory after start, ${many}, MB`, median(resident.many), '<', 150],
     [`event loop held by a transaction of ${count(FLOOD.outputs)} outputs, CPU ms`, flood?.longest, '≤', 50],
+    ['event loop held by a transaction of 4 MB, or 20 MB of them, CPU ms', large?.longest, '≤', 50],
     ...headerAims(),
     ['electrum: notification to stored fact, p50, ms', electrum?.notification?.p50, '≤', 20],
     [`electrum: catch-up with ${count(ELECTRUM.addresses)} addresses, s`, electrum?.catchUpSeconds, '≤', 10],
@@ -267,6 +270,7 @@ function print() {
       whole,
       'ms',
     ]),
+    ...(large?.steps ?? []).map(({ name, longest }) => [`event loop held by ${name}`, longest, 'CPU ms']),
     ...(headers?.results ?? []).flatMap(({ label: name, perSecond, heldMs, bytesEach }) => [
       [`headers verified and stored, ${name}`, perSecond, 'per second'],
       [`event loop held meanwhile, ${name}`, heldMs, 'ms at the most'],
@@ -320,6 +324,10 @@ async function main() {
   if (only.includes('flood')) {
     say('Flood …');
     flood = await runTool('flood.mjs', FLOOD);
+  }
+  if (only.includes('large')) {
+    say('Large transactions …');
+    large = await runTool('large.mjs', { rounds: ROUNDS });
   }
   if (only.includes('headers')) {
     say('Headers …');

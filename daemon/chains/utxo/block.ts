@@ -7,6 +7,7 @@
  * transaction that ends a block and pays peg-outs); CHIP-2022-02-CashTokens (the token prefix of an output).
  */
 import { reversedHex, sha256d } from '../../kit/bytes.ts';
+import { atOnce, inTurns, type Pause, type Steps } from '../slices.ts';
 import type { UtxoChain } from './params.ts';
 
 export class ParseError extends Error {
@@ -147,16 +148,29 @@ function readOutput(reader: Reader, chain: UtxoChain): ParsedOutput {
   return { units, script: prefix > 0 ? field.subarray(prefix) : field, token: prefix > 0 };
 }
 
-function many<T>(count: number, read: () => T): T[] {
+/** Items that are read in one step. */
+const ITEMS_PER_STEP = 256;
+
+function* many<T>(count: number, read: () => T): Steps<T[]> {
   const list: T[] = [];
-  for (let i = 0; i < count; i++) list.push(read());
+  while (list.length < count) {
+    const upTo = Math.min(count, list.length + ITEMS_PER_STEP);
+    while (list.length < upTo) list.push(read());
+    if (list.length < count) yield null;
+  }
   return list;
 }
 
-function skipWitnesses(reader: Reader, inputs: number): void {
+function* skipWitnesses(reader: Reader, inputs: number): Steps<void> {
+  let left = ITEMS_PER_STEP;
   for (let i = 0; i < inputs; i++) {
-    const items = reader.count(1);
-    for (let item = 0; item < items; item++) reader.skip(reader.count(1));
+    for (let items = reader.count(1) + 1; items > 0; items--) {
+      // the count of the items is one, too
+      if (items > 1) reader.skip(reader.count(1));
+      if (--left > 0) continue;
+      left = ITEMS_PER_STEP;
+      yield null;
+    }
   }
 }
 
@@ -174,7 +188,7 @@ function skipMweb(reader: Reader, alone: boolean): boolean {
 }
 
 /** One transaction at the reader's place; `alone` when the bytes hold nothing else. */
-function readTransaction(reader: Reader, chain: UtxoChain, alone: boolean): ParsedTransaction {
+function* readTransaction(reader: Reader, chain: UtxoChain, alone: boolean): Steps<ParsedTransaction> {
   const { bytes } = reader;
   const start = reader.skip(4);
   let flags = 0;
@@ -185,10 +199,10 @@ function readTransaction(reader: Reader, chain: UtxoChain, alone: boolean): Pars
     if ((flags & ~known) !== 0) throw new ParseError(`unknown transaction flags ${flags}`);
   }
   const body = reader.at;
-  const inputs = many(reader.count(INPUT_BYTES_MIN), () => readInput(reader));
-  const outputs = many(reader.count(OUTPUT_BYTES_MIN), () => readOutput(reader, chain));
+  const inputs = yield* many(reader.count(INPUT_BYTES_MIN), () => readInput(reader));
+  const outputs = yield* many(reader.count(OUTPUT_BYTES_MIN), () => readOutput(reader, chain));
   const bodyEnd = reader.at;
-  if (flags & FLAG_WITNESS) skipWitnesses(reader, inputs.length);
+  if (flags & FLAG_WITNESS) yield* skipWitnesses(reader, inputs.length);
   const hogEx = (flags & FLAG_MWEB) !== 0 && skipMweb(reader, alone);
   const lock = reader.skip(4);
   const first = inputs[0];
@@ -210,12 +224,21 @@ function readTransaction(reader: Reader, chain: UtxoChain, alone: boolean): Pars
   };
 }
 
-/** A transaction that stands alone, as the mempool gives it. Throws `ParseError`, also when bytes are left over. */
-export function parseTransaction(bytes: Buffer, chain: UtxoChain): ParsedTransaction {
+function* readAlone(bytes: Buffer, chain: UtxoChain): Steps<ParsedTransaction> {
   const reader = new Reader(bytes);
-  const transaction = readTransaction(reader, chain, true);
+  const transaction = yield* readTransaction(reader, chain, true);
   if (reader.at !== bytes.length) throw new ParseError(`${bytes.length - reader.at} bytes after a transaction`);
   return transaction;
+}
+
+/** A transaction of our own, which is small. Throws `ParseError`, also when bytes are left over. */
+export function parseTransaction(bytes: Buffer, chain: UtxoChain): ParsedTransaction {
+  return atOnce(readAlone(bytes, chain));
+}
+
+/** The same of anybody's transaction, up to 4 MB. Throws `ParseError`. */
+export function parseAnyTransaction(bytes: Buffer, chain: UtxoChain, pause: Pause): Promise<ParsedTransaction> {
+  return inTurns(readAlone(bytes, chain), pause);
 }
 
 /** The header at the beginning of a block. Litecoin's id is this same double SHA-256; only its work is scrypt. */
@@ -230,16 +253,16 @@ export function parseHeader(bytes: Buffer): BlockHeader {
 }
 
 /**
- * The transactions of a block, one after the other, so that the caller can pause between them. Throws `ParseError` at
- * the first that is broken, and at the end when bytes are left that are no extension block.
+ * The transactions of a block, one after the other, so that the caller can pause between them; `null`: within one, too.
+ * Throws `ParseError` at the first that is broken, and at the end when bytes are left that are no extension block.
  */
-export function* transactionsOf(bytes: Buffer, chain: UtxoChain): Generator<ParsedTransaction, void, undefined> {
+export function* transactionsOf(bytes: Buffer, chain: UtxoChain): Generator<ParsedTransaction | null, void, undefined> {
   const reader = new Reader(bytes);
   reader.skip(HEADER_BYTES);
   const count = reader.count(TRANSACTION_BYTES_MIN);
   let extended = false;
   for (let i = 0; i < count; i++) {
-    const transaction = readTransaction(reader, chain, false);
+    const transaction = yield* readTransaction(reader, chain, false);
     if (extended) throw new ParseError('a HogEx that is not the last transaction');
     extended = transaction.hogEx;
     yield transaction;

@@ -78,7 +78,7 @@ export class CoreSpending implements SpendingSource {
       for (const transaction of transactionsOf(await this.#node.block(hash, signal), this.#chain)) {
         const due = pause();
         if (due) await due;
-        if (transaction.coinbase || transaction.txid() === txid) continue;
+        if (!transaction || transaction.coinbase || transaction.txid() === txid) continue;
         if (transaction.inputs.some((input) => spent.has(`${input.txid}:${input.vout}`))) {
           return { txid: transaction.txid(), block: { height, hash } };
         }

@@ -107,7 +107,8 @@ export async function findInBlock(
 ): Promise<void> {
   const here: Found = { credits: [], spends: [] };
   for (const transaction of transactionsOf(bytes, finder.chain)) {
-    await findInTransaction(finder, transaction, { block, blockTime }, here);
+    if (transaction) await findInTransaction(finder, transaction, { block, blockTime }, here);
+    else await finder.pause();
   }
   // BCH orders a block by transaction id, so that a spend may stand before the coin it spends.
   if (finder.chain === 'BCH' && here.credits.length > 0)
@@ -125,9 +126,9 @@ async function addEarlierSpends(
   const credited = new Set(found.credits.map((credit) => credit.id));
   for (const spend of found.spends) credited.delete(spend.outpoint);
   for (const transaction of transactionsOf(bytes, finder.chain)) {
-    for (const input of transaction.inputs) {
+    for (const input of transaction?.inputs ?? []) {
       const outpoint = outpointOf(input);
-      if (credited.has(outpoint)) found.spends.push({ outpoint, txid: transaction.txid(), ...place });
+      if (transaction && credited.has(outpoint)) found.spends.push({ outpoint, txid: transaction.txid(), ...place });
     }
     const wait = finder.pause();
     if (wait) await wait;

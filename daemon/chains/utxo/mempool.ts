@@ -9,7 +9,7 @@
 import type { Credit } from '../../domain/chain.ts';
 import type { WatchList } from '../adapter.ts';
 import { slices } from '../slices.ts';
-import { ParseError, parseTransaction } from './block.ts';
+import { ParseError, parseAnyTransaction } from './block.ts';
 import { type Finder, type Found, findInTransaction } from './match.ts';
 import type { CoreNode, MempoolEntry, NodeState } from './node.ts';
 import type { UtxoChain } from './params.ts';
@@ -172,7 +172,8 @@ export class Mempool {
   async #examine(finder: Finder, txid: string, bytes: Buffer): Promise<boolean> {
     const found: Found = { credits: [], spends: [] };
     try {
-      await findInTransaction(finder, parseTransaction(bytes, this.#chain), null, found);
+      const transaction = await parseAnyTransaction(bytes, this.#chain, finder.pause);
+      await findInTransaction(finder, transaction, null, found);
     } catch (error) {
       if (!(error instanceof ParseError)) throw error;
       // A form that this program does not know pays none of its addresses; it must not stop the others.

@@ -5,10 +5,12 @@
  * Invariant: `Rejected` means that every server that was asked refused, in the words of one of them; whenever one did not
  * answer, it is `Unavailable`, and the same bytes may be sent again.
  */
+
 import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
 import { parseDecimal } from '../../../domain/money.ts';
 import type { ScriptList, SpendingSource } from '../../adapter.ts';
-import { type ParsedTransaction, ParseError, parseTransaction } from '../block.ts';
+import { slices } from '../../slices.ts';
+import { type ParsedTransaction, ParseError, parseAnyTransaction, parseTransaction } from '../block.ts';
 import type { UtxoChain } from '../params.ts';
 import { feeRateFrom, TARGET_BLOCKS_MAX } from '../spend/fees.ts';
 import { vsizeOf } from '../spend/sizes.ts';
@@ -72,7 +74,7 @@ export class ElectrumSpending implements SpendingSource {
       for (const server of [asked, ...client.set.others(asked)]) {
         const raw = await answerOf(server.transaction(txid));
         if (raw === null) continue;
-        const parsed = parsedOrNull(raw, this.#chain);
+        const parsed = await parsedOrNull(raw, this.#chain);
         if (parsed?.txid() === txid) return parsed.base().toString('hex');
         server.caught(`it sent another transaction than ${txid}`);
       }
@@ -92,7 +94,7 @@ export class ElectrumSpending implements SpendingSource {
         if (cached) return cached;
         if (known.size >= INPUTS_MAX) throw this.#tooMany(txid);
         const raw = await server.transaction(id);
-        const transaction = parsedOrNull(raw, this.#chain);
+        const transaction = await parsedOrNull(raw, this.#chain);
         if (transaction?.txid() !== id) throw server.caught(`it sent another transaction than ${id}`);
         const fetched = { transaction, bytes: raw.length };
         known.set(id, fetched);
@@ -192,7 +194,7 @@ export class ElectrumSpending implements SpendingSource {
       await Promise.all(
         some.map(async (txid) => {
           const bytes = await answerOf(server.transaction(txid));
-          const transaction = bytes && parsedOrNull(bytes, this.#chain);
+          const transaction = bytes && (await parsedOrNull(bytes, this.#chain));
           if (transaction?.txid() === txid) found.set(txid, transaction);
         }),
       );
@@ -218,9 +220,9 @@ export class ElectrumSpending implements SpendingSource {
 /** Outputs of which a spender is looked for, from a height on, in transactions that were not read yet. */
 type Wanted = { spent: ReadonlySet<string>; fromHeight: number; read: Set<string> };
 
-function parsedOrNull(bytes: Buffer, chain: UtxoChain): ParsedTransaction | null {
+async function parsedOrNull(bytes: Buffer, chain: UtxoChain): Promise<ParsedTransaction | null> {
   try {
-    return parseTransaction(bytes, chain);
+    return await parseAnyTransaction(bytes, chain, slices());
   } catch (error) {
     if (error instanceof ParseError) return null;
     throw error;

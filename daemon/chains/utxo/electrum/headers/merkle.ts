@@ -8,7 +8,8 @@
  * transaction also has a position that is beyond the block's last (CVE-2012-2459).
  */
 import { fromReversedHex, sha256d } from '../../../../kit/bytes.ts';
-import { type ParsedTransaction, ParseError, parseTransaction } from '../../block.ts';
+import { slices } from '../../../slices.ts';
+import { type ParsedTransaction, ParseError, parseAnyTransaction } from '../../block.ts';
 import type { UtxoChain } from '../../params.ts';
 
 /** What an inner node is made of, and what the attacks need a transaction to be as long as. */
@@ -58,11 +59,11 @@ export type MerkleClaim = MerkleBranch & {
  * Verifies that a transaction is in the block with this root, and gives the transaction. Throws `BadProof` when it is
  * not shown, `DepthNeeded` when it is shown but for one doubt.
  */
-export function verifyMerkle(claim: MerkleClaim): ParsedTransaction {
+export async function verifyMerkle(claim: MerkleClaim): Promise<ParsedTransaction> {
   const { branch, position, depth } = claim;
   // What takes long to read is read only when the block has it.
   const doubtful = climb(claim);
-  const transaction = readProven(claim);
+  const transaction = await readProven(claim);
   // The first transaction of a block is its coinbase, and no other is: so a branch cannot be cut off at a coinbase.
   if (transaction.coinbase !== (position === 0))
     throw new BadProof('only the first transaction of a block makes coins');
@@ -77,18 +78,18 @@ export function verifyMerkle(claim: MerkleClaim): ParsedTransaction {
  * How deep a block's tree is, from the proof of its coinbase. It cannot be forged: 64 bytes that are both a coinbase and
  * an inner node would need a hash that ends in 27 zero bytes. Throws `BadProof`.
  */
-export function treeDepth(claim: Omit<MerkleClaim, 'position' | 'depth'>): number {
+export async function treeDepth(claim: Omit<MerkleClaim, 'position' | 'depth'>): Promise<number> {
   const first = { ...claim, position: 0 };
   climb(first);
-  if (!readProven(first).coinbase) throw new BadProof('the first transaction of a block makes coins');
+  if (!(await readProven(first)).coinbase) throw new BadProof('the first transaction of a block makes coins');
   return claim.branch.length;
 }
 
 /** The transaction, if its bytes are that of the id and too many or too few for an inner node. */
-function readProven({ chain, raw, txid }: MerkleClaim): ParsedTransaction {
+async function readProven({ chain, raw, txid }: MerkleClaim): Promise<ParsedTransaction> {
   let transaction: ParsedTransaction;
   try {
-    transaction = parseTransaction(Buffer.from(raw.buffer, raw.byteOffset, raw.length), chain);
+    transaction = await parseAnyTransaction(Buffer.from(raw.buffer, raw.byteOffset, raw.length), chain, slices());
   } catch (error) {
     if (error instanceof ParseError) throw new BadProof(`transaction ${txid} cannot be read: ${error.message}`);
     throw error;

@@ -5,12 +5,14 @@
  * Invariant: a server is believed nothing but that an unconfirmed transaction exists. Bytes must hash to the id that was
  * asked for, a block counts by a proof that leads to a header of our chain, and who fails at either is dropped.
  */
+
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inParallel } from '../../../../kit/async.ts';
 import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import type { ListedScript, ScriptList, StoredCoin } from '../../../adapter.ts';
-import { type ParsedTransaction, ParseError, parseTransaction } from '../../block.ts';
+import { slices } from '../../../slices.ts';
+import { type ParsedTransaction, ParseError, parseAnyTransaction } from '../../block.ts';
 import type { UtxoChain } from '../../params.ts';
 import { BadProof, DepthNeeded, type MerkleClaim, treeDepth, verifyMerkle } from '../headers/merkle.ts';
 import type { HeaderSync } from '../headers/sync.ts';
@@ -207,13 +209,13 @@ export class HistoryReader {
       if (error instanceof ServerRefusal) return 'failed';
       throw error;
     }
-    // To read it holds the event loop: only what a block has is worth that.
+    // To read it takes long: only what a block has is worth that.
     if (bytes.length > UNCONFIRMED_BYTES_MAX) {
       if (height === null) return 'left';
       if (!(await this.#proved(server, txid, height, bytes))) return 'failed';
     }
     try {
-      const transaction = parseTransaction(bytes, this.#chain);
+      const transaction = await parseAnyTransaction(bytes, this.#chain, slices());
       if (transaction.txid() !== txid) throw server.caught(`it sent another transaction than ${txid}`);
       return { transaction, bytes };
     } catch (error) {
@@ -265,13 +267,13 @@ export class HistoryReader {
   async #faultOf(server: Server, claim: MerkleClaim, height: number): Promise<string | null> {
     try {
       try {
-        verifyMerkle(claim);
+        await verifyMerkle(claim);
       } catch (error) {
         if (!(error instanceof DepthNeeded)) throw error;
         const first = await server.firstOf(height);
         const raw = await server.transaction(first.txid);
         const { chain, merkleRoot } = claim;
-        verifyMerkle({ ...claim, depth: treeDepth({ ...first, chain, raw, merkleRoot }) });
+        await verifyMerkle({ ...claim, depth: await treeDepth({ ...first, chain, raw, merkleRoot }) });
       }
       return null;
     } catch (error) {

@@ -1,0 +1,66 @@
+/**
+ * A long list in JSON, an element at a time. `JSON.parse` of 20 MB holds the event loop for as long as it takes; this
+ * finds where each element ends, and pauses in between.
+ */
+import type { Pause } from './slices.ts';
+
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+/** Bytes outside of strings between two looks at the clock. */
+const BYTES_PER_LOOK = 4_096;
+
+/** The elements of the list that `body` is; null when it is no list, or not JSON that this can take apart. */
+export async function parsedList(body: Buffer, pause: Pause): Promise<unknown[] | null> {
+  let at = 0;
+  while (at < body.length && isSpace(body[at])) at++;
+  if (body[at] !== OPEN_LIST) return null;
+  const elements: unknown[] = [];
+  let start = ++at;
+  let looked = at;
+  for (let depth = 1; at < body.length; at++) {
+    const byte = body[at];
+    if (byte === QUOTE) {
+      at = endOfString(body, at);
+      if (at < 0) return null;
+    } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) depth++;
+    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--;
+    if (depth === 0 || (depth === 1 && byte === COMMA)) {
+      const text = body.toString('utf8', start, at);
+      const isEmptyList = depth === 0 && elements.length === 0 && text.trim() === '';
+      if (!isEmptyList) {
+        const element = parsed(text);
+        if (element === undefined) return null;
+        elements.push(element);
+      }
+      start = at + 1;
+      if (depth === 0) return byte === CLOSE_LIST && isBlank(body, start) ? elements : null;
+    }
+    if (at - looked < BYTES_PER_LOOK) continue;
+    looked = at;
+    const wait = pause();
+    if (wait) await wait;
+  }
+  return null;
+}
+
+/** Where the string that begins at a quote ends, or -1. */
+function endOfString(body: Buffer, from: number): number {
+  for (let end = body.indexOf(QUOTE, from + 1); end >= 0; end = body.indexOf(QUOTE, end + 1)) {
+    let escapes = 0;
+    while (body[end - 1 - escapes] === BACKSLASH) escapes++;
+    if (escapes % 2 === 0) return end;
+  }
+  return -1;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const isBlank = (body: Buffer, from: number): boolean => body.toString('utf8', from).trim() === '';
+
+const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
