@@ -1,4 +1,4 @@
-/** The entry of the command line: `countinghouse …`, which `npm start` and a global install both lead to. */
+/** The entry of the command line, for `npm start` and a global installation. */
 import { processIo } from './cli/io.ts';
 import { runCli } from './cli/program.ts';
 

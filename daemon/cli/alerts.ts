@@ -1,4 +1,4 @@
-/** `countinghouse alert`: what the operator must know. */
+/** `countinghouse alert`: the operator's alerts. */
 import type { Command } from 'commander';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';

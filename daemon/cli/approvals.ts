@@ -1,8 +1,9 @@
 /**
- * The operator's approvals on the command line: what is signed for is shown as it was read here, agreed to, and only then
- * made with the wallet's passphrase, in this process, which ends soon after.
+ * The operator's approvals on the command line. The request is shown as this process read it, confirmed, and then
+ * signed with the wallet's passphrase in this short-lived process.
  *
- * Invariant: only the MACs leave it. The sandbox's wallet has no passphrase, and needs no approval of this kind.
+ * Invariant: only the MACs leave this process. The sandbox's wallet has no passphrase and needs no approval of this
+ * kind.
  */
 import type { Result } from '../contract/operator.ts';
 import type { AskedPolicy } from '../operator/grants.ts';
@@ -19,14 +20,14 @@ export type PassphraseOption = { passphraseFile?: string };
 type Preview = Result<'withdrawal.previewBatch'>['preview'];
 type Grants = Result<'policy.grants'>['grants'];
 
-/** Shows what would be approved, asks whether it is to be, and makes the approvals. Throws `Failure` and `Rejected`. */
+/** Shows the request, asks for confirmation and makes the approvals. Throws `Failure` and `Rejected`. */
 export async function approved(
   session: Session,
   options: PassphraseOption,
   preview: Preview,
   { asked, crypto, question }: { asked: Asked; crypto: string; question: string },
 ): Promise<Approval[]> {
-  // loaded when needed: the cryptography takes its time
+  // loaded on demand, because loading cryptography takes time
   const [{ Review }, { reviewText }] = await Promise.all([
     import('../operator/review.ts'),
     import('../operator/text.ts'),
@@ -45,7 +46,7 @@ export async function approved(
   }));
 }
 
-/** The same for what a policy may let go without asking. */
+/** The same for the limits that a policy grants. */
 export async function granted(session: Session, options: PassphraseOption, grants: Grants, policy: AskedPolicy) {
   if (grants.length === 0) return [];
   const [{ GrantReview }, { rates }] = await Promise.all([

@@ -1,5 +1,5 @@
 /**
- * `countinghouse backup` and `restore`: one encrypted file that brings everything back on another machine, and the drill
+ * `countinghouse backup` and `restore`: one encrypted file that restores everything on another machine, and a drill
  * that proves it.
  */
 import { access } from 'node:fs/promises';
@@ -23,7 +23,7 @@ import { type Look, type WaitOptions, waits, waitUntil } from './wait.ts';
 const VAULT_FOLDER = 'vault';
 const DATABASE = 'countinghouse.db';
 const BYTES_PER_MB = 1_000_000;
-/** A light client asks for every address there ever was before it can tell what was paid. */
+/** A light client must ask for every address before it knows all payments. */
 const READY_SECONDS_MAX = 3_600;
 
 type Opening = { wordsFile?: string; passphraseFile?: string; bip39PassphraseFile?: string };
@@ -76,7 +76,7 @@ async function backUp(session: Session, _: object, name?: string): Promise<void>
   );
 }
 
-/** By the running service; without one, by this process. */
+/** Made by the running service; without one, by this process. */
 async function make(session: Session, file: string): Promise<Result<'backup.make'>> {
   try {
     return await session.call('backup.make', { file });
@@ -139,7 +139,7 @@ async function confirmRestore(
   if (state.quarantined) {
     const question = `This service was restored from a backup of ${state.backup_made_at}. Does it take over, and is the old one gone for ever?`;
     await confirm(session.io, session.yes, question);
-    // its journal is in no backup: what was approved before may have been signed with another copy of it, or not at all
+    // the signer's journal is in no backup: approvals of before may have been signed with another copy of it
     if (session.signerSocket !== null) await (await import('./unlock.ts')).revokeApprovals(session, passphraseFile);
   }
   await waitUntil(session, wait, () => tryToConfirm(session));
@@ -155,7 +155,7 @@ async function confirmRestore(
   );
 }
 
-/** Confirms, or says what the service still has to do before it can take over. */
+/** Confirms the restore, or says why the service is not ready yet. */
 async function tryToConfirm(session: Session): Promise<Look<true>> {
   try {
     await session.call('restore.confirm', {});
@@ -167,7 +167,7 @@ async function tryToConfirm(session: Session): Promise<Look<true>> {
   }
 }
 
-/** By the passphrase of the wallet here, if that is given; else by the words. */
+/** Opens with the passphrase of the wallet here, if it was given; else with the words. */
 async function open(session: Session, options: Opening, file: string): Promise<OpenedBackup> {
   const { openByVault, openByWords } = await import('../wallet/backup-key.ts');
   if (options.passphraseFile !== undefined) {

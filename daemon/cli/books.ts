@@ -1,4 +1,4 @@
-/** `countinghouse ledger` and `export`: do the books add up, and what goes to the accountant. */
+/** `countinghouse ledger` and `export`: reconciliation with the chains, and the export for accounting. */
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
@@ -83,7 +83,7 @@ const problemLines = ({ chain, problems, error }: Proved): string[] => [
 
 async function exportRows(session: Session, options: ExportOptions): Promise<void> {
   const from = options.from?.slice(0, DAY_CHARS) ?? '1970-01-01';
-  // somewhere it is tomorrow already
+  // the latest time zone may already have the next day
   const to = options.to?.slice(0, DAY_CHARS) ?? new Date(Date.now() + DAY_MS).toISOString().slice(0, DAY_CHARS);
   const wish = { from, to, ...(options.business === undefined ? {} : { business: options.business }) };
   const rows: Row[] = [];
@@ -112,13 +112,13 @@ const csv = (rows: readonly Row[]): string =>
     .join('');
 
 /**
- * What begins a formula: also in the full width of East Asian writing, which some spreadsheets take for the same, and
- * behind blanks, which some take away (OWASP, CSV Injection).
+ * The beginning of a formula: also in full-width characters, which some spreadsheets treat alike, and after blanks,
+ * which some remove (OWASP, CSV Injection).
  */
 const FORMULA =
   /^[\s\p{Cc}\p{Cf}]*[=+\-@\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}\u{fe66}\u{fe62}\u{fe63}\u{fe6b}\u{2212}]|^[\t\r\n]/u;
 
-/** A cell that a spreadsheet shows and does not carry out, whatever a business is called. */
+/** A cell that a spreadsheet does not execute. */
 export function cell(text: string): string {
   const safe = FORMULA.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -1,4 +1,4 @@
-/** `countinghouse business brand`: how a business looks to its payers. */
+/** `countinghouse business brand`: the appearance of a business for payers. */
 import { readFile, stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
@@ -10,7 +10,7 @@ import { pairs } from './table.ts';
 /** Commander makes `--no-x` set `x` to false. */
 type BrandOptions = { name?: string | false; accent?: string | false; logo?: string | false };
 
-/** No logo comes near it: whatever is larger was named by mistake. */
+/** Larger than any logo: such a file was named by mistake. */
 const FILE_BYTES_MAX = 262_144;
 
 export function brandCommand(business: Command, io: Io): void {
@@ -38,7 +38,7 @@ async function readLogo(file: string): Promise<string> {
   }
 }
 
-/** What to send: nothing for what was not named, null for what is to go. */
+/** Absent options change nothing; null resets. */
 const orNull = (value: string | false): string | null => (value === false ? null : value);
 
 async function brandBusiness(session: Session, { name, accent, logo }: BrandOptions, business = '') {

@@ -1,8 +1,7 @@
 /**
  * `countinghouse business`: the merchant's shops.
  *
- * Invariant: of a wallet only the public account keys leave this process; the daemon is given neither words nor
- * passphrase.
+ * Invariant: only public account keys of a wallet leave this process; the daemon gets neither words nor passphrase.
  */
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
@@ -34,7 +33,7 @@ type AddOptions = WalletOptions & {
 
 type ChangeOptions = { name?: string; timeZone?: string; enable?: string[]; disable?: string[] };
 
-/** Another business may be added between asking for the account's number and using it. */
+/** Another business may take the account's number between its request and its use. */
 const RACES_MAX = 3;
 
 export function businessCommands(root: Command, io: Io): void {
@@ -130,12 +129,12 @@ async function addBusiness(session: Session, options: AddOptions) {
     session.print(added, () => addedText(added, null));
     return;
   }
-  // whether a daemon runs that would take the business is asked before a wallet is made for it
+  // checks that a daemon runs before a wallet is made for it
   await session.call('business.nextAccount', { network });
   const { unlockWallet, wordsWereSeen } = await import('./wallet.ts');
   const wallet = await unlockWallet(session, options);
   const { birthday = null, import: imported, wordsFile, gap = GAP } = options;
-  // what another program or machine may have given out before is given to nobody
+  // addresses that another program or machine may have given out are not given out again
   const wasUsed = birthday !== null || imported || wordsFile !== undefined;
   const added = await addWithAccounts(session, { ...wanted, birthday, ...(wasUsed ? { gap } : {}) }, wallet);
   const { words, fingerprint } = wallet;
@@ -150,7 +149,7 @@ function refuseWalletOptions(options: AddOptions): void {
   }
 }
 
-/** Derives the account of the number that is next, and sends its public half. */
+/** Derives the next account and sends its public keys. */
 async function addWithAccounts(session: Session, wanted: Params<'business.add'>, wallet: Unlocked): Promise<Added> {
   for (let race = 1; ; race++) {
     const { account_no } = await session.call('business.nextAccount', { network: wanted.network });

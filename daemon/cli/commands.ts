@@ -1,22 +1,22 @@
-/** How a command is attached to the program: its action gets a session, its own options and its arguments. */
+/** Attaches commands to the program: an action gets a session, its options and its arguments. */
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { type GlobalOptions, Session } from './session.ts';
 
 export type Work<O> = (session: Session, options: O, ...names: string[]) => Promise<void>;
 
-/** Commander's action for a function of ours. Commander calls it with the arguments, the options and the command. */
+/** Commander's action for a function. Commander calls it with the arguments, the options and the command. */
 export function action<O>(io: Io, work: Work<O>) {
   return async (...given: unknown[]): Promise<void> => {
     const command = given.at(-1) as Command;
     const names = given.slice(0, -2).filter((name) => name !== undefined) as string[];
-    // an option that a command and its parent both know is taken by the parent
+    // if a command and its parent have the same option, the parent takes it
     const options = command.optsWithGlobals<GlobalOptions>();
     await work(new Session(io, options), options as O, ...names);
   };
 }
 
-/** Collects an option that may be given several times, or once with commas. */
+/** Collects an option that may be repeated, or given once with commas. */
 export function list(text: string, before: string[] = []): string[] {
   const parts = text.split(',').map((part) => part.trim());
   return [...before, ...parts.filter((part) => part !== '')];

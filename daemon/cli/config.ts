@@ -1,11 +1,11 @@
-/** `countinghouse config`: what is in force. Needs no running service. */
+/** `countinghouse config`: the configuration in force. Needs no running service. */
 import { Failure, type Io } from './io.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
 
 export type ConfigOptions = { config?: string };
 
-/** The file that the command line or the environment names; undefined for the one in the data directory. */
+/** The file named by the command line or the environment; undefined: the one in the data directory. */
 export function configFile({ env }: Io, options: ConfigOptions): string | undefined {
   return options.config ?? (env.COUNTINGHOUSE_CONFIG || undefined);
 }

@@ -1,4 +1,4 @@
-/** `countinghouse endpoint`: where shops are sent signed events. */
+/** `countinghouse endpoint`: the URLs to which shops' signed events are sent. */
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { action, list } from './commands.ts';

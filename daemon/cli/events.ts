@@ -1,4 +1,4 @@
-/** `countinghouse events`: what changes, as it happens. */
+/** `countinghouse events`: prints changes as they happen. */
 import type { Command } from 'commander';
 import { action } from './commands.ts';
 import { type Io, jsonLine } from './io.ts';

@@ -1,4 +1,4 @@
-/** Everything about one invoice, for people. */
+/** One invoice as text. */
 import type { Result } from '../contract/operator.ts';
 import { pairs, table, when } from './table.ts';
 import { outcome } from './webhooks.ts';

@@ -14,7 +14,7 @@ type ListOptions = PageOptions & { business?: string; status?: 'unpaid' | 'paid'
 type List = Result<'invoice.list'>;
 
 const LIMIT_DEFAULT = 50;
-/** How often a filter that matches little is carried on by itself before the user is asked to. */
+/** How many calls a filter with few matches makes before it asks the user to continue. */
 const CALLS_MAX = 20;
 
 export function invoiceCommands(root: Command, io: Io): void {
@@ -71,7 +71,7 @@ async function listInvoices(session: Session, options: ListOptions) {
   if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
 }
 
-/** One page; where a filter passes over most, several calls fill it. */
+/** One page. If a filter skips most rows, several calls fill it. */
 async function searchInvoices(session: Session, options: ListOptions): Promise<List> {
   const { business, status, order, limit = LIMIT_DEFAULT } = options;
   const filter = {
@@ -95,7 +95,7 @@ async function showInvoice(session: Session, _: object, ref?: string) {
   session.print(found, () => invoiceText(found.invoice));
 }
 
-/** What is asked before a decision: enough of the invoice to see that it is the right one. */
+/** Asks for confirmation, with enough of the invoice to recognise it. */
 async function ask(session: Session, ref: string, what: string): Promise<void> {
   if (session.yes) return;
   const { invoice } = await session.call('invoice.show', { invoice: ref });

@@ -1,8 +1,8 @@
 /**
- * What the command line reads and writes. Results go to stdout, everything else (questions, notes, errors) to stderr.
+ * Input and output of the command line. Results go to stdout, everything else (questions, notes, errors) to stderr.
  *
- * Invariant: text from outside (names, URLs, a daemon's answer) reaches a terminal without control characters, so that
- * none of it can move the cursor, recolour, or forge a line.
+ * Invariant: text from outside (names, URLs, a daemon's answer) is printed without control characters, so that it
+ * cannot move the cursor, change colours, or forge a line.
  */
 import { lstatSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
@@ -19,10 +19,10 @@ export type Io = {
   stderr: Output;
 };
 
-/** Exit codes: 0 is success. */
+/** Exit codes; 0 is success. */
 export const EXIT = { failed: 1, usage: 2, locked: 3, canceled: 130 } as const;
 
-/** Ends the command with one line for the user. */
+/** Ends the command with a one-line message. */
 export class Failure extends Error {
   readonly exitCode: number;
   /** For programs, with `--json`. */
@@ -36,15 +36,17 @@ export class Failure extends Error {
   }
 }
 
-/** Control and formatting characters (which also turn the direction of text), and line and paragraph separators. */
+/**
+ * Control and formatting characters (also those that change the direction of text), and line and paragraph separators.
+ */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** The text on one line and without what a terminal obeys. */
+/** The text on one line, without control characters. */
 export function clean(text: string): string {
   return text.toWellFormed().replace(/\s+/g, ' ').replace(UNSAFE, '\ufffd');
 }
 
-/** JSON on one line, with everything escaped that a terminal obeys. */
+/** JSON on one line, with control characters escaped. */
 export function jsonLine(value: unknown): string {
   const inHex = (text: string): string =>
     [...Array(text.length).keys()].map((i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');
@@ -52,8 +54,8 @@ export function jsonLine(value: unknown): string {
 }
 
 /**
- * Where `service install` put the service, for commands of the superuser: the variables of its file, which none but root
- * may have written. Empty for everybody else.
+ * The location of an installed service, for commands of root: the variables of its file, which only root may have
+ * written. Empty for other users.
  */
 function installedService(): Record<string, string> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return {};
@@ -67,7 +69,10 @@ function installedService(): Record<string, string> {
   }
 }
 
-/** This process's own. A reader that went away (`… | head`) ends a command quietly and never a daemon. */
+/**
+ * The input and output of this process. A reader that goes away (`… | head`) ends a command silently, but never a
+ * daemon.
+ */
 export function processIo(): Io {
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});

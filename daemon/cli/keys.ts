@@ -13,7 +13,7 @@ type NewKey = Result<'key.add'>['key'];
 
 export const SCOPES_HELP = 'what it may do: invoices, balance, withdraw (default: all three)';
 
-/** Scopes as they were typed: the daemon says which of them exist. */
+/** The daemon checks which scopes exist. */
 export const scopesOf = (typed: string[] | undefined): Scopes =>
   (typed ?? ['invoices', 'balance', 'withdraw']) as Scopes;
 
@@ -60,7 +60,7 @@ async function listKeys(session: Session, { revoked = false }: { revoked?: boole
   );
 }
 
-/** A new key with the remark that it is not seen again. */
+/** A new key with a note that it is shown only once. */
 export function newKeyText(key: NewKey): string {
   const text = pairs([
     ['API key', key.key],

@@ -1,10 +1,10 @@
-/** Options and arguments as the commands need them. A wrong one is told as commander tells its own. */
+/** Parsers of options and arguments. A wrong value is reported in commander's own way. */
 import { InvalidArgumentError } from 'commander';
 import { EARLIER_RESTORES_MAX } from '../domain/indices.ts';
 
 const PORT_MAX = 65_535;
 
-/** A whole number of a list: an id or a limit. */
+/** An id or a limit. */
 export function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('It must be a whole number from 1.');
   return Number(text);
@@ -12,7 +12,7 @@ export function wholeNumber(text: string): number {
 
 const WAIT_SECONDS_MAX = 604_800;
 
-/** A number of seconds from 0 to a week. */
+/** Seconds, from 0 to a week. */
 export function secondsToWait(text: string): number {
   if (!/^\d{1,6}$/.test(text) || Number(text) > WAIT_SECONDS_MAX) {
     throw new InvalidArgumentError(`It must be a whole number of seconds from 0 to ${WAIT_SECONDS_MAX}.`);
@@ -20,7 +20,7 @@ export function secondsToWait(text: string): number {
   return Number(text);
 }
 
-/** How often a shop was restored since a backup was made: from 0 to EARLIER_RESTORES_MAX. */
+/** How often a shop was restored since a backup was made: 0 to EARLIER_RESTORES_MAX. */
 export function earlierRestores(text: string): number {
   if (!/^\d{1,2}$/.test(text) || Number(text) > EARLIER_RESTORES_MAX) {
     throw new InvalidArgumentError(`It must be a whole number from 0 to ${EARLIER_RESTORES_MAX}.`);
@@ -35,7 +35,7 @@ export function port(text: string): number {
   return Number(text);
 }
 
-/** A day written YYYY-MM-DD that exists: its beginning in UTC, as an instant. */
+/** The beginning (UTC) of an existing day written YYYY-MM-DD. */
 export function day(text: string): string {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(text)) {

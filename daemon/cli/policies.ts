@@ -57,7 +57,7 @@ export function policyCommands(root: Command, io: Io): void {
   root.command('rates').description('what a coin is worth now').action(action(io, listRates));
 }
 
-/** Added to the inbox's own commands. */
+/** Added to the commands of the inbox. */
 export function depositCommands(inbox: Command, io: Io): void {
   inbox
     .command('accept')
@@ -131,7 +131,7 @@ async function addAddress(session: Session, _: object, business = '', chain = ''
 async function removeAddress(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
   const id = Number(given[0]);
   const { grants, policy } = await session.call('addressBook.grants', { id });
-  // a policy that may pay the address book has to be told in the wallet too
+  // a policy that may pay the address book needs grants for it in the wallet too
   const signed = await granted(session, options, grants, policy);
   const removed = await session.call('addressBook.remove', { id, grants: signed });
   await grantDirectly(session, signed);

@@ -1,8 +1,8 @@
 /**
- * The command line as a whole: its commands, and how it ends.
+ * The whole command line: its commands and its error handling.
  *
- * Invariant: whatever happens, the user sees one line that begins with `error:`, never a stack trace; with `--json` that
- * line is `{"error":{"code","message"}}` instead. Both go to stderr.
+ * Invariant: an error is always one line on stderr that begins with `error:`, never a stack trace; with `--json` it is
+ * `{"error":{"code","message"}}`.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { alertCommands } from './alerts.ts';
@@ -28,7 +28,7 @@ import { walletCommands } from './unlock.ts';
 import { webhookCommands } from './webhooks.ts';
 import { withdrawalCommands } from './withdrawals.ts';
 
-/** Runs the command that `argv` (without program names) holds and returns the exit code. Never throws. */
+/** Runs the command in `argv` (without program names) and returns the exit code. Never throws. */
 export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   const json = argv.includes('--json');
   try {
@@ -46,7 +46,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   }
 }
 
-/** Commander's words without its own prefix; it has none when only the help was asked for by leaving everything out. */
+/** Commander's message without its prefix; empty if only the help was shown. */
 function usageText({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'a command is missing: see --help' : message.replace(/^error: /, '');
 }
@@ -101,13 +101,13 @@ type Told = { message: string; code: string; field?: string | undefined; exitCod
 
 function tell(io: Io, error: unknown, json: boolean): number {
   const { exitCode, ...told } = inWords(error);
-  // a configuration's problems are told in full, a line each
+  // all problems of a configuration are listed, one per line
   const lines = told.code === 'config' ? told.message.split('\n').map((line) => line.replace(/\S.*/, clean)) : null;
   io.stderr.write(json ? jsonLine({ error: told }) : `error: ${lines?.join('\n') ?? clean(told.message)}\n`);
   return exitCode;
 }
 
-/** Errors of other rooms are known by name, so that nothing of theirs is loaded only to tell of an error. */
+/** Errors of other rooms are recognised by name, so that their modules need not be loaded. */
 function inWords(error: unknown): Told {
   if (error instanceof Failure) return { code: error.code, message: error.message, exitCode: error.exitCode };
   if (!(error instanceof Error)) return { code: 'internal', message: String(error), exitCode: EXIT.failed };

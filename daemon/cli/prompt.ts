@@ -1,4 +1,4 @@
-/** Questions on the terminal: a line that is seen, a secret that is not, a yes or no. Asked on stderr. */
+/** Questions on the terminal, asked on stderr: a visible line, a hidden secret, or yes and no. */
 import { clean, EXIT, Failure, type Io } from './io.ts';
 
 const LINE_CHARS_MAX = 4_096;
@@ -8,25 +8,27 @@ const CTRL_U = '\u0015';
 const BACKSPACES = ['\u007f', '\b'];
 const ESCAPE = '\u001b';
 
-/** What was typed ahead of a question, by input. */
+/** Input typed before its question was asked. */
 const typedAhead = new WeakMap<object, string>();
 
-/** Whether somebody can be asked. */
+/** Whether the input is a terminal. */
 export function canAsk(io: Io): boolean {
   return io.stdin.isTTY === true && io.stderr.isTTY === true;
 }
 
-/** Asks for a line. Throws `Failure` when nobody can be asked, or the answer is Ctrl-C or the end of input. */
+/** Asks for a line. Throws `Failure` without a terminal, on Ctrl-C and at the end of input. */
 export function askLine(io: Io, question: string): Promise<string> {
   return ask(io, question, false);
 }
 
-/** The same without showing what is typed. */
+/** The same with hidden input. */
 export function askHidden(io: Io, question: string): Promise<string> {
   return ask(io, question, true);
 }
 
-/** A question that only a clear yes agrees to. `--yes` answers it beforehand. Throws `Failure` on anything else. */
+/**
+ * Asks a question that only a clear yes confirms. `--yes` confirms it beforehand. Throws `Failure` on any other answer.
+ */
 export async function confirm(io: Io, yes: boolean, question: string): Promise<void> {
   if (yes) return;
   if (!canAsk(io)) throw new Failure('this needs a confirmation: give --yes', EXIT.failed, 'confirmation');
@@ -36,7 +38,7 @@ export async function confirm(io: Io, yes: boolean, question: string): Promise<v
 
 async function ask(io: Io, question: string, hidden: boolean): Promise<string> {
   if (!canAsk(io)) throw new Failure('this needs a terminal to ask on', EXIT.failed, 'no_terminal');
-  // first, so that a quick answer is not shown either
+  // before the question, so that a quick answer is hidden too
   if (hidden) io.stdin.setRawMode?.(true);
   io.stderr.write(questionText(question));
   try {
@@ -50,7 +52,7 @@ async function ask(io: Io, question: string, hidden: boolean): Promise<string> {
 
 const questionText = (question: string): string => `${clean(question.trimEnd())} `;
 
-/** Applies keys to a line; `done` once it is ended, with what was typed after it. */
+/** Applies keys to a line. `done` once it has ended, with the rest of the input. */
 class Line {
   text = '';
   rest: string | null = null;
@@ -78,7 +80,7 @@ class Line {
     else if (key >= ' ' && this.text.length < LINE_CHARS_MAX) this.text += key;
   }
 
-  /** Arrow keys and their like: an escape, a bracket, and on to a letter or '~'. */
+  /** Arrow keys and others: an escape, a bracket, and further characters up to a letter or '~'. */
   #inSequence(key: string): boolean {
     if (key === ESCAPE) {
       this.#sequence = true;

@@ -1,8 +1,8 @@
 /**
- * `countinghouse restore words`: when nothing is left but the words. The accounts that were ever used are found, added as
- * businesses, and their money with them. What only the database knew (invoices, names, keys) is gone.
+ * `countinghouse restore words`: restores a wallet from its words alone. The used accounts are found and added as
+ * businesses, and with them their money. Data that only the database had (invoices, names, keys) is lost.
  *
- * Invariant: of the words only public account keys leave this process.
+ * Invariant: only public account keys leave this process.
  */
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
@@ -19,7 +19,7 @@ import { handOver } from './signer.ts';
 import { type Look, type WaitOptions, waits, waitUntil } from './wait.ts';
 import { newPassphrase } from './wallet.ts';
 
-/** Accounts looked at beyond the last one that was used. */
+/** Accounts searched beyond the last used one. */
 const ACCOUNTS_AHEAD = 20;
 const ROUNDS_MAX = 10;
 /** A public server may take hours to answer for every address. */
@@ -90,7 +90,7 @@ async function wordsOf(session: Session, options: Options): Promise<{ text: stri
   return { text: await askHidden(session.io, 'The words of the wallet, with spaces between them:'), bip39 };
 }
 
-/** The wallet of this place becomes that of the words, unless it is already. */
+/** Makes the wallet of the words, unless this directory has it already. */
 async function makeWallet(session: Session, options: Options, words: OpenedBackup, text: string, bip39: string) {
   const { createWallet, hasWallet, walletFingerprint } = await import('../wallet/wallet.ts');
   const folder = session.walletFolder;
@@ -105,7 +105,7 @@ async function makeWallet(session: Session, options: Options, words: OpenedBacku
   }
 }
 
-/** Scans more accounts until the last 20 are unused. */
+/** Searches more accounts until the last 20 are unused. */
 async function scan(
   session: Session,
   words: OpenedBackup,
@@ -129,7 +129,7 @@ async function scan(
 
 const highestAccount = (found: Scanned): number => Math.max(-1, ...found.used.map(({ account_no }) => account_no));
 
-/** What the scan found, or how far it has come and what stops it. */
+/** The result of the search, or its progress and its problem. */
 async function scanned(session: Session): Promise<Look<Scanned>> {
   const state = await session.call('wallet.scanned', {});
   if (!state.running) return { done: state };
@@ -141,7 +141,7 @@ async function scanned(session: Session): Promise<Look<Scanned>> {
   return { waitsFor: `Looking for used accounts: ${chains}; found ${state.used.length}${why}` };
 }
 
-/** Adds every account up to the last one used, so that their numbers have no gaps. */
+/** Adds all accounts up to the last used one, so that their numbers have no gaps. */
 async function addAccounts(session: Session, words: OpenedBackup, options: Options, found: Scanned) {
   const { network, birthday, gap = GAP, name } = options;
   const added: { id: number; account_no: number; key: string }[] = [];

@@ -1,10 +1,10 @@
-/** Secrets that a script gives in files. */
+/** Secrets in files, for scripts. */
 import { readFile } from 'node:fs/promises';
 import { EXIT, Failure } from './io.ts';
 
 const SECRET_BYTES_MAX = 4_096;
 
-/** A file's one secret: the line end that an editor leaves is none of it. */
+/** The secret in a file, without the final line end. */
 export async function secretFile(path: string, option: string): Promise<string> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     const why = error.code === 'ENOENT' ? 'is not there' : 'cannot be read';

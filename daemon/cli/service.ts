@@ -4,7 +4,7 @@ import { action, type Work } from './commands.ts';
 import { Failure, type Io } from './io.ts';
 import type { Session } from './session.ts';
 
-/** The system's own way, loaded only when it is asked for. */
+/** The system's service manager, loaded on demand. */
 async function manager({ io }: Session) {
   if (io.platform === 'darwin') {
     const { installLaunchd, statusLaunchd, uninstallLaunchd } = await import('./service/mac.ts');

@@ -1,10 +1,9 @@
-/** One command's surroundings: where the data lies, how results are printed, and the daemon to talk to. */
+/** The context of a command: the data directory, the output, and the daemon. */
 import { join, resolve } from 'node:path';
 import { defaultDataDir } from '../config/paths.ts';
 import type { Call } from '../contract/client.ts';
 import { Failure, type Io, jsonLine } from './io.ts';
 
-/** The folder of the wallet within the data directory. */
 const VAULT_FOLDER = 'vault';
 
 export type GlobalOptions = { dataDir?: string; json?: boolean; yes?: boolean };
@@ -22,28 +21,30 @@ export class Session {
     this.yes = options.yes ?? false;
   }
 
-  /** Where the wallet lies: beside the data, or with a signer that is a service of its own. */
+  /** The wallet's folder: in the data directory, or of a separate signer service. */
   get walletFolder(): string {
     return this.io.env.COUNTINGHOUSE_SIGNER_DIR || join(this.dataDir, VAULT_FOLDER);
   }
 
-  /** The socket of such a signer, by the operator's own word: the daemon is not asked. Null: the daemon has it. */
+  /**
+   * The socket of a separate signer service, by the operator's own configuration; null if the daemon runs the signer.
+   */
   get signerSocket(): string | null {
     return this.io.env.COUNTINGHOUSE_SIGNER_SOCKET || null;
   }
 
-  /** Calls a method of the daemon. The client is loaded only now: a command without it starts sooner. */
+  /** Calls a method of the daemon. The client is loaded on demand, so that other commands start faster. */
   readonly call: Call = async (method, params) => {
     const { operatorClient } = await import('../contract/client.ts');
     return operatorClient(this.dataDir)(method, params);
   };
 
-  /** Prints a result: as one line of JSON, or as text for people. */
+  /** Prints a result: as one line of JSON, or as text. */
   print(result: unknown, text: () => string): void {
     this.io.stdout.write(this.json ? jsonLine(result) : text());
   }
 
-  /** A remark that is no result. */
+  /** Prints a note on stderr. */
   note(text: string): void {
     this.io.stderr.write(`${text}\n`);
   }

@@ -1,4 +1,4 @@
-/** `countinghouse signer`: the wallet as a service of its own user, and the operator's way to it. */
+/** `countinghouse signer`: the wallet as a service of its own user, and the operator's access to it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { lchown, lstat, readdir, readFile, stat } from 'node:fs/promises';
@@ -51,8 +51,8 @@ async function run(
 }
 
 /**
- * Lends the signer that is a service of its own, for what only it may read; undefined when there is none. Throws `Failure`
- * when somebody else could have put another socket in its place.
+ * Connects to the separate signer service for data that only it may read; undefined if there is none. Throws `Failure`
+ * if another user could have replaced its socket.
  */
 export async function withSignerService<T>(
   session: Session,
@@ -79,8 +79,8 @@ export async function withSignerService<T>(
 }
 
 /**
- * Tells such a signer its limits, after the service was told: one that was taken over could keep back what takes them away.
- * What the wallet has already changes nothing.
+ * Grants limits to the signer service directly, after the daemon was told, because a compromised daemon could withhold
+ * a reduction of limits. Repeated grants have no effect.
  */
 export async function grantDirectly(
   session: Session,
@@ -93,8 +93,8 @@ export async function grantDirectly(
 }
 
 /**
- * After a wallet was made by the superuser for such a signer: its files become its user's, and the public key that backups
- * are sealed to goes to the service's data.
+ * After root made a wallet for a separate signer: gives the files to its user, and writes the public key of backups to
+ * the service's data.
  */
 export async function handOver({ signerSocket, walletFolder, dataDir }: Session): Promise<void> {
   if (signerSocket === null) return;
@@ -105,11 +105,11 @@ export async function handOver({ signerSocket, walletFolder, dataDir }: Session)
   await writeAsOwner(dataDir, keys);
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await lstat(walletFolder);
-  // the links themselves, should there be any: their targets are not ours to give away
+  // the links themselves, never their targets
   for (const name of await readdir(walletFolder)) await lchown(join(walletFolder, name), uid, gid);
 }
 
-/** Writes files into the wallet's place beside the data: `process.argv` has the data's folder, stdin the files by name. */
+/** Writes files beside the data: `process.argv` has the data's folder, stdin the files by name. */
 const WRITER = `
   const { mkdirSync, readFileSync, writeFileSync } = require('node:fs');
   const { join } = require('node:path');
@@ -120,8 +120,8 @@ const WRITER = `
   }`;
 
 /**
- * As the user of that folder, who may have been taken over and may have put links there: the superuser would follow them
- * with all of its rights.
+ * Runs as the user of that folder, who may be compromised and may have made links there, which root would follow with
+ * all of its rights.
  */
 async function writeAsOwner(dataDir: string, files: Record<string, string>): Promise<void> {
   const { uid, gid } = await lstat(dataDir);

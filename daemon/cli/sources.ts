@@ -1,4 +1,4 @@
-/** `countinghouse source`: where chains are read from. */
+/** `countinghouse source`: the chains' sources. */
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { action } from './commands.ts';

@@ -1,7 +1,7 @@
 /**
- * `countinghouse start`: runs the daemon until it is told to stop.
+ * `countinghouse start`: runs the daemon until it is stopped.
  *
- * Invariant: with `--json`, stdout has exactly one line that begins with `{`, once everything answers.
+ * Invariant: with `--json`, stdout has exactly one line that begins with `{`, written once the service is ready.
  */
 import { lstatSync } from 'node:fs';
 import type { Daemon } from '../main.ts';
@@ -10,9 +10,9 @@ import { EXIT, Failure, jsonLine } from './io.ts';
 import type { Session } from './session.ts';
 import { pairs } from './table.ts';
 
-/** One Ctrl-C arrives up to three times: from the terminal, through npm and through the launcher. */
+/** One Ctrl-C may arrive three times: from the terminal, through npm and through the launcher. */
 const SAME_SIGNAL_MS = 1_000;
-/** Below the launcher's own patience, so that a stop that hangs still ends with our word on it. */
+/** Shorter than the launcher's limit, so that this process can report a stop that hangs. */
 const STOP_TIMEOUT_MS = 15_000;
 const OWNER_ONLY = 0o077;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -21,7 +21,7 @@ export type StartOptions = ConfigOptions & { port?: number };
 
 export async function start(session: Session, options: StartOptions): Promise<void> {
   refuseForeignData(session.dataDir);
-  // the database holds view keys and customers' addresses: none of its files is anybody else's
+  // the database has view keys and customers' addresses, so its files are for the owner only
   process.umask(OWNER_ONLY);
   const { promise: asked, resolve: stop } = Promise.withResolvers<void>();
   const ignore = onStop(stop);
@@ -45,7 +45,7 @@ export async function start(session: Session, options: StartOptions): Promise<vo
   }
 }
 
-/** The superuser would leave files in a service's folder that the service cannot open. */
+/** Root would create files in a service's folder that the service cannot open. */
 function refuseForeignData(dataDir: string): void {
   const found = process.getuid?.() === 0 ? lstatSync(dataDir, { throwIfNoEntry: false }) : undefined;
   if (found === undefined || found.uid === 0) return;
@@ -60,13 +60,13 @@ async function stopInTime(session: Session, daemon: Daemon): Promise<never> {
   }, STOP_TIMEOUT_MS);
   await daemon.stop();
   clearTimeout(deadline);
-  // whatever is left (a socket in its last second) must not keep a stopped service running
+  // remaining handles, such as a closing socket, must not keep a stopped service running
   process.exit(0);
 }
 
 /**
- * The first signal asks for a clean stop; one that comes later than a repeat of the same keystroke ends it hard. Returns
- * what takes the handlers away again.
+ * The first signal asks for a clean stop; a later one that is no repeat of the same keystroke ends the process at once.
+ * Returns a function that removes the handlers.
  */
 function onStop(stop: () => void): () => void {
   let firstAt: number | null = null;

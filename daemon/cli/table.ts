@@ -1,4 +1,4 @@
-/** Tables and lists for people: aligned columns, plain text. */
+/** Tables and lists as plain text with aligned columns. */
 import { clean } from './io.ts';
 
 const GAP = '  ';
@@ -9,7 +9,7 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
 const COMBINING = /^\p{Mark}$/u;
 
-/** The columns that a text takes on a terminal. */
+/** The columns of a text on a terminal. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const character of text) width += COMBINING.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
@@ -17,8 +17,7 @@ export function widthOf(text: string): number {
 }
 
 /**
- * A table with a heading. A column whose title begins with '>' is aligned to the right. Without rows: `none`, which says
- * so in words.
+ * A table with a heading. A title that begins with '>' aligns its column to the right. Without rows, returns `none`.
  */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[], none: string): string {
   if (rows.length === 0) return `${none}\n`;
@@ -37,14 +36,14 @@ export function table(titles: readonly string[], rows: readonly (readonly string
   return `${text.join('\n')}\n`;
 }
 
-/** Labels and values, one pair a line; pairs whose value is null are left out. */
+/** Labels and values, one pair per line; pairs whose value is null are left out. */
 export function pairs(rows: readonly (readonly [label: string, value: string | null])[]): string {
   const shown = rows.filter((row): row is [string, string] => row[1] !== null);
   const width = Math.max(0, ...shown.map(([label]) => widthOf(label)));
   return shown.map(([label, value]) => `${label.padEnd(width)}${GAP}${clean(value)}\n`).join('');
 }
 
-/** An instant on the clock of this machine: 2026-11-30 23:59. */
+/** The local time: 2026-11-30 23:59. */
 export function when(iso: string | null): string {
   if (iso === null) return '-';
   const at = new Date(iso);
@@ -52,7 +51,7 @@ export function when(iso: string | null): string {
   return `${local.slice(0, 10)} ${local.slice(11, 16)}`;
 }
 
-/** A length of time in its two largest units: 3 h 12 min. */
+/** A duration in its two largest units: 3 h 12 min. */
 export function span(seconds: number): string {
   const parts: [number, string][] = [
     [Math.floor(seconds / 86_400), 'd'],

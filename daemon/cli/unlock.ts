@@ -1,7 +1,7 @@
 /**
- * `countinghouse wallet`: opening and closing the merchant's wallet in the running service.
+ * `countinghouse wallet`: unlocks and locks the merchant's wallet in the running service.
  *
- * Invariant: a passphrase leaves this process only sealed to the process that holds the wallet, or into the keychain.
+ * Invariant: a passphrase leaves this process only encrypted to the signer process, or into the keychain.
  */
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';

@@ -1,4 +1,4 @@
-/** Waiting for what the service does meanwhile: it is said what for, and in the end why in vain. */
+/** Waits for the service, tells what for, and reports why if it was in vain. */
 import type { Command } from 'commander';
 import { EXIT, Failure } from './io.ts';
 import { secondsToWait } from './parse.ts';
@@ -15,10 +15,10 @@ export function waits(command: Command, seconds: number): Command {
   return command.option('--wait <seconds>', text, secondsToWait);
 }
 
-/** What a look found: it is done, or what it waits for, in words; `code`: that of the error when it is waited for in vain. */
+/** The result of a look: done, or the reason to wait; `code`: of the error if the time runs out. */
 export type Look<T> = { done: T } | { waitsFor: string; code?: string };
 
-/** Looks every second until it is done. Throws `Failure` with the last reason when that takes longer than `seconds`. */
+/** Looks every second until it is done. Throws `Failure` with the last reason after `seconds`. */
 export async function waitUntil<T>(session: Session, seconds: number, look: () => Promise<Look<T>>): Promise<T> {
   const end = performance.now() + seconds * MS_PER_SECOND;
   for (let told = ''; ; ) {

@@ -1,8 +1,8 @@
 /**
- * The merchant's wallet on the command line: made, imported or opened in this process, which ends soon after.
+ * The merchant's wallet on the command line: created, imported or opened in this short-lived process.
  *
- * Invariant: a new wallet's words are shown until the operator proved to have them, also when an earlier attempt was
- * cut off: a file beside the vault remembers that they are still unproved.
+ * Invariant: a new wallet's words are shown until the operator has proved to have them. A file beside the vault marks
+ * unproved words, so that an interrupted attempt continues.
  */
 import { randomInt } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
@@ -28,9 +28,9 @@ export type WalletOptions = {
 
 export type Unlocked = {
   fingerprint: string;
-  /** What a script is given: the words of a new wallet, or of one whose words nobody is known to have. */
+  /** The words, for scripts: of a new wallet, or of one with unproved words. */
   words: readonly string[] | null;
-  /** The public keys of an account, for every chain. */
+  /** The public keys of an account for every chain. */
   accounts(network: Network, accountNo: number): Promise<NonNullable<Params<'business.add'>['accounts']>>;
 };
 
@@ -41,7 +41,7 @@ const TRIES_MAX = 3;
 const SCREEN_ALTERNATE = '\u001b[?1049h\u001b[H';
 const SCREEN_BACK = '\u001b[?1049l';
 
-/** The wallet of this data directory, made or imported when there is none. Throws `Failure` and `Rejected`. */
+/** Opens the wallet of this data directory; makes or imports it if there is none. Throws `Failure` and `Rejected`. */
 export async function unlockWallet(session: Session, options: WalletOptions): Promise<Unlocked> {
   const folder = session.walletFolder;
   const importing = options.import === true || options.wordsFile !== undefined;
@@ -70,7 +70,7 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
   };
 }
 
-/** Called when the words were printed for a script: from now on they are not shown again. */
+/** To be called when the words were printed for a script; they are not shown again. */
 export async function wordsWereSeen(session: Session): Promise<void> {
   await rm(join(session.walletFolder, UNPROVED_FILE), { force: true });
 }
@@ -86,7 +86,7 @@ async function newWallet(session: Session, options: WalletOptions, folder: strin
   }
   const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // before the wallet: a crash in between leaves a mark without a wallet, which does no harm
+  // before the wallet: after a crash in between there is a mark without a wallet, which is harmless
   await writeOnce(join(folder, UNPROVED_FILE), '');
   await createWallet(folder, { passphrase });
   await handOver(session);
@@ -115,7 +115,7 @@ async function oldPassphrase(session: Session, { passphraseFile }: WalletOptions
     : secretFile(passphraseFile, '--passphrase-file');
 }
 
-/** A passphrase that the operator chooses, from `file` when it is given with `option`. Throws `Failure`. */
+/** The operator's new passphrase, from `file` if `option` was given. Throws `Failure`. */
 export async function newPassphrase(session: Session, file: string | undefined, option: string): Promise<string> {
   if (file !== undefined) {
     const text = await secretFile(file, option);
@@ -136,13 +136,13 @@ export async function newPassphrase(session: Session, file: string | undefined, 
 const TOO_SHORT = `A passphrase has at least ${PASSPHRASE_CHARS_MIN} characters: several words are easy to remember.`;
 const isLongEnough = (text: string): boolean => [...text].length >= PASSPHRASE_CHARS_MIN;
 
-/** Asks for a secret; a script is told the option that takes it from a file. */
+/** Asks for a secret. Without a terminal, the error names the option that reads it from a file. */
 export async function askSecret({ io }: Session, question: string, option: string): Promise<string> {
   if (!canAsk(io)) throw new Failure(`there is no terminal to ask on: give ${option}`, EXIT.failed, 'no_terminal');
   return askHidden(io, question);
 }
 
-/** Shows the words on a screen that leaves no trace, and has some of them typed back. */
+/** Shows the words on a screen that leaves no trace, and asks for some of them. */
 async function proveWords(session: Session, words: readonly string[]): Promise<void> {
   const { io } = session;
   if (!canAsk(io)) throw new Failure('the words of the wallet are still to be written down: use a terminal');

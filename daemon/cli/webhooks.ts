@@ -1,4 +1,4 @@
-/** `countinghouse webhook`: the notifications of paid invoices. */
+/** `countinghouse webhook`: notifications of paid invoices. */
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { action } from './commands.ts';
@@ -41,7 +41,7 @@ async function listWebhooks(session: Session, options: PageOptions) {
   if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
 }
 
-/** How the last attempt at a notification ended. */
+/** The result of the last attempt at a notification. */
 export function outcome({ state, attempts }: Webhook): string {
   const last = attempts.at(-1);
   if (!last) return state;

@@ -1,4 +1,4 @@
-/** Withdrawals and what is approved of them, for people. */
+/** Withdrawals and requests for approval as text. */
 import type { Result } from '../contract/operator.ts';
 import { clean } from './io.ts';
 import { pairs, table, when } from './table.ts';
@@ -52,7 +52,7 @@ function approvedText({ approved_by, approved_at }: Withdrawal): string | null {
 
 const worth = (usd: string | null): string => (usd === null ? '' : ` (${usd} USD)`);
 
-/** Where nothing is signed for: every output by the service's word, the fee, and what speaks against it. */
+/** For wallets without signed approvals: every output as the service states it, the fee, and warnings. */
 export function previewText(preview: Preview, crypto: string): string {
   const outputs = preview.outputs.map(({ address, groups, amount, usd_value, change }) => {
     const to = change ? 'back to ourselves' : 'to';

@@ -1,4 +1,6 @@
-/** `countinghouse withdrawal`: money that leaves. What is approved is shown first, read from the transaction itself. */
+/**
+ * `countinghouse withdrawal`: outgoing payments. A request for approval is shown first, decoded from the transaction.
+ */
 import { type Command, Option } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import type { Expected } from '../operator/review.ts';
@@ -21,7 +23,7 @@ type ReplaceOptions = PassphraseOption & { feeRate?: string };
 type ApproveOptions = PassphraseOption & WaitOptions & Expected;
 type BumpOptions = ReplaceOptions & { giveUp?: boolean };
 
-/** How long, and how often, it is looked whether an approved withdrawal was sent. */
+/** How long, and how often, to check whether an approved withdrawal was sent. */
 const SENT_SECONDS_MAX = 10;
 const SENT_LOOK_MS = 250;
 const MS_PER_SECOND = 1_000;
@@ -124,7 +126,7 @@ async function sweep(session: Session, _: object, business = '', crypto = '', ad
   asked(session, await session.call('withdrawal.add', { business, crypto, address, amount: null }));
 }
 
-/** What follows on asking for a withdrawal. */
+/** The message after a withdrawal was requested. */
 export function asked(
   session: Session,
   result: { withdrawal: Result<'withdrawal.list'>['withdrawals'][number] },
@@ -153,14 +155,14 @@ async function approve(session: Session, options: ApproveOptions, id = ''): Prom
   session.print(done, () => `Withdrawal ${done.withdrawal.id} is approved${outcome}.\n`);
 }
 
-/** What is decided about, or under way, is not asked about. */
+/** Throws if the withdrawal is decided or under way. */
 function needUndecided({ id, state, problem, reason }: Result<'withdrawal.list'>['withdrawals'][number]): void {
   if (state === 'requested' || (state === 'approved' && problem !== null)) return;
   const why = reason === null ? '' : ` (${reason})`;
   throw new Failure(`withdrawal ${id} is ${state}${why}: there is nothing to approve`, EXIT.failed, 'withdrawal.state');
 }
 
-/** What became of an approved withdrawal within so many seconds: it was sent, or why it waits. */
+/** The state of an approved withdrawal after so many seconds: sent, or why it waits. */
 async function whatFollows(session: Session, id: string, seconds: number): Promise<string> {
   const end = performance.now() + seconds * MS_PER_SECOND;
   for (;;) {
@@ -200,7 +202,7 @@ async function replace(
   session.print(done, () => `${outcomeText(what, done.outcome)}${done.outcome.sent ? more : ''}\n`);
 }
 
-/** What became of a transaction, as far as it is known. */
+/** The state of a transaction, as far as known. */
 function outcomeText(what: string, { sent, problem }: Result<'withdrawal.replace'>['outcome']): string {
   if (sent) return `${what} is sent.`;
   return problem === null ? `${what} is not sent yet.` : `${what} is not sent: ${problem}`;

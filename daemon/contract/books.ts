@@ -1,4 +1,4 @@
-/** The operator API's methods about the books: the proof of the ledger, and the accountant's export. */
+/** The operator API's methods about reconciliation and the export for accounting. */
 import { z } from 'zod';
 
 const TEXT_CHARS_MAX = 300;
@@ -10,7 +10,7 @@ const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) 
 const Cursor = z.strictObject({ part: z.enum(['receipts', 'spends']), after: z.int().min(0) });
 
 export const BOOKS = {
-  /** Proves the ledger of one chain (`mainnet:BTC`), or of all that are connected. A node may take minutes. */
+  /** Reconciles one chain (`mainnet:BTC`), or all connected ones. A node may take minutes. */
   'ledger.prove': method(
     z.strictObject({ chain: Text.optional() }),
     z.object({
@@ -19,7 +19,7 @@ export const BOOKS = {
           chain: z.string(),
           height: z.int(),
           compared: z.boolean(),
-          /** Whole coins as decimals: received less paid out less fees is held. Own change is in none of them. */
+          /** Whole coins as decimals. `held` is received less paid out less fees; own change is in none of them. */
           lines: z.array(
             z.object({
               crypto: z.string(),
@@ -30,17 +30,17 @@ export const BOOKS = {
             }),
           ),
           problems: z.array(z.string()),
-          /** Why it could not be proved; null when it could. */
+          /** Why it could not be proved, or null. */
           error: z.string().nullable(),
         }),
       ),
     }),
   ),
-  /** Receipts, what was paid out, and fees, in pages that may be short; `next` goes into the next call. */
+  /** Receipts, payments and fees, in pages that may be short; `next` is the cursor of the next call. */
   'export.page': method(
     z.strictObject({
       business: Text.optional(),
-      /** Days where each business is, both included. */
+      /** Days in the time zone of each business, both included. */
       from: z.iso.date(),
       to: z.iso.date(),
       cursor: Cursor.default({ part: 'receipts', after: 0 }),

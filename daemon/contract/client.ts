@@ -12,14 +12,14 @@ import type { Params, Result } from './operator.ts';
 import { ErrorBody, type Method, OPERATOR, OPERATOR_FILE, OPERATOR_PATH, OperatorFile } from './operator.ts';
 import { CHALLENGE_HEADER, isProof, newChallenge, PROOF_PATH } from './proof.ts';
 
-/** A resend waits for the other side for ten seconds; nothing else takes as long. */
+/** A resend waits up to ten seconds for the shop's server; every other method is faster. */
 const TIMEOUT_MS = 30_000;
-/** What copies a database, or has a node read all of its coins. */
+/** For methods that copy the database or make a node read all of its coins. */
 const SLOW_TIMEOUT_MS = 3_600_000;
 const SLOW_METHODS: readonly string[] = ['backup.make', 'ledger.prove'];
 const ANSWER_BYTES_MAX = 16 * 1_048_576;
 
-/** The daemon refused. `code` is for programs, `message` for people. */
+/** An error answer of the daemon. `code` is for programs, `message` for people. */
 export class OperatorError extends Error {
   readonly status: number;
   readonly code: string;
@@ -34,7 +34,6 @@ export class OperatorError extends Error {
   }
 }
 
-/** No daemon runs on this data directory. */
 export class NoDaemon extends Error {
   readonly dataDir: string;
 
@@ -45,7 +44,7 @@ export class NoDaemon extends Error {
   }
 }
 
-/** What answers where the file says is no daemon of this data directory. It was told nothing. */
+/** Another program answers at the address in the file. It was sent nothing. */
 export class NotTheDaemon extends Error {
   constructor(dataDir: string) {
     super(
@@ -56,10 +55,9 @@ export class NotTheDaemon extends Error {
   }
 }
 
-/** Calls a method. Throws `OperatorError`, `NoDaemon`, `NotTheDaemon`, or an Error when the answer is none of ours. */
+/** Calls a method. Throws `OperatorError`, `NoDaemon`, `NotTheDaemon`, or an Error for an invalid answer. */
 export type Call = <M extends Method>(method: M, params: Params<M>) => Promise<Result<M>>;
 
-/** A client of the daemon that runs on a data directory. */
 export function operatorClient(dataDir: string): Call {
   return async <M extends Method>(method: M, params: Params<M>): Promise<Result<M>> => {
     const { status, body } = await post(await readAddress(dataDir), method, params, dataDir);
@@ -99,7 +97,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** One connection and no second: what was proved on it holds for it alone. */
+/** An agent with exactly one connection, because the proof is valid only for the connection on which it was made. */
 class OneConnection extends Agent {
   #made = false;
 
@@ -109,7 +107,7 @@ class OneConnection extends Agent {
 
   override createConnection(...[options, done]: Parameters<Agent['createConnection']>) {
     if (this.#made) {
-      // by the callback: what is thrown here is nobody's to catch
+      // by the callback: nobody could catch an exception thrown here
       done?.(new Error('the connection was closed'), undefined as never);
       return undefined;
     }
@@ -118,7 +116,7 @@ class OneConnection extends Agent {
   }
 }
 
-/** Has the other side prove that it is the daemon of this file, and only then sends the token and what is asked. */
+/** Asks for the proof that this is the daemon of the file, and only then sends the token and the request. */
 async function post(address: OperatorFile, method: string, params: unknown, dataDir: string): Promise<Answer> {
   const agent = new OneConnection();
   const ask = { address, agent, dataDir, timeoutMs: SLOW_METHODS.includes(method) ? SLOW_TIMEOUT_MS : TIMEOUT_MS };
@@ -167,7 +165,7 @@ function send(
     },
   );
   call.once('error', (error: NodeJS.ErrnoException) => {
-    // a daemon that was killed leaves its file behind
+    // a killed daemon leaves its file behind
     if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') reject(new NoDaemon(dataDir));
     else if (error.name === 'AbortError' || error.name === 'TimeoutError')
       reject(new Error(`the daemon did not answer within ${timeoutMs / 1000} s`));

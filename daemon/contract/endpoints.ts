@@ -1,4 +1,4 @@
-/** The operator API's methods about event endpoints: where shops are sent signed events. */
+/** The operator API's methods about event endpoints, to which shops' signed events are sent. */
 import { z } from 'zod';
 import { Id, Instant } from './operator-shapes.ts';
 
@@ -24,17 +24,17 @@ export const EndpointShape = z.object({
   business_id: Id,
   business: z.string(),
   url: z.string(),
-  /** Empty: all. */
+  /** Event types; empty: all. */
   types: z.array(z.string()),
   /** Since when every attempt has failed. */
   failing_since: Instant.nullable(),
-  /** Nothing is sent while it is disabled; what waits is sent once it is enabled. */
+  /** A disabled endpoint is sent nothing; waiting events are sent once it is enabled. */
   disabled_at: Instant.nullable(),
   disabled_why: z.string().nullable(),
   created_at: Instant,
 });
 
-/** `secret`: what a receiver verifies signatures with. */
+/** `secret`: the key with which a receiver verifies signatures. */
 const WithSecret = EndpointShape.extend({ secret: z.string() });
 
 export const DeliveryShape = z.object({
@@ -46,7 +46,7 @@ export const DeliveryShape = z.object({
   subject: z.string(),
   state: z.string(),
   attempts: z.int(),
-  /** When it is sent next; null for one that waits for nothing. */
+  /** The next attempt; null if none is planned. */
   due_at: Instant.nullable(),
   status: z.int().nullable(),
   error: z.string().nullable(),
@@ -66,7 +66,7 @@ export const ENDPOINTS = {
     }),
     result: z.object({ endpoint: WithSecret }),
   },
-  /** A new secret; the former one signs beside it for a day. */
+  /** Makes a new secret. The former one signs beside it for a day. */
   'endpoint.rotate': { params: one, result: z.object({ endpoint: WithSecret }) },
   'endpoint.enable': { params: one, result: z.object({ endpoint: EndpointShape }) },
   'endpoint.remove': { params: one, result: z.object({}) },

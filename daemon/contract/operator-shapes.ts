@@ -1,6 +1,6 @@
 /**
- * What the operator API sends: amounts of money as plain decimals in whole coins or currency units, instants as ISO
- * 8601 in UTC, `null` for what does not exist (yet). Nothing here is secret but a new API key.
+ * Shapes of the operator API. Amounts are decimals in whole coins or currency units, times are ISO 8601 in UTC, `null`
+ * means absent. Only a new API key is secret.
  */
 import { z } from 'zod';
 
@@ -13,15 +13,15 @@ const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 
 
 const GAP_MAX = 20_000;
 const INDEX_MAX = 1_000_000;
-/** Addresses looked at past the last one that was used. */
+/** How many addresses past the last used one are searched. */
 export const Gap = z.int().min(20).max(GAP_MAX);
-/** The highest index that was used in each branch of an account; -1 for none. */
+/** The highest used index in each branch of an account; -1: none. */
 export const HighestUsed = z.object({
   receiving: z.int().min(-1).max(INDEX_MAX),
   change: z.int().min(-1).max(INDEX_MAX),
 });
 
-/** The public half of an account: see `AccountKey` of the domain. */
+/** The public part of an account: `AccountKey` of the domain. */
 export const AccountKeySchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('secp256k1'), publicKey: hex(33), chainCode: hex(32) }),
   z.strictObject({ kind: z.literal('monero'), privateViewKey: hex(32), publicSpendKey: hex(32) }),

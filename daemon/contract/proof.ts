@@ -1,11 +1,11 @@
 /**
- * How a daemon proves that it is the one that wrote `operator.json`: it knows the token that stands there. Asked before
- * anything is said, since a file that a killed daemon left behind may name a port that somebody else has taken since.
+ * The proof that a daemon wrote `operator.json`: it knows the token in that file. Callers ask for it first, because the
+ * file of a killed daemon may name a port that another program uses now.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { OPERATOR_PATH, type OperatorFile } from './operator.ts';
 
-/** Asked with GET, without the token, and with a challenge in this header. */
+/** Called with GET, without the token, and with a challenge in this header. */
 export const PROOF_PATH = `${OPERATOR_PATH}proof`;
 export const CHALLENGE_HEADER = 'countinghouse-challenge';
 
@@ -15,7 +15,7 @@ const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 export const newChallenge = (): string => randomBytes(CHALLENGE_BYTES).toString('base64url');
 export const isChallenge = (text: unknown): text is string => typeof text === 'string' && CHALLENGE.test(text);
 
-/** HMAC-SHA-256 (hex) under the token. Bound to the address, so that nobody elsewhere can have it made and pass it on. */
+/** HMAC-SHA-256 (hex) with the token. It covers the address, so that a proof made elsewhere cannot be passed on. */
 export function proofOf({ token, socket, url }: OperatorFile, challenge: string): string {
   return createHmac('sha256', token)
     .update(`countinghouse operator v1\n${socket ?? url}\n${challenge}`)

@@ -1,4 +1,4 @@
-/** The operator API's methods about backups and what comes back from one. */
+/** The operator API's methods about backups and restores. */
 import { z } from 'zod';
 import { AccountKeySchema, CHAIN_NAMES, Gap, HighestUsed, NETWORK_NAMES } from './operator-shapes.ts';
 
@@ -9,12 +9,12 @@ const Nothing = z.strictObject({});
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
 
 export const RECOVERY = {
-  /** Makes a backup at an absolute path of the daemon's machine and answers when it is whole. */
+  /** Makes a backup at an absolute path on the daemon's machine; answers when it is complete. */
   'backup.make': method(
     z.strictObject({ file: z.string().min(1).max(PATH_CHARS_MAX) }),
     z.object({ file: z.string(), bytes: z.int().min(0), made_at: z.string(), fingerprint: z.string() }),
   ),
-  /** Whether this service was restored and waits for the operator's word. */
+  /** Whether this service was restored and waits for the operator's confirmation. */
   'restore.status': method(
     Nothing,
     z.object({
@@ -23,11 +23,11 @@ export const RECOVERY = {
       backup_made_at: z.string().nullable(),
       /** The businesses whose policy let withdrawals go without asking: they wait until it is set again. */
       policies: z.array(z.string()),
-      /** Whether the skipped addresses are all watched, so that the quarantine can end. */
+      /** Whether all skipped addresses are watched, so that the quarantine can end. */
       ready: z.boolean(),
     }),
   ),
-  /** Looks for the accounts of a wallet that were ever used. One at a time; a new one ends the last. */
+  /** Searches a wallet for used accounts. One search at a time; a new one replaces the last. */
   'wallet.scan': method(
     z.strictObject({
       network: z.enum(NETWORK_NAMES),
@@ -50,13 +50,12 @@ export const RECOVERY = {
           done: z.boolean(),
         }),
       ),
-      /** The highest index that was paid in each branch, -1 for none. */
+      /** The highest paid index in each branch; -1: none. */
       used: z.array(HighestUsed.extend({ chain: z.enum(CHAIN_NAMES), account_no: z.int() })),
       error: z.string().nullable(),
-      /** Accounts whose past is still being read after they were added, and how far that has come. */
+      /** Added accounts whose past is still being read, and the height reached. */
       rescans: z.array(z.object({ chain: z.string(), height: z.int().nullable() })),
     }),
   ),
-  /** Ends the quarantine. */
   'restore.confirm': method(Nothing, z.object({})),
 } as const;

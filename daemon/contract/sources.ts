@@ -1,20 +1,20 @@
-/** The operator API's methods about where chains are read from: nodes, and servers of the light client. */
+/** The operator API's methods about chain sources: nodes, and servers of the light client. */
 import { z } from 'zod';
 
 const Block = z.object({ height: z.int(), hash: z.string() });
 
 export const ServerShape = z.object({
   name: z.string(),
-  /** `dropped`: it was caught at something, and is left alone for a while. */
+  /** `dropped`: it misbehaved and is not used for a while. */
   state: z.enum(['idle', 'connecting', 'ready', 'waiting', 'dropped']),
-  /** Whether it is the one that is asked. */
+  /** Whether requests go to this server. */
   asked: z.boolean(),
   software: z.string().nullable(),
   tip: Block.nullable(),
-  /** Blocks behind the chain with the most work; null on another branch, or while not connected. */
+  /** Blocks behind the chain with the most work; null on another branch or while not connected. */
   behind: z.int().min(0).nullable(),
   latency_ms: z.int().min(0).nullable(),
-  /** Addresses that it watches for us. */
+  /** Addresses subscribed on it. */
   watched: z.int().min(0),
   failures: z.int().min(0),
   error: z.string().nullable(),
@@ -29,15 +29,15 @@ export const SourceShape = z.object({
   lagging: z.boolean(),
   error: z.string().nullable(),
   withheld: z.string().nullable(),
-  /** How many connected servers have the tip of the chain; null for a source that is one node. */
+  /** Connected servers that have the tip of the chain; null if the source is a node. */
   agreeing: z.int().min(0).nullable(),
-  /** Empty for a source that is one node. */
+  /** Empty if the source is a node. */
   servers: z.array(ServerShape),
 });
 
 export const SOURCES = {
   'source.list': { params: z.strictObject({}), result: z.object({ sources: z.array(SourceShape) }) },
-  /** Looks at every address of a chain that there ever was, in the background; true where that was begun. */
+  /** Searches every address of a chain in the background; true if the search was started. */
   'source.rescan': {
     params: z.strictObject({ network: z.string().max(20), chain: z.string().max(20) }),
     result: z.object({ begun: z.boolean() }),

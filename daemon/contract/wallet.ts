@@ -1,6 +1,6 @@
 /**
- * The operator API's methods about the merchant's wallet. Passphrases cross only sealed to the key that `wallet.sealKey`
- * gives (`seal` in daemon/wallet/signer/seal.ts: X25519, HKDF-SHA-256, AES-256-GCM), so that the daemon never reads one.
+ * The operator API's methods about the merchant's wallet. Passphrases are encrypted to the key of `wallet.sealKey`
+ * (`seal` in daemon/wallet/signer/seal.ts: X25519, HKDF-SHA-256, AES-256-GCM), so that the daemon cannot read them.
  */
 import { z } from 'zod';
 
@@ -8,15 +8,15 @@ const Nothing = z.strictObject({});
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
 
 const WalletShape = z.object({
-  /** `none`: there is no wallet yet. While it is locked withdrawals wait, and everything else works. */
+  /** `none`: there is no wallet. While it is locked, withdrawals wait; everything else works. */
   state: z.enum(['none', 'locked', 'unlocked']),
   /** BIP-32's fingerprint of its master key. */
   fingerprint: z.string().nullable(),
-  /** What opens it: an operator, or the service by itself. */
+  /** Who unlocks it: the operator, or the service itself. */
   unlock: z.enum(['prompt', 'keychain', 'file', 'systemd']),
-  /** When it locks itself unless it is used. */
+  /** When it locks itself if it is not used. */
   locks_at: z.iso.datetime().nullable(),
-  /** How long the next passphrase has to wait, after wrong ones. */
+  /** How long the next passphrase must wait after wrong ones. */
   retry_after_seconds: z.int().min(0),
 });
 
@@ -29,7 +29,7 @@ const SealedShape = z.strictObject({
 
 export const WALLET = {
   'wallet.status': method(Nothing, z.object({ wallet: WalletShape })),
-  /** The X25519 public key (hex) of this start of the wallet's process; starts it. */
+  /** The X25519 public key (hex) of the signer process, which this starts. Each start has a new key. */
   'wallet.sealKey': method(Nothing, z.object({ seal_key: z.string() })),
   /** `sealed`: the passphrase, for the purpose `unlock`. */
   'wallet.unlock': method(z.strictObject({ sealed: SealedShape }), z.object({ wallet: WalletShape })),

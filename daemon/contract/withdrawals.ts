@@ -1,7 +1,7 @@
 /**
- * The operator API's methods about money that leaves: withdrawals, policies, the address book, and decisions about
- * deposits. What is approved goes out with a MAC that only the operator's client can make from the wallet's passphrase:
- * over each intent of a preview, with the `fee_max` and `until` that stand beside it. The sandbox's needs none.
+ * The operator API's methods about withdrawals, policies, the address book and decisions about deposits. An approval
+ * has a MAC that only the operator's client can make, from the wallet's passphrase: over each intent of a preview, with
+ * its `fee_max` and `until`. The sandbox needs none.
  */
 import { z } from 'zod';
 import { CHAIN_NAMES, Decimal, Id, Instant, NETWORK_NAMES } from './operator-shapes.ts';
@@ -23,7 +23,7 @@ export const WITHDRAWAL_STATE_NAMES = [
   ...(['completed', 'rejected', 'failed'] as const),
 ] as const;
 
-/** See `Intent` of the signer: amounts are smallest units as decimals. */
+/** `Intent` of the signer: amounts are decimals of smallest units. */
 export const IntentShape = z.object({
   uuid: z.string(),
   network: z.enum(NETWORK_NAMES),
@@ -57,21 +57,21 @@ export const WithdrawalShape = z.object({
   origin: z.string(),
   /** The invoice that it refunds. */
   refund_of: z.object({ invoice: z.string(), order_id: z.string().nullable() }).nullable(),
-  /** What the recipient gets; of a sweep that is not signed yet, all that it takes. */
+  /** The recipient's amount; of a sweep that is not signed yet, the amount with the fee. */
   amount: Decimal,
   sweep: z.boolean(),
   usd_value: Decimal.nullable(),
   address: z.string(),
   state: z.enum(WITHDRAWAL_STATE_NAMES),
-  /** Why it was rejected, or failed. */
+  /** Why it was rejected or failed. */
   reason: z.string().nullable(),
-  /** What it waits for. */
+  /** Why it waits. */
   problem: z.string().nullable(),
   approved_by: z.string().nullable(),
   approved_at: Instant.nullable(),
-  /** When the wait for a decision, or for the wallet, is over. */
+  /** Until when it waits for a decision or for the wallet. */
   deadline_at: Instant.nullable(),
-  /** The highest fee that is held for it, and its share of what is paid. */
+  /** The highest fee, which is reserved, and its share of the fee paid. */
   fee_max: Decimal,
   fee: Decimal.nullable(),
   tx_id: z.string().nullable(),
@@ -80,7 +80,7 @@ export const WithdrawalShape = z.object({
   updated_at: Instant,
 });
 
-/** One transaction that was planned or signed. */
+/** A planned or signed transaction. */
 const VersionShape = z.object({
   id: Id,
   kind: z.string(),
@@ -93,55 +93,55 @@ const VersionShape = z.object({
 });
 
 export const WithdrawalDetailShape = WithdrawalShape.extend({
-  /** What every version spends. */
+  /** The input that all versions share. */
   anchor: z.string().nullable(),
   versions: z.array(VersionShape),
 });
 
-/** A transaction read from its own bytes: what an approval is about. */
+/** A transaction decoded from its bytes, to be approved. */
 export const PreviewShape = z.object({
-  /** `cancel`: the MACs are made for a transaction that pays only ourselves. */
+  /** `cancel`: the MACs are for a transaction that pays only ourselves. */
   purpose: z.enum(['pay', 'cancel']),
   intents: z.array(IntentShape),
-  /** The transaction without signatures, in hex; null on the sandbox's simulated chains. */
+  /** The unsigned transaction in hex; null on simulated chains. */
   raw: z.string().nullable(),
   outputs: z.array(
     z.object({
-      /** Null: a script that no address stands for. */
+      /** Null: a script without an address. */
       address: z.string().nullable(),
-      /** In groups of four, so that people can compare all of it. */
+      /** In groups of four characters, for comparison. */
       groups: z.string(),
       amount: Decimal,
       usd_value: Decimal.nullable(),
-      /** It comes back to us. */
+      /** Change to ourselves. */
       change: z.boolean(),
-      /** Then the index of our address, on the branch for change. */
+      /** For change: the index of our address on the change branch. */
       change_index: z.int().min(0).nullable(),
     }),
   ),
   inputs: z.array(z.string()),
   fee: Decimal,
   fee_usd: Decimal.nullable(),
-  /** What the approval allows at the most. */
+  /** The maximum that the approval allows. */
   fee_max: Decimal,
   fee_max_usd: Decimal.nullable(),
-  /** US dollars of one coin; null: no rate is known. */
+  /** US dollars per coin; null: no rate is known. */
   usd_rate: Decimal.nullable(),
   /** Smallest units per virtual byte. */
   fee_rate: Decimal,
   vsize: z.int().min(0),
   warnings: z.array(z.object({ code: z.string(), text: z.string() })),
-  /** What the withdrawals are for, where that is known. */
+  /** The purposes of the withdrawals, where known. */
   notes: z.array(z.string()),
-  /** Until when an approval made now holds: milliseconds since 1970, part of the MAC. */
+  /** The end of an approval made now: milliseconds since 1970, covered by the MAC. */
   until: Millis,
 });
 
 const ApprovalShape = z.strictObject({
   uuid: Text,
-  /** Smallest units, as in the intent that the MAC was made over. */
+  /** Smallest units, as in the intent under the MAC. */
   fee_max: Units,
-  /** Of a sweep, the most that it may give. */
+  /** For a sweep: its maximum. */
   units: Units.optional(),
   until: Millis,
   mac: Mac.nullable(),
@@ -155,7 +155,7 @@ const PolicyShape = z.object({
   per_withdrawal_usd: Decimal.nullable(),
   per_day_usd: Decimal.nullable(),
   address_book_only: z.boolean(),
-  /** What the policy let go in the last 24 hours. */
+  /** Approved by the policy in the last 24 hours. */
   used_usd: Decimal,
 });
 
@@ -184,12 +184,12 @@ export const AddressShape = z.object({
 
 const Replacement = {
   id: Name,
-  /** `speed-up`: the same payments with a higher fee. `cancel`: without this one. */
+  /** `speed-up`: the same payments with a higher fee. `cancel`: without this payment. */
   kind: z.enum(['speed-up', 'cancel']),
-  /** Smallest units per virtual byte; left out: what the next blocks ask for. */
+  /** Smallest units per virtual byte; absent: the rate for the next blocks. */
   fee_rate: PositiveDecimal.optional(),
 };
-/** `sent`: a node has it. Otherwise why not; null when that is not known yet. */
+/** `sent`: a node has accepted it. `problem`: why not; null if unknown yet. */
 const OutcomeShape = z.object({ sent: z.boolean(), problem: z.string().nullable() });
 const Bump = {
   business: Text,
@@ -200,7 +200,7 @@ const Bump = {
 };
 
 export const WITHDRAWALS = {
-  /** Newest first. With `state`, a page may be short, even empty, and still have a next. */
+  /** Newest first. With `state`, a page may be short, even empty, and still have a `next`. */
   'withdrawal.list': method(
     z.strictObject({
       business: Text.optional(),
@@ -216,7 +216,7 @@ export const WITHDRAWALS = {
     z.strictObject({ business: Text, crypto: Text, address: Text, amount: PositiveDecimal.nullable() }),
     z.object({ withdrawal: WithdrawalShape }),
   ),
-  /** What approving it would sign now; `why` says why nothing can be shown. */
+  /** The transaction that an approval would sign now; `why`: why none can be shown. */
   'withdrawal.preview': method(
     z.strictObject({ id: Name }),
     z.object({ withdrawal: WithdrawalShape, preview: PreviewShape.nullable(), why: z.string().nullable() }),
@@ -230,7 +230,7 @@ export const WITHDRAWALS = {
     z.object({ withdrawal: WithdrawalShape }),
   ),
   'withdrawal.previewReplacement': method(z.strictObject(Replacement), z.object({ preview: PreviewShape })),
-  /** Waits some seconds for what becomes of it. */
+  /** Waits some seconds for the result. */
   'withdrawal.replace': method(
     z.strictObject({ ...Replacement, approvals: Approvals }),
     z.object({ withdrawal: WithdrawalShape, outcome: OutcomeShape }),
@@ -245,11 +245,11 @@ export const WITHDRAWALS = {
   ),
   'withdrawal.previewBump': method(z.strictObject(Bump), z.object({ preview: PreviewShape })),
   'withdrawal.bump': method(z.strictObject({ ...Bump, approval: ApprovalShape }), z.object({ outcome: OutcomeShape })),
-  /** Frees a deposit that a bump spends which no node takes. */
+  /** Frees a deposit whose bump no node accepts. */
   'withdrawal.giveUpBump': method(z.strictObject({ business: Text, crypto: Text, outpoint: Text }), z.object({})),
 
   'policy.show': method(z.strictObject({ business: Text }), z.object({ policy: PolicyShape })),
-  /** What the wallet has to be granted for such a policy: each is to be signed for (`policyMac`) and given to `set`. */
+  /** The limits that the wallet must be granted for such a policy. Each is signed (`policyMac`) and passed to `set`. */
   'policy.grants': method(PolicyParams, z.object({ grants: z.array(GrantShape) })),
   'policy.set': method(PolicyParams.extend({ grants: SignedGrants }), z.object({ policy: PolicyShape })),
 
@@ -258,22 +258,23 @@ export const WITHDRAWALS = {
     z.strictObject({ business: Text, chain: z.enum(CHAIN_NAMES), address: Text, label: Text }),
     z.object({ address: AddressShape }),
   ),
-  /** What the wallet has to be granted anew, for the policy in force, when this address is removed. */
+  /** The limits that the wallet must be granted again, for the policy in force, if this address is removed. */
   'addressBook.grants': method(
     z.strictObject({ id: Id }),
     z.object({ grants: z.array(GrantShape), policy: PolicyParams.omit({ business: true }) }),
   ),
   'addressBook.remove': method(z.strictObject({ id: Id, grants: SignedGrants }), z.object({ address: AddressShape })),
 
-  /** The deposit counts for the invoice at whose address it came. */
+  /** Counts the deposit for the invoice at whose address it came. */
   'inbox.accept': method(z.strictObject({ id: Id }), z.object({ invoice: z.string(), status: z.string() })),
   /** Drafts a withdrawal of this deposit, less the fee. */
   'inbox.refund': method(z.strictObject({ id: Id, address: Text }), z.object({ withdrawal: WithdrawalShape })),
   'inbox.keep': method(z.strictObject({ id: Id }), z.object({})),
 
   /**
-   * What changed since a cursor, by name: read it again. Waits up to `wait_seconds` for the first; without a cursor it
-   * gives one at once. `missed`: too long ago, or another start of the service: read everything again.
+   * The names of things that changed since a cursor. Waits up to `wait_seconds` for the first; without a cursor,
+   * returns one at once. `missed`: the cursor is too old or of another start of the service, so everything must be read
+   * again.
    */
   'events.next': method(
     z.strictObject({ cursor: z.string().max(100).optional(), wait_seconds: z.int().min(0).max(20).default(20) }),
@@ -281,9 +282,9 @@ export const WITHDRAWALS = {
       events: z.array(
         z.object({
           kind: z.enum(['withdrawal', 'invoice', 'inbox', 'alert']),
-          /** A withdrawal's or alert's number, an invoice's slug, the number of the inbox item's deposit. */
+          /** The number of a withdrawal or an alert, an invoice's slug, or the number of the inbox item's deposit. */
           subject: z.string(),
-          /** What happened, in words. */
+          /** The change, in words. */
           what: z.string(),
           at: Instant,
         }),
@@ -292,13 +293,13 @@ export const WITHDRAWALS = {
       missed: z.boolean(),
     }),
   ),
-  /** The configuration as it is in force, without secrets. */
+  /** The configuration in force, without secrets. */
   'settings.show': method(
     z.strictObject({}),
     z.object({ settings: z.array(z.object({ key: z.string(), value: z.string(), origin: z.string() })) }),
   ),
 
-  /** What a coin is worth; null where no rate holds. */
+  /** The value of one coin; null: no rate is valid. */
   'rates.list': method(
     z.strictObject({}),
     z.object({

@@ -1,6 +1,6 @@
 /**
- * The build: TypeScript to dist/, static files beside it. The new tree is made aside and renamed into place, so that
- * dist/ is always whole; its stamp names the sources that it was made from. Valid on Node 18.
+ * The build: compiles TypeScript to dist/ and copies static files. The new tree is written aside and renamed into
+ * place, so that dist/ is always complete. Its stamp is a hash of the sources. Valid on Node 18.
  */
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,20 +11,20 @@ import { runToEnd, usableNodes } from './runtime.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const dist = join(root, 'dist');
-/** Beside dist/, not inside it or node_modules/: the paths in source maps are relative to where the compiler writes. */
+/** Beside dist/, because the paths in source maps are relative to the compiler's output folder. */
 const fresh = join(root, '.prepare-dist');
 const old = join(root, '.prepare-old');
 const STAMP = '.stamp';
 const STATIC = join('daemon', 'web', 'static');
-/** Published as they stand. */
+/** Published unchanged. */
 const SDK_TYPES = join('daemon', 'web', 'sdk', 'types.ts');
-/** What the compiler is run on, and where below dist/ its output goes: the program, and the browsers' code. */
+/** The compiler's projects and their output folders below dist/: the program, and the code for browsers. */
 const PROJECTS = [
   ['daemon', '.'],
   [join('daemon', 'web'), join('daemon', 'web')],
 ];
 
-/** A hash over the names and contents of everything that the build reads. */
+/** A hash of the names and contents of all files that the build reads. */
 function sourcesHash() {
   const hash = createHash('sha256');
   const add = (name) => {
@@ -44,7 +44,7 @@ function sourcesHash() {
   return hash.digest('hex');
 }
 
-/** Whether dist/ was made from the sources as they are now. */
+/** Whether dist/ was made from the current sources. */
 export function isBuilt() {
   try {
     return readFileSync(join(dist, STAMP), 'utf8') === sourcesHash();
@@ -53,17 +53,20 @@ export function isBuilt() {
   }
 }
 
-/** Builds dist/; throws with the reason when it cannot. The caller holds the lock. `started` is told each child's pid. */
+/**
+ * Builds dist/; throws with the reason if it cannot. The caller holds the lock. `started` is called with each child's
+ * pid.
+ */
 export async function build(started) {
   const [node] = usableNodes();
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   if (!node || !existsSync(compiler)) throw new Error('the libraries are not installed: run `npm start` or `npm ci`');
-  // Taken before the compiler reads: a file saved meanwhile makes this build stale, never wrongly fresh.
+  // before the compiler reads: a file saved meanwhile makes this build stale
   const stamp = sourcesHash();
   rmSync(fresh, { recursive: true, force: true });
   for (const [project, to] of PROJECTS) {
     const args = [compiler, '-p', join(project, 'tsconfig.json'), '--outDir', join(fresh, to), '--noEmitOnError'];
-    // The compiler's messages go to stderr: stdout belongs to the program that starts afterwards.
+    // the compiler writes to stderr, because stdout is for the program that starts afterwards
     const code = await runToEnd(node, args, { cwd: root, stdio: ['ignore', 2, 2] }, started);
     if (code !== 0) {
       rmSync(fresh, { recursive: true, force: true });

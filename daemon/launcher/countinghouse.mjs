@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * The command `countinghouse`: starts the built product with a Node that can run it. Valid on Node 18, loads nothing of
- * the product. It never outlives its child nor leaves it behind: signals go on to it, its exit code comes back, and
- * the channel between the two closes with this process whatever ends it (see parent.ts), SIGKILL included.
+ * The command `countinghouse`: starts the built product with a suitable Node. Valid on Node 18; loads nothing of the
+ * product. Both processes end together: signals are passed on to the child, its exit code is returned, and the channel
+ * between the two closes with this process, even after SIGKILL (see parent.ts).
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -24,8 +24,8 @@ function refuse(message) {
 }
 
 /**
- * The processes from this one's parent up to npm, as text that changes when one of them goes. npm starts a script
- * through a shell, which may replace itself by the script or stay in between and survive npm.
+ * The processes from this one's parent up to npm, as text that changes when one of them ends. npm starts a script
+ * through a shell, which may replace itself by the script or outlive npm.
  */
 function ancestry() {
   const pids = [process.ppid];
@@ -43,7 +43,7 @@ function ancestry() {
   return pids.join(' ');
 }
 
-/** npm forwards SIGTERM and SIGINT to its shell only, and SIGKILL to nobody: so its end is looked for. */
+/** npm passes SIGTERM and SIGINT only to its shell, and SIGKILL to no process, so this checks whether npm has ended. */
 function stopWithNpm(child) {
   const first = ancestry();
   const timer = setInterval(() => {
@@ -76,7 +76,7 @@ function start([node, ...others]) {
   if (process.env.npm_lifecycle_event) stopWithNpm(child);
 }
 
-/** In a fresh clone any command installs and builds first, as `npm start` does; what it says goes to stderr. */
+/** In a fresh clone any command installs and builds first, as `npm start` does. Messages go to stderr. */
 function prepare() {
   const bootstrap = join(root, 'daemon', 'launcher', 'prepare.mjs');
   if (!existsSync(join(root, 'daemon', 'cli.ts'))) {

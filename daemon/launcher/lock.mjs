@@ -1,6 +1,6 @@
 /**
- * One bootstrap at a time per clone: a folder that holds the pids of who works in it, the bootstrap and its child (an
- * installation outlives the kill -9 of its bootstrap). A lock whose pids are all dead is taken over. Valid on Node 18.
+ * Lets one bootstrap at a time work in a clone. The lock is a folder with the pids of its holders: the bootstrap and
+ * its child, which may outlive it. A lock without a living holder is taken over. Valid on Node 18.
  */
 import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 200;
 const WAIT_MAX_MS = 30 * 60_000;
-/** How long the moment between making a folder and writing the pid into it may last. */
+/** The longest time between making the folder and writing the pid into it. */
 const UNSIGNED_MAX_MS = 10_000;
 
 const isAlive = (pid) => {
@@ -38,7 +38,9 @@ const ageMs = (path) => {
   }
 };
 
-/** Who holds the lock and lives; `null` when it may be taken over, `0` when its holder is just about to sign. */
+/**
+ * The pid of the living holder; `null` if the lock is free to take over, `0` if its holder has not written its pid yet.
+ */
 function holder(lock) {
   try {
     return (
@@ -52,14 +54,14 @@ function holder(lock) {
   }
 }
 
-/** Written aside and renamed: nobody ever reads half a list. */
+/** Writes a temporary file and renames it, so that nobody reads a part. */
 function sign(lock, pids) {
   const aside = join(lock, `pids.${process.pid}`);
   writeFileSync(aside, pids.join(' '));
   renameSync(aside, join(lock, 'pids'));
 }
 
-/** Takes the lock of a dead holder. The folder inside decides between two that try; who is late reads a living pid. */
+/** Takes over the lock of a dead holder. Of two processes that try, the one that makes the inner folder first wins. */
 function takeOver(lock) {
   const deciding = join(lock, 'takeover');
   if (!make(deciding)) {
@@ -73,8 +75,8 @@ function takeOver(lock) {
 }
 
 /**
- * Runs `work` while holding the lock of the clone at `root`. `work` is given a function to be told of each child's pid.
- * Throws when a living process holds the lock for longer than WAIT_MAX_MS.
+ * Runs `work` with the lock of the clone at `root`. `work` gets a function that records a child's pid. Throws if a
+ * living process holds the lock for longer than WAIT_MAX_MS.
  */
 export async function withLock(root, work) {
   const lock = join(root, '.prepare-lock');

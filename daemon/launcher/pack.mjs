@@ -1,7 +1,6 @@
 /**
- * Around `npm pack`: before it, everything is installed and built, and the lock file is put where npm packs and obeys it
- * (npm-shrinkwrap.json), so that the package installs the versions that were tested; with `--done` that copy is taken
- * away again. Valid on Node 18.
+ * Runs around `npm pack`. Before it: installs, builds, and copies the lock file to npm-shrinkwrap.json, which npm packs
+ * and obeys, so that the package installs the tested versions. With `--done`: removes that copy. Valid on Node 18.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, rmSync } from 'node:fs';

@@ -1,12 +1,12 @@
 /**
- * The daemon's half of "never orphaned": the launcher (or whoever supervises the daemon) starts it with an IPC channel
- * that carries nothing. The channel's end is the launcher's end, even by SIGKILL, on every platform.
+ * Stops the daemon when its launcher (or supervisor) ends. The launcher starts it with an IPC channel that carries no
+ * messages; the channel closes when the launcher ends, even by SIGKILL, on every platform.
  */
 
 /**
- * Calls `stop` once when the process that started this one through a channel has gone (or at once, if it already has).
- * Does nothing for a daemon started without a channel, and never keeps the process alive. A terminal's Ctrl-C reaches
- * the daemon both directly and through the launcher: `stop` and the signal handlers must bear being called twice.
+ * Calls `stop` once when the parent process at the other end of the channel has ended. Does nothing without a channel,
+ * and does not keep the process alive. A Ctrl-C reaches the daemon directly and through the launcher, so `stop` and the
+ * signal handlers must tolerate two calls.
  */
 export function stopWithParent(stop: () => void): void {
   if (process.connected === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * Runs before `npm start` and `npm test`: installs the libraries and builds when either is missing or stale, and is
- * silent and quick when neither is. It speaks on stderr only: stdout belongs to the program. Valid on Node 18.
+ * Runs before `npm start` and `npm test`: installs the libraries and builds, if either is missing or stale. Writes only
+ * to stderr, because stdout is for the program. Valid on Node 18.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
@@ -15,15 +15,15 @@ const GROUPS = ['dependencies', 'devDependencies', 'optionalDependencies'];
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const modules = join(root, 'node_modules');
-/** npm writes it last, when everything else is in place. */
+/** npm writes this file last. */
 const installedLock = join(modules, '.package-lock.json');
 
 const say = (text) => process.stderr.write(`${text}\n`);
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'));
 
 /**
- * Whether node_modules holds what package-lock.json names, by what npm noted at the end of its last installation, and
- * the lock file what package.json asks for. Packages for other platforms may be absent, our own Node's binary not.
+ * Whether node_modules agrees with package-lock.json, by npm's record of its last installation, and the lock file with
+ * package.json. Packages for other platforms may be absent, but not this platform's Node.
  */
 function isInstalled() {
   try {
@@ -51,14 +51,14 @@ function hasAll(wanted, present) {
 
 async function install(started) {
   if (process.platform === 'win32' && process.execPath.startsWith(modules + sep)) {
-    // Windows cannot delete a program that runs, and this one runs from node_modules.
+    // Windows cannot delete a running program, and this one runs from node_modules
     throw new Error(`the libraries have changed. Run \`npm ${INSTALL.join(' ')}\`, then this command again`);
   }
   say('Installing libraries (about 30 s) …');
   const begun = Date.now();
   const seconds = () => Math.round((Date.now() - begun) / 1000);
   const timer = setInterval(() => say(`Still installing (${seconds()} s) …`), PROGRESS_MS);
-  // Without it an interrupted installation is known as one.
+  // without this file, an interrupted installation is recognised
   rmSync(installedLock, { force: true });
   const { command, first, shell } = npm();
   const args = [...first, ...INSTALL, '--loglevel=error'];
@@ -72,7 +72,7 @@ async function install(started) {
 }
 
 async function prepare(started) {
-  // Asked again, now that nobody else is at work here.
+  // checked again now that this process holds the lock
   if (!isInstalled()) await install(started);
   if (isBuilt()) return;
   say('Building …');

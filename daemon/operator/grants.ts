@@ -1,8 +1,8 @@
 /**
- * What a policy would let the wallet sign without asking, as the operator's own program reads it: in coins, which is what
- * is signed for, and in dollars by the service's word.
+ * The limits that a policy grants the wallet, as the operator's own program computes them: in coins, which are signed,
+ * and in dollars, which the service states.
  *
- * Invariant: limits are granted only of a `GrantReview`, and there is none of limits that are not what was asked for.
+ * Invariant: limits are granted only from a `GrantReview`, which refuses limits that differ from the request.
  */
 import { z } from 'zod';
 import { ASSETS, type AssetId, assetOf } from '../domain/assets.ts';
@@ -24,7 +24,10 @@ export type AskedPolicy = {
 export type SaidRate = { network: string; crypto: string; usd: number | string | null };
 
 const CLOCKS_APART_MS_MAX = 3_600_000;
-/** Coins are granted for twice the dollars, so that a rate that falls stops nothing; a little more for rounding up. */
+/**
+ * Coins for twice the dollars are granted, so that a falling rate does not block payments; slightly more for rounding
+ * up.
+ */
 const HEADROOM_PERCENT = 201n;
 
 const differs = (why: string): Rejected =>
@@ -51,7 +54,7 @@ export class GrantReview {
     this.#rates = rates;
   }
 
-  /** Null when nothing is to be granted: of the sandbox. Throws `Rejected('review.differs')`. */
+  /** Null if there is nothing to grant: on the sandbox. Throws `Rejected('review.differs')`. */
   static of(given: unknown, asked: AskedPolicy, rates: readonly SaidRate[], now: number): GrantReview | null {
     const parsed = z.array(GrantShape).safeParse(given);
     if (!parsed.success) throw differs('it names what no limit has');
@@ -59,14 +62,14 @@ export class GrantReview {
     const [first] = grants;
     if (!first) return null;
     if (new Set(grants.map(({ asset }) => asset)).size !== grants.length) throw differs('it names a coin twice');
-    // of a coin that is left out, what was granted before would stay in force
+    // for a coin that is left out, an earlier grant would stay in force
     const left = ASSETS.find(({ symbol, chain }) => isUtxo(chain) && symbol === chain && !grants.some(named(symbol)));
     if (left) throw differs(`it leaves out ${left.symbol}`);
     const review = new GrantReview(asked, grants, rates);
     for (const grant of grants) {
       const { network, accountNo, issuedAt } = grant;
       if (network !== first.network || accountNo !== first.accountNo) throw differs('it is of several accounts');
-      // one dated ahead could bring back, later, what was ended meanwhile
+      // a grant dated ahead could later restore limits that were revoked meanwhile
       if (Math.abs(issuedAt - now) > CLOCKS_APART_MS_MAX) throw differs("its date is not today's");
       review.#needAsked(grant);
     }
@@ -80,7 +83,7 @@ export class GrantReview {
     );
   }
 
-  /** What it lets go, coin by coin and in total. */
+  /** Lists the limits of each coin, and in total. */
   text(): string {
     const [first] = this.#grants;
     const lines = [`${first?.network}, account ${first?.accountNo}`];
@@ -111,7 +114,7 @@ export class GrantReview {
     ];
   }
 
-  /** 1e-8 US dollars of one coin, by the service's word. */
+  /** 1e-8 US dollars per coin, as the service states it. */
   #rate({ network, asset }: PolicyGrant): bigint | null {
     const said = this.#rates.find((rate) => rate.network === network && rate.crypto === asset)?.usd ?? null;
     return said === null ? null : parseDecimal(`${said}`, FIAT_DECIMALS);

@@ -1,9 +1,9 @@
 /**
- * What an operator is asked to approve, as the operator's own program reads it: from the intents that the approval is made
- * over and from the transaction's bytes, never from what the service says about them.
+ * A request for approval, as the operator's own program reads it: from the intents under the MAC and from the
+ * transaction's bytes, never from the service's description.
  *
- * Invariant: an approval is made of a `Review` only, and there is none of anything that differs from its transaction, has
- * no end, or is beyond the limits that the signer keeps too.
+ * Invariant: approvals are made only from a `Review`, which refuses intents that differ from the transaction, have no
+ * end, or exceed the limits that the signer enforces too.
  */
 import { Transaction } from 'bitcoinjs-lib';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ import { ADDRESS_SELF, type Intent, type SignPurpose } from '../wallet/signer/po
 import { IntentShape, isUtxo, type UtxoChain } from '../wallet/signer/wire.ts';
 import { type Approvable, withOperatorKeys } from '../wallet/wallet.ts';
 
-/** What the service gives to be approved. */
+/** The service's request for approval. */
 export type Given = {
   purpose: SignPurpose;
   intents: unknown[];
@@ -26,24 +26,24 @@ export type Given = {
   until: number;
 };
 
-/** What the operator expects of a payment: `amount` is a decimal of the coin, of a sweep the most that it may give. */
+/** The expected payment: `amount` is a decimal of the coin; for a sweep, its maximum. */
 export type Expected = { to?: string; amount?: string };
 
-/** What the operator asked for, as far as it was said: what is approved has to be of that kind. */
+/** The operator's request, as far as known. The approval must be of that kind. */
 export type Asked =
   | { kind: 'approve'; expected?: Expected }
   | { kind: 'speed-up' | 'cancel' }
   | { kind: 'batch'; count: number }
   | { kind: 'bump'; outpoint: string };
 
-/** `upTo`: a sweep, which gives so much at the most; `now`: what it gives by this transaction. Smallest units. */
+/** `upTo`: the maximum of a sweep; `now`: its amount in this transaction. Smallest units. */
 export type Payment = { uuid: string; address: string; units: bigint; upTo: boolean; now: bigint };
 
-/** An output as the bytes have it; `address` null: of nobody that is approved here. */
+/** An output of the transaction; `address` null: it pays no approved recipient. */
 type Output = { script: string; units: bigint };
 type Bytes = { inputs: string[]; outputs: Output[] };
 
-/** In the form in which the service takes it. */
+/** In the form of the operator API. */
 export type Approval = { uuid: string; fee_max: string; units?: string; until: number; mac: string | null };
 
 const differs = (why: string): Rejected =>
@@ -55,12 +55,12 @@ export class Review {
   readonly chain: UtxoChain;
   readonly accountNo: number;
   readonly payments: readonly Payment[];
-  /** What else the transaction pays: to ourselves (`back`), or to whom it was approved before. Smallest units. */
+  /** Further outputs: change (`back`), and recipients approved before. Smallest units. */
   readonly back: bigint | null;
   readonly before: readonly bigint[];
-  /** The coins that it is bound to, "txid:n"; null: the service chooses. */
+  /** The outpoints that it must spend, "txid:n"; null: the service chooses. */
   readonly coins: readonly string[] | null;
-  /** The highest fee of all that is approved here together, smallest units. */
+  /** The highest fee of all approvals together, smallest units. */
   readonly feeMax: bigint;
   readonly until: number;
   readonly #intents: readonly Intent[];
@@ -102,8 +102,9 @@ export class Review {
   }
 
   /**
-   * Reads what is to be approved. Null where there is no wallet to approve with: of the sandbox, or nothing new. Throws
-   * `Rejected`: `review.differs`, `review.unexpected`, and `signer.approval` for an `until` that is over or too far ahead.
+   * Reads a request for approval. Null if there is nothing to sign: on the sandbox, or if nothing is new. Throws
+   * `Rejected`: `review.differs`, `review.unexpected`, and `signer.approval` for an `until` that is past or too far
+   * ahead.
    */
   static of(given: Given, asked: Asked, now: number): Review | null {
     const parsed = z.array(IntentShape).safeParse(given.intents);
@@ -120,7 +121,7 @@ export class Review {
     if (new Set(intents.map(({ uuid }) => uuid)).size !== intents.length) throw differs('it names a payment twice');
     needAsked(given, asked, intents);
     needTimely(given.until, now);
-    // no longer than seven days by the operator's own clock, whatever that of the service says
+    // at most seven days by the operator's own clock, whatever the service says
     const until = Math.min(given.until, now + APPROVAL_MS);
     const review = new Review({ ...given, until }, intents, bytesOf(given.raw));
     const replaces = asked.kind === 'speed-up' || asked.kind === 'cancel';
@@ -129,8 +130,8 @@ export class Review {
   }
 
   /**
-   * The approvals, made with the wallet's passphrase. Throws `Rejected`: `vault.*`, and `review.differs` when what comes back
-   * to us does not.
+   * The approvals, made with the wallet's passphrase. Throws `Rejected`: `vault.*`, and `review.differs` if the change
+   * output is not ours.
    */
   approvals(folder: string, passphrase: string): Promise<Approval[]> {
     const { purpose, until, network, chain, accountNo } = this;
@@ -172,7 +173,7 @@ const notPaid = ({ uuid, address, units, sweep }: Intent): Payment => ({
   ...{ uuid, address, units: BigInt(units), upTo: sweep, now: 0n },
 });
 
-/** Takes the output that an intent is about from what is left. */
+/** Removes the output of an intent from the remaining ones. */
 function taken(intent: Intent, left: Output[], network: Network, chain: UtxoChain): Payment {
   const { uuid, address, sweep } = intent;
   const units = BigInt(intent.units);
@@ -193,7 +194,7 @@ function needAsked({ purpose }: Given, asked: Asked, intents: readonly Intent[])
   if (kind === 'bump' && intents[0]?.coins?.join() !== asked.outpoint) throw differs('it spends another deposit');
 }
 
-/** Every intent is compared with its transaction elsewhere: who expects the intent expects the transaction. */
+/** Only the intents are compared with the expectation, because each intent was compared with its transaction before. */
 function needExpected({ to, amount }: Expected, intents: readonly Intent[]): void {
   if (to === undefined && amount === undefined) return;
   const [intent] = intents;
@@ -209,7 +210,7 @@ function needExpected({ to, amount }: Expected, intents: readonly Intent[]): voi
   }
 }
 
-/** Two spellings of one destination are the same: CashAddr has a prefix that may be left out. */
+/** Whether two texts are the same destination. The prefix of CashAddr is optional. */
 function isSameAddress(expected: string, { address, chain, network }: Intent): boolean {
   if (expected === address) return true;
   if (!isUtxo(chain)) return false;
@@ -220,7 +221,7 @@ function isSameAddress(expected: string, { address, chain, network }: Intent): b
 const unexpected = (why: string): Rejected =>
   new Rejected('review.unexpected', `Nothing was approved. It is not what you expect: ${why}`);
 
-/** A transaction without signatures, in the one form that it has. */
+/** The bytes of an unsigned transaction, which have exactly one form. */
 function bytesOf(raw: string | null): Bytes {
   try {
     const transaction = Transaction.fromHex(raw ?? '');

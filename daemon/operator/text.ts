@@ -1,19 +1,19 @@
 /**
- * A review and a set of grants for people. Every number and address comes from what is signed; what only the service can
- * know, such as an exchange rate, is called its word.
+ * A review and a set of grants as text. Every number and address comes from the signed data. Other values, such as
+ * exchange rates, are marked as the service's statement.
  */
 import { assetOf } from '../domain/assets.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../domain/money.ts';
 import { inGroups, isFeeHigh } from '../domain/policy.ts';
 import type { Payment, Review } from './review.ts';
 
-/** Dollars of one coin, by the service's word; null: it has no rate. */
+/** US dollars per coin, as the service states it; null: it has no rate. */
 export type Said = { usdRate: string | null; fee: string; warnings: readonly string[] };
 
-/** Controls could repaint a terminal: what the service wrote is shown without them. */
+/** Removes control characters, which could repaint a terminal, from the service's texts. */
 const printable = (text: string): string => text.replace(/[^\P{C}]/gu, '?');
 
-/** Everything that the approval allows, and what the transaction does with it now. */
+/** Everything that the approval allows, and the transaction as it is now. */
 export function reviewText(review: Review, { usdRate, fee, warnings }: Said): string {
   const { chain, network, accountNo, purpose, payments, back, before, coins, feeMax, until } = review;
   const asset = assetOf(chain);
@@ -43,7 +43,7 @@ function paymentLines(payment: Payment, canceled: boolean, money: (units: bigint
   return [what, `  ${address}`, `  ${inGroups(address)}`];
 }
 
-/** With two decimals, rounded up, so that nothing looks cheaper than it is. */
+/** With two decimals, rounded up, so that no amount looks smaller than it is. */
 export function cents(scaled: bigint): string {
   const unit = 10n ** BigInt(FIAT_DECIMALS - 2);
   return formatDecimal(((scaled + unit - 1n) / unit) * unit, FIAT_DECIMALS);

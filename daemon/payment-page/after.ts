@@ -1,4 +1,4 @@
-/** The part of the page after something arrived, or nothing can any more: confirmations, receipt, and why not. */
+/** The part of the page after money arrived or can no longer arrive: confirmations, receipt, and reasons. */
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { ring } from './icons.ts';
@@ -41,7 +41,7 @@ const backLink = (backUrl: string | null, words: Locale['words']): Part =>
     ? null
     : html`<p><a class="main" href="${backUrl}" rel="noreferrer" target="_top">${words.back}</a></p>\n`;
 
-/** The way back to the shop, and what a payer keeps. */
+/** The link back to the shop, and the receipt. */
 export function renderPaid(model: InvoicePage, state: Paid, locale: Locale): Html {
   const { words } = locale;
   const going = state.redirect
@@ -50,19 +50,19 @@ export function renderPaid(model: InvoicePage, state: Paid, locale: Locale): Htm
   return html`${going}${backLink(model.backUrl, words)}${receipt(model, state, locale)}`;
 }
 
-/** A row of a list of names and values; nothing where there is nothing to say. */
+/** A row of a list of names and values; empty if the value is. */
 export function entry(name: string, value: Part): Html {
   return value === null ? html`` : html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`;
 }
 
-/** What the shop calls the sale: the same on the page and on the receipt. */
+/** The shop's name of the sale, the same on the page and on the receipt. */
 export function orderEntries({ order, slug }: InvoicePage, { words }: Locale): Html[] {
   const item = order.description === null ? null : html`<bdi class="clip">${order.description}</bdi>`;
   const id = order.id === null ? null : html`<bdi>${order.id}</bdi>`;
   return [entry(words.item, item), entry(words.order, id), entry(words.invoice, code(slug))];
 }
 
-/** The shop's site, by the link that leads back to it. */
+/** The shop's site, from the link that leads back to it. */
 export function siteOf({ backUrl }: InvoicePage): Part {
   return backUrl === null ? null : html`<bdi dir="ltr" translate="no">${new URL(backUrl).host}</bdi>`;
 }
@@ -89,7 +89,7 @@ ${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${ent
 `;
 }
 
-/** What has arrived, with the transactions' names. */
+/** The received amount with the transactions' ids. */
 export function renderDetails(funds: Funds, { words }: Locale): Part {
   if (funds.transactions.length === 0) return null;
   const { asset } = funds;

@@ -1,6 +1,6 @@
 /**
- * A merchant's colour as the page uses it, kept readable: the contrast of every text with its ground is at least 4.5 to 1
- * (WCAG 2.2, 1.4.3), whatever colour was chosen.
+ * Adapts a merchant's colour so that it stays readable: text and ground have a contrast of at least 4.5 to 1 (WCAG 2.2,
+ * 1.4.3).
  */
 
 export const CONTRAST_MIN = 4.5;
@@ -11,7 +11,7 @@ type Rgb = readonly [red: number, green: number, blue: number];
 
 export const WHITE = '#ffffff';
 export const BLACK = '#000000';
-/** The grounds that coloured text stands on, the hardest first: see the style sheet. */
+/** The grounds of coloured text, the hardest first; see the style sheet. */
 export const LIGHT_GROUNDS = ['#eef1f5', '#ffffff'];
 export const DARK_GROUNDS = ['#1b2430', '#0d1218'];
 
@@ -38,7 +38,7 @@ export function contrast(a: string, b: string): number {
 const mix = (from: Rgb, to: Rgb, part: number): Rgb =>
   from.map((channel, i) => channel + (to[i]! - channel) * part) as never;
 
-/** The colour, moved towards black or white just as far as it takes to be read on all of these grounds. */
+/** The colour, moved towards black or white as little as necessary to be readable on all of these grounds. */
 export function readableOn(colour: string, grounds: readonly string[], towards: string): string {
   for (let step = 0; step <= STEPS; step++) {
     const mixed = write(mix(parse(colour), parse(towards), step / STEPS));
@@ -47,15 +47,15 @@ export function readableOn(colour: string, grounds: readonly string[], towards: 
   return towards;
 }
 
-/** Black or white, whichever reads better on the colour: one of them has at least 4.58 to 1 on any. */
+/** Black or white, whichever has more contrast: one of them has at least 4.58 to 1 on every colour. */
 export const inkOn = (colour: string): string => (contrast(colour, WHITE) >= CONTRAST_MIN ? WHITE : BLACK);
 
-/** The style rules of an accent colour, for light and dark. */
+/** The style rules for an accent colour, light and dark. */
 export function accentStyle(accent: string): string {
   const light = readableOn(accent, LIGHT_GROUNDS, BLACK);
   const dark = readableOn(accent, DARK_GROUNDS, WHITE);
   const rule = (fill: string, text: string): string => `:root{--fill:${fill};--fill-ink:${inkOn(fill)};--main:${text}}`;
-  // a fill that hardly differs from its ground would be no button any more: there the readable form takes its place
+  // a fill too close to its ground would not look like a button: use the readable colour
   const fillOn = (readable: string, ground: string): string => (contrast(accent, ground) >= 3 ? accent : readable);
   return `${rule(fillOn(light, WHITE), light)}@media (prefers-color-scheme:dark){${rule(fillOn(dark, DARK_GROUNDS[0]!), dark)}}`;
 }

@@ -1,4 +1,4 @@
-/** The form in which a payer chooses how to pay with one tap, or, where the invoice says how, begins. */
+/** The form for choosing a coin with one tap or, if the invoice fixes the coin, for starting the payment. */
 import type { Asset } from '../domain/assets.ts';
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
@@ -31,7 +31,7 @@ ${open.length === 0 ? html`<p class="note">${words.nothingOffered}</p>` : begin(
 
 const nameOf = ([offer]: readonly Offer[]): string => (offer ? format.plainName(offer.asset) : '');
 
-/** The coins that can be had, in the business's order; one that is had on several networks is one row. */
+/** The available coins in the business's order. A coin on several networks is one row. */
 function openRows(open: readonly OpenOffer[], model: InvoicePage, locale: Locale): Html[] {
   const byCoin = Map.groupBy(open, ({ asset }) => asset.priceSymbol);
   return [...byCoin.values()].map((offers) =>
@@ -45,7 +45,7 @@ const row = (offer: OpenOffer, model: InvoicePage, locale: Locale): Html =>
 const fixedRow = (offer: OpenOffer, model: InvoicePage, locale: Locale): Html =>
   html`<li class="offer">${offerSummary(offer, networkOf(offer), model, locale)}</li>\n`;
 
-/** First the coin, then its network. */
+/** A coin, then its networks. */
 function networksRow(offers: readonly OpenOffer[], model: InvoicePage, locale: Locale): Html {
   const { words } = locale;
   const network = ({ asset, units }: OpenOffer): Html =>
@@ -56,7 +56,7 @@ ${offers.map(network)}</ul></details></li>
 `;
 }
 
-/** The coin's mark, its name beside the amount, and below them its network beside the rate. */
+/** The coin's mark and name with the amount; below, its network with the rate. */
 function offerSummary(offer: OpenOffer, below: Part, { currency }: InvoicePage, { tag }: Locale): Html {
   const { asset, units, rate } = offer;
   const price = html`<bdi class="figure" dir="ltr">1 ${format.tickerOf(asset)} = ${format.fiat(rate, currency, tag)}</bdi>`;
@@ -66,7 +66,7 @@ function offerSummary(offer: OpenOffer, below: Part, { currency }: InvoicePage, 
 const line = (name: string, units: bigint, asset: Asset): Html =>
   html`<span class="line"><b>${name}</b> <b class="figure">${format.cryptoHtml(units, asset)}</b></span>`;
 
-/** Nothing for a coin on the network of its own name. A coin that is on one network needs no standard's name. */
+/** Empty if the network is named after the coin. A coin on one network needs no name of a token standard. */
 function networkOf({ asset }: Offer): Part {
   const network = format.plainNetwork(asset);
   return network === format.plainName(asset) ? null : html`<bdi>${network}</bdi>`;

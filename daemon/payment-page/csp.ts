@@ -1,4 +1,4 @@
-/** What a browser may do on the payment page: load our own files, talk to us, and nothing else. */
+/** The content security policy of the payment page: it may load its own files and connect to its own origin only. */
 import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
 import type { App } from '../app/app.ts';
@@ -8,8 +8,8 @@ import type { InvoiceRow } from '../store/queries/invoices.ts';
 const NONCE_BYTES = 16;
 
 /**
- * Who may show the page in a frame: the pages of the client ID that made the invoice. A sandbox client without a list
- * takes any origin, where the sandbox plays (see `mayPlay`).
+ * The origins that may frame the page: those of the client ID that made the invoice. A sandbox client without a list
+ * accepts any origin where the sandbox's tools are available (see `mayPlay`).
  */
 export function frameAncestors(app: App, invoice: InvoiceRow, plays: boolean): string[] {
   const client = clientOf(app, app.store, invoice);
@@ -18,7 +18,7 @@ export function frameAncestors(app: App, invoice: InvoiceRow, plays: boolean): s
   return plays ? ['*'] : [];
 }
 
-/** Sets the policy of one answer and returns the nonce that its scripts and styles carry. */
+/** Sets the policy of one answer and returns the nonce for its scripts and styles. */
 export function setPolicy(response: Response, ancestors: readonly string[]): string {
   const nonce = randomBytes(NONCE_BYTES).toString('base64url');
   const framing = ancestors.length > 0 ? ancestors.join(' ') : "'none'";
@@ -34,7 +34,7 @@ export function setPolicy(response: Response, ancestors: readonly string[]): str
   };
   const text = Object.entries(policy).map(([name, value]) => `${name} ${value}`);
   response.setHeader('Content-Security-Policy', text.join(';'));
-  // the older header knows no list of origins
+  // the older header has no list of origins
   if (ancestors.length === 0) response.setHeader('X-Frame-Options', 'DENY');
   else response.removeHeader('X-Frame-Options');
   return nonce;

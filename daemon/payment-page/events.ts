@@ -1,8 +1,7 @@
 /**
- * A stream that tells an open page when to look again. It carries no data: the page reads its status, as it does by
- * polling, which goes on where no stream comes through.
+ * A stream that tells an open page when to read its status. It carries no data. Pages that cannot use it poll.
  *
- * Invariant: the number of streams is bounded, in all and by address, and each ends after a while.
+ * Invariant: the number of streams is bounded in total and per address, and each ends after a while.
  */
 import type { Request, RequestHandler, Response } from 'express';
 import type { App } from '../app/app.ts';
@@ -10,14 +9,14 @@ import { findInvoice } from '../app/invoices/invoices.ts';
 import { bucketOf } from '../http/limits.ts';
 
 export const STREAMS_PER_ADDRESS_MAX = 40;
-/** Often enough for proxies that close what is silent for half a minute. */
+/** Shorter than half a minute, after which some proxies close silent connections. */
 const HEARTBEAT_MS = 25_000;
 const STREAM_AGE_MAX_MS = 3_600_000;
 const RETRY_MS = 3_000;
 
 type Stream = { response: Response; openedAt: number };
 
-/** `slugOf` throws for a path that is none of an invoice. */
+/** `slugOf` throws for a path without a valid slug. */
 export function eventStreams(app: App, slugOf: (request: Request) => string): RequestHandler {
   const open = new Set<Stream>();
   const perAddress = new Map<string, number>();
@@ -48,12 +47,12 @@ export function eventStreams(app: App, slugOf: (request: Request) => string): Re
     const forget = full
       ? null
       : app.invoiceSubscribers.watch(invoice.id, {
-          // a reader that is slow has a notice waiting already
+          // a slow reader already has a notice waiting
           changed: () => !response.writableNeedDrain && response.write('event: change\ndata: 1\n\n'),
           ended: () => response.end(),
         });
     if (!forget) {
-      // not an error to a browser: it stops trying and goes on polling
+      // browsers treat 204 as an end without error and go on polling
       response.status(204).end();
       return;
     }

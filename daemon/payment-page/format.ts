@@ -1,4 +1,4 @@
-/** Money and time in a reader's words. Exact: no amount passes through a floating-point number. */
+/** Money and time in the reader's language. No amount passes through a floating-point number. */
 import type { Asset } from '../domain/assets.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../domain/money.ts';
 import { type Html, html } from './html.ts';
@@ -9,7 +9,7 @@ const COARSE_FROM = 10n ** BigInt(FIAT_DECIMALS);
 const FINE_DIGITS = 6;
 const FORMATTERS_MAX = 500;
 
-/** Making one costs as much as a page; there are few, and a payer's tag cannot make them many. */
+/** Making a formatter costs as much as a page. There are few locales, and a payer's tag cannot add more. */
 const formatters = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
 function kept<T extends Intl.NumberFormat | Intl.DateTimeFormat>(key: string, make: () => T): T {
   let found = formatters.get(key) as T | undefined;
@@ -21,26 +21,25 @@ function kept<T extends Intl.NumberFormat | Intl.DateTimeFormat>(key: string, ma
   return found;
 }
 
-/** What payers call the asset: on every network a USDT is a USDT. */
+/** The ticker for payers: a USDT is a USDT on every network. */
 export const tickerOf = (asset: Asset): string => (asset.priceSymbol === 'USDT' ? 'USDT' : asset.symbol);
 
-/** The asset's name without the network in brackets, where that is named by itself. */
+/** The asset's name without the network in brackets. */
 export const plainName = (asset: Asset): string => asset.name.replace(/ \([^)]*\)$/, '');
 
-/** The network's name in words that need no translation. */
 export const plainNetwork = (asset: Asset): string => asset.networkName.replace(/ \([^)]*\)$/, '');
 
-/** The same with the standard's name, by which exchanges know it, for tokens: the chain's own coin follows none. */
+/** The network with the token standard by which exchanges know it; a native coin has none. */
 export const networkOf = (asset: Asset): string =>
   asset.contract === undefined ? plainNetwork(asset) : asset.networkName.replace(/ network\)$/, ')');
 
 /** "0.0123 LTC" */
 export const crypto = (units: bigint, asset: Asset): string => `${formatUnits(units, asset)} ${tickerOf(asset)}`;
 
-/** The same as markup that reads from left to right wherever it stands. */
+/** The same as markup that is always read from left to right. */
 export const cryptoHtml = (units: bigint, asset: Asset): Html => html`<bdi dir="ltr">${crypto(units, asset)}</bdi>`;
 
-/** A fiat amount (1e-8) in its currency's usual form. What is finer than that is cut off; a small rate has 6 digits. */
+/** A fiat amount (1e-8) in its currency's usual form. Further digits are cut off; a small rate has 6 digits. */
 export function fiat(scaled: bigint, currency: string, locale: string): string {
   const small = scaled > 0n && scaled < COARSE_FROM;
   const format = kept(`${locale} ${currency} ${small}`, () => {
@@ -54,7 +53,7 @@ export function fiat(scaled: bigint, currency: string, locale: string): string {
 const CENT = COARSE_FROM / 100n;
 const CENT_DIGITS = 2;
 
-/** A price to the cent, also where its currency's usual form has none: nobody is shown less than is asked. */
+/** A price to the cent, even if its currency usually has none, so that no smaller price is shown than asked. */
 export function price(scaled: bigint, currency: string, locale: string): string {
   if (scaled % COARSE_FROM < CENT) return fiat(scaled, currency, locale);
   const format = kept(
@@ -73,7 +72,7 @@ export function instant(at: number, locale: string): string {
   return `${text.format(at)} UTC`;
 }
 
-/** The instant as an element: in UTC here, in the payer's own time zone where the page's script runs. */
+/** A time as an element: UTC here; the page's script changes it to the payer's time zone. */
 export const timeHtml = (at: number, locale: string): Html =>
   html`<time datetime="${isoOf(at)}" data-local>${instant(at, locale)}</time>`;
 
@@ -89,14 +88,14 @@ export function duration(seconds: number, locale: string): string {
   return format.format(long ? Math.ceil(minutes / MINUTES_PER_HOUR) : minutes);
 }
 
-/** The same for what is kept: there the time zone is named, whichever it is. */
+/** The same for the receipt, which names the time zone. */
 export const keptTimeHtml = (at: number, locale: string): Html =>
   html`<time datetime="${isoOf(at)}" data-local="zone">${instant(at, locale)}</time>`;
 
-/** A machine's form of the instant, for `datetime`. */
+/** The machine-readable form, for `datetime`. */
 export const isoOf = (at: number): string => new Date(at).toISOString();
 
-/** The address in pieces that an eye can compare: its prefix (CashAddr's, or 0x), then fours. Joined it is the address. */
+/** The address in comparable pieces: its prefix (CashAddr's, or 0x), then groups of four. Joined, it is the address. */
 export function inGroups(address: string): string[] {
   const prefix = /^(?:[a-z]+:|0x)/.exec(address)?.[0] ?? '';
   const groups = address.slice(prefix.length).match(/.{1,4}/gsu) ?? [];

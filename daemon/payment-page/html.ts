@@ -1,9 +1,11 @@
 /**
- * HTML from templates. Invariant: whatever stands in a `${…}` is text and comes out as text, unless it is itself `Html`,
- * which only this tag makes. Attribute values must be quoted in the template.
+ * HTML templates.
+ *
+ * Invariant: every `${…}` value is escaped as text, unless it is `Html`, which only this tag makes. Attribute values
+ * must be quoted in the template.
  */
 
-/** Markup that is safe to embed as it is. */
+/** Markup that is safe to embed. */
 export class Html {
   readonly markup: string;
   constructor(markup: string) {
@@ -25,17 +27,19 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '`': '&#96;',
 };
 
-/** Control characters (but for white space) and what overrides the direction of writing, which can disguise a text. */
+/**
+ * Control characters except white space, and characters that change the direction of writing and can disguise a text.
+ */
 const INVISIBLE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** The text with what could disguise it taken out: controls, direction marks, halves of surrogate pairs. */
+/** The text without characters that could disguise it: controls, direction marks, unpaired surrogates. */
 export function cleanText(text: string): string {
   return text.toWellFormed().replace(INVISIBLE, '');
 }
 
-/** The text, clean and harmless between tags and between quotes. */
+/** The text, clean and escaped for elements and attributes. */
 export function escapeHtml(text: string): string {
   return cleanText(text).replace(/[&<>"'`]/g, (character) => ENTITIES[character]!);
 }
@@ -48,7 +52,7 @@ function markupOf(part: Part): string {
   return part.map((piece) => piece.markup).join('');
 }
 
-/** The tag for templates: html`<p>${text}</p>`. */
+/** The template tag: html`<p>${text}</p>`. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   let markup = strings[0]!;
   parts.forEach((part, i) => {

@@ -1,8 +1,8 @@
-/** Small pictures that only accompany words, drawn as paths: a font may lack a coin's sign. */
+/** Decorative pictures drawn as paths, because a font may lack a coin's sign. */
 import type { AssetId } from '../domain/assets.ts';
 import { type Html, html } from './html.ts';
 
-/** A coin's sign in white on its colour, in a square of 32; a line is drawn, a shape filled. */
+/** A coin's sign in white on its colour, in a square of 32. `line` is stroked, `shape` is filled. */
 type Mark = { colour: string; line?: string; shape?: string; turn?: number };
 
 const LETTER_B =
@@ -29,7 +29,7 @@ const MARKS: Readonly<Record<AssetId, Mark>> = {
   PAXG: { colour: '#b08d1e', shape: 'M13.2 9.5h5.6l1.8 5.5h-9.2zM8 17h5.6l1.8 5.5H6.2zM18.4 17H24l1.8 5.5h-9.2z' },
 };
 
-/** The mark without its picture's frame, for use inside another picture. */
+/** The mark without its frame, for use inside another picture. */
 export function coinMark(asset: AssetId): Html {
   const { colour, line, shape, turn } = MARKS[asset];
   const drawn = html`${shape ? html`<path fill="#fff" d="${shape}"/>` : null}${line ? html`<path fill="none" stroke="#fff" stroke-width="2" stroke-linejoin="round" d="${line}"/>` : null}`;
@@ -43,10 +43,10 @@ export const TICK = html`<svg class="tick" viewBox="0 0 56 56" aria-hidden="true
 
 export const CROSS = html`<svg class="tick" viewBox="0 0 56 56" aria-hidden="true"><circle cx="28" cy="28" r="26"/><path d="M20 20l16 16M36 20l-16 16"/></svg>`;
 
-/** What is left of the time that a price holds: full as the page comes, moved on by its script. */
+/** The remaining time of a price: full when the page loads, moved by its script. */
 export const TIME_BAR = html`<svg class="bar live" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect class="left" width="100" height="1"/></svg>`;
 
-/** So many of so many confirmations, as a ring of as many pieces. */
+/** Confirmations as a ring with one piece for each. */
 export function ring(have: number, need: number): Html {
   const total = Math.max(need, 1);
   const done = Math.min(have, total);

@@ -1,15 +1,15 @@
-/** Which language a payer reads, and texts in that language with their gaps filled in. */
+/** The payer's language, and texts with their placeholders filled in. */
 import { Html, html, type Part } from './html.ts';
 import type { Plural, Words } from './languages/en.ts';
 import { LANGUAGES } from './languages/index.ts';
 
 export type Locale = {
-  /** What Intl is asked for: language, region, and always Latin digits, which wallets understand. */
+  /** Intl's locale: language, region, and Latin digits, which wallets understand. */
   tag: string;
   language: string;
   direction: 'ltr' | 'rtl';
   words: Words;
-  /** True when the payer asked for it on the page: links then keep it. */
+  /** True if the payer chose it on the page; then links keep it. */
   chosen: boolean;
 };
 
@@ -32,15 +32,15 @@ function localeOf(language: string, region: string | undefined, chosen: boolean)
   };
 }
 
-/** The language and, where it is one of two letters, the region of a tag such as pt-BR or zh-Hant-TW. */
+/** The language and, if it has two letters, the region of a tag such as pt-BR or zh-Hant-TW. */
 function partsOf(tag: string): [language: string, region: string | undefined] {
   const [language = '', ...rest] = tag.trim().toLowerCase().split(/[-_]/);
   return [language, rest.find((part) => /^[a-z]{2}$/.test(part))?.toUpperCase()];
 }
 
 /**
- * The payer's language: what was chosen on the page, else the first of the browser's list (RFC 9110, 12.5.4) that there
- * is, else English. Whatever cannot be read is passed over.
+ * The payer's language: the one chosen on the page, else the first available one of the browser's list (RFC 9110,
+ * 12.5.4), else English. Unreadable entries are skipped.
  */
 export function localeFor(chosen: unknown, acceptLanguage: string | undefined): Locale {
   const wanted = tagsOf(acceptLanguage ?? '').map(partsOf);
@@ -56,7 +56,7 @@ export function localeFor(chosen: unknown, acceptLanguage: string | undefined): 
   return DEFAULT_LOCALE;
 }
 
-/** The tags of an Accept-Language header, the most wanted first. */
+/** The tags of an Accept-Language header, the most preferred first. */
 function tagsOf(header: string): string[] {
   return header
     .split(',', TAGS_READ_MAX)
@@ -74,19 +74,19 @@ export const DEFAULT_LOCALE: Locale = localeOf(...partsOf(FALLBACK), false)!;
 
 const GAP = /\{(\w+)\}/g;
 
-/** The names of a text's gaps. */
+/** The names of a text's placeholders. */
 export const gapsOf = (text: string): string[] => [...text.matchAll(GAP)].map((match) => match[1]!);
 
 type Values<T> = Readonly<Record<string, T>>;
 
-/** The text with its gaps filled in, for attributes and titles. */
+/** The text with its placeholders filled in, for attributes and titles. */
 export function fill(text: string, values: Values<string | number>): string {
   return text.replace(GAP, (_, name: string) => String(values[name] ?? ''));
 }
 
 /**
- * The same as markup: every value stands isolated, so that neither its direction of writing nor its neighbours' can
- * change the order in which it is read.
+ * The same as markup. Each value is isolated, so that its direction of writing does not affect the order of its
+ * neighbours.
  */
 export function rich(text: string, values: Values<Part>): Html {
   const pieces = text.split(GAP);
@@ -97,7 +97,7 @@ export function rich(text: string, values: Values<Part>): Html {
 
 const rules = new Map<string, Intl.PluralRules>();
 
-/** The form of a text for a number of things. */
+/** The plural form of a text for a number. */
 export function plural(forms: Plural, count: number, { language }: Locale): string {
   const rule = rules.get(language) ?? new Intl.PluralRules(language);
   rules.set(language, rule);

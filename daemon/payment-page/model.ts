@@ -1,8 +1,8 @@
 /**
- * What the payment page shows, decided from an invoice as its readers see it. The page's templates only say it.
+ * The content of the payment page, decided from an invoice. The templates only render it.
  *
- * Invariant: the address is in the model only while money may be sent to it: the invoice is unpaid, something is still
- * to be sent, and its price holds.
+ * Invariant: the model has the address only while money may be sent to it: the invoice is unpaid, something is left to
+ * pay, and its price is valid.
  */
 import { type App, graceMs } from '../app/app.ts';
 import { fixedAsset } from '../app/invoices/invoices.ts';
@@ -16,12 +16,12 @@ import type { InvoiceRow } from '../store/queries/invoices.ts';
 import { contractOf, ethereumUri, paymentUri, webUrl } from './uri.ts';
 
 const REFRESH_SECONDS = 10;
-/** Whoever opens a paid invoice later than that wants to see it. */
+/** A paid invoice opened later than this is shown without a redirect. */
 const REDIRECT_MS_MAX = 15 * 60_000;
-/** Whoever tries out the sandbox's buttons should not have to wait. */
+/** Shorter than for real payments, for those who try the sandbox's buttons. */
 const SANDBOX_REFRESH_SECONDS = 3;
 
-/** What a payer may choose, with its price now, or why it cannot be chosen now. */
+/** A coin that a payer may choose with its current price, or why it is not available. */
 export type Offer = { asset: Asset } & (
   | { units: bigint; rate: bigint; withheld: null }
   | { withheld: 'chain' | 'rate' | 'wallet' }
@@ -36,14 +36,14 @@ export type Funds = {
   transactions: { txid: string; units: bigint }[];
   overpaid: boolean;
   late: boolean;
-  /** How long the confirmations that are missing usually take; null where that is not known. */
+  /** The usual time for the missing confirmations; null if unknown. */
   expectedSeconds: number | null;
 };
 
-/** What the receipt of a payment says besides. */
+/** Additional data of a receipt. */
 export type Settled = { at: number; rate: bigint | null };
 
-/** `uri`: what wallets read with the amount; null where the plain address is the better thing. */
+/** `uri`: the link with the amount for wallets; null if the plain address works better. */
 export type Way = { address: string; uri: string | null; ethereumUri: string | null; contract: string | null };
 
 export type State =
@@ -60,19 +60,19 @@ export type State =
   | { is: 'detected'; funds: Funds }
   | { is: 'withheld'; funds: Funds; why: 'chain' | 'rate' | 'over' }
   | { is: 'paid'; funds: Funds | null; settled: Settled; redirect: boolean }
-  /** `arrived`: also what the invoice has no claim to any more. */
+  /** `arrived`: also money that the invoice no longer claims. */
   | { is: 'canceled'; funds: Funds | null; arrived: bigint };
 
 export type InvoicePage = {
   page: 'invoice';
-  /** The path of the payment pages from where this one is read, with a slash at the end. */
+  /** The relative path to the payment pages, with a slash at the end. */
   root: string;
-  /** What keeps a chosen language: to be put behind links to the page. */
+  /** The query that keeps a chosen language, for links to the page. */
   query: string;
   slug: string;
   /** `logo`: the picture's id. `accent`: "#rrggbb". */
   business: { name: string; accent: string | null; logo: string | null };
-  /** What the shop calls the sale. */
+  /** The shop's own order id and description. */
   order: { id: string | null; description: string | null };
   network: Network;
   /** Fiat, 1e-8. */
@@ -83,10 +83,10 @@ export type InvoicePage = {
   state: State;
   /** Until when an overdue payment still counts; null while it is not overdue. */
   payableUntil: number | null;
-  /** True when news of the chain comes late. */
+  /** True if the chain's source is behind. */
   behind: boolean;
   backUrl: string | null;
-  /** The sandbox's buttons; null everywhere else, and for strangers. */
+  /** The sandbox's buttons; null on other networks and for strangers. */
   sandbox: { canPay: boolean; canReplace: boolean; canReorg: boolean; down: boolean } | null;
 };
 
@@ -96,7 +96,7 @@ export type ProblemPage = { page: 'problem'; root: string; query: string; proble
 
 export type PageModel = InvoicePage | ProblemPage;
 
-/** Seconds until the page asks again by itself; null where nothing changes, or where it would lose what was chosen. */
+/** Seconds until the page refreshes itself; null if nothing can change, or if a choice would be lost. */
 export function refreshSeconds({ state, sandbox }: InvoicePage): number | null {
   const changes =
     state.is === 'waiting' || state.is === 'partial' || state.is === 'detected' || state.is === 'withheld';
@@ -104,7 +104,7 @@ export function refreshSeconds({ state, sandbox }: InvoicePage): number | null {
   return sandbox ? SANDBOX_REFRESH_SECONDS : REFRESH_SECONDS;
 }
 
-/** What `asset` would cost now, or why it cannot be had. */
+/** The current price in `asset`, or why it is not available. */
 function offer(app: App, business: Business, invoice: InvoiceRow, asset: Asset, now: number): Offer {
   const chain = app.chains.find(chainKey(business.network, asset.chain));
   if (!chain || !app.chains.sees(business.network, asset) || chain.withheld(now) !== null) {

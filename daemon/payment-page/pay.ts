@@ -1,4 +1,4 @@
-/** The part of the page that says how to pay: amount, network, address, code, and how long the price holds. */
+/** The part of the page that shows how to pay: amount, network, address, QR code, and how long the price is valid. */
 import { fiatFor, formatUnits } from '../domain/money.ts';
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
@@ -36,12 +36,12 @@ ${price(state, locale)}<p>${neededText(state, locale)}${words.feesHint}</p>
 `;
 }
 
-/** The button does nothing without the page's script, which shows it. */
+/** Needs the page's script, which makes it visible. */
 function copyButton(text: string, label: string, { words }: Locale): Html {
   return html`<button type="button" class="copy" data-copy="${text}" aria-label="${label}"><span class="idle">${words.copy}</span><span class="done" aria-hidden="true">✓ ${words.copied}</span></button>`;
 }
 
-/** What is to be sent in fiat, and at which rate. */
+/** The amount to send in fiat, and its rate. */
 function worth({ amount, currency }: InvoicePage, state: Open, { tag }: Locale): Html {
   const { asset } = state.funds;
   const rest = fiatFor(state.remaining, asset, state.rate);
@@ -51,7 +51,7 @@ function worth({ amount, currency }: InvoicePage, state: Open, { tag }: Locale):
   return html`<bdi dir="ltr">= ${fiat}</bdi> · <bdi dir="ltr">1 ${format.tickerOf(asset)} = ${rate}</bdi>`;
 }
 
-/** The code, and for account chains, behind a switch, the one that not every wallet reads. */
+/** The QR code; on account chains also, behind a switch, one that not every wallet can read. */
 function scan({ funds: { asset }, way, remaining }: Open, locale: Locale): Html {
   const { words } = locale;
   const label = fill(words.qrLabel, { amount: format.crypto(remaining, asset), name: format.plainName(asset) });
@@ -73,7 +73,7 @@ ${full ? other : null}</div>
 `;
 }
 
-/** What must be sent there, and nothing else: loud where the address alone does not tell. */
+/** The only accepted coin and network; prominent if the address alone does not tell. */
 function only({ funds: { asset }, way }: Open, { words }: Locale): Html {
   const name = format.plainName(asset);
   const network = format.networkOf(asset);
@@ -93,20 +93,20 @@ ${contract}</div>
 `;
 }
 
-/** Until when the price holds: the clock in the card's head counts down to it where the page's script runs. */
+/** Until when the price is valid. The page's script counts down. */
 function price({ quoteEndsAt }: Open, { words, tag }: Locale): Html {
   const until = rich(words.priceUntil, { time: format.timeHtml(quoteEndsAt, tag) });
   return html`<p><span id="holds">${until}</span> ${words.newPriceHint}</p>\n`;
 }
 
-/** How many confirmations the payment will need, and how long they take, where that is known. */
+/** The confirmations that the payment will need and their usual time, if known. */
 function neededText({ funds }: Open, locale: Locale): Part {
   if (funds.expectedSeconds === null) return null;
   const time = format.duration(funds.expectedSeconds, locale.tag);
   return html`${rich(plural(locale.words.needed, funds.required, locale), { count: funds.required, time })} `;
 }
 
-/** The address in groups for the eye: the gaps are drawn, so that copying gives the address as it is. */
+/** The address in visible groups. The gaps are drawn, so that a copy has none. */
 function groups(address: string): Html[] {
   return format.inGroups(address).map((group) => html`<span>${group}</span><wbr>`);
 }

@@ -1,4 +1,4 @@
-/** QR codes as inline SVG: no image to load, sharp at any size, and black on white in dark mode too. */
+/** QR codes as inline SVG: sharp at any size, and black on white in dark mode too. */
 import { LRUCache } from 'lru-cache';
 import qrcode from 'qrcode';
 import type { AssetId } from '../domain/assets.ts';
@@ -9,18 +9,18 @@ import { coinMark } from './icons.ts';
 const QUIET_MODULES = 4;
 const CACHED_MAX = 500;
 
-/** A payer's page is read anew every few seconds, always with the same code. */
+/** A payer's page is requested every few seconds, always with the same code. */
 const cache = new LRUCache<string, string>({ max: CACHED_MAX });
 
 /**
- * The coin's mark takes this part of the symbol's width, with a white rim: about one in thirty modules, where error
+ * The part of the symbol's width that the coin's mark covers, with its white rim: about one in thirty modules. Error
  * correction M restores one in seven.
  */
 const MARK_SHARE = 0.16;
 const MARK_RIM = 1.2;
 const MARK_SIZE = 32;
 
-/** One path of a rectangle for every run of dark modules in a row. */
+/** One path with a rectangle for each horizontal run of dark modules. */
 function draw(text: string): { path: string; size: number } {
   const { modules } = qrcode.create(text, { errorCorrectionLevel: 'M' });
   let path = '';

@@ -1,6 +1,6 @@
 /**
- * The payment page as HTML: pure functions of the model. What changes while the page is open stands in one element, the
- * view, which its script gets rendered anew from the same functions; without scripts the browser reads the page anew.
+ * The payment page as HTML: pure functions of the model. The view is the one element that changes while the page is
+ * open; the page's script replaces it with a new rendering. Without scripts the browser reloads the page.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -29,14 +29,14 @@ import { STYLE_PATH } from './style.ts';
 const REDIRECT_SECONDS = 5;
 const VERSION_CHARACTERS = 16;
 
-/** The whole document. `nonce` is what the answer's policy lets scripts and styles carry. */
+/** The whole document. `nonce`: required by the answer's policy for scripts and styles. */
 export function renderPage(model: PageModel, locale: Locale, nonce: string): string {
   return (model.page === 'invoice' ? renderInvoice(model, locale, nonce) : renderProblem(model, locale, nonce)).markup;
 }
 
 type Frame = { title: string; root: string; nonce: string; head: Part; attributes: Part; body: Html };
 
-/** What every page is set in. */
+/** The frame of every page. */
 function frame({ title, root, nonce, head, attributes, body }: Frame, { language, direction }: Locale): Html {
   return html`<!doctype html>
 <html lang="${language}" dir="${direction}">
@@ -57,7 +57,7 @@ ${body}
 `;
 }
 
-/** Where no script runs, the browser reads the page anew, or goes back to the shop, by itself. */
+/** Without scripts, the browser reloads the page or returns to the shop by itself. */
 function refreshOf(model: InvoicePage): Part {
   const { state, backUrl } = model;
   if (state.is === 'paid' && state.redirect && backUrl !== null) {
@@ -96,7 +96,7 @@ const clip = (text: string): string => {
   return characters.length > TITLE_CHARACTERS_MAX ? `${characters.slice(0, TITLE_CHARACTERS_MAX).join('')}…` : text;
 };
 
-/** What may be different at the next look, and a name for just this content. */
+/** The changing part of the page, and a hash of it. */
 export function renderView(model: InvoicePage, locale: Locale): { view: Html; version: string } {
   const { state, backUrl } = model;
   const ends = 'quoteEndsAt' in state ? html` data-quoted="${state.quotedAt}" data-ends="${state.quoteEndsAt}"` : null;
@@ -129,7 +129,7 @@ function flagsOf({ state, payableUntil, behind }: InvoicePage): string {
     .join(' ');
 }
 
-/** What somebody who cannot see the page is told when this differs from what they were told last. */
+/** The announcement for screen readers, made when it differs from the last one. */
 function sayOf(model: InvoicePage, { words }: Locale): string {
   const { state } = model;
   if (state.is === 'choose') return words.chooseHeading;
@@ -152,7 +152,7 @@ function banner({ network }: InvoicePage, { words }: Locale): Part {
   return html`<aside class="banner" data-part="banner">${network === 'sandbox' ? words.sandboxBanner : words.testBanner}</aside>\n`;
 }
 
-/** Who asks for how much. */
+/** The merchant and the amount. */
 function summary({ root, business, amount, currency }: InvoicePage, { words, tag }: Locale): Html {
   const logo =
     business.logo === null ? null : html`<img class="logo" src="${root}logo/${business.logo}" alt="" height="40">\n`;
@@ -163,7 +163,7 @@ ${logo}<p class="payee"><span class="quiet">${words.payTo}</span> <bdi class="cl
 `;
 }
 
-/** For what, until when, and where to ask. The receipt says the same by itself. */
+/** The order, the due date and the support contact. The receipt has these itself. */
 function about(model: InvoicePage, locale: Locale): Part {
   const { words, tag } = locale;
   const { state, backUrl } = model;
@@ -190,7 +190,7 @@ function content(model: InvoicePage, locale: Locale): Html {
 ${notices(model, locale)}${body(model, state, locale)}`;
 }
 
-/** What to do in this state. */
+/** Instructions for the current state. */
 function body(model: InvoicePage, state: Exclude<State, { is: 'choose' }>, locale: Locale): Html {
   switch (state.is) {
     case 'waiting':
@@ -207,7 +207,7 @@ function body(model: InvoicePage, state: Exclude<State, { is: 'choose' }>, local
   }
 }
 
-/** How it stands, and while a price holds, for how long: the clock runs where the page's script does. */
+/** The state and, while a price is valid, the remaining time. */
 function statusLine(state: Exclude<State, { is: 'choose' }>, { words }: Locale): Html {
   const sign = state.is === 'paid' ? TICK : state.is === 'canceled' ? CROSS : null;
   const status = html`<h2 class="status" tabindex="-1">${words[state.is]}</h2>`;
@@ -215,7 +215,7 @@ function statusLine(state: Exclude<State, { is: 'choose' }>, { words }: Locale):
   return html`<div class="head">${TIME_BAR}${status}<b class="left-text live" role="timer" aria-labelledby="holds"></b></div>`;
 }
 
-/** What the payer should know besides the state, the most pressing first. */
+/** Notices beside the state, the most urgent first. */
 function notices({ state, payableUntil, behind }: InvoicePage, { words, tag }: Locale): Html[] {
   if (state.is === 'choose') return [];
   const notes: Html[] = [];
@@ -237,7 +237,7 @@ function notices({ state, payableUntil, behind }: InvoicePage, { words, tag }: L
   return notes;
 }
 
-/** A form, so that it works without scripts; it leads to the same page in another language. */
+/** A form, so that it works without scripts. It leads to the same page in another language. */
 function languageForm({ root, slug }: InvoicePage, { words, language }: Locale): Html {
   const option = (entry: (typeof LANGUAGES)[number]): Html =>
     entry.language === language

@@ -1,6 +1,7 @@
 /**
- * The hosted payment page over HTTP: pages, their status, a stream of hints and two forms, without cookies. An invoice's
- * slug is all that a payer needs and has, so guessing is limited by address, and every page that is none looks alike.
+ * The hosted payment page over HTTP: pages, their status, a stream of hints and two forms, without cookies. An
+ * invoice's slug is the only credential, so requests are limited by address, and all pages that do not exist look
+ * alike.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -28,7 +29,7 @@ import { STYLE, STYLE_PATH } from './style.ts';
 
 const READS_PER_MINUTE = 120;
 const READS_BURST = 60;
-/** Of pages that are open: a few payers behind one address, each asking every few seconds. */
+/** Status requests of open pages: a few payers behind one address, each polling every few seconds. */
 const LOOKS_PER_MINUTE = 600;
 const LOOKS_BURST = 120;
 const WRITES_PER_MINUTE = 10;
@@ -44,22 +45,19 @@ const SLUG = /^[A-Za-z0-9]{12}$/;
 const LOGO_ID = /^[0-9a-f]{32}$/;
 const packed = promisify(gzip);
 
-/** What every answer carries besides its own policy (see `csp.ts`). */
+/** The headers of every answer; each page adds its own policy (see `csp.ts`). */
 const HEADERS = helmet({
   contentSecurityPolicy: false,
   referrerPolicy: { policy: 'no-referrer' },
   xFrameOptions: { action: 'deny' },
-  // whoever ends TLS in front of this service decides about the whole domain
+  // the proxy that ends TLS decides about the whole domain
   strictTransportSecurity: false,
 });
 
 const localeOf = (request: Request): Locale => localeFor(request.query.lang, request.headers['accept-language']);
 const queryOf = ({ chosen, language }: Locale): string => (chosen ? `?lang=${language}` : '');
 
-/**
- * The path of the payment pages relative to the page that is answered, so that it also works where a proxy serves them
- * below a path of its own.
- */
+/** The relative path from the answered page to the payment pages, so that a proxy may serve them below another path. */
 function rootOf(request: Request): string {
   const path = request.originalUrl.split('?', 1)[0]!;
   return `${'../'.repeat(path.split('/').length - 2)}${request.baseUrl.slice(1)}/`;
@@ -83,7 +81,7 @@ function sendProblem(request: Request, response: Response, status: number, probl
   return send(request, response, status, { model: { ...model, slug: known ? slug : null }, locale, ancestors: [] });
 }
 
-/** The slug of the path. Throws like an invoice that does not exist: the record's own id is none of a payer's. */
+/** The slug in the path. Throws the error of an unknown invoice if it is none, such as a record's own id. */
 function slugOf(request: Request): string {
   const { slug } = request.params;
   if (typeof slug !== 'string' || !SLUG.test(slug)) throw new Rejected('invoice.not_found', 'Invoice not found');
@@ -117,9 +115,9 @@ const onlyMethods =
     await sendProblem(request, response, 405, 'method');
   };
 
-/** Mounted at the path of the payment pages. `controls`: null where there is no sandbox. */
+/** Mounted at the path of the payment pages. `controls`: null without a sandbox. */
 export function pageRouter(app: App, controls: SandboxControls | null): Router {
-  // a slash at the end is what somebody typed: it leads to the page
+  // a typed slash at the end redirects to the page
   const router = Router({ caseSensitive: true });
   const form = express.urlencoded({ extended: false, limit: BODY_BYTES_MAX, parameterLimit: FIELDS_MAX });
   const reads = limiter(app, READS_PER_MINUTE, READS_BURST);
@@ -150,7 +148,7 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     await send(request, response, status, { model, locale, ancestors: frameAncestors(app, found.invoice, plays) });
   };
   const read: RequestHandler = async (request, response) => {
-    // one address for a page: what it shows leads on from there
+    // one address per page, because its links are relative
     if (request.path.endsWith('/')) response.redirect(308, `${rootOf(request)}${slugOf(request)}`);
     else await show(request, response);
   };
@@ -164,7 +162,7 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     const slug = slugOf(request);
     const playing = mayPlay(app, { network: 'sandbox' }, request) ? controls : null;
     await press(app, playing, slug, fieldOf(request, 'do')).catch((error: unknown) => {
-      // pressed twice, or on a page that is older than the invoice: the page shows how it stands
+      // pressed twice, or on an old page: the page shows the current state
       if (!(error instanceof Rejected && HARMLESS.has(error.code))) throw error;
     });
     toInvoice(request, response, slug);
@@ -179,12 +177,12 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
   return router;
 }
 
-/** What a button means that came too late. */
+/** The errors of a button that was pressed too late. */
 const HARMLESS = new Set(['validation', 'sandbox.unknown_tx', 'sandbox.already_mined', 'sandbox.not_the_payers']);
 
 /**
- * What has changed for an open page: the view, rendered as for the whole page, unless the page has it already. Its links
- * are written for the page's own address.
+ * The view for an open page, rendered as for the whole page, unless the page already has it. Its links are relative to
+ * the page's own address.
  */
 function status(app: App): RequestHandler {
   return async (request, response) => {
@@ -215,15 +213,15 @@ function sendLogo(app: App): RequestHandler {
   };
 }
 
-/** A field of a form that was sent; undefined when it is missing, empty or there twice. */
+/** A field of a form; undefined if it is missing, empty or repeated. */
 function fieldOf(request: Request, name: string): string | undefined {
   const value = (request.body as Record<string, unknown> | undefined)?.[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /**
- * Requests the payment. Null when there is one now, whoever asked for it, or the invoice is decided: its page says so.
- * Otherwise what to tell the payer.
+ * Requests the payment. Returns null if there is one now, or if the invoice is decided, which the page shows; otherwise
+ * the message for the payer.
  */
 async function ask(
   app: App,

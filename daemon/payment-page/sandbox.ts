@@ -1,4 +1,4 @@
-/** The sandbox's controls on the page of a sandbox invoice: what a payer and the network would do. */
+/** The sandbox's buttons on the page of a sandbox invoice: actions of a payer and of the network. */
 import type { App } from '../app/app.ts';
 import type { SandboxControls } from '../app/invoices/sandbox.ts';
 import { readInvoice } from '../app/invoices/views.ts';
@@ -24,7 +24,7 @@ export type Control = keyof typeof BUTTONS;
 const HALF = 2n;
 const DOUBLE = 2n;
 
-/** The buttons that mean something now: one form, the button pressed says what. */
+/** The buttons that are useful now, in one form. */
 export function sandboxPanel({ sandbox, root, slug, query }: InvoicePage, { words }: Locale): Html {
   const names: Control[] = ['mine', sandbox?.down ? 'up' : 'down'];
   if (sandbox?.canReorg) names.unshift('reorg');
@@ -43,8 +43,8 @@ ${buttons}</form>
 }
 
 /**
- * Carries out one of the buttons. On every other network they do not exist. Throws `Rejected`: with the code
- * `validation` for a button that means nothing any more, such as one pressed twice.
+ * Executes a button. On other networks there are none. Throws `Rejected`; with the code `validation` if the button has
+ * no effect any more, for example when it is pressed twice.
  */
 export async function press(
   app: App,

@@ -1,4 +1,4 @@
-/** The page's own script, served under a name that holds its hash. It takes its polling from the SDK. */
+/** The page's script, served under a name with its hash. It uses the SDK for polling. */
 import { createHash } from 'node:crypto';
 import { assert } from '../domain/errors.ts';
 import { browserCode } from '../http/assets/asset.ts';
@@ -11,12 +11,12 @@ function load(): string {
   const source = browserCode('page/page');
   const imported = /from '\.\.\/sdk\/sdk\.(?:ts|js)'/;
   assert(imported.test(source), 'the page imports the SDK');
-  // one step further up than the page, since scripts lie in assets/
+  // one level further up than the page, because scripts are in assets/
   return source.replace(imported, `from '../${SDK_PATH}'`);
 }
 
 export const SCRIPT = load();
 const hash = createHash('sha256').update(SCRIPT).digest('hex').slice(0, HASH_CHARACTERS);
 
-/** Where it lies, below the payment pages. */
+/** Its path below the payment pages. */
 export const SCRIPT_PATH = `assets/page.${hash}.mjs`;

@@ -1,4 +1,4 @@
-/** The part of the style sheet for choosing, paying, waiting and the receipt. */
+/** The style sheet for choosing, paying, waiting and the receipt. */
 
 export const PAY_STYLE = `
 .coin { flex: none; inline-size: 2rem; block-size: 2rem; }

@@ -1,6 +1,6 @@
 /**
- * The page's style sheet, served under a name that holds its hash, so that browsers may keep it for ever. Every side is
- * logical (inline, block), so that the page reads from right to left as well.
+ * The page's style sheet, served under a name with its hash, so that browsers may cache it for ever. All sides are
+ * logical (inline, block), for right-to-left languages.
  */
 import { createHash } from 'node:crypto';
 import { PAY_STYLE } from './style-pay.ts';
@@ -152,11 +152,11 @@ button, select, input { font: inherit; color: inherit; }
 }
 `;
 
-/** The whole sheet, without what only people read. */
+/** The whole sheet without comments and indentation. */
 export const STYLE = `${BASE}${PAY_STYLE}`.replace(/\n\s*/g, '\n').trim();
 
 const HASH_CHARACTERS = 16;
 const hash = createHash('sha256').update(STYLE).digest('hex').slice(0, HASH_CHARACTERS);
 
-/** Where it lies, below the payment pages. */
+/** Its path below the payment pages. */
 export const STYLE_PATH = `assets/page.${hash}.css`;

@@ -1,16 +1,16 @@
 /**
- * What a QR code says and a wallet link opens. A URI only where wallets read it alike; on account chains the plain
- * address, since many wallets take the contract in a token's URI (EIP-681) for the recipient: that URI is there for who
- * asks for it.
+ * The content of QR codes and wallet links. Chains whose wallets agree on a URI use it. Account chains use the plain
+ * address, because many wallets take the contract in a token's URI (EIP-681) for the recipient; that URI is shown only
+ * on request.
  */
 import type { Asset, Network } from '../domain/assets.ts';
 import { chainIdOf, isEvm } from '../domain/evm.ts';
 import { formatUnits } from '../domain/money.ts';
 
 /**
- * The payment URI of `units` to an address, with the amount as an exact decimal, or null where the address alone is the
- * better thing. Sources: BIP-21 (BTC, LTC and BCH, whose CashAddr prefix is the scheme); for XMR the `monero:` URI
- * scheme of the Monero project (`tx_amount`).
+ * The payment URI of `units` to an address, with the amount as an exact decimal; null if the plain address works
+ * better. Sources: BIP-21 (BTC, LTC and BCH, whose CashAddr prefix is the scheme); for XMR the `monero:` URI scheme of
+ * the Monero project (`tx_amount`).
  */
 export function paymentUri(asset: Asset, address: string, units: bigint): string | null {
   const amount = formatUnits(units, asset);
@@ -33,8 +33,8 @@ export const contractOf = (asset: Asset, network: Network): string | null =>
   network === 'mainnet' || network === 'sandbox' ? (asset.contract ?? null) : null;
 
 /**
- * The EIP-681 URI of a payment on an account chain: a transfer of the coin, or a call of the token's `transfer`. Null on
- * other chains, and for a token whose contract on this network is not pinned.
+ * The EIP-681 URI of a payment on an account chain: a transfer of the coin, or a call of the token's `transfer`. Null
+ * on other chains, and for a token whose contract on this network is not known.
  */
 export function ethereumUri(asset: Asset, network: Network, address: string, units: bigint): string | null {
   if (!isEvm(asset.chain)) return null;
@@ -45,7 +45,7 @@ export function ethereumUri(asset: Asset, network: Network, address: string, uni
   return `ethereum:${contract}@${chainId}/transfer?address=${address}&uint256=${units}`;
 }
 
-/** A link's target when it is an absolute http or https URL, in its normal form; else null. */
+/** An absolute http or https URL in its normal form; null for any other text. */
 export function webUrl(text: string | null): string | null {
   if (text === null || !URL.canParse(text)) return null;
   const url = new URL(text);

@@ -1,8 +1,8 @@
 /**
- * `countinghouse service`: sets the program up to be run by systemd, or by launchd on macOS, says how that stands, and
- * takes it away again. The data stay unless their deletion is asked for.
+ * `countinghouse service`: installs the program as a service of systemd, or of launchd on macOS, shows its state, and
+ * removes it. Data is deleted only on request.
  *
- * Invariant: nothing is written before everything is checked, and a file that somebody else wrote is kept beside ours.
+ * Invariant: everything is checked before anything is written, and another program's file is kept under another name.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -41,13 +41,13 @@ export type UninstallOptions = { deleteData?: boolean; root?: string };
 
 const OTHERS_WRITE = 0o022;
 const OTHERS_READ = 0o077;
-/** What systemd hides from a service with `ProtectHome`. */
+/** The folders that systemd hides from a service with `ProtectHome`. */
 const HOMES = /^\/(?:home|root|run\/user)(?:\/|$)/;
-/** Of a machine whose systemd does not say: the oldest that the settings were written for. */
+/** If systemd does not state its version: the oldest one that the settings support. */
 const SYSTEMD_DEFAULT = 250;
 const UNITS = ['countinghouse.service', 'countinghouse-signer.service'];
 
-/** The program that runs now: its Node, its entry, its version. */
+/** The running program: its Node, its entry, its version. */
 export async function runningProgram(): Promise<Program> {
   const { version } = await import('../../main.ts');
   const built = import.meta.filename.endsWith('.js');
@@ -55,7 +55,7 @@ export async function runningProgram(): Promise<Program> {
   return { node: realpathSync(process.execPath), script: realpathSync(script), version: version() };
 }
 
-/** Runs a program of the system. Throws `Failure` with its words when it fails, unless `mayFail`. */
+/** Runs a program of the system. Throws `Failure` with its output if it fails, unless `mayFail`. */
 function run(command: string, args: readonly string[], mayFail = false): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
   if (status !== 0 && !mayFail) {
@@ -70,7 +70,7 @@ function systemdRelease(): number {
   return release === undefined ? SYSTEMD_DEFAULT : Number(release);
 }
 
-/** Throws `Failure` where the service could not reach the program, or somebody else could change it. */
+/** Throws `Failure` if the service could not reach the program, or if other users could change it. */
 function checkProgram({ node, script }: Program): void {
   for (const path of [node, script]) {
     if (HOMES.test(path)) {
@@ -103,7 +103,7 @@ function checkPassphraseFile(path: string): void {
 
 const isOurs = (path: string): boolean => readFileSync(path, 'utf8').startsWith(MARK);
 
-/** Writes a file; another's of that name becomes NAME.before, and is told. */
+/** Writes a file. A foreign file of that name is renamed to NAME.before and reported. */
 function place(session: Session, path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
   if (existsSync(path) && !isOurs(path)) {
@@ -141,7 +141,7 @@ export async function installSystemd(session: Session, options: InstallOptions):
   });
 }
 
-/** The users, then the units anew: also when they run already, with the files of an older release. */
+/** The users, then the units: restarted if they already run with the files of an older release. */
 function begin(separateSigner: boolean): void {
   run('systemd-sysusers', [SYSUSERS]);
   run('systemctl', ['daemon-reload']);
@@ -183,7 +183,7 @@ export async function uninstallSystemd(
   });
 }
 
-/** How an installed unit stands to what this release would write. */
+/** Compares an installed unit with the one that this release would write. */
 function unitState(path: string, wanted: string | undefined): string {
   if (!existsSync(path)) return 'not installed';
   if (!isOurs(path)) return 'not made by this program';

@@ -1,11 +1,11 @@
 /**
- * The file with which launchd runs the service on macOS, in the session of the user who installed it: their keychain is at
- * hand there. https://developer.apple.com/library/archive/documentation/MacOSX/Conceptual/BPSystemStartup/
+ * The file with which launchd runs the service on macOS, in the session of the user who installed it, where their
+ * keychain is available. https://developer.apple.com/library/archive/documentation/MacOSX/Conceptual/BPSystemStartup/
  */
 import type { Program } from './units.ts';
 
 export const LABEL = 'com.countinghouse.daemon';
-/** Seconds between two starts, which launchd keeps at least. */
+/** The minimum number of seconds between two starts. */
 const THROTTLE_SECONDS = 10;
 const STOP_SECONDS = 20;
 
@@ -14,7 +14,7 @@ const inXml = (text: string): string =>
 
 const string = (text: string): string => `<string>${inXml(text)}</string>`;
 
-/** A property list: the service is started at login, and again when it ends with a fault. `log` is a file. */
+/** A property list: starts the service at login, and again after a failure. `log` is a file. */
 export function launchAgent(program: Program, dataDir: string, log: string): string {
   const args = [program.node, program.script, 'start'].map((one) => `\n    ${string(one)}`).join('');
   return `<?xml version="1.0" encoding="UTF-8"?>

@@ -1,21 +1,21 @@
 /**
- * The files with which systemd runs the service: pure text. Every file begins with `MARK`, so that one that somebody else
- * wrote is never taken for ours.
+ * The files with which systemd runs the service, as text. Every file begins with `MARK`, which tells it from a foreign
+ * one.
  */
 import { SERVICE_ENVIRONMENT } from '../../config/paths.ts';
 
 export const MARK = '# Made by `countinghouse service install`';
 
-/** Of the running program; all paths are absolute and lie outside home directories. */
+/** The running program; all paths are absolute and outside home directories. */
 export type Program = { node: string; script: string; version: string };
 
 export type ServiceOptions = {
   program: Program;
-  /** The wallet as a service of its own user. */
+  /** The wallet runs as a service of its own user. */
   separateSigner: boolean;
-  /** The file, readable by root alone, that systemd hands the passphrase on from; null: it is asked for. */
+  /** The file, readable by root only, from which systemd passes the passphrase; null: it is asked for. */
   passphraseFile: string | null;
-  /** The release of systemd; some settings are younger than others. */
+  /** systemd's version; some settings need a newer one. */
   systemd: number;
 };
 
@@ -25,9 +25,9 @@ export const DATA_DIR = '/var/lib/countinghouse';
 export const SIGNER_DIR = '/var/lib/countinghouse-signer';
 export const SIGNER_SOCKET = '/run/countinghouse-signer/signer.sock';
 const CREDENTIAL = 'countinghouse-passphrase';
-/** A start that is refused for good: a wrong configuration, data that another program has open. */
+/** Exit codes after which a restart is useless: a wrong configuration, data that another program has open. */
 const REFUSED_EXITS = '2 3';
-/** From here on systemd lengthens the pause between restarts by itself. */
+/** From this version on systemd lengthens the pause between restarts by itself. */
 const SYSTEMD_BACK_OFF = 254;
 
 /** https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html. Node compiles: its memory must be executable. */
@@ -39,11 +39,14 @@ const HARDENING = [
   ...['RestrictNamespaces=yes', 'RestrictRealtime=yes', 'RestrictSUIDSGID=yes', 'LockPersonality=yes', 'RemoveIPC=yes'],
   ...['KeyringMode=private', 'LimitCORE=0', 'UMask=0077'],
   ...['SystemCallArchitectures=native', 'SystemCallFilter=@system-service', 'SystemCallFilter=~@privileged @resources'],
-  // refused, and not killed for asking
+  // refused calls fail instead of killing the process
   'SystemCallErrorNumber=EPERM',
 ];
 
-/** A path as one word of a unit file. https://www.freedesktop.org/software/systemd/man/latest/systemd.service.html#Command%20lines */
+/**
+ * A path as one word of a unit file.
+ * https://www.freedesktop.org/software/systemd/man/latest/systemd.service.html#Command%20lines
+ */
 const word = (text: string): string =>
   `"${text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`;
 
@@ -64,7 +67,7 @@ const runtime = (folder: string): string[] => [
 
 const state = (folder: string): string[] => [`StateDirectory=${folder}`, 'StateDirectoryMode=0700'];
 
-/** systemd.unit(5): no limit of starts, since the pause between them grows. */
+/** systemd.unit(5): no limit of starts, because the pause between them grows. */
 const unit = (description: string, more: readonly string[]): string[] => [
   `Description=${description}`,
   'StartLimitIntervalSec=0',
@@ -73,7 +76,7 @@ const unit = (description: string, more: readonly string[]): string[] => [
 
 const install = ['WantedBy=multi-user.target'];
 
-/** The service that watches the chains and is asked. Without a separate signer it has the wallet as well. */
+/** The service that watches the chains and serves requests. Without a separate signer it has the wallet too. */
 export function daemonUnit({ program, separateSigner, passphraseFile, systemd }: ServiceOptions): string {
   const needs = ['network-online.target', ...(separateSigner ? ['countinghouse-signer.service'] : [])].join(' ');
   return sections(program.version, {
@@ -95,13 +98,13 @@ export function daemonUnit({ program, separateSigner, passphraseFile, systemd }:
   });
 }
 
-/** The wallet as a service of its own user: no network, and a folder that the daemon's user cannot enter. */
+/** The wallet as a service of its own user: without network, and with a folder that the daemon's user cannot enter. */
 export function signerUnit({ program, passphraseFile, systemd }: ServiceOptions): string {
   const byCredential = passphraseFile === null ? '' : ` --passphrase-file %d/${CREDENTIAL}`;
   return sections(program.version, {
     Unit: unit('Countinghouse signer', ['Before=countinghouse.service']),
     Service: [
-      // the daemon's group may enter the socket's folder; files in the wallet's folder are for the user alone
+      // the daemon's group may enter the socket's folder; files in the wallet's folder are for the user only
       ...[`User=${SIGNER_USER}`, `Group=${USER}`, ...state('countinghouse-signer'), ...runtime('countinghouse-signer')],
       ...['RuntimeDirectory=countinghouse-signer', 'RuntimeDirectoryMode=0750'],
       ...(passphraseFile === null ? [] : [`LoadCredential=${CREDENTIAL}:${passphraseFile}`]),
@@ -121,7 +124,7 @@ export function sysusers({ program, separateSigner }: ServiceOptions): string {
   return `${MARK}, release ${program.version}.\n${users.join('\n')}\n`;
 }
 
-/** Variables of the superuser's own commands, so that they find the service without being told. */
+/** Variables for root's own commands, so that they find the service. */
 export function commandEnvironment({ program, separateSigner }: ServiceOptions): string {
   const lines = [`COUNTINGHOUSE_DATA_DIR=${DATA_DIR}`];
   if (separateSigner) {
@@ -134,7 +137,7 @@ export const DAEMON_UNIT = '/etc/systemd/system/countinghouse.service';
 export const SIGNER_UNIT = '/etc/systemd/system/countinghouse-signer.service';
 export const SYSUSERS = '/etc/sysusers.d/countinghouse.conf';
 
-/** Every file of an installation with its text, in the order in which they are written. */
+/** Every file of an installation with its text, in the order of writing. */
 export function serviceFiles(options: ServiceOptions): Map<string, string> {
   return new Map([
     [SYSUSERS, sysusers(options)],

@@ -1,6 +1,6 @@
 /**
- * Every word that the payment page says, in English. The other languages have the same keys; `{names}` are filled in. A
- * key whose value is a table has a form for each of the language's plural categories. Plain text: the templates escape it.
+ * Every text of the payment page in English. The other languages have the same keys. `{names}` are placeholders. A
+ * table has one form for each plural category of the language. Texts are plain; the templates escape them.
  */
 export const en = {
   payTo: 'Payment to',

@@ -1,4 +1,4 @@
-/** The languages of the payment page, each under the name that its readers know, in the order in which they are offered. */
+/** The languages of the payment page under their own names, in the order in which they are offered. */
 import { ar } from './ar.ts';
 import { de } from './de.ts';
 import { en, type Words } from './en.ts';
@@ -15,7 +15,7 @@ import { tr } from './tr.ts';
 import { uk } from './uk.ts';
 import { zh } from './zh.ts';
 
-/** `tag`: the usual region, for who names none. */
+/** `tag`: the region used if the payer names none. */
 export type Language = { language: string; tag: string; name: string; words: Words };
 
 export const LANGUAGES: readonly Language[] = [
