@@ -18,6 +18,8 @@ export class ChainRuntime {
   syncedAt = 0;
   /** Syncs that reached the tip with the mempool complete, since the start. */
   syncs = 0;
+  /** By version: how many syncs there were when a node first refused it. */
+  readonly refusals = new Map<number, number>();
   /**
    * Deadlines before this instant count: when that sync began, but at most what the blocks' own time allows, so that a
    * clock that jumped ahead cancels nothing. Milliseconds since 1970.

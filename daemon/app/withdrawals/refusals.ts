@@ -10,11 +10,11 @@ import { spendOf } from './claim.ts';
 
 const NOT_SENT = 'withdrawal.not_sent';
 
-/** Notes that a node will not have a version, and tells the operator which one it is. */
-export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: string): void {
+/** Notes that a node will not have a version, and tells the operator which one it is once it `isKnown` to be in no block. */
+export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: string, isKnown: boolean): void {
   if (version.problem !== reason) tx.run(setVersionProblem, { id: version.id, problem: reason });
   // a long chain of our own change is taken once its beginning is confirmed
-  if (reason.includes('too-long-mempool-chain')) return;
+  if (!isKnown || reason.includes('too-long-mempool-chain')) return;
   const { what, how } = wordsFor(tx, version);
   const message = `The network's node does not take ${what}: ${reason}. It is offered again. ${how}`;
   const network = networkOf(spendOf(tx, version.spend_id).chain_key);

@@ -19,6 +19,8 @@ import { seenOf } from './settle.ts';
 import { paidBy } from './sign.ts';
 
 const BROADCAST_TIMEOUT_MS = 30_000;
+/** Versions whose refusal is remembered. */
+const REFUSALS_MAX = 10_000;
 
 /** The versions that nobody has signed yet, of spends that are open. */
 export function unsignedVersions(reader: Reader, chain: ChainRuntime): VersionRow[] {
@@ -53,11 +55,27 @@ export async function send(app: App, chain: ChainRuntime, version: VersionRow): 
     await spendingOf(chain).broadcast(version.raw, deadline(BROADCAST_TIMEOUT_MS, chain.key));
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
-    await app.store.write((tx) => noteRefusal(app, tx, version, error.message));
+    const isKnown = isStillUnseen(chain, version);
+    await app.store.write((tx) => noteRefusal(app, tx, version, error.message, isKnown));
+    if (!isKnown) app.wake.chain(chain.key);
     return;
   }
+  chain.refusals.delete(version.id);
   await app.store.write((tx) => recordSent(app, tx, version));
   app.wake.chain(chain.key);
+}
+
+/**
+ * Whether a sync that began after the first refusal of a version has ended without showing it: a node also refuses what a
+ * block has that is not read here yet.
+ */
+function isStillUnseen({ refusals, syncs }: ChainRuntime, { id }: VersionRow): boolean {
+  const first = refusals.get(id);
+  // one may have been under way when it was refused
+  if (first !== undefined) return syncs >= first + 2;
+  if (refusals.size >= REFUSALS_MAX) refusals.clear();
+  refusals.set(id, syncs);
+  return false;
 }
 
 function recordSent(app: App, tx: Tx, version: VersionRow): void {

@@ -152,6 +152,29 @@ describe('a batch', () => {
   });
 });
 
+describe('a node that refuses what it has in a block', () => {
+  it('makes no alert: a sync that begins then shows it', async () => {
+    const pay = await PayBench.open();
+    await pay.deposits([COIN]);
+    const id = await pay.withdraw(COIN / 2n);
+    let offers = 0;
+    pay.chain.refuses = (tx) => {
+      offers += 1;
+      pay.chain.refuses = null;
+      pay.chain.add(tx);
+      pay.chain.mine();
+      return 'Transaction outputs already in utxo set';
+    };
+    await pay.sync();
+    await pay.pass();
+    expect(offers).toBe(1);
+    expect(pay.alerts()).toEqual([]);
+    await pay.sync();
+    expect(pay.alerts()).toEqual([]);
+    expect(pay.row(id).state).toBe('completed');
+  });
+});
+
 describe('paying for a parent', () => {
   it('is possible through the change of what a node keeps in place of a faster version', async () => {
     const { pay, id } = await sent(COIN / 2n, [COIN], 'LTC');
@@ -161,6 +184,7 @@ describe('paying for a parent', () => {
     await pay.round();
     const [first, second] = pay.versions(id);
     expect(second).toMatchObject({ problem: 'txn-mempool-conflict', sent_at: null });
+    await pay.round();
     expect(pay.alerts()).toEqual([
       expect.objectContaining({ kind: 'withdrawal.not_sent', message: expect.stringContaining(`withdrawal ${id}`) }),
     ]);
@@ -210,6 +234,8 @@ describe('paying for a parent', () => {
     expect(await codeOf(giveUp())).toBe('bump.not_found');
     await bumpOf(pay, outpoint);
     pay.chain.refuses = () => 'max-fee-exceeded';
+    await pay.round();
+    expect(pay.alerts()).toEqual([]);
     await pay.round();
     expect(pay.alerts()).toEqual([
       expect.objectContaining({ kind: 'withdrawal.not_sent', message: expect.stringContaining(outpoint) }),
