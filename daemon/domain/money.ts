@@ -62,6 +62,13 @@ export function fiatFor(units: bigint, asset: Asset, scaled: bigint): bigint {
   return (units * scaled) / pow10(asset.decimals);
 }
 
+/** The smallest units of `asset` that `fiat` (1e-8) buys at `scaled`: rounded down, at the asset's quoting precision. */
+export function unitsWorth(fiat: bigint, asset: Asset, scaled: bigint): bigint {
+  assert(scaled > 0n, 'a rate is positive');
+  const quoted = (fiat * pow10(asset.quoteDecimals)) / scaled;
+  return quoted * pow10(asset.decimals - asset.quoteDecimals);
+}
+
 /** A crypto amount as the decimal string for clients. */
 export function formatUnits(units: bigint, asset: Asset): string {
   return formatDecimal(units, asset.decimals);

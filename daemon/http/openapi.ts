@@ -73,13 +73,20 @@ const PAYMENT_FIELDS: Record<string, Json> = {
   rates: text('A JSON object, as text, with the worth of one coin: {"usd":…,"eur":…,"gbp":…}.'),
   created_at: instant,
   updated_at: instant,
-  received: decimal,
+  received: {
+    ...decimal,
+    description:
+      'In `crypto`. What came in another coin, which the payer had left, counts with what its value buys of it.',
+  },
   confirmed: decimal,
   remaining: decimal,
   confirmations: whole,
   required_confirmations: whole,
   quote_expires_at: instant,
-  transactions: { type: 'array', items: object({ tx_id: text(), amount: decimal, confirmations: whole }) },
+  transactions: {
+    type: 'array',
+    items: object({ tx_id: text(), crypto: symbols, amount: decimal, confirmations: whole }),
+  },
   underpaid: truth,
   overpaid: truth,
   late: truth,

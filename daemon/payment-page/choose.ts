@@ -15,7 +15,8 @@ const isOpen = (offer: Offer): offer is OpenOffer => offer.withheld === null;
 
 export function renderChoice(model: InvoicePage, state: Choose, locale: Locale): Html {
   const { words } = locale;
-  const { fixed, offers, notice } = state;
+  const { fixed, offers } = state;
+  const { notice } = model;
   const open = offers.filter(isOpen);
   const heading = fixed ? fill(words.payWith, { name: nameOf(offers) }) : words.chooseHeading;
   const problem = notice === null ? null : html`<div class="note" role="alert">${words[notice]}</div>\n`;
@@ -70,6 +71,24 @@ const line = (name: string, units: bigint, asset: Asset): Html =>
 function networkOf({ asset }: Offer): Part {
   const network = format.plainNetwork(asset);
   return network === format.plainName(asset) ? null : html`<bdi>${network}</bdi>`;
+}
+
+/** Another coin instead of the one that was chosen, behind a line that opens. The page it leads to says what it costs. */
+export function changeForm({ root, slug, query, others }: InvoicePage, { words }: Locale): Part {
+  if (others.length === 0) return null;
+  const rows = others.map((asset) => {
+    const network = format.plainNetwork(asset) === format.plainName(asset) ? null : format.networkOf(asset);
+    const below = network === null ? null : html` <bdi class="quiet">${network}</bdi>`;
+    return html`<li><button name="change" value="${asset.symbol}" class="offer"><b>${format.plainName(asset)}</b>${below}</button></li>\n`;
+  });
+  return html`<details class="change"><summary>${words.changeCoin}</summary>
+<form method="post" action="${root}${slug}${query}">
+<p class="quiet">${words.changeHint}</p>
+<ul class="offers">
+${rows}</ul>
+</form>
+</details>
+`;
 }
 
 function shutRow(offer: Offer, locale: Locale): Html {

@@ -2,6 +2,7 @@
 import type { Asset } from '../domain/assets.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../domain/money.ts';
 import { type Html, html } from './html.ts';
+import type { Funds, Received } from './model.ts';
 
 const SECONDS_PER_MINUTE = 60;
 const MINUTES_PER_HOUR = 60;
@@ -38,6 +39,24 @@ export const crypto = (units: bigint, asset: Asset): string => `${formatUnits(un
 
 /** The same as markup that is always read from left to right. */
 export const cryptoHtml = (units: bigint, asset: Asset): Html => html`<bdi dir="ltr">${crypto(units, asset)}</bdi>`;
+
+/** Amounts of several coins: "0.5 LTC + 0.001 BTC". */
+const sum = (parts: readonly Received[]): string => parts.map(({ asset, units }) => crypto(units, asset)).join(' + ');
+
+export const sumHtml = (parts: readonly Received[]): Html => html`<bdi dir="ltr">${sum(parts)}</bdi>`;
+
+/** The sum of each coin that came for a payment. */
+function receivedIn({ asset, received, transactions }: Funds): Received[] {
+  const others = Map.groupBy(transactions, (one) => one.asset.symbol);
+  if ([...others.keys()].every((symbol) => symbol === asset.symbol)) return [{ asset, units: received }];
+  return [...others.values()].map((one) => ({
+    asset: one[0]!.asset,
+    units: one.reduce((total, { units }) => total + units, 0n),
+  }));
+}
+
+export const received = (funds: Funds): string => sum(receivedIn(funds));
+export const receivedHtml = (funds: Funds): Html => sumHtml(receivedIn(funds));
 
 /** A fiat amount (1e-8) in its currency's usual form. Further digits are cut off; a small rate has 6 digits. */
 export function fiat(scaled: bigint, currency: string, locale: string): string {

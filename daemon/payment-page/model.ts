@@ -6,7 +6,8 @@
  */
 import { type App, graceMs } from '../app/app.ts';
 import { fixedAsset } from '../app/invoices/invoices.ts';
-import { arrivedUnits } from '../app/invoices/settle.ts';
+import { mayChangeCoin } from '../app/invoices/payments.ts';
+import { arrived } from '../app/invoices/settle.ts';
 import type { InvoiceView, PaymentView } from '../app/invoices/views.ts';
 import type { Business } from '../app/shops/directory.ts';
 import type { Asset, ChainId, Network } from '../domain/assets.ts';
@@ -27,13 +28,16 @@ export type Offer = { asset: Asset } & (
   | { withheld: 'chain' | 'rate' | 'wallet' }
 );
 
+export type Received = { asset: Asset; units: bigint };
+
 /** Units are the asset's smallest, times milliseconds since 1970. */
 export type Funds = {
   asset: Asset;
+  /** In the asset. Money in a coin that the payer left counts by its value. */
   received: bigint;
   confirmations: number;
   required: number;
-  transactions: { txid: string; units: bigint }[];
+  transactions: (Received & { txid: string })[];
   overpaid: boolean;
   late: boolean;
   /** The usual time for the missing confirmations; null if unknown. */
@@ -47,7 +51,7 @@ export type Settled = { at: number; rate: bigint | null };
 export type Way = { address: string; uri: string | null; ethereumUri: string | null; contract: string | null };
 
 export type State =
-  | { is: 'choose'; fixed: boolean; offers: Offer[]; notice: 'mustChoose' | 'notNow' | null }
+  | { is: 'choose'; fixed: boolean; offers: Offer[] }
   | {
       is: 'waiting' | 'partial';
       funds: Funds;
@@ -61,7 +65,7 @@ export type State =
   | { is: 'withheld'; funds: Funds; why: 'chain' | 'rate' | 'over' }
   | { is: 'paid'; funds: Funds | null; settled: Settled; redirect: boolean }
   /** `arrived`: also money that the invoice no longer claims. */
-  | { is: 'canceled'; funds: Funds | null; arrived: bigint };
+  | { is: 'canceled'; funds: Funds | null; arrived: Received[] };
 
 export type InvoicePage = {
   page: 'invoice';
@@ -81,6 +85,10 @@ export type InvoicePage = {
   dueAt: number;
   now: number;
   state: State;
+  /** The coins that the payer may choose instead; none once a payment was seen. */
+  others: Asset[];
+  /** The problem with the choice that was just sent. */
+  notice: Notice;
   /** Until when an overdue payment still counts; null while it is not overdue. */
   payableUntil: number | null;
   /** True if the chain's source is behind. */
@@ -121,15 +129,15 @@ function offer(app: App, business: Business, invoice: InvoiceRow, asset: Asset, 
   };
 }
 
-function chooseState(app: App, { business, invoice }: InvoiceView, now: number, notice: Notice): State {
+function chooseState(app: App, { business, invoice }: InvoiceView, now: number): State {
   const fixed = fixedAsset(invoice);
   const assets = fixed ? [fixed] : business.enabled;
   const offers = assets.map((asset) => offer(app, business, invoice, asset, now));
-  return { is: 'choose', fixed: fixed !== null, offers, notice };
+  return { is: 'choose', fixed: fixed !== null, offers };
 }
 
 function fundsOf(app: App, business: Business, payment: PaymentView): Funds {
-  const { asset, confirmations, required } = payment;
+  const { asset, confirmations, required, waitsFor } = payment;
   const missing = Math.max(0, required - confirmations);
   return {
     asset,
@@ -139,7 +147,7 @@ function fundsOf(app: App, business: Business, payment: PaymentView): Funds {
     transactions: payment.transactions,
     overpaid: payment.overpaid,
     late: payment.late,
-    expectedSeconds: expectedSeconds(business.network, asset.chain, missing, app.config.sandbox.blockSeconds),
+    expectedSeconds: expectedSeconds(business.network, waitsFor.chain, missing, app.config.sandbox.blockSeconds),
   };
 }
 
@@ -180,7 +188,7 @@ function backUrlOf(invoice: InvoiceRow): string | null {
   return invoice.status === 'paid' ? (webUrl(invoice.redirect_url) ?? close) : close;
 }
 
-function stateOf(app: App, found: InvoiceView, now: number, notice: Notice, backUrl: string | null): State {
+function stateOf(app: App, found: InvoiceView, now: number, backUrl: string | null): State {
   const { invoice, payment, business } = found;
   const funds = payment ? fundsOf(app, business, payment) : null;
   if (invoice.status === 'paid') {
@@ -194,9 +202,9 @@ function stateOf(app: App, found: InvoiceView, now: number, notice: Notice, back
     };
   }
   if (invoice.status === 'canceled') {
-    return { is: 'canceled', funds, arrived: payment ? arrivedUnits(app.store, payment.row) : 0n };
+    return { is: 'canceled', funds, arrived: payment ? arrived(app.store, payment.row) : [] };
   }
-  return payment ? payState(app, found, payment, now) : chooseState(app, found, now, notice);
+  return payment ? payState(app, found, payment, now) : chooseState(app, found, now);
 }
 
 export type Notice = 'mustChoose' | 'notNow' | null;
@@ -211,7 +219,7 @@ export function invoicePage(
   const { invoice, business, payment } = found;
   const now = app.now();
   const backUrl = backUrlOf(invoice);
-  const state = stateOf(app, found, now, notice, backUrl);
+  const state = stateOf(app, found, now, backUrl);
   const open = invoice.status === 'unpaid';
   return {
     page: 'invoice',
@@ -226,11 +234,20 @@ export function invoicePage(
     dueAt: invoice.due_at,
     now,
     state,
+    others: othersOf(app, found, now),
+    notice,
     payableUntil: open && payment?.row.status === 'overdue' ? payment.row.deadline_at + graceMs(app) : null,
     behind: open && payment !== null && isBehind(app, payment, now),
     backUrl,
     sandbox: plays ? sandboxOf(app, found) : null,
   };
+}
+
+/** The coins that can be had instead of the payment's. */
+function othersOf(app: App, { business, invoice, payment }: InvoiceView, now: number): Asset[] {
+  if (!payment || !mayChangeCoin(app, app.store, invoice, payment.row)) return [];
+  const others = business.enabled.filter(({ symbol }) => symbol !== payment.row.asset);
+  return others.filter((asset) => offer(app, business, invoice, asset, now).withheld === null);
 }
 
 function sandboxOf(app: App, { invoice, payment }: InvoiceView): InvoicePage['sandbox'] {

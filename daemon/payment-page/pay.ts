@@ -15,7 +15,7 @@ export function renderPay(model: InvoicePage, state: Open, locale: Locale): Html
   const { asset } = funds;
   const partial = state.is === 'partial';
   const hint = rich(words.partialHint, {
-    received: format.cryptoHtml(funds.received, asset),
+    received: format.receivedHtml(funds),
     amount: format.cryptoHtml(remaining, asset),
   });
   return html`${partial ? html`<p class="more">${hint}</p>\n` : null}<section class="send" aria-labelledby="how">

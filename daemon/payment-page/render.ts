@@ -14,7 +14,7 @@ import {
   siteOf,
 } from './after.ts';
 import { accentStyle } from './brand.ts';
-import { renderChoice } from './choose.ts';
+import { changeForm, renderChoice } from './choose.ts';
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { CROSS, TICK, TIME_BAR } from './icons.ts';
@@ -137,12 +137,14 @@ function sayOf(model: InvoicePage, { words }: Locale): string {
   if (state.is === 'waiting') {
     told.push(`${words.sendExactly}: ${format.crypto(state.remaining, state.funds.asset)}`);
   } else if (state.is === 'partial') {
-    const { asset, received } = state.funds;
-    const values = { received: format.crypto(received, asset), amount: format.crypto(state.remaining, asset) };
+    const values = {
+      received: format.received(state.funds),
+      amount: format.crypto(state.remaining, state.funds.asset),
+    };
     told.push(fill(words.partialHint, values));
   }
   if (state.funds?.overpaid) {
-    told.push(fill(words.overpaid, { received: format.crypto(state.funds.received, state.funds.asset) }));
+    told.push(fill(words.overpaid, { received: format.received(state.funds) }));
   }
   return told.join('. ').replaceAll('!.', '!');
 }
@@ -195,11 +197,11 @@ function body(model: InvoicePage, state: Exclude<State, { is: 'choose' }>, local
   switch (state.is) {
     case 'waiting':
     case 'partial':
-      return html`${renderPay(model, state, locale)}${renderDetails(state.funds, locale)}`;
+      return html`${renderPay(model, state, locale)}${changeForm(model, locale)}${renderDetails(state.funds, locale)}`;
     case 'detected':
       return renderConfirmations(state.funds, locale);
     case 'withheld':
-      return html`${renderWithheld(state.why, locale)}${renderDetails(state.funds, locale)}`;
+      return html`${renderWithheld(state.why, locale)}${changeForm(model, locale)}${renderDetails(state.funds, locale)}`;
     case 'paid':
       return renderPaid(model, state, locale);
     case 'canceled':
@@ -216,12 +218,13 @@ function statusLine(state: Exclude<State, { is: 'choose' }>, { words }: Locale):
 }
 
 /** Notices beside the state, the most urgent first. */
-function notices({ state, payableUntil, behind }: InvoicePage, { words, tag }: Locale): Html[] {
+function notices({ state, payableUntil, behind, notice }: InvoicePage, { words, tag }: Locale): Html[] {
   if (state.is === 'choose') return [];
   const notes: Html[] = [];
   const add = (name: string, text: Html | string): void => {
     notes.push(html`<p class="note" data-note="${name}">${text}</p>\n`);
   };
+  if (notice !== null) notes.push(html`<div class="note" role="alert">${words[notice]}</div>\n`);
   const { funds } = state;
   const waits = state.is === 'waiting' || state.is === 'partial';
   if (payableUntil !== null && waits) {
@@ -231,7 +234,7 @@ function notices({ state, payableUntil, behind }: InvoicePage, { words, tag }: L
     add('behind', rich(words.behind, { network: format.networkOf(funds.asset) }));
   }
   if (funds?.overpaid) {
-    add('overpaid', rich(words.overpaid, { received: format.cryptoHtml(funds.received, funds.asset) }));
+    add('overpaid', rich(words.overpaid, { received: format.receivedHtml(funds) }));
   }
   if (funds?.late && state.is !== 'canceled') add('late', words.late);
   return notes;

@@ -10,7 +10,7 @@ import helmet from 'helmet';
 import { withAddress } from '../app/addresses/pool.ts';
 import type { App } from '../app/app.ts';
 import { findInvoice } from '../app/invoices/invoices.ts';
-import { requestPayment } from '../app/invoices/payments.ts';
+import { changeCoin, requestPayment } from '../app/invoices/payments.ts';
 import type { SandboxControls } from '../app/invoices/sandbox.ts';
 import { readInvoice } from '../app/invoices/views.ts';
 import { findLogo } from '../app/shops/branding.ts';
@@ -154,7 +154,7 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
   };
   const choose: RequestHandler = async (request, response) => {
     const slug = slugOf(request);
-    const notice = await ask(app, slug, fieldOf(request, 'crypto'), request, response);
+    const notice = await ask(app, slug, request, response);
     if (notice === null) toInvoice(request, response, slug);
     else await show(request, response, notice === 'notNow' ? 503 : 422, notice);
   };
@@ -176,6 +176,9 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
   router.use(problemHandler(app));
   return router;
 }
+
+/** The errors of a choice that came too late: the page shows the state. */
+const SETTLED = new Set(['payment.requested', 'payment.fixed', 'invoice.not_unpaid']);
 
 /** The errors of a button that was pressed too late. */
 const HARMLESS = new Set(['validation', 'sandbox.unknown_tx', 'sandbox.already_mined', 'sandbox.not_the_payers']);
@@ -220,21 +223,18 @@ function fieldOf(request: Request, name: string): string | undefined {
 }
 
 /**
- * Requests the payment. Returns null if there is one now, or if the invoice is decided, which the page shows; otherwise
- * the message for the payer.
+ * Requests the payment, or changes its coin if the form says so. Returns null if there is a payment now, or if nothing can be
+ * chosen any more, which the page shows; otherwise the message for the payer.
  */
-async function ask(
-  app: App,
-  slug: string,
-  symbol: string | undefined,
-  request: Request,
-  response: Response,
-): Promise<Notice> {
+async function ask(app: App, slug: string, request: Request, response: Response): Promise<Notice> {
   const asker = bucketOf(request.ip ?? '');
+  const symbol = fieldOf(request, 'crypto');
+  const change = fieldOf(request, 'change');
   try {
     await withAddress(app, (tx, waited) => {
       const invoice = findInvoice(tx, slug);
       const business = app.directory.business(invoice.business_id);
+      if (change !== undefined) return changeCoin(app, business, invoice, change, tx, waited);
       return requestPayment(app, business, invoice, () => symbol, tx, waited, asker);
     });
     return null;
@@ -244,7 +244,7 @@ async function ask(
       return 'notNow';
     }
     if (!(error instanceof Rejected)) throw error;
-    if (error.code === 'payment.requested' || error.code === 'invoice.not_unpaid') return null;
+    if (SETTLED.has(error.code)) return null;
     if (error.code === 'payment.crypto_missing' || error.code === 'validation') return 'mustChoose';
     throw error;
   }

@@ -152,8 +152,12 @@ button, select, input { font: inherit; color: inherit; }
 }
 `;
 
-/** The whole sheet without comments and indentation. */
-export const STYLE = `${BASE}${PAY_STYLE}`.replace(/\n\s*/g, '\n').trim();
+/** The whole sheet without indentation and needless spaces. */
+export const STYLE = `${BASE}${PAY_STYLE}`
+  .replace(/\s*([{}])\s*/g, '$1')
+  .replace(/([;:,])\s+/g, '$1')
+  .replaceAll(';}', '}')
+  .trim();
 
 const HASH_CHARACTERS = 16;
 const hash = createHash('sha256').update(STYLE).digest('hex').slice(0, HASH_CHARACTERS);

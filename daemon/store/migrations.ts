@@ -21,6 +21,7 @@ import { ORDERS } from './migrations/0015-orders.ts';
 import { SHOP_EVENTS } from './migrations/0016-shop-events.ts';
 import { REFUNDS } from './migrations/0017-refunds.ts';
 import { ALERTS } from './migrations/0018-alerts.ts';
+import { FORMER_TARGETS } from './migrations/0021-former-targets.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0016-shop-events', SHOP_EVENTS],
   ['0017-refunds', REFUNDS],
   ['0018-alerts', ALERTS],
+  ['0021-former-targets', FORMER_TARGETS],
 ];
 
 /** Release 0.1.0 ran the statements of these one by one, without a transaction around them. */

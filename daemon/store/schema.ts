@@ -138,6 +138,25 @@ export const TABLES = {
     flags: int,
     created_at: time,
     updated_at: time,
+    /** How often the payer has chosen another coin. */
+    changes: int,
+  },
+  /**
+   * Where an invoice was to be paid before its payer chose another coin, with the quote that was left: one for each asset,
+   * and none for the one that the payment is in. `open`: 1 while its invoice is unpaid, so that the address is watched closely.
+   */
+  former_target: {
+    invoice_id: int,
+    asset: text,
+    chain_key: text,
+    target_id: int,
+    address: text,
+    quote_rate: units,
+    quote_amount: units,
+    quote_ends_at: time,
+    rates: text,
+    left_at: time,
+    open: flag,
   },
   client_invoice: {
     invoice_id: int,
@@ -147,7 +166,7 @@ export const TABLES = {
     /** While it holds: a hash of the address (IPv6: of its /64) that asked for the payment; null where none is known. */
     holder: maybe(text),
   },
-  past_quote: { invoice_id: int, issued_at: time, ends_at: time, rate: units },
+  past_quote: { invoice_id: int, asset: text, issued_at: time, ends_at: time, rate: units },
   credit: {
     id: made(int),
     chain_key: text,

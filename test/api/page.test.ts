@@ -100,8 +100,10 @@ describe('headers', () => {
   });
 
   it('the page with everything it loads is small', async () => {
-    const slug = await requested();
-    const page = await get(slug);
+    const slug = await invoice({ crypto: 'ALL' });
+    await post(slug, 'crypto=USDT_ERC20');
+    // the largest: two codes, a contract, every other coin, and a script of three bytes a character
+    const page = await get(`${slug}?lang=hi`);
     const links = [...page.text.matchAll(/(?:href|src)="((?:\.\.\/)[^"]+\.(?:css|mjs))"/g)].map((match) => match[1]!);
     expect(new Set(links).size).toBe(3);
     const sizes = await Promise.all(
@@ -236,6 +238,60 @@ describe('choosing', () => {
       headers: { 'content-type': 'application/json' },
     });
     expect(json.status).toBe(422);
+  });
+});
+
+describe('changing the coin', () => {
+  const shown = async (slug: string) => {
+    const { text } = await get(slug);
+    return { text, address: (await paymentOf(slug)).address };
+  };
+
+  it('gives a new address and amount, and the money pays wherever it comes', async () => {
+    const slug = await invoice({ crypto: 'ALL' });
+    await post(slug, 'crypto=LTC');
+    const first = await shown(slug);
+    expect(first.text).toContain('<button name="change" value="BTC"');
+    expect(first.text).not.toContain('name="change" value="LTC"');
+    const changed = await post(slug, 'change=BTC');
+    expect([changed.status, target(changed, slug)]).toEqual([303, `${service.url}/pay/${slug}`]);
+    const second = await shown(slug);
+    expect(second.address).not.toBe(first.address);
+    expect(second.text).toContain(`href="bitcoin:${second.address}?amount=`);
+    // of the coin that was left, not a word
+    expect(second.text.replace(/<\/?span>|<wbr>/g, '')).not.toContain(first.address);
+    await post(slug, 'change=LTC');
+    expect((await shown(slug)).address).toBe(first.address);
+    await post(`${slug}/sandbox`, 'do=half');
+    const partly = await showing(slug, 'Part of it has arrived');
+    expect(partly.text).not.toContain('name="change"');
+    // too late, and the page says how it stands
+    expect((await post(slug, 'change=BTC')).status).toBe(303);
+    expect((await shown(slug)).address).toBe(first.address);
+  });
+
+  it('says when another coin is away, and changes nothing', async () => {
+    const slug = await invoice({ crypto: 'ALL' });
+    await post(slug, 'crypto=LTC');
+    const { address } = await paymentOf(slug);
+    await service.call('POST', '/sandbox/outage', { crypto: 'BTC', down: true });
+    service.advance(2 * 60_000);
+    await service.call('POST', '/sandbox/mine', { crypto: 'LTC' });
+    const refused = await until('the payment’s own chain is synced again', async () => {
+      const answer = await post(slug, 'change=BTC');
+      return answer.text.includes('To this address') ? answer : null;
+    });
+    expect(refused.status).toBe(503);
+    expect(refused.text).toContain('role="alert">That cryptocurrency cannot be used at the moment.');
+    expect((await post(slug, 'change=DOGE')).status).toBe(422);
+    expect((await paymentOf(slug)).address).toBe(address);
+  });
+
+  it('is not offered where the shop said which', async () => {
+    const slug = await requested();
+    expect((await get(slug)).text).not.toContain('name="change"');
+    expect((await post(slug, 'change=BTC')).status).toBe(303);
+    expect((await paymentOf(slug)).address).toMatch(/^rltc1/);
   });
 });
 

@@ -19,6 +19,7 @@ import {
 import {
   scriptsAbove,
   scriptsGivenNext,
+  scriptsOfFormerTargets,
   scriptsOfOpenPayments,
   scriptsOfPendingSpends,
   scriptsOfUnsettledCredits,
@@ -85,7 +86,7 @@ function* activeScripts(
   accounts: readonly { id: number }[],
 ): Generator<ListedScript[]> {
   for (const { id } of accounts) yield store.all(scriptsGivenNext, { account_id: id, limit: GIVEN_NEXT });
-  for (const statement of [scriptsOfUnsettledCredits, scriptsOfPendingSpends]) {
+  for (const statement of [scriptsOfUnsettledCredits, scriptsOfPendingSpends, scriptsOfFormerTargets]) {
     for (let id = 0; ; ) {
       const page = store.all(statement, { chain_key, id, limit: PAGE });
       yield page;

@@ -23,6 +23,7 @@ import { keepPrevious } from '../../store/queries/previous.ts';
 import type { Tx } from '../../store/store.ts';
 import { NOBODY, noteUsed } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
+import { quotedAt } from '../invoices/payment-targets.ts';
 import { fileInInbox, mayCount } from '../invoices/settle.ts';
 import { isOwnChange } from '../withdrawals/settle.ts';
 import type { ChainRuntime } from './chains.ts';
@@ -123,13 +124,13 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
   const target = tx.get(targetById, { id: credit.targetId });
   assert(target && target.chain_key === chain.key, `target ${credit.targetId} is on ${chain.key}`);
   const invoiceId = target.invoice_id || null;
-  const payment = invoiceId === null ? undefined : tx.get(paymentOf, { invoice_id: invoiceId });
-  const seenAt = firstSeen(step, block?.time ?? null, payment);
+  const quoted = quotedFor(tx, target.id, invoiceId);
+  const seenAt = firstSeen(step, block?.time ?? null, quoted);
   const units = credit.amount.units;
   const { taken, rest } = takeParts(left.get(target.id) ?? [], units);
   left.set(target.id, rest);
   const seen = seenWhen(taken, units, seenAt);
-  const unexpected = payment && payment.asset !== credit.amount.asset ? 'unexpected' : null;
+  const unexpected = quoted && quoted.asset !== credit.amount.asset ? 'unexpected' : null;
   const ownChange = target.branch === 1;
   const unassigned = invoiceId === null && !ownChange ? 'unassigned' : null;
   const fields = {
@@ -164,6 +165,16 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
   }
 }
 
+/** What an address asks for, and its last quote; undefined where it belongs to no payment. */
+function quotedFor(
+  tx: Tx,
+  targetId: number,
+  invoiceId: number | null,
+): (Quote & Pick<PaymentRow, 'asset'>) | undefined {
+  const payment = invoiceId === null ? undefined : tx.get(paymentOf, { invoice_id: invoiceId });
+  return payment && quotedAt(tx, payment, targetId);
+}
+
 /**
  * When a deposit that was not known was first seen: at its block's time, between the last sync and now, or now. A clock
  * further ahead of the chain's than a block may be does not date it: deadlines count by the chain's time too, so what
@@ -183,8 +194,7 @@ function firstSeen({ app, knownAt, medianTime }: Step, blockTime: number | null,
 /** A deposit was not first seen long after its block: a clock that said so was wrong. */
 function dateByBlock({ tx, credits }: Step, row: CreditRow, blockTime: number): void {
   if (row.first_seen_at - blockTime <= BLOCK_TIME_AHEAD_MAX_MS) return;
-  const payment = row.invoice_id === null ? undefined : tx.get(paymentOf, { invoice_id: row.invoice_id });
-  credits.date(row, Math.max(blockTime, payment?.quote_issued_at ?? 0));
+  credits.date(row, Math.max(blockTime, quotedFor(tx, row.target_id, row.invoice_id)?.quote_issued_at ?? 0));
 }
 
 /** The transactions that pay us and spend an input that this one spends as well. */

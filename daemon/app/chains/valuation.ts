@@ -13,10 +13,12 @@ import { type App, MS_PER_HOUR } from '../app.ts';
 
 const QUOTE_HOLDS_UNCONFIRMED_MS = 24 * MS_PER_HOUR;
 
-/** The rate (1e-8) of the quote that was open at an instant, or null. */
-function quoteRateAt(reader: Reader, payment: PaymentRow, at: number): bigint | null {
-  if (at >= payment.quote_issued_at && at <= payment.quote_ends_at) return payment.quote_rate;
-  const past = reader.get(pastQuoteAt, { invoice_id: payment.invoice_id, at });
+/** The rate (1e-8) of the quote in an asset that was open at an instant, or null. */
+function quoteRateAt(reader: Reader, payment: PaymentRow, asset: AssetId, at: number): bigint | null {
+  const { invoice_id, quote_issued_at, quote_ends_at } = payment;
+  const current = payment.asset === asset && at >= quote_issued_at && at <= quote_ends_at;
+  if (current) return payment.quote_rate;
+  const past = reader.get(pastQuoteAt, { invoice_id, asset, at });
   return past?.rate ?? null;
 }
 
@@ -44,9 +46,8 @@ export function fiatValue(
   let value = 0n;
   for (const [seenAt, units] of partsOf(credit)) {
     const starved = isStarved(credit.block_time, seenAt);
-    const quoted = payment.asset === asset.symbol && !starved;
     const rate =
-      (quoted ? quoteRateAt(reader, payment, seenAt) : null) ??
+      (starved ? null : quoteRateAt(reader, payment, asset.symbol, seenAt)) ??
       marketRate(app, network, asset.symbol, invoice.currency, starved ? credit.block_time! : seenAt);
     if (rate === null) return null;
     value += fiatFor(units, asset, rate);

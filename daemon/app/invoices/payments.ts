@@ -1,4 +1,4 @@
-/** Requesting a payment for an invoice, and keeping its quote fresh for whoever reads it. */
+/** Requesting a payment for an invoice, changing its coin, and keeping its quote fresh for whoever reads it. */
 import { type Asset, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { deadlineOf, makeQuote, type Quote } from '../../domain/quote.ts';
@@ -11,7 +11,7 @@ import {
   paymentOf,
   updateQuote,
 } from '../../store/queries/invoices.ts';
-import type { Tx } from '../../store/store.ts';
+import type { Reader, Tx } from '../../store/store.ts';
 import { takeAddress } from '../addresses/pool.ts';
 import { type App, graceMs } from '../app.ts';
 import { tellInvoice } from '../notifications/news.ts';
@@ -21,6 +21,7 @@ import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
 import { holdAddress } from './holds.ts';
 import { fixedAsset } from './invoices.ts';
+import { isPaidInto, leftTargets, moveTo, type NextTarget, receivedAt, takenUp } from './payment-targets.ts';
 import { isEnough } from './settle.ts';
 
 const MS_PER_MINUTE = 60_000;
@@ -36,7 +37,7 @@ export type Choice = () => string | undefined;
 function chooseAsset(app: App, business: Business, invoice: InvoiceRow, symbol: string | undefined): Asset {
   const fixed = fixedAsset(invoice);
   if (symbol === undefined) {
-    if (!fixed) throw new Rejected('payment.crypto_missing', 'crypto parameter is required for this invoice');
+    if (!fixed) throw cryptoMissing();
     return fixed;
   }
   const asset = symbol === 'USDT' ? onlyTether(business, fixed) : findAsset(symbol);
@@ -45,6 +46,9 @@ function chooseAsset(app: App, business: Business, invoice: InvoiceRow, symbol: 
   }
   return asset;
 }
+
+const cryptoMissing = (): Rejected =>
+  new Rejected('payment.crypto_missing', 'crypto parameter is required for this invoice');
 
 /** `USDT` alone names a network only where there is one to choose. */
 function onlyTether(business: Business, fixed: Asset | null): Asset | undefined {
@@ -57,13 +61,17 @@ function onlyTether(business: Business, fixed: Asset | null): Asset | undefined 
   return networks[0];
 }
 
-/** A quote at today's rate for what is left to pay. Throws `Unavailable` when there is no rate. */
+/**
+ * A quote at today's rate for what is left to pay. `seenValue`: the worth of what was seen, fiat 1e-8. `receivedAt`: that in
+ * units at a rate. Throws `Unavailable` when there is no rate.
+ */
 function quoteFor(
   app: App,
   business: Business,
   invoice: InvoiceRow,
   asset: Asset,
-  paid: { received: bigint; seenValue: bigint },
+  seenValue: bigint,
+  receivedAt: (rate: bigint) => bigint,
 ): { quote: Quote; rates: string } {
   const now = app.now();
   const rate = app.rates.quoteRate(business.network, asset.symbol, invoice.currency, now);
@@ -72,7 +80,8 @@ function quoteFor(
     asset,
     {
       amount: invoice.amount,
-      ...paid,
+      seenValue,
+      received: receivedAt(rate.scaled),
       dueAt: invoice.due_at,
       graceMs: graceMs(app),
       quoteMs: app.config.payments.quoteMinutes * MS_PER_MINUTE,
@@ -87,6 +96,28 @@ function quoteFor(
 function ratesJson(app: App, business: Business, asset: AssetId, now: number): string {
   const known = Object.entries(app.rates.shownKnown(business.network, asset, now));
   return `{${known.map(([fiat, decimal]) => `"${fiat}":${decimal}`).join(',')}}`;
+}
+
+const quoteColumns = ({ rate, amount, issuedAt, endsAt }: Quote) => ({
+  quote_rate: rate,
+  quote_amount: amount,
+  quote_issued_at: issuedAt,
+  quote_ends_at: endsAt,
+});
+
+/** An address for an invoice that nobody was given before. Throws `Unavailable` and `PoolEmpty`. */
+function newTarget(
+  app: App,
+  business: Business,
+  invoice: InvoiceRow,
+  asset: Asset,
+  waited: boolean,
+  tx: Tx,
+): Pick<PaymentRow, 'target_id' | 'address'> {
+  const account = app.directory.account(business, asset.symbol);
+  if (!account) throw new Unavailable(`${asset.symbol} has no wallet account yet`, RATE_RETRY_SECONDS);
+  const { id, address } = takeAddress(app, account, invoice.id, waited, tx);
+  return { target_id: id, address };
 }
 
 /**
@@ -111,27 +142,22 @@ export function requestPayment(
   const now = app.now();
   refuseInQuarantine(tx, 'New payments');
   const chain = app.chains.open(business.network, asset, now);
-  const { quote, rates } = quoteFor(app, business, invoice, asset, { received: 0n, seenValue: 0n });
+  const { quote, rates } = quoteFor(app, business, invoice, asset, 0n, () => 0n);
 
-  const account = app.directory.account(business, asset.symbol);
-  if (!account) throw new Unavailable(`${asset.symbol} has no wallet account yet`, RATE_RETRY_SECONDS);
   holdAddress(app, tx, invoice, asker);
-  const target = takeAddress(app, account, invoice.id, waited, tx);
+  const { target_id, address } = newTarget(app, business, invoice, asset, waited, tx);
 
   const deadlineAt = deadlineOf(null, invoice.due_at, quote);
   const payment: PaymentRow = {
     invoice_id: invoice.id,
     chain_key: chain.key,
     asset: asset.symbol,
-    target_id: target.id,
-    address: target.address,
+    target_id,
+    address,
     status: 'pending',
     deadline_at: deadlineAt,
     check_at: Math.min(deadlineAt, abandonedAt(invoice, quote.endsAt) ?? deadlineAt),
-    quote_rate: quote.rate,
-    quote_amount: quote.amount,
-    quote_issued_at: quote.issuedAt,
-    quote_ends_at: quote.endsAt,
+    ...quoteColumns(quote),
     rates,
     received: 0n,
     confirmed: 0n,
@@ -140,11 +166,67 @@ export function requestPayment(
     flags: 0,
     created_at: now,
     updated_at: now,
+    changes: 0,
   };
   tx.run(insertPayment, payment);
   tx.afterCommit(() => app.invoiceSubscribers.changed(invoice.id));
   tellInvoice(app, tx, invoice, 'invoice.requested');
   return payment;
+}
+
+/** How often the payer of an invoice may choose another coin. */
+export const COIN_CHANGES_PER_INVOICE_MAX = 5;
+
+/** Whether the payer may choose another coin: nothing was seen, and the invoice did not say which. */
+export function mayChangeCoin(app: App, reader: Reader, invoice: InvoiceRow, payment: PaymentRow): boolean {
+  if (invoice.status !== 'unpaid' || fixedAsset(invoice) || payment.changes >= COIN_CHANGES_PER_INVOICE_MAX)
+    return false;
+  return app.now() < payment.deadline_at + graceMs(app) && !isPaidInto(reader, payment);
+}
+
+/**
+ * Puts the payment of an invoice into another coin: with a new address and quote, or with those that it had, for as long as
+ * its quote had been given. So going back and forth makes no rate better than staying would. Throws `Rejected`
+ * (`payment.fixed` when it may not be changed any more, and as `requestPayment`), `Unavailable`, `PoolEmpty`.
+ */
+export function changeCoin(
+  app: App,
+  business: Business,
+  invoice: InvoiceRow,
+  symbol: string | undefined,
+  tx: Tx,
+  waited = false,
+): PaymentRow {
+  const payment = tx.get(paymentOf, { invoice_id: invoice.id });
+  if (!payment || !mayChangeCoin(app, tx, invoice, payment)) {
+    throw new Rejected('payment.fixed', 'The coin of this payment cannot be changed');
+  }
+  if (symbol === undefined) throw cryptoMissing();
+  const asset = chooseAsset(app, business, invoice, symbol);
+  if (asset.symbol === payment.asset) return payment;
+  refuseInQuarantine(tx, 'New payments');
+  const chain = app.chains.open(business.network, asset, app.now());
+  const former = leftTargets(tx, payment).find((left) => left.asset === asset.symbol);
+  const next = former?.quote_ends_at && former.quote_ends_at > app.now() ? takenUp(app, payment, former) : fresh();
+  const moved = moveTo(app, tx, payment, next, payment.changes + 1);
+  tx.afterCommit(() => app.invoiceSubscribers.changed(invoice.id));
+  tellInvoice(app, tx, invoice, 'invoice.requested');
+  return moved;
+
+  function fresh(): NextTarget {
+    const { quote, rates } = quoteFor(app, business, invoice, asset, 0n, () => 0n);
+    const { target_id, address } = former ?? newTarget(app, business, invoice, asset, waited, tx);
+    const deadline_at = deadlineOf(payment!.deadline_at, invoice.due_at, quote);
+    return {
+      asset: asset.symbol,
+      chain_key: chain.key,
+      target_id,
+      address,
+      ...quoteColumns(quote),
+      rates,
+      deadline_at,
+    };
+  }
 }
 
 /** Whether a reader of this payment is owed a fresh quote: the last one ended, and something is still to be paid. */
@@ -165,24 +247,26 @@ export function refreshQuote(app: App, business: Business, invoiceId: number, tx
   const asset = assetOf(payment.asset as AssetId);
   try {
     app.chains.open(business.network, asset, now);
-    const paid = { received: payment.received, seenValue: payment.seen_value };
-    const { quote, rates } = quoteFor(app, business, invoice, asset, paid);
+    const at = (rate: bigint) => receivedAt(tx, payment, rate);
+    const seenValue = payment.seen_value;
+    const { quote, rates } = quoteFor(app, business, invoice, asset, seenValue, (rate) => at(rate).received);
+    const { received, confirmed } = at(quote.rate);
     const deadlineAt = deadlineOf(payment.deadline_at, invoice.due_at, quote);
     tx.run(insertPastQuote, {
       invoice_id: invoiceId,
+      asset: payment.asset,
       issued_at: payment.quote_issued_at,
       ends_at: payment.quote_ends_at,
       rate: payment.quote_rate,
     });
     tx.run(updateQuote, {
       invoice_id: invoiceId,
-      quote_rate: quote.rate,
-      quote_amount: quote.amount,
-      quote_issued_at: quote.issuedAt,
-      quote_ends_at: quote.endsAt,
+      ...quoteColumns(quote),
       rates,
       deadline_at: deadlineAt,
       check_at: payment.check_at === null ? null : deadlineAt > payment.deadline_at ? deadlineAt : payment.check_at,
+      received,
+      confirmed,
       updated_at: now,
     });
     tx.afterCommit(() => app.invoiceSubscribers.changed(invoiceId));

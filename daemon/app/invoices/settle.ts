@@ -2,7 +2,7 @@
  * Brings an invoice's stored state in line with its facts: loads both, asks `domain/payment.ts`, writes what changed and
  * queues what follows. Everything happens inside the caller's transaction, together with the facts themselves.
  */
-import type { Network } from '../../domain/assets.ts';
+import { type Asset, type AssetId, assetOf, type Network } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
 import {
   amountNeeded,
@@ -20,7 +20,6 @@ import {
   creditUnderWay,
   insertInboxItem,
   payingCreditAfter,
-  payingCredits,
   setClaim,
 } from '../../store/queries/credits.ts';
 import {
@@ -28,6 +27,7 @@ import {
   invoiceById,
   type PaymentRow,
   paymentOf,
+  setFormerTargetsOpen,
   setInvoiceStatus,
   updatePayment,
 } from '../../store/queries/invoices.ts';
@@ -40,6 +40,7 @@ import type { InvoiceEvent } from '../notifications/shop-events.ts';
 import { queueWebhook } from '../notifications/webhooks.ts';
 import { abandonedAt, releaseAddress } from '../shops/clients.ts';
 import { FLAG } from './flags.ts';
+import { creditsFor, followMoney, type PaymentTarget, targetsOf, unitsIn } from './payment-targets.ts';
 
 /**
  * Deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts only such as are worth a hundredth of it, and
@@ -48,8 +49,10 @@ import { FLAG } from './flags.ts';
 export const CREDITS_PER_INVOICE_MAX = 100;
 const ANY_CREDITS_PER_INVOICE_MAX = 1_000;
 const SMALL_SHARE = 100n;
-/** Deposits that are summed up for a reader of a canceled invoice. */
+/** Deposits at an address that are summed up for a reader of a canceled invoice. */
 const ARRIVED_READ_MAX = 1_000;
+/** A payment that waits for another chain to be caught up is looked at again so often. */
+const OTHER_CHAIN_RETRY_MS = 60_000;
 
 /** Whether a deposit that is not stored yet may count for its invoice. */
 export function mayCount(
@@ -67,10 +70,11 @@ export function mayCount(
   return value === null || value * SMALL_SHARE >= amount;
 }
 
-function factOf(row: CreditRow): CreditFact {
+/** What a credit says for a payment: what came in another coin than the payment's has the units that its value buys. */
+function factOf(payment: PaymentRow, row: CreditRow): CreditFact {
   return {
     id: row.id,
-    units: row.units,
+    units: unitsIn(payment, payment.quote_rate, row),
     value: row.value,
     firstSeenAt: row.first_seen_at,
     confirmed: row.confirmed,
@@ -78,21 +82,20 @@ function factOf(row: CreditRow): CreditFact {
   };
 }
 
-/** The credits that a payment shows: those that count for its invoice. */
-export function shownCredits(reader: Reader, payment: PaymentRow): CreditRow[] {
-  return reader.all(payingCredits, { target_id: payment.target_id, asset: payment.asset });
-}
-
-/** What came to a payment's address in its asset, in smallest units, whoever may have it now. */
-export function arrivedUnits(reader: Reader, { target_id, asset }: PaymentRow): bigint {
-  return reader
-    .all(arrivedCredits, { target_id, asset, limit: ARRIVED_READ_MAX })
-    .reduce((sum, row) => sum + row.units, 0n);
+/** What came to the addresses of a payment, in smallest units of each asset, whoever may have it now. */
+export function arrived(reader: Reader, payment: PaymentRow): { asset: Asset; units: bigint }[] {
+  return targetsOf(reader, payment).flatMap(({ target_id, asset }) => {
+    const credits = reader.all(arrivedCredits, { target_id, asset, limit: ARRIVED_READ_MAX });
+    const units = credits.reduce((sum, row) => sum + row.units, 0n);
+    return units === 0n ? [] : [{ asset: assetOf(asset as AssetId), units }];
+  });
 }
 
 /** Whether money for a payment has been seen that is not confirmed yet. */
-export function hasFundsUnderWay(reader: Reader, { target_id, asset }: PaymentRow): boolean {
-  return reader.get(creditUnderWay, { target_id, asset }) !== undefined;
+export function hasFundsUnderWay(reader: Reader, payment: PaymentRow): boolean {
+  return targetsOf(reader, payment).some(
+    ({ target_id, asset }) => reader.get(creditUnderWay, { target_id, asset }) !== undefined,
+  );
 }
 
 /** Whether what was seen for a payment is enough to pay its invoice. */
@@ -103,7 +106,7 @@ export function isEnough(invoice: InvoiceRow, payment: PaymentRow): boolean {
 
 export type SettleOptions = {
   decision?: Decision;
-  /** Up to when deadlines count, milliseconds since 1970; by default as the last sync had it. */
+  /** Up to when deadlines count on the payment's chain, milliseconds since 1970; by default as its last sync had it. */
   deadlinesUntil?: number;
 };
 
@@ -111,10 +114,15 @@ export type SettleOptions = {
 export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: SettleOptions = {}): void {
   const { decision = null } = options;
   const invoice = tx.get(invoiceById, { id: invoiceId });
-  const payment = tx.get(paymentOf, { invoice_id: invoiceId });
-  assert(invoice && payment, `invoice ${invoiceId} has a payment to settle`);
+  const stored = tx.get(paymentOf, { invoice_id: invoiceId });
+  assert(invoice && stored, `invoice ${invoiceId} has a payment to settle`);
   tx.afterCommit(() => app.invoiceSubscribers.changed(invoiceId));
-  const credits = shownCredits(tx, payment);
+  const credits = creditsFor(tx, stored);
+  const ownUntil = options.deadlinesUntil ?? deadlinesUntil(app, stored);
+  // nothing expires before each chain on which it may be paid was caught up
+  const others = targetsOf(tx, stored).filter(({ chain_key }) => chain_key !== stored.chain_key);
+  const until = Math.min(ownUntil, ...others.map((target) => deadlinesUntil(app, target)));
+  const payment = followMoney(app, tx, invoice, stored, credits);
   const marked = decision === 'mark-paid' || (payment.flags & FLAG.markedPaid) !== 0;
   const result = settle(
     {
@@ -128,12 +136,16 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
       abandonedAt: abandonedAt(invoice, payment.quote_ends_at),
     },
     { graceMs: graceMs(app) },
-    credits.map(factOf),
-    options.deadlinesUntil ?? app.chains.find(payment.chain_key)?.deadlinesUntil ?? 0,
+    credits.map((row) => factOf(payment, row)),
+    until,
     decision,
   );
+  if (result.checkAt !== null && until < ownUntil) {
+    result.checkAt = Math.max(result.checkAt, ownUntil + OTHER_CHAIN_RETRY_MS);
+  }
   const news = writePayment(app, tx, payment, result, marked);
   if (result.invoice !== invoice.status) {
+    if (payment.changes > 0) tx.run(setFormerTargetsOpen, { invoice_id: invoice.id, open: false });
     tx.run(setInvoiceStatus, { id: invoice.id, status: result.invoice, updated_at: app.now() });
     if (result.invoice !== 'unpaid') news.push(`invoice.${result.invoice}`);
     releaseAddress(tx, invoice);
@@ -147,6 +159,9 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
   }
   for (const type of news) tellInvoice(app, tx, { ...invoice, status: result.invoice }, type);
 }
+
+const deadlinesUntil = (app: App, { chain_key }: Pick<PaymentTarget, 'chain_key'>): number =>
+  app.chains.find(chain_key)?.deadlinesUntil ?? 0;
 
 /** Writes what changed, and returns what of it is news, in the order in which it happened. */
 function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement, marked: boolean): InvoiceEvent[] {

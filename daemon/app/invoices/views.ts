@@ -3,13 +3,15 @@
  */
 import { type Asset, type AssetId, assetOf, confirmationsFor } from '../../domain/assets.ts';
 import { remainingUnits } from '../../domain/quote.ts';
+import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import { type App, graceMs } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
 import { FLAG } from './flags.ts';
 import { findInvoice, findInvoiceOf } from './invoices.ts';
+import { creditsFor } from './payment-targets.ts';
 import { needsQuote, refreshQuote } from './payments.ts';
-import { isEnough, shownCredits } from './settle.ts';
+import { isEnough } from './settle.ts';
 
 const TRANSACTIONS_SHOWN_MAX = 100;
 
@@ -24,6 +26,8 @@ export type PaymentView = {
   /** Of the transaction that is furthest from done; 0 of what the invoice would need while there is none. */
   confirmations: number;
   required: number;
+  /** The asset of that transaction, whose chain is waited for. */
+  waitsFor: Asset;
   /** True when the quote is over and no fresh one could be made: the address is then withheld from payers. */
   quoteEnded: boolean;
   underpaid: boolean;
@@ -33,7 +37,8 @@ export type PaymentView = {
   undone: boolean;
   /** No rate was known yet for a part of what was received. */
   unvalued: boolean;
-  transactions: { txid: string; units: bigint; confirmations: number }[];
+  /** Those that count for the invoice, each in its own asset. */
+  transactions: { txid: string; asset: Asset; units: bigint; confirmations: number }[];
 };
 
 export type InvoiceView = { invoice: InvoiceRow; business: Business; payment: PaymentView | null };
@@ -60,11 +65,14 @@ export function view(app: App, business: Business, invoice: InvoiceRow, row: Pay
 
 function paymentView(app: App, business: Business, invoice: InvoiceRow, row: PaymentRow): PaymentView {
   const asset = assetOf(row.asset as AssetId);
-  const chain = app.chains.find(row.chain_key);
   const received = row.received;
+  const isUnknown = (credit: CreditRow): boolean => credit.value === null && credit.asset !== row.asset;
   const done = invoice.status !== 'unpaid' || isEnough(invoice, row);
-  const credits = received === 0n ? [] : shownCredits(app.store, row).slice(-TRANSACTIONS_SHOWN_MAX);
-  const depths = credits.map((credit) => chain?.confirmations(credit.block_height) ?? 0);
+  const seen = received === 0n && row.changes === 0 ? [] : creditsFor(app.store, row);
+  const credits = seen.slice(-TRANSACTIONS_SHOWN_MAX);
+  const depths = credits.map(
+    ({ chain_key, block_height }) => app.chains.find(chain_key)?.confirmations(block_height) ?? 0,
+  );
   let furthest = 0;
   credits.forEach((credit, i) => {
     if (credit.required - depths[i]! > credits[furthest]!.required - depths[furthest]!) furthest = i;
@@ -75,8 +83,10 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     amount: row.quote_amount,
     received,
     confirmed: row.confirmed,
-    remaining: remainingUnits(row.quote_amount, received, done),
+    // nothing more is asked for until it is known what that in another coin is worth
+    remaining: remainingUnits(row.quote_amount, received, done || seen.some(isUnknown)),
     confirmations: depths[furthest] ?? 0,
+    waitsFor: assetOf((credits[furthest]?.asset ?? row.asset) as AssetId),
     required: credits[furthest]?.required ?? expectedConfirmations(app, business, invoice, asset),
     quoteEnded: !done && app.now() >= row.quote_ends_at,
     underpaid: (row.flags & FLAG.underpaid) !== 0,
@@ -86,6 +96,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     unvalued: credits.some(({ value }) => value === null),
     transactions: credits.map((credit, i) => ({
       txid: credit.txid,
+      asset: assetOf(credit.asset as AssetId),
       units: credit.units,
       confirmations: depths[i]!,
     })),

@@ -8,6 +8,7 @@ import { newestRefundsOf, type WithdrawalRow } from '../../store/queries/withdra
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { decideInvoice, findInvoice } from '../invoices/invoices.ts';
+import { targetsOf } from '../invoices/payment-targets.ts';
 import { type InvoiceView, view } from '../invoices/views.ts';
 import type { Business } from '../shops/directory.ts';
 import { findAnyInvoice } from './find.ts';
@@ -79,7 +80,9 @@ export function showInvoice(app: App, ref: string): InvoiceDetails {
   const payment = store.get(paymentOf, { invoice_id: invoice.id });
   const webhook = store.get(webhookOf, { invoice_id: invoice.id });
   const credits = payment
-    ? store.all(newestCreditsOf, { target_id: payment.target_id, limit: CREDITS_SHOWN_MAX }).reverse()
+    ? targetsOf(store, payment)
+        .flatMap(({ target_id }) => store.all(newestCreditsOf, { target_id, limit: CREDITS_SHOWN_MAX }))
+        .sort((a, b) => a.id - b.id)
     : [];
   return {
     ...view(app, app.directory.business(invoice.business_id), invoice, payment),

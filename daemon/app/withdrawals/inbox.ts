@@ -11,6 +11,7 @@ import { type InboxRow, inboxById, stepInbox } from '../../store/queries/policie
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import { quotedAt } from '../invoices/payment-targets.ts';
 import { settleInvoice } from '../invoices/settle.ts';
 import { estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
 
@@ -48,7 +49,7 @@ export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
   if (!invoice || !payment || invoice.deleted_at !== null) {
     throw new Rejected('inbox.no_invoice', `Deposit ${id} belongs to no invoice that it could count for`);
   }
-  if (credit.asset !== payment.asset || credit.locked) {
+  if (credit.asset !== quotedAt(tx, payment, credit.target_id).asset || credit.locked) {
     throw new Rejected('inbox.asset', `Invoice ${invoice.slug} is not paid in what deposit ${id} is`);
   }
   needThere(deposit);

@@ -44,10 +44,11 @@ export function presentPayment(invoice: InvoiceRow, payment: PaymentView) {
     confirmations: payment.confirmations,
     required_confirmations: payment.required,
     quote_expires_at: toIso(row.quote_ends_at),
-    transactions: payment.transactions.map(({ txid, units, confirmations }) => ({
-      tx_id: txid,
-      amount: formatUnits(units, asset),
-      confirmations,
+    transactions: payment.transactions.map((one) => ({
+      tx_id: one.txid,
+      crypto: one.asset.symbol,
+      amount: formatUnits(one.units, one.asset),
+      confirmations: one.confirmations,
     })),
     underpaid: payment.underpaid,
     overpaid: payment.overpaid,

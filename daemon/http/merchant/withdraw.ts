@@ -94,6 +94,16 @@ export const refundSchema = z.object({
         'what is confirmed and was not refunded yet; all refunds together are never more.',
       override: AMOUNT_JSON,
     }),
+  crypto: z
+    .string('The crypto must be a text.')
+    .nullish()
+    .transform((value) => value ?? null)
+    .meta({
+      description:
+        'Only where the payer changed the coin and sent several (the transactions of the payment name theirs): which of ' +
+        'them. By default the one of the payment.',
+      override: { type: 'string', examples: ['BTC'] },
+    }),
 });
 
 /** Checks the fields of a body in their order. Throws `Rejected`. */

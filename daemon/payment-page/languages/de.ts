@@ -15,7 +15,10 @@ export const de: Words = {
   sandboxBanner: 'Sandbox: Hier ist kein Geld echt',
   testBanner: 'Testnetz: Die Münzen hier haben keinen Wert',
   chooseHeading: 'Womit möchten Sie zahlen?',
-  chooseHint: 'Das lässt sich für diese Rechnung später nicht mehr ändern.',
+  chooseHint: 'Das lässt sich ändern, bis die Zahlung zu sehen ist.',
+  changeCoin: 'Andere Währung wählen',
+  changeHint:
+    'Sie bekommen eine neue Adresse und einen neuen Betrag. Wenn Sie schon etwas gesendet haben, warten Sie: Es erscheint hier.',
   fixedHint: 'Auf der nächsten Seite sehen Sie die Adresse und den genauen Betrag.',
   payWith: 'Mit {name} zahlen',
   onNetwork: 'auf {network}',

@@ -17,7 +17,9 @@ export const en = {
   testBanner: 'Test network: the coins here have no value',
 
   chooseHeading: 'Choose how to pay',
-  chooseHint: 'It cannot be changed for this invoice afterwards.',
+  chooseHint: 'You can change it until a payment is seen.',
+  changeCoin: 'Choose another coin',
+  changeHint: 'You get a new address and amount. If you have sent something already, wait: it is shown here.',
   fixedHint: 'You get an address and the exact amount on the next page.',
   payWith: 'Pay with {name}',
   onNetwork: 'on {network}',

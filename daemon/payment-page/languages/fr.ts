@@ -15,7 +15,10 @@ export const fr: Words = {
   sandboxBanner: 'Bac à sable : aucun argent réel ici',
   testBanner: 'Réseau de test : les pièces n’ont ici aucune valeur',
   chooseHeading: 'Choisissez comment payer',
-  chooseHint: 'Ce choix ne pourra plus être changé pour cette facture.',
+  chooseHint: 'Ce choix peut être changé tant qu’aucun paiement n’est visible.',
+  changeCoin: 'Choisir une autre monnaie',
+  changeHint:
+    'Vous recevrez une nouvelle adresse et un nouveau montant. Si vous avez déjà envoyé quelque chose, attendez : cela apparaîtra ici.',
   fixedHint: 'La page suivante indique l’adresse et le montant exact.',
   payWith: 'Payer avec {name}',
   onNetwork: 'sur {network}',

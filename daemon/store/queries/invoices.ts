@@ -1,10 +1,12 @@
 /** Statements about invoices, their payments and their quotes. */
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
+import { columnsBut, find, insert, remove, sqlite, statement, update } from '../statement.ts';
 
 export type InvoiceRow = Row<'invoice'>;
 
 export type PaymentRow = Row<'payment'>;
+
+export type FormerTargetRow = Row<'former_target'>;
 
 type Named<Row, Name extends keyof Row> = { [name in Name]: Row[name] };
 
@@ -60,11 +62,29 @@ export const updatePayment = update(
   'invoice_id',
 );
 
-export const updateQuote = update(
+const QUOTE = [
+  ...(['quote_rate', 'quote_amount', 'quote_issued_at', 'quote_ends_at', 'rates'] as const),
+  ...(['deadline_at', 'check_at', 'updated_at'] as const),
+] as const;
+
+export const updateQuote = update('payment', [...QUOTE, 'received', 'confirmed'], 'invoice_id');
+
+/** Gives a payment another coin: where it is paid, and its quote. */
+export const setPaymentTarget = update(
   'payment',
-  ['quote_rate', 'quote_amount', 'quote_issued_at', 'quote_ends_at', 'rates', 'deadline_at', 'check_at', 'updated_at'],
+  [...QUOTE, 'chain_key', 'asset', 'target_id', 'address', 'changes'],
   'invoice_id',
 );
+
+/** Where an invoice was to be paid before, in other coins. */
+export const formerTargets = find('former_target', 'invoice_id');
+
+export const insertFormerTarget = insert('former_target', columnsBut('former_target'));
+
+/** Says whether the former addresses of an invoice are watched more closely than any other. */
+export const setFormerTargetsOpen = update('former_target', ['open'], 'invoice_id');
+
+export const deleteFormerTarget = remove('former_target', 'invoice_id', 'asset');
 
 /** Payments on a chain whose deadline has passed by the time that its sync has reached. */
 export const paymentsToCheck = statement((p: { chain_key: string; synced_at: number; limit: number }) =>
@@ -80,12 +100,13 @@ export const paymentsToCheck = statement((p: { chain_key: string; synced_at: num
 
 export const insertPastQuote = insert('past_quote', columnsBut('past_quote'), 'ignore');
 
-/** The rate of the earlier quote that was open at an instant. */
-export const pastQuoteAt = statement((p: { invoice_id: number; at: number }) =>
+/** The rate of the earlier quote in an asset that was open at an instant. */
+export const pastQuoteAt = statement((p: { invoice_id: number; asset: string; at: number }) =>
   sqlite
     .selectFrom('past_quote')
     .select('rate')
     .where('invoice_id', '=', p.invoice_id)
+    .where('asset', '=', p.asset)
     .where('issued_at', '<=', p.at)
     .where('ends_at', '>=', p.at)
     .orderBy('issued_at', 'desc')

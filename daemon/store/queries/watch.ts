@@ -1,6 +1,6 @@
 /** Statements by which a source that must name its scripts learns which ones: every one of them a bounded page. */
 import { sql } from 'kysely';
-import { NO, sqlite, statement } from '../statement.ts';
+import { NO, sqlite, statement, YES } from '../statement.ts';
 
 const zero = sql.lit(0);
 
@@ -19,6 +19,19 @@ export const scriptsOfOpenPayments = statement(
       .orderBy('payment.check_at')
       .orderBy('payment.invoice_id')
       .limit(p.limit),
+);
+
+/** Scripts of coins that payers left, while their invoice is unpaid; the cursor is the id of the script. */
+export const scriptsOfFormerTargets = statement((p: { chain_key: string; id: number; limit: number }) =>
+  sqlite
+    .selectFrom('former_target')
+    .innerJoin('target', 'target.id', 'former_target.target_id')
+    .select(['target.id', 'target.script', 'former_target.target_id as cursor'])
+    .where('former_target.chain_key', '=', p.chain_key)
+    .where('former_target.open', '=', YES)
+    .where('former_target.target_id', '>', p.id)
+    .orderBy('former_target.target_id')
+    .limit(p.limit),
 );
 
 /** Scripts of credits that blocks can still change; the cursor is the id of the credit. */

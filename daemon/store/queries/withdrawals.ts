@@ -80,11 +80,12 @@ export const withdrawalsOfBusinessBelow = statement((p: { business_id: number; i
 );
 
 /** What the refunds of an invoice pay, or will: the ones that were neither rejected nor have failed. */
-export const refundsOfInvoice = statement((p: { invoice_id: number }) =>
+export const refundsOfInvoice = statement((p: { invoice_id: number; asset: string }) =>
   sqlite
     .selectFrom('withdrawal')
     .select('units')
     .where('invoice_id', '=', p.invoice_id)
+    .where('asset', '=', p.asset)
     .where('state', 'not in', [sql.lit('rejected'), sql.lit('failed')]),
 );
 

@@ -68,7 +68,8 @@ export type Payment = {
   confirmations: number;
   required_confirmations: number;
   quote_expires_at: string;
-  transactions: { tx_id: string; amount: string; confirmations: number }[];
+  /** Each in its own crypto: the payer may have changed the coin before all of them were seen. */
+  transactions: { tx_id: string; crypto: string; amount: string; confirmations: number }[];
   underpaid: boolean;
   overpaid: boolean;
   late: boolean;

@@ -18,7 +18,14 @@ import { KeyRing } from '../../../daemon/app/shops/keys.ts';
 import type { ChainAdapter } from '../../../daemon/chains/adapter.ts';
 import { loadConfig } from '../../../daemon/config/config.ts';
 import { type AssetId, assetOf, type ChainId } from '../../../daemon/domain/assets.ts';
-import type { AccountKey, BlockId, ChainUpdate, Credit, SpendSeen } from '../../../daemon/domain/chain.ts';
+import {
+  type AccountKey,
+  type BlockId,
+  type ChainUpdate,
+  type Credit,
+  chainKey,
+  type SpendSeen,
+} from '../../../daemon/domain/chain.ts';
 import { createLog } from '../../../daemon/log.ts';
 import { RateBook } from '../../../daemon/rates/book.ts';
 import {
@@ -71,20 +78,31 @@ type CreditOf = { n?: number; txid?: string; inputs?: string[]; asset?: AssetId 
   Pick<Credit, 'replaceable' | 'maturity' | 'locked'>
 >;
 
-/** In place of an adapter that derives no real address, a signer that signs nothing, and a key that is none. */
-export type Parts = { adapter?: ChainAdapter; signer?: Signer; key?: AccountKey };
+/**
+ * In place of an adapter that derives no real address, a signer that signs nothing, and a key that is none. `also`: further
+ * chains on which the business has accounts.
+ */
+export type Parts = { adapter?: ChainAdapter; signer?: Signer; key?: AccountKey; also?: readonly ChainId[] };
+
+const NO_KEY: AccountKey = { kind: 'secp256k1', publicKey: '', chainCode: '' };
 
 export class Bench {
   readonly app: App;
   readonly chain: ChainRuntime;
-  at = START;
+  readonly #clock: { at: number };
   /** The best chain, as far as it was told. */
   readonly blocks: (BlockId & { time: number })[] = [];
   readonly accountId: number;
   readonly businessId: number;
   #made = 0;
 
-  private constructor(app: App, chain: ChainRuntime, ids: { businessId: number; accountId: number }) {
+  private constructor(
+    app: App,
+    chain: ChainRuntime,
+    ids: { businessId: number; accountId: number },
+    clock: { at: number },
+  ) {
+    this.#clock = clock;
     this.app = app;
     this.chain = chain;
     this.businessId = ids.businessId;
@@ -93,8 +111,8 @@ export class Bench {
 
   /** A mainnet business on one chain, synced to its tip, with rates of every coin on it and of the dollar alone. */
   static async open(chainId: ChainId = 'BTC', flags: Record<string, string> = {}, parts: Parts = {}): Promise<Bench> {
-    let bench: Bench | undefined;
-    const now = (): number => bench?.at ?? START;
+    const clock = { at: START };
+    const now = (): number => clock.at;
     const store = await Store.inMemory();
     const app: App = {
       store,
@@ -113,7 +131,7 @@ export class Bench {
       wake: { webhooks: () => {}, shopEvents: () => {}, pool: () => {}, chain: () => {}, withdrawals: () => {} },
     };
     const chain = app.chains.add(parts.adapter ?? fakeAdapter(chainId));
-    const key = parts.key ?? { kind: 'secp256k1', publicKey: '', chainCode: '' };
+    for (const id of parts.also ?? []) app.chains.add(fakeAdapter(id));
     const businessId = await store.write((tx) =>
       addBusiness(
         app,
@@ -122,15 +140,19 @@ export class Bench {
           network: 'mainnet',
           timeZone: 'UTC',
           accountNo: 0,
-          accounts: { [chainId]: key },
+          accounts: Object.fromEntries([chainId, ...(parts.also ?? [])].map((id) => [id, parts.key ?? NO_KEY])),
           birthday: null,
         },
         tx,
       ),
     );
-    const [account] = app.directory.accounts();
-    bench = new Bench(app, chain, { businessId, accountId: account!.id });
-    await derive(app, account!, 20);
+    return Bench.#begin(app, chain, businessId, clock);
+  }
+
+  static async #begin(app: App, chain: ChainRuntime, businessId: number, clock: { at: number }): Promise<Bench> {
+    const account = app.directory.accounts().find(({ chainKey }) => chainKey === chain.key)!;
+    const bench = new Bench(app, chain, { businessId, accountId: account.id }, clock);
+    await derive(app, account, 20);
     bench.#addBlocks(5);
     await beginChain(app, chain, bench.#checkpoint());
     bench.rate('60000');
@@ -138,10 +160,25 @@ export class Bench {
     return bench;
   }
 
-  /** All coins cost so many dollars from now on; a rate holds 15 minutes. */
-  rate(usd: string): void {
+  /** Another chain of the same service, one of `also`. */
+  beside(chainId: ChainId): Promise<Bench> {
+    const chain = this.app.chains.find(chainKey('mainnet', chainId));
+    return Bench.#begin(this.app, chain!, this.businessId, this.#clock);
+  }
+
+  get at(): number {
+    return this.#clock.at;
+  }
+
+  set at(ms: number) {
+    this.#clock.at = ms;
+  }
+
+  /** All coins cost so many dollars from now on, or each its own; a rate holds 15 minutes. */
+  rate(usd: string | Record<string, string>): void {
     const quotes = ['BTC', 'LTC', 'ETH', 'USDT'].map((code) => {
-      return { code, scaled: BigInt(usd) * 100_000_000n, quotedIn: 'USD' as const };
+      const price = typeof usd === 'string' ? usd : (usd[code] ?? '1');
+      return { code, scaled: BigInt(price) * 100_000_000n, quotedIn: 'USD' as const };
     });
     for (const name of ['one', 'two']) this.app.rates.record({ name, kind: 'coin' }, quotes, this.at);
     this.app.rates.snapshot(this.at);
@@ -300,7 +337,7 @@ export class Bench {
 
   /** Moves the clock; what is not told to be older than that is of now. */
   advance(ms = BLOCK_MS): void {
-    this.at += ms;
+    this.#clock.at += ms;
   }
 }
 

@@ -51,9 +51,9 @@ describe('contrast', () => {
   });
 
   it("holds for the style sheet's own colours", () => {
-    const [light, dark] = STYLE.split('@media (prefers-color-scheme: dark)') as [string, string];
+    const [light, dark] = STYLE.split('@media (prefers-color-scheme:dark)') as [string, string];
     const read = (css: string, name: string): string => {
-      const value = new RegExp(`--${name}: (#[0-9a-f]+);`).exec(css)![1]!;
+      const value = new RegExp(`--${name}:(#[0-9a-f]+)[;}]`).exec(css)![1]!;
       return value.length === 4 ? `#${[...value.slice(1)].map((digit) => digit + digit).join('')}` : value;
     };
     for (const css of [light, dark]) {
@@ -83,7 +83,7 @@ describe('contrast', () => {
 
   it('knows the grounds that the style sheet has', () => {
     for (const ground of [...LIGHT_GROUNDS, ...DARK_GROUNDS]) {
-      expect(STYLE.replaceAll('#fff;', '#ffffff;')).toContain(`: ${ground};`);
+      expect(STYLE.replaceAll('#fff;', '#ffffff;')).toContain(`:${ground};`);
     }
   });
 });

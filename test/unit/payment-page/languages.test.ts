@@ -72,6 +72,8 @@ describe.each(LANGUAGES)('$name', ({ language, words }) => {
           ...{ overpaid: true, late: true, expectedSeconds: 300 },
         },
       },
+      others: [],
+      notice: null,
       payableUntil: null,
       behind: true,
       backUrl: 'https://shop.example/',

@@ -29,7 +29,11 @@ const funds = (change: Partial<Funds> = {}): Funds => ({
 });
 
 const some = (change: Partial<Funds> = {}): Funds =>
-  funds({ received: 20_000_000n, transactions: [{ txid: 'ab'.repeat(32), units: 20_000_000n }], ...change });
+  funds({
+    received: 20_000_000n,
+    transactions: [{ txid: 'ab'.repeat(32), asset: assetOf('LTC'), units: 20_000_000n }],
+    ...change,
+  });
 
 const open = (is: 'waiting' | 'partial', remaining: bigint, paid: Funds, address = ADDRESS): State => ({
   is,
@@ -58,6 +62,8 @@ const page = (state: State, change: Partial<InvoicePage> = {}): InvoicePage => (
   currency: 'USD',
   dueAt: NOW + 86_400_000,
   now: NOW,
+  others: [],
+  notice: null,
   state,
   payableUntil: null,
   behind: false,
@@ -72,7 +78,6 @@ const partial = open('partial', 42_375_000n, some());
 const choose: State = {
   is: 'choose',
   fixed: false,
-  notice: null,
   offers: [
     { asset: assetOf('BTC'), units: 83_167n, rate: 6_000_000_000_000n, withheld: null },
     { asset: assetOf('LTC'), withheld: 'chain' },
@@ -97,7 +102,7 @@ describe('each state says what it should', () => {
     {
       name: 'choosing',
       model: page(choose),
-      says: ['Choose how to pay', 'Bitcoin', '0.00083167 BTC', '1 BTC = US$60,000.00', 'It cannot be changed'],
+      says: ['Choose how to pay', 'Bitcoin', '0.00083167 BTC', '1 BTC = US$60,000.00', 'You can change it'],
       not: ['To this address'],
       refresh: null,
     },
@@ -105,14 +110,50 @@ describe('each state says what it should', () => {
       name: 'choosing where nothing can be had',
       model: page({ ...choose, offers: [{ asset: assetOf('LTC'), withheld: 'chain' }] }),
       says: ['connection to its network is behind', 'No cryptocurrency can be used at the moment'],
-      not: ['It cannot be changed'],
+      not: ['You can change it'],
       refresh: null,
     },
     {
       name: 'choosing after nothing was chosen',
-      model: page({ ...choose, notice: 'mustChoose' }),
+      model: page(choose, { notice: 'mustChoose' }),
       says: ['Please choose one of the cryptocurrencies.'],
       refresh: null,
+    },
+    {
+      name: 'waiting where the coin may be changed',
+      model: page(waiting, { others: [assetOf('BTC'), assetOf('USDT_BEP20')] }),
+      says: [
+        'Choose another coin',
+        'You get a new address and amount',
+        'Bitcoin',
+        'Tether USD BNB Smart Chain (BEP-20)',
+      ],
+      refresh,
+    },
+    {
+      name: 'waiting after a coin was asked for that is away',
+      model: page(waiting, { notice: 'notNow' }),
+      says: ['Send exactly', 'That cryptocurrency cannot be used at the moment.'],
+      not: ['Choose another coin'],
+      refresh,
+    },
+    {
+      name: 'partly paid in two coins',
+      model: page(
+        open(
+          'partial',
+          30_000_000n,
+          some({
+            received: 32_375_000n,
+            transactions: [
+              { txid: 'ab'.repeat(32), asset: assetOf('LTC'), units: 20_000_000n },
+              { txid: 'cd'.repeat(32), asset: assetOf('BTC'), units: 16_500n },
+            ],
+          }),
+        ),
+      ),
+      says: ['0.2 LTC + 0.000165 BTC arrived. Please send 0.3 LTC more', 'Received: 0.2 LTC + 0.000165 BTC'],
+      refresh,
     },
     {
       name: 'a fixed crypto',
@@ -228,7 +269,7 @@ describe('each state says what it should', () => {
     },
     {
       name: 'canceled',
-      model: page({ is: 'canceled', funds: some(), arrived: 20_000_000n }),
+      model: page({ is: 'canceled', funds: some(), arrived: [{ asset: assetOf('LTC'), units: 20_000_000n }] }),
       says: [
         'This invoice is canceled',
         'Do not send money to its address any more',
@@ -240,7 +281,7 @@ describe('each state says what it should', () => {
     },
     {
       name: 'canceled before a payment',
-      model: page({ is: 'canceled', funds: null, arrived: 0n }),
+      model: page({ is: 'canceled', funds: null, arrived: [] }),
       says: ['This invoice is canceled', 'Please ask the shop for a new invoice'],
       not: ['To this address', 'arrived'],
       refresh: null,
@@ -379,7 +420,12 @@ describe('hostile texts', () => {
   it.each(hostile)('%j changes no tag wherever it stands', (text) => {
     const model = (word: string): InvoicePage =>
       page(
-        open('partial', 42_375_000n, some({ transactions: [{ txid: word.slice(0, 4), units: 1n }] }), `${ADDRESS}`),
+        open(
+          'partial',
+          42_375_000n,
+          some({ transactions: [{ txid: word.slice(0, 4), asset: assetOf('LTC'), units: 1n }] }),
+          `${ADDRESS}`,
+        ),
         {
           business: { name: word, accent: null, logo: null },
           slug: word,

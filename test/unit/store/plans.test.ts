@@ -105,6 +105,7 @@ describe('an index is used', () => {
     ['paymentsToCheck', 'payment_check'],
     ['waitingWebhooks', 'webhook_waiting'],
     ['scriptsOfOpenPayments', 'payment_check'],
+    ['scriptsOfFormerTargets', 'former_target_open'],
     ['scriptsOfUnsettledCredits', 'credit_unsettled'],
     ['scriptsOfPendingSpends', 'credit_spent_pool'],
     ['scriptsGivenNext', 'target_pool'],

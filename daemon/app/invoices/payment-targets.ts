@@ -1,0 +1,151 @@
+/**
+ * Where an invoice is paid: the address of its payment, and those of the coins that its payer left.
+ *
+ * Invariants. An invoice has one address in each asset, and takes it up again with the asset. The quote of a coin ends when
+ * the coin is left, so what comes there later counts at the rate of when it was first seen. Once the first money worth
+ * speaking of came in a coin that was left, the payment is in that coin again; other coins count by value.
+ */
+import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { assert } from '../../domain/errors.ts';
+import { unitsWorth } from '../../domain/money.ts';
+import { arrivedCredits, type CreditRow, payingCredits } from '../../store/queries/credits.ts';
+import {
+  deleteFormerTarget,
+  type FormerTargetRow,
+  formerTargets,
+  type InvoiceRow,
+  insertFormerTarget,
+  insertPastQuote,
+  type PaymentRow,
+  setPaymentTarget,
+} from '../../store/queries/invoices.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import { type App, graceMs } from '../app.ts';
+
+/** A payment comes back to a coin that was left for no less than this part of the invoice. */
+const FOLLOWED_SHARE = 100n;
+
+export type PaymentTarget = Pick<PaymentRow, 'target_id' | 'asset' | 'chain_key'>;
+
+/** The coins that were left. No payment is looked up for it whose coin was never changed. */
+export function leftTargets(reader: Reader, { invoice_id, changes }: PaymentRow): FormerTargetRow[] {
+  return changes === 0 ? [] : reader.all(formerTargets, { invoice_id });
+}
+
+/** All addresses at which money counts for the invoice of a payment, the payment's own first. */
+export function targetsOf(reader: Reader, payment: PaymentRow): PaymentTarget[] {
+  return [payment, ...leftTargets(reader, payment)];
+}
+
+/** The credits that count for the invoice of a payment, or may yet, oldest first. */
+export function creditsFor(reader: Reader, payment: PaymentRow): CreditRow[] {
+  const credits = targetsOf(reader, payment).flatMap(({ target_id, asset }) =>
+    reader.all(payingCredits, { target_id, asset }),
+  );
+  return payment.changes === 0 ? credits : credits.sort((a, b) => a.id - b.id);
+}
+
+/** Whether anything is there at an address of a payment, whoever may have it. */
+export function isPaidInto(reader: Reader, payment: PaymentRow): boolean {
+  return targetsOf(reader, payment).some(
+    ({ target_id, asset }) => reader.get(arrivedCredits, { target_id, asset, limit: 1 }) !== undefined,
+  );
+}
+
+/** What a credit is in units of a payment's coin: its own, or of another coin what its value buys at a rate, rounded down. */
+export function unitsIn(
+  payment: PaymentRow,
+  rate: bigint,
+  credit: Pick<CreditRow, 'asset' | 'units' | 'value'>,
+): bigint {
+  if (credit.asset === payment.asset) return credit.units;
+  return unitsWorth(credit.value ?? 0n, assetOf(payment.asset as AssetId), rate);
+}
+
+/** What was received and confirmed for an unpaid payment, in units of its coin, were `rate` the rate of its quote. */
+export function receivedAt(reader: Reader, payment: PaymentRow, rate: bigint): { received: bigint; confirmed: bigint } {
+  if (payment.changes === 0) return payment;
+  const sums = { received: 0n, confirmed: 0n };
+  for (const credit of creditsFor(reader, payment)) {
+    const units = unitsIn(payment, rate, credit);
+    sums.received += units;
+    if (credit.confirmed) sums.confirmed += units;
+  }
+  return sums;
+}
+
+/** A target of a payment: its asset, and when its last quote was made and ended, milliseconds since 1970. */
+export function quotedAt(
+  reader: Reader,
+  payment: PaymentRow,
+  targetId: number,
+): Pick<PaymentRow, 'asset' | 'quote_issued_at' | 'quote_ends_at'> {
+  if (payment.target_id === targetId) return payment;
+  const left = leftTargets(reader, payment).find(({ target_id }) => target_id === targetId);
+  assert(left, `target ${targetId} is one of invoice ${payment.invoice_id}`);
+  // what was seen after a coin was left was not seen inside its quote
+  return { asset: left.asset, quote_issued_at: left.left_at + 1, quote_ends_at: left.left_at };
+}
+
+/** The address and the quote of a payment's next coin. */
+export type NextTarget = PaymentTarget &
+  Pick<
+    PaymentRow,
+    'address' | 'quote_rate' | 'quote_amount' | 'quote_issued_at' | 'quote_ends_at' | 'rates' | 'deadline_at'
+  >;
+
+/** Puts a payment into another coin, and ends the quote of the one that it leaves. `changes`: how many the payer has made. */
+export function moveTo(app: App, tx: Tx, payment: PaymentRow, next: NextTarget, changes: number): PaymentRow {
+  const now = app.now();
+  const { invoice_id, asset, chain_key, target_id, address, quote_rate, quote_amount, quote_ends_at, rates } = payment;
+  assert(next.asset !== asset, 'a payment moves to another coin');
+  const endsAt = Math.min(quote_ends_at, now);
+  tx.run(insertPastQuote, { invoice_id, asset, issued_at: payment.quote_issued_at, ends_at: endsAt, rate: quote_rate });
+  tx.run(deleteFormerTarget, { invoice_id, asset: next.asset });
+  const left = { invoice_id, asset, chain_key, target_id, address, quote_rate, quote_amount, quote_ends_at, rates };
+  tx.run(insertFormerTarget, { ...left, left_at: now, open: true });
+  const { deadline_at } = next;
+  const check_at = deadline_at > payment.deadline_at ? deadline_at : payment.check_at;
+  const moved = { ...payment, ...next, check_at, changes, updated_at: now };
+  tx.run(setPaymentTarget, moved);
+  return moved;
+}
+
+/** A coin that was left as it is taken up again: at its own quote, for as long as that had been given. */
+export function takenUp(app: App, payment: PaymentRow, former: FormerTargetRow): NextTarget {
+  const { asset, chain_key, target_id, address, quote_rate, quote_amount, quote_ends_at, rates } = former;
+  const quote_issued_at = Math.min(app.now(), quote_ends_at);
+  const { deadline_at } = payment;
+  return {
+    asset,
+    chain_key,
+    target_id,
+    address,
+    quote_rate,
+    quote_amount,
+    quote_issued_at,
+    quote_ends_at,
+    rates,
+    deadline_at,
+  };
+}
+
+/**
+ * The payment of an unpaid invoice in the coin in which money came: where nothing came in its own, the first other in which
+ * a hundredth of the invoice did. Dust moves nothing.
+ */
+export function followMoney(
+  app: App,
+  tx: Tx,
+  invoice: InvoiceRow,
+  payment: PaymentRow,
+  credits: readonly CreditRow[],
+): PaymentRow {
+  if (payment.changes === 0 || invoice.status !== 'unpaid') return payment;
+  if (credits.some(({ asset }) => asset === payment.asset)) return payment;
+  const until = payment.deadline_at + graceMs(app);
+  const worth = ({ value }: CreditRow): bigint => (value ?? 0n) * FOLLOWED_SHARE;
+  const first = credits.find((row) => row.first_seen_at <= until && worth(row) >= invoice.amount);
+  const former = first && leftTargets(tx, payment).find(({ asset }) => asset === first.asset);
+  return former ? moveTo(app, tx, payment, takenUp(app, payment, former), payment.changes) : payment;
+}
