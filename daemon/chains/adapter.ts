@@ -14,6 +14,7 @@ import type {
   SourceHealth,
   SourceServer,
 } from '../domain/chain.ts';
+import type { Spending } from './spending.ts';
 
 /** Lookups in the store's indexed tables: their cost does not grow with the number of rows. */
 export interface WatchList {
@@ -70,7 +71,7 @@ export interface ChainAdapter {
   /** The assets of its chain that it can see; absent where it sees all. */
   readonly assets?: readonly AssetId[];
   /** How it takes what leaves the wallet; absent where nothing can be spent yet. */
-  readonly spending?: SpendingSource;
+  readonly spending?: Spending;
   /** Absent where the chain is simulated. */
   readonly holdings?: HoldingsSource;
   /** True where an address that is watched late is known from its first payment on, whatever blocks were read before. */
@@ -141,8 +142,8 @@ export interface HoldingsSource {
 }
 
 /**
- * How a chain takes what leaves the wallet. Nothing here chooses or signs, and `broadcast` sends the bytes as they were
- * stored. Real chains write transactions in hex, simulated ones in JSON.
+ * What a source knows and does about transactions of ours; how they are made is `Spending`. `broadcast` sends the bytes
+ * as they were stored. Real chains write transactions in hex, simulated ones in JSON.
  */
 export interface SpendingSource {
   /**

@@ -62,15 +62,29 @@ export type SandboxPlan = {
 
 export type SpendPlan = UtxoPlan | SandboxPlan;
 
-/** Signed bytes: stored before they are sent, and the only thing that is ever sent. */
-export type SignedSpend = { txid: string; raw: string; fee: bigint; vsize: number };
+/** A plan of BTC, LTC or BCH. `previous`: every transaction that an input spends from, whole, in hex, by its id. */
+export type UtxoUnsigned = { plan: UtxoPlan; previous: { [txid: string]: string } };
+export type SandboxUnsigned = { plan: SandboxPlan };
+/** What is to be signed: a plan, with what the signer checks it against. */
+export type UnsignedSpend = UtxoUnsigned | SandboxUnsigned;
 
-/** What the bytes of a transaction say, signed or not. */
-export type DecodedSpend = {
+/** Signed bytes: stored before they are sent, and the only thing that is ever sent. `size`: what the fee is counted by. */
+export type SignedSpend = { txid: string; raw: string; fee: bigint; size: number };
+
+/** `address` null: a script that no address stands for. */
+export type DecodedOutput = { address: string | null; script: Uint8Array; asset: AssetId; units: bigint };
+
+/** What the bytes of a transaction pay, signed or not. */
+export type Decoded = {
   txid: string;
+  /** What one transaction at most can use: outpoints, the nonce of an address, key images. */
+  conflictKeys: string[];
+  outputs: DecodedOutput[];
+};
+
+/** What the bytes of a transaction of coins say. */
+export type DecodedSpend = Omit<Decoded, 'conflictKeys'> & {
   inputs: { outpoint: string; sequence: number }[];
-  /** `address` null: a script that no address stands for. */
-  outputs: { address: string | null; script: Uint8Array; asset: AssetId; units: bigint }[];
   lockTime: number;
   /** As the bytes are: an unsigned one is smaller. */
   vsize: number;

@@ -1,6 +1,7 @@
 /** A simulated chain behind the interface of the real ones: what it reports comes out of the database it is kept in. */
 
-import type { ChainAdapter, SpendingSource, WatchList } from '../chains/adapter.ts';
+import type { ChainAdapter, WatchList } from '../chains/adapter.ts';
+import type { Spending } from '../chains/spending.ts';
 import type { ChainId } from '../domain/assets.ts';
 import type { AccountKey, Branch, ChainUpdate, Checkpoint, DerivedAddress, SourceHealth } from '../domain/chain.ts';
 import { Unavailable } from '../domain/errors.ts';
@@ -18,7 +19,7 @@ export const sourceDown = (): Unavailable =>
 export class SandboxAdapter implements ChainAdapter {
   readonly network = 'sandbox';
   readonly chain: ChainId;
-  readonly spending: SpendingSource;
+  readonly spending: Spending;
   readonly #store: SandboxStore;
   readonly #watch: WatchList;
   readonly #now: () => number;
@@ -33,7 +34,7 @@ export class SandboxAdapter implements ChainAdapter {
     now: () => number;
     /** Whatever is in this set is called after each change of the chain. */
     wakers: Set<() => void>;
-    spending: SpendingSource;
+    spending: Spending;
   }) {
     this.chain = options.chain;
     this.spending = options.spending;

@@ -7,6 +7,7 @@
  */
 
 import type { ChainAdapter, WatchList } from '../chains/adapter.ts';
+import { UtxoSpending } from '../chains/utxo/spend/spending.ts';
 import { type AssetId, assetOf, type ChainId } from '../domain/assets.ts';
 import { assert, Rejected } from '../domain/errors.ts';
 import { SandboxAdapter, sourceDown } from './adapter.ts';
@@ -26,6 +27,7 @@ import { loadPayer, premine, type Recipient } from './payer.ts';
 import type { SandboxStore } from './rows.ts';
 import { PREMINED, type SandboxWriter } from './rows.ts';
 import { acceptSimulated } from './simulated.ts';
+import { SimulatedSpending } from './simulated-spending.ts';
 import { SandboxSpending } from './spending.ts';
 
 const MINE_BLOCKS_MAX = 100;
@@ -88,7 +90,8 @@ class SimulatedChains implements Sandbox {
 
   adapter(chain: ChainId): ChainAdapter {
     const { store, watch, now } = this.#options;
-    const spending = new SandboxSpending(chain, store, (raw) => this.broadcast(chain, raw));
+    const source = new SandboxSpending(chain, store, (raw) => this.broadcast(chain, raw));
+    const spending = isUtxo(chain) ? new UtxoSpending(chain, 'sandbox', source) : new SimulatedSpending(chain, source);
     return new SandboxAdapter({ chain, store, watch: watch(chain), now, wakers: this.#wakersOf(chain), spending });
   }
 

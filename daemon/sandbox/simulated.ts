@@ -103,7 +103,7 @@ export function simulatedSpend(plan: SandboxPlan): SignedSpend {
     plan.inputs.map(({ outpoint }) => outpoint),
     outputs,
   );
-  return { txid: hashFor(plan.chain, raw), raw, fee: plan.fee, vsize: SIMULATED_VSIZE };
+  return { txid: hashFor(plan.chain, raw), raw, fee: plan.fee, size: SIMULATED_VSIZE };
 }
 
 const shape = z.object({

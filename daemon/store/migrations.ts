@@ -21,6 +21,7 @@ import { ORDERS } from './migrations/0015-orders.ts';
 import { SHOP_EVENTS } from './migrations/0016-shop-events.ts';
 import { REFUNDS } from './migrations/0017-refunds.ts';
 import { ALERTS } from './migrations/0018-alerts.ts';
+import { CONFLICT_KEYS } from './migrations/0019-conflict-keys.ts';
 import { FORMER_TARGETS } from './migrations/0021-former-targets.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
@@ -41,6 +42,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0016-shop-events', SHOP_EVENTS],
   ['0017-refunds', REFUNDS],
   ['0018-alerts', ALERTS],
+  ['0019-conflict-keys', CONFLICT_KEYS],
   ['0021-former-targets', FORMER_TARGETS],
 ];
 

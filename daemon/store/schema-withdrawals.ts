@@ -16,8 +16,10 @@ export const WITHDRAWAL_TABLES = {
     units: units,
     /** 1: everything that there is, less the fee. */
     sweep: flag,
-    /** The highest fee: held on top, but for a sweep. */
+    /** The highest fee, in `fee_asset`: held on top, but of a sweep in the same asset. */
     fee_held: units,
+    /** What fees are paid in: the coin of the chain. */
+    fee_asset: text,
     address: text,
     /** What people compare of the address: see `domain/policy.ts`. */
     face: text,
@@ -53,7 +55,7 @@ export const WITHDRAWAL_TABLES = {
     created_at: time,
     updated_at: time,
   },
-  /** All versions of one payment: they share an anchor, so that one at most can be on the chain. */
+  /** All versions of one payment: each shares a conflict key with each other, so that one at most can be on the chain. */
   spend: {
     id: made(int),
     account_id: int,
@@ -61,10 +63,11 @@ export const WITHDRAWAL_TABLES = {
     asset: text,
     /** 'pay': withdrawals. 'bump': a deposit to us that is stuck, paid on to ourselves with a higher fee. */
     purpose: text,
-    anchor: text,
+    /** The key that all versions share as long as it exists: an outpoint, the nonce of an address, a key image. */
+    conflict_key: text,
     /**
-     * 'open' until it is decided for good which version is on the chain, or that none can be: so long the inputs of all
-     * versions are reserved. 'waiting': the same, but none of them can be sent or replaced now, so that nothing is
+     * 'open' until it is decided for good which version is on the chain, or that none can be: so long the conflict keys
+     * of all versions are reserved. 'waiting': the same, but none of them can be sent or replaced now, so that nothing is
      * reserved. 'buried': decided. 'given_up': never sent, and its coins are free again.
      */
     state: text,
@@ -87,13 +90,15 @@ export const WITHDRAWAL_TABLES = {
     txid: maybe(text),
     raw: maybe(text),
     fee: units,
-    vsize: int,
+    /** What the fee is counted by: virtual bytes, gas. */
+    size: int,
     created_at: time,
     signed_at: maybe(time),
     sent_at: maybe(time),
     problem: maybe(text),
   },
-  spend_input: { outpoint: text, chain_key: text, version_id: int },
+  /** What each version uses and one transaction at most can: see `chains/spending.ts`. */
+  spend_key: { conflict_key: text, chain_key: text, version_id: int },
   /**
    * Transactions that paid us, without witnesses (`base`): a signer wants them whole, and a pruned node has none of the
    * old ones.

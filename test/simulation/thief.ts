@@ -73,7 +73,7 @@ const payEverything: Alteration = (world, order) =>
         confirmations: 1,
         sequence,
       });
-      order.previous[txid] = world.network(plan.chain as UtxoChain).base(tx);
+      if ('previous' in order) order.previous[txid] = world.network(plan.chain as UtxoChain).base(tx);
       paid.units += made.units;
       if (plan.inputs.length > 20) break;
     }

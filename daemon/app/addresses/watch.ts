@@ -4,7 +4,8 @@
  */
 import type { ListedScript, ScriptList, StoredCoin } from '../../chains/adapter.ts';
 import type { AssetId } from '../../domain/assets.ts';
-import type { ChainKey } from '../../domain/chain.ts';
+import type { Branch, ChainKey } from '../../domain/chain.ts';
+import type { Coin, DecodedOutput } from '../../domain/spend.ts';
 import { accountsOfChain } from '../../store/queries/businesses.ts';
 import {
   anyCreditOfTarget,
@@ -25,7 +26,8 @@ import {
   scriptsOfUnsettledCredits,
   scriptsUsedLately,
 } from '../../store/queries/watch.ts';
-import type { Store } from '../../store/store.ts';
+import type { CoinRow } from '../../store/queries/withdrawals.ts';
+import type { Reader, Store } from '../../store/store.ts';
 
 const PAGE = 500;
 /** Credits of one block whose scripts are named. */
@@ -34,6 +36,24 @@ const IN_BLOCK_MAX = 100_000;
 const GIVEN_NEXT = 50;
 /** Addresses given out last that stay watched after their payment is closed: late money mostly comes soon. */
 const USED_LATELY = 500;
+
+/** The address of ours that an output pays; undefined: it pays none. */
+export function ownTarget(reader: Reader, chain_key: string, { script }: Pick<DecodedOutput, 'script'>) {
+  const id = reader.get(targetIdByScript, { script, chain_key })?.id;
+  return id === undefined ? undefined : reader.get(targetById, { id });
+}
+
+/** A coin as it is planned with, its depth counted from the height of the tip. */
+export function coinFrom(row: CoinRow, tip: number): Coin {
+  return {
+    outpoint: row.outpoint,
+    units: row.units,
+    script: row.script,
+    branch: row.branch as Branch,
+    index: row.idx,
+    confirmations: row.block_height === null ? 0 : Math.max(0, tip - row.block_height + 1),
+  };
+}
 
 export function watchList(store: Store, chain_key: ChainKey): ScriptList {
   const accounts = () => store.all(accountsOfChain, { chain_key });
@@ -72,7 +92,7 @@ const coinOf = (row: CreditRow): StoredCoin => ({
   outpoint: row.outpoint,
   txid: row.txid,
   asset: row.asset as AssetId,
-  units: BigInt(row.units),
+  units: row.units,
   blockHeight: row.block_height,
   blockHash: row.block_hash,
   spentTxid: row.spent_txid,

@@ -30,7 +30,7 @@ import {
   unsignedPlans,
 } from '../../store/queries/restore.ts';
 import { saveSetting } from '../../store/queries/settings.ts';
-import { dropInputs, dropPayouts, dropSpend, dropVersion, versionsOf } from '../../store/queries/withdrawals.ts';
+import { dropKeys, dropPayouts, dropSpend, dropVersion, versionsOf } from '../../store/queries/withdrawals.ts';
 import { storeProblems } from '../../store/snapshot.ts';
 import { Store, type Tx } from '../../store/store.ts';
 import type { BackupSecret } from '../../wallet/backup-key.ts';
@@ -213,7 +213,7 @@ function suspendPolicies(tx: Tx): string[] {
 /** Plans of the backup are not signed here: every signature after a restore has a new approval. */
 function dropUnsigned(tx: Tx): void {
   for (const { id, spend_id } of tx.all(unsignedPlans, {})) {
-    tx.run(dropInputs, { version_id: id });
+    tx.run(dropKeys, { version_id: id });
     tx.run(dropPayouts, { version_id: id });
     tx.run(dropVersion, { id });
     const newest = tx.all(versionsOf, { spend_id }).at(-1);

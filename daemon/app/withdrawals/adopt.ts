@@ -8,10 +8,8 @@
  * waits that it may have paid, the looking goes on.
  */
 
-import { decodeTransaction } from '../../chains/utxo/spend/transaction.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
-import { decodeSimulated } from '../../sandbox/simulated.ts';
 import { creditsSpentAbove } from '../../store/queries/adopt.ts';
 import { creditsSpentUnconfirmed } from '../../store/queries/credits.ts';
 import { doubtedWithdrawal } from '../../store/queries/restore.ts';
@@ -24,7 +22,7 @@ import { deadline } from '../deadline.ts';
 import { endQuarantine, type QuarantineRecord, quarantineOf, restoredFrom } from '../recovery/quarantine.ts';
 import { adopt } from './adopted.ts';
 import { tipHeightOf } from './coins.ts';
-import { isUtxo } from './fees.ts';
+import { spendingOf } from './fees.ts';
 
 const PAGE = 500;
 const TRANSACTION_TIMEOUT_MS = 20_000;
@@ -77,8 +75,7 @@ export async function adoptSpends(app: App, chain: ChainRuntime): Promise<void> 
       return;
     }
     const raw = await transactionOf(chain, unknown);
-    const { network, chain: id } = chain.adapter;
-    const decoded = isUtxo(id) ? decodeTransaction(raw, id, network) : decodeSimulated(id, raw);
+    const decoded = spendingOf(chain).decode(raw);
     assert(decoded.txid === unknown.txid, 'a source gives the transaction that it was asked for');
     const done = await app.store.write((tx) =>
       adopt(app, tx, chain, { decoded, raw, knownTo: record.last_withdrawal }),
@@ -142,9 +139,8 @@ function hasLookedEverywhere(app: App, chain: ChainRuntime): boolean {
   return false;
 }
 
-function transactionOf({ adapter, key }: ChainRuntime, { txid, blockHash }: Unknown): Promise<string> {
-  assert(adapter.spending, `${key} takes transactions`);
-  return adapter.spending.transaction(txid, blockHash, deadline(TRANSACTION_TIMEOUT_MS, key));
+function transactionOf(chain: ChainRuntime, { txid, blockHash }: Unknown): Promise<string> {
+  return spendingOf(chain).transaction(txid, blockHash, deadline(TRANSACTION_TIMEOUT_MS, chain.key));
 }
 
 /**

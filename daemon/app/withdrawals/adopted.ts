@@ -6,37 +6,30 @@
  * that payment; a withdrawal that was signed is paid by nothing else. A doubt is decided for "paid": the operator can
  * pay again, and nobody can take a payment back.
  */
-import { vsizeOf, weightOf } from '../../chains/utxo/spend/sizes.ts';
 import { assert } from '../../domain/errors.ts';
-import type { Coin, DecodedSpend, PlannedOutput, SpendPlan } from '../../domain/spend.ts';
+import type { Decoded, SpendPlan } from '../../domain/spend.ts';
 import { insertAdopted, markOwnChange } from '../../store/queries/adopt.ts';
-import {
-  type CreditRow,
-  creditByOutpoint,
-  creditsOfTransaction,
-  targetById,
-  targetIdByScript,
-} from '../../store/queries/credits.ts';
+import { type CreditRow, creditByOutpoint, creditsOfTransaction, targetById } from '../../store/queries/credits.ts';
 import {
   heldWithdrawals,
-  insertInput,
+  insertKey,
   insertPayout,
   insertSpend,
   type SpendRow,
-  undecidedSpendsOfOutpoint,
+  undecidedSpendsOfKey,
   versionByTxid,
   versionsOf,
   type WithdrawalRow,
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
+import { coinFrom, ownTarget } from '../addresses/watch.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { dropPlan, spendOf } from './claim.ts';
-import { coinAt, coinFrom, tipHeightOf } from './coins.ts';
-import { isUtxo } from './fees.ts';
-import { deepestOf, scriptFor } from './plan.ts';
+import { coinAt, tipHeightOf } from './coins.ts';
+import { spendingOf } from './fees.ts';
 import { applyEvent, withdrawalOf } from './rows.ts';
 import { feeShare, settleSpends } from './settle.ts';
 import { writePlan } from './stored-plan.ts';
@@ -45,13 +38,13 @@ import { writePlan } from './stored-plan.ts';
 export const UNKNOWN = 'unknown';
 
 /** `raw`: without witnesses. `knownTo`: the newest withdrawal that can be meant. */
-export type Seen = { decoded: DecodedSpend; raw: string; knownTo: number };
+export type Seen = { decoded: Decoded; raw: string; knownTo: number };
 
-type Output = DecodedSpend['outputs'][number];
+type Output = Decoded['outputs'][number];
 type Paid = { row: WithdrawalRow; units: bigint };
 type Case = {
   chain: ChainRuntime;
-  decoded: DecodedSpend;
+  decoded: Decoded;
   /** Its inputs that are coins of ours. */
   coins: CreditRow[];
   /** The known payment whose coin it spends. */
@@ -73,7 +66,7 @@ export function adopt(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw, kno
   const spendId = store(app, tx, found, kind, raw);
   for (const { row, units } of found.paid) take(app, tx, row.id, { spendId, units, found });
   dropUnsigned(app, tx, spendId);
-  const isWhole = found.coins.length === decoded.inputs.length;
+  const isWhole = found.coins.length === decoded.conflictKeys.length;
   if (kind !== UNKNOWN && isWhole) countChange(tx, chain, txid);
   if (kind === UNKNOWN || found.strange.length > 0 || !isWhole) alertOf(app, tx, found);
   settleSpends(app, tx, chain, tipHeightOf(tx, chain));
@@ -85,9 +78,9 @@ export function adopt(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw, kno
   return true;
 }
 
-function examine(tx: Reader, chain: ChainRuntime, decoded: DecodedSpend, knownTo: number): Case | null {
-  const coins = decoded.inputs
-    .map(({ outpoint }) => tx.get(creditByOutpoint, { outpoint, chain_key: chain.key }))
+function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: number): Case | null {
+  const coins = decoded.conflictKeys
+    .map((outpoint) => tx.get(creditByOutpoint, { outpoint, chain_key: chain.key }))
     .filter((row) => row !== undefined);
   if (!coins.some(({ spent_txid }) => spent_txid === decoded.txid)) return null;
   const spend = coins.flatMap((coin) => openSpendOf(tx, chain, coin.outpoint))[0] ?? null;
@@ -97,8 +90,8 @@ function examine(tx: Reader, chain: ChainRuntime, decoded: DecodedSpend, knownTo
     const [output] = at < 0 ? [] : left.splice(at, 1);
     return output ? [{ row, units: output.units }] : [];
   });
-  const strange = left.filter(({ script }) => !tx.get(targetIdByScript, { script, chain_key: chain.key }));
-  const fee = coins.length === decoded.inputs.length ? total(coins) - total(decoded.outputs) : 0n;
+  const strange = left.filter((output) => !ownTarget(tx, chain.key, output));
+  const fee = coins.length === decoded.conflictKeys.length ? total(coins) - total(decoded.outputs) : 0n;
   return { chain, decoded, coins, spend, paid, strange, fee };
 }
 
@@ -106,7 +99,7 @@ const total = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce(
 
 /** The payments that are not decided yet and of which a version spends an outpoint: its other versions share a coin with it. */
 const openSpendOf = (tx: Reader, { key }: ChainRuntime, outpoint: string): SpendRow[] =>
-  tx.all(undecidedSpendsOfOutpoint, { outpoint, chain_key: key }).map(({ id }) => spendOf(tx, id));
+  tx.all(undecidedSpendsOfKey, { conflict_key: outpoint, chain_key: key }).map(({ id }) => spendOf(tx, id));
 
 /**
  * The withdrawals that it may pay, the likeliest first: those of the payment whose coin it spends, then what was never
@@ -116,7 +109,7 @@ function candidates(tx: Reader, coins: readonly CreditRow[], spend: SpendRow | n
   const own = spend ? tx.all(withdrawalsOfSpend, { spend_id: spend.id }) : [];
   const places = new Map(coins.map(({ account_id, asset }) => [`${account_id} ${asset}`, { account_id, asset }]));
   const waiting = [...places.values()]
-    .flatMap((place) => tx.all(heldWithdrawals, place))
+    .flatMap(({ account_id, asset }) => tx.all(heldWithdrawals, { account_id }).filter((row) => row.asset === asset))
     .filter(({ id, state }) => id <= knownTo && (state === 'requested' || state === 'approved'))
     .filter(({ id }) => !own.some((row) => row.id === id))
     .sort((a, b) => Number(a.sweep) - Number(b.sweep) || a.id - b.id);
@@ -124,10 +117,10 @@ function candidates(tx: Reader, coins: readonly CreditRow[], spend: SpendRow | n
 }
 
 /** Whether an output is a withdrawal's payment: its address, and its units unless it takes all that there is. */
-function pays(chain: ChainRuntime, decoded: DecodedSpend, output: Output, row: WithdrawalRow): boolean {
-  if (row.outpoint !== null && !decoded.inputs.some(({ outpoint }) => outpoint === row.outpoint)) return false;
+function pays(chain: ChainRuntime, decoded: Decoded, output: Output, row: WithdrawalRow): boolean {
+  if (row.outpoint !== null && !decoded.conflictKeys.includes(row.outpoint)) return false;
   const units = row.sweep ? decoded.outputs.length === 1 : output.units === row.units;
-  return units && output.asset === row.asset && Buffer.compare(output.script, scriptFor(chain, row.address)) === 0;
+  return units && output.asset === row.asset && spendingOf(chain).pays(output, row.address);
 }
 
 function kindOf({ spend, paid, strange }: Case): string {
@@ -148,23 +141,23 @@ function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number
     if (before !== null && before !== found.spend?.id) dropUnsigned(app, tx, before);
   }
   const common = { chain_key: chain.key, created_at: app.now() };
-  const plan = planOf(app, tx, found);
+  const spending = spendingOf(chain);
+  const plan = planOf(app, tx, found, raw);
   const purpose = kind === UNKNOWN ? UNKNOWN : 'pay';
-  const anchor = deepestOf(plan.inputs);
+  const conflict_key = spending.preferredKey(plan);
   const known = kind === UNKNOWN ? undefined : found.spend?.id;
-  const spendId = known ?? tx.run(insertSpend, { ...common, account_id, asset, purpose, anchor }).id;
+  const spendId = known ?? tx.run(insertSpend, { ...common, account_id, asset, purpose, conflict_key }).id;
   const { id } = tx.run(insertAdopted, {
     ...common,
     spend_id: spendId,
     kind,
     plan: writePlan(plan),
     txid: decoded.txid,
-    // with witnesses apart it could not be sent again
-    raw: kind === UNKNOWN || chain.adapter.chain === 'BTC' || chain.adapter.chain === 'LTC' ? null : raw,
+    raw: kind !== UNKNOWN && spending.isWhole ? raw : null,
     fee,
-    vsize: plan.kind === 'utxo' ? plan.vsize : 0,
+    size: spending.sizeOf(plan),
   });
-  for (const { outpoint } of coins) tx.run(insertInput, { outpoint, chain_key: chain.key, version_id: id });
+  for (const { outpoint } of coins) tx.run(insertKey, { conflict_key: outpoint, chain_key: chain.key, version_id: id });
   for (const { row, units } of paid) {
     tx.run(insertPayout, { version_id: id, withdrawal_id: row.id, units });
   }
@@ -172,36 +165,23 @@ function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number
 }
 
 /** The plan that it would have been made from here. */
-function planOf(app: App, tx: Tx, { chain, decoded, coins, fee }: Case): SpendPlan {
-  const { network, chain: id } = chain.adapter;
+function planOf(app: App, tx: Tx, { chain, coins, fee }: Case, raw: string): SpendPlan {
   const tip = tipHeightOf(tx, chain);
   const [first] = coins;
   assert(first, 'it spends a coin of ours');
   const { accountNo } = app.directory.business(app.directory.businessOfAccount(first.account_id));
-  const inputs = decoded.inputs.flatMap(({ outpoint, sequence }): (Coin & { sequence: number })[] => {
-    const row = coinAt(tx, chain, outpoint);
-    return row ? [{ ...coinFrom(row, tip), sequence }] : [];
+  return spendingOf(chain).recover(raw, {
+    accountNo,
+    fee,
+    coin(outpoint) {
+      const row = coinAt(tx, chain, outpoint);
+      return row ? coinFrom(row, tip) : null;
+    },
+    changeIndex(output) {
+      const target = ownTarget(tx, chain.key, output);
+      return target?.branch === 1 ? target.idx : null;
+    },
   });
-  const outputs = decoded.outputs.map(({ address, script, units }): PlannedOutput => {
-    const target = targetOf(tx, chain, script);
-    const to = { address: address ?? '', script, units };
-    return target?.branch === 1 ? { kind: 'change', ...to, index: target.idx } : { kind: 'payout', ...to };
-  });
-  if (isUtxo(id)) {
-    const scripts = outputs.map(({ script }) => script);
-    const { lockTime } = decoded;
-    const vsize = vsizeOf(weightOf(id, inputs.length, scripts));
-    return { kind: 'utxo', network, chain: id, accountNo, version: 2, lockTime, inputs, outputs, fee, vsize };
-  }
-  assert(network === 'sandbox', 'account chains are simulated');
-  const [output] = decoded.outputs;
-  assert(output, 'it has an output');
-  return { kind: 'sandbox', network, chain: id, accountNo, asset: output.asset, inputs, outputs, fee };
-}
-
-function targetOf(reader: Reader, { key }: ChainRuntime, script: Uint8Array) {
-  const id = reader.get(targetIdByScript, { script, chain_key: key })?.id;
-  return id === undefined ? undefined : reader.get(targetById, { id });
 }
 
 /** A withdrawal that is paid by it was approved and signed, wherever that was. */

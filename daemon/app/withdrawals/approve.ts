@@ -3,14 +3,13 @@
  *
  * Invariant: approving and rejecting are one compare-and-set on the state; whoever comes second is told so.
  */
-
-import { decodeTransaction, unsignedTransaction } from '../../chains/utxo/spend/transaction.ts';
-import { assert, Rejected } from '../../domain/errors.ts';
+import type { Description } from '../../chains/spending.ts';
+import type { AssetId } from '../../domain/assets.ts';
+import { Rejected } from '../../domain/errors.ts';
 import { formatUnits, maxOf, minOf } from '../../domain/money.ts';
 import { isFeeHigh } from '../../domain/policy.ts';
-import type { DecodedSpend, SpendPlan } from '../../domain/spend.ts';
+import type { SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
-import { decodeSimulated, simulatedSpend } from '../../sandbox/simulated.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { Intent, SignPurpose } from '../../wallet/signer/port.ts';
@@ -18,11 +17,11 @@ import type { App } from '../app.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 import { availableUnits } from './coins.ts';
-import { FEE_UNLIMITED, feeRateNow, highestRate, isUtxo, needApprovable } from './fees.ts';
-import { type Place, placeOf, prepare } from './plan.ts';
+import { feeRateNow, needApprovable, spendingOf } from './fees.ts';
+import { FEE_UNLIMITED, type Place, placeOf, prepare } from './plan.ts';
 import { type AddressReport, reportAddress } from './policy.ts';
 import { refundSaid } from './refund.ts';
-import { APPROVAL_HOLDS_MS, assetFor, findWithdrawal } from './request.ts';
+import { APPROVAL_HOLDS_MS, feeAssetFor, findWithdrawal } from './request.ts';
 import { applyEvent, stateOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 import { whyNotNow, wishOf } from './work.ts';
@@ -33,21 +32,20 @@ export type Warning = {
 };
 
 /** One transaction as it would be signed now, read from its own bytes. */
-export type Preview = {
+export type Preview = Description & {
   /** What the approval's MAC is made over. */
   purpose: SignPurpose;
   intents: Intent[];
-  /** The transaction without signatures, in hex; null: of a simulated chain that has no bytes of its own. */
-  raw: string | null;
-  decoded: DecodedSpend;
-  /** The indices of our own change by their scripts (hex). */
-  change: ReadonlyMap<string, number>;
+  asset: AssetId;
+  feeAsset: AssetId;
   fee: bigint;
   /** What the approval allows at the most. */
   feeMax: bigint;
-  vsize: number;
-  /** 1e-8 US dollars per whole coin; null while no rate is known. */
+  /** What the fee is counted by: virtual bytes, gas. */
+  size: number;
+  /** 1e-8 US dollars for one of the asset, and one of the fee's; null while no rate is known. */
   usdRate: bigint | null;
+  feeUsdRate: bigint | null;
   warnings: Warning[];
   /** What the withdrawals are for, where that is known. */
   notes: string[];
@@ -73,12 +71,13 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const rate = await feeRateNow(place.chain);
   const wish = wishOf(app, row, rate);
   const { plan } = await prepare(app, place, { ...wish, feeMax: FEE_UNLIMITED, inputsMax: null });
-  const limit = needApprovable(plan);
+  const limit = needApprovable(place.chain, plan);
+  const spending = spendingOf(place.chain);
   // blocks may ask for more by the time it is signed: the fee may rise to what was held, or to twice that of now
-  const highest = (plan.fee * highestRate(place.chain, rate)) / rate;
+  const highest = (plan.fee * spending.highestRate(rate)) / rate;
   const feeMax = minOf([heldWithin(row, limit), highest, plan.fee].reduce(maxOf), limit);
   // a sweep gives what its coins hold now, less the fee: coins that come later are none of it
-  const total = plan.inputs.reduce((sum, { units }) => sum + units, 0n);
+  const total = plan.outputs.reduce((sum, { units }) => sum + units, spending.feeAsset === row.asset ? plan.fee : 0n);
   const units = (row.sweep ? total : row.units).toString();
   const intent: Intent = { ...intentOf(place, row), units, feeMax: feeMax.toString() };
   const described = describePlan(app, place, plan, [row]);
@@ -95,7 +94,7 @@ export function heldWithin({ fee_held }: WithdrawalRow, limit: bigint): bigint {
 /** Says when less may be paid as fee than was held for it: what was held is above every limit. */
 export function feeWarnings(row: WithdrawalRow, feeMax: bigint): Warning[] {
   if (feeMax >= row.fee_held) return [];
-  const [held, most] = [row.fee_held, feeMax].map((units) => formatUnits(units, assetFor(row)));
+  const [held, most] = [row.fee_held, feeMax].map((units) => formatUnits(units, feeAssetFor(row)));
   const text = `A fee of ${held} was held for withdrawal ${row.id}, more than may be approved: it is ${most} at the most from now on`;
   return [{ code: 'fee_lowered', text }];
 }
@@ -103,39 +102,30 @@ export function feeWarnings(row: WithdrawalRow, feeMax: bigint): Warning[] {
 /** What a plan says when it is read as the bytes that are signed. */
 export function describePlan(
   app: App,
-  { business, chain }: Pick<Place, 'business' | 'chain'>,
+  { business, chain, asset }: Pick<Place, 'business' | 'chain' | 'asset'>,
   plan: SpendPlan,
   rows: readonly WithdrawalRow[],
 ): Omit<Preview, 'purpose' | 'intents' | 'feeMax'> {
-  const decoded = decodePlan(plan);
-  const change = new Map(
-    plan.outputs.flatMap((output) => (output.kind === 'change' ? [[hex(output.script), output.index] as const] : [])),
-  );
-  const [first] = rows;
-  const asset = first ? assetFor(first) : null;
-  const rate = asset && app.rates.rate(business.network, asset.symbol, 'USD', app.now());
-  const paid = decoded.outputs.filter(({ script }) => !change.has(hex(script)));
+  const spending = spendingOf(chain);
+  const description = spending.describe(plan);
+  const usdRateOf = (symbol: AssetId): bigint | null =>
+    app.rates.rate(business.network, symbol, 'USD', app.now())?.scaled ?? null;
+  const { feeAsset } = spending;
+  const { outputs } = description;
+  const paid = outputs.filter(({ changeIndex }) => changeIndex === null);
   // what pays nobody else is measured by what comes back
-  const amount = (paid.length > 0 ? paid : decoded.outputs).reduce((sum, { units }) => sum + units, 0n);
+  const amount = (paid.length > 0 ? paid : outputs).reduce((sum, { units }) => sum + units, 0n);
   const warnings = rows.flatMap((row) => warningsOf(reportAddress(app.store, row), row));
   const refunds = rows.flatMap((row) => refundSaid(app.store, row) ?? []);
   for (const { excess } of refunds) if (excess !== null) warnings.push({ code: 'over_refund', text: excess });
   const notes = refunds.map(({ note }) => note);
-  if (amount > 0n && isFeeHigh(plan.fee, amount)) {
+  if (feeAsset === asset && amount > 0n && isFeeHigh(plan.fee, amount)) {
     warnings.push({ code: 'high_fee', text: 'The network fee is more than 5 % of the amount' });
   }
-  assert(chain.adapter.chain === plan.chain, 'a plan is of its chain');
-  const vsize = plan.kind === 'utxo' ? plan.vsize : decoded.vsize;
-  const raw = plan.kind === 'utxo' ? unsignedTransaction(plan) : null;
-  return { raw, decoded, change, fee: plan.fee, vsize, usdRate: rate?.scaled ?? null, warnings, notes };
-}
-
-export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
-
-function decodePlan(plan: SpendPlan): DecodedSpend {
-  if (plan.kind === 'sandbox') return decodeSimulated(plan.chain, simulatedSpend(plan).raw);
-  assert(isUtxo(plan.chain), 'a plan of a UTXO chain');
-  return decodeTransaction(unsignedTransaction(plan), plan.chain, plan.network);
+  return {
+    ...{ ...description, asset, fee: plan.fee, feeAsset, size: spending.sizeOf(plan) },
+    ...{ usdRate: usdRateOf(asset), feeUsdRate: usdRateOf(feeAsset), warnings, notes },
+  };
 }
 
 function warningsOf({ isNew, lookalikes }: AddressReport, { id, state, may_be_paid }: WithdrawalRow): Warning[] {
@@ -177,9 +167,10 @@ export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: Give
   if (row.sweep && mac !== null && units === null) {
     throw new Rejected('withdrawal.approval', 'The approval of a sweep names the most that it may give', 'units');
   }
-  const available = availableUnits(tx, row.account_id, assetFor(row).symbol, row.id);
-  const needed = row.units + (row.sweep ? 0n : feeMax);
-  if (row.outpoint === null && feeMax > row.fee_held && available < needed) {
+  const isApart = row.fee_asset !== row.asset;
+  const available = availableUnits(tx, row.account_id, row.fee_asset as AssetId, row.id);
+  const needed = isApart ? feeMax : row.units + (row.sweep ? 0n : feeMax);
+  if ((isApart || row.outpoint === null) && feeMax > row.fee_held && available < needed) {
     throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');
   }
   const ends = row.sweep && units !== null ? { units: units.toString() } : {};

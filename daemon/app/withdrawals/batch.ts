@@ -7,8 +7,8 @@ import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { approvedFields, describePlan, feeWarnings, type GivenApproval, heldWithin, type Preview } from './approve.ts';
 import { claim } from './claim.ts';
-import { FEE_UNLIMITED, feeRateNow, needApprovable } from './fees.ts';
-import { overtakenIsRejected, placeOf, prepare, shareOf } from './plan.ts';
+import { feeRateNow, needApprovable } from './fees.ts';
+import { FEE_UNLIMITED, overtakenIsRejected, placeOf, prepare, shareOf } from './plan.ts';
 import { APPROVAL_HOLDS_MS, findWithdrawal } from './request.ts';
 import { applyEvent, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
@@ -18,7 +18,7 @@ export const BATCH_MAX = 100;
 /** What one transaction for all of these would be. Throws `Rejected`. */
 export async function previewBatch(app: App, names: readonly string[]): Promise<Preview & { until: number }> {
   const { place, rows, planned } = await batched(app, names, () => FEE_UNLIMITED);
-  const limit = needApprovable(planned.plan);
+  const limit = needApprovable(place.chain, planned.plan);
   const share = shareOf(planned.plan.fee, rows.length);
   // what was held for each may be more, as long as all together stay within what anybody may approve
   const feeMaxes = rows.map((row) => maxOf(share, heldWithin(row, limit / BigInt(rows.length))));

@@ -4,7 +4,7 @@
  */
 import { randomUUIDv7 } from 'node:crypto';
 import { Rejected } from '../../domain/errors.ts';
-import { setSpendState, spendsByAnchor, versionsOf } from '../../store/queries/withdrawals.ts';
+import { setSpendState, spendsByKey, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import { ADDRESS_SELF, type Approval, type Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
@@ -13,8 +13,8 @@ import { checkApproval, describePlan, type GivenApproval, type Preview } from '.
 import { claimBump, dropPlan } from './claim.ts';
 import { coinAt, tipHeightOf } from './coins.ts';
 import { versionFacts } from './facts.ts';
-import { FEE_UNLIMITED, fastRate, needApprovable, RATE_TIMEOUT_MS, spendingOf } from './fees.ts';
-import { overtakenIsRejected, type Place, type Planned, placeOf, prepare } from './plan.ts';
+import { fastRate, needApprovable, RATE_TIMEOUT_MS, spendingOf } from './fees.ts';
+import { FEE_UNLIMITED, overtakenIsRejected, type Place, type Planned, placeOf, prepare } from './plan.ts';
 import { closeRefusals } from './refusals.ts';
 import { APPROVAL_HOLDS_MS, assetFor } from './request.ts';
 import { seenOf } from './settle.ts';
@@ -26,7 +26,7 @@ export type BumpWish = { business: string; outpoint: string; feeRate: bigint | n
 /** What paying a stuck deposit on to ourselves would be. Throws `Rejected`. */
 export async function previewBump(app: App, place: Place, wish: BumpWish): Promise<Preview & { until: number }> {
   const { plan } = await bumped(app, place, wish, FEE_UNLIMITED);
-  needApprovable(plan);
+  needApprovable(place.chain, plan);
   const intent = bumpIntent(place, wish, randomUUIDv7(), plan.fee);
   const until = app.now() + APPROVAL_HOLDS_MS;
   return { ...describePlan(app, place, plan, []), purpose: 'pay', intents: [intent], feeMax: plan.fee, until };
@@ -77,7 +77,7 @@ const bumpIntent = (place: Place, { outpoint }: BumpWish, uuid: string, feeMax: 
  */
 export function giveUpBump(app: App, tx: Tx, { chain }: Place, outpoint: string): void {
   const spend = tx
-    .all(spendsByAnchor, { anchor: outpoint, chain_key: chain.key })
+    .all(spendsByKey, { conflict_key: outpoint, chain_key: chain.key })
     .find(({ purpose, state }) => purpose === 'bump' && (state === 'open' || state === 'waiting'));
   if (!spend) throw new Rejected('bump.not_found', 'Nothing is under way that pays for this deposit', 'outpoint');
   const known = versionFacts(tx, spend, tipHeightOf(tx, chain));
@@ -93,8 +93,9 @@ export function giveUpBump(app: App, tx: Tx, { chain }: Place, outpoint: string)
 }
 
 async function bumped(app: App, place: Place, { outpoint, feeRate }: BumpWish, feeMax: bigint): Promise<Planned> {
-  if (place.chain.adapter.chain === 'BCH') {
-    const text = 'Nodes of BCH do not weigh what a child pays: a transaction there is not mined any sooner for it';
+  const spending = spendingOf(place.chain);
+  if (!spending.childPays) {
+    const text = `Miners of ${place.chain.adapter.chain} do not weigh what a child pays: a transaction there is not mined any sooner for it`;
     throw new Rejected('bump.unsupported', text, 'crypto');
   }
   const coin = coinAt(app.store, place.chain, outpoint);
@@ -102,10 +103,10 @@ async function bumped(app: App, place: Place, { outpoint, feeRate }: BumpWish, f
   if (coin.block_height !== null) throw new Rejected('bump.confirmed', 'The deposit is confirmed already', 'outpoint');
   if (coin.locked) throw new Rejected('bump.locked', 'This deposit cannot be spent', 'outpoint');
   const signal = deadline(RATE_TIMEOUT_MS, place.chain.key);
-  const parents = await spendingOf(place.chain).unconfirmed(coin.txid, signal);
+  const parents = await spending.unconfirmed(coin.txid, signal);
   if (!parents) throw new Rejected('bump.not_found', 'The deposit is not in the mempool', 'outpoint');
   const rate = feeRate ?? (await fastRate(place.chain));
-  return prepare(app, place, { payouts: [], anchors: [outpoint], only: [], feeRate: rate, feeMax, parents });
+  return prepare(app, place, { payouts: [], conflictKeys: [outpoint], only: [], feeRate: rate, feeMax, parents });
 }
 
 /** The asset's place of a business. Throws `Rejected` when it has none. */

@@ -1,22 +1,22 @@
 /**
- * Claiming: from here on a withdrawal's transaction exists, as a plan whose coins are reserved. One caller gets it, by
+ * Claiming: from here on a withdrawal's transaction exists, as a plan whose conflict keys are reserved. One caller gets it, by
  * compare-and-set, and everything that the plan was made from is checked again inside the transaction.
  *
- * Invariants. Every plan of a spend has a coin in common with each version of it that was signed before. Change is watched
- * before anything is signed that pays it.
+ * Invariants. Every plan of a spend has a conflict key in common with each version of it that was signed before. Change is
+ * watched before anything is signed that pays it.
  */
 import { Rejected } from '../../domain/errors.ts';
 import { insertTarget } from '../../store/queries/credits.ts';
 import {
-  dropInputs,
+  dropKeys,
   dropPayouts,
   dropSpend,
   dropVersion,
-  inputsOf,
-  insertInput,
+  insertKey,
   insertPayout,
   insertSpend,
   insertVersion,
+  keysOf,
   payoutsOf,
   type SpendRow,
   spendById,
@@ -28,21 +28,23 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { coinAt, hasDescendant, isSoleChange, reservedBy } from './coins.ts';
+import { hasDescendant, isSoleChange, reservedBy } from './coins.ts';
 import type { Known } from './facts.ts';
-import { anchorOf, Overtaken, type Place, type Planned, payoutsIn } from './plan.ts';
+import { spendingOf } from './fees.ts';
+import { keyState } from './keys.ts';
+import { Overtaken, type Place, type Planned, payoutsIn } from './plan.ts';
 import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { writePlan } from './stored-plan.ts';
 
 /** Claims approved withdrawals for their first transaction. Throws `Overtaken`. */
 export function claim(app: App, tx: Tx, place: Place, planned: Planned, rows: readonly WithdrawalRow[]): number {
-  const anchor = anchorOf(planned.plan);
+  const conflict_key = spendingOf(place.chain).preferredKey(planned.plan);
   const spendId = tx.run(insertSpend, {
     account_id: place.account.id,
     chain_key: place.chain.key,
     asset: place.asset,
     purpose: 'pay',
-    anchor,
+    conflict_key,
     created_at: app.now(),
   }).id;
   for (const { id } of rows) {
@@ -58,13 +60,13 @@ export function claim(app: App, tx: Tx, place: Place, planned: Planned, rows: re
  * Claims an unconfirmed coin, to pay it on to ourselves with a higher fee. Returns the id of the version. Throws
  * `Overtaken`.
  */
-export function claimBump(app: App, tx: Tx, place: Place, planned: Planned, anchor: string, approval: string): number {
+export function claimBump(app: App, tx: Tx, place: Place, planned: Planned, key: string, approval: string): number {
   const spendId = tx.run(insertSpend, {
     account_id: place.account.id,
     chain_key: place.chain.key,
     asset: place.asset,
     purpose: 'bump',
-    anchor,
+    conflict_key: key,
     created_at: app.now(),
   }).id;
   return addVersion(app, tx, place, { spendId, kind: 'pay', approval, planned, pays: [] });
@@ -85,24 +87,22 @@ type Version = {
 /** Adds another version to a spend, or its first. Throws `Overtaken`. */
 export function addVersion(app: App, tx: Tx, place: Place, version: Version): number {
   const { spendId, kind, approval, planned, pays } = version;
-  const { plan } = planned;
+  const { plan, change } = planned;
   const { chain, account } = place;
+  const spending = spendingOf(chain);
   const purpose = spendOf(tx, spendId).purpose;
-  for (const { outpoint } of plan.inputs) needFree(tx, place, { outpoint, spendId, purpose });
+  const keys = spending.conflictKeys(plan);
+  for (const key of keys) needFree(tx, place, { key, spendId, purpose });
   const earlier = tx.all(versionsOf, { spend_id: spendId });
   if (earlier.some(({ txid }) => txid === null)) throw new Overtaken('another version is being signed');
-  needConflict(tx, planned, earlier);
+  needConflict(tx, keys, earlier);
   if (planned.usesChange) {
-    const taken = tx.run(takeChangeIndex, { id: account.id, next_change: planned.changeIndex });
+    const { index, ...target } = change;
+    const taken = tx.run(takeChangeIndex, { id: account.id, next_change: index });
     if (taken.changes !== 1) throw new Overtaken('the change address was taken');
-    for (const output of plan.outputs) {
-      if (output.kind !== 'change') continue;
-      const { script, address, index } = output;
-      const target = { account_id: account.id, chain_key: chain.key, branch: 1, idx: index, script, address };
-      tx.run(insertTarget, { ...target, invoice_id: null });
-    }
+    const watched = { account_id: account.id, chain_key: chain.key, branch: 1, idx: index, invoice_id: null };
+    tx.run(insertTarget, { ...target, ...watched });
   }
-  const vsize = plan.kind === 'utxo' ? plan.vsize : 0;
   const { id } = tx.run(insertVersion, {
     spend_id: spendId,
     chain_key: chain.key,
@@ -110,10 +110,10 @@ export function addVersion(app: App, tx: Tx, place: Place, version: Version): nu
     plan: writePlan(plan),
     approval,
     fee: plan.fee,
-    vsize,
+    size: spending.sizeOf(plan),
     created_at: app.now(),
   });
-  for (const { outpoint } of plan.inputs) tx.run(insertInput, { outpoint, chain_key: chain.key, version_id: id });
+  for (const key of keys) tx.run(insertKey, { conflict_key: key, chain_key: chain.key, version_id: id });
   const outputs = payoutsIn(plan);
   for (const row of pays) {
     const at = outputs.findIndex(({ address, units }) => address === row.address && (row.sweep || units === row.units));
@@ -124,33 +124,31 @@ export function addVersion(app: App, tx: Tx, place: Place, version: Version): nu
   return id;
 }
 
-/** No two versions of a spend can both confirm: each has a coin in common with each other one. */
-function needConflict(reader: Reader, { plan }: Planned, earlier: readonly VersionRow[]): void {
-  const inputs = new Set(plan.inputs.map(({ outpoint }) => outpoint));
+/** No two versions of a spend can both confirm: each has a conflict key in common with each other one. */
+function needConflict(reader: Reader, keys: readonly string[], earlier: readonly VersionRow[]): void {
   for (const { id } of earlier) {
-    const shares = reader.all(inputsOf, { version_id: id }).some(({ outpoint }) => inputs.has(outpoint));
-    if (!shares) throw new Overtaken(`it spends no coin of version ${id}`);
+    const isShared = reader.all(keysOf, { version_id: id }).some(({ conflict_key }) => keys.includes(conflict_key));
+    if (!isShared) throw new Overtaken(`it has no conflict key in common with version ${id}`);
   }
 }
 
-/** A coin may be spent by this spend: it is here, unspent but for our own versions, and nobody else has reserved it. */
+/** A key may be used by this spend: it is there, unused but by our own versions, and no other spend has reserved it. */
 function needFree(
   tx: Tx,
   { chain }: Place,
-  { outpoint, spendId, purpose }: { outpoint: string; spendId: number; purpose: string },
+  { key, spendId, purpose }: { key: string; spendId: number; purpose: string },
 ): void {
-  const coin = coinAt(tx, chain, outpoint);
-  if (!coin) throw new Overtaken(`${outpoint} is not known`);
-  if (coin.gone) throw new Overtaken(`${outpoint} has gone`);
-  const spender = coin.spent_txid;
-  if (spender !== null && !tx.all(versionsOf, { spend_id: spendId }).some(({ txid }) => txid === spender)) {
-    throw new Overtaken(`${outpoint} is spent`);
+  const state = keyState(tx, chain, key);
+  if (!state) throw new Overtaken(`${key} is not known`);
+  if (!state.isThere) throw new Overtaken(`${key} has gone`);
+  const { usedBy, changeOf } = state;
+  if (usedBy !== null && !tx.all(versionsOf, { spend_id: spendId }).some(({ txid }) => txid === usedBy)) {
+    throw new Overtaken(`${key} is spent`);
   }
-  if (reservedBy(tx, chain, outpoint, spendId) !== null) throw new Overtaken(`${outpoint} is reserved`);
-  const change = coin.own_change && coin.block_height === null;
+  if (reservedBy(tx, chain, key, spendId) !== null) throw new Overtaken(`${key} is reserved`);
   // what only pays ourselves on loses nothing when another version takes the place of the one that made the change
-  if (change && purpose === 'pay' && !isSoleChange(tx, chain, coin.txid)) {
-    throw new Overtaken(`${outpoint} is change of what is being replaced`);
+  if (changeOf !== null && purpose === 'pay' && !isSoleChange(tx, chain, changeOf)) {
+    throw new Overtaken(`${key} is change of what is being replaced`);
   }
 }
 
@@ -174,7 +172,7 @@ export function needReplaceable(reader: Reader, place: Place, known: readonly Kn
  * withdrawals are planned anew.
  */
 export function dropPlan(app: App, tx: Tx, version: VersionRow): void {
-  tx.run(dropInputs, { version_id: version.id });
+  tx.run(dropKeys, { version_id: version.id });
   tx.run(dropPayouts, { version_id: version.id });
   if (tx.run(dropVersion, { id: version.id }).changes !== 1) {
     throw new Error(`assertion failed: version ${version.id} was not signed`);

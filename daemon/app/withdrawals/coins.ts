@@ -4,7 +4,6 @@
  */
 import { tipOf } from '../../chains/adapter.ts';
 import type { AssetId } from '../../domain/assets.ts';
-import type { Branch } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import type { Coin } from '../../domain/spend.ts';
 import { balanceOf } from '../../store/queries/credits.ts';
@@ -14,13 +13,14 @@ import {
   coinByOutpoint,
   coinsOf,
   heldWithdrawals,
-  reservedOutpoints,
-  spendsOfOutpoint,
+  reservedKeys,
+  spendsOfKey,
   spendsOfTransaction,
   versionByTxid,
   versionsOf,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
+import { coinFrom } from '../addresses/watch.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/ingest.ts';
 import type { Account } from '../shops/directory.ts';
@@ -51,7 +51,7 @@ export function spendableCoins(
   settledOnly: boolean,
 ): Coins {
   const tip = tipHeightOf(reader, chain);
-  const reserved = new Set(reader.all(reservedOutpoints, { chain_key: chain.key }).map(({ outpoint }) => outpoint));
+  const reserved = new Set(reader.all(reservedKeys, { chain_key: chain.key }).map(({ conflict_key }) => conflict_key));
   const coins: Coins = { plain: [], undecided: [], change: [] };
   for (const row of reader.all(coinsOf, { account_id: account.id, asset, limit: COINS_READ_MAX })) {
     if (reserved.has(row.outpoint) || !isRipe(row, tip)) continue;
@@ -80,25 +80,14 @@ export function isSoleChange(reader: Reader, chain: { key: string }, txid: strin
   return version !== undefined && reader.all(versionsOf, { spend_id: version.spend_id }).length === 1;
 }
 
-export function coinFrom(row: CoinRow, tip: number): Coin {
-  return {
-    outpoint: row.outpoint,
-    units: row.units,
-    script: row.script,
-    branch: row.branch as Branch,
-    index: row.idx,
-    confirmations: row.block_height === null ? 0 : Math.max(0, tip - row.block_height + 1),
-  };
-}
-
 /** The coin of an outpoint as it is now, spent or not; undefined when it is not ours. */
 export function coinAt(reader: Reader, chain: ChainRuntime, outpoint: string): AnyCoinRow | undefined {
   return reader.get(coinByOutpoint, { outpoint, chain_key: chain.key });
 }
 
-/** The spend that has reserved an outpoint, other than `except`; null when it is free. */
-export function reservedBy(reader: Reader, chain: { key: string }, outpoint: string, except: number): number | null {
-  const spends = reader.all(spendsOfOutpoint, { outpoint, chain_key: chain.key });
+/** The spend that has reserved a conflict key, other than `except`; null when it is free. */
+export function reservedBy(reader: Reader, chain: { key: string }, key: string, except: number): number | null {
+  const spends = reader.all(spendsOfKey, { conflict_key: key, chain_key: chain.key });
   return spends.find(({ id }) => id !== except)?.id ?? null;
 }
 
@@ -108,12 +97,19 @@ export function hasDescendant(reader: Reader, chain: ChainRuntime, txid: string)
   return reader.all(spendsOfTransaction, range).length > 0;
 }
 
-/** Smallest units that open withdrawals take off an account's balance, beside one of them. */
-export function heldUnits(reader: Reader, accountId: number, asset: AssetId, except: number | null = null): bigint {
+/**
+ * Smallest units that open withdrawals take off an account's balance of an asset, beside one of them: their amounts in it,
+ * and the fees that are paid in it.
+ */
+function heldUnits(reader: Reader, accountId: number, asset: AssetId, except: number | null): bigint {
   return reader
-    .all(heldWithdrawals, { account_id: accountId, asset })
+    .all(heldWithdrawals, { account_id: accountId })
     .filter(({ id }) => id !== except)
-    .reduce((sum, { units, sweep, fee, fee_held }) => sum + units + (sweep ? (fee ?? 0n) : fee_held), 0n);
+    .reduce((sum, row) => {
+      // of a sweep the fee comes out of the amount, where both are the same asset
+      const fee = row.sweep && row.fee_asset === row.asset ? (row.fee ?? 0n) : row.fee_held;
+      return sum + (row.asset === asset ? row.units : 0n) + (row.fee_asset === asset ? fee : 0n);
+    }, 0n);
 }
 
 /** What an account can still withdraw: its coins less what is held; never below 0. */

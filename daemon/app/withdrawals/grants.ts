@@ -2,15 +2,15 @@
  * Policies with what the wallet has to be told of them. The signer counts limits of its own, in units of each asset, and
  * takes them only from somebody who has the passphrase: so a hole in the service approves no more than was granted.
  */
-import { ASSETS, type Asset } from '../../domain/assets.ts';
+import type { Asset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { divideUp } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { AddressBookRow } from '../../store/queries/policies.ts';
+import { SIGNED_ASSETS } from '../../wallet/signer/limits.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
-import { isUtxo } from './fees.ts';
 import { addressBook, addressOf, changePolicy, policyFor, removeAddress } from './policy.ts';
 
 /** A coin may lose half its worth before the operator has to grant anew: the daemon counts dollars, the signer coins. */
@@ -33,7 +33,7 @@ export function wantedGrants(
   if (business.network === 'sandbox') return [];
   const issuedAt = app.now();
   const book = addressBook(app.store, business).filter(({ id }) => id !== without);
-  return ASSETS.filter(({ symbol, chain }) => isUtxo(chain) && symbol === chain).map((asset) => ({
+  return SIGNED_ASSETS.map((asset) => ({
     network: business.network,
     accountNo: business.accountNo,
     asset: asset.symbol,

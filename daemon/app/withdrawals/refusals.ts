@@ -26,7 +26,7 @@ function wordsFor(reader: Reader, version: VersionRow): { what: string; how: str
   const spend = spendOf(reader, version.spend_id);
   if (spend.purpose === 'bump') {
     return {
-      what: `the transaction that pays for the deposit ${spend.anchor}`,
+      what: `the transaction that pays for the deposit ${spend.conflict_key}`,
       how: 'To have the deposit back, give it up: countinghouse withdrawal bump --give-up',
     };
   }

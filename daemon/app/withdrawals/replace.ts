@@ -1,11 +1,10 @@
 /**
  * Taking the place of what was signed: the same payments with a higher fee, or without one of them.
  *
- * Invariants. Each version of a spend shares with each earlier one a coin that still exists, so that one at most confirms.
- * Nothing is replaced that a later transaction of ours spends from. BCH knows no replacement: there stored bytes are sent
- * again, and nothing else, unless they lack a coin.
+ * Invariants. Each version of a spend shares with each earlier one a conflict key that still exists, so that one at most
+ * confirms. Nothing is replaced that a later transaction of ours spends from. Where a chain knows no replacement, stored bytes
+ * are sent again, and nothing else, unless what they spend is gone.
  */
-import { replacementRate } from '../../chains/utxo/spend/fees.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { type SpendRow, versionsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
@@ -14,9 +13,9 @@ import type { App } from '../app.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
 import { addVersion, needReplaceable, type Raised, spendOf } from './claim.ts';
 import { availableUnits, tipHeightOf } from './coins.ts';
-import { conflictingCoins, type Known, versionFacts } from './facts.ts';
-import { FEE_UNLIMITED, fastRate, isUtxo, needApprovable } from './fees.ts';
-import { overtakenIsRejected, type Place, type Planned, placeOf, prepare, shareOf } from './plan.ts';
+import { type Known, sharedKeys, versionFacts } from './facts.ts';
+import { fastRate, needApprovable, spendingOf } from './fees.ts';
+import { FEE_UNLIMITED, overtakenIsRejected, type Place, type Planned, placeOf, prepare, shareOf } from './plan.ts';
 import { APPROVAL_HOLDS_MS, findWithdrawal } from './request.ts';
 import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { intentOf, paidBy } from './sign.ts';
@@ -31,7 +30,7 @@ export type ReplaceWish = {
 };
 
 /** What can be replaced of a withdrawal. */
-type Open = { spend: SpendRow; known: Known[]; coins: string[] };
+type Open = { spend: SpendRow; known: Known[]; keys: string[] };
 
 type Replacement = {
   place: Place;
@@ -47,7 +46,7 @@ type Replacement = {
 /** What a replacement would be, and the intents of which a higher fee has to be approved. */
 export async function previewReplacement(app: App, wish: ReplaceWish): Promise<Preview & { until: number }> {
   const { place, planned, pays, concerned } = await replacement(app, wish, FEE_UNLIMITED);
-  needApprovable(planned.plan);
+  needApprovable(place.chain, planned.plan);
   const share = shareOf(planned.plan.fee, concerned.length);
   // only a fee above what was approved has to be approved anew
   const intents = concerned
@@ -119,7 +118,7 @@ function raisedFees(
     raised[now.uuid] = { feeMax: given.feeMax.toString(), until: given.until, mac: given.mac };
     if (!now.sweep && !now.cancel) more += given.feeMax - (now.held ? now.fee_held : (now.fee ?? 0n));
   }
-  if (kind === 'speed-up' && more > availableUnits(tx, place.account.id, place.asset)) {
+  if (kind === 'speed-up' && more > availableUnits(tx, place.account.id, spendingOf(place.chain).feeAsset)) {
     throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');
   }
   return raised;
@@ -136,10 +135,10 @@ async function replacement(app: App, { name, kind, feeRate }: ReplaceWish, feeMa
   }
   // what lacks a coin is in no mempool: nothing has to be outbid
   const outbid = open.known.filter(({ lack }) => lack === null).map(({ version }) => version);
-  const fees = outbid.map(({ fee, vsize }) => ({ fee, vsize: Math.max(1, vsize) }));
+  const fees = outbid.map(({ fee, size }) => ({ fee, size: Math.max(1, size) }));
   const planned = await prepare(app, place, {
     payouts: pays.map(({ address, units, sweep }) => ({ address, units: sweep ? null : units })),
-    anchors: open.coins,
+    conflictKeys: open.keys,
     // what takes everything, or gives everything back, has coins enough
     ...(pays.length === 0 || pays.some(({ sweep }) => sweep) ? { only: [] } : {}),
     settledOnly: pays.some(({ approved_by }) => approved_by === 'policy'),
@@ -161,11 +160,10 @@ function concernedBy(reader: Reader, row: WithdrawalRow, kind: ReplaceWish['kind
 /** The least rate that replaces every version, or what the next blocks ask for, or what the operator said. */
 async function replacingRate(
   { chain }: Place,
-  replaced: readonly { fee: bigint; vsize: number }[],
+  replaced: readonly { fee: bigint; size: number }[],
   wanted: bigint | null,
 ): Promise<bigint> {
-  const id = chain.adapter.chain;
-  const least = isUtxo(id) ? replacementRate(id, replaced) : 0n;
+  const least = spendingOf(chain).replacementRate(replaced);
   const rate = wanted ?? (await fastRate(chain));
   return rate > least ? rate : least;
 }
@@ -174,30 +172,32 @@ async function replacingRate(
 function needOpen(reader: Reader, place: Place, row: WithdrawalRow): Open {
   const { state, spend_id, id } = withdrawalOf(reader, row.id);
   if ((state !== 'signed' && state !== 'broadcast') || spend_id === null) {
-    noReplacementOnBch(place, []);
+    needReplacement(place, []);
     throw new Rejected('withdrawal.state', `Withdrawal ${id} is ${state}: there is nothing to replace`);
   }
   const spend = spendOf(reader, spend_id);
   const known = versionFacts(reader, spend, tipHeightOf(reader, place.chain));
-  noReplacementOnBch(place, known);
+  needReplacement(place, known);
   if (known.length === 0 || known.length < reader.all(versionsOf, { spend_id }).length) {
     throw new Rejected('withdrawal.state', 'Another version is being signed: try again in a moment');
   }
   if (known.some(({ depth }) => (depth ?? 0) > 0)) {
     throw new Rejected('withdrawal.state', 'It is confirmed: there is nothing to replace');
   }
-  const coins = conflictingCoins(reader, spend, known);
-  if (coins === null) {
+  const keys = sharedKeys(reader, spend, known);
+  if (keys === null) {
     const text =
       'Every coin that another transaction would have to spend is away, so that nothing can take its place yet';
     throw new Rejected('withdrawal.no_coin', text);
   }
   needReplaceable(reader, place, known);
-  return { spend, known, coins };
+  return { spend, known, keys };
 }
 
-function noReplacementOnBch({ chain }: Place, known: readonly Known[]): void {
-  if (chain.adapter.chain !== 'BCH') return;
+/** Where a chain knows no replacement, only what lacks a key can be followed by another version. */
+function needReplacement({ chain }: Place, known: readonly Known[]): void {
+  if (spendingOf(chain).replacement !== 'none') return;
   if (known.length > 0 && known.every(({ lack, depth }) => lack !== null && depth === null)) return;
-  throw new Rejected('withdrawal.no_replacement', 'BCH knows no replacement: the transaction is sent again as it is');
+  const text = `${chain.adapter.chain} knows no replacement: the transaction is sent again as it is`;
+  throw new Rejected('withdrawal.no_replacement', text);
 }

@@ -3,10 +3,12 @@
  * operator's decision, or that of the business's policy, taken in the same transaction.
  */
 import { randomUUIDv7 } from 'node:crypto';
+import type { Holdings } from '../../chains/spending.ts';
 import { type Asset, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { fiatFor, parseDecimal } from '../../domain/money.ts';
 import { faceOf } from '../../domain/policy.ts';
+import type { Coin } from '../../domain/spend.ts';
 import { policyOf } from '../../store/queries/policies.ts';
 import {
   insertWithdrawal,
@@ -15,15 +17,16 @@ import {
   withdrawalById,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
+import { coinFrom } from '../addresses/watch.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Account, Business } from '../shops/directory.ts';
-import { availableUnits, coinAt, coinFrom, spendableCoins, tipHeightOf } from './coins.ts';
-import { feeRateNow, highestRate } from './fees.ts';
-import { highestFee, isDust } from './plan.ts';
+import { availableUnits, coinAt, spendableCoins, tipHeightOf } from './coins.ts';
+import { feeRateNow, spendingOf } from './fees.ts';
+import { highestFee } from './plan.ts';
 import { whyByHand } from './policy.ts';
 import { withdrawalOf } from './rows.ts';
 
@@ -75,7 +78,7 @@ export async function estimateHighestFee(app: App, business: Business, wanted: (
     if (error instanceof Rejected) return 0n;
     throw error;
   }
-  return chain ? highestRate(chain, await feeRateNow(chain)) : 0n;
+  return chain ? spendingOf(chain).highestRate(await feeRateNow(chain)) : 0n;
 }
 
 /**
@@ -117,6 +120,7 @@ export function requestWithdrawal(
     units,
     sweep: wanted.units === null,
     fee_held: fee,
+    fee_asset: spendingOf(chain).feeAsset,
     address,
     face: faceOf(address),
     outpoint: deposit?.outpoint ?? null,
@@ -183,37 +187,44 @@ function measured(app: App, tx: Tx, { business, account, chain, wanted, feeRate 
       throw new Rejected('withdrawal.minimum', 'The amount must be worth at least 10 USD.', 'amount');
     }
   }
-  if (wanted.units !== null && isDust(chain, address, wanted.units)) {
+  const spending = spendingOf(chain);
+  if (wanted.units !== null && spending.isDust(address, wanted.units)) {
     throw new Rejected('withdrawal.minimum', 'The amount is too small for the network to carry.', 'amount');
   }
-  const coins = deposit ? depositCoins(tx, chain, deposit.outpoint) : allCoins(tx, chain, account, asset.symbol);
-  const fee = highestFee(chain, account, business, {
-    asset: asset.symbol,
-    address,
-    units: wanted.units,
-    coins,
-    feeRate,
-    tipHeight: tipHeightOf(tx, chain),
+  const fee = highestFee(chain, {
+    ...{ accountNo: business.accountNo, asset: asset.symbol, feeRate, tipHeight: tipHeightOf(tx, chain) },
+    payout: { address, units: wanted.units },
+    holdings: estimateHoldings(tx, chain, account, wanted),
   });
+  const { feeAsset } = spending;
+  const inAsset = feeAsset === asset.symbol ? fee : 0n;
   // a deposit that is refunded may still be unconfirmed: then it is not in the balance yet
-  const needed = wanted.units === null ? fee + 1n : units + fee;
+  const needed = wanted.units === null ? inAsset + 1n : units + inAsset;
   const there = deposit ? units : available;
   if (there < needed) throw new Rejected('withdrawal.insufficient', 'Insufficient balance');
+  if (feeAsset !== asset.symbol && availableUnits(tx, account.id, feeAsset) < fee) {
+    throw new Rejected('withdrawal.insufficient', `Insufficient balance of ${feeAsset} for the network fee`);
+  }
   return { units, fee, usd };
 }
 
-function allCoins(reader: Reader, chain: ChainRuntime, account: Account, asset: AssetId) {
-  const { plain, undecided, change } = spendableCoins(reader, chain, account, asset, false);
-  return [...plain, ...undecided, ...change];
+/** What an estimate is made with: the deposit that is refunded, or all that may be spent now. */
+function estimateHoldings(tx: Tx, chain: ChainRuntime, account: Account, { asset, deposit }: NewWithdrawal): Holdings {
+  const coin = (outpoint: string): Coin => {
+    const row = coinAt(tx, chain, outpoint);
+    if (!row) throw new Rejected('spend.gone', `The coin ${outpoint} is not known any more`);
+    return coinFrom(row, tipHeightOf(tx, chain));
+  };
+  const coins = (): Coin[][] => {
+    if (deposit) return [[coin(deposit.outpoint)]];
+    const { plain, undecided, change } = spendableCoins(tx, chain, account, asset.symbol, false);
+    return [[...plain, ...undecided, ...change]];
+  };
+  return { coin, coins };
 }
 
 function depositUnits(reader: Reader, chain: ChainRuntime, outpoint: string): bigint {
   return coinAt(reader, chain, outpoint)?.units ?? 0n;
-}
-
-function depositCoins(reader: Reader, chain: ChainRuntime, outpoint: string) {
-  const row = coinAt(reader, chain, outpoint);
-  return row ? [coinFrom(row, tipHeightOf(reader, chain))] : [];
 }
 
 /** A withdrawal of a business by its id, a decimal. Throws `Rejected('withdrawal.not_found')`. */
@@ -231,6 +242,9 @@ export function findWithdrawal(reader: Reader, name: string): WithdrawalRow {
 }
 
 const notFound = (): Rejected => new Rejected('withdrawal.not_found', 'Withdrawal not found');
+
+/** The asset that a withdrawal's fee is paid in. */
+export const feeAssetFor = (row: Pick<WithdrawalRow, 'fee_asset'>): Asset => assetOf(row.fee_asset as AssetId);
 
 /** The asset of a withdrawal. */
 export const assetFor = (row: Pick<WithdrawalRow, 'asset'>): Asset => assetOf(row.asset as AssetId);

@@ -39,7 +39,8 @@ export function unseenVersions(reader: Reader, chain: ChainRuntime): VersionRow[
     // one that was made before a restore may be known without its signatures
     const newest = known.findLast(({ version, lack }) => version.raw !== null && lack === null);
     if (!newest || newest === seen || (seen?.depth ?? 0) > 0) return [];
-    const kept = seen && (chain.adapter.chain === 'BCH' || hasDescendant(reader, chain, seen.version.txid ?? ''));
+    const isFinal = spendingOf(chain).replacement === 'none';
+    const kept = seen && (isFinal || hasDescendant(reader, chain, seen.version.txid ?? ''));
     return kept ? [] : [newest.version];
   });
 }

@@ -1,14 +1,14 @@
 /**
  * What the chain's facts mean for withdrawals, inside the transaction that applies those facts.
  *
- * Invariant: what spends the inputs of a spend's versions is the whole truth about it, read anew at each update until it is
+ * Invariant: what uses the conflict keys of a spend's versions is the whole truth about it, read anew at each update until it is
  * decided: one version is buried, and with it every other one is impossible, or all are impossible. Then the inputs of
  * its other versions are free; a reorganisation that reaches so deep opens it again.
  */
 import type { BlockId } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { BURIED_BLOCKS, eventsOf, isDecided, isSigned } from '../../domain/withdrawal.ts';
-import { creditByOutpoint, type TargetRow } from '../../store/queries/credits.ts';
+import type { TargetRow } from '../../store/queries/credits.ts';
 import { closeAlertsOf } from '../../store/queries/effects.ts';
 import {
   dropDeadTransactions,
@@ -33,7 +33,8 @@ import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
-import { conflictingCoins, type Known, versionFacts } from './facts.ts';
+import { type Known, sharedKeys, versionFacts } from './facts.ts';
+import { keyState } from './keys.ts';
 import { shareOf } from './plan.ts';
 import { closeRefusals } from './refusals.ts';
 import { applyEvent, saveWithdrawal, stateOf } from './rows.ts';
@@ -109,13 +110,13 @@ export function seenOf(known: readonly Known[]): Known | undefined {
 }
 
 /** Transactions that spend what only versions of the spend should, and are of no spend of ours. */
-function strangersOf(reader: Reader, { key }: ChainRuntime, known: readonly Known[]): string[] {
-  const spenders = new Set<string>();
-  for (const outpoint of new Set(known.flatMap(({ inputs }) => inputs))) {
-    const coin = reader.get(creditByOutpoint, { outpoint, chain_key: key });
-    if (coin?.gone === false && coin.spent_txid !== null) spenders.add(coin.spent_txid);
+function strangersOf(reader: Reader, chain: ChainRuntime, known: readonly Known[]): string[] {
+  const users = new Set<string>();
+  for (const key of new Set(known.flatMap(({ keys }) => keys))) {
+    const state = keyState(reader, chain, key);
+    if (state?.isThere && state.usedBy !== null) users.add(state.usedBy);
   }
-  return [...spenders].filter((txid) => !reader.get(versionByTxid, { txid, chain_key: key }));
+  return [...users].filter((txid) => !reader.get(versionByTxid, { txid, chain_key: chain.key }));
 }
 
 /**
@@ -124,7 +125,7 @@ function strangersOf(reader: Reader, { key }: ChainRuntime, known: readonly Know
  */
 function isStuck(reader: Reader, spend: SpendRow, known: readonly Known[]): boolean {
   const possible = known.some(({ lack, depth }) => lack === null || depth !== null);
-  return !possible && known.some(({ vanished }) => vanished) && conflictingCoins(reader, spend, known) === null;
+  return !possible && known.some(({ vanished }) => vanished) && sharedKeys(reader, spend, known) === null;
 }
 
 /** How the words begin that this file writes about a withdrawal, and takes away again. */
@@ -135,9 +136,9 @@ function problemOf(known: readonly Known[], { stuck, buried }: { stuck: boolean;
   const lack = known.at(-1)?.lack;
   if (!lack || known.some((one) => one.lack === null)) return null;
   const away =
-    lack.spentBy === null
-      ? `${lack.outpoint}, which its transaction spends, left the chain`
-      : `${lack.outpoint}, which its transaction spends, was spent by ${lack.spentBy}`;
+    lack.usedBy === null
+      ? `${lack.key}, which its transaction spends, left the chain`
+      : `${lack.key}, which its transaction spends, was spent by ${lack.usedBy}`;
   const surest = known.reduce((a, b) => (b.dead < a.dead ? b : a));
   if (surest.dead > 0) {
     return `${LACKS}${away}. It can never be paid by what was signed: it fails once that is ${buried} blocks deep (now ${surest.dead}), unless it is replaced before`;
@@ -208,7 +209,7 @@ export const feeShare = ({ fee }: Pick<VersionRow, 'fee'>, shares: number): bigi
 
 function alertForeign(app: App, tx: Tx, spend: SpendRow, withdrawals: readonly WithdrawalRow[], txid: string): void {
   const ids = withdrawals.map(({ id }) => id).join(', ');
-  const what = withdrawals.length > 0 ? `withdrawal ${ids}` : `the bump of ${spend.anchor}`;
+  const what = withdrawals.length > 0 ? `withdrawal ${ids}` : `the bump of ${spend.conflict_key}`;
   const message =
     `Transaction ${txid}, which this wallet did not make, spends a coin of ${what}: ` +
     'somebody else has the keys, or another copy of this wallet is running';

@@ -5,12 +5,11 @@
  * nothing; bytes that could not be stored are forgotten, never sent.
  */
 
-import { withoutWitnesses } from '../../chains/utxo/spend/transaction.ts';
+import type { KeptTransactions } from '../../chains/spending.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
-import { simulatedSpend } from '../../sandbox/simulated.ts';
 import { keepPrevious, previousTx } from '../../store/queries/previous.ts';
 import {
   payoutsOf,
@@ -27,10 +26,12 @@ import type { Reader, Tx } from '../../store/store.ts';
 import type { Approval, Intent, SignOrder } from '../../wallet/signer/port.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 import { dropPlan, type Raised, spendOf } from './claim.ts';
 import { coinAt } from './coins.ts';
-import { isUtxo, spendingOf } from './fees.ts';
+import { spendingOf } from './fees.ts';
+import { keyState } from './keys.ts';
 import { type Place, placeOf } from './plan.ts';
 import { applyEvent, saveWithdrawal, stateOf, withdrawalOf } from './rows.ts';
 import { feeShare } from './settle.ts';
@@ -84,18 +85,17 @@ export async function signClaimed(app: App, versionId: number): Promise<void> {
     await app.store.write((tx) => dropUnsigned(app, tx, versionId));
     return;
   }
-  const simulated = plan.kind === 'sandbox' || place.business.network === 'sandbox';
-  const previous = simulated ? {} : await previousOf(app, place, plan);
+  const unsigned = await spendingOf(place.chain).unsigned(plan, keptTransactions(app, place.chain));
   let signed: SignedSpend;
   try {
-    signed = await sign(app, place, spend, version, { plan, previous });
+    signed = await app.signer.sign({ ...orderOf(app.store, place, spend, version), ...unsigned });
   } catch (error) {
     if (!(error instanceof Rejected) || error.code === 'signer.locked') throw error;
     await app.store.write((tx) => refused(app, tx, versionId, error));
     return;
   }
   await app.store.write((tx) => {
-    keepAll(tx, place, previous);
+    if ('previous' in unsigned) keepAll(tx, place, unsigned.previous);
     storeSigned(app, tx, versionId, signed);
   });
 }
@@ -105,34 +105,34 @@ function placeOfSpend(app: App, spend: SpendRow): Place {
 }
 
 /** Whether there is no reason any more to pay for a deposit: it is confirmed. */
-function isPointless(reader: Reader, { chain }: Place, { purpose, anchor }: SpendRow): boolean {
-  return purpose === 'bump' && coinAt(reader, chain, anchor)?.block_hash !== null;
+function isPointless(reader: Reader, { chain }: Place, { purpose, conflict_key }: SpendRow): boolean {
+  return purpose === 'bump' && coinAt(reader, chain, conflict_key)?.block_hash !== null;
 }
 
 /**
- * Whether a coin of a plan has gone, or was spent by something that is no version of this spend, or by one that is in a
- * block already.
+ * Whether what a key of a plan names has gone, or was used by something that is no version of this spend, or by one that is
+ * in a block already.
  */
 function isStale(reader: Reader, { chain }: Place, spend: SpendRow, plan: SpendPlan): boolean {
-  return plan.inputs.some(({ outpoint }) => {
-    const coin = coinAt(reader, chain, outpoint);
-    if (!coin || coin.gone) return true;
-    if (coin.spent_txid === null) return false;
-    if (coin.spent_in_block !== null) return true;
-    const spender = reader.get(versionByTxid, { txid: coin.spent_txid, chain_key: chain.key });
-    return spender?.spend_id !== spend.id;
-  });
+  return spendingOf(chain)
+    .conflictKeys(plan)
+    .some((key) => {
+      const state = keyState(reader, chain, key);
+      if (!state?.isThere) return true;
+      if (state.usedBy === null) return false;
+      if (state.block !== null) return true;
+      return reader.get(versionByTxid, { txid: state.usedBy, chain_key: chain.key })?.spend_id !== spend.id;
+    });
 }
 
-async function sign(
-  app: App,
-  place: Place,
-  spend: SpendRow,
-  version: VersionRow,
-  { plan, previous }: Pick<SignOrder, 'plan' | 'previous'>,
-): Promise<SignedSpend> {
-  if (plan.kind === 'sandbox') return simulatedSpend(plan);
-  return app.signer.sign({ ...orderOf(app.store, place, spend, version), plan, previous });
+function keptTransactions({ store }: App, chain: ChainRuntime): KeptTransactions {
+  const { key: chain_key } = chain;
+  return {
+    signed: (txid) => store.get(versionByTxid, { txid, chain_key })?.raw ?? null,
+    base: (txid) => store.get(previousTx, { txid, chain_key })?.base ?? null,
+    blockOf: (outpoint) => coinAt(store, chain, outpoint)?.block_hash ?? null,
+    limit: () => deadline(PREVIOUS_TIMEOUT_MS, chain_key),
+  };
 }
 
 /**
@@ -191,23 +191,6 @@ export function paidBy(reader: Reader, version: Pick<VersionRow, 'id'>): Withdra
     .map(({ withdrawal_id }) => withdrawalOf(reader, withdrawal_id));
 }
 
-/** The transactions that a plan's coins come from: from their stored bytes, or else from the source. */
-async function previousOf(app: App, { chain }: Place, plan: SpendPlan): Promise<Record<string, string>> {
-  const spending = spendingOf(chain);
-  const { chain: id } = chain.adapter;
-  const previous: Record<string, string> = {};
-  for (const { outpoint } of plan.inputs) {
-    const txid = outpoint.slice(0, outpoint.indexOf(':'));
-    if (previous[txid] !== undefined) continue;
-    const own = app.store.get(versionByTxid, { txid, chain_key: chain.key })?.raw;
-    const kept = app.store.get(previousTx, { txid, chain_key: chain.key })?.base;
-    const base = own && isUtxo(id) ? withoutWitnesses(own, txid, id) : kept ? Buffer.from(kept).toString('hex') : null;
-    const block = coinAt(app.store, chain, outpoint)?.block_hash ?? null;
-    previous[txid] = base ?? (await spending.transaction(txid, block, deadline(PREVIOUS_TIMEOUT_MS, chain.key)));
-  }
-  return previous;
-}
-
 /** Stores signed bytes, unless somebody decided otherwise meanwhile: then they are forgotten. */
 function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): void {
   const version = tx.get(versionById, { id: versionId });
@@ -218,8 +201,8 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
     dropPlan(app, tx, version);
     return;
   }
-  const { txid, raw, fee, vsize } = signed;
-  const fields = { id: version.id, txid, raw, fee, vsize, signed_at: app.now() };
+  const { txid, raw, fee, size } = signed;
+  const fields = { id: version.id, txid, raw, fee, size, signed_at: app.now() };
   if (tx.run(signVersion, fields).changes !== 1) throw new Error(`assertion failed: version ${version.id} is unsigned`);
   const spend = spendOf(tx, version.spend_id);
   for (const row of tx.all(withdrawalsOfSpend, { spend_id: spend.id })) {

@@ -5,20 +5,23 @@
  *
  * Invariant: what is written down is a block of the chain that the books follow; it is forgotten when that block leaves it.
  */
-import { decodeTransaction } from '../../chains/utxo/spend/transaction.ts';
-import { CHECKPOINT_BLOCKS_MAX } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
-import { creditByOutpoint } from '../../store/queries/credits.ts';
 import { previousTx } from '../../store/queries/previous.ts';
-import { deadTransaction, insertDeadTransaction, versionByTxid } from '../../store/queries/withdrawals.ts';
+import {
+  deadTransaction,
+  insertDeadTransaction,
+  type VersionRow,
+  versionByTxid,
+} from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/ingest.ts';
 import { deadline } from '../deadline.ts';
 import { tipHeightOf } from './coins.ts';
-import { type Known, txidOf, versionFacts } from './facts.ts';
-import { isUtxo, spendingOf } from './fees.ts';
+import { txidOf, versionFacts } from './facts.ts';
+import { spendingOf } from './fees.ts';
+import { keyState } from './keys.ts';
 import { unsettledSpends } from './settle.ts';
 import { readPlan } from './stored-plan.ts';
 
@@ -33,13 +36,14 @@ export type Asked = Map<string, number>;
 export async function lookForConflicts(app: App, chain: ChainRuntime, asked: Asked): Promise<void> {
   if (chain.syncedAt === 0) return;
   const tip = tipHeightOf(app.store, chain);
-  for (const [txid, fromHeight] of vanished(app.store, chain, tip)) {
+  const spending = spendingOf(chain);
+  for (const [txid, { version, key }] of vanished(app.store, chain, tip)) {
     if (asked.get(txid) === tip) continue;
     if (asked.size >= REMEMBERED_MAX) asked.clear();
     asked.set(txid, tip);
-    const inputs = inputsOfVanished(app.store, chain, txid);
-    const signal = deadline(CONFLICT_TIMEOUT_MS, chain.key);
-    const found = await spendingOf(chain).conflict(txid, inputs, fromHeight, signal);
+    const base = app.store.get(previousTx, { txid, chain_key: chain.key })?.base ?? null;
+    const { inputs, fromHeight } = spending.vanished(readPlan(version.plan), key, base);
+    const found = await spending.conflict(txid, inputs, fromHeight, deadline(CONFLICT_TIMEOUT_MS, chain.key));
     if (!found) continue;
     const { height, hash } = found.block;
     await app.store.write((tx) => {
@@ -55,33 +59,20 @@ export async function lookForConflicts(app: App, chain: ChainRuntime, asked: Ask
   }
 }
 
-/** The transactions of others that vanished and that versions of ours spend from, with a height below their block. */
-function vanished(reader: Reader, chain: ChainRuntime, tipHeight: number): Map<string, number> {
-  const found = new Map<string, number>();
+type Vanished = { version: VersionRow; key: string };
+
+/** The transactions of others that vanished, with the versions of ours that spend from them. */
+function vanished(reader: Reader, chain: ChainRuntime, tipHeight: number): Map<string, Vanished> {
+  const found = new Map<string, Vanished>();
   for (const spend of unsettledSpends(reader, chain)) {
     for (const known of versionFacts(reader, spend, tipHeight)) {
-      for (const outpoint of known.vanished ? known.inputs : []) {
-        const coin = reader.get(creditByOutpoint, { outpoint, chain_key: chain.key });
-        const key = { txid: txidOf(outpoint), chain_key: chain.key };
-        if (coin?.gone === false || reader.get(versionByTxid, key) || reader.get(deadTransaction, key)) continue;
-        found.set(key.txid, lowestHeight(known, outpoint));
+      for (const key of known.vanished ? known.keys : []) {
+        const parent = { txid: txidOf(key), chain_key: chain.key };
+        if (keyState(reader, chain, key)?.isThere) continue;
+        if (reader.get(versionByTxid, parent) || reader.get(deadTransaction, parent)) continue;
+        found.set(parent.txid, { version: known.version, key });
       }
     }
   }
   return found;
-}
-
-/** Below every block that can hold a conflict: the coin's own when it was spent, less the deepest reorganisation. */
-function lowestHeight({ version }: Known, outpoint: string): number {
-  const plan = readPlan(version.plan);
-  const input = plan.inputs.find((one) => one.outpoint === outpoint);
-  const tip = plan.kind === 'utxo' ? plan.lockTime : 0;
-  return Math.max(0, tip - (input?.confirmations ?? 0) - CHECKPOINT_BLOCKS_MAX);
-}
-
-function inputsOfVanished(reader: Reader, chain: ChainRuntime, txid: string): string[] {
-  const kept = reader.get(previousTx, { txid, chain_key: chain.key })?.base;
-  const { chain: id, network } = chain.adapter;
-  if (!kept || !isUtxo(id)) return [];
-  return decodeTransaction(Buffer.from(kept).toString('hex'), id, network).inputs.map(({ outpoint }) => outpoint);
 }

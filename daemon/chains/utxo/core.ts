@@ -8,11 +8,12 @@
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, ChainUpdate, Checkpoint, DerivedAddress, SourceHealth } from '../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
-import { type ChainAdapter, type HoldingsSource, type SpendingSource, tipOf, type WatchList } from '../adapter.ts';
+import { type ChainAdapter, type HoldingsSource, tipOf, type WatchList } from '../adapter.ts';
 import { childPublicKey } from '../hd.ts';
 import { Rpc } from '../json-rpc.ts';
 import { POLL_MS, Poller } from '../poller.ts';
 import { slices } from '../slices.ts';
+import type { Spending } from '../spending.ts';
 import { addressOfKey, isValidAddress } from './address.ts';
 import { beginAt, prunedAdvice, settingOf } from './begin.ts';
 import { commonBlocks, contiguousEnd, extended, readBlocks } from './blocks.ts';
@@ -22,6 +23,7 @@ import type { Finder, Found } from './match.ts';
 import { Mempool, type MempoolLimits } from './mempool.ts';
 import { type BlockTime, CoreNode, type NodeState, PrunedBlock } from './node.ts';
 import type { UtxoChain } from './params.ts';
+import { UtxoSpending } from './spend/spending.ts';
 
 export type CoreOptions = {
   chain: UtxoChain;
@@ -53,7 +55,7 @@ export function coreAdapter(options: CoreOptions): ChainAdapter {
 class CoreAdapter implements ChainAdapter {
   readonly network: Network;
   readonly chain: UtxoChain;
-  readonly spending: SpendingSource;
+  readonly spending: Spending;
   readonly holdings: HoldingsSource;
   readonly #watch: WatchList;
   readonly #setting: string;
@@ -86,7 +88,7 @@ class CoreAdapter implements ChainAdapter {
     const responseBytesMax = RESPONSE_BYTES_MAX[chain];
     this.#rpc = new Rpc({ url, cookieFile, label: this.#setting, responseBytesMax, version: '1.0' });
     this.#node = new CoreNode(this.#rpc, chain, network, this.#setting);
-    this.spending = new CoreSpending(this.#node, chain, this.#setting);
+    this.spending = new UtxoSpending(chain, network, new CoreSpending(this.#node, chain, this.#setting));
     this.holdings = new CoreHoldings(this.#node, chain, network);
     const warn = options.log ?? (() => {});
     this.#mempool = new Mempool({ node: this.#node, chain, watch, warn, limits: options.mempoolLimits ?? {} });

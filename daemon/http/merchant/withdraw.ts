@@ -12,6 +12,7 @@ import type { Business } from '../../app/shops/directory.ts';
 import { refundedInvoice, refundWanted } from '../../app/withdrawals/refund.ts';
 import {
   estimateHighestFee,
+  feeAssetFor,
   findWithdrawalOf,
   type NewWithdrawal,
   requestWithdrawal,
@@ -215,7 +216,7 @@ export function presentWithdrawal(app: App, row: WithdrawalRow) {
     crypto: row.asset,
     address: row.address,
     invoice_id: refundedInvoice(app.store, row)?.slug ?? null,
-    fee: row.fee === null ? null : formatUnits(row.fee, asset),
+    fee: row.fee === null ? null : formatUnits(row.fee, feeAssetFor(row)),
     created_at: toIso(row.created_at),
     updated_at: toIso(row.updated_at),
   };

@@ -4,6 +4,7 @@ import type { Business } from '../../app/shops/directory.ts';
 import type { Preview } from '../../app/withdrawals/approve.ts';
 import { policyFor, usedOfPolicy } from '../../app/withdrawals/policy.ts';
 import { refundedInvoice } from '../../app/withdrawals/refund.ts';
+import { feeAssetFor } from '../../app/withdrawals/request.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type Asset, type AssetId, assetOf, type ChainId } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -46,8 +47,8 @@ export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
     approved_by: row.approved_by,
     approved_at: isoOrNull(row.approved_at),
     deadline_at: isoOrNull(row.deadline_at),
-    fee_max: formatUnits(row.fee_held, asset),
-    fee: row.fee === null ? null : formatUnits(row.fee, asset),
+    fee_max: formatUnits(row.fee_held, feeAssetFor(row)),
+    fee: row.fee === null ? null : formatUnits(row.fee, feeAssetFor(row)),
     tx_id: row.txid,
     canceling: row.cancel && (row.state === 'signed' || row.state === 'broadcast'),
     created_at: toIso(row.created_at),
@@ -61,16 +62,16 @@ export function detailJson(
   spend: SpendRow | null,
   versions: readonly VersionRow[],
 ): DetailJson {
-  const asset = assetOf(row.asset as AssetId);
+  const asset = feeAssetFor(row);
   return {
     ...withdrawalJson(app, row),
-    anchor: spend?.anchor ?? null,
+    anchor: spend?.conflict_key ?? null,
     versions: versions.map((version) => ({
       id: version.id,
       kind: version.kind,
       tx_id: version.txid,
       fee: formatUnits(version.fee, asset),
-      vsize: version.vsize,
+      vsize: version.size,
       signed_at: isoOrNull(version.signed_at),
       sent_at: isoOrNull(version.sent_at),
       problem: version.problem,
@@ -80,29 +81,33 @@ export function detailJson(
 
 const RATE_DECIMALS = 3;
 
-export function previewJson(preview: Preview, asset: Asset, until: number): PreviewJson {
-  const { purpose, intents, raw, decoded, change, fee, feeMax, vsize, usdRate, warnings, notes } = preview;
-  const worth = (units: bigint): string | null => (usdRate === null ? null : usd(fiatFor(units, asset, usdRate)));
+export function previewJson(preview: Preview, until: number): PreviewJson {
+  const { purpose, intents, raw, conflictKeys, outputs, fee, feeMax, size, usdRate, feeUsdRate, warnings, notes } =
+    preview;
+  const asset = assetOf(preview.asset);
+  const feeAsset = assetOf(preview.feeAsset);
+  const worth = (units: bigint, of: Asset, rate: bigint | null): string | null =>
+    rate === null ? null : usd(fiatFor(units, of, rate));
   return {
     purpose,
     intents,
     raw,
-    outputs: decoded.outputs.map(({ address, script, units }) => ({
+    outputs: outputs.map(({ address, script, units, changeIndex }) => ({
       address,
       groups: inGroups(address ?? hex(script)),
       amount: formatUnits(units, asset),
-      usd_value: worth(units),
-      change: change.has(hex(script)),
-      change_index: change.get(hex(script)) ?? null,
+      usd_value: worth(units, asset, usdRate),
+      change: changeIndex !== null,
+      change_index: changeIndex,
     })),
-    inputs: decoded.inputs.map(({ outpoint }) => outpoint),
-    fee: formatUnits(fee, asset),
-    fee_usd: worth(fee),
-    fee_max: formatUnits(feeMax, asset),
-    fee_max_usd: worth(feeMax),
+    inputs: conflictKeys,
+    fee: formatUnits(fee, feeAsset),
+    fee_usd: worth(fee, feeAsset, feeUsdRate),
+    fee_max: formatUnits(feeMax, feeAsset),
+    fee_max_usd: worth(feeMax, feeAsset, feeUsdRate),
     usd_rate: usdOrNull(usdRate),
-    fee_rate: formatDecimal(vsize > 0 ? (fee * 10n ** BigInt(RATE_DECIMALS)) / BigInt(vsize) : 0n, RATE_DECIMALS),
-    vsize,
+    fee_rate: formatDecimal(size > 0 ? (fee * 10n ** BigInt(RATE_DECIMALS)) / BigInt(size) : 0n, RATE_DECIMALS),
+    vsize: size,
     warnings: warnings.map(({ code, text }) => ({ code, text })),
     notes,
     until,

@@ -17,7 +17,7 @@ import { listWithdrawals, showWithdrawal } from '../../app/withdrawals/lists.ts'
 import { outcomeOf } from '../../app/withdrawals/outcome.ts';
 import { addAddress, addressBook } from '../../app/withdrawals/policy.ts';
 import { previewReplacement, replace } from '../../app/withdrawals/replace.ts';
-import { assetFor, findWithdrawal, requestByOperator } from '../../app/withdrawals/request.ts';
+import { findWithdrawal, requestByOperator } from '../../app/withdrawals/request.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
 import { type Asset, findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
@@ -94,7 +94,7 @@ export const WITHDRAWAL_METHODS: Methods = {
   },
   'withdrawal.preview': async ({ app }, { id }) => {
     const { row, preview, why, until } = await previewWithdrawal(app, id);
-    const json = preview && previewJson(preview, assetFor(row), until);
+    const json = preview && previewJson(preview, until);
     return { withdrawal: withdrawalJson(app, row), preview: json, why };
   },
   'withdrawal.approve': async ({ app }, { id, ...approval }) => {
@@ -107,7 +107,7 @@ export const WITHDRAWAL_METHODS: Methods = {
   },
   'withdrawal.previewReplacement': async ({ app }, { id, kind, fee_rate }) => {
     const preview = await previewReplacement(app, { name: id, kind, feeRate: feeRate(fee_rate) });
-    return { preview: previewJson(preview, assetFor(findWithdrawal(app.store, id)), preview.until) };
+    return { preview: previewJson(preview, preview.until) };
   },
   'withdrawal.replace': async ({ app }, { id, kind, fee_rate, approvals }) => {
     const { versionId } = await replace(app, { name: id, kind, feeRate: feeRate(fee_rate) }, byUuid(approvals));
@@ -116,16 +116,16 @@ export const WITHDRAWAL_METHODS: Methods = {
   },
   'withdrawal.previewBatch': async ({ app }, { ids }) => {
     const preview = await previewBatch(app, ids);
-    return { preview: previewJson(preview, assetFor(findWithdrawal(app.store, ids[0] ?? '')), preview.until) };
+    return { preview: previewJson(preview, preview.until) };
   },
   'withdrawal.batch': async ({ app }, { ids, approvals }) => {
     const rows = await batch(app, ids, byUuid(approvals));
     return { withdrawals: rows.map((row) => withdrawalJson(app, row)) };
   },
   'withdrawal.previewBump': async ({ app }, params) => {
-    const { place, wish, asset } = bumpOf(app, params);
+    const { place, wish } = bumpOf(app, params);
     const preview = await previewBump(app, place, wish);
-    return { preview: previewJson(preview, asset, preview.until) };
+    return { preview: previewJson(preview, preview.until) };
   },
   'withdrawal.bump': async ({ app }, { approval, ...params }) => {
     const { place, wish } = bumpOf(app, params);
@@ -194,7 +194,7 @@ function bumpOf(app: App, params: Parsed<'withdrawal.previewBump'>) {
   const business = findBusiness(app, params.business);
   const asset = cryptoOf(params.crypto);
   const wish = { business: business.name, outpoint: params.outpoint, feeRate: feeRate(params.fee_rate) };
-  return { place: placeFor(app, business.id, asset.symbol), wish, asset };
+  return { place: placeFor(app, business.id, asset.symbol), wish };
 }
 
 /** For every crypto that a business of this network takes. */

@@ -18,7 +18,7 @@ export const creditsSpentAbove = statement((p: { chain_key: string; height: numb
 
 /** A version that was signed elsewhere. `raw` null: its signatures are not known. */
 export const insertAdopted = statement(
-  (p: Pick<VersionRow, 'spend_id' | 'chain_key' | 'kind' | 'plan' | 'txid' | 'raw' | 'fee' | 'vsize' | 'created_at'>) =>
+  (p: Pick<VersionRow, 'spend_id' | 'chain_key' | 'kind' | 'plan' | 'txid' | 'raw' | 'fee' | 'size' | 'created_at'>) =>
     sqlite.insertInto('spend_version').values({
       spend_id: p.spend_id,
       chain_key: p.chain_key,
@@ -28,7 +28,7 @@ export const insertAdopted = statement(
       txid: p.txid,
       raw: p.raw,
       fee: p.fee,
-      vsize: p.vsize,
+      size: p.size,
       created_at: p.created_at,
       signed_at: p.created_at,
       sent_at: p.created_at,

@@ -247,10 +247,10 @@ export const vanishedCredits = statement((p: { chain_key: string; before: number
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
-          selectFrom('spend_input')
+          selectFrom('spend_key')
             .select('version_id')
-            .whereRef('spend_input.outpoint', '=', 'credit.outpoint')
-            .whereRef('spend_input.chain_key', '=', 'credit.chain_key'),
+            .whereRef('spend_key.conflict_key', '=', 'credit.outpoint')
+            .whereRef('spend_key.chain_key', '=', 'credit.chain_key'),
         ),
       ),
     )

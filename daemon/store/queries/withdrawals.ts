@@ -99,14 +99,14 @@ export const newestRefundsOf = statement((p: { invoice_id: number; limit: number
     .limit(p.limit),
 );
 
-/** What is taken off an account's balance: open, and spending no coin yet. */
-export const heldWithdrawals = statement((p: { account_id: number; asset: string }) =>
+/** What is taken off the balances of an account, in whatever asset: open, and spending nothing yet. */
+export const heldWithdrawals = statement((p: { account_id: number }) =>
   sqlite
     .selectFrom('withdrawal')
     .selectAll()
     .where('account_id', '=', p.account_id)
-    .where('asset', '=', p.asset)
-    .where('held', '=', YES),
+    .where('held', '=', YES)
+    .orderBy('id'),
 );
 
 /** The approved ones of a chain that nobody tried to plan yet, oldest first. */
@@ -202,7 +202,7 @@ export const insertSpend = statement((p: Omit<SpendRow, 'id' | 'state' | 'closed
     chain_key: p.chain_key,
     asset: p.asset,
     purpose: p.purpose,
-    anchor: p.anchor,
+    conflict_key: p.conflict_key,
     state: 'open',
     created_at: p.created_at,
     closed_height: null,
@@ -215,9 +215,9 @@ export const openSpends = statement((p: { chain_key: string }) =>
   sqlite.selectFrom('spend').selectAll().where('chain_key', '=', p.chain_key).where('state', '=', OPEN).orderBy('id'),
 );
 
-export const spendsByAnchor = find('spend', 'anchor', 'chain_key');
+export const spendsByKey = find('spend', 'conflict_key', 'chain_key');
 
-/** The spends that wait for coins that vanished: they reserve nothing. */
+/** The spends whose coins vanished: they reserve nothing. */
 export const waitingSpends = statement((p: { chain_key: string }) =>
   sqlite
     .selectFrom('spend')
@@ -255,7 +255,7 @@ export const insertVersion = insert('spend_version', [
   'plan',
   'approval',
   'fee',
-  'vsize',
+  'size',
   'created_at',
 ]);
 
@@ -269,10 +269,10 @@ export const versionByTxid = find('spend_version', 'txid', 'chain_key');
 
 /** Stores the signed bytes of a version, once. */
 export const signVersion = statement(
-  (p: { id: number; txid: string; raw: string; fee: bigint; vsize: number; signed_at: number }) =>
+  (p: { id: number; txid: string; raw: string; fee: bigint; size: number; signed_at: number }) =>
     sqlite
       .updateTable('spend_version')
-      .set({ txid: p.txid, raw: p.raw, fee: p.fee, vsize: p.vsize, signed_at: p.signed_at, problem: null })
+      .set({ txid: p.txid, raw: p.raw, fee: p.fee, size: p.size, signed_at: p.signed_at, problem: null })
       .where('id', '=', p.id)
       .where('txid', 'is', null),
 );
@@ -288,58 +288,58 @@ export const dropVersion = statement((p: { id: number }) =>
   sqlite.deleteFrom('spend_version').where('id', '=', p.id).where('txid', 'is', null),
 );
 
-export const insertInput = insert('spend_input', columnsBut('spend_input'));
+export const insertKey = insert('spend_key', columnsBut('spend_key'));
 
-export const inputsOf = statement((p: { version_id: number }) =>
-  sqlite.selectFrom('spend_input').select('outpoint').where('version_id', '=', p.version_id).orderBy('outpoint'),
+export const keysOf = statement((p: { version_id: number }) =>
+  sqlite.selectFrom('spend_key').select('conflict_key').where('version_id', '=', p.version_id).orderBy('conflict_key'),
 );
 
-export const dropInputs = remove('spend_input', 'version_id');
+export const dropKeys = remove('spend_key', 'version_id');
 
-/** The open spends whose versions name an outpoint: while there is one, the coin is reserved. */
-export const spendsOfOutpoint = statement((p: { outpoint: string; chain_key: string }) =>
+/** The open spends whose versions use a conflict key: while there is one, the key is reserved. */
+export const spendsOfKey = statement((p: { conflict_key: string; chain_key: string }) =>
   sqlite
-    .selectFrom('spend_input')
-    .innerJoin('spend_version', 'spend_version.id', 'spend_input.version_id')
+    .selectFrom('spend_key')
+    .innerJoin('spend_version', 'spend_version.id', 'spend_key.version_id')
     .innerJoin('spend', 'spend.id', 'spend_version.spend_id')
     .select(['spend.id', 'spend_version.id as version_id', 'spend_version.txid'])
-    .where('spend_input.outpoint', '=', p.outpoint)
-    .where('spend_input.chain_key', '=', p.chain_key)
+    .where('spend_key.conflict_key', '=', p.conflict_key)
+    .where('spend_key.chain_key', '=', p.chain_key)
     .where('spend.state', '=', OPEN),
 );
 
-/** The spends that are not decided yet whose versions name an outpoint. */
-export const undecidedSpendsOfOutpoint = statement((p: { outpoint: string; chain_key: string }) =>
+/** The spends that are not decided yet and whose versions use a conflict key. */
+export const undecidedSpendsOfKey = statement((p: { conflict_key: string; chain_key: string }) =>
   sqlite
-    .selectFrom('spend_input')
-    .innerJoin('spend_version', 'spend_version.id', 'spend_input.version_id')
+    .selectFrom('spend_key')
+    .innerJoin('spend_version', 'spend_version.id', 'spend_key.version_id')
     .innerJoin('spend', 'spend.id', 'spend_version.spend_id')
     .select('spend.id')
-    .where('spend_input.outpoint', '=', p.outpoint)
-    .where('spend_input.chain_key', '=', p.chain_key)
+    .where('spend_key.conflict_key', '=', p.conflict_key)
+    .where('spend_key.chain_key', '=', p.chain_key)
     .where('spend.state', 'in', [OPEN, WAITING]),
 );
 
 /** The open spends that spend from a transaction: `from` is "txid:" and `to` "txid;". */
 export const spendsOfTransaction = statement((p: { from: string; to: string; chain_key: string }) =>
   sqlite
-    .selectFrom('spend_input')
-    .innerJoin('spend_version', 'spend_version.id', 'spend_input.version_id')
+    .selectFrom('spend_key')
+    .innerJoin('spend_version', 'spend_version.id', 'spend_key.version_id')
     .innerJoin('spend', 'spend.id', 'spend_version.spend_id')
     .select('spend.id')
-    .where('spend_input.outpoint', '>=', p.from)
-    .where('spend_input.outpoint', '<', p.to)
-    .where('spend_input.chain_key', '=', p.chain_key)
+    .where('spend_key.conflict_key', '>=', p.from)
+    .where('spend_key.conflict_key', '<', p.to)
+    .where('spend_key.chain_key', '=', p.chain_key)
     .where('spend.state', '=', OPEN),
 );
 
-/** Every outpoint that the open spends of a chain name. */
-export const reservedOutpoints = statement((p: { chain_key: string }) =>
+/** Every conflict key that the open spends of a chain use. */
+export const reservedKeys = statement((p: { chain_key: string }) =>
   sqlite
     .selectFrom('spend')
     .innerJoin('spend_version', 'spend_version.spend_id', 'spend.id')
-    .innerJoin('spend_input', 'spend_input.version_id', 'spend_version.id')
-    .select('spend_input.outpoint')
+    .innerJoin('spend_key', 'spend_key.version_id', 'spend_version.id')
+    .select('spend_key.conflict_key')
     .where('spend.chain_key', '=', p.chain_key)
     .where('spend.state', '=', OPEN),
 );

@@ -18,7 +18,7 @@ import { type Call, Peer } from './peer.ts';
 import type { PolicyGrant, Sealed, Signer, SignerStatus, SignOrder } from './port.ts';
 import { spawnSigner } from './spawn.ts';
 import { sealedBy, type UnlockSource } from './unlock.ts';
-import { encodeOrder, GrantShape, isUtxo, SealedShape, SignedShape, StatusShape } from './wire.ts';
+import { decodeSigned, encodeOrder, GrantShape, isUtxo, SealedShape, SignedShape, StatusShape } from './wire.ts';
 
 /** scrypt on a slow machine, twice for a change of the passphrase. */
 const UNLOCK_MS = 120_000;
@@ -121,8 +121,7 @@ export class SignerClient implements Signer {
     }
     await this.#needUnlocked();
     const request = { call: 'sign', order: encodeOrder(order) } as Call;
-    const signed = await this.#ask(request, SignedShape, SIGN_MS);
-    return { ...signed, fee: BigInt(signed.fee) };
+    return decodeSigned(await this.#ask(request, SignedShape, SIGN_MS));
   }
 
   async grantPolicy(grant: PolicyGrant, mac: string): Promise<void> {

@@ -2,8 +2,10 @@
  * What nobody may approve, not the operator either: fees and times so far out that they are a mistake or an attack. The
  * operator's client refuses to make such an approval, and the signer to act on one.
  */
+import { ASSETS, type Asset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
-import type { UtxoChain } from './wire.ts';
+import type { SpendPlan } from '../../domain/spend.ts';
+import { isUtxo, type UtxoChain } from './wire.ts';
 
 /** How long an approval may wait until it begins a payment, by the clock of who makes it. */
 export const APPROVAL_MS = 7 * 24 * 3_600_000;
@@ -38,6 +40,19 @@ export function feeLimit(chain: UtxoChain, { inputs, outputs }: Parts, toSelf: b
   const scripts = outputs.reduce((bytes, { script }) => bytes + OUTPUT_VBYTES + script.length, 0);
   const limit = BigInt(FRAME_VBYTES + inputs.length * INPUT_VBYTES[chain] + scripts) * FEE_RATE_MAX[chain];
   return limit < most ? limit : most;
+}
+
+/** The assets that the wallet signs for: limits of a policy are granted for each of them. */
+export const SIGNED_ASSETS: readonly Asset[] = ASSETS.filter(({ symbol, chain }) => isUtxo(chain) && symbol === chain);
+
+/** More than any fee: of transactions that cost nothing that is worth anything. */
+export const FEE_UNLIMITED = 1n << 256n;
+
+/** The most that anybody may approve as the fee of a plan, smallest units of the asset that the fee is paid in. */
+export function approvableFee(plan: SpendPlan): bigint {
+  if (plan.kind === 'sandbox') return FEE_UNLIMITED;
+  const toSelf = plan.outputs.every(({ kind }) => kind === 'change');
+  return isUtxo(plan.chain) ? feeLimit(plan.chain, plan, toSelf) : FEE_UNLIMITED;
 }
 
 /** Throws `Rejected('signer.approval')` unless `until` is ahead of `now` and no further than an approval holds. */

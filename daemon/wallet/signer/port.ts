@@ -5,7 +5,7 @@
  * come out signed. Whatever the signer is asked to sign it decodes itself, and refuses what differs from the intents.
  */
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
-import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
+import type { SandboxUnsigned, SignedSpend, UnsignedSpend, UtxoUnsigned } from '../../domain/spend.ts';
 
 /** A text that only the holder of a key can read: made with `seal` (seal.ts). All three in base64. */
 export type Sealed = { key: string; nonce: string; box: string };
@@ -65,17 +65,18 @@ export type Approval = { by: 'operator'; until: number; mac: string } | { by: 'p
  */
 export type SignPurpose = 'pay' | 'cancel';
 
-export type SignOrder = {
+type OrderOf<U extends UnsignedSpend> = U & {
   purpose: SignPurpose;
-  plan: SpendPlan;
   /**
    * Whose payments this is, or whose it cancels. With each transaction that was signed for one of them before, this one
-   * has to have an input in common.
+   * has to have a conflict key in common.
    */
   withdrawals: { intent: Intent; approval: Approval }[];
-  /** Every transaction that an input spends from, whole, in hex, by its id. Not needed in the sandbox. */
-  previous: { [txid: string]: string };
 };
+export type UtxoOrder = OrderOf<UtxoUnsigned>;
+export type SandboxOrder = OrderOf<SandboxUnsigned>;
+/** What the signer is asked, an order for each family: `plan.kind` tells which it is. */
+export type SignOrder = UtxoOrder | SandboxOrder;
 
 /** What may be signed without the operator, of one asset of one account. Units are smallest units as decimals. */
 export type PolicyGrant = {

@@ -17,7 +17,7 @@ import { readLines } from './lines.ts';
 import { SEAL_CHANGE, SEAL_UNLOCK, type Sealed, type SignerStatus } from './port.ts';
 import { sealPair, unseal } from './seal.ts';
 import { Session } from './session.ts';
-import { decodeOrder, LINE_BYTES_MAX, type Request } from './wire.ts';
+import { decodeOrder, encodeSigned, LINE_BYTES_MAX, type Request } from './wire.ts';
 
 /** `autoLockMs`: after so long without a use; 0: never. */
 const Settings = z.strictObject({ folder: z.string(), autoLockMs: z.int().min(0) });
@@ -107,10 +107,8 @@ async function carryOut(request: Request): Promise<unknown> {
     case 'revoke':
       await unlocked().revoke(request.next, request.mac);
       return null;
-    case 'sign': {
-      const { fee, ...signed } = await unlocked().sign(decodeOrder(request.order));
-      return { ...signed, fee: fee.toString() };
-    }
+    case 'sign':
+      return encodeSigned(await unlocked().sign(decodeOrder(request.order)));
   }
 }
 

@@ -12,7 +12,7 @@ import { Rejected } from '../../domain/errors.ts';
 import { answerLine } from './answering.ts';
 import { SignerClient, type SignerOptions } from './client.ts';
 import { readLines } from './lines.ts';
-import { decodeOrder, LINE_BYTES_MAX, type Request } from './wire.ts';
+import { decodeOrder, encodeSigned, LINE_BYTES_MAX, type Request } from './wire.ts';
 
 const CONNECTIONS_MAX = 10;
 const PROBE_MS = 1_000;
@@ -109,9 +109,7 @@ async function carryOut(signer: SignerClient, request: Request): Promise<unknown
     case 'revoke':
       await signer.revokeApprovals(request.next, request.mac);
       return null;
-    case 'sign': {
-      const { fee, ...signed } = await signer.sign(decodeOrder(request.order));
-      return { ...signed, fee: fee.toString() };
-    }
+    case 'sign':
+      return encodeSigned(await signer.sign(decodeOrder(request.order)));
   }
 }

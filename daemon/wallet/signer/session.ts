@@ -14,7 +14,7 @@ import { approvalKey, type Epoch, grantMac, intentMac, journalKey, revocationMac
 import { VAULT_FILE } from './files.ts';
 import { Journal, type Line } from './journal.ts';
 import { subjectOf, type Verdict } from './permission.ts';
-import type { PolicyGrant, SignOrder } from './port.ts';
+import type { PolicyGrant, SignOrder, UtxoOrder } from './port.ts';
 import type { PreviousOutput } from './previous.ts';
 
 /** How far ahead the operator's clock may be of this machine's when a grant is made. */
@@ -73,7 +73,7 @@ export class Session {
         isApproved: (epoch, purpose, intent, { mac, until }) =>
           sameMac(mac, intentMac(this.#approvalKey, epoch, purpose, intent, until)),
         ownScript: (branch, index) => ownScript(keys.publicKey(branch, index), chain),
-        output: outputsOf(order.previous, previousOutputs),
+        output: outputsOf('previous' in order ? order.previous : {}, previousOutputs),
       }),
     );
     const signed = signPlan(this.#seed, plan);
@@ -116,7 +116,7 @@ function realNetwork({ network }: PolicyGrant): 'mainnet' | 'testnet' | 'regtest
 
 /** Each previous transaction is read and hashed once, however many of its outputs are spent. */
 function outputsOf(
-  previous: SignOrder['previous'],
+  previous: UtxoOrder['previous'],
   read: (txid: string, raw: string) => PreviousOutput[],
 ): (outpoint: string) => PreviousOutput {
   const known = new Map<string, PreviousOutput[]>();

@@ -61,7 +61,7 @@ function signSegwit(plan: UtxoPlan, withKey: WithKey): Made {
     'as signed',
   );
   const transaction = psbt.finalizeAllInputs().extractTransaction(true);
-  return { txid: transaction.getId(), raw: transaction.toHex(), vsize: transaction.virtualSize() };
+  return { txid: transaction.getId(), raw: transaction.toHex(), size: transaction.virtualSize() };
 }
 
 /** The PSBT of a plan, read from its bytes: adding inputs one by one looks at all of those before, each time. */
@@ -114,7 +114,7 @@ function signCash(plan: UtxoPlan, withKey: WithKey): Made {
     Object.assign(transaction.inputs[at] ?? {}, { unlockingBytecode });
   }
   const raw = encodeTransaction(transaction);
-  return { txid: hashTransaction(raw), raw: hex(raw), vsize: raw.length };
+  return { txid: hashTransaction(raw), raw: hex(raw), size: raw.length };
 }
 
 /** The digest of input 0 as libauth computes it. */

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { CHAINS, type ChainId, NETWORKS } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
-import type { SpendPlan } from '../../domain/spend.ts';
+import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
 import { ADDRESS_SELF, type SignOrder } from './port.ts';
 
 export type UtxoChain = 'BTC' | 'LTC' | 'BCH';
@@ -143,8 +143,20 @@ export const StatusShape = z.object({
   retryAfterSeconds: z.number(),
 });
 
+/** A signed transaction as JSON can carry it. */
+export function encodeSigned({ txid, raw, fee, size }: SignedSpend): z.infer<typeof SignedShape> {
+  return { txid, raw, fee: fee.toString(), vsize: size };
+}
+
+/** The signed transaction again. */
+export function decodeSigned({ txid, raw, fee, vsize }: z.infer<typeof SignedShape>): SignedSpend {
+  return { txid, raw, fee: BigInt(fee), size: vsize };
+}
+
 /** The order as JSON can carry it. */
-export function encodeOrder({ purpose, plan, withdrawals, previous }: SignOrder): unknown {
+export function encodeOrder(order: SignOrder): unknown {
+  assert('previous' in order, 'only plans of real chains cross to the signer');
+  const { purpose, plan, withdrawals, previous } = order;
   return { purpose, plan: encodePlan(plan), withdrawals, previous };
 }
 

@@ -71,7 +71,7 @@ export class PairSigner {
     for (const { intent } of withdrawals) {
       this.signed.set(intent.uuid, [...(this.signed.get(intent.uuid) ?? []), { txid, inputs }]);
     }
-    return { txid, raw, fee: plan.fee, vsize: plan.vsize };
+    return { txid, raw, fee: plan.fee, size: plan.vsize };
   }
 }
 
@@ -222,6 +222,7 @@ export class PayBench {
       units: COIN,
       sweep: false,
       fee_held: 10_000n,
+      fee_asset: this.chain.chain,
       address: this.recipient(),
       face: 'some…body',
       outpoint: null,

@@ -7,6 +7,7 @@ import type { ChainAdapter, SpendingSource } from '../../../daemon/chains/adapte
 import { childPublicKey } from '../../../daemon/chains/hd.ts';
 import { addressOfKey, isValidAddress, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { parseTransaction } from '../../../daemon/chains/utxo/block.ts';
+import { UtxoSpending } from '../../../daemon/chains/utxo/spend/spending.ts';
 import type { AccountKey, BlockId, ChainUpdate, Checkpoint, Credit, SpendSeen } from '../../../daemon/domain/chain.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { idOf, type Written, writeTransaction } from '../../adapters/fixtures/serial.ts';
@@ -57,7 +58,7 @@ export class PayChain {
   constructor(chain: Chain) {
     this.chain = chain;
     for (let i = 0; i < 5; i++) this.#push([]);
-    const spending: SpendingSource = {
+    const source: SpendingSource = {
       feeRate: async () => this.feeRate,
       transaction: async (txid) => this.#find(txid)?.raw ?? '',
       unconfirmed: async (txid) => {
@@ -73,7 +74,7 @@ export class PayChain {
     this.adapter = {
       network: 'mainnet',
       chain,
-      spending,
+      spending: new UtxoSpending(chain, 'mainnet', source),
       deriveAddress: async (account, branch, index) =>
         addressOfKey(childPublicKey(account, branch, index), chain, 'mainnet'),
       isValidAddress: (text) => isValidAddress(text, chain, 'mainnet'),

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import type { Preview } from '../../../daemon/app/withdrawals/approve.ts';
 import { approve, previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
-import { assetOf } from '../../../daemon/domain/assets.ts';
 import { previewJson } from '../../../daemon/http/operator/present-withdrawals.ts';
 import { type Asked, type Given, Review } from '../../../daemon/operator/review.ts';
 import { COIN, PayBench } from './pay-bench.ts';
@@ -25,7 +24,7 @@ async function bench(count: number, feeRate = 2_000n): Promise<{ pay: PayBench; 
 
 /** As the operator's own program reads what it is given. */
 const read = (pay: PayBench, preview: Preview, until: number, asked: Asked): Review =>
-  Review.of(previewJson(preview, assetOf('BTC'), until) as Given, asked, pay.app.now())!;
+  Review.of(previewJson(preview, until) as Given, asked, pay.app.now())!;
 
 const warned = ({ warnings }: Preview) => warnings.filter(({ code }) => code === 'fee_lowered').map(({ text }) => text);
 

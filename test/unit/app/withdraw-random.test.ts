@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
-import { reservedOutpoints } from '../../../daemon/store/queries/withdrawals.ts';
+import { reservedKeys } from '../../../daemon/store/queries/withdrawals.ts';
 import { COIN, PayBench } from './pay-bench.ts';
 import type { PayTx } from './pay-chain.ts';
 
@@ -242,7 +242,7 @@ class Life {
     }
     await this.settle();
     const { app, bench } = pay;
-    expect(app.store.all(reservedOutpoints, { chain_key: bench.chain.key })).toEqual([]);
+    expect(app.store.all(reservedKeys, { chain_key: bench.chain.key })).toEqual([]);
     const all = pay.unspent();
     expect(pay.available()).toBe(all);
     if (all < COIN / 100n) return;

@@ -181,7 +181,7 @@ describe('a chain of our own transactions', () => {
 describe('a coin that is not the anchor', () => {
   it('is spent by somebody else: the other is free once that is buried', async () => {
     const { pay, id, young, deep } = await ofTwo('LTC');
-    expect(pay.spend(id).anchor).toBe(`${deep.txid}:0`);
+    expect(pay.spend(id).conflict_key).toBe(`${deep.txid}:0`);
     const thief = pay.chain.payment(Buffer.from(`0014${'11'.repeat(20)}`, 'hex'), 1_000n, [`${young.txid}:0`]);
     pay.chain.mineThese([thief]);
     await pay.sync();

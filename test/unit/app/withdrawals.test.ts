@@ -4,12 +4,12 @@ import { availableUnits } from '../../../daemon/app/withdrawals/coins.ts';
 import { reportAddress } from '../../../daemon/app/withdrawals/policy.ts';
 import { insertTarget, targetIdByScript } from '../../../daemon/store/queries/credits.ts';
 import {
-  insertInput,
+  insertKey,
   insertPayout,
   insertSpend,
   insertVersion,
   insertWithdrawal,
-  reservedOutpoints,
+  reservedKeys,
   signVersion,
   spendById,
   type WithdrawalRow,
@@ -41,8 +41,8 @@ async function changeTarget(idx: number): Promise<number> {
   return bench.app.store.get(targetIdByScript, { script, chain_key: bench.chain.key })!.id;
 }
 
-/** A signed withdrawal of 0.5 BTC that spends `anchor` with the transaction `txid`; its fee may be 1,000. */
-async function signed(anchor: string, txid: string): Promise<{ id: number; spendId: number }> {
+/** A signed withdrawal of 0.5 BTC that spends the coin `key` with the transaction `txid`; its fee may be 1,000. */
+async function signed(key: string, txid: string): Promise<{ id: number; spendId: number }> {
   const row: Omit<WithdrawalRow, 'id' | 'may_be_paid'> = {
     uuid: `uuid ${++made}`,
     business_id: bench.businessId,
@@ -53,6 +53,7 @@ async function signed(anchor: string, txid: string): Promise<{ id: number; spend
     units: COIN / 2n,
     sweep: false,
     fee_held: 1_000n,
+    fee_asset: 'BTC',
     address: 'somebody',
     face: 'some…ody',
     outpoint: null,
@@ -75,9 +76,11 @@ async function signed(anchor: string, txid: string): Promise<{ id: number; spend
     updated_at: bench.at,
   };
   const place = { account_id: bench.accountId, chain_key: bench.chain.key, asset: 'BTC', created_at: bench.at };
-  const spendId = await bench.app.store.write((tx) => tx.run(insertSpend, { ...place, purpose: 'pay', anchor }).id);
+  const spendId = await bench.app.store.write(
+    (tx) => tx.run(insertSpend, { ...place, purpose: 'pay', conflict_key: key }).id,
+  );
   const id = await bench.app.store.write((tx) => tx.run(insertWithdrawal, { ...row, spend_id: spendId }).id);
-  await version(spendId, txid, [anchor], [id]);
+  await version(spendId, txid, [key], [id]);
   return { id, spendId };
 }
 
@@ -87,9 +90,9 @@ async function version(spendId: number, txid: string, inputs: string[], pays: nu
   await bench.app.store.write((tx) => {
     const kind = pays.length > 0 ? 'pay' : 'cancel';
     const fields = { spend_id: spendId, chain_key: chain.key, kind, plan: '{}', approval: null };
-    const { id } = tx.run(insertVersion, { ...fields, fee: 600n, vsize: 140, created_at: bench.at });
-    tx.run(signVersion, { id, txid, raw: '00', fee: 600n, vsize: 140, signed_at: bench.at });
-    for (const outpoint of inputs) tx.run(insertInput, { outpoint, chain_key: chain.key, version_id: id });
+    const { id } = tx.run(insertVersion, { ...fields, fee: 600n, size: 140, created_at: bench.at });
+    tx.run(signVersion, { id, txid, raw: '00', fee: 600n, size: 140, signed_at: bench.at });
+    for (const key of inputs) tx.run(insertKey, { conflict_key: key, chain_key: chain.key, version_id: id });
     for (const one of pays) tx.run(insertPayout, { version_id: id, withdrawal_id: one, units: 50_000_000n });
   });
 }
@@ -99,7 +102,7 @@ const stateOf = (id: number): string => row(id).state;
 const spendState = (id: number): string => bench.app.store.get(spendById, { id })!.state;
 const available = (): bigint => availableUnits(bench.app.store, bench.accountId, 'BTC');
 const reserved = (): string[] =>
-  bench.app.store.all(reservedOutpoints, { chain_key: bench.chain.key }).map(({ outpoint }) => outpoint);
+  bench.app.store.all(reservedKeys, { chain_key: bench.chain.key }).map(({ conflict_key }) => conflict_key);
 const spentBy = (txid: string, back: number | null, outpoint = coin) => ({
   outpoint,
   txid,

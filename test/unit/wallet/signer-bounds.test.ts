@@ -4,10 +4,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { UtxoPlan } from '../../../daemon/domain/spend.ts';
+
 import { identityText, journalKey, openIdentityText } from '../../../daemon/wallet/signer/approval.ts';
 import { HEAD_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
-import { ADDRESS_SELF, type Intent, type PolicyGrant, type SignOrder } from '../../../daemon/wallet/signer/port.ts';
+import { ADDRESS_SELF, type Intent, type PolicyGrant, type UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import {
   approve,
@@ -24,7 +24,7 @@ import {
   walletFolder,
 } from './signer-kit.ts';
 
-type Order = SignOrder & { plan: UtxoPlan };
+type Order = UtxoOrder;
 
 const HOUR = 3_600_000;
 let now = Date.UTC(2030, 0);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import type { PlannedOutput, UtxoPlan } from '../../../daemon/domain/spend.ts';
-import { ADDRESS_SELF, type Intent, type SignOrder } from '../../../daemon/wallet/signer/port.ts';
+import { ADDRESS_SELF, type Intent, type UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { CHAINS_UTXO, DESTINATIONS } from '../chains/spend-kit.ts';
 import {
@@ -18,7 +18,7 @@ import {
   walletFolder,
 } from './signer-kit.ts';
 
-type Order = SignOrder & { plan: UtxoPlan };
+type Order = UtxoOrder;
 
 let wallet: Awaited<ReturnType<typeof walletFolder>>;
 let session: Session;

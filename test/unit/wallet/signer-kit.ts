@@ -16,7 +16,7 @@ import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
 import { approvalKey, type Epoch, grantMac, intentMac } from '../../../daemon/wallet/signer/approval.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
-import type { Approval, Intent, PolicyGrant, SignOrder, SignPurpose } from '../../../daemon/wallet/signer/port.ts';
+import type { Approval, Intent, PolicyGrant, SignPurpose, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { createWallet } from '../../../daemon/wallet/wallet.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
 
@@ -100,7 +100,7 @@ export function payment(
   uuids: string[],
   units = 40_000_000n,
   network: Network = 'regtest',
-): SignOrder & { plan: UtxoPlan } {
+): UtxoOrder {
   const coins = [0, 1, 2].map((index) =>
     coin(chain, 50_000_000n, { branch: index === 2 ? 1 : 0, index: index * 7, n: index, network }),
   );

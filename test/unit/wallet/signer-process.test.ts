@@ -34,7 +34,7 @@ afterAll(async () => {
   await wallet.remove();
 });
 
-const signed: SignedSpend = { txid: 'sandbox', raw: '', fee: 0n, vsize: 1 };
+const signed: SignedSpend = { txid: 'sandbox', raw: '', fee: 0n, size: 1 };
 function client(options: Partial<SignerOptions> = {}): SignerClient {
   const made = new SignerClient({
     ...{ folder: wallet.folder, autoLockMinutes: 15, source: { kind: 'prompt' } },

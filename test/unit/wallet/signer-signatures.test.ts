@@ -85,7 +85,7 @@ describe.each(CHAINS_UTXO)('a signed transaction of %s', (chain) => {
 
   it('says what the plan says', () => {
     const { plan } = order;
-    expect(signed).toMatchObject({ txid: tx.getId(), fee: 2_000n, vsize: tx.virtualSize() });
+    expect(signed).toMatchObject({ txid: tx.getId(), fee: 2_000n, size: tx.virtualSize() });
     expect([tx.version, tx.locktime]).toEqual([plan.version, plan.lockTime]);
     expect(tx.ins.map(({ hash, index }) => `${Buffer.from(hash).reverse().toString('hex')}:${index}`)).toEqual(
       plan.inputs.map(({ outpoint }) => outpoint),
@@ -94,7 +94,7 @@ describe.each(CHAINS_UTXO)('a signed transaction of %s', (chain) => {
     expect(tx.outs.map(({ script, value }) => [hex(script), value])).toEqual(
       plan.outputs.map(({ script, units }) => [hex(script), units]),
     );
-    expect(signed.vsize).toBeLessThanOrEqual(chain === 'BCH' ? 600 : 400);
+    expect(signed.size).toBeLessThanOrEqual(chain === 'BCH' ? 600 : 400);
   });
 
   it('is signed by the key of each coin, and only as it is', () => {

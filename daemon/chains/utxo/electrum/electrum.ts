@@ -19,10 +19,12 @@ import type {
 } from '../../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../../domain/errors.ts';
 import { sleep, unlessAborted } from '../../../kit/async.ts';
-import { type ChainAdapter, type HoldingsSource, type ScriptList, type SpendingSource, tipOf } from '../../adapter.ts';
+import { type ChainAdapter, type HoldingsSource, type ScriptList, tipOf } from '../../adapter.ts';
 import { childPublicKey } from '../../hd.ts';
+import type { Spending } from '../../spending.ts';
 import { addressOfKey, isValidAddress } from '../address.ts';
 import type { UtxoChain } from '../params.ts';
+import { UtxoSpending } from '../spend/spending.ts';
 import { LightClient } from './client.ts';
 import { HeaderChain } from './headers/chain.ts';
 import { rulesOf } from './headers/rules.ts';
@@ -80,7 +82,7 @@ const TIP_AGE_MS_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 3 * HOUR_MS, 
 export class ElectrumAdapter implements ChainAdapter {
   readonly network: Network;
   readonly chain: UtxoChain;
-  readonly spending: SpendingSource;
+  readonly spending: Spending;
   readonly holdings: HoldingsSource;
   readonly wholeHistories = true;
   readonly #options: ElectrumOptions;
@@ -106,10 +108,11 @@ export class ElectrumAdapter implements ChainAdapter {
     this.chain = options.chain;
     this.#options = options;
     this.#setting = `[networks.${options.network}.${options.chain}] electrum`;
-    const { chain, list } = options;
+    const { chain, network, list } = options;
     const withClient: WithClient = (signal, use) => this.#withServer(signal, use);
     this.holdings = new ElectrumHoldings(list, withClient);
-    this.spending = new ElectrumSpending({ chain, list, setting: this.#setting, withClient });
+    const source = new ElectrumSpending({ chain, list, setting: this.#setting, withClient });
+    this.spending = new UtxoSpending(chain, network, source);
   }
 
   async deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress> {

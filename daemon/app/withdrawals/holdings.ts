@@ -1,0 +1,44 @@
+/** What a payment may spend, as the chain's planner is told it. Read without a transaction: `claim.ts` checks all again. */
+import type { Holdings } from '../../chains/spending.ts';
+import { Rejected } from '../../domain/errors.ts';
+import type { Coin } from '../../domain/spend.ts';
+import type { Reader } from '../../store/store.ts';
+import { coinFrom } from '../addresses/watch.ts';
+import { coinAt, reservedBy, spendableCoins, tipHeightOf } from './coins.ts';
+import type { Place, Wish } from './plan.ts';
+
+/** Throws `Rejected` when a coin that the payment names is not there, or is being spent. */
+export function holdingsFor(reader: Reader, { chain, account, asset }: Place, wish: Wish): Holdings {
+  const tip = tipHeightOf(reader, chain);
+  const coin = (outpoint: string): Coin => {
+    const row = coinAt(reader, chain, outpoint);
+    if (!row) throw new Rejected('spend.gone', `The coin ${outpoint} is not known any more`);
+    return coinFrom(row, tip);
+  };
+  const coins = (): Coin[][] => {
+    const { only } = wish;
+    if (only) {
+      const taken = only.find((outpoint) => reservedBy(reader, chain, outpoint, 0) !== null);
+      if (taken !== undefined) throw new Rejected('spend.reserved', `The coin ${taken} is being spent already`);
+      return [only.map(coin)];
+    }
+    const { plain, undecided, change } = spendableCoins(reader, chain, account, asset, wish.settledOnly ?? false);
+    const all = [...plain, ...undecided, ...change];
+    if (wish.payouts.some(({ units }) => units === null)) return [oldestWithin(all, wish.inputsMax ?? null)];
+    return [plain, [...plain, ...undecided], all];
+  };
+  return { coin, coins };
+}
+
+/** The oldest coins that hold no more than `most` together: what a sweep was approved for, and none that came later. */
+function oldestWithin(coins: Coin[], most: bigint | null): Coin[] {
+  if (most === null) return coins;
+  let left = most;
+  return coins
+    .toSorted((a, b) => b.confirmations - a.confirmations)
+    .filter(({ units }) => {
+      const fits = units <= left;
+      if (fits) left -= units;
+      return fits;
+    });
+}

@@ -1,0 +1,215 @@
+/** How BTC, LTC and BCH are spent, whatever source they are connected by. */
+import type { AssetId, Network } from '../../../domain/assets.ts';
+import { CHECKPOINT_BLOCKS_MAX } from '../../../domain/chain.ts';
+import { assert, Rejected } from '../../../domain/errors.ts';
+import type {
+  Coin,
+  Decoded,
+  DecodedOutput,
+  PlannedOutput,
+  SpendPlan,
+  SpendRequest,
+  UtxoPlan,
+  UtxoUnsigned,
+} from '../../../domain/spend.ts';
+import type { SpendingSource } from '../../adapter.ts';
+import {
+  type Description,
+  type Estimate,
+  type EstimateRequest,
+  type KeptTransactions,
+  OfSource,
+  type OwnParts,
+  type PaymentRequest,
+  planByTiers,
+  type Spending,
+} from '../../spending.ts';
+import { scriptOf } from '../address.ts';
+import type { UtxoChain } from '../params.ts';
+import { FEE_TERMS, feeOf, replacementRate } from './fees.ts';
+import { planUtxo } from './plan.ts';
+import { dustOf, vsizeOf, weightOf } from './sizes.ts';
+import { decodeTransaction, unsignedTransaction, withoutWitnesses } from './transaction.ts';
+
+/** Virtual bytes of what cannot be planned yet: two coins spent, two outputs. */
+const USUAL_VSIZE = 250;
+/** A highest fee is that of a rate so many times higher than the rate of now: blocks may ask for more by then. */
+const HIGHEST_RATE_FACTOR = 2n;
+const FEE_UNLIMITED = 1n << 256n;
+
+export class UtxoSpending extends OfSource implements Spending {
+  readonly feeAsset: AssetId;
+  readonly replacement: 'fee' | 'none';
+  readonly childPays: boolean;
+  readonly isWhole: boolean;
+  readonly fallbackRate: bigint;
+  readonly #chain: UtxoChain;
+  readonly #network: Network;
+
+  constructor(chain: UtxoChain, network: Network, source: SpendingSource) {
+    super(source);
+    this.#chain = chain;
+    this.#network = network;
+    this.feeAsset = chain;
+    // nodes of BCH take the first transaction that they see, and weigh each by itself
+    this.replacement = chain === 'BCH' ? 'none' : 'fee';
+    this.childPays = chain !== 'BCH';
+    // with witnesses apart it could not be sent again
+    this.isWhole = chain === 'BCH';
+    this.fallbackRate = FEE_TERMS[chain].fallback;
+  }
+
+  highestRate(rate: bigint): bigint {
+    const highest = rate * HIGHEST_RATE_FACTOR;
+    const { ceiling } = FEE_TERMS[this.#chain];
+    return highest < ceiling ? highest : ceiling;
+  }
+
+  replacementRate(replaced: readonly { fee: bigint; size: number }[]): bigint {
+    return replacementRate(
+      this.#chain,
+      replaced.map(({ fee, size }) => ({ fee, vsize: size })),
+    );
+  }
+
+  isDust(address: string, units: bigint): boolean {
+    return units < dustOf(this.#chain, this.#scriptOf(address));
+  }
+
+  pays({ script }: DecodedOutput, address: string): boolean {
+    return Buffer.compare(script, this.#scriptOf(address)) === 0;
+  }
+
+  estimate({ payout, holdings, ...request }: EstimateRequest): Estimate {
+    const script = this.#scriptOf(payout.address);
+    // any address is as long as our own change's
+    const change = { address: payout.address, script, index: 0 };
+    const limits = { conflictKeys: [], feeMin: 0n, feeMax: FEE_UNLIMITED };
+    try {
+      const plan = this.#plan({ ...request, ...limits, payouts: [payout], holdings, change });
+      return { fee: plan.fee, plan };
+    } catch (error) {
+      const isShort =
+        error instanceof Rejected && (error.code === 'spend.insufficient' || error.code === 'spend.too_many_coins');
+      if (!isShort) throw error;
+      return { fee: feeOf(USUAL_VSIZE, request.feeRate), plan: null };
+    }
+  }
+
+  async plan(request: PaymentRequest): Promise<UtxoPlan> {
+    return this.#plan(request);
+  }
+
+  #plan({ conflictKeys, payouts, ...request }: PaymentRequest): UtxoPlan {
+    const base: Omit<SpendRequest, 'coins'> = {
+      ...request,
+      network: this.#network,
+      chain: this.#chain,
+      payouts: payouts.map(({ address, units }) => ({ address, script: this.#scriptOf(address), units })),
+      anchors: conflictKeys,
+    };
+    const spent = conflictKeys.map((key) => request.holdings.coin(key));
+    return planByTiers(request, spent, (coins) => planUtxo({ ...base, coins }, this.#chain));
+  }
+
+  conflictKeys(plan: SpendPlan): string[] {
+    return utxoPlan(plan).inputs.map(({ outpoint }) => outpoint);
+  }
+
+  preferredKey(plan: SpendPlan): string {
+    return deepestOf(utxoPlan(plan).inputs);
+  }
+
+  sizeOf(plan: SpendPlan): number {
+    return utxoPlan(plan).vsize;
+  }
+
+  describe(plan: SpendPlan): Description {
+    const raw = unsignedTransaction(utxoPlan(plan));
+    const { conflictKeys, outputs } = this.decode(raw);
+    return { raw, conflictKeys, outputs: withChange(outputs, plan.outputs) };
+  }
+
+  async unsigned(plan: SpendPlan, kept: KeptTransactions): Promise<UtxoUnsigned> {
+    const { inputs, network } = utxoPlan(plan);
+    const previous: Record<string, string> = {};
+    for (const { outpoint } of network === 'sandbox' ? [] : inputs) {
+      const txid = outpoint.slice(0, outpoint.indexOf(':'));
+      if (previous[txid] !== undefined) continue;
+      const own = kept.signed(txid);
+      const base = own === null ? kept.base(txid) : withoutWitnesses(own, txid, this.#chain);
+      const known = base instanceof Uint8Array ? Buffer.from(base).toString('hex') : base;
+      previous[txid] = known ?? (await this.transaction(txid, kept.blockOf(outpoint), kept.limit()));
+    }
+    return { plan: utxoPlan(plan), previous };
+  }
+
+  decode(raw: string): Decoded {
+    const { txid, inputs, outputs } = decodeTransaction(raw, this.#chain, this.#network);
+    return { txid, conflictKeys: inputs.map(({ outpoint }) => outpoint), outputs };
+  }
+
+  recover(raw: string, own: OwnParts): UtxoPlan {
+    const decoded = decodeTransaction(raw, this.#chain, this.#network);
+    const inputs = decoded.inputs.flatMap(({ outpoint, sequence }) => {
+      const coin = own.coin(outpoint);
+      return coin ? [{ ...coin, sequence }] : [];
+    });
+    const outputs = decoded.outputs.map((output): PlannedOutput => {
+      const { address, script, units } = output;
+      const index = own.changeIndex(output);
+      const to = { address: address ?? '', script, units };
+      return index === null ? { kind: 'payout', ...to } : { kind: 'change', ...to, index };
+    });
+    const scripts = outputs.map(({ script }) => script);
+    return {
+      kind: 'utxo',
+      network: this.#network,
+      chain: this.#chain,
+      accountNo: own.accountNo,
+      version: 2,
+      lockTime: decoded.lockTime,
+      inputs,
+      outputs,
+      fee: own.fee,
+      vsize: vsizeOf(weightOf(this.#chain, inputs.length, scripts)),
+    };
+  }
+
+  vanished(plan: SpendPlan, key: string, base: Uint8Array | null): { inputs: string[]; fromHeight: number } {
+    const { inputs, lockTime } = utxoPlan(plan);
+    const depth = inputs.find(({ outpoint }) => outpoint === key)?.confirmations ?? 0;
+    return {
+      inputs: base === null ? [] : this.decode(Buffer.from(base).toString('hex')).conflictKeys,
+      // the coin's own block when it was spent, less the deepest reorganisation; the lock time is the tip of then
+      fromHeight: Math.max(0, lockTime - depth - CHECKPOINT_BLOCKS_MAX),
+    };
+  }
+
+  #scriptOf(address: string): Uint8Array {
+    const script = scriptOf(address, this.#chain, this.#network);
+    if (script) return script;
+    const text = `${address} is no address of ${this.#chain} on this network`;
+    throw new Rejected('withdrawal.address', text, 'address');
+  }
+}
+
+function utxoPlan(plan: SpendPlan): UtxoPlan {
+  assert(plan.kind === 'utxo', 'a plan of coins');
+  return plan;
+}
+
+/** The outpoint of the coin with the most confirmations: a reorganisation reaches it last. */
+export function deepestOf(coins: readonly Coin[]): string {
+  const [deepest] = [...coins].sort((a, b) => b.confirmations - a.confirmations);
+  assert(deepest, 'a transaction has an input');
+  return deepest.outpoint;
+}
+
+/** Outputs with the indices of those that a plan says are our change. */
+export function withChange(outputs: DecodedOutput[], planned: readonly PlannedOutput[]): Description['outputs'] {
+  return outputs.map((output) => {
+    const own = planned.find(({ kind, script }) => kind === 'change' && Buffer.compare(script, output.script) === 0);
+    return { ...output, changeIndex: own?.kind === 'change' ? own.index : null };
+  });
+}

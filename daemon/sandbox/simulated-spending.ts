@@ -1,0 +1,161 @@
+/** How the sandbox's XMR, ETH and BSC are spent: every simulated transaction spends whole coins. */
+
+import type { SpendingSource } from '../chains/adapter.ts';
+import {
+  type Description,
+  type Estimate,
+  type EstimateRequest,
+  OfSource,
+  type OwnParts,
+  type PaymentRequest,
+  planByTiers,
+  type Spending,
+} from '../chains/spending.ts';
+import { deepestOf, withChange } from '../chains/utxo/spend/spending.ts';
+import { ASSETS, type AssetId, type ChainId } from '../domain/assets.ts';
+import { assert, Rejected } from '../domain/errors.ts';
+import type {
+  Decoded,
+  DecodedOutput,
+  PlannedOutput,
+  SandboxPlan,
+  SandboxUnsigned,
+  SpendPlan,
+} from '../domain/spend.ts';
+import { scriptAt } from './addresses.ts';
+import { decodeSimulated, planSimulated, SIMULATED_VSIZE, simulatedSpend } from './simulated.ts';
+
+const HIGHEST_RATE_FACTOR = 2n;
+const FEE_UNLIMITED = 1n << 256n;
+
+export class SimulatedSpending extends OfSource implements Spending {
+  readonly feeAsset: AssetId;
+  readonly replacement = 'fee';
+  readonly childPays = true;
+  readonly isWhole = true;
+  readonly fallbackRate = 1n;
+  readonly #chain: ChainId;
+
+  constructor(chain: ChainId, source: SpendingSource) {
+    super(source);
+    this.#chain = chain;
+    this.feeAsset = nativeAsset(chain);
+  }
+
+  highestRate(rate: bigint): bigint {
+    return rate * HIGHEST_RATE_FACTOR;
+  }
+
+  /** The plan itself pays a tenth more than what it replaces. */
+  replacementRate(): bigint {
+    return 0n;
+  }
+
+  isDust(): boolean {
+    return false;
+  }
+
+  pays({ script }: DecodedOutput, address: string): boolean {
+    return Buffer.compare(script, this.#scriptOf(address)) === 0;
+  }
+
+  estimate({ payout, ...request }: EstimateRequest): Estimate {
+    const change = { address: payout.address, script: this.#scriptOf(payout.address), index: 0 };
+    const limits = { conflictKeys: [], feeMin: 0n, feeMax: FEE_UNLIMITED };
+    try {
+      const plan = this.#plan({ ...request, ...limits, payouts: [payout], change });
+      return { fee: plan.fee, plan };
+    } catch (error) {
+      if (!(error instanceof Rejected) || error.code !== 'spend.insufficient') throw error;
+      return { fee: 0n, plan: null };
+    }
+  }
+
+  async plan(request: PaymentRequest): Promise<SandboxPlan> {
+    return this.#plan(request);
+  }
+
+  #plan({ conflictKeys, payouts, ...request }: PaymentRequest): SandboxPlan {
+    const base = {
+      ...request,
+      network: 'sandbox' as const,
+      chain: this.#chain,
+      payouts: payouts.map(({ address, units }) => ({ address, script: this.#scriptOf(address), units })),
+      anchors: conflictKeys,
+    };
+    const spent = conflictKeys.map((key) => request.holdings.coin(key));
+    return planByTiers(request, spent, (coins) => planSimulated({ ...base, coins }));
+  }
+
+  conflictKeys(plan: SpendPlan): string[] {
+    return plan.inputs.map(({ outpoint }) => outpoint);
+  }
+
+  preferredKey(plan: SpendPlan): string {
+    return deepestOf(plan.inputs);
+  }
+
+  sizeOf(): number {
+    return SIMULATED_VSIZE;
+  }
+
+  describe(plan: SpendPlan): Description {
+    const { conflictKeys, outputs } = this.decode(simulatedSpend(simulatedPlan(plan)).raw);
+    return { raw: null, conflictKeys, outputs: withChange(outputs, plan.outputs) };
+  }
+
+  async unsigned(plan: SpendPlan): Promise<SandboxUnsigned> {
+    return { plan: simulatedPlan(plan) };
+  }
+
+  decode(raw: string): Decoded {
+    const { txid, inputs, outputs } = decodeSimulated(this.#chain, raw);
+    return { txid, conflictKeys: inputs.map(({ outpoint }) => outpoint), outputs };
+  }
+
+  recover(raw: string, own: OwnParts): SandboxPlan {
+    const { conflictKeys, outputs: paid } = this.decode(raw);
+    const [first] = paid;
+    assert(first, 'it has an output');
+    const outputs = paid.map((output): PlannedOutput => {
+      const { address, script, units } = output;
+      const index = own.changeIndex(output);
+      const to = { address: address ?? '', script, units };
+      return index === null ? { kind: 'payout', ...to } : { kind: 'change', ...to, index };
+    });
+    const inputs = conflictKeys.flatMap((key) => own.coin(key) ?? []);
+    const { accountNo, fee } = own;
+    return {
+      kind: 'sandbox',
+      network: 'sandbox',
+      chain: this.#chain,
+      accountNo,
+      asset: first.asset,
+      inputs,
+      outputs,
+      fee,
+    };
+  }
+
+  vanished(): { inputs: string[]; fromHeight: number } {
+    return { inputs: [], fromHeight: 0 };
+  }
+
+  #scriptOf(address: string): Uint8Array {
+    const script = scriptAt(this.#chain, address);
+    if (script) return script;
+    throw new Rejected('withdrawal.address', `${address} is no address of ${this.#chain} on this network`, 'address');
+  }
+}
+
+function simulatedPlan(plan: SpendPlan): SandboxPlan {
+  assert(plan.kind === 'sandbox', 'a plan of a simulated chain');
+  return plan;
+}
+
+/** The coin of a chain itself. */
+function nativeAsset(chain: ChainId): AssetId {
+  const native = ASSETS.find((asset) => asset.chain === chain && asset.contract === undefined);
+  assert(native, `${chain} has a coin`);
+  return native.symbol;
+}
