@@ -124,16 +124,16 @@ LTC = "80"
     kept = String(db.prepare('SELECT approval FROM withdrawal WHERE id = ?').pluck().get(byOperator.id));
     db.close();
     surgery(`
-      INSERT INTO spend (id, account_id, chain_key, asset, purpose, anchor, state, created_at)
-        VALUES (1, 1, 'regtest:LTC', 'LTC', 'pay', 'an anchor', 'open', 0);
-      INSERT INTO spend_version (id, spend_id, chain_key, kind, plan, fee, vsize, created_at)
+      INSERT INTO spend (id, account_id, chain_key, asset, purpose, conflict_key, state, created_at)
+        VALUES (1, 1, 'regtest:LTC', 'LTC', 'pay', 'a key', 'open', 0);
+      INSERT INTO spend_version (id, spend_id, chain_key, kind, plan, fee, size, created_at)
         VALUES (1, 1, 'regtest:LTC', 'pay', '{}', '1', 1, 0);
-      INSERT INTO spend_input (outpoint, chain_key, version_id) VALUES ('an anchor', 'regtest:LTC', 1);
+      INSERT INTO spend_key (conflict_key, chain_key, version_id) VALUES ('a key', 'regtest:LTC', 1);
       INSERT INTO spend_payout (version_id, withdrawal_id, units) VALUES (1, ${byOperator.id}, '1');
       UPDATE withdrawal SET spend_id = 1 WHERE id = ${byOperator.id}`);
     await makeBackup({ dataDir: first.dataDir, file: join(folder, 'now.backup'), release: 'test', now: first.now() });
     surgery(`
-      DELETE FROM spend; DELETE FROM spend_version; DELETE FROM spend_input; DELETE FROM spend_payout;
+      DELETE FROM spend; DELETE FROM spend_version; DELETE FROM spend_key; DELETE FROM spend_payout;
       UPDATE withdrawal SET spend_id = NULL`);
     await first.resume();
   }
@@ -183,7 +183,7 @@ LTC = "80"
     }
     const db = new Database(join(dataDir, 'countinghouse.db'), { readonly: true });
     expect(db.prepare('SELECT COUNT(*) FROM withdrawal WHERE approval IS NOT NULL').pluck().get()).toBe(0);
-    for (const table of ['spend', 'spend_version', 'spend_input', 'spend_payout']) {
+    for (const table of ['spend', 'spend_version', 'spend_key', 'spend_payout']) {
       expect([table, db.prepare(`SELECT COUNT(*) FROM ${table}`).pluck().get()]).toEqual([table, 0]);
     }
     db.close();

@@ -13,7 +13,7 @@ import { Operator } from '../support/operator.ts';
 const BUSINESS = 'Sandbox';
 const CRYPTOS = ['BTC', 'BCH', 'ETH'] as const;
 const AMOUNT = { BTC: '0.01', BCH: '0.5', ETH: '0.1' };
-const ROWS = ['withdrawal', 'spend', 'spend_version', 'spend_input', 'spend_payout'] as const;
+const ROWS = ['withdrawal', 'spend', 'spend_version', 'spend_key', 'spend_payout'] as const;
 
 type Case = { paid: string; same: string; other: string };
 const cases: Partial<Record<(typeof CRYPTOS)[number], Case>> = {};
