@@ -11,19 +11,18 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inFolder, unpack } from '../../../daemon/app/backup/container.ts';
 import { makeBackup } from '../../../daemon/app/backup/make.ts';
 import { restoreBackup } from '../../../daemon/app/backup/restore.ts';
-import type { UtxoPlan } from '../../../daemon/domain/spend.ts';
 import { Store } from '../../../daemon/store/store.ts';
 import { openByWords } from '../../../daemon/wallet/backup-key.ts';
 import { openSealed } from '../../../daemon/wallet/sealed-file.ts';
 import { approvalKey, journalKey, revocationMac } from '../../../daemon/wallet/signer/approval.ts';
 import { HEAD_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
 import { epochOf, newEpoch, revokeIn } from '../../../daemon/wallet/signer/journal.ts';
-import type { PolicyGrant, SignOrder } from '../../../daemon/wallet/signer/port.ts';
+import type { PolicyGrant, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { createWallet } from '../../../daemon/wallet/wallet.ts';
 import { approve, codeOf, grantOf, PASSPHRASE, payment, SEED, useEpochOf, WORDS, walletFolder } from './signer-kit.ts';
 
-type Order = SignOrder & { plan: UtxoPlan };
+type Order = UtxoOrder;
 
 const NOW = Date.now();
 const GRANT: PolicyGrant = {
