@@ -47,6 +47,7 @@ import { Store } from './store/store.ts';
 import { ensureSandboxWallet, type SandboxWallet } from './wallet/sandbox.ts';
 import { SignerClient } from './wallet/signer/client.ts';
 import type { Signer } from './wallet/signer/port.ts';
+import { AlertWorker } from './workers/alerts/worker.ts';
 import { Backups } from './workers/backup.ts';
 import { startHeapTrimming } from './workers/heap.ts';
 import { Jobs } from './workers/jobs.ts';
@@ -261,6 +262,9 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   cleanup.push(() => shopEvents.stop());
   shopEvents.start();
 
+  const alerts = new AlertWorker(app);
+  cleanup.push(() => alerts.stop());
+  alerts.start(timetable);
   const backups = new Backups(app, dataDir, version());
   await backups.start(timetable);
   cleanup.push(() => backups.stop());
@@ -277,6 +281,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
     },
     scanned: () => scan?.state ?? null,
     deriveSandboxAccounts: parts.sandboxAccounts,
+    testAlerts: () => alerts.test(),
     sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),
   });
   ownPorts.push(...(URL.canParse(operator.url) ? [Number(new URL(operator.url).port)] : []));

@@ -3,7 +3,8 @@
  * because the disk is full or locked, is kept in memory until it can.
  */
 import type { Network } from '../domain/assets.ts';
-import { insertAlert } from '../store/queries/effects.ts';
+import { openAlertOf } from '../store/queries/alert-notices.ts';
+import { closeAlertsOf, insertAlert } from '../store/queries/effects.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 
@@ -62,6 +63,16 @@ export async function raise(
  */
 export function raiseIn(app: App, tx: Tx, network: Network, kind: string, subject: string, message: string): void {
   if (network !== 'sandbox') tx.run(insertAlert, { kind, subject, message, created_at: app.now(), network });
+}
+
+/** Closes what is said of a subject: it is over. Reads first, so that it may be called for nothing. Never throws. */
+export async function end(app: App, kind: string, subject: string): Promise<void> {
+  try {
+    if (!app.store.get(openAlertOf, { kind, subject })) return;
+    await app.store.write((tx) => tx.run(closeAlertsOf, { kind, subject, seen_at: app.now() }));
+  } catch (error) {
+    app.log.warn({ kind, subject, error }, 'an alert could not be closed');
+  }
 }
 
 /** Stores the alerts that wait in memory. */

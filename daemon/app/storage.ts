@@ -1,10 +1,11 @@
 /** The disk that the database lies on: what the operator must know of it before and while it does not take writes. */
-import { raise, storeWaitingAlerts } from './alerts.ts';
+import { end, raise, storeWaitingAlerts } from './alerts.ts';
 import type { App } from './app.ts';
 
 /** Room that is kept for a full disk, so that an operator can still act. */
 export const RESERVE_BYTES = 8 * 1_048_576;
 const FREE_BYTES_LOW = 256 * 1_048_576;
+const FREE_BYTES_ENOUGH = 2 * FREE_BYTES_LOW;
 /** Four times what the log may grow to by itself: somebody reads the database without an end, and holds it. */
 const LOG_BYTES_HIGH = 256 * 1_048_576;
 const BYTES_PER_MB = 1_000_000;
@@ -23,6 +24,7 @@ export function watchStorage(app: App): void {
   app.store.onTrouble = (trouble) => {
     if (trouble === null) {
       app.log.info('the database takes writes again');
+      for (const kind of Object.keys(WHAT_TO_DO)) void end(app, `storage.${kind}`, SUBJECT);
       return;
     }
     const { kind, message } = trouble;
@@ -39,9 +41,9 @@ export async function tendStorage(app: App): Promise<void> {
   if (freeBytes !== null && freeBytes < FREE_BYTES_LOW) {
     const text = `The disk of the data directory has ${megabytes(freeBytes)} left: free some room before it is full`;
     await raise(app, 'storage.low', SUBJECT, text);
-  }
+  } else if (freeBytes !== null && freeBytes >= FREE_BYTES_ENOUGH) await end(app, 'storage.low', SUBJECT);
   if (logBytes > LOG_BYTES_HIGH) {
     const text = `The write-ahead log has grown to ${megabytes(logBytes)}: a program reads the database without an end. ${WHAT_TO_DO.locked}`;
     await raise(app, 'storage.log', SUBJECT, text);
-  }
+  } else await end(app, 'storage.log', SUBJECT);
 }

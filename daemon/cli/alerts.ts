@@ -19,6 +19,23 @@ export function alertCommands(root: Command, io: Io): void {
     .option('--all', 'all that are listed')
     .description('mark one as seen; it is raised again when it happens again')
     .action(action(io, markSeen));
+  alert
+    .command('test')
+    .description('send a message of trial over every channel of [alerts]')
+    .action(action(io, testChannels));
+}
+
+async function testChannels(session: Session) {
+  const { channels } = await session.call('alert.test', {});
+  session.print({ channels }, () =>
+    table(
+      ['CHANNEL', 'RESULT'],
+      channels.map(({ channel, error }) => [channel, error ?? 'sent']),
+      'No channel is configured: see [alerts] in resources/docs/run-a-server.md.',
+    ),
+  );
+  const failed = channels.filter(({ error }) => error !== null);
+  if (failed.length > 0) throw new Failure(`not sent: ${failed.map(({ channel }) => channel).join(', ')}`);
 }
 
 async function listAlerts(session: Session, { after }: { after?: string }) {

@@ -180,11 +180,35 @@ function whatIsWrong(setting: Setting<unknown>, value: unknown, issue: z.core.$Z
   return `${text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text} is wrong`;
 }
 
+/** Of each way to tell alerts: the keys that it needs, all or none. */
+function needChannels({ alerts }: Config, reader: Reader): void {
+  const mail = [alerts.smtp !== null, alerts.emailTo.length > 0, alerts.emailFrom !== null];
+  const ways: [string[], boolean[]][] = [
+    [['smtp', 'email_to', 'email_from'], mail],
+    [
+      ['telegram_token', 'telegram_chat'],
+      [alerts.telegramToken !== null, alerts.telegramChat !== null],
+    ],
+    [
+      ['webhook', 'webhook_secret'],
+      [alerts.webhook !== null, alerts.webhookSecret !== null],
+    ],
+  ];
+  for (const [keys, given] of ways) {
+    const missing = keys.filter((_, n) => !given[n]);
+    if (missing.length === keys.length) continue;
+    for (const key of missing) reader.problem(`alerts.${key}`, `${keys.join(' and ')} go together: it is missing`);
+  }
+  if (alerts.ntfyToken !== null && alerts.ntfy === null)
+    reader.problem('alerts.ntfy_token', 'without ntfy it says nothing');
+}
+
 /** Checks that concern several keys: a node's login must be given exactly once. */
 function contradictions(config: Config, reader: Reader): void {
   if (config.wallet.unlock === 'file' && config.wallet.passphraseFile === null) {
     reader.problem('wallet.passphrase_file', 'wallet.unlock = "file" needs it');
   }
+  needChannels(config, reader);
   for (const network of NETWORKS) {
     for (const chain of CHAINS) {
       const { coreRpc, coreRpcCookie } = config.networks[network][chain];

@@ -170,6 +170,89 @@ export function secretUrl(takes: string): Setting<string | null> {
   return new Setting<string | null>({ schema, takes, fallback: null, show, secret: true });
 }
 
+const HIDDEN_TEXT = (value: string | null): string => (value === null ? 'null' : '"***"');
+
+/** A text that is shown to nobody. */
+export function secretText(takes: string): Setting<string | null> {
+  const schema = text.regex(/^[\x21-\x7e]+$/);
+  return new Setting<string | null>({ schema, takes, fallback: null, show: HIDDEN_TEXT, secret: true });
+}
+
+const WEBHOOK_KEY_BYTES_MIN = 24;
+
+/** A secret of the Standard Webhooks specification: "whsec_" and base64 of 24 bytes or more. */
+export function webhookSecret(): Setting<string | null> {
+  const schema = text.refine((value) => {
+    const key = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value)?.[1];
+    return key !== undefined && Buffer.from(key, 'base64').length >= WEBHOOK_KEY_BYTES_MIN;
+  });
+  const takes = '"whsec_" and 24 random bytes or more in base64: (printf whsec_; openssl rand -base64 32)';
+  return new Setting<string | null>({ schema, takes, fallback: null, show: HIDDEN_TEXT, secret: true });
+}
+
+/** A mail server with its login. `smtps:` speaks TLS from the first byte, `smtp:` begins with STARTTLS where it is offered. */
+export function smtpUrl(): Setting<string | null> {
+  const schema = text.refine((value) => {
+    const url = parseUrl(value);
+    return (
+      url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '' && !url.hash && !url.search
+    );
+  });
+  const show = (value: string | null): string =>
+    value === null ? 'null' : JSON.stringify(hideCredentials(value, true));
+  const takes = 'a URL such as "smtps://user:password@mail.example.com:465"';
+  return new Setting<string | null>({ schema, takes, fallback: null, show, secret: true });
+}
+
+const MAILBOX = z.email().max(TEXT_CHARS_MAX);
+
+/** Addresses for e-mail. */
+export function emails(): Setting<readonly string[]> {
+  const schema = z.array(MAILBOX).max(LIST_ITEMS_MAX);
+  const takes = 'a list of addresses such as ["me@example.com"]';
+  return new Setting<readonly string[]>({ schema, takes, fallback: [], fromText: listFromText });
+}
+
+/** One address for e-mail. */
+export function email(): Setting<string | null> {
+  return new Setting<string | null>({
+    schema: MAILBOX,
+    takes: 'an address such as "shop@example.com"',
+    fallback: null,
+  });
+}
+
+/** A chat of Telegram: its number, or the name of a channel. */
+export function telegramChat(): Setting<string | null> {
+  const schema = text.regex(/^(?:-?\d{1,20}|@[A-Za-z]\w{3,63})$/);
+  return new Setting<string | null>({ schema, takes: 'the number of a chat in quotes, or "@channel"', fallback: null });
+}
+
+/** A span of each day, in minutes since midnight; `from` may be the later one, and is never the same as `to`. */
+export type DailySpan = { readonly from: number; readonly to: number };
+
+const clockTime = (minutes: number): string =>
+  `${`${Math.floor(minutes / 60)}`.padStart(2, '0')}:${`${minutes % 60}`.padStart(2, '0')}`;
+
+/** Hours in which only what is urgent is told, as "22:00-07:00". */
+export function quietHours(): Setting<DailySpan | null> {
+  const schema = z.unknown().transform((value, context): DailySpan => {
+    const times =
+      typeof value === 'string' ? /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$/.exec(value) : null;
+    const [fromHour, fromMinute, toHour, toMinute] = times?.slice(1).map(Number) ?? [];
+    const span = { from: (fromHour ?? 0) * 60 + (fromMinute ?? 0), to: (toHour ?? 0) * 60 + (toMinute ?? 0) };
+    if (times !== null && span.from !== span.to) return span;
+    context.addIssue({ code: 'invalid_value', values: [] });
+    return z.NEVER;
+  });
+  return new Setting<DailySpan | null>({
+    schema,
+    takes: 'a span of the day such as "22:00-07:00"',
+    fallback: null,
+    show: (span) => (span === null ? 'null' : `"${clockTime(span.from)}-${clockTime(span.to)}"`),
+  });
+}
+
 /** A list of http(s) URLs, with or without logins or keys. */
 export function secretUrls(takes: string): Setting<readonly string[]> {
   const url = text.refine((value) => {

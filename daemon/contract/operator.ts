@@ -176,6 +176,11 @@ export const OPERATOR = {
     z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX), after: AlertCursor.optional() }),
     z.object({ alerts: z.array(AlertShape), next: AlertCursor.nullable() }),
   ),
+  /** Sends a message of trial over every channel that is configured. */
+  'alert.test': method(
+    Nothing,
+    z.object({ channels: z.array(z.object({ channel: z.string(), error: z.string().nullable() })) }),
+  ),
   'alert.seen': method(z.strictObject({ ids: z.array(Id).min(1).max(PAGE_MAX) }), z.object({ closed: z.int().min(0) })),
 } as const;
 

@@ -23,6 +23,7 @@ import { REFUNDS } from './migrations/0017-refunds.ts';
 import { ALERTS } from './migrations/0018-alerts.ts';
 import { CONFLICT_KEYS } from './migrations/0019-conflict-keys.ts';
 import { FORMER_TARGETS } from './migrations/0021-former-targets.ts';
+import { ALERT_NOTICES } from './migrations/0022-alert-notices.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -44,6 +45,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0018-alerts', ALERTS],
   ['0019-conflict-keys', CONFLICT_KEYS],
   ['0021-former-targets', FORMER_TARGETS],
+  ['0022-alert-notices', ALERT_NOTICES],
 ];
 
 /** Release 0.1.0 ran the statements of these one by one, without a transaction around them. */

@@ -16,11 +16,13 @@ import {
   time,
   units,
 } from './columns.ts';
+import { ALERT_TABLES } from './schema-alerts.ts';
 import { EVENT_TABLES } from './schema-events.ts';
 import { WITHDRAWAL_TABLES } from './schema-withdrawals.ts';
 
 export const TABLES = {
   ...WITHDRAWAL_TABLES,
+  ...ALERT_TABLES,
   ...EVENT_TABLES,
   business: {
     id: made(int),
@@ -257,16 +259,6 @@ export const TABLES = {
     finished_at: maybe(time),
     status: maybe(int),
     error: maybe(text),
-  },
-  alert: {
-    id: made(int),
-    kind: text,
-    subject: text,
-    message: text,
-    created_at: time,
-    seen_at: maybe(time),
-    /** Null: it is about the appliance itself. */
-    network: maybe(text),
   },
   chain_state: {
     chain_key: text,

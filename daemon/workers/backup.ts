@@ -5,7 +5,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { raise } from '../app/alerts.ts';
+import { end, raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import { DATABASE } from '../app/backup/container.ts';
 import { freeName, needMarker, type Oddities, prepareFolder, rotate, sweepPartials } from '../app/backup/folder.ts';
@@ -90,6 +90,7 @@ export class Backups {
       const { keep } = this.#app.config.backup;
       const odd = await rotate(folder, { keep, made: file, fingerprint: manifest.fingerprint, now });
       await this.#tellOddities(folder, odd);
+      await end(this.#app, 'backup.failed', folder);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       await raise(this.#app, 'backup.failed', folder, `The scheduled backup into ${folder} failed: ${reason}`);

@@ -9,6 +9,7 @@ import { deadline } from '../app/deadline.ts';
 import { expireAnswers } from '../app/idempotency.ts';
 import { cancelForgotten } from '../app/invoices/invoices.ts';
 import { dropOldEvents } from '../app/notifications/shop-events.ts';
+import { PROOF_SCHEDULE, tellLate, tellWaiting } from '../app/operator/watchdog.ts';
 import { tendStorage } from '../app/storage.ts';
 import { expireWithdrawals } from '../app/withdrawals/work.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
@@ -17,7 +18,6 @@ import type { Timetable } from './timetable.ts';
 
 const MINUTE_MS = 60_000;
 const STORAGE_MS = 10_000;
-const EVERY_NIGHT = '40 2 * * *';
 const PROOF_TIMEOUT_MS = 3_600_000;
 const PROOF_RETRY_SECONDS = 900;
 /** At most this often do taken addresses make the pools be checked again. */
@@ -40,7 +40,7 @@ export class Jobs {
 
   /** Registers the periodic jobs and starts to derive addresses. */
   start(timetable: Timetable): void {
-    const night = parseSchedule(EVERY_NIGHT);
+    const night = parseSchedule(PROOF_SCHEDULE);
     assert(night, 'the schedule of the nights is one');
     timetable.every('storage', STORAGE_MS, () => tendStorage(this.#app));
     timetable.every('minute', MINUTE_MS, () => this.minute());
@@ -57,6 +57,8 @@ export class Jobs {
     });
     await expireAnswers(this.#app);
     await tellAway(this.#app, this.#away);
+    await tellWaiting(this.#app);
+    await tellLate(this.#app);
   }
 
   /**

@@ -100,6 +100,7 @@ export class Appliance {
         version: 'simulation',
         startedAt,
         sendWebhook: async () => ({ status: null, error: null }),
+        testAlerts: async () => [],
         scanWallet: async (wish) => {
           this.#scan = new AccountDiscovery(wish, (network, chain, list) => this.#source(network, chain, list));
         },

@@ -14,7 +14,7 @@ import { Unavailable } from '../../domain/errors.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { creditsAbove } from '../../store/queries/ledger.ts';
-import { raise } from '../alerts.ts';
+import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/ingest.ts';
@@ -100,6 +100,7 @@ export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortS
   if (chain.syncedAt === 0) return false;
   try {
     await reconcile(app, chain, signal);
+    await end(app, 'ledger.unproved', chain.key);
     return true;
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;

@@ -1,6 +1,5 @@
 /** Chains that cannot be followed, or whose coin payers are not offered: an alert after a while, closed when it is over. */
-import { closeAlertsOf } from '../../store/queries/effects.ts';
-import { raise } from '../alerts.ts';
+import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from './chains.ts';
 
@@ -36,6 +35,7 @@ async function isAway(app: App, chain: ChainRuntime, since: Map<string, number>,
 }
 
 async function isBack(app: App, { key }: ChainRuntime, since: Map<string, number>): Promise<void> {
-  if (!since.delete(key)) return;
-  await app.store.write((tx) => tx.run(closeAlertsOf, { kind: AWAY, subject: key, seen_at: app.now() }));
+  since.delete(key);
+  // also what an earlier run of the service raised
+  await end(app, AWAY, key);
 }

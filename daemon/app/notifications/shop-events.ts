@@ -5,7 +5,7 @@
  *
  * Signatures, headers and ids: the Standard Webhooks specification.
  */
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -35,6 +35,7 @@ import { raiseIn } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import { FLAG } from '../invoices/flags.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
+import { SECRET_PREFIX, signatureHeaders } from './signature.ts';
 
 export const INVOICE_EVENTS = [
   'invoice.created',
@@ -72,7 +73,6 @@ const FORMER_SECRET_MS = MS_PER_DAY;
 const KEPT_MS = 30 * MS_PER_DAY;
 const DROPPED_AT_ONCE_MAX = 200;
 const SECRET_BYTES = 32;
-const SECRET_PREFIX = 'whsec_';
 export const ENDPOINTS_PER_BUSINESS_MAX = 10;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
@@ -161,14 +161,9 @@ export function dueFor(app: App, endpoint: EndpointRow, limit: number): Delivery
 
 /** The headers of an attempt: id, time, and a signature with each secret in force. */
 export function signedHeaders(endpoint: EndpointRow, { uuid, body }: Pick<Delivery, 'uuid' | 'body'>, now: number) {
-  const timestamp = `${Math.floor(now / 1_000)}`;
   const { secret, former_secret, former_until } = endpoint;
   const secrets = [secret, ...(former_secret !== null && (former_until ?? 0) > now ? [former_secret] : [])];
-  const signatures = secrets.map((text) => {
-    const key = Buffer.from(text.slice(SECRET_PREFIX.length), 'base64');
-    return `v1,${createHmac('sha256', key).update(`${uuid}.${timestamp}.${body}`).digest('base64')}`;
-  });
-  return { 'webhook-id': uuid, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
+  return signatureHeaders(secrets, uuid, body, now);
 }
 
 /** How an attempt ended. `jitter`: 0 to 1. */

@@ -3,8 +3,10 @@
  * is on the disk before the first byte leaves, so a crash in between leaves it unsent rather than sent twice.
  */
 import { Rejected } from '../../domain/errors.ts';
+import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import {
   alertSince,
+  closeAlertsOf,
   finishWebhookAttempt,
   insertWebhook,
   insertWebhookAttempt,
@@ -83,6 +85,18 @@ export function recordAttempt(
   tx.run(finishWebhookAttempt, { id: attemptId, finished_at: app.now(), ...outcome });
   const failed = outcome.status === null || outcome.status >= STATUS_FAILED_MIN;
   if (failed) tellFailure(app, tx, attemptId, outcome);
+  else endFailure(app, tx, attemptId);
+}
+
+/** A host that takes a notification again ends what was said of it. */
+function endFailure(app: App, tx: Tx, attemptId: number): void {
+  const attempt = tx.get(webhookAttemptById, { id: attemptId });
+  const webhook = attempt && tx.get(webhookById, { id: attempt.webhook_id });
+  if (webhook?.lane !== 'shop') return;
+  const { host } = new URL(webhook.url);
+  if (tx.get(openAlertOf, { kind: FAILED, subject: host })) {
+    tx.run(closeAlertsOf, { kind: FAILED, subject: host, seen_at: app.now() });
+  }
 }
 
 const FAILED = 'webhook.failed';

@@ -18,6 +18,8 @@ export type OperatorExtra = {
   scanned(): DiscoveryState | null;
   /** Makes a backup of the running service. Throws `Rejected` `backup.*`. */
   makeBackup(file: string): Promise<BackupMade>;
+  /** Sends a message of trial over every channel for alerts. */
+  testAlerts(): Promise<{ channel: string; error: string | null }[]>;
   deriveSandboxAccounts(accountNo: number): Partial<Record<ChainId, AccountKey>>;
 };
 

@@ -39,6 +39,7 @@ export const METHODS: Methods = {
   'inbox.list': inboxList,
   'alert.list': alertList,
   'alert.seen': alertSeen,
+  'alert.test': async ({ extra }) => ({ channels: await extra.testAlerts() }),
 
   'business.list': ({ app }) => ({ businesses: app.directory.businesses().map((one) => businessJson(app, one)) }),
   'business.nextAccount': ({ app }, { network }) => ({ account_no: nextAccountNo(app, network) }),

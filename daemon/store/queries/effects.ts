@@ -49,7 +49,7 @@ export const webhookAttempts = statement((p: { webhook_id: number }) =>
 );
 
 /** One open alert per kind and subject. */
-export const insertAlert = insert('alert', columnsBut('alert', 'id', 'seen_at'), 'ignore');
+export const insertAlert = insert('alert', columnsBut('alert', 'id', 'seen_at', 'ended_at'), 'ignore');
 
 /** 0 for what is about real money or the appliance itself, 1 for the rest. Spelled as the index has it. */
 const RANK = sql<number>`(network IS NOT NULL AND network <> 'mainnet')`;
@@ -89,7 +89,7 @@ export const closeAlert = statement((p: { id: number; seen_at: number }) =>
 export const closeAlertsOf = statement((p: { kind: string; subject: string; seen_at: number }) =>
   sqlite
     .updateTable('alert')
-    .set({ seen_at: p.seen_at })
+    .set({ seen_at: p.seen_at, ended_at: p.seen_at })
     .where('kind', '=', p.kind)
     .where('subject', '=', p.subject)
     .where('seen_at', 'is', null),

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { READ, WRITE } from '../../../daemon/sandbox/statements.ts';
 import * as adopt from '../../../daemon/store/queries/adopt.ts';
+import * as alertNotices from '../../../daemon/store/queries/alert-notices.ts';
 import * as branding from '../../../daemon/store/queries/branding.ts';
 import * as businesses from '../../../daemon/store/queries/businesses.ts';
 import * as clients from '../../../daemon/store/queries/clients.ts';
@@ -21,6 +22,7 @@ import { type Opened, opened } from './opened.ts';
 
 const ALL: [string, { readonly sql: string }][] = [
   adopt,
+  alertNotices,
   branding,
   businesses,
   clients,

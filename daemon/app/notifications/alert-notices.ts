@@ -1,0 +1,118 @@
+/**
+ * What is told of alerts on the operator's channels (e-mail and the like): each alert once, and its end. Of one kind and
+ * subject a channel tells one thing an hour; what came meanwhile is told when that hour is over, if it still holds.
+ */
+import {
+  alertsAbove,
+  closedNotices,
+  dropNotice,
+  dropOldNotices,
+  dropTold,
+  insertNotice,
+  newestAlertId,
+  noticesOf,
+  saveTold,
+  toldAt,
+} from '../../store/queries/alert-notices.ts';
+import { saveSetting, settingOf } from '../../store/queries/settings.ts';
+import type { Tx } from '../../store/store.ts';
+import { type App, MS_PER_HOUR } from '../app.ts';
+
+export type Notice = {
+  id: number;
+  kind: string;
+  subject: string;
+  message: string;
+  created_at: number;
+  seen_at: number | null;
+  ended_at: number | null;
+  network: string | null;
+};
+
+const BATCH_MAX = 50;
+const INTAKE_MAX = 200;
+const TOLD_KEPT_MAX = 500;
+/** So old an alert is no news any more: the channel was away for all that time. */
+const NEWS_MS_MAX = 3 * 24 * MS_PER_HOUR;
+
+/** A fault of a channel is told by the others. */
+export const UNDELIVERED = 'alert.undelivered';
+
+/** What cannot wait for the morning: money, or a service that stands still. */
+const URGENT: ReadonlySet<string> = new Set([
+  ...['storage.full', 'storage.failing', 'storage.locked', 'ledger.differs', 'invoice.undone'],
+  ...['withdrawal.conflict', 'withdrawal.refused', 'withdrawals.halted', 'restore.unknown_spend'],
+]);
+
+export const isUrgent = (kind: string): boolean => URGENT.has(kind);
+
+const cursorKey = (channel: string): string => `alerts.cursor.${channel}`;
+
+/** Notes which alerts a channel has yet to tell. Those from before the channel was set up are not told. */
+export async function takeInAlerts(app: App, channel: string): Promise<void> {
+  const row = app.store.get(settingOf, { key: cursorKey(channel) });
+  const newest = app.store.get(newestAlertId, {})?.id ?? 0;
+  const from = row ? Math.min(Number(row.value), newest) : newest;
+  const found = app.store.all(alertsAbove, { id: from, limit: INTAKE_MAX });
+  const to = found.at(-1)?.id ?? from;
+  if (row && Number(row.value) === to) return;
+  await app.store.write((tx) => {
+    for (const { id, kind, subject, seen_at } of found) {
+      if (seen_at !== null || (kind === UNDELIVERED && subject === channel)) continue;
+      tx.run(insertNotice, { channel, alert_id: id, state: 'new' });
+    }
+    tx.run(saveSetting, { key: cursorKey(channel), value: `${to}`, updated_at: app.now() });
+  });
+}
+
+/** What a channel has to tell now. `passed`: what ended and was raised again, of which only the latter is told. */
+export type News = { raised: Notice[]; ended: Notice[]; passed: Notice[] };
+
+/** `quiet`: only what is urgent. */
+export function newsOf(app: App, channel: string, quiet: boolean): News {
+  const now = app.now();
+  const inHour = ({ kind, subject }: Notice): boolean => {
+    const at = app.store.get(toldAt, { channel, kind, subject })?.at;
+    return at !== undefined && Math.abs(now - at) < MS_PER_HOUR;
+  };
+  const due = (notice: Notice): boolean => (!quiet || isUrgent(notice.kind)) && !inHour(notice);
+  const raised = app.store
+    .all(noticesOf, { channel, state: 'new', limit: BATCH_MAX })
+    .filter((notice) => notice.seen_at === null && now - notice.created_at < NEWS_MS_MAX && due(notice));
+  const again = new Set(raised.map(({ kind, subject }) => `${kind} ${subject}`));
+  const closed = app.store
+    .all(closedNotices, { channel, limit: BATCH_MAX })
+    .filter(({ ended_at }) => ended_at !== null);
+  const { passed = [], left = [] } = Object.groupBy(closed, ({ kind, subject }) =>
+    again.has(`${kind} ${subject}`) ? 'passed' : 'left',
+  );
+  return { raised, ended: left.filter(due), passed };
+}
+
+/** Forgets what is not to be told any more: alerts that were closed before they were told, and those told and marked as seen. */
+export async function dropSettled(app: App, channel: string): Promise<void> {
+  const now = app.now();
+  const old = app.store
+    .all(noticesOf, { channel, state: 'new', limit: INTAKE_MAX })
+    .filter(({ seen_at, created_at }) => seen_at !== null || now - created_at >= NEWS_MS_MAX);
+  const seen = app.store.all(closedNotices, { channel, limit: BATCH_MAX }).filter(({ ended_at }) => ended_at === null);
+  if (old.length + seen.length === 0) return;
+  await app.store.write((tx) => {
+    for (const { id } of old) tx.run(dropNotice, { channel, alert_id: id, state: 'new' });
+    for (const { id } of seen) tx.run(dropNotice, { channel, alert_id: id, state: 'told' });
+  });
+}
+
+/** Records that a channel has told these. */
+export function recordTold(app: App, tx: Tx, channel: string, { raised, ended, passed }: News): void {
+  const at = app.now();
+  for (const { id, kind, subject } of raised) {
+    tx.run(dropNotice, { channel, alert_id: id, state: 'new' });
+    tx.run(insertNotice, { channel, alert_id: id, state: 'told' });
+    tx.run(saveTold, { channel, kind, subject, at });
+  }
+  for (const { id } of [...ended, ...passed]) tx.run(dropNotice, { channel, alert_id: id, state: 'told' });
+  for (const { kind, subject } of ended) tx.run(saveTold, { channel, kind, subject, at });
+  tx.run(dropOldNotices, { channel, channel_again: channel, kept: TOLD_KEPT_MAX });
+  tx.run(dropTold, { channel, before: at - 2 * MS_PER_HOUR });
+}

@@ -1,0 +1,50 @@
+/** What becomes an alert by not happening: a withdrawal that nobody decides on, a backup or a proof that is not made. */
+import { lastSlot, parseSchedule } from '../../domain/schedule.ts';
+import { withdrawalWaitingSince } from '../../store/queries/monitoring.ts';
+import { end, raise } from '../alerts.ts';
+import { type App, MS_PER_HOUR } from '../app.ts';
+import { jobDoneAt } from '../job-times.ts';
+
+const MS_PER_MINUTE = 60_000;
+/** The operator is at hand for what they just asked for themselves. */
+const WAITING_MS_MAX = 15 * MS_PER_MINUTE;
+const UNSIGNED_MS_MAX = 15 * MS_PER_MINUTE;
+/** A job that fails is tried again in the meantime. */
+const LATE_MS_MAX = 6 * MS_PER_HOUR;
+
+/** The nightly proof of the books: every day at 2:40. */
+export const PROOF_SCHEDULE = '40 2 * * *';
+
+/** To be called every minute. */
+export async function tellWaiting(app: App): Promise<void> {
+  for (const { id, name, network } of app.directory.businesses()) {
+    if (network === 'sandbox') continue;
+    const since = (state: string, ms: number) =>
+      app.store.get(withdrawalWaitingSince, { business_id: id, state, before: app.now() - ms });
+    const asked = since('requested', WAITING_MS_MAX);
+    const text = `${name}: withdrawal ${asked?.id} waits for you. \`countinghouse withdrawal list\` shows it`;
+    if (asked) await raise(app, 'withdrawal.waiting', `${id}`, text, network);
+    else await end(app, 'withdrawal.waiting', `${id}`);
+    const unsigned = since('approved', UNSIGNED_MS_MAX);
+    const why = `${name}: withdrawal ${unsigned?.id} is approved and not signed. Is the wallet locked? \`countinghouse wallet status\``;
+    if (unsigned) await raise(app, 'withdrawal.unsigned', `${id}`, why, network);
+    else await end(app, 'withdrawal.unsigned', `${id}`);
+  }
+}
+
+/** To be called every minute. A job that never ran counts from when it was first entered. */
+export async function tellLate(app: App): Promise<void> {
+  const { folder, schedule } = app.config.backup;
+  if (folder !== null) await tellLateJob(app, 'backup', schedule, folder, 'The scheduled backup');
+  await tellLateJob(app, 'proof', PROOF_SCHEDULE, 'nightly', 'The nightly proof of the books');
+}
+
+async function tellLateJob(app: App, job: string, schedule: string, subject: string, what: string): Promise<void> {
+  const kind = job === 'proof' ? 'ledger.late' : 'backup.late';
+  const parsed = parseSchedule(schedule);
+  const slot = parsed && lastSlot(parsed, app.now() - LATE_MS_MAX);
+  const done = jobDoneAt(app, job);
+  if (slot === null || done === null || slot <= done) return end(app, kind, subject);
+  const text = `${what} was last made on ${new Date(done).toISOString()}, and is late since ${new Date(slot).toISOString()}. The log says why`;
+  await raise(app, kind, subject, text);
+}

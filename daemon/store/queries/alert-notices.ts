@@ -1,0 +1,86 @@
+/** Statements about what is told of alerts on the operator's channels. */
+import { sql } from 'kysely';
+import { insert, remove, sqlite, statement } from '../statement.ts';
+
+export const newestAlertId = statement((_: Record<never, never>) =>
+  sqlite.selectFrom('alert').select('id').orderBy('id', 'desc').limit(1),
+);
+
+export const alertsAbove = statement((p: { id: number; limit: number }) =>
+  sqlite
+    .selectFrom('alert')
+    .select(['id', 'kind', 'subject', 'seen_at'])
+    .where('id', '>', p.id)
+    .orderBy('id')
+    .limit(p.limit),
+);
+
+export const openAlertOf = statement((p: { kind: string; subject: string }) =>
+  sqlite
+    .selectFrom('alert')
+    .select('id')
+    .where('kind', '=', p.kind)
+    .where('subject', '=', p.subject)
+    .where('seen_at', 'is', null),
+);
+
+export const insertNotice = insert('alert_notice', ['channel', 'alert_id', 'state'], 'ignore');
+
+export const dropNotice = remove('alert_notice', 'channel', 'state', 'alert_id');
+
+/** What a channel has in a state, with the alerts, oldest first. */
+export const noticesOf = statement((p: { channel: string; state: string; limit: number }) =>
+  sqlite
+    .selectFrom('alert_notice')
+    .innerJoin('alert', 'alert.id', 'alert_notice.alert_id')
+    .select(['alert.id', 'kind', 'subject', 'message', 'created_at', 'seen_at', 'ended_at', 'network'])
+    .where('channel', '=', p.channel)
+    .where('state', '=', p.state)
+    .orderBy('alert_notice.alert_id')
+    .limit(p.limit),
+);
+
+/** What a channel told and is closed since. `limit` is of alerts that are looked at: the oldest. */
+export const closedNotices = statement((p: { channel: string; limit: number }) =>
+  sqlite
+    .selectFrom('alert_notice')
+    .innerJoin('alert', 'alert.id', 'alert_notice.alert_id')
+    .select(['alert.id', 'kind', 'subject', 'message', 'created_at', 'seen_at', 'ended_at', 'network'])
+    .where('channel', '=', p.channel)
+    .where('state', '=', sql.lit('told'))
+    .where('seen_at', 'is not', null)
+    .orderBy('alert_notice.alert_id')
+    .limit(p.limit),
+);
+
+/** Forgets what a channel told of the oldest alerts, all but the newest `kept`: their end is not told. */
+export const dropOldNotices = statement((p: { channel: string; channel_again: string; kept: number }) =>
+  sqlite
+    .deleteFrom('alert_notice')
+    .where('channel', '=', p.channel)
+    .where('state', '=', sql.lit('told'))
+    .where('alert_id', '<=', ({ selectFrom }) =>
+      selectFrom('alert_notice')
+        .select('alert_id')
+        .where('channel', '=', p.channel_again)
+        .where('state', '=', sql.lit('told'))
+        .orderBy('alert_id', 'desc')
+        .limit(1)
+        .offset(p.kept),
+    ),
+);
+
+export const toldAt = statement((p: { channel: string; kind: string; subject: string }) =>
+  sqlite
+    .selectFrom('alert_told')
+    .select('at')
+    .where('channel', '=', p.channel)
+    .where('kind', '=', p.kind)
+    .where('subject', '=', p.subject),
+);
+
+export const saveTold = insert('alert_told', ['channel', 'kind', 'subject', 'at'], ['channel', 'kind', 'subject']);
+
+export const dropTold = statement((p: { channel: string; before: number }) =>
+  sqlite.deleteFrom('alert_told').where('channel', '=', p.channel).where('at', '<', p.before),
+);

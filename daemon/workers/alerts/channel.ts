@@ -1,0 +1,81 @@
+/** A way to reach the operator, and what goes over it. */
+import type { News, Notice } from '../../app/notifications/alert-notices.ts';
+
+export const CHANNEL_NAMES = ['email', 'ntfy', 'telegram', 'webhook'] as const;
+export type ChannelName = (typeof CHANNEL_NAMES)[number];
+
+export type Message = {
+  /** One line. */
+  title: string;
+  text: string;
+  urgent: boolean;
+  news: News;
+};
+
+/** `send` throws an `Error` with words for the operator and without a secret, and ends when `signal` is aborted. */
+export type Channel = { name: ChannelName; send(message: Message, signal: AbortSignal): Promise<void> };
+
+const TEXT_CHARS_MAX = 3_500;
+const WORDS: Readonly<Record<string, string>> = {
+  'chain.away': 'a chain is away',
+  'storage.low': 'the disk is almost full',
+  'storage.full': 'the disk is full',
+  'webhook.failed': 'a shop does not take its notifications',
+  'backup.failed': 'a backup failed',
+  'backup.late': 'a backup is late',
+  'ledger.late': 'a proof of the books is late',
+  'ledger.unproved': 'the books could not be proved',
+  'ledger.differs': 'the books differ from the chain',
+  'withdrawal.waiting': 'a withdrawal waits for you',
+  'withdrawal.unsigned': 'an approved withdrawal is not signed',
+};
+
+const wordsOf = ({ kind }: Notice): string => WORDS[kind] ?? kind.replaceAll(/[._]/g, ' ');
+
+/** Text of outside stays on its line and holds nothing that a program obeys. */
+const oneLine = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/\s+/g, ' ')
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
+
+function line(notice: Notice): string {
+  const network = notice.network === null || notice.network === 'mainnet' ? '' : `[${notice.network}] `;
+  return oneLine(`${network}${notice.message}`);
+}
+
+/** The message about what was raised and what is over. `host`: how the operator knows this service. */
+export function compose(news: News, host: string, urgent: boolean): Message {
+  const { raised, ended } = news;
+  const all = [...raised, ...ended];
+  const [first] = all;
+  const subject =
+    all.length === 1 && first
+      ? `${ended.length === 1 ? 'Over: ' : ''}${wordsOf(first)}`
+      : [raised.length > 0 ? `${raised.length} alerts` : '', ended.length > 0 ? `${ended.length} over` : '']
+          .filter((part) => part !== '')
+          .join(', ');
+  const lines = [...raised.map((one) => `• ${line(one)}`), ...ended.map((one) => `✓ Over: ${line(one)}`)];
+  const text = `${lines.join('\n\n')}\n\ncountinghouse alert list shows what is open.`;
+  return {
+    title: oneLine(`Countinghouse ${host}: ${subject}`),
+    text: text.length > TEXT_CHARS_MAX ? `${text.slice(0, TEXT_CHARS_MAX)}…` : text,
+    ...{ urgent, news },
+  };
+}
+
+/** Throws unless a server took it. Its words are cut, and are the server's. */
+export async function needTaken(server: string, response: Response): Promise<void> {
+  const { ok, status } = response;
+  await response.body?.cancel().catch(() => undefined);
+  if (!ok) throw new Error(`${server} answered ${status}`);
+}
+
+/** What a request that got no answer failed of, without the URL, which may hold a secret. */
+export function withoutSecrets(server: string, error: unknown): Error {
+  const { cause, name, code } = error as { cause?: { code?: string }; name?: string; code?: string };
+  const late = name === 'TimeoutError' || name === 'AbortError';
+  return new Error(
+    `${server} ${late ? 'did not answer in time' : `could not be reached (${cause?.code ?? code ?? name})`}`,
+  );
+}

@@ -1,0 +1,62 @@
+/** E-mail over SMTP. The library is loaded with the first message. */
+import type { Channel } from './channel.ts';
+
+const CONNECT_MS_MAX = 10_000;
+const SILENT_MS_MAX = 15_000;
+
+export type Mailbox = { server: string; from: string; to: readonly string[] };
+
+/** nodemailer's codes in words; anything that the server said is left out, since it may repeat a login. */
+const WHY: Readonly<Record<string, string>> = {
+  EAUTH: 'refused the login',
+  ECONNECTION: 'could not be reached',
+  ESOCKET: 'could not be reached',
+  EDNS: 'has no address',
+  ETIMEDOUT: 'did not answer in time',
+  ETLS: 'offers no TLS that holds',
+  EENVELOPE: 'refused the sender or a recipient',
+  EMESSAGE: 'refused the message',
+};
+
+export function email({ server, from, to }: Mailbox): Channel {
+  const { protocol, hostname, port, username, password } = new URL(server);
+  const secure = protocol === 'smtps:';
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return {
+    name: 'email',
+    send: async ({ title, text, urgent }, signal) => {
+      const { createTransport } = await import('nodemailer');
+      const transport = createTransport({
+        ...{ host, port: Number(port) || (secure ? 465 : 587), secure },
+        // a password is not sent in the clear, except to this machine
+        requireTLS: !secure && username !== '' && !['127.0.0.1', '::1', 'localhost'].includes(host),
+        ...(username === ''
+          ? {}
+          : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+        ...{ connectionTimeout: CONNECT_MS_MAX, greetingTimeout: CONNECT_MS_MAX, socketTimeout: SILENT_MS_MAX },
+        ...{ disableFileAccess: true, disableUrlAccess: true },
+      });
+      const { promise: aborted, reject } = Promise.withResolvers<never>();
+      const onAbort = (): void => {
+        transport.close();
+        reject(new Error(`${host} did not answer in time`));
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      try {
+        const headers = { 'Auto-Submitted': 'auto-generated' };
+        const priority = urgent ? ('high' as const) : ('normal' as const);
+        await Promise.race([
+          transport.sendMail({ from, to: [...to], subject: title, text, headers, priority }),
+          aborted,
+        ]);
+      } catch (error) {
+        const { code = '', message } = error as { code?: string; message: string };
+        if (signal.aborted) throw error;
+        throw new Error(`${host} ${WHY[code] ?? `failed (${code || message.slice(0, 80)})`}`);
+      } finally {
+        signal.removeEventListener('abort', onAbort);
+        transport.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,302 @@
+/**
+ * Alerts on the way to the operator: each channel against a local server that speaks its protocol, and when what is told.
+ */
+import { once } from 'node:events';
+import { createServer as createHttp, type IncomingMessage } from 'node:http';
+import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, describe, expect, it } from 'vitest';
+import { end, raise } from '../../../daemon/app/alerts.ts';
+import { markSeen } from '../../../daemon/app/operator/lists.ts';
+import { openAlerts } from '../../../daemon/store/queries/effects.ts';
+import { AlertWorker, isQuiet } from '../../../daemon/workers/alerts/worker.ts';
+import { Bench, HOUR } from '../app/bench.ts';
+
+const MINUTE = 60_000;
+const cleanup: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const undo of cleanup.splice(0).reverse()) await undo();
+});
+
+const listening = async (server: Server): Promise<number> => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cleanup.push(() => server.close());
+  return (server.address() as AddressInfo).port;
+};
+
+type Asked = { method: string; url: string; headers: IncomingMessage['headers']; body: string };
+
+/** An HTTP server that keeps what it was asked; `answer` has the status of each. */
+async function httpServer(answer: () => number = () => 200): Promise<{ url: string; asked: Asked[] }> {
+  const asked: Asked[] = [];
+  const server = createHttp(async (request, response) => {
+    let body = '';
+    for await (const part of request) body += part;
+    asked.push({ method: request.method!, url: request.url!, headers: request.headers, body });
+    response.writeHead(answer(), { location: 'http://127.0.0.1:1/' }).end('{}');
+  });
+  cleanup.push(() => server.closeAllConnections());
+  return { url: `http://127.0.0.1:${await listening(server)}`, asked };
+}
+
+type Mail = { from: string; to: string[]; data: string };
+
+async function smtpServer(options: SMTPServerOptions = {}): Promise<{ port: number; mails: Mail[] }> {
+  const mails: Mail[] = [];
+  const server = new SMTPServer({
+    disabledCommands: ['STARTTLS'],
+    authOptional: true,
+    allowInsecureAuth: true,
+    onData(stream, session, done) {
+      let data = '';
+      stream.on('data', (part: Buffer) => {
+        data += part.toString('utf8');
+      });
+      stream.on('end', () => {
+        const { mailFrom, rcptTo } = session.envelope;
+        mails.push({ from: mailFrom ? mailFrom.address : '', to: rcptTo.map(({ address }) => address), data });
+        done();
+      });
+    },
+    ...options,
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  cleanup.push(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  return { port: (server.server.address() as AddressInfo).port, mails };
+}
+
+/** A service with channels; `at` of the bench is the clock, and `tick` lets the channels work. */
+async function service(config: Record<string, string>) {
+  const bench = await Bench.open('BTC', config);
+  let passed = 0;
+  const worker = new AlertWorker(bench.app, () => passed);
+  cleanup.push(() => worker.stop());
+  const tick = async (ms = 0): Promise<void> => {
+    passed += ms;
+    bench.at += ms;
+    worker.tick();
+    await worker.idle();
+  };
+  await tick();
+  const open = () =>
+    bench.app.store.all(openAlerts, { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 100 }).map(({ kind }) => kind);
+  return { bench, app: bench.app, worker, tick, open };
+}
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const titles = (asked: Asked[]): string[] => asked.map(({ body }) => (JSON.parse(body) as { title: string }).title);
+
+describe('each channel speaks its protocol', () => {
+  it('ntfy: JSON to the server’s root, with the topic in the body and the token', async () => {
+    const { url, asked } = await httpServer();
+    const { app, tick } = await service({ 'alerts.ntfy': `${url}/my-topic`, 'alerts.ntfy_token': 'tk_secret' });
+    await raise(app, 'storage.full', 'data directory', 'Nichts passt mehr: €');
+    await tick();
+    expect(asked).toHaveLength(1);
+    expect([asked[0]!.method, asked[0]!.url, asked[0]!.headers.authorization]).toEqual([
+      'POST',
+      '/',
+      'Bearer tk_secret',
+    ]);
+    expect(JSON.parse(asked[0]!.body)).toMatchObject({
+      topic: 'my-topic',
+      title: expect.stringMatching(/^Countinghouse .+: the disk is full$/),
+      message: expect.stringContaining('• Nichts passt mehr: €'),
+      priority: 5,
+    });
+  });
+
+  it('Telegram: sendMessage of the bot', async () => {
+    const { url, asked } = await httpServer();
+    const keys = { 'alerts.telegram_api': url, 'alerts.telegram_token': '123:abc', 'alerts.telegram_chat': '-100200' };
+    const { app, tick } = await service(keys);
+    await raise(app, 'backup.failed', '/mnt', 'The scheduled backup failed', 'mainnet');
+    await tick();
+    expect(asked.map((one) => one.url)).toEqual(['/bot123:abc/sendMessage']);
+    expect(JSON.parse(asked[0]!.body)).toMatchObject({
+      chat_id: '-100200',
+      text: expect.stringMatching(/a backup failed\n\n• The scheduled backup failed\n/),
+    });
+  });
+
+  it('a webhook: signed, so that the library of the specification takes it', async () => {
+    const { url, asked } = await httpServer();
+    const { app, bench, tick } = await service({ 'alerts.webhook': `${url}/in?x=1`, 'alerts.webhook_secret': SECRET });
+    bench.at = Date.now();
+    await raise(app, 'chain.away', 'testnet:BTC', 'gone', 'testnet');
+    await tick();
+    const [{ url: path, headers, body }] = asked as [Asked];
+    expect(path).toBe('/in?x=1');
+    expect(new Webhook(SECRET).verify(body, headers as Record<string, string>)).toMatchObject({
+      type: 'operator.alert',
+      data: { raised: [{ kind: 'chain.away', network: 'testnet', ended_at: null }], ended: [] },
+    });
+    expect(() => new Webhook(SECRET).verify(`${body} `, headers as Record<string, string>)).toThrow();
+  });
+
+  it('e-mail: with a login, to each recipient, and no line of the alert becomes a header', async () => {
+    const logins: string[] = [];
+    const { port, mails } = await smtpServer({
+      authOptional: false,
+      onAuth(auth, _session, done) {
+        logins.push(`${auth.username}:${auth.password}`);
+        done(null, { user: 'x' });
+      },
+    });
+    const { app, tick } = await service({
+      'alerts.smtp': `smtp://me:p%40ss@127.0.0.1:${port}`,
+      'alerts.email_from': 'shop@example.com',
+      'alerts.email_to': 'a@example.com, b@example.com',
+    });
+    await raise(app, 'source.dropped', 'x', 'bad\r\nBcc: thief@example.com\r\n\r\nserver');
+    await tick();
+    expect(logins).toEqual(['me:p@ss']);
+    expect(mails).toHaveLength(1);
+    expect(mails[0]).toMatchObject({ from: 'shop@example.com', to: ['a@example.com', 'b@example.com'] });
+    expect(mails[0]!.data).toMatch(/^Subject: Countinghouse .*source dropped/m);
+    expect(mails[0]!.data).not.toMatch(/^Bcc/m);
+  });
+});
+
+describe('a channel that does not work', () => {
+  it('is tried again less and less often, holds up none of the others, and is an alert on them', async () => {
+    let status = 500;
+    const bad = await httpServer(() => status);
+    const good = await httpServer();
+    const { app, tick, open } = await service({
+      'alerts.ntfy': `${bad.url}/t`,
+      ...{ 'alerts.webhook': good.url, 'alerts.webhook_secret': SECRET },
+    });
+    await raise(app, 'browser.full', 'a', 'full');
+    await tick();
+    expect([bad.asked.length, good.asked.length]).toEqual([1, 1]);
+    await tick(30_000);
+    expect(bad.asked).toHaveLength(1);
+    await tick(31_000);
+    await tick(61_000);
+    expect(bad.asked).toHaveLength(2);
+    await tick(61_000);
+    expect(bad.asked).toHaveLength(3);
+    expect(open()).toContain('alert.undelivered');
+    await tick();
+    expect(good.asked.at(-1)!.body).toContain(
+      `Alerts do not get out by ntfy: 127.0.0.1:${new URL(bad.url).port} answered 500`,
+    );
+    status = 200;
+    await tick(5 * MINUTE);
+    expect(titles(bad.asked)).toHaveLength(4);
+    expect(bad.asked.at(-1)!.body).not.toContain('Alerts do not get out');
+    expect(open()).not.toContain('alert.undelivered');
+  });
+
+  it('follows no redirect, which could carry the secret elsewhere', async () => {
+    const { url, asked } = await httpServer(() => 302);
+    const { worker } = await service({ 'alerts.ntfy': `${url}/t`, 'alerts.ntfy_token': 'tk' });
+    expect(await worker.test()).toEqual([{ channel: 'ntfy', error: `${new URL(url).host} answered 302` }]);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('that hangs ends in time, and its words hold no secret', { timeout: 60_000 }, async () => {
+    const silent = await listening(createTcp(() => {}));
+    const { worker } = await service({
+      'alerts.smtp': `smtp://user:hunter2@127.0.0.1:${silent}`,
+      'alerts.email_from': 'a@example.com',
+      'alerts.email_to': 'b@example.com',
+      ...{
+        'alerts.telegram_api': 'http://127.0.0.1:1',
+        'alerts.telegram_token': '1:hidden',
+        'alerts.telegram_chat': '1',
+      },
+    });
+    const told = await worker.test();
+    expect(told).toEqual([
+      { channel: 'email', error: '127.0.0.1 did not answer in time' },
+      { channel: 'telegram', error: expect.stringMatching(/^127\.0\.0\.1:1 could not be reached/) },
+    ]);
+    expect(JSON.stringify(told)).not.toMatch(/hunter2|hidden/);
+  });
+
+  it('refuses to send a password in the clear to another machine’s server', async () => {
+    const { port } = await smtpServer();
+    const keys = { 'alerts.email_from': 'a@example.com', 'alerts.email_to': 'b@example.com' };
+    const { worker } = await service({ 'alerts.smtp': `smtp://u:p@127.0.0.2:${port}`, ...keys });
+    expect((await worker.test())[0]!.error).toMatch(/^127\.0\.0\.2 /);
+  });
+});
+
+describe('what is told when', () => {
+  const channel = async (more: Record<string, string> = {}) => {
+    const { url, asked } = await httpServer();
+    return { ...(await service({ 'alerts.ntfy': `${url}/t`, ...more })), asked };
+  };
+
+  it('one thing an hour of a kind and subject, and its end', async () => {
+    const { app, tick, asked } = await channel();
+    await raise(app, 'chain.away', 'mainnet:BTC', 'away', 'mainnet');
+    await tick();
+    await tick(MINUTE);
+    expect(titles(asked)).toEqual([expect.stringMatching(/: a chain is away$/)]);
+    // it goes and comes within the hour: nothing more is told, until the hour is over
+    await end(app, 'chain.away', 'mainnet:BTC');
+    await tick(MINUTE);
+    await raise(app, 'chain.away', 'mainnet:BTC', 'away again', 'mainnet');
+    await raise(app, 'chain.away', 'mainnet:LTC', 'another subject', 'mainnet');
+    await tick(MINUTE);
+    expect(asked).toHaveLength(2);
+    expect(asked[1]!.body).toContain('another subject');
+    await tick(HOUR);
+    expect(asked).toHaveLength(3);
+    expect(asked[2]!.body).toContain('away again');
+    expect(asked[2]!.body).not.toContain('Over');
+    await end(app, 'chain.away', 'mainnet:BTC');
+    await tick(HOUR);
+    expect(titles(asked).at(-1)).toMatch(/: Over: a chain is away$/);
+    await tick(2 * HOUR);
+    expect(asked).toHaveLength(4);
+  });
+
+  it('nothing that was over before it could be told, nothing old, and no end of what the operator has seen', async () => {
+    const { app, tick, asked } = await channel();
+    await raise(app, 'backup.late', 'x', 'short');
+    await end(app, 'backup.late', 'x');
+    await tick();
+    expect(asked).toEqual([]);
+    await raise(app, 'backup.late', 'y', 'seen');
+    await tick();
+    const [alert] = app.store.all(openAlerts, { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 1 });
+    await app.store.write((tx) => markSeen(app, [alert!.id], tx));
+    await tick(2 * HOUR);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('in quiet hours only what is urgent; the rest in one message when they end', async () => {
+    const { app, bench, tick, asked } = await channel({ 'alerts.quiet_hours': '22:00-07:00' });
+    bench.at = new Date(2026, 0, 2, 23, 30).getTime();
+    expect(isQuiet(app)).toBe(true);
+    await raise(app, 'backup.late', 'a', 'late');
+    await raise(app, 'browser.full', 'b', 'full');
+    await raise(app, 'storage.full', 'c', 'disk');
+    await tick();
+    expect(titles(asked)).toEqual([expect.stringMatching(/the disk is full$/)]);
+    await tick(7 * HOUR + 29 * MINUTE);
+    expect(asked).toHaveLength(1);
+    await tick(MINUTE);
+    expect(titles(asked)[1]).toMatch(/: 2 alerts$/);
+    bench.at = new Date(2026, 0, 3, 12).getTime();
+    expect(isQuiet(app)).toBe(false);
+  });
+
+  it('what was raised while the service was down, and nothing twice after a restart', async () => {
+    const { app, tick, asked } = await channel();
+    await raise(app, 'browser.full', 'a', 'first');
+    await tick();
+    await raise(app, 'browser.full', 'b', 'second');
+    const again = new AlertWorker(app, () => 0);
+    again.tick();
+    await again.idle();
+    expect(asked.map(({ body }) => /first|second/.exec(body)![0])).toEqual(['first', 'second']);
+  });
+});
