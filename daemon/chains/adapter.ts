@@ -1,6 +1,6 @@
 /**
- * The one interface between the program and a chain. An adapter reports what is true now; it keeps no state that a
- * restart would miss, decides nothing about payments, and reaches the store only through the lookups it is given.
+ * The interface between the program and a chain. An adapter reports current facts. It keeps no state that a restart
+ * would lose, decides nothing about payments, and reads the store only through the given lookups.
  */
 
 import type { AssetId, ChainId, Network } from '../domain/assets.ts';
@@ -18,16 +18,18 @@ import type { Spending } from './spending.ts';
 
 /** Lookups in the store's indexed tables: their cost does not grow with the number of rows. */
 export interface WatchList {
-  /** The id of the target that has this script, or undefined. Synchronous: called for every output of a block. */
+  /** The target id of this script, or undefined. Synchronous, because it is called for every output of a block. */
   targetIdOf(script: Uint8Array): number | undefined;
-  /** Whether a coin of ours has this outpoint ("txid:n"). Synchronous: called for every input of a block. */
+  /**
+   * Whether this outpoint ("txid:n") is a coin of ours. Synchronous, because it is called for every input of a block.
+   */
   isOurCoin(outpoint: string): boolean;
 }
 
-/** A script to be watched: its target's id, and the scriptPubKey. */
+/** A script to watch: its target id and scriptPubKey. */
 export type ListedScript = { id: number; script: Uint8Array };
 
-/** What the store has of a coin: the blocks are those that it was told, null while there is none. */
+/** A coin as the store has it. Null blocks: not in a block as far as it was told. */
 export type StoredCoin = {
   targetId: number;
   outpoint: string;
@@ -42,23 +44,23 @@ export type StoredCoin = {
 };
 
 /**
- * The same for a source that must name what it looks for. Every method reads an index, and a page of bounded length at
- * the most; `active` is walked page by page, so that others have a turn in between.
+ * The lookups of a source that must name the scripts it asks for. Every method uses an index and reads at most one
+ * page. `active` is iterated page by page, so that other work can run in between.
  */
 export interface ScriptList extends WatchList {
-  /** Another text whenever `active` may have something new; cheap enough to be asked several times a second. */
+  /** A value that changes whenever `active` may have changed; cheap enough for several calls a second. */
   stamp(): string;
   /**
-   * Pages of the scripts where money is expected, under way or new: open payments, credits and spends that blocks can
-   * still change, the latest addresses given out, and those that come next. The most urgent come first: a source that
-   * cannot watch all of them watches those, and looks at the others by turns. A script may come more than once.
+   * Pages of scripts with expected, unconfirmed or new money: open payments, credits and spends that blocks can still
+   * change, the latest addresses given out, and the next ones. The most urgent come first, because a source that cannot
+   * watch all of them polls the others. A script may occur more than once.
    */
   active(): Iterable<ListedScript[]>;
-  /** Scripts of whatever age in a fixed order, above an id. */
+  /** Scripts of any age with ids above `after`, by id. */
   page(after: number, limit: number): ListedScript[];
-  /** Scripts of which a credit or a spend is in this block. */
+  /** Scripts with a credit or a spend in this block. */
   inBlock(hash: string): ListedScript[];
-  /** Whether a target ever had a coin, though it may be gone. */
+  /** Whether a target ever had a coin, present or not. */
   hadMoney(targetId: number): boolean;
   /** Every coin that a target ever had. */
   coinsOf(targetId: number): StoredCoin[];
@@ -68,76 +70,74 @@ export interface ScriptList extends WatchList {
 export interface ChainAdapter {
   readonly network: Network;
   readonly chain: ChainId;
-  /** The assets of its chain that it can see; absent where it sees all. */
+  /** The assets of its chain that it supports; absent: all. */
   readonly assets?: readonly AssetId[];
   /** How it takes what leaves the wallet; absent where nothing can be spent yet. */
   readonly spending?: Spending;
   /** Absent where the chain is simulated. */
   readonly holdings?: HoldingsSource;
-  /** True where an address that is watched late is known from its first payment on, whatever blocks were read before. */
+  /** True if a newly watched address is known from its first payment on, whatever blocks were read before. */
   readonly wholeHistories?: boolean;
 
-  /** The target of an index, from public keys alone. Throws on an index above 2^31 - 1. */
+  /** The address at an index, from public keys alone. Throws on an index above 2^31 - 1. */
   deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress>;
 
-  /** Whether money can be sent to this text on this network. Case, checksum and network count. */
+  /** Whether this text is an address on this network. Case, checksum and network are checked. */
   isValidAddress(text: string): boolean;
 
   /**
-   * A checkpoint to begin from: the tip, or the last block before `birthday` (milliseconds since 1970).
-   * Throws `Unavailable` when the source does not answer, `Rejected` when the source cannot serve that far back.
+   * A checkpoint to start from: the tip, or the last block before `birthday` (milliseconds since 1970). Throws
+   * `Unavailable` if the source does not answer, `Rejected` if it does not reach back that far.
    */
   begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint>;
 
   /**
-   * What changed since the last of `since`. A long way is gone in bounded steps: an update that does not reach the
-   * tip yet says `mempool: 'unknown'` and the caller calls again. Null when the source is behind the checkpoint
-   * without contradicting it (lagging): no news. Throws `Unavailable` when the source does not answer.
+   * The changes since the last block of `since`. A long way takes several bounded steps: an update that has not reached
+   * the tip says `mempool: 'unknown'`, and the caller calls again. Null if the source is behind the checkpoint without
+   * contradicting it. Throws `Unavailable` if the source does not answer.
    */
   sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null>;
 
-  /** Registers what is called when something may have changed. Hints carry no data and may be spurious. */
+  /** Registers a function that is called when something may have changed. Hints carry no data and may be false. */
   onHint(wake: () => void): void;
 
   health(): SourceHealth;
 
-  /** Its servers one by one, where it has several. */
+  /** The servers of the source, if it has several. */
   servers?(): SourceServer[];
 
-  /** Looks at every address there ever was anew, soon; absent where nothing is ever overlooked. */
+  /** Searches every address again soon; absent if the source cannot overlook anything. */
   rescan?(): void;
 
-  /** Whether that is still under way, or could not begin. */
+  /** Whether that search is running, or could not start. */
   rescanning?(): boolean;
 
-  /** Ends timers and connections. No call may follow. */
+  /** Ends timers and connections. To be called last. */
   close(): Promise<void>;
 }
 
-/** An account with how many addresses of each branch are watched. */
+/** An account with the number of watched addresses of each branch. */
 export type WatchedAccount = { key: AccountKey; receiving: number; change: number };
 
-/** An output in a block that nothing in a block spends. */
+/** An output in a block that no block spends. */
 export type HeldCoin = { outpoint: string; units: bigint; height: number };
 
-/** What a source holds for some accounts, as of one block. */
+/** The coins that a source has for some accounts, as of one block. */
 export type Holdings = {
-  /** The block as of which coins are told. */
+  /** The block as of which coins are reported. */
   tip: BlockId;
-  /** The source's tip once all was read: what blocks above `tip` spent up to this one may be missing. */
+  /** The source's tip after the reading. Coins spent in blocks above `tip` up to this one may be missing. */
   until: BlockId;
   coins: HeldCoin[];
-  /** Targets whose coins the source does not tell. */
+  /** Targets whose coins the source does not report. */
   untold: readonly number[];
-  /** Coins that an unconfirmed transaction spends are missing. */
+  /** Whether coins spent by unconfirmed transactions are missing. */
   lessMempool: boolean;
 };
 
-/** The source's own books of coins, beside the blocks that it told: what our books are checked against. */
+/** The source's own record of unspent coins, against which the program's books are compared. */
 export interface HoldingsSource {
-  /**
-   * Every coin that these accounts' addresses hold. May take minutes. Throws `Unavailable`.
-   */
+  /** Every coin of these accounts' addresses. May take minutes. Throws `Unavailable`. */
   coins(accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<Holdings>;
 }
 

@@ -1,8 +1,7 @@
 /**
- * The address of an index of an account, from public keys alone, on any chain and network: for those that have no adapter
- * at hand.
+ * Derives addresses from public keys alone, on any chain and network, without an adapter.
  *
- * Monero: the subaddress of account `branch` and index `index + 1`, since (0, 0) is the standard address.
+ * Monero: the subaddress of account `branch` and index `index + 1`, because (0, 0) is the standard address.
  */
 import type { ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';

@@ -1,8 +1,8 @@
 /**
- * Public child derivation (BIP-32 CKDpub): every address of an account from its public half alone.
+ * Public child derivation (BIP-32 CKDpub): every address of an account from its public key alone.
  *
- * Invariant: an index gives one key for ever. A child that BIP-32 calls invalid (chance 2^-127) throws and is never
- * replaced by its neighbour.
+ * Invariant: an index always gives the same key. A child that BIP-32 calls invalid (probability 2^-127) throws and is
+ * never replaced by the next one.
  */
 import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -13,10 +13,10 @@ import { assert } from '../domain/errors.ts';
 /** A BIP-32 node without its private key: a compressed point (33 bytes) and a chain code (32 bytes). */
 export type PublicNode = { publicKey: Uint8Array; chainCode: Uint8Array };
 
-/** The largest index that derives without the private key; above it lie the hardened ones. */
+/** The largest non-hardened index. */
 export const INDEX_MAX = 2 ** 31 - 1;
 
-/** A branch node costs one derivation, as much as an address; a business uses two for each chain. */
+/** A branch node costs one derivation, like an address. A business uses two for each chain. */
 const BRANCH_NODES_MAX = 512;
 const branchNodes = new LRUCache<string, PublicNode>({ max: BRANCH_NODES_MAX });
 
@@ -27,7 +27,7 @@ export function deriveChild(parent: PublicNode, index: number): PublicNode {
   data.set(parent.publicKey, 0);
   data.writeUInt32BE(index, 33);
   const digest = createHmac('sha512', parent.chainCode).update(data).digest();
-  // Throws when the tweak is not below the curve's order; null is the point at infinity.
+  // throws if the tweak is not below the curve's order; null is the point at infinity
   const publicKey = pointAddScalar(parent.publicKey, digest.subarray(0, 32), true);
   assert(publicKey, `child ${index} is invalid (BIP-32)`);
   return { publicKey, chainCode: digest.subarray(32) };

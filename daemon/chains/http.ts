@@ -1,6 +1,6 @@
 /**
- * One POST over a kept connection, with a limit on its time and on the size of its answer. Failures are Node's own
- * errors with a `code`; besides the system's there are ETIMEDOUT, TOO_LARGE and ABORTED.
+ * One POST over a keep-alive connection, with limits on time and size. Failures are Node's own errors with a `code`:
+ * the system's, and ETIMEDOUT, TOO_LARGE and ABORTED.
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -15,17 +15,17 @@ export type PostRequest = {
   timeoutMs: number;
   responseBytesMax: number;
   signal: AbortSignal;
-  /** Called when the request went out on a connection that no earlier one had used. */
+  /** Called if the request used a new connection. */
   onNewConnection: () => void;
 };
 
-/** The transport of an http(s) URL, and an agent that keeps at most `connectionsMax` connections open. */
+/** The transport of an http(s) URL, and an agent with at most `connectionsMax` open connections. */
 export function keepAliveAgent(url: URL, connectionsMax: number): http.Agent {
   const options = { keepAlive: true, maxSockets: connectionsMax };
   return url.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options);
 }
 
-/** The `code` of an error, or words for its absence. Never the message, which may quote an address. */
+/** The `code` of an error, or a text for its absence. Never the message, which may contain an address. */
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : 'unknown reason';
@@ -33,7 +33,9 @@ export function codeOf(error: unknown): string {
 
 const codedError = (code: string): Error => Object.assign(new Error(code), { code });
 
-/** Sends, and once more if the other side had closed the idle connection just then. For idempotent requests. */
+/**
+ * Sends the request, and sends it again if the other side had just closed the idle connection. For idempotent requests.
+ */
 export async function post(request: PostRequest): Promise<Answer> {
   const first = await once(request);
   if (first !== 'stale connection') return first;
@@ -48,7 +50,7 @@ function once(options: PostRequest): Promise<Answer | 'stale connection'> {
     const request = (url.protocol === 'https:' ? https : http).request({
       agent,
       method: 'POST',
-      // IPv6 hosts stand in brackets in a URL, and without them in a socket's address.
+      // a URL has IPv6 hosts in brackets, a socket's address does not
       hostname: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port,
       path: `${url.pathname}${url.search}`,
@@ -79,7 +81,7 @@ function once(options: PostRequest): Promise<Answer | 'stale connection'> {
           chunks.push(chunk);
           return;
         }
-        // Told here: the end of the answer may already be on its way to its listener.
+        // here, because the end of the answer may already be queued for its listener
         fail(codedError('TOO_LARGE'));
         request.destroy();
       });
@@ -87,7 +89,7 @@ function once(options: PostRequest): Promise<Answer | 'stale connection'> {
         settled();
         resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks, length) });
       });
-      // A connection cut in the middle of an answer is told here, and not by the request.
+      // a connection cut in the middle of an answer is an error of the response, not of the request
       response.on('error', fail);
     });
     request.end(options.body);

@@ -1,6 +1,6 @@
 /**
- * Asks a node at intervals whether something changed: the source of an adapter's hints. While the node does not answer
- * the interval grows to POLL_DOWN_MS_MAX, each time a little different, so that many installs do not knock at once.
+ * Asks a node at intervals whether something changed, to produce an adapter's hints. While the node does not answer,
+ * the interval grows to POLL_DOWN_MS_MAX, with some randomness to spread the requests of many installations.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -16,7 +16,7 @@ export class Poller {
   readonly #stopped = new AbortController();
   #loop: Promise<void> | null = null;
 
-  /** `ask` says whether there are news; its failures mean that the node is down, and are its own to report. */
+  /** `ask` returns whether something changed. A failure means that the node is down; `ask` reports it itself. */
   constructor(pollMs: number, ask: (signal: AbortSignal) => Promise<boolean>) {
     this.#ask = ask;
     this.#pollMs = pollMs;
@@ -31,7 +31,7 @@ export class Poller {
     if (!this.#stopped.signal.aborted) this.#loop ??= this.#run(this.#stopped.signal);
   }
 
-  /** Ends polling and waits for the question that is under way. */
+  /** Ends polling and waits for the running request. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#loop;

@@ -1,13 +1,13 @@
 /**
- * Long work in short turns. Blocks and mempools are worked through on the thread that also answers payers, so a loop
- * over them asks after every few items whether it has held the thread long enough.
+ * Divides long work into short turns of the event loop, because the same thread answers payers. A loop checks after
+ * every few items whether its turn is over.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** How long a loop may hold the event loop at a stretch. */
+/** The maximum time of one turn. */
 export const SLICE_MS = 4;
 
-/** Undefined while the slice lasts; else a promise to wait for, with which a new slice begins. */
+/** Undefined while the turn lasts; then a promise to await, after which a new turn starts. */
 export type Pause = () => Promise<void> | undefined;
 
 /** Work of any length: at each `null` whoever takes the steps may let others have their turn. */
@@ -31,7 +31,7 @@ export async function inTurns<T>(steps: Steps<T>, pause: Pause): Promise<T> {
   }
 }
 
-/** Begins a slice. Call the result every few dozen items, and await what it returns, if anything. */
+/** Starts a turn. Call the result every few dozen items, and await what it returns, if anything. */
 export function slices(sliceMs: number = SLICE_MS): Pause {
   let began = performance.now();
   const rest = async (): Promise<void> => {

@@ -1,8 +1,8 @@
 /**
- * Addresses of Ethereum and BNB Smart Chain: 20 bytes, written as hex whose letter case is a checksum (EIP-55).
+ * Addresses of Ethereum and BNB Smart Chain: 20 bytes in hex, with a checksum in the letters' case (EIP-55).
  *
- * Invariant: no address that this module writes lacks its checksum, and none that carries a wrong one is accepted. The
- * text does not tell a network: chain and network are the caller's to bind.
+ * Invariant: every address written here has its checksum, and a wrong checksum is refused. The text does not identify a
+ * chain or network; the caller must know them.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { pointCompress } from 'tiny-secp256k1';
@@ -11,10 +11,10 @@ import { assert } from '../../domain/errors.ts';
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
-/** The target of a compressed public key (33 bytes). Its script is the address's 20 bytes. */
+/** The address of a compressed public key (33 bytes). Its script is the 20 bytes. */
 export function addressOfKey(publicKey: Uint8Array): DerivedAddress {
   const uncompressed = pointCompress(publicKey, false);
-  // Without the leading 04, which marks the form.
+  // without the leading 04, which marks the uncompressed form
   const script = keccak_256(uncompressed.subarray(1)).slice(12);
   return { script, address: checksumAddress(script) };
 }
@@ -31,7 +31,10 @@ export function checksumAddress(bytes: Uint8Array): string {
   return address;
 }
 
-/** The 20 bytes of an address, or null. Letters of one case carry no checksum; mixed ones must have the right one. */
+/**
+ * The 20 bytes of an address, or null. An address in one case has no checksum; a mixed one must have the right
+ * checksum.
+ */
 export function scriptOf(address: string): Uint8Array | null {
   if (!ADDRESS.test(address)) return null;
   const digits = address.slice(2);
@@ -40,7 +43,6 @@ export function scriptOf(address: string): Uint8Array | null {
   return isOneCase || checksumAddress(bytes) === address ? bytes : null;
 }
 
-/** Whether money can be sent to this text: see `scriptOf`. */
 export function isValidAddress(address: string): boolean {
   return scriptOf(address) !== null;
 }

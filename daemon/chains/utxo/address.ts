@@ -1,9 +1,9 @@
 /**
- * Addresses of BTC, LTC and BCH: ours from public keys, and others' decoded into the script that pays them.
+ * Addresses of BTC, LTC and BCH: made from our public keys, and decoded into scripts.
  *
- * Invariant: a text has a script only when it is a standard destination of exactly this chain and network. What a coin
- * would be lost on is refused: another chain's or network's form, a legacy BCH address (it reads as BTC's), an LTC
- * `3…` (likewise), an MWEB address, and witness versions that nobody can be protected by yet (2 to 16).
+ * Invariant: a text has a script only if it is a standard destination of exactly this chain and network. Forms on which
+ * a coin would be lost are refused: those of another chain or network, a legacy BCH address (it looks like BTC's), an
+ * LTC `3…` (likewise), an MWEB address, and the unused witness versions 2 to 16.
  */
 import { createHash } from 'node:crypto';
 import { bech32, bech32m, createBase58check } from '@scure/base';
@@ -14,7 +14,7 @@ import { sha256 } from '../../kit/bytes.ts';
 import { decodeCashAddress, encodeCashAddress } from './cashaddr.ts';
 import { UTXO_PARAMS, type UtxoChain } from './params.ts';
 
-/** The characters of all these formats; the longest has 90 (BIP-173), and nothing longer is looked at. */
+/** The characters of all these formats. The longest has 90 (BIP-173). */
 const ADDRESS = /^[0-9A-Za-z:]{1,90}$/;
 
 const base58check = createBase58check((data: Uint8Array) => new Uint8Array(sha256(data)));
@@ -29,8 +29,8 @@ const SCRIPTS = {
 };
 
 /**
- * The target of a compressed public key (33 bytes): P2WPKH (BIP-141) on BTC and LTC, P2PKH as CashAddr, with its
- * prefix, on BCH.
+ * The address of a compressed public key (33 bytes): P2WPKH (BIP-141) on BTC and LTC, P2PKH as CashAddr with its prefix
+ * on BCH.
  */
 export function addressOfKey(publicKey: Uint8Array, chain: UtxoChain, network: Network): DerivedAddress {
   assert(publicKey.length === 33, 'a public key is compressed');
@@ -44,9 +44,9 @@ export function addressOfKey(publicKey: Uint8Array, chain: UtxoChain, network: N
 }
 
 /**
- * The scriptPubKey that an address stands for, or null when it is not a destination on this chain and network.
- * BTC and LTC: P2PKH, P2SH, P2WPKH, P2WSH (BIP-173) and P2TR (BIP-350). BCH: CashAddr with or without its prefix,
- * P2PKH, P2SH and P2SH32; the token-aware forms pay the same scripts.
+ * The scriptPubKey of an address, or null if it is no destination on this chain and network. BTC and LTC: P2PKH, P2SH,
+ * P2WPKH, P2WSH (BIP-173) and P2TR (BIP-350). BCH: CashAddr with or without its prefix, P2PKH, P2SH and P2SH32; the
+ * token-aware forms have the same scripts.
  */
 export function scriptOf(address: string, chain: UtxoChain, network: Network): Uint8Array | null {
   if (!ADDRESS.test(address)) return null;
@@ -55,14 +55,11 @@ export function scriptOf(address: string, chain: UtxoChain, network: Network): U
   return witnessScript(form.hrp, address) ?? base58Script(form.p2pkh, form.p2sh, address);
 }
 
-/**
- * The address that a scriptPubKey is paid by, or null when it has none of the forms that `scriptOf` knows. On BCH with
- * the prefix.
- */
+/** The address of a scriptPubKey, or null if it has none of the forms of `scriptOf`. On BCH with the prefix. */
 export function addressOf(script: Uint8Array, chain: UtxoChain, network: Network): string | null {
   const form = UTXO_PARAMS[chain][network].address;
   const [first, second] = script;
-  // The key or script hash, where one would be. What is made of it must give the same script again.
+  // where a key or script hash would be; the address made of it must give the same script again
   const keyHash = script.subarray(3, 23);
   const scriptHash = script.subarray(2, -1);
   const candidates: string[] = [];
@@ -82,7 +79,6 @@ export function addressOf(script: Uint8Array, chain: UtxoChain, network: Network
 
 const isSame = (a: Uint8Array | null, b: Uint8Array): boolean => a !== null && Buffer.compare(a, b) === 0;
 
-/** Whether coins can be sent to this text: see `scriptOf`. */
 export function isValidAddress(address: string, chain: UtxoChain, network: Network): boolean {
   return scriptOf(address, chain, network) !== null;
 }
@@ -95,7 +91,7 @@ function cashScript(prefix: string, text: string): Uint8Array | null {
   return address.hash.length === 32 && isScriptHash ? SCRIPTS.p2sh32(address.hash) : null;
 }
 
-/** Version 0 is written in bech32 and version 1 in bech32m (BIP-350); their lengths are what makes them standard. */
+/** Version 0 uses bech32, version 1 bech32m (BIP-350). Only their standard lengths are accepted. */
 function witnessScript(hrp: string, text: string): Uint8Array | null {
   for (const [codec, version, lengths] of [
     [bech32, 0, [20, 32]],

@@ -1,28 +1,26 @@
-/**
- * Where to begin to watch a chain: at its tip, or far enough back that nothing since a wallet's birthday is missed.
- */
+/** The block from which a chain is watched: its tip, or one before a wallet's birthday. */
 import type { ChainId, Network } from '../../domain/assets.ts';
 import { CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { CoreNode, NodeState } from './node.ts';
 
 const READ_ATTEMPTS_MAX = 3;
-/** How far ahead of the true time a miner can put a block's. */
+/** How far ahead of the true time a miner can date a block. */
 const CLOCK_MARGIN_MS = 2 * 60 * 60 * 1000;
-/** The median time of a block is that of the eleven up to it. */
+/** A block's median time is that of the eleven blocks up to it. */
 const MEDIAN_BLOCKS = 11;
 
-/** The configuration that messages speak of. */
+/** The configuration key that messages name. */
 export const settingOf = (network: Network, chain: ChainId): string => `[networks.${network}.${chain}] core_rpc`;
 
-/** What an operator can do about blocks that a pruning node has deleted. */
+/** Advice for an operator about blocks that a pruning node has deleted. */
 export const prunedAdvice = (setting: string): string =>
   `Point ${setting} at a node that keeps these blocks, or set prune=0 in the node's configuration and let it ` +
   'download the chain again (-reindex).';
 
 /**
- * The checkpoint at the tip, or at a block that lies before `birthday` (milliseconds since 1970) by every clock.
- * Throws `Rejected` when the node has pruned the blocks that follow it, else `Unavailable`.
+ * The checkpoint at the tip, or at a block that is certainly older than `birthday` (milliseconds since 1970). Throws
+ * `Rejected` if the node has pruned the blocks after it, else `Unavailable`.
  */
 export async function beginAt(
   node: CoreNode,
@@ -38,7 +36,7 @@ export async function beginAt(
       throw new Rejected('chain.pruned', `${message} ${prunedAdvice(setting)}`);
     }
     const checkpoint = await blocksUpTo(node, height, signal);
-    // Unchanged before and after: so all of it is of one chain.
+    // unchanged before and after, so all of it is of one chain
     if (checkpoint && (await node.bestHash(signal)) === state.hash) return checkpoint;
   }
   throw new Unavailable(`${setting}: the chain changed while it was read`, 5);
@@ -57,8 +55,8 @@ async function blocksUpTo(node: CoreNode, height: number, signal: AbortSignal): 
 }
 
 /**
- * A height such that every block mined since `birthday` lies above it. The median time, which never falls, is searched;
- * it runs behind a block's own time by half its blocks.
+ * A height such that every block mined since `birthday` is above it. Searches by median time, which never falls and is
+ * behind a block's own time by half of its eleven blocks.
  */
 async function heightBefore(node: CoreNode, birthday: number, state: NodeState, signal: AbortSignal): Promise<number> {
   let before = 0;
@@ -67,7 +65,7 @@ async function heightBefore(node: CoreNode, birthday: number, state: NodeState, 
     const middle = Math.floor((before + after) / 2);
     const [hash] = await node.hashesAt([middle], signal);
     assert(hash !== undefined, 'one hash for one height');
-    // The chain became shorter: what is above its tip counts as later.
+    // the chain became shorter: heights above its tip count as later
     const isBefore = hash !== null && (await node.blockTime(hash, signal)).medianTimeMs < birthday - CLOCK_MARGIN_MS;
     if (isBefore) before = middle;
     else after = middle;

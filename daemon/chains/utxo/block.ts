@@ -21,9 +21,9 @@ export type ParsedInput = { txid: string; vout: number; sequence: number };
 
 export type ParsedOutput = {
   units: bigint;
-  /** Without the token prefix, if it had one. A view of the bytes that were parsed, not a copy. */
+  /** Without the token prefix. A view of the parsed bytes, not a copy. */
   script: Buffer;
-  /** A CashToken output: its coin carries a token and must not be spent as plain money. */
+  /** A CashToken output. It must not be spent as plain money. */
   token: boolean;
 };
 
@@ -31,19 +31,19 @@ export type ParsedTransaction = {
   inputs: ParsedInput[];
   outputs: ParsedOutput[];
   coinbase: boolean;
-  /** Litecoin's last transaction of a block, which moves money between the chain and its extension block. */
+  /** Litecoin's last transaction of a block, which moves money to and from its extension block. */
   hogEx: boolean;
   lockTime: number;
-  /** A copy of its bytes without witnesses and extension parts: what its id is the hash of. */
+  /** A copy of the bytes without witnesses and extension parts, of which the id is the hash. */
   base: () => Buffer;
-  /** The transaction's id, computed when it is first asked for: most transactions are nobody's we know. */
+  /** The transaction's id, computed on the first call, because most transactions are not ours. */
   txid: () => string;
 };
 
 export type BlockHeader = { hash: string; previous: string; timeSeconds: number };
 
 const HEADER_BYTES = 80;
-/** The least that an input, an output and a transaction take. */
+/** The minimum sizes of an input, an output and a transaction. */
 const INPUT_BYTES_MIN = 41;
 const OUTPUT_BYTES_MIN = 9;
 const TRANSACTION_BYTES_MIN = 10;
@@ -61,7 +61,7 @@ class Reader {
     this.at = at;
   }
 
-  /** Moves over `length` bytes and says where they began. */
+  /** Skips `length` bytes and returns where they began. */
   skip(length: number): number {
     const from = this.at;
     if (length > this.bytes.length - from) throw new ParseError(`bytes end at ${this.bytes.length}, in a field`);
@@ -82,7 +82,7 @@ class Reader {
     return this.bytes.readBigUInt64LE(this.skip(8));
   }
 
-  /** A compact size, bounded by what is left: `unitBytesMin` is the least that each counted thing takes. */
+  /** A compact size, limited by the remaining bytes: `unitBytesMin` is the minimum size of each counted item. */
   count(unitBytesMin: number): number {
     const first = this.u8();
     if (first < 0xfd) return this.#bounded(first, unitBytesMin);
@@ -97,7 +97,7 @@ class Reader {
     return count;
   }
 
-  /** A hash of 32 bytes as it is written. */
+  /** A hash of 32 bytes as displayed. */
   hash(): string {
     const from = this.skip(32);
     return reversedHex(this.bytes.subarray(from, from + 32));
@@ -112,8 +112,8 @@ function readInput(reader: Reader): ParsedInput {
 }
 
 /**
- * Where the script begins behind a CashToken prefix, or 0 when the field holds no valid one: then the whole field is the
- * script, as before the upgrade.
+ * Where the script begins after a CashToken prefix; 0 if the field has no valid prefix, in which case the whole field
+ * is the script, as before the upgrade.
  */
 function afterTokenPrefix(field: Buffer): number {
   const CATEGORY_BYTES = 32;
@@ -130,7 +130,7 @@ function afterTokenPrefix(field: Buffer): number {
       if (length === 0) return 0;
       reader.skip(length);
     }
-    // The amount is a compact size of up to 2^63 - 1 and counts no bytes.
+    // the amount is a compact size of up to 2^63 - 1 and counts no bytes
     if (hasAmount) reader.skip([1, 3, 5, 9][Math.max(0, reader.u8() - 0xfc)]! - 1);
     return reader.at;
   } catch (error) {
@@ -175,8 +175,8 @@ function* skipWitnesses(reader: Reader, inputs: number): Steps<void> {
 }
 
 /**
- * What follows the witnesses under the MWEB flag: a zero byte in a HogEx; else an extension part, whose own lengths are
- * not needed since it only occurs outside blocks, where it is followed by nothing but the lock time.
+ * Skips the data after the witnesses under the MWEB flag: a zero byte in a HogEx, else an extension part. Its inner
+ * lengths are not needed: an extension part occurs only outside blocks, and only the lock time follows it.
  */
 function skipMweb(reader: Reader, alone: boolean): boolean {
   if (reader.u8() === 0) return true;
@@ -187,7 +187,7 @@ function skipMweb(reader: Reader, alone: boolean): boolean {
   return false;
 }
 
-/** One transaction at the reader's place; `alone` when the bytes hold nothing else. */
+/** One transaction at the cursor; `alone` if the bytes contain nothing else. */
 function* readTransaction(reader: Reader, chain: UtxoChain, alone: boolean): Steps<ParsedTransaction> {
   const { bytes } = reader;
   const start = reader.skip(4);
@@ -206,7 +206,7 @@ function* readTransaction(reader: Reader, chain: UtxoChain, alone: boolean): Ste
   const hogEx = (flags & FLAG_MWEB) !== 0 && skipMweb(reader, alone);
   const lock = reader.skip(4);
   const first = inputs[0];
-  // Witnesses and extension parts are no part of what is hashed.
+  // the id does not cover witnesses and extension parts
   const base = (): Buffer =>
     Buffer.concat([bytes.subarray(start, start + 4), bytes.subarray(body, bodyEnd), bytes.subarray(lock, lock + 4)]);
   let id: string | undefined;
@@ -241,7 +241,7 @@ export function parseAnyTransaction(bytes: Buffer, chain: UtxoChain, pause: Paus
   return inTurns(readAlone(bytes, chain), pause);
 }
 
-/** The header at the beginning of a block. Litecoin's id is this same double SHA-256; only its work is scrypt. */
+/** The header of a block. Litecoin's id is this double SHA-256 too; only its proof of work is scrypt. */
 export function parseHeader(bytes: Buffer): BlockHeader {
   if (bytes.length < HEADER_BYTES) throw new ParseError('bytes end in a block header');
   const header = bytes.subarray(0, HEADER_BYTES);
@@ -267,7 +267,7 @@ export function* transactionsOf(bytes: Buffer, chain: UtxoChain): Generator<Pars
     extended = transaction.hogEx;
     yield transaction;
   }
-  // The extension block, which hides its own money: nothing in it can be a script of ours.
+  // the extension block hides its outputs, none of which can be ours
   const rest = bytes.length - reader.at;
   if (extended ? rest < 1 : rest > 0) throw new ParseError(`${rest} bytes after the last transaction`);
 }

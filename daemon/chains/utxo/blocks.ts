@@ -1,9 +1,9 @@
 /**
- * Follows the node's chain from a checkpoint: where the two part, which blocks left, and what the next blocks hold, in
- * steps of bounded size.
+ * Reads the node's chain from a checkpoint in bounded steps: the fork, the orphaned blocks, and the contents of the
+ * next blocks.
  *
- * Invariant: every block that is taken links to the one before it, down to a block of the checkpoint; so a node that
- * reorganises while it is read can shorten a step but never mix two branches.
+ * Invariant: every block taken links to the one before it, down to a block of the checkpoint. So a node that
+ * reorganises meanwhile can shorten a step, but two branches are never mixed.
  */
 import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
@@ -12,11 +12,11 @@ import { type BlockHeader, ParseError, parseHeader } from './block.ts';
 import { type Finder, type Found, findInBlock } from './match.ts';
 import type { CoreNode, NodeState } from './node.ts';
 
-/** One step reads no more than these; the block that passes the limit of bytes is the last. */
+/** The limits of one step. The block that exceeds the limit of bytes is the last one. */
 export const BLOCKS_PER_STEP_MAX = 100;
 export const BYTES_PER_STEP_MAX = 16 * 1024 * 1024;
 
-/** The blocks at the end of a checkpoint that follow each other without a gap: below one, a fork could hide. */
+/** The blocks at the end of a checkpoint without gaps; in a gap, a fork would not be seen. */
 export function contiguousEnd(checkpoint: Checkpoint): Checkpoint {
   let from = checkpoint.length - 1;
   while (from > 0 && checkpoint[from - 1]?.height === (checkpoint[from]?.height ?? 0) - 1) from--;
@@ -24,8 +24,8 @@ export function contiguousEnd(checkpoint: Checkpoint): Checkpoint {
 }
 
 /**
- * How many of `known` (contiguous) are on the node's chain, or null when the node is behind `known` and contradicts
- * nothing. Throws `Unavailable` when the chain parted below all of them.
+ * How many of `known` (contiguous) are on the node's chain; null if the node is behind `known` without contradicting
+ * it. Throws `Unavailable` if the fork is below all of them.
  */
 export async function commonBlocks(
   node: CoreNode,
@@ -42,7 +42,7 @@ export async function commonBlocks(
     signal,
   );
   const common = reachable.findLastIndex((block, i) => block.hash === hashes[i]) + 1;
-  // A height that the node has no block at: its chain became shorter just now. The next look will tell.
+  // a height without a block: the chain just became shorter, so the next sync decides
   if (hashes.includes(null)) return null;
   if (state.height < tip.height && common === reachable.length) return null;
   if (common > 0) return common;
@@ -59,7 +59,7 @@ function deepReorg(known: Checkpoint, state: NodeState): ChainAlert {
 }
 
 export type BlocksRead = {
-  /** The blocks taken, ascending; the first follows the one that reading began from. */
+  /** The blocks taken, ascending; the first follows the block from which reading began. */
   blocks: BlockId[];
   found: Found;
 };
@@ -96,7 +96,7 @@ export async function readBlocks(
   return read;
 }
 
-/** Begins to fetch the next block while the one before is read. Its failure counts only if it is waited for. */
+/** Fetches the next block while the one before is read. Its failure counts only once it is awaited. */
 function fetchAhead(node: CoreNode, hash: string | undefined, signal: AbortSignal): Promise<Buffer | null> {
   const fetched = hash === undefined ? Promise.resolve(null) : node.block(hash, signal);
   fetched.catch(() => {});
@@ -114,12 +114,12 @@ async function scan(finder: Finder, bytes: Buffer, block: BlockId, timeMs: numbe
     await findInBlock(finder, bytes, block, timeMs, found);
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
-    // Going on past it could lose payments, so the chain stands still here and says so.
+    // skipping it could lose payments, so the chain stops here with an alert
     throw new ChainAlert(`block ${block.hash} at ${block.height} cannot be read: ${error.message}`);
   }
 }
 
-/** The checkpoint after `known` was continued by `blocks`. */
+/** The checkpoint after `blocks` were appended to `known`. */
 export function extended(known: Checkpoint, blocks: BlockId[]): Checkpoint {
   return [...known, ...blocks].slice(-CHECKPOINT_BLOCKS_MAX);
 }

@@ -1,16 +1,16 @@
 /**
- * CashAddr, the address format of Bitcoin Cash: a prefix, a colon, and base-32 characters that hold a version byte, a
- * hash and a 40-bit checksum over all of it (specification: bitcoincash.org, "cashaddr").
+ * CashAddr, the address format of Bitcoin Cash: a prefix, a colon, and base-32 characters with a version byte, a hash
+ * and a 40-bit checksum (specification: bitcoincash.org, "cashaddr").
  *
- * Invariant: `decode` accepts exactly what `encode` writes, in lower case or wholly in upper case. A mixture of cases, a
- * wrong length, non-zero padding and a checksum made for another prefix are refused.
+ * Invariant: `decode` accepts exactly what `encode` writes, in lower case or in upper case. Mixed case, a wrong length,
+ * non-zero padding and a checksum for another prefix are refused.
  */
 import { assert } from '../../domain/errors.ts';
 
 const ALPHABET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 const VALUES = new Map([...ALPHABET].map((character, value) => [character, value]));
 
-/** ASCII alone: there are other signs whose lower case is an ASCII letter, such as the Kelvin sign. */
+/** ASCII only: some other characters, such as the Kelvin sign, have an ASCII letter as lower case. */
 const ONE_CASE = /^(?:[0-9a-z:]+|[0-9A-Z:]+)$/;
 
 /** Hash lengths in bytes, by the size bits of the version byte. */
@@ -18,7 +18,7 @@ const HASH_BYTES = [20, 24, 28, 32, 40, 48, 56, 64];
 
 const CHECKSUM_WORDS = 8;
 
-/** The 40-bit generators as two halves of 20 bits: bit operations on numbers are ten times as fast as on bigints. */
+/** The 40-bit generators as two halves of 20 bits: bit operations on numbers are ten times faster than on bigints. */
 const GENERATORS = [
   [0x98f2b, 0xc8e61],
   [0x79b76, 0xd99e2],
@@ -30,7 +30,7 @@ const GENERATORS = [
 /** `type` as in the version byte: 0 P2PKH, 1 P2SH, 2 and 3 the same for wallets that know CashTokens. */
 export type CashAddress = { type: number; hash: Uint8Array };
 
-/** The 40-bit checksum of 5-bit words, as 5-bit words: all zero when the last eight are a right checksum. */
+/** The 40-bit checksum of 5-bit words, as 5-bit words: all zero if the last eight are the right checksum. */
 function polymod(words: Iterable<number>): number[] {
   let high = 0;
   let low = 1;
@@ -51,7 +51,7 @@ function polymod(words: Iterable<number>): number[] {
 /** The lower five bits of each character of the prefix, and a zero for the colon. */
 const prefixWords = (prefix: string): number[] => [...Buffer.from(prefix, 'ascii').map((code) => code & 31), 0];
 
-/** Regroups bits from words of `from` bits to words of `to`. Null when what is left over cannot be padding. */
+/** Regroups words of `from` bits into words of `to` bits. Null if the rest is no valid padding. */
 function regroup(input: Iterable<number>, from: number, to: number, pad: boolean): number[] | null {
   const output: number[] = [];
   let buffer = 0;
@@ -68,7 +68,7 @@ function regroup(input: Iterable<number>, from: number, to: number, pad: boolean
   return bits >= from || rest !== 0 ? null : output;
 }
 
-/** The address, with its prefix, of a hash of a length that CashAddr knows. */
+/** The address, with prefix, of a hash with a length that CashAddr allows. */
 export function encodeCashAddress(prefix: string, { type, hash }: CashAddress): string {
   const size = HASH_BYTES.indexOf(hash.length);
   assert(size >= 0 && type >= 0 && type < 16, 'CashAddr knows this type and length');
@@ -77,7 +77,7 @@ export function encodeCashAddress(prefix: string, { type, hash }: CashAddress): 
   return `${prefix}:${[...payload, ...checksum].map((word) => ALPHABET[word]).join('')}`;
 }
 
-/** What an address under this prefix says, or null. The text may leave the prefix out, but has no other. */
+/** Decodes an address with this prefix, which the text may omit; null if it is none. */
 export function decodeCashAddress(prefix: string, text: string): CashAddress | null {
   if (!ONE_CASE.test(text)) return null;
   const lower = text.toLowerCase();
@@ -92,7 +92,7 @@ export function decodeCashAddress(prefix: string, text: string): CashAddress | n
     return null;
   }
   const [version, ...hash] = regroup(words.slice(0, -CHECKSUM_WORDS), 5, 8, false) ?? [];
-  // The version byte's highest bit is reserved.
+  // the version byte's highest bit is reserved
   if (version === undefined || version > 127 || hash.length !== HASH_BYTES[version & 7]) return null;
   return { type: version >> 3, hash: Uint8Array.from(hash) };
 }

@@ -1,6 +1,6 @@
 /**
- * A node's own books of coins: its set of unspent outputs, searched by descriptors of an account's public keys
- * (`scantxoutset`), so that the node derives the addresses itself. Pruned nodes have all of it.
+ * A node's own record of unspent coins: its set of unspent outputs, searched by descriptors of an account's public keys
+ * (`scantxoutset`), so that the node derives the addresses itself. Pruned nodes have the complete set.
  */
 import { HDKey } from '@scure/bip32';
 import type { Network } from '../../domain/assets.ts';
@@ -15,7 +15,7 @@ const VERSIONS = { mainnet: 0x0488b21e, others: 0x043587cf };
 /** An account is three levels below the master key (BIP-44). */
 const ACCOUNT_DEPTH = 3;
 
-/** A node reads its coins at one block. */
+/** A node reports its coins as of one block. */
 const heldAt = (tip: BlockId, coins: HeldCoin[]): Holdings => ({
   tip,
   until: tip,
@@ -58,7 +58,7 @@ export class CoreHoldings implements HoldingsSource {
       publicKey: Buffer.from(account.publicKey, 'hex'),
       chainCode: Buffer.from(account.chainCode, 'hex'),
       depth: ACCOUNT_DEPTH,
-      // no parent is named: only what derives from the key counts
+      // without a parent: only what derives from the key counts
       parentFingerprint: 0,
       versions: { public: version, private: version },
     });

@@ -1,8 +1,9 @@
 /**
- * How a node of the Bitcoin family takes what leaves the wallet: Bitcoin Core, Litecoin Core and Bitcoin Cash Node.
+ * Broadcasting and lookups of transactions with a node of the Bitcoin family: Bitcoin Core, Litecoin Core and Bitcoin
+ * Cash Node.
  *
- * Invariant: `Rejected` is the node's own word on a transaction. Whenever that word did not come, it is `Unavailable`,
- * and the same bytes may be sent again.
+ * Invariant: `Rejected` is the node's own verdict on a transaction. Without that verdict it is `Unavailable`, and the
+ * same bytes may be sent again.
  */
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { SpendingSource } from '../adapter.ts';
@@ -14,9 +15,9 @@ import { feeRateFrom, TARGET_BLOCKS_MAX } from './spend/fees.ts';
 import { withoutWitnesses } from './spend/transaction.ts';
 
 const RETRY_SECONDS = 30;
-/** Blocks that are read for a conflict at the most: about two days of BTC's. */
+/** Blocks read in search of a conflict: about two days of BTC's. */
 const BLOCKS_READ_MAX = 288;
-/** Transactions of which it is remembered up to which block a conflict was looked for. */
+/** Transactions whose search for a conflict is remembered. */
 const REMEMBERED_MAX = 100;
 
 export class CoreSpending implements SpendingSource {
@@ -60,8 +61,8 @@ export class CoreSpending implements SpendingSource {
   }
 
   /**
-   * Only when the node's set of unspent outputs lacks one of the inputs are blocks read, from the tip downwards; of what
-   * was read before, only the new ones. A pruned node is asked as far down as it reaches.
+   * Reads blocks only if one of the inputs is missing in the node's set of unspent outputs: from the tip downwards, and
+   * only those that were not read before. A pruned node is asked as far down as it reaches.
    */
   async conflict(txid: string, inputs: readonly string[], fromHeight: number, signal: AbortSignal) {
     await this.#node.identify(signal);

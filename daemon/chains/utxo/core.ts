@@ -1,9 +1,9 @@
 /**
- * The chain source of BTC, LTC and BCH that asks a full node over RPC: Bitcoin Core, Litecoin Core, Bitcoin Cash Node,
- * pruned ones included. It needs no wallet and no index in the node: blocks are read as they are and searched here.
+ * The chain source of BTC, LTC and BCH that uses a full node over RPC: Bitcoin Core, Litecoin Core or Bitcoin Cash
+ * Node, pruned or not. It needs no wallet and no index in the node: blocks are fetched and searched here.
  *
- * Invariant: an update speaks of one chain as the node had it at one time. Where the node changed while it was read, the
- * update stops short of the change, and the next one tells it.
+ * Invariant: an update describes one chain as the node had it at one time. If the node changed meanwhile, the update
+ * ends before the change, and the next one covers it.
  */
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, ChainUpdate, Checkpoint, DerivedAddress, SourceHealth } from '../../domain/chain.ts';
@@ -38,13 +38,13 @@ export type CoreOptions = {
   mempoolLimits?: Partial<MempoolLimits>;
 };
 
-/** Blocks in hex, and what is around them. BCH has blocks of 32 MB, the others of 4 MB with all that belongs to them. */
+/** Blocks in hex and their envelope. BCH has blocks of 32 MB, the others of 4 MB with witnesses and extensions. */
 const RESPONSE_BYTES_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 64e6, LTC: 64e6, BCH: 160e6 };
 
-/** A tip older than this is a sign that the node is cut off: a gap that chance makes once in years. */
+/** An older tip suggests that the node is cut off: such a gap occurs by chance once in years. */
 const HOUR_MS = 3_600_000;
 const TIP_AGE_MS_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 3 * HOUR_MS, LTC: HOUR_MS, BCH: 4 * HOUR_MS };
-/** Headers that are known without their blocks, before a node counts as behind. */
+/** Headers without blocks, up to which a node does not count as behind. */
 const HEADERS_AHEAD_MAX = 3;
 
 /** The adapter of a node. Throws `Rejected` when the URL is none. */
@@ -64,19 +64,19 @@ class CoreAdapter implements ChainAdapter {
   readonly #mempool: Mempool;
   readonly #poller: Poller;
   #syncing = false;
-  /** The state that the last sync worked on; null when it did not come that far. */
+  /** The state that the last sync covered; null if it failed before. */
   #handled: string | null = null;
   /** The last sync did not reach the tip. */
   #unfinished = false;
   /** The node was behind the checkpoint of the last sync. */
   #behind = false;
-  /** The tips from which the present is expected to go on; from any other below the tip, a past is read. */
+  /** The tips from which syncing of the present continues; from another block below the tip, a past is read. */
   #present: string[] = [];
   #state: NodeState | null = null;
   #tip: { hash: string; time: BlockTime } | null = null;
-  /** Why the node did not answer when it was asked last. */
+  /** Why the node did not answer the last request. */
   #contactError: string | null = null;
-  /** Why its answers cannot be used although it gives them. */
+  /** Why its answers cannot be used. */
   #alert: string | null = null;
 
   constructor(options: CoreOptions) {
@@ -172,10 +172,10 @@ class CoreAdapter implements ChainAdapter {
     const checkpoint = extended(kept, blocks);
     const atTip = tipOf(checkpoint).hash === state.hash;
     const time = atTip || this.#isPublic ? await this.#timeOf(tipOf(checkpoint).hash, signal) : null;
-    // what was unconfirmed is looked at again with the addresses that the past brought
+    // the past may have added addresses, so unconfirmed transactions are looked at again
     if (isPast && atTip) this.#mempool.forget();
     const view = atTip && !isPast ? await this.#mempool.look(state, finder.fresh, signal) : null;
-    // A connection that was made in between must have led to the same chain.
+    // a connection opened meanwhile must have led to the same chain
     await this.#node.identify(signal);
     if (!isPast) {
       this.#unfinished = !atTip;
@@ -195,8 +195,8 @@ class CoreAdapter implements ChainAdapter {
   }
 
   /**
-   * Whether the node's tip is the network's as far as it can be known: it has every block whose header it has, somebody
-   * to hear of others from, and a tip of a credible age. A node that was just started has none of that.
+   * Whether the node's tip is the network's, as far as can be known: it has a block for each header, a connection to
+   * other nodes, and a tip of a plausible age. A node that has just started has none of these.
    */
   #isSynced(state: NodeState, time: BlockTime): boolean {
     if (!this.#isPublic) return true;
@@ -217,7 +217,7 @@ class CoreAdapter implements ChainAdapter {
     return this.#tip.time;
   }
 
-  /** Whether a sync now would have something to do. Throws when the node does not answer. */
+  /** Whether a sync now would find something. Throws if the node does not answer. */
   async #hasNews(signal: AbortSignal): Promise<boolean> {
     try {
       const state = await this.#contact(signal);
@@ -238,7 +238,7 @@ class CoreAdapter implements ChainAdapter {
     return this.#state;
   }
 
-  /** Runs a use of the node, so that `health` tells how it ended. */
+  /** Runs a request, and records its result for `health`. */
   async #recording<T>(signal: AbortSignal, use: () => Promise<T>): Promise<T> {
     try {
       const result = await use();
@@ -252,7 +252,7 @@ class CoreAdapter implements ChainAdapter {
     }
   }
 
-  /** The node did not answer as it should: when it does again, that is news. */
+  /** Records a failure, so that the next success counts as a change. */
   #failed(error: unknown, signal: AbortSignal): void {
     if (signal.aborted) return;
     this.#contactError = error instanceof Error ? error.message : String(error);
@@ -263,17 +263,17 @@ class CoreAdapter implements ChainAdapter {
     return new ChainAlert(`${error.message} in the node and was not read yet. ${prunedAdvice(this.#setting)}`);
   }
 
-  /** A regtest node says that it downloads until it has a fresh block, but there is nobody to download from. */
+  /** A regtest node says that it is downloading until it has a fresh block, but it has no one to download from. */
   #isDownloading(state: NodeState): boolean {
     return state.downloading && this.#isPublic;
   }
 }
 
-/** What of a node's state calls for a sync whenever it changes. */
+/** The parts of a node's state whose change requires a sync. */
 const markOf = (state: NodeState): string =>
   `${state.hash}:${state.downloading}:${state.headers <= state.height}:${state.peers === 0}`;
 
-/** One list after the other; spreading long ones into a call would overflow its stack. */
+/** Appends one list to the other. Spreading a long one into a call would overflow the stack. */
 function append(found: Found, unconfirmed: Found): void {
   for (const credit of unconfirmed.credits) found.credits.push(credit);
   for (const spend of unconfirmed.spends) found.spends.push(spend);

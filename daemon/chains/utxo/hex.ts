@@ -1,12 +1,12 @@
 /**
- * Reads the two results of a node that can be many megabytes, a block in hex and the list of the mempool, out of the
- * bytes of the answer. `JSON.parse` would hold the event loop for as long as it takes; this pauses in between.
+ * Reads the two kinds of results that can have many megabytes, a block in hex and the list of the mempool, directly
+ * from the bytes of the answer, with pauses. `JSON.parse` would block the event loop.
  */
 import { Unavailable } from '../../domain/errors.ts';
 import type { Pause } from '../slices.ts';
 
 const SLICE_BYTES = 512 * 1024;
-/** How far into an answer its result begins at the most; other layouts are left to JSON.parse. */
+/** The maximum length before the result in an answer; other layouts are parsed by JSON.parse. */
 const PREFIX_BYTES_MAX = 100;
 const TXID_CHARS = 64;
 const QUOTE = 0x22;
@@ -15,7 +15,7 @@ const BRACKET = 0x5d;
 
 const malformed = () => new Unavailable('the node sent a malformed answer', 5);
 
-/** Where the text after `mark` begins, or -1 when it is not near the beginning. */
+/** The position after `mark`; -1 if it is not near the beginning. */
 function afterMark(body: Buffer, mark: string): number {
   const at = body.subarray(0, PREFIX_BYTES_MAX).indexOf(mark);
   return at < 0 ? -1 : at + mark.length;
@@ -29,7 +29,7 @@ function resultOf(body: Buffer): unknown {
   }
 }
 
-/** The bytes that the result of an answer writes in hex. Throws `Unavailable` when it is no such thing. */
+/** The bytes that the result of an answer has in hex. Throws `Unavailable` if it is no hex text. */
 export async function hexResult(body: Buffer, pause: Pause): Promise<Buffer> {
   const start = afterMark(body, '"result":"');
   if (start < 0) {
@@ -51,8 +51,8 @@ export async function hexResult(body: Buffer, pause: Pause): Promise<Buffer> {
 }
 
 /**
- * The transaction ids that the result of an answer lists, handed over in its order. Throws `Unavailable` when the result
- * is no list of them.
+ * Passes the transaction ids in the result of an answer to `take`, in order. Throws `Unavailable` if the result is no
+ * list of ids.
  */
 export async function eachTxid(body: Buffer, pause: Pause, take: (txid: string) => void): Promise<void> {
   const start = afterMark(body, '"result":[');
@@ -68,7 +68,7 @@ export async function eachTxid(body: Buffer, pause: Pause, take: (txid: string) 
     if (wait) await wait;
   }
   if (at >= 0 && at === start && body[at] === BRACKET) return;
-  // Another layout, such as one with spaces: from the beginning. What was taken before is taken again, harmlessly.
+  // another layout, for example with spaces: starts again; repeated ids are harmless
   const list = resultOf(body);
   if (!Array.isArray(list) || !list.every((item) => typeof item === 'string' && item.length === TXID_CHARS)) {
     throw malformed();

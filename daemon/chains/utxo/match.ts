@@ -1,7 +1,6 @@
 /**
- * Finds what concerns us in transactions: outputs to watched scripts and inputs that spend coins of ours. Per output
- * there is one lookup of its script and per input one of its outpoint, both in the store's indexed tables, so that the
- * cost of a block does not depend on how many addresses are watched.
+ * Finds transactions that concern us: outputs to watched scripts, and inputs that spend coins of ours. Each output and
+ * each input is one lookup by index, so that the cost of a block does not depend on the number of watched addresses.
  */
 import type { AssetId } from '../../domain/assets.ts';
 import {
@@ -22,26 +21,26 @@ export type Found = { credits: Credit[]; spends: SpendSeen[] };
 export const COINBASE_MATURITY = 100;
 export const PEG_OUT_MATURITY = 6;
 
-/** Lookups in one transaction between two looks at the clock; there is one look for each transaction besides. */
+/** Lookups within one transaction between two checks of the clock. Each transaction has one check besides. */
 const LOOKUPS_PER_LOOK = 32;
 
 export type Finder = {
   chain: UtxoChain;
   watch: WatchList;
-  /** Outpoints credited by what was read just now, which the store does not know yet. Credits add to it. */
+  /** Outpoints credited by what was just read, which the store does not have yet. Credits are added. */
   fresh: Set<string>;
   pause: Pause;
 };
 
 const outpointOf = ({ txid, vout }: ParsedInput): string => `${txid}:${vout}`;
 
-/** The amount's asset: each of these chains carries its native coin alone. */
+/** Each of these chains carries only its native coin. */
 const assetOfChain = (chain: UtxoChain): AssetId => chain;
 
-/** Where a transaction was found: in a block with its time (milliseconds since 1970), or in the mempool. */
+/** The block of a transaction with its time (milliseconds since 1970); null: the mempool. */
 export type Inclusion = { block: BlockId; blockTime: number } | null;
 
-/** Adds what one transaction means to us to `found`. */
+/** Adds the credits and spends of one transaction to `found`. */
 export async function findInTransaction(
   finder: Finder,
   transaction: ParsedTransaction,
@@ -68,7 +67,7 @@ export async function findInTransaction(
   let room = place ? Number.POSITIVE_INFINITY : OUTPUTS_PER_UNCONFIRMED_MAX;
   for (const [n, output] of transaction.outputs.entries()) {
     const targetId = watch.targetIdOf(output.script);
-    // An output of nothing is no money.
+    // an output of zero units is no credit
     if (targetId !== undefined && output.units > 0n && room > 0) {
       room--;
       const txid = transaction.txid();
@@ -97,7 +96,7 @@ export async function findInTransaction(
   }
 }
 
-/** Adds what a block means to us to `found`. Throws `ParseError`. */
+/** Adds the credits and spends of a block to `found`. Throws `ParseError`. */
 export async function findInBlock(
   finder: Finder,
   bytes: Buffer,
@@ -110,7 +109,7 @@ export async function findInBlock(
     if (transaction) await findInTransaction(finder, transaction, { block, blockTime }, here);
     else await finder.pause();
   }
-  // BCH orders a block by transaction id, so that a spend may stand before the coin it spends.
+  // BCH orders a block by transaction id, so that a spend may precede the coin that it spends
   if (finder.chain === 'BCH' && here.credits.length > 0)
     await addEarlierSpends(finder, bytes, { block, blockTime }, here);
   for (const credit of here.credits) found.credits.push(credit);

@@ -15,7 +15,7 @@ import type { CoreNode, MempoolEntry, NodeState } from './node.ts';
 import type { UtxoChain } from './params.ts';
 
 export type MempoolLimits = {
-  /** Transactions remembered, about 32 bytes each. */
+  /** Remembered transactions, about 32 bytes each. */
   keysMax: number;
   /** Transactions waiting to be fetched. */
   waitingMax: number;
@@ -26,23 +26,23 @@ export type MempoolLimits = {
 
 const LIMITS: MempoolLimits = { keysMax: 500_000, waitingMax: 20_000, fetchedPerLookMax: 2_000, matchedMax: 50_000 };
 
-/** In one request: an answer with the largest standard transactions (400,000 bytes) is parsed within 50 ms. */
+/** One request: an answer with the largest standard transactions (400,000 bytes) is parsed within 50 ms. */
 const FETCH_BATCH = 25;
 /**
- * A listing is made anew even if nothing seems to have changed (a fee bump may change nothing that the node sums up):
- * after a hundred times what it cost, within these bounds.
+ * A listing is repeated even without a sign of change, because a fee bump may not change the node's sums: after a
+ * hundred times its cost, within these bounds.
  */
 const LISTING_AGE_MS_MIN = 500;
 const LISTING_AGE_MS_MAX = 10_000;
 const LISTING_AGE_FACTOR = 100;
 const LISTING_COST_FACTOR = 10;
 
-/** `null` when nothing can be said of the mempool at this tip now. */
+/** `null` if nothing is known of the mempool at this tip. */
 export type MempoolView = { complete: boolean; found: Found } | null;
 
 type Listing = { hash: string; mark: string; atMs: number; holdsMs: number; truncated: boolean };
 
-/** 52 bits of the id. A coincidence (1 in 10^9 for each payment) delays its notice until it is mined, no more. */
+/** 52 bits of the id. A collision (1 in 10^9 per payment) delays a payment's notice until it is mined. */
 const keyOf = (txid: string): number => Number.parseInt(txid.slice(0, 13), 16);
 
 export class Mempool {
@@ -51,7 +51,7 @@ export class Mempool {
   readonly #watch: WatchList;
   readonly #limits: MempoolLimits;
   readonly #warn: (message: string) => void;
-  /** Those that are in the last listing and were looked at. */
+  /** Those of the last listing that were looked at. */
   #seen = new Set<number>();
   #matched = new Map<string, Found>();
   /** Those of the last listing that were not looked at yet, in its order: parents before children. */
@@ -73,7 +73,7 @@ export class Mempool {
     this.#limits = { ...LIMITS, ...options.limits };
   }
 
-  /** Whether a look now could tell more than the last one did, given the state of the node. */
+  /** Whether another look could find more than the last one, by the state of the node. */
   worthALook(state: NodeState): boolean {
     if (this.#listing?.hash === state.hash && this.#waiting.length > 0) return true;
     return !this.#isCurrent(state) && performance.now() >= this.#dueAtMs;
@@ -84,7 +84,7 @@ export class Mempool {
     return this.#waiting.length > 0;
   }
 
-  /** Forgets everything, for a node or a watch list that may have become another. */
+  /** Forgets everything, because the node or the watched scripts may have changed. */
   forget(): void {
     this.#seen.clear();
     this.#matched.clear();
@@ -93,8 +93,8 @@ export class Mempool {
   }
 
   /**
-   * The unconfirmed credits and spends at the tip `state.hash`. `fresh`: outpoints that were credited by blocks just
-   * now. Throws `Unavailable`.
+   * The unconfirmed credits and spends at the tip `state.hash`. `fresh`: outpoints that blocks have just credited.
+   * Throws `Unavailable`.
    */
   async look(state: NodeState, fresh: ReadonlySet<string>, signal: AbortSignal): Promise<MempoolView> {
     const waits = this.#waiting.length > 0 && this.#listing?.hash === state.hash;
@@ -159,7 +159,7 @@ export class Mempool {
       const ours: string[] = [];
       for (const [i, txid] of txids.entries()) {
         const bytes = transactions[i];
-        // One that vanished between listing and fetching is none of the mempool's any more.
+        // a transaction that vanished since the listing is no longer in the mempool
         if (bytes && (await this.#examine(finder, txid, bytes))) ours.push(txid);
       }
       const entries = await this.#node.mempoolEntries(ours, signal);
@@ -168,7 +168,7 @@ export class Mempool {
     }
   }
 
-  /** Looks at one transaction, and says whether it is ours. */
+  /** Looks at one transaction; returns whether it is ours. */
   async #examine(finder: Finder, txid: string, bytes: Buffer): Promise<boolean> {
     const found: Found = { credits: [], spends: [] };
     try {
@@ -176,7 +176,7 @@ export class Mempool {
       await findInTransaction(finder, transaction, null, found);
     } catch (error) {
       if (!(error instanceof ParseError)) throw error;
-      // A form that this program does not know pays none of its addresses; it must not stop the others.
+      // an unknown form pays none of our addresses; it must not block the others
       this.#warn(`transaction ${txid} of the mempool is left out: ${error.message}`);
     }
     const isOurs = found.credits.length > 0 || found.spends.length > 0;
@@ -189,13 +189,13 @@ export class Mempool {
     return isOurs;
   }
 
-  /** Takes in what the node knows of a transaction of ours: whether it can be replaced, and what spends it. */
+  /** Records what the node knows of a transaction of ours: whether it can be replaced, and what spends it. */
   #judge(txid: string, entry: MempoolEntry | null): void {
     const found = this.#matched.get(txid);
     if (!found) return;
     const replaceable = this.#chain === 'BTC' || entry === null || isReplaceable(this.#chain, entry);
     found.credits = found.credits.map((credit): Credit => ({ ...credit, replaceable }));
-    // A child that was looked at before its parent's coin was known to be ours is looked at again.
+    // a child that was looked at before its parent's coin was known is looked at again
     for (const child of entry?.spentby ?? []) {
       if (!this.#matched.has(child) && this.#seen.delete(keyOf(child))) this.#waiting.push(child);
     }
@@ -203,8 +203,8 @@ export class Mempool {
 }
 
 /**
- * Whether a transaction of LTC or BCH may be replaced. Litecoin Core says so (BIP-125, ancestors included). BCH has no
- * replacement, but an unconfirmed ancestor may be of a kind that others do not relay. On BTC every transaction may be.
+ * Whether a transaction may be replaced. On LTC, by Litecoin Core's answer (BIP-125, ancestors included). BCH has no
+ * replacement, but an unconfirmed ancestor may be of a kind that other nodes do not relay. On BTC always.
  */
 function isReplaceable(chain: UtxoChain, entry: MempoolEntry): boolean {
   if (chain === 'BCH') return entry.depends.length > 0;

@@ -1,8 +1,8 @@
 /**
- * What the adapter asks of a Bitcoin Core, Litecoin Core or Bitcoin Cash Node, as typed calls. Only what these three
- * share is asked for, nothing needs an option such as -txindex, and every answer is checked for its shape.
+ * The RPC calls to Bitcoin Core, Litecoin Core and Bitcoin Cash Node. Only calls that all three share are used, none
+ * needs an option such as -txindex, and the shape of every answer is checked.
  *
- * Invariant: before a connection's answers are used, the node at its other end has shown that it is on the right chain.
+ * Invariant: before the answers of a connection are used, the node has shown that it is on the right chain.
  */
 import { z } from 'zod';
 import type { Network } from '../../domain/assets.ts';
@@ -17,11 +17,11 @@ import { UTXO_PARAMS, type UtxoChain } from './params.ts';
 /** RPC_INVALID_ADDRESS_OR_KEY: no such block or transaction. RPC_INVALID_PARAMETER: no such height. */
 const NOT_FOUND = -5;
 const OUT_OF_RANGE = -8;
-/** RPC_VERIFY_ALREADY_IN_CHAIN (later RPC_VERIFY_ALREADY_IN_UTXO_SET): a block has it. */
+/** RPC_VERIFY_ALREADY_IN_CHAIN (later RPC_VERIFY_ALREADY_IN_UTXO_SET): it is in a block. */
 const ALREADY_MINED = -27;
-/** RPC_VERIFY_REJECTED, RPC_VERIFY_ERROR and RPC_DESERIALIZATION_ERROR: what a node says of a transaction itself. */
+/** RPC_VERIFY_REJECTED, RPC_VERIFY_ERROR and RPC_DESERIALIZATION_ERROR: verdicts on the transaction itself. */
 const REFUSALS: readonly number[] = [-26, -25, -22];
-/** In the mempool already: under this id with these witnesses, or with others. */
+/** In the mempool already, with these or other witnesses. */
 const ALREADY_KNOWN = /txn-(?:already-in-mempool|already-known|same-nonwitness-data-in-mempool)/;
 const WRONG_NODE_RETRY_SECONDS = 30;
 
@@ -53,16 +53,16 @@ const mempoolEntry = z.object({
   'bip125-replaceable': z.boolean().optional(),
 });
 
-/** Whole coins. Nodes print eight digits, so that eight digits of the number are exact. */
+/** Whole coins. Nodes print eight decimals, so that eight decimals of the number are exact. */
 const coins = z
   .number()
   .min(0)
   .max(84e6)
   .transform((value) => parseDecimal(value.toFixed(8), 8) ?? 0n);
 const mempoolFloor = z.object({ mempoolminfee: coins, minrelaytxfee: coins.default(0n) });
-/** Bitcoin and Litecoin Core; `feerate` is absent where there is too little to go by. */
+/** Bitcoin and Litecoin Core. `feerate` is absent if there is too little data. */
 const smartEstimate = z.object({ feerate: coins.optional() });
-/** Bitcoin Cash Node has stopped counting ancestors: its entry speaks of the transaction alone. */
+/** Bitcoin Cash Node no longer counts ancestors: its entry describes the transaction alone. */
 const ancestors = z.union([
   z.object({ ancestorsize: z.int().min(1), fees: z.object({ ancestor: coins }) }),
   z.object({ size: z.int().min(1), fees: z.object({ base: coins }) }).transform(({ size, fees }) => ({
@@ -70,7 +70,7 @@ const ancestors = z.union([
     fees: { ancestor: fees.base },
   })),
 ]);
-/** Bitcoin Cash Node does not say of which block it is. */
+/** Bitcoin Cash Node does not name the block. */
 const unspentSet = z.object({
   height: height.optional(),
   bestblock: hash.optional(),
@@ -78,7 +78,7 @@ const unspentSet = z.object({
 });
 const hex = z.string().regex(/^(?:[0-9a-f]{2})+$/);
 
-/** Reading the whole set of unspent outputs of a main chain from a slow disk. */
+/** For reading the whole set of unspent outputs of a main chain from a slow disk. */
 const SCAN_TIMEOUT_MS = 1_800_000;
 const SCAN_TRIES_MAX = 3;
 const SCAN_RETRY_SECONDS = 30;
@@ -86,17 +86,17 @@ const SCAN_RETRY_SECONDS = 30;
 export type NodeState = {
   height: number;
   hash: string;
-  /** The height up to which it knows headers. */
+  /** The height of its headers. */
   headers: number;
-  /** It says that it is still downloading the chain. */
+  /** Whether it says that it is still downloading the chain. */
   downloading: boolean;
   /** The lowest block that it still has. */
   lowestBlock: number;
-  /** How many other nodes it is connected to; null where it is not asked, or does not say. */
+  /** Its connections to other nodes; null if it was not asked or does not say. */
   peers: number | null;
-  /** False while it reads its mempool back in after a start. */
+  /** False while it loads its mempool after a start. */
   mempoolLoaded: boolean;
-  /** Differs whenever the mempool has changed (bar a coincidence, which a periodic listing makes good). */
+  /** Differs whenever the mempool has changed. A coincidence is corrected by the periodic listing. */
   mempoolMark: string;
 };
 
@@ -126,9 +126,9 @@ export class CoreNode {
   }
 
   /**
-   * Makes sure that the node is of this chain and network, anew after every new connection. Its first block tells the
-   * networks apart; BTC and BCH share it, so the node is also asked whether it takes an address of this chain.
-   * Throws `Unavailable`.
+   * Checks that the node is of this chain and network, again after every new connection. Its first block identifies the
+   * network. BTC and BCH share it, so the node is also asked whether it accepts an address of this chain. Throws
+   * `Unavailable`.
    */
   async identify(signal: AbortSignal): Promise<void> {
     if (this.#identifiedAtConnection === this.#rpc.connections) return;
@@ -157,10 +157,10 @@ export class CoreNode {
     );
   }
 
-  /** What the node is at now: one round trip, cheap enough to poll. */
+  /** The node's state: one round trip, cheap enough to poll. */
   async state(signal: AbortSignal): Promise<NodeState> {
     const calls: Call[] = [['getblockchaininfo'], ['getmempoolinfo']];
-    // a node of a chain of tests has none, and is at its tip all the same
+    // a test node has no connections, and is at its tip all the same
     if (this.#network !== 'regtest') calls.push(['getconnectioncount']);
     const [chain, mempool, peers] = await this.#rpc.batch(calls, signal);
     const info = this.#read(chainInfo, chain, 'getblockchaininfo');
@@ -177,7 +177,6 @@ export class CoreNode {
     };
   }
 
-  /** The hash of the best block. */
   async bestHash(signal: AbortSignal): Promise<string> {
     return this.#parse(hash, await this.#rpc.call(['getbestblockhash'], signal), 'getbestblockhash');
   }
@@ -218,7 +217,7 @@ export class CoreNode {
     }
   }
 
-  /** The bytes of unconfirmed transactions (at most BATCH_CALLS_MAX), null for those that have left the mempool. */
+  /** The bytes of unconfirmed transactions (at most BATCH_CALLS_MAX); null for those that have left the mempool. */
   async transactions(txids: readonly string[], signal: AbortSignal): Promise<(Buffer | null)[]> {
     const replies = await this.#ofMempool('getrawtransaction', txids, signal);
     const pause = slices();
@@ -231,7 +230,7 @@ export class CoreNode {
     return transactions;
   }
 
-  /** What the mempool says of transactions (any number), null for those that have left it. */
+  /** The mempool's entries of transactions (any number); null for those that have left it. */
   async mempoolEntries(txids: readonly string[], signal: AbortSignal): Promise<(MempoolEntry | null)[]> {
     const entries: (MempoolEntry | null)[] = [];
     for (let at = 0; at < txids.length; at += BATCH_CALLS_MAX) {
@@ -242,22 +241,22 @@ export class CoreNode {
   }
 
   /**
-   * In smallest units per 1,000 virtual bytes: the node's estimate for a confirmation within `target` blocks, null when
-   * it has none, and the least that its mempool takes now.
+   * Smallest units per 1,000 virtual bytes: the node's estimate for a confirmation within `target` blocks (null without
+   * one), and the current minimum of its mempool.
    */
   async feeRates(target: number, signal: AbortSignal): Promise<{ estimate: bigint | null; least: bigint }> {
-    // Bitcoin Cash Node dropped the estimate by target: its blocks have room.
+    // Bitcoin Cash Node dropped the estimate by target, because its blocks have room
     const call: Call = this.#chain === 'BCH' ? ['estimatefee'] : ['estimatesmartfee', target, 'ECONOMICAL'];
     const [estimated, floor] = await this.#rpc.batch([call, ['getmempoolinfo']], signal);
     const { mempoolminfee, minrelaytxfee } = this.#read(mempoolFloor, floor, 'getmempoolinfo');
     const least = mempoolminfee > minrelaytxfee ? mempoolminfee : minrelaytxfee;
-    // An estimate is a help, not a need: whatever else it is than a positive rate, there is none.
+    // an estimate is optional: anything but a positive rate counts as none
     const result = estimated && 'result' in estimated ? estimated.result : null;
     const rate = this.#chain === 'BCH' ? coins.safeParse(result).data : smartEstimate.safeParse(result).data?.feerate;
     return { estimate: rate === undefined || rate === 0n ? null : rate, least };
   }
 
-  /** A transaction in hex, of a block or (null) of the mempool; null when the node does not have it. */
+  /** A transaction in hex, from a block or (null) the mempool; null if the node does not have it. */
   async transaction(txid: string, blockHash: string | null, signal: AbortSignal): Promise<string | null> {
     const call: Call = blockHash === null ? ['getrawtransaction', txid] : ['getrawtransaction', txid, false, blockHash];
     const [reply] = await this.#rpc.batch([call], signal);
@@ -268,7 +267,9 @@ export class CoreNode {
     return missing ? null : this.#read(hex, reply, 'getrawtransaction');
   }
 
-  /** What an unconfirmed transaction and its unconfirmed ancestors pay and weigh; null when it is in no mempool. */
+  /**
+   * The fee and size of an unconfirmed transaction with its unconfirmed ancestors; null if it is not in the mempool.
+   */
   async ancestry(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null> {
     const [reply] = await this.#ofMempool('getmempoolentry', [txid], signal);
     if (!reply) return null;
@@ -276,7 +277,7 @@ export class CoreNode {
     return { fee: fees.ancestor, vsize: ancestorsize };
   }
 
-  /** Those of some outputs (outpoints) that are not in the set of unspent ones as the blocks make it. */
+  /** The given outputs (outpoints) that are not in the confirmed set of unspent outputs. */
   async notUnspent(outpoints: readonly string[], signal: AbortSignal): Promise<string[]> {
     const found: string[] = [];
     for (let at = 0; at < outpoints.length; at += BATCH_CALLS_MAX) {
@@ -288,9 +289,9 @@ export class CoreNode {
     return found;
   }
 
-  /** Hands over a signed transaction: null when the node has it, now or already, else why it will not. */
+  /** Sends a signed transaction. Null if the node has it, now or already; else the reason for its refusal. */
   async send(raw: string, signal: AbortSignal): Promise<string | null> {
-    // the node's own limit on fees is switched off: ours were checked before anything was signed
+    // without the node's own limit on fees: ours was checked before signing
     const unlimited = this.#chain === 'BCH' ? true : 0;
     const [reply] = await this.#rpc.batch([['sendrawtransaction', raw, unlimited]], signal);
     if (!reply || !('error' in reply)) {
@@ -304,14 +305,14 @@ export class CoreNode {
   }
 
   /**
-   * What the node's set of unspent outputs holds for descriptors (each with how many of its keys). Reads all of the set:
-   * minutes on a main chain. Throws `Unavailable`, also when another such scan is under way.
+   * The unspent outputs of descriptors (each with a number of keys). Reads the whole set: minutes on a main chain.
+   * Throws `Unavailable`, also if another such scan is running.
    */
   async unspentOf(
     descriptors: readonly { desc: string; count: number }[],
     signal: AbortSignal,
   ): Promise<{ height: number; hash: string; coins: { outpoint: string; units: bigint; height: number }[] }> {
-    // Bitcoin Cash Node takes the highest index alone
+    // Bitcoin Cash Node takes only the highest index
     const rangeOf = (count: number) => (this.#chain === 'BCH' ? count - 1 : [0, count - 1]);
     const objects = descriptors.map(({ desc, count }) => ({ desc, range: rangeOf(count) }));
     const call: Call = ['scantxoutset', 'start', objects];
@@ -319,7 +320,7 @@ export class CoreNode {
       const before = await this.state(signal);
       const [reply] = await this.#rpc.batch([call], signal, SCAN_TIMEOUT_MS);
       const { height: at = before.height, bestblock, unspents } = this.#read(unspentSet, reply, 'scantxoutset');
-      // where the answer does not name its block, the tip must have been the same before and after
+      // if the answer does not name its block, the tip must be the same before and after
       if (bestblock === undefined && (await this.bestHash(signal)) !== before.hash) continue;
       const coins = unspents.map((coin) => ({
         outpoint: `${coin.txid}:${coin.vout}`,
@@ -361,5 +362,5 @@ export class CoreNode {
   }
 }
 
-/** The public key of the secret 1: a well-known one, for an address that is nobody's. */
+/** The public key of the secret 1, for an address that belongs to nobody. */
 const GENERATOR_POINT = Buffer.from('0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798', 'hex');

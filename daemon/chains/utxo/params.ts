@@ -1,16 +1,16 @@
 /**
- * What tells the networks of BTC, LTC and BCH apart: the forms of their addresses and their first blocks.
+ * The parameters of the networks of BTC, LTC and BCH: address forms and first blocks.
  *
  * Sources: `chainparams.cpp` of Bitcoin Core, Litecoin Core and Bitcoin Cash Node. The sandbox has the forms of regtest
- * and no genesis block that a node could know.
+ * and no genesis block.
  */
 import type { Network } from '../../domain/assets.ts';
 
 export type UtxoChain = 'BTC' | 'LTC' | 'BCH';
 
 /**
- * How a network writes addresses. `segwit`: the human-readable part of bech32 (BIP-173) and the Base58Check version
- * bytes that are accepted as destinations. `cashaddr`: the prefix of CashAddr, and nothing else.
+ * The address forms of a network. `segwit`: the human-readable part of bech32 (BIP-173) and the accepted version bytes
+ * of Base58Check. `cashaddr`: the prefix of CashAddr, the only form.
  */
 export type AddressForm =
   | { kind: 'segwit'; hrp: string; p2pkh: number; p2sh: number }
@@ -19,8 +19,8 @@ export type AddressForm =
 export type UtxoParams = {
   address: AddressForm;
   /**
-   * Hashes of the first block (as nodes print them), one for each public chain that counts as this network: there are
-   * several testnets. Empty in the sandbox. BTC and BCH share theirs: it does not tell those two apart.
+   * Hashes of the first block, one for each public chain of this network, because there are several testnets. Empty on
+   * the sandbox. BTC and BCH share theirs.
    */
   genesis: readonly string[];
 };
@@ -39,11 +39,10 @@ const segwit = (hrp: string, p2pkh: number, p2sh: number): AddressForm => ({ kin
 const cashaddr = (prefix: string): AddressForm => ({ kind: 'cashaddr', prefix });
 
 const BTC_REGTEST = segwit('bcrt', 0x6f, 0xc4);
-// LTC's older p2sh versions (0x05, 0xc4) are BTC's own: money sent there by mistake is stuck, so they are left out.
+// LTC's older p2sh versions (0x05, 0xc4) are BTC's too: money sent there by mistake is stuck, so they are left out
 const LTC_REGTEST = segwit('rltc', 0x6f, 0x3a);
 const BCH_REGTEST = cashaddr('bchreg');
 
-/** The parameters of a chain on a network. */
 export const UTXO_PARAMS: Readonly<Record<UtxoChain, Readonly<Record<Network, UtxoParams>>>> = {
   BTC: {
     mainnet: { address: segwit('bc', 0x00, 0x05), genesis: [BITCOIN_GENESIS] },

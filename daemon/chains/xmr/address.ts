@@ -37,12 +37,12 @@ const CHECKSUM_BYTES = 4;
 const PLAIN_BYTES = 1 + 2 * KEY_BYTES;
 const INTEGRATED_BYTES = PLAIN_BYTES + PAYMENT_ID_BYTES;
 
-/** The characters of an integrated address, the longest there is. */
+/** The length of an integrated address, the longest kind. */
 const ADDRESS_CHARS_MAX = 106;
 
 const SUBADDRESS_INDEX_MAX = 2 ** 32 - 1;
 
-/** Hashed with a subaddress's index (MRL-0006, `cryptonote::get_subaddress_secret_key`); its zero byte belongs to it. */
+/** Hashed with a subaddress's index (MRL-0006, `cryptonote::get_subaddress_secret_key`), including its zero byte. */
 const SUBADDRESS_DOMAIN = Buffer.from('SubAddr\0', 'ascii');
 
 const { Point } = ed25519;
@@ -53,8 +53,8 @@ function scalarOf(bytes: Uint8Array): bigint {
 }
 
 /**
- * The target of subaddress (major, minor); (0, 0) is the standard address. Its script is the prefix byte and the two
- * public keys, 65 bytes. Throws on a key that is no Monero account and on an index above 2^32 - 1.
+ * The subaddress (major, minor); (0, 0) is the standard address. Its script is the prefix byte and the two public keys,
+ * 65 bytes. Throws on a key that is no Monero account and on an index above 2^32 - 1.
  */
 export function subaddress(account: AccountKey, major: number, minor: number, network: Network): DerivedAddress {
   assert(account.kind === 'monero', 'a Monero account derives subaddresses');
@@ -107,7 +107,6 @@ export function scriptOf(address: string, network: Network): Uint8Array | null {
   return keys.every(isPoint) ? script : null;
 }
 
-/** Whether money can be sent to this text: see `scriptOf`. */
 export function isValidAddress(address: string, network: Network): boolean {
   return scriptOf(address, network) !== null;
 }
