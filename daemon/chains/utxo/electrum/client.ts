@@ -1,8 +1,8 @@
 /**
- * The light client of one chain: its servers, its headers, and what was taken in of the watched scripts, put together.
- * It answers what is true now; `electrum.ts` makes an adapter's updates of that.
+ * The light client of one chain: its servers, its headers, and the watched scripts with their histories. It answers
+ * what is true now; `electrum.ts` turns that into an adapter's updates.
  *
- * Invariant: what is told is one server's view at one tip of the verified chain, whole or called incomplete.
+ * Invariant: a view is that of one server at one tip of the verified chain, either complete or marked as incomplete.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockId } from '../../../domain/chain.ts';
@@ -39,33 +39,33 @@ export type ClientOptions = {
   proxyForAll: boolean;
   pins: Pins;
   timeouts: Timeouts;
-  /** Whether a second server must show the block of a transaction that brings this. */
+  /** Whether a second server must show the block of a transaction with these credits. */
   needsAgreement: (credits: readonly { targetId: number; units: bigint }[]) => boolean;
   warn: (message: string) => void;
-  /** Scripts that are watched at the most; `SCRIPTS_MAX` by default. */
+  /** The maximum number of watched scripts; default: `SCRIPTS_MAX`. */
   watchedMax?: number;
-  /** Where the place of the rotation is kept. */
+  /** The file with the rotation's position. */
   rotationPath: string;
-  /** A server was caught. */
+  /** Called when a server misbehaved. */
   alert: (server: string, message: string) => void;
-  /** What is paid to a target is not seen, since no server tells its history; once for each. */
+  /** Called once for each target whose payments are not seen, because no server gives its history. */
   leftOut: (targetId: number, message: string) => void;
   /** Something may have changed. */
   wake: () => void;
 };
 
-/** One step is to take seconds, not minutes; what is left is done by the next. */
+/** One step takes seconds, not minutes; the next step continues. */
 const READ_PER_STEP_MAX = 1_000;
 const READ_STEP_MS = 3_000;
-/** The list is taken over anew this often even if nothing seems to have changed. */
+/** The interval at which the list is read again even without a sign of change. */
 const REFRESH_MS = 60_000;
 const STAMP_MS = 500;
-/** How long a look waits for the headers of a new tip. Longer, and another server may know more. */
+/** How long a look waits for the headers of a new tip. After that, another server may know more. */
 const HEADERS_MS_MAX = 2_000;
-/** Histories that a server may refuse and another one gives before the other one is asked for everything. */
+/** Histories that a server may refuse and others give, before another server is asked instead of it. */
 const REFUSED_ALONE_MAX = 20;
 
-/** `unsettled`: a server must make up its mind first; looking again at once would tell nothing new. */
+/** `unsettled`: a server has not decided yet, so an immediate second look would find nothing new. */
 export type View = { complete: boolean; unsettled: boolean; found: Found };
 
 export class LightClient {
@@ -78,7 +78,7 @@ export class LightClient {
   readonly rotation: Rotation;
   readonly #options: ClientOptions;
   readonly #unstored: UnstoredTransactions;
-  /** Scripts with a block above the tip that was reported: looked at again once the tip moves. */
+  /** Scripts with a block above the reported tip; read again when the tip moves. */
   readonly #early = new Set<Script>();
   readonly #auditor: Auditor;
   readonly #timer: NodeJS.Timeout;
@@ -86,11 +86,11 @@ export class LightClient {
   readonly #secondLook: SecondLook;
   /** Scripts whose history no server gives. */
   readonly #leftOut = new Set<Script>();
-  /** How many histories each server refused that another gave, since it was disconnected for that. */
+  /** How many histories each server refused and another gave, since it was last disconnected for that. */
   readonly #refusedAlone = new WeakMap<Server, number>();
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #lastTip: string | null = null;
-  /** The server whose view was told last: what was taken in by then may have been another one's. */
+  /** The server of the last view. Histories read before may be another server's. */
   #viewed: Server | null = null;
 
   constructor(options: ClientOptions) {
@@ -146,7 +146,7 @@ export class LightClient {
       isKnown: (listed, txid, height) => this.reader.isStored(listed, txid, height),
     });
     this.set.start();
-    // What is listed may grow without any server having news.
+    // the list may grow without any news from a server
     this.#timer = setInterval(() => {
       if (this.scripts.isOutdated()) options.wake();
     }, STAMP_MS);
@@ -169,8 +169,8 @@ export class LightClient {
   }
 
   /**
-   * Asks a server for its tip and follows it there, for a moment: whether the tip is on the chain then is for the caller to
-   * see. Everything that the server told before has arrived. Throws `ConnectionLost` or `Misbehaved`.
+   * Asks a server for its tip and syncs the headers for a limited time. The caller checks whether the tip is then on
+   * the chain. Everything that the server announced before has arrived. Throws `ConnectionLost` or `Misbehaved`.
    */
   async look(server: Server): Promise<Tip> {
     try {
@@ -184,7 +184,7 @@ export class LightClient {
     }
   }
 
-  /** Waits a moment for what may take minutes; wakes the caller when it ends later. */
+  /** Waits briefly for work that may take minutes. If it ends later, calls `wake`. */
   async #soon(following: Promise<void>): Promise<void> {
     const stop = new AbortController();
     const late = sleep(HEADERS_MS_MAX, 'late' as const, { ref: false, signal: stop.signal }).catch(
@@ -198,7 +198,10 @@ export class LightClient {
     }
   }
 
-  /** What a server at `tip`, which is on the chain, has of ours. `orphaned`: blocks that are about to be reported as left. */
+  /**
+   * Our credits and spends by a server at `tip`, which is on the chain. `orphaned`: blocks about to be reported as
+   * orphaned.
+   */
   async view(server: Server, tip: Tip, orphaned: readonly BlockId[]): Promise<View> {
     if (this.#viewed !== server) this.scripts.compare(server);
     this.#viewed = server;
@@ -219,14 +222,14 @@ export class LightClient {
     const isOnChain = ({ height, hash }: BlockId): boolean =>
       height <= tip.height && (height < this.headers.lowest || this.headers.hashAt(height) === hash);
     for (const held of this.#unstored.all()) this.#unstored.tell(held, isOnChain, found);
-    // A server that is behind the best chain known has not told everything, though it may have told all that it knows.
+    // a server behind the best known chain has not told everything
     const unchanged =
       server.tip?.hash === tip.hash && this.set.primary === server && this.headers.tip.hash === tip.hash;
     const complete = subscribed && read === 'whole' && unchanged;
     return { complete, unsettled: read === 'open', found };
   }
 
-  /** Takes the histories in that may have changed, as far as one step goes; `more` is left for the next. */
+  /** Reads the histories that may have changed, as many as one step allows; `more`: some are left for the next step. */
   async #read(server: Server, tip: Tip): Promise<'whole' | 'open' | 'more'> {
     const dirty: Script[] = [];
     for (const script of this.scripts.dirty) {
@@ -235,7 +238,7 @@ export class LightClient {
     }
     let open = 0;
     const take = async (script: Script): Promise<void> => {
-      // Another server told of it: it is watched on this one by the next step.
+      // another server announced it: the next step subscribes it on this one
       if (!server.statuses.has(script.hash)) {
         this.watching.promote(script);
         return;
@@ -245,7 +248,7 @@ export class LightClient {
         if (script.top > tip.height) this.#early.add(script);
       } catch (error) {
         if (!(error instanceof ServerRefusal)) throw error;
-        // It is asked again once it is asked less.
+        // asked again when the server is less busy
         if (isCostly(error)) open++;
         else if ((await this.#refused(server, script, tip, error.message)) === 'open') open++;
       }
@@ -256,8 +259,9 @@ export class LightClient {
   }
 
   /**
-   * A server refuses a history: another one may give it. One that all refuse is left out and told to the operator, so that
-   * nobody can stop a shop by paying one of its addresses ten thousand times. Nobody is dropped for it.
+   * Handles a refused history: another server may give it. If all refuse, the script is left out and the operator is
+   * told, so that a payer of ten thousand transactions to one address cannot stop a shop. No server is dropped for a
+   * refusal.
    */
   async #refused(server: Server, script: Script, tip: Tip, reason: string): Promise<Outcome> {
     for (const other of this.set.others(server)) {
@@ -270,7 +274,7 @@ export class LightClient {
         return outcome;
       } catch (error) {
         if (!isOfServer(error)) throw error;
-        // It may give it once it is asked less.
+        // it may answer when it is less busy
         if (isCostly(error)) return 'open';
       }
     }
@@ -283,7 +287,7 @@ export class LightClient {
     return 'whole';
   }
 
-  /** A server that goes on refusing what others give is of less use than they are. */
+  /** Disconnects a server that keeps refusing what others give. */
   #countRefused(server: Server, reason: string): void {
     const refused = (this.#refusedAlone.get(server) ?? 0) + 1;
     this.#refusedAlone.set(server, refused % REFUSED_ALONE_MAX);
@@ -292,7 +296,7 @@ export class LightClient {
     throw new ConnectionLost(reason);
   }
 
-  /** What no server gave is asked for again: a server's limit may have been of the moment. */
+  /** Asks again for histories that no server gave, because a server's limit may be temporary. */
   #tryLeftOut(): void {
     for (const script of this.#leftOut) {
       if (this.scripts.get(script.hash) === script) this.scripts.touch(script);
@@ -300,13 +304,13 @@ export class LightClient {
     }
   }
 
-  /** Whether a server tells when the script with this id has news. */
+  /** Whether a server announces news of the script with this id. */
   #isWatched(id: number): boolean {
     const script = this.scripts.byId(id);
     return script !== undefined && (this.#isOnItsWay(script) || this.watching.isWatched(script));
   }
 
-  /** The asked server is about to watch it. */
+  /** Whether the asked server is about to subscribe it. */
   #isOnItsWay({ rank }: Script): boolean {
     const { primary } = this.set;
     return primary === null || rank < this.watching.shareOf(primary);
@@ -334,7 +338,7 @@ export class LightClient {
     );
   }
 
-  /** Forgets what the store has as it is. */
+  /** Forgets transactions that the store has in their final form. */
   #forgetStored(): void {
     for (const held of [...this.#unstored.all()]) {
       if (!held.place || !this.#unstored.isStored(held)) continue;
@@ -355,7 +359,7 @@ export class LightClient {
     }
   }
 
-  /** A server has a new tip, or is new. */
+  /** Called when a server has a new tip or was just connected. */
   #followed(server: Server): void {
     this.headerSync
       .sync(server)
@@ -371,7 +375,7 @@ export class LightClient {
     if (!script) return;
     script.news++;
     if (script.status === server.statuses.get(scriptHash)) return;
-    // What another server tells first is a reason to ask the asked one, which may have frozen.
+    // another server's announcement is a reason to ask the asked one, which may be frozen
     if (server === this.set.primary) this.scripts.dirty.add(script);
     else if (!this.set.primary?.statuses.has(scriptHash)) this.watching.promote(script);
     this.#options.wake();

@@ -1,9 +1,10 @@
 /**
- * The chain source of BTC, LTC and BCH that asks Electrum servers: no node to run, and no server to trust. What is in a
- * block is known by proofs that lead to headers with verified work; what is not, by one server's word, and never counts.
+ * The chain source of BTC, LTC and BCH that uses Electrum servers, without a node of one's own and without trust in a
+ * server. Confirmed transactions are proved by headers with verified work. Unconfirmed ones are one server's statement
+ * and never count as paid.
  *
- * Invariant: an update speaks of one tip of the verified chain and of one server's view at it. A server that stands on
- * another branch, or behind, is told nothing by: then there is no news.
+ * Invariant: an update describes one tip of the verified chain and one server's view at it. A server on another branch,
+ * or behind, produces no update.
  */
 import { join } from 'node:path';
 import type { Network } from '../../../domain/assets.ts';
@@ -42,40 +43,43 @@ export type ElectrumOptions = {
   network: Network;
   /** "ssl://host:port" or "tcp://host:port". */
   servers: readonly string[];
-  /** Whether the operator named them: such a one is tried again within a minute, whatever it did. Default: false. */
+  /**
+   * Whether the operator configured them. Such a server is tried again within a minute, even after misbehaviour.
+   * Default: false.
+   */
   own?: boolean;
-  /** Where headers and certificates are kept. */
+  /** The folder for headers and certificates. */
   folder: string;
   list: ScriptList;
   /** "socks5://host:port" for onion services, and for every server if `proxyForAll`. */
   proxy?: string | null;
   proxyForAll?: boolean;
-  /** Whether a second server must agree to what these credits' transaction says; none without. */
+  /** Whether a second server must agree to a transaction with these credits; absent: never. */
   needsAgreement?: (credits: readonly { targetId: number; units: bigint }[]) => boolean;
   timeouts?: Partial<Timeouts>;
   log?: (message: string) => void;
-  /** Scripts that are watched at the most: those beyond are looked at by turns. */
+  /** The maximum number of watched scripts; others are polled. */
   watchedMax?: number;
-  /** A server was caught at something. */
+  /** Called when a server misbehaved. */
   alert?: (server: string, message: string) => void;
-  /** What is paid to a target is not seen, since no server tells its history. */
+  /** Called for a target whose payments are not seen, because no server gives its history. */
   leftOut?: (targetId: number, message: string) => void;
 };
 
 const SERVERS_PER_SYNC_MAX = 3;
 const RETRY_SECONDS = 5;
 const HEADERS_RETRY_SECONDS = 1;
-/** A step takes seconds; what a server delays beyond that is left for the next. */
+/** The limit of one step. The next step continues. */
 const STEP_MS_MAX = 60_000;
 const SCRIPTS_PER_PAST_STEP = 2_000;
-/** How long a first connection is waited for. */
+/** How long to wait for the first connection. */
 const CONNECT_MS_MAX = 10_000;
 const CONNECT_LOOK_MS = 20;
-/** Between two looks that have to wait for a server to make up its mind. */
+/** The pause after a look at a server that has not decided yet. */
 const UNSETTLED_MS = 200;
-/** Between two looks at a server whose newest block is hours old. */
+/** The pause after a look at a server whose newest block is hours old. */
 const OLD_TIP_MS = 1_000;
-/** As with a node: a gap between blocks that chance makes once in years. */
+/** As with a node: such a gap between blocks occurs by chance once in years. */
 const HOUR_MS = 3_600_000;
 const TIP_AGE_MS_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 3 * HOUR_MS, LTC: HOUR_MS, BCH: 4 * HOUR_MS };
 
@@ -93,13 +97,13 @@ export class ElectrumAdapter implements ChainAdapter {
   #closed = false;
   #closing: Promise<void> | null = null;
   #syncing = false;
-  /** The end of the last step, which may outlast the sync that gave it up. */
+  /** The end of the last step, which may outlast the sync that started it. */
   #stepping: Promise<void> = Promise.resolve();
-  /** Where the present was left by the last sync that followed it; another checkpoint is one of the past. */
+  /** The tips at which syncs of the present ended; another checkpoint belongs to a past. */
   #present: string[] = [];
-  /** The last script that was looked at for the sake of the past. */
+  /** The last script searched for a past. */
   #pastCursor = 0;
-  /** The last sync found the servers behind the checkpoint. */
+  /** Whether the last sync found the servers behind the checkpoint. */
   #behind = false;
   #alert: string | null = null;
 
@@ -124,8 +128,8 @@ export class ElectrumAdapter implements ChainAdapter {
   }
 
   /**
-   * A history is whole wherever one begins: so the beginning reaches no further back than headers are at hand, and older
-   * ones are fetched only for the blocks in which something is found.
+   * Histories are always complete, so the checkpoint reaches no further back than the headers at hand. Older headers
+   * are fetched only for blocks in which something is found.
    */
   begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
     return this.#withServer(signal, async (client, server) => {
@@ -146,7 +150,7 @@ export class ElectrumAdapter implements ChainAdapter {
     this.#syncing = true;
     const limited = AbortSignal.any([signal, AbortSignal.timeout(STEP_MS_MAX)]);
     try {
-      // Two steps at a time would ask for everything twice.
+      // two concurrent steps would ask for everything twice
       await unlessAborted(this.#stepping, limited).catch((error: unknown) => this.#throwTimedOut(error, limited));
       return await this.#withServer(limited, (client, server) => {
         const step = this.#step(client, server, since, limited);
@@ -248,7 +252,10 @@ export class ElectrumAdapter implements ChainAdapter {
     return this.#client;
   }
 
-  /** Uses the asked server, and the next one when it fails. Throws `Unavailable` when there is none, or it takes too long. */
+  /**
+   * Uses the asked server, and the next one if it fails. Throws `Unavailable` if there is none, or after the time
+   * limit.
+   */
   async #withServer<T>(signal: AbortSignal, use: (client: LightClient, server: Server) => Promise<T>): Promise<T> {
     try {
       return await this.#tryServers(signal, use);
@@ -275,7 +282,7 @@ export class ElectrumAdapter implements ChainAdapter {
       } catch (error) {
         if (error instanceof ChainAlert) this.#alert = error.message;
         if (!(error instanceof Error) || !isOfServer(error)) throw error;
-        // A refusal is an answer: nobody is disconnected for it.
+        // a refusal is an answer: the server stays connected
         if (error instanceof ServerRefusal) {
           throw new Unavailable(`${this.#setting}: ${server.name} refuses: ${error.message}`, RETRY_SECONDS);
         }
@@ -285,13 +292,13 @@ export class ElectrumAdapter implements ChainAdapter {
     throw new Unavailable(this.#whyNone() ?? `${this.#setting}: no server answers as it should`, RETRY_SECONDS);
   }
 
-  /** The server to ask; waits while one may be about to be there. */
+  /** The server to ask. Waits while one may be about to connect. */
   async #primary(client: LightClient, signal: AbortSignal): Promise<Server> {
     const deadline = performance.now() + CONNECT_MS_MAX;
     for (;;) {
       const { primary, servers } = client.set;
       if (primary?.state === 'ready') return primary;
-      // One that failed again is not waited for: a frozen server is to be noticed within seconds.
+      // a server that failed again is not waited for, so that a frozen one is noticed within seconds
       const hopeful = servers.some(
         ({ state, failures }) => failures < 2 && (state === 'connecting' || (state === 'idle' && failures === 0)),
       );
@@ -328,32 +335,32 @@ export class ElectrumAdapter implements ChainAdapter {
     if (!atTip) return update;
     const { complete, unsettled, found } = await client.view(server, tip, orphaned);
     if (unsettled) await sleep(UNSETTLED_MS, signal);
-    // Where no block was found for hours, the server's own node is most likely behind.
+    // without a block for hours, the server's own node is probably behind
     const isOld = this.#isOld(client, tip);
     if (isOld) await sleep(OLD_TIP_MS, signal);
     return { ...update, ...found, mempool: complete && !isOld ? 'complete' : 'unknown' };
   }
 
-  /** Whether the newest block is older than chance makes it. */
+  /** Whether the newest block is older than is likely by chance. */
   #isOld(client: LightClient, tip: Tip): boolean {
     const ageMs = tipAgeMsOf(client, tip);
     return this.network !== 'regtest' && ageMs !== null && ageMs > TIP_AGE_MS_MAX[this.chain];
   }
 
-  /** The median time up to a block; a chain of tests has blocks only on demand, and no time of its own. */
+  /** The median time at a block; absent on test chains, which have blocks only on demand. */
   #ownTime(height: number, headers: LightClient['headers']): Pick<ChainUpdate, 'tipMedianTime'> {
     const seconds = this.network === 'regtest' ? null : headers.medianTimeSeconds(height);
     return seconds === null ? {} : { tipMedianTime: seconds * 1000 };
   }
 
-  /** Whether a checkpoint is one from which a wallet's past is read: not where the present was left, and below it. */
+  /** Whether a checkpoint belongs to a wallet's past: below the tip and not where a sync of the present ended. */
   #isPast(from: BlockId, tip: Tip): boolean {
     return this.#present.length > 0 && !this.#present.includes(from.hash) && from.height < tip.height;
   }
 
   /**
-   * A step through a wallet's past. Histories are whole, so blocks need not be walked through: every script is looked at
-   * once, new ones too that were derived on the way, and what has a history is followed with the present from then on.
+   * A step through a wallet's past. Histories are complete, so no blocks are read: every script is asked once, also
+   * those derived meanwhile, and those with a history are then watched like the others.
    */
   async #pastStep(client: LightClient, since: Checkpoint, tip: Tip): Promise<ChainUpdate> {
     const last = await client.rotation.look(this.#pastCursor, SCRIPTS_PER_PAST_STEP);
@@ -365,7 +372,7 @@ export class ElectrumAdapter implements ChainAdapter {
     };
   }
 
-  /** Why no server is asked, in an operator's words; null when one is. */
+  /** Why no server is connected, for the operator; null if one is. */
   #whyNone(): string | null {
     const client = this.#client;
     if (!client) return null;
@@ -376,7 +383,7 @@ export class ElectrumAdapter implements ChainAdapter {
   }
 }
 
-/** How long ago the block of a tip was made, by its own word; null where its header is not held. */
+/** The age of a tip's block by its own time; null if its header is not held. */
 function tipAgeMsOf(client: LightClient, { height }: Tip): number | null {
   const header = client.headers.at(height);
   return header && Math.max(0, Date.now() - header.timeSeconds * 1_000);

@@ -1,10 +1,10 @@
 /**
- * Electrum servers' own books of coins, script by script: asked of another server than the one that is followed where
- * there is one, so that the two check each other. Only what ever had money is asked for; that nothing came to the rest is
- * `rotation.ts`'s to find out.
+ * Electrum servers' own record of unspent coins, script by script. If there are several servers, another one than the
+ * asked one is used, so that the two check each other. Only scripts that ever had money are asked for; `rotation.ts`
+ * finds money at the others.
  *
- * Invariant: the answer is as of the block that was the tip when the reading began, however many follow meanwhile: what came
- * later is left out, and what was spent later, up to `until`, may be missing.
+ * Invariant: the answer is as of the block that was the tip at the beginning of the reading. Later coins are left out,
+ * and coins spent later, up to `until`, may be missing.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockId } from '../../../domain/chain.ts';
@@ -19,9 +19,9 @@ import type { WithClient } from './spending.ts';
 const TRIES_MAX = 3;
 const RETRY_SECONDS = 60;
 const PAGE = 200;
-/** So many are asked for without a pause: servers count what they are asked, and forget it again slowly. */
+/** Requests without a pause: servers count requests and forget them slowly. */
 const UNPACED_MAX = 300;
-/** Between two requests after those; longer on the server that payments are read from, which is to have time for them. */
+/** The pause between further requests; longer on the asked server, whose time is for payments. */
 const PAUSE_MS = 40;
 const PAUSE_ASKED_MS = 200;
 
@@ -36,7 +36,7 @@ export class ElectrumHoldings implements HoldingsSource {
     this.#with = withClient;
   }
 
-  /** The accounts are not needed: the list names what they were paid at. */
+  /** The accounts are not needed, because the list has the scripts that were paid. */
   coins(_accounts: readonly WatchedAccount[], signal: AbortSignal): Promise<Holdings> {
     return this.#with(signal, async (client, asked) => {
       for (let attempt = 0; attempt < TRIES_MAX; attempt++) {
@@ -51,7 +51,7 @@ export class ElectrumHoldings implements HoldingsSource {
     });
   }
 
-  /** The coins in blocks up to a tip of every script that ever had money. */
+  /** The confirmed coins up to a tip of every script that ever had money. */
   async #read(client: LightClient, asked: Server, tip: BlockId, signal: AbortSignal): Promise<Reading> {
     const reading: Reading = { coins: [], untold: [], asked: 0 };
     for (let after = 0; ; ) {
@@ -67,7 +67,9 @@ export class ElectrumHoldings implements HoldingsSource {
     }
   }
 
-  /** Asks one server after the other for one script's coins. What befalls another server than the asked one ends nothing. */
+  /**
+   * Asks one server after another for one script's coins. A failure of another server than the asked one is ignored.
+   */
   async #ask(
     client: LightClient,
     asked: Server,
@@ -77,7 +79,7 @@ export class ElectrumHoldings implements HoldingsSource {
   ): Promise<void> {
     let refused = false;
     for (const server of [...client.set.others(asked), asked]) {
-      // It tells of blocks up to the tip at the least.
+      // its answer covers blocks at least up to the tip
       if (client.headerSync.behind(server) > client.headers.tip.height - tip.height) continue;
       if (reading.asked++ >= UNPACED_MAX) await sleep(server === asked ? PAUSE_ASKED_MS : PAUSE_MS);
       try {
@@ -85,7 +87,7 @@ export class ElectrumHoldings implements HoldingsSource {
         for (const coin of coins) if (coin.height > 0 && coin.height <= tip.height) reading.coins.push(coin);
         return;
       } catch (error) {
-        // One that was asked too much says nothing of the coins.
+        // a server that is too busy says nothing about the coins
         if (error instanceof ServerRefusal) refused ||= !isCostly(error);
         else if (!isOfServer(error) || server === asked) throw error;
       }

@@ -1,9 +1,9 @@
 /**
- * How Electrum servers take what leaves the wallet. A transaction goes to several servers at once; rates are the middle of
- * what several say, so that one of them alone cannot make us pay too much or wait for ever.
+ * Broadcasting and lookups of transactions with Electrum servers. A transaction goes to several servers at once. A fee
+ * rate is the median of several servers, so that one alone cannot make us pay too much or wait for ever.
  *
- * Invariant: `Rejected` means that every server that was asked refused, in the words of one of them; whenever one did not
- * answer, it is `Unavailable`, and the same bytes may be sent again.
+ * Invariant: `Rejected` means that every asked server refused; its message is from one of them. If one did not answer,
+ * it is `Unavailable`, and the same bytes may be sent again.
  */
 
 import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
@@ -21,19 +21,19 @@ import { isOfServer, ServerRefusal } from './servers/faults.ts';
 import type { Server } from './servers/server.ts';
 
 const RETRY_SECONDS = 10;
-/** Coins have eight digits behind the point on all of these chains. */
+/** All of these chains have eight decimals. */
 const COIN_DECIMALS = 8;
-/** Unconfirmed transactions that are added up, as many as nodes allow in a row (DEFAULT_ANCESTOR_LIMIT). */
+/** Unconfirmed transactions that are added up: the maximum chain that nodes allow (DEFAULT_ANCESTOR_LIMIT). */
 const ANCESTORS_MAX = 25;
 const INPUTS_MAX = 500;
-/** Of a stranger's script, so many of the latest transactions are looked at. */
+/** The number of latest transactions that are read of a stranger's script. */
 const HISTORY_READ_MAX = 200;
-/** Transactions that a server is asked for at the same time. */
+/** Concurrent requests for transactions to one server. */
 const READ_AT_ONCE_MAX = 16;
-/** JSON-RPC 2.0: the server failed at the request by itself. */
+/** JSON-RPC 2.0: the server itself failed. */
 const INTERNAL_ERROR = -32_603;
 
-/** Runs a use of the client with a connected server, or throws `Unavailable`. */
+/** Calls a function with the client and a connected server. Throws `Unavailable`. */
 export type WithClient = <T>(
   signal: AbortSignal,
   use: (client: LightClient, asked: Server) => Promise<T>,
@@ -83,8 +83,8 @@ export class ElectrumSpending implements SpendingSource {
   }
 
   /**
-   * Added up from the transactions themselves: what is unconfirmed among the ancestors is told by the histories of the
-   * scripts that they paid.
+   * Adds up the transactions themselves. The histories of the scripts that they pay show which ancestors are
+   * unconfirmed.
    */
   unconfirmed(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null> {
     return this.#with(signal, async (_client, server) => {
@@ -138,7 +138,7 @@ export class ElectrumSpending implements SpendingSource {
     });
   }
 
-  /** What spends an output stands in the history of its script; the block is proved, and where there are two servers by both. */
+  /** The spender of an output is in the history of its script. Its block is proved, if possible by two servers. */
   conflict(txid: string, inputs: readonly string[], fromHeight: number, signal: AbortSignal) {
     return this.#with(signal, async (client, asked) => {
       const spent = new Set(inputs.slice(0, INPUTS_MAX));
@@ -170,9 +170,12 @@ export class ElectrumSpending implements SpendingSource {
     return new Set(scripts);
   }
 
-  /** The entry of a confirmed transaction in a script's history that spends one of these outputs. `read`: others than these. */
+  /**
+   * The entry of a confirmed transaction in a script's history that spends one of these outputs. `read`: transactions
+   * to skip.
+   */
   async #spenderIn(server: Server, script: string, { spent, fromHeight, read }: Wanted): Promise<HistoryEntry | null> {
-    // a history that is longer than a server tells is no help: the transaction's other inputs may be
+    // a history too long for a server is no help, but the transaction's other inputs may be
     const history = (await answerOf(server.history(script))) ?? [];
     const entries = history
       .filter(({ height, txid }) => height > 0 && height >= fromHeight && !read.has(txid))
@@ -186,7 +189,7 @@ export class ElectrumSpending implements SpendingSource {
     return entries.find(({ txid }) => found.get(txid)?.inputs.some(isSpent)) ?? null;
   }
 
-  /** Transactions by their id, some at a time; those that the server does not have are missing. */
+  /** Transactions by id, fetched in batches; those that the server does not have are missing. */
   async #read(server: Server, txids: readonly string[]): Promise<Map<string, ParsedTransaction>> {
     const found = new Map<string, ParsedTransaction>();
     for (let at = 0; at < txids.length; at += READ_AT_ONCE_MAX) {
@@ -202,7 +205,7 @@ export class ElectrumSpending implements SpendingSource {
     return found;
   }
 
-  /** What leaves and what comes back as change is watched at once, though its addresses may be old or new. */
+  /** Watches the inputs' and outputs' scripts at once, even if they are not among the listed ones. */
   #watch(client: LightClient, { inputs, outputs }: ParsedTransaction): void {
     const spent = inputs.map(({ txid, vout }) => this.#list.coin(`${txid}:${vout}`)?.targetId);
     const paid = outputs.map(({ script }) => this.#list.targetIdOf(script));
@@ -217,7 +220,7 @@ export class ElectrumSpending implements SpendingSource {
   }
 }
 
-/** Outputs of which a spender is looked for, from a height on, in transactions that were not read yet. */
+/** Outputs whose spender is searched from a height on, among transactions that were not read yet. */
 type Wanted = { spent: ReadonlySet<string>; fromHeight: number; read: Set<string> };
 
 async function parsedOrNull(bytes: Buffer, chain: UtxoChain): Promise<ParsedTransaction | null> {
@@ -238,15 +241,15 @@ async function send(server: Server, raw: string, txid: string): Promise<Outcome>
   } catch (error) {
     if (!isOfServer(error)) throw error;
     if (!(error instanceof ServerRefusal)) return 'unknown';
-    // The server could not ask its node: nobody refused anything.
+    // the server could not ask its node, so nobody has refused
     if (error.code === INTERNAL_ERROR) return 'unknown';
-    // In its mempool or in a block already: nodes say so in many words, but all of them have it then.
+    // if it is in the mempool or a block, the server has it, whatever the wording of the error
     const known = await answerOf(server.transaction(txid));
     return known === null ? { reason: error.message } : 'taken';
   }
 }
 
-/** What a server answered; null when it refused or is gone. */
+/** A server's answer; null if it refused or disconnected. */
 async function answerOf<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;
@@ -262,10 +265,10 @@ async function isUnconfirmed(server: Server, txid: string, script: Uint8Array): 
   return entry !== undefined && entry.height <= 0;
 }
 
-/** The middle of what servers said, of two the lower one, in smallest units; null when none knows. Rounded to nearest. */
+/** The median, for an even count the lower one, in smallest units; null if no server has a rate. Rounded to nearest. */
 function middle(fees: readonly (number | null)[]): bigint | null {
   const units = fees.flatMap((fee) => {
-    // -1 is no fee, and neither is one beyond any coin.
+    // -1 means no rate; a rate above any coin is invalid
     const digits =
       fee === null || fee < 0 || fee > 1_000 ? null : parseDecimal(fee.toFixed(COIN_DECIMALS), COIN_DECIMALS);
     return digits === null ? [] : [digits];

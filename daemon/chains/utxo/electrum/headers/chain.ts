@@ -1,9 +1,9 @@
 /**
- * The chain of headers of one ledger: grown upwards from a checkpoint by verified work, and downwards by hash where a
- * restore needs older ones. What a server says changes it only if it is valid and has more work than all that is known.
+ * The chain of headers: extended upwards from a checkpoint by verified work, and downwards by hash if a restore needs
+ * older ones. A server's headers change it only if they are valid and have more work than the known ones.
  *
- * Memory does not grow with it. On disk it takes 80 bytes a header: about 4 MB a year for Bitcoin and Bitcoin Cash, 17 MB
- * for Litecoin, and the whole chain at the most when a restore asks for it (80 MB, 80 MB, 260 MB in 2026).
+ * Memory use does not grow with it. On disk it takes 80 bytes per header: about 4 MB a year for Bitcoin and Bitcoin
+ * Cash, 17 MB for Litecoin; the whole chain, if a restore needs it, is 80 MB, 80 MB and 260 MB (2026).
  */
 import { mkdir } from 'node:fs/promises';
 import type { Network } from '../../../../domain/assets.ts';
@@ -30,19 +30,19 @@ import {
   type Verified,
 } from './types.ts';
 
-/** How much longer a run is made each time that it does not connect. */
+/** By how much a run is extended each time that it does not connect. */
 const WALK_BACK_FACTOR = 2;
 
 export type HeaderChainOptions = {
   chain: UtxoChain;
   network: Network;
-  /** The folder that the files lie in. It is made when it is not there. */
+  /** The folder of the files. It is created if it is missing. */
   folder: string;
-  /** Which of several public test networks, by its first block. */
+  /** The first block, if there are several public test networks. */
   genesis?: string;
-  /** Other rules than those of the chain. */
+  /** Replaces the rules of the chain. */
   rules?: HeaderRules;
-  /** What to begin from instead of the built-in checkpoint. */
+  /** Replaces the built-in checkpoint. */
   checkpoint?: BlockId;
   /** The true time, milliseconds since 1970. */
   now?: () => number;
@@ -52,7 +52,7 @@ export class HeaderChain implements Headers {
   readonly #store: HeaderStore;
   readonly #rules: HeaderRules;
   readonly #now: () => number;
-  /** The end of the last change that was asked for. */
+  /** The end of the last requested change. */
   #changes: Promise<unknown> = Promise.resolve();
 
   private constructor(store: HeaderStore, rules: HeaderRules, now: () => number) {
@@ -61,7 +61,7 @@ export class HeaderChain implements Headers {
     this.#now = now;
   }
 
-  /** Opens the chain. What is damaged in its files is dropped, to be fetched again. Throws what the file system does. */
+  /** Opens the chain. Damaged parts of the files are dropped, to be fetched again. Throws errors of the file system. */
   static async open(options: HeaderChainOptions): Promise<HeaderChain> {
     const { chain, network, folder, genesis, now = Date.now } = options;
     const rules = options.rules ?? rulesOf(chain, network, genesis);
@@ -87,7 +87,7 @@ export class HeaderChain implements Headers {
     return this.#store.work;
   }
 
-  /** The lowest header that the rules look at for the first one above the base. */
+  /** The lowest header that the difficulty rules need for the first one above the base. */
   get #contextFrom(): number {
     const { difficulty } = this.#rules;
     const blocks = difficulty.kind === 'retarget' ? difficulty.intervals + 1 : MEDIAN_BLOCKS;
@@ -140,7 +140,7 @@ export class HeaderChain implements Headers {
       assert(parent, 'what is above the base is held');
       const fresh = headers.subarray(known * HEADER_BYTES);
       if (known === 0 && !previousOf(fresh).equals(parent)) return this.#apart(from, count);
-      // What is known by now was not known when the rest was verified: the beginning of the branch was adopted since.
+      // the chain has adopted the beginning of the branch since the rest was verified
       return this.#follow(fresh, start, parent, known === 0 ? verified : UNVERIFIED);
     });
   }
@@ -185,14 +185,14 @@ export class HeaderChain implements Headers {
     return this.#exclusive(async () => this.#store.close());
   }
 
-  /** Runs a change after those that were asked for before it, whatever became of them. */
+  /** Runs a change after those requested before it, whatever their results. */
   #exclusive<T>(change: () => Promise<T>): Promise<T> {
     const done = this.#changes.then(change);
     this.#changes = done.catch(() => {});
     return done;
   }
 
-  /** How many of the headers, from the first on, are on the chain already. Those below all that is held count as such. */
+  /** How many of the headers, from the first on, are on the chain. Those below the lowest held one count as known. */
   async #knownOf(headers: Buffer, from: number): Promise<number> {
     const pause = slices();
     const count = headers.length / HEADER_BYTES;
@@ -207,7 +207,7 @@ export class HeaderChain implements Headers {
     return count;
   }
 
-  /** The run does not follow the block below it: begin it lower. */
+  /** The run does not follow the block below it; it must start lower. */
   #apart(from: number, count: number): Connected {
     const lowestStart = this.base.height + 1;
     if (from === lowestStart) throw new HeaderRejected('checkpoint', from, `does not follow ${this.base.hash}`);
@@ -216,7 +216,7 @@ export class HeaderChain implements Headers {
     return { kind: 'apart', retryFrom: Math.max(lowestStart, from - more) };
   }
 
-  /** Verifies headers that follow the chain's block at `start - 1`, and takes them if that makes for more work. */
+  /** Verifies headers that follow the chain's block at `start - 1`. Adopts them if they have more work. */
   async #follow(fresh: Buffer, start: number, parent: Buffer, verified: Verified): Promise<Connected> {
     const old = this.tip.height - start + 1;
     if (old > HEADERS_PER_CALL_MAX) throw new HeaderRejected('deep', start, `parts ${old} blocks below the tip`);
@@ -230,7 +230,7 @@ export class HeaderChain implements Headers {
     return { kind: 'extended', tip: this.tip, added: fresh.length / HEADER_BYTES, orphaned: left.blocks };
   }
 
-  /** The work of a run that begins at `start`, but for the first `count` headers, which were verified before. */
+  /** The work of a run that begins at `start`, without its first `count` headers, which were verified before. */
   #workOfRest(fresh: Buffer, start: number, parent: Buffer, count: number): Promise<bigint> {
     const rest = fresh.subarray(count * HEADER_BYTES);
     if (rest.length === 0) return Promise.resolve(0n);
@@ -245,7 +245,7 @@ export class HeaderChain implements Headers {
     });
   }
 
-  /** The blocks of headers from `start` on, which may leave the chain, and the work that they stand for. */
+  /** The chain's blocks from `start` on, which the branch would replace, and their work. */
   async #leave(headers: Buffer, start: number): Promise<{ blocks: BlockId[]; work: bigint }> {
     const pause = slices();
     const blocks: BlockId[] = [];
@@ -260,7 +260,7 @@ export class HeaderChain implements Headers {
     return { blocks, work };
   }
 
-  /** The easiest target that a header may have. */
+  /** The highest plausible target. */
   #easiest(): bigint {
     const { easingMax, limit } = this.#rules;
     const bytes = this.#store.bytesAt(this.base.height);

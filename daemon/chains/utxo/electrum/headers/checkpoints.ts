@@ -1,13 +1,13 @@
 /**
- * Blocks that chains of headers hang on: deep enough that no reorganisation reaches them. What is below one is believed
- * by hash. None is from memory: those of mainnet stand in two published sources each, which agree; those of the test
- * networks, whose coins are worth nothing, in one.
+ * Checkpoints of the chains of headers, deep enough that no reorganisation reaches them. Headers below one are believed
+ * by hash. Mainnet's are each in two published sources that agree; those of test networks, whose coins are worthless,
+ * in one.
  */
 import type { BlockId } from '../../../../domain/chain.ts';
 import type { HeaderRules } from './rules.ts';
 
 export type Checkpoint = BlockId & {
-  /** The chain that it is of, by its first block and its proof of work: BTC and BCH begin with the same block. */
+  /** Identifies the chain with its proof of work: BTC and BCH have the same first block. */
   genesis: string;
   cash: boolean;
   sources: readonly string[];
@@ -20,7 +20,9 @@ const CORE = 'Bitcoin Core, src/kernel/chainparams.cpp, m_assumeutxo_data';
 const BCHN = 'Bitcoin Cash Node, src/chainparams.cpp, checkpointData';
 const LITECOIN_CORE = 'Litecoin Core, src/chainparams.cpp, checkpointData';
 
-/** Electrum's lists have the last block of every 2,016; Litecoin's 1,250th, of 2 August 2023, is the one at 2,519,999. */
+/**
+ * Electrum's lists have the last block of every 2,016. Litecoin's 1,250th, of 2 August 2023, is the block at 2,519,999.
+ */
 export const CHECKPOINTS: readonly Checkpoint[] = [
   {
     genesis: BITCOIN_GENESIS,
@@ -75,7 +77,7 @@ export const CHECKPOINTS: readonly Checkpoint[] = [
     sources: [BCHN],
   },
   {
-    // Chipnet, which parted from testnet4 at 115,252.
+    // Chipnet forked from testnet4 at 115,252
     genesis: '000000001dd410c49a788668ce26751718cc797474d3152a5fc073dd44fd9f7b',
     cash: true,
     height: 284_827,
@@ -84,7 +86,7 @@ export const CHECKPOINTS: readonly Checkpoint[] = [
   },
 ];
 
-/** The checkpoint of a chain: its first block where no later one is built in. */
+/** The checkpoint of a chain; its first block if no later one is built in. */
 export function checkpointOf(rules: HeaderRules): BlockId {
   const cash = rules.difficulty.kind === 'asert';
   const found = CHECKPOINTS.find((checkpoint) => checkpoint.genesis === rules.genesis && checkpoint.cash === cash);

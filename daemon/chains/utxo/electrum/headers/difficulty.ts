@@ -1,6 +1,6 @@
 /**
- * Which target a block must have, from the blocks before it. Pure, and exact to the bit: nodes compute in integers that
- * round down, and a target that differs in its last digit is a wrong one.
+ * The required target of a block, from the blocks before it. Pure and exact to the bit: nodes compute with integers
+ * that round down, and the last digit matters.
  *
  * Sources: `GetNextWorkRequired` and `CalculateNextWorkRequired` of Bitcoin Core and Litecoin Core, BIP-94, and the
  * specification of aserti3-2d with `CalculateASERT` of Bitcoin Cash Node.
@@ -9,10 +9,10 @@ import { assert } from '../../../../domain/errors.ts';
 import type { AsertRules, HeaderRules, RetargetRules } from './rules.ts';
 import { bitsOfTarget, targetOfBits } from './target.ts';
 
-/** How many blocks share a target where the difficulty is adjusted in periods. */
+/** Blocks with the same target, if the difficulty is adjusted in periods. */
 export const PERIOD_BLOCKS = 2_016;
 
-/** What the rules need to know of a block's ancestors, at any height below it that is held. */
+/** The ancestors of a block, at any held height below it. */
 export type Ancestors = { timeAt: (height: number) => number; bitsAt: (height: number) => number };
 
 const targetOf = (bits: number): bigint => {
@@ -21,10 +21,10 @@ const targetOf = (bits: number): bigint => {
   return target;
 };
 
-/** `numerator / denominator`, rounded towards zero as in C; the denominator is positive. */
+/** `numerator / denominator`, rounded towards zero as in C. The denominator is positive. */
 const truncated = (numerator: bigint, denominator: bigint): bigint => numerator / denominator;
 
-/** The target of the block at `height`, which has this time, in compact form. */
+/** The required target, in compact form, of the block at `height` with this time. */
 export function requiredBits(rules: HeaderRules, height: number, timeSeconds: number, before: Ancestors): number {
   const { difficulty } = rules;
   const previousTime = before.timeAt(height - 1);
@@ -46,7 +46,7 @@ function lastOrdinaryBits(rules: HeaderRules, height: number, before: Ancestors)
 }
 
 function retargetBits(difficulty: RetargetRules, rules: HeaderRules, height: number, before: Ancestors): number {
-  // The very first adjustment of a chain has no block before its period.
+  // the first adjustment of a chain has no block before its period
   const intervals = Math.min(difficulty.intervals, height - 1);
   const took = before.timeAt(height - 1) - before.timeAt(height - 1 - intervals);
   const { timespanSeconds } = difficulty;
@@ -57,8 +57,8 @@ function retargetBits(difficulty: RetargetRules, rules: HeaderRules, height: num
 }
 
 /**
- * The target after the block at `height` with this time, by the exponential of how far the chain is behind its
- * schedule: the integer part as a shift, 2 to the fractional part as the specification's cubic with 16 binary places.
+ * The target after the block at `height` with this time. It depends exponentially on how far the chain is behind its
+ * schedule: the integer part is a shift, the fractional part the specification's cubic with 16 binary places.
  */
 export function asertBits(
   asert: AsertRules,
@@ -70,7 +70,7 @@ export function asertBits(
   const heightDifference = BigInt(height) - BigInt(asert.anchorHeight);
   const behind = timeDifference - BigInt(rules.spacingSeconds) * (heightDifference + 1n);
   const exponent = truncated(behind * 65_536n, BigInt(asert.halfLifeSeconds));
-  // An arithmetic shift: it rounds down, so that the rest is never negative.
+  // an arithmetic shift rounds down, so that the rest is never negative
   const shifts = exponent >> 16n;
   const x = exponent - (shifts << 16n);
   const cubic = 195_766_423_245_049n * x + 971_821_376n * x * x + 5_127n * x * x * x + (1n << 47n);

@@ -1,9 +1,9 @@
 /**
- * Headers in a flat file that only ever grows at its end or is cut: 80 bytes each, behind a preamble that says which
- * block they hang on. It is a cache: what is damaged is cut off and fetched again, so that nothing waits for the disk.
+ * A flat file of headers, 80 bytes each, after a preamble with the block that they follow. It is only appended to or
+ * truncated. It is a cache: damaged parts are cut off and fetched again, so nothing waits for the disk.
  *
- * Invariant: what is in it was verified when it was appended; `open` gives the whole records that are there, and the
- * caller checks their links before it trusts them.
+ * Invariant: headers were verified before they were appended. `open` returns the complete records; the caller checks
+ * their links.
  */
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { assert } from '../../../../domain/errors.ts';
@@ -21,7 +21,7 @@ export class HeaderFile {
     this.#count = count;
   }
 
-  /** Opens or makes the file of headers that hang on a block. What hangs on another block is emptied. */
+  /** Opens or makes the file of headers that follow a block. A file for another block is emptied. */
   static open(path: string, base: { height: number; hash: Uint8Array }): HeaderFile {
     const preamble = Buffer.alloc(PREAMBLE_BYTES);
     MAGIC.copy(preamble);
@@ -44,7 +44,7 @@ export class HeaderFile {
     return this.#count;
   }
 
-  /** `count` headers from the one at `index` on; all of them must be there. */
+  /** `count` headers from `index` on; all of them must exist. */
   read(index: number, count = 1): Buffer {
     assert(index >= 0 && index + count <= this.#count, 'a header that is held');
     const bytes = Buffer.allocUnsafe(count * HEADER_BYTES);
@@ -53,7 +53,7 @@ export class HeaderFile {
     return bytes;
   }
 
-  /** Adds whole headers. Throws what the file system does, such as ENOSPC; then nothing counts as added. */
+  /** Appends whole headers. Throws errors of the file system, such as ENOSPC; then none of them counts. */
   append(bytes: Uint8Array): void {
     const at = PREAMBLE_BYTES + this.#count * HEADER_BYTES;
     for (let written = 0; written < bytes.length; ) {
@@ -62,7 +62,7 @@ export class HeaderFile {
     this.#count += bytes.length / HEADER_BYTES;
   }
 
-  /** Forgets all headers but the first `count`. */
+  /** Keeps only the first `count` headers. */
   cut(count: number): void {
     if (count >= this.#count) return;
     ftruncateSync(this.#fd, PREAMBLE_BYTES + count * HEADER_BYTES);

@@ -1,8 +1,8 @@
 /**
- * The 80 bytes of a block header, its id, and the hash that its work is counted by. Pure but for scrypt, which runs on
- * Node's thread pool: a thousand of them would hold the event loop for a quarter of a second.
+ * The 80 bytes of a block header, its id, and its proof-of-work hash. Pure, except for scrypt, which runs on Node's
+ * thread pool: a thousand hashes would block the event loop for a quarter of a second.
  *
- * Source: the Bitcoin developer reference, "Block Headers"; Litecoin differs in the proof of work alone.
+ * Source: the Bitcoin developer reference, "Block Headers". Litecoin differs only in its proof of work.
  */
 import { scrypt } from 'node:crypto';
 import { fromReversedHex, reversedHex, sha256d } from '../../../../kit/bytes.ts';
@@ -16,7 +16,7 @@ const TIME_AT = 68;
 const BITS_AT = 72;
 const HASH_BYTES = 32;
 
-/** Litecoin's: N = 1024, r = 1, p = 1, with the header as both password and salt. */
+/** Litecoin: N = 1024, r = 1, p = 1, with the header as password and salt. */
 const SCRYPT = { N: 1024, r: 1, p: 1, maxmem: 1024 * 1024 };
 
 /** A hash as the number that is compared with the target. */
@@ -24,10 +24,9 @@ export const asNumber = (digest: Uint8Array): bigint => BigInt(`0x${reversedHex(
 
 export const timeOf = (header: Buffer): number => header.readUInt32LE(TIME_AT);
 export const bitsOf = (header: Buffer): number => header.readUInt32LE(BITS_AT);
-/** A view of the hash of the header before it. */
+/** A view of the previous header's hash. */
 export const previousOf = (header: Buffer): Buffer => header.subarray(PREVIOUS_AT, PREVIOUS_AT + HASH_BYTES);
 
-/** The fields of a header. */
 export function readHeader(bytes: Buffer, height: number): Header {
   return {
     height,
@@ -39,7 +38,7 @@ export function readHeader(bytes: Buffer, height: number): Header {
   };
 }
 
-/** A header's bytes from its fields. `version` is taken as 32 bits, signed or not. */
+/** `version` is taken as 32 bits, signed or not. */
 export function writeHeader(
   fields: Pick<Header, 'previous' | 'merkleRoot' | 'timeSeconds' | 'bits'> & { version: number; nonce: number },
 ): Buffer {
@@ -53,7 +52,7 @@ export function writeHeader(
   return bytes;
 }
 
-/** The scrypt hash that Litecoin's work is counted by. Runs on the thread pool. */
+/** Litecoin's proof-of-work hash. Runs on the thread pool. */
 export function scryptHash(header: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     scrypt(header, header, HASH_BYTES, SCRYPT, (error, key) => (error ? reject(error) : resolve(key)));

@@ -12,18 +12,18 @@ import { slices } from '../../../slices.ts';
 import { type ParsedTransaction, ParseError, parseAnyTransaction } from '../../block.ts';
 import type { UtxoChain } from '../../params.ts';
 
-/** What an inner node is made of, and what the attacks need a transaction to be as long as. */
+/** The size of an inner node; an attack needs a transaction of the same size. */
 const NODE_BYTES = 64;
 /**
- * The longest branch that a block can have. A block of BTC or LTC has at most 4,000,000 / 240 transactions (weight over
- * the least of one), one of BCH 2^32 / 65 bytes by far.
+ * The longest possible branch. A block of BTC or LTC has at most 4,000,000 / 240 transactions (weight over minimum
+ * weight), one of BCH far fewer than 2^32 / 65 bytes.
  */
 const BRANCH_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 15, LTC: 15, BCH: 26 };
 
 /** A proof as `blockchain.transaction.get_merkle` gives it: the hashes beside the path, leaf first, as nodes print them. */
 export type MerkleBranch = { branch: readonly string[]; position: number };
 
-/** The server's proof does not prove it: the server lies, or speaks of a block that is no longer on its chain. */
+/** The server's proof is wrong: the server lies, or means a block that is no longer on its chain. */
 export class BadProof extends Error {
   constructor(message: string) {
     super(message);
@@ -32,9 +32,10 @@ export class BadProof extends Error {
 }
 
 /**
- * The proof holds, but has an inner node that can also be read as a transaction. By chance that is one in many millions;
- * an attacker needs it. How deep the block's tree is tells which: ask for the proof of the block's first transaction
- * (`blockchain.transaction.id_from_pos` with position 0), give it to `treeDepth`, and verify again with that depth.
+ * The proof is right, but has an inner node that could also be a transaction. The probability is one in many millions;
+ * an attacker needs such a node. The depth of the block's tree decides: ask for the proof of the block's first
+ * transaction (`blockchain.transaction.id_from_pos` with position 0), pass it to `treeDepth`, and verify again with
+ * that depth.
  */
 export class DepthNeeded extends Error {
   constructor() {
@@ -47,24 +48,24 @@ export type MerkleClaim = MerkleBranch & {
   chain: UtxoChain;
   /** The whole transaction, in any serialisation. */
   raw: Uint8Array;
-  /** The id that it must have. */
+  /** Its expected id. */
   txid: string;
-  /** Of a header that is known to be on the chain. */
+  /** From a header on the chain. */
   merkleRoot: string;
-  /** How deep the block's tree is, where `treeDepth` has shown it. */
+  /** The depth of the block's tree, if `treeDepth` has determined it. */
   depth?: number;
 };
 
 /**
- * Verifies that a transaction is in the block with this root, and gives the transaction. Throws `BadProof` when it is
- * not shown, `DepthNeeded` when it is shown but for one doubt.
+ * Verifies that a transaction is in the block with this root, and returns the transaction. Throws `BadProof` if it is
+ * not proved, `DepthNeeded` if the depth must be known.
  */
 export async function verifyMerkle(claim: MerkleClaim): Promise<ParsedTransaction> {
   const { branch, position, depth } = claim;
-  // What takes long to read is read only when the block has it.
+  // large transactions are read only if the block has them
   const doubtful = climb(claim);
   const transaction = await readProven(claim);
-  // The first transaction of a block is its coinbase, and no other is: so a branch cannot be cut off at a coinbase.
+  // a block's first transaction, and no other, is its coinbase: so a branch cannot end early at a coinbase
   if (transaction.coinbase !== (position === 0))
     throw new BadProof('only the first transaction of a block makes coins');
   if (depth !== undefined && depth !== branch.length) {
@@ -75,8 +76,8 @@ export async function verifyMerkle(claim: MerkleClaim): Promise<ParsedTransactio
 }
 
 /**
- * How deep a block's tree is, from the proof of its coinbase. It cannot be forged: 64 bytes that are both a coinbase and
- * an inner node would need a hash that ends in 27 zero bytes. Throws `BadProof`.
+ * The depth of a block's tree, from the proof of its coinbase. It cannot be forged: 64 bytes that are both a coinbase
+ * and an inner node would need a hash that ends in 27 zero bytes. Throws `BadProof`.
  */
 export async function treeDepth(claim: Omit<MerkleClaim, 'position' | 'depth'>): Promise<number> {
   const first = { ...claim, position: 0 };
@@ -85,7 +86,7 @@ export async function treeDepth(claim: Omit<MerkleClaim, 'position' | 'depth'>):
   return claim.branch.length;
 }
 
-/** The transaction, if its bytes are that of the id and too many or too few for an inner node. */
+/** The transaction, if its bytes have the id and are not as long as an inner node. */
 async function readProven({ chain, raw, txid }: MerkleClaim): Promise<ParsedTransaction> {
   let transaction: ParsedTransaction;
   try {
@@ -99,7 +100,7 @@ async function readProven({ chain, raw, txid }: MerkleClaim): Promise<ParsedTran
   return transaction;
 }
 
-/** Hashes from the leaf up to the root; true when an inner node on the way could be a transaction. */
+/** Hashes from the leaf up to the root. True if an inner node on the way could be a transaction. */
 function climb({ chain, txid, branch, position, merkleRoot }: MerkleClaim): boolean {
   if (branch.length > BRANCH_MAX[chain]) throw new BadProof(`a branch of ${branch.length} nodes`);
   if (!Number.isSafeInteger(position) || position < 0 || position >= 2 ** branch.length) {
@@ -111,7 +112,7 @@ function climb({ chain, txid, branch, position, merkleRoot }: MerkleClaim): bool
     const other = fromReversedHex(text);
     if (other.length !== node.length) throw new BadProof('a node of a branch is no hash');
     const isRight = Math.floor(position / 2 ** level) % 2 === 1;
-    // A node is repeated on its right only: as the right one of two equals, it would be beyond the last transaction.
+    // only a right node is repeated: the right one of two equal nodes is beyond the last transaction
     if (isRight && other.equals(node)) throw new BadProof('a position beyond the last transaction');
     const pair = Buffer.concat(isRight ? [other, node] : [node, other]);
     doubtful ||= couldBeTransaction(pair);
@@ -122,8 +123,8 @@ function climb({ chain, txid, branch, position, merkleRoot }: MerkleClaim): bool
 }
 
 /**
- * Whether 64 bytes have the form of a transaction. Only one with a single input and a single output is as short, and its
- * two scripts share four bytes.
+ * Whether 64 bytes have the form of a transaction. Only one with a single input and a single output is that short; its
+ * two scripts have four bytes in total.
  */
 export function couldBeTransaction(bytes: Uint8Array): boolean {
   const INPUTS_AT = 4;

@@ -1,23 +1,23 @@
 /**
- * The consensus rules that headers are held to, for each public chain: which proof of work, which difficulty.
+ * The consensus rules for headers of each public chain: proof of work and difficulty.
  *
- * Sources: `chainparams.cpp` and `pow.cpp` of Bitcoin Core, Litecoin Core and Bitcoin Cash Node; BIP-94 (testnet4);
- * the specification of aserti3-2d. A `retarget` chain adjusts every 2,016 blocks, an `asert` chain with every block, and
- * a `constant` one (regtest) never.
+ * Sources: `chainparams.cpp` and `pow.cpp` of Bitcoin Core, Litecoin Core and Bitcoin Cash Node; BIP-94 (testnet4); the
+ * specification of aserti3-2d. A `retarget` chain adjusts every 2,016 blocks, an `asert` chain with every block, a
+ * `constant` one (regtest) never.
  */
 import type { Network } from '../../../../domain/assets.ts';
 import type { UtxoChain } from '../../params.ts';
 
 export type RetargetRules = {
   kind: 'retarget';
-  /** How long 2,016 blocks should take. */
+  /** The intended duration of 2,016 blocks. */
   timespanSeconds: number;
   /**
-   * Between which blocks the time is measured: Bitcoin from the first to the last of the period (2,015 intervals, an
-   * error that became a rule), Litecoin from the last of the period before (2,016 intervals).
+   * The blocks between which the time is measured: Bitcoin from the first to the last of the period (2,015 intervals,
+   * an error that became a rule), Litecoin from the last of the period before (2,016 intervals).
    */
   intervals: 2015 | 2016;
-  /** BIP-94: adjusts the first target of the period, not the last, and bounds how far its time may go back. */
+  /** BIP-94: adjusts the first target of the period, not the last, and limits how far its time may go back. */
   bip94: boolean;
 };
 
@@ -33,21 +33,21 @@ export type AsertRules = {
 export type DifficultyRules = RetargetRules | AsertRules | { kind: 'constant' };
 
 export type HeaderRules = {
-  /** The hash of the first block, which tells one public chain from another. */
+  /** The hash of the first block, which identifies a public chain. */
   genesis: string;
   proofOfWork: 'sha256d' | 'scrypt';
-  /** The easiest target, in its compact form. */
+  /** The highest target, in compact form. */
   limitBits: number;
-  /** What every adjusted target is cut off at: it has more digits than its compact form holds. */
+  /** The maximum of every adjusted target. It has more digits than its compact form. */
   limit: bigint;
   spacingSeconds: number;
   difficulty: DifficultyRules;
-  /** A block that comes twice as late as it should may have the easiest target (test networks). */
+  /** On test networks, a block that comes twice as late as intended may have the highest target. */
   lateBlocksAreEasy: boolean;
   /**
-   * How many times easier than at the checkpoint the target may become, or null for any (test networks). Without it,
-   * whoever mines one block after an old checkpoint, dated today, could add any number of blocks at no cost, since the
-   * difficulty of ASERT falls with the time that no block was found.
+   * How many times higher than at the checkpoint the target may become; null on test networks: without limit. Without
+   * it, whoever mines one block after an old checkpoint, dated today, could add any number of blocks at no cost,
+   * because ASERT's difficulty falls with the time without blocks.
    */
   easingMax: bigint | null;
 };
@@ -124,7 +124,7 @@ const RULES: Readonly<Record<UtxoChain, Partial<Record<Network, readonly HeaderR
   },
   BCH: {
     mainnet: [bitcoinCash(BITCOIN_GENESIS, [661_647, 0x1804dafe, 1_605_447_844], 48 * HOUR_SECONDS)],
-    // Testnet4 and chipnet share their first block and their anchor.
+    // testnet4 and chipnet share their first block and their anchor
     testnet: [
       bitcoinCash(TESTNET3_GENESIS, [1_421_481, 0x1d00ffff, 1_605_445_400], HOUR_SECONDS),
       bitcoinCash(
@@ -138,8 +138,8 @@ const RULES: Readonly<Record<UtxoChain, Partial<Record<Network, readonly HeaderR
 };
 
 /**
- * The rules of a chain on a network. There are several public testnets: `genesis`, as a server's features name it, says
- * which; without it, the first. Null when no chain of these begins with that block.
+ * The rules of a chain on a network. If there are several public testnets, `genesis`, from a server's features, chooses
+ * one; by default the first. Null if none has that first block.
  */
 export function rulesOf(chain: UtxoChain, network: Network, genesis?: string): HeaderRules | null {
   const candidates = RULES[chain][network] ?? [];

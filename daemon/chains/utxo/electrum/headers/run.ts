@@ -1,6 +1,6 @@
 /**
- * Verifies a run of headers that continues a chain: links, difficulty, times, and work. Everything that is cheap comes
- * first, so that a bad run costs little; scrypt, a quarter of a millisecond each, runs on the thread pool.
+ * Verifies a run of headers that continues a chain: links, difficulty, times and work. Cheap checks come first. Scrypt,
+ * a quarter of a millisecond per header, runs on the thread pool.
  */
 import { availableParallelism } from 'node:os';
 import { sha256d } from '../../../../kit/bytes.ts';
@@ -11,13 +11,13 @@ import type { HeaderRules } from './rules.ts';
 import { targetOfBits, workOfTarget } from './target.ts';
 import { HeaderRejected } from './types.ts';
 
-/** How far a block may be dated ahead of the true time (consensus: MAX_FUTURE_BLOCK_TIME). */
+/** How far ahead of the true time a block may be dated (consensus: MAX_FUTURE_BLOCK_TIME). */
 export const FUTURE_SECONDS_MAX = 2 * 60 * 60;
-/** A block's median time is that of the eleven up to it (BIP-113). */
+/** A block's median time is that of the eleven blocks up to it (BIP-113). */
 export const MEDIAN_BLOCKS = 11;
 /** BIP-94: how much earlier than the block before it the first block of a period may be dated. */
 const TIMEWARP_SECONDS_MAX = 600;
-/** How many scrypt hashes are computed at once: one of the thread pool's four threads is left to others. */
+/** Concurrent scrypt hashes: one of the thread pool's four threads stays free. */
 const SCRYPT_AT_ONCE = Math.min(3, availableParallelism());
 
 export type Run = {
@@ -26,16 +26,16 @@ export type Run = {
   bytes: Buffer;
   /** The height of the first. */
   from: number;
-  /** The hash of the header before the first, in the order of its bytes. */
+  /** The hash of the header before the first, in internal byte order. */
   previous: Uint8Array;
-  /** The header at a height below `from`, or null when it is not held. */
+  /** The header at a height below `from`, or null if it is not held. */
   known: (height: number) => Buffer | null;
   nowSeconds: number;
-  /** The easiest target that is plausible. */
+  /** The highest plausible target. */
   easiest: bigint;
 };
 
-/** The middle of some times, the later one of two in the middle. */
+/** The median; for an even count the later one. */
 export const medianOf = (times: number[]): number => times.sort((a, b) => a - b)[times.length >> 1] as number;
 
 function ancestorsOf({ bytes, from, known }: Run): Ancestors {
@@ -88,8 +88,8 @@ function checkedTarget(run: Run, header: Buffer, height: number, before: Ancesto
 }
 
 /**
- * Verifies the run and gives the work that it stands for. Throws `HeaderRejected` at the first header at fault, except
- * that scrypt is only looked at when all else is right.
+ * Verifies the run and returns its work. Throws `HeaderRejected` at the first wrong header; scrypt is checked only if
+ * everything else is right.
  */
 export async function verifyRun(run: Run): Promise<bigint> {
   const { bytes, from, rules } = run;
@@ -117,7 +117,7 @@ export async function verifyRun(run: Run): Promise<bigint> {
   return work;
 }
 
-/** Each header's scrypt hash against the target that it names. */
+/** Compares each header's scrypt hash with its target. */
 export async function verifyScrypt(bytes: Buffer, from: number): Promise<void> {
   const count = bytes.length / HEADER_BYTES;
   let next = 0;

@@ -1,5 +1,6 @@
 /**
- * From a checkpoint to a tip along the chain of headers, in steps of bounded size: what is kept, what left, what came.
+ * Bounded steps from a checkpoint to a tip along the chain of headers: the new checkpoint, the orphaned blocks, the new
+ * blocks.
  */
 import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../../../domain/chain.ts';
 import { ChainAlert } from '../../../../domain/errors.ts';
@@ -10,8 +11,8 @@ import type { Headers } from './types.ts';
 export type Step = { checkpoint: Checkpoint; orphaned: BlockId[]; atTip: boolean };
 
 /**
- * The next step from `since` towards `tip`, which is on the chain; null when `tip` is behind `since` and contradicts
- * nothing. Throws `ChainAlert` when the chain parted below all of `since`.
+ * The next step from `since` towards `tip`, which is on the chain; null if `tip` is behind `since` without
+ * contradicting it. Throws `ChainAlert` if the fork is below all of `since`.
  */
 export function nextStep(since: Checkpoint, tip: BlockId, headers: Headers): Step | null {
   const known = contiguousEnd(since);
@@ -25,7 +26,7 @@ export function nextStep(since: Checkpoint, tip: BlockId, headers: Headers): Ste
   const blocks: BlockId[] = [];
   for (let height = from + 1; height <= to; height++) {
     const hash = headers.hashAt(height);
-    // The chain became shorter just now; the next step will tell.
+    // the chain just became shorter; the next step covers it
     if (hash === null) break;
     blocks.push({ height, hash });
   }
@@ -33,7 +34,7 @@ export function nextStep(since: Checkpoint, tip: BlockId, headers: Headers): Ste
   return { checkpoint, orphaned: known.slice(common), atTip: tipOf(checkpoint).hash === tip.hash };
 }
 
-/** The newest blocks up to a height, ascending: as many as a checkpoint keeps and as are held. */
+/** The newest held blocks up to a height, ascending: as many as a checkpoint keeps. */
 export function checkpointAt(height: number, headers: Headers): Checkpoint {
   const blocks: Checkpoint = [];
   for (let at = height; at >= 0 && blocks.length < CHECKPOINT_BLOCKS_MAX; at--) {

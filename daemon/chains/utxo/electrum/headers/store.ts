@@ -1,8 +1,8 @@
 /**
- * The headers that are held, on disk: one file that grows upwards from the checkpoint and one that grows downwards.
+ * The held headers on disk: one file that grows upwards from the checkpoint, and one that grows downwards.
  *
- * Invariant: every header is linked by hash to the checkpoint. `open` sees to it again: what a crash or a broken disk
- * left unlinked is cut off.
+ * Invariant: every header is linked by hash to the checkpoint. `open` checks the links again and cuts off what a crash
+ * or a broken disk left unlinked.
  */
 import { join } from 'node:path';
 import type { BlockId } from '../../../../domain/chain.ts';
@@ -16,7 +16,7 @@ import { verifyScrypt } from './run.ts';
 import { targetOfBits, workOfTarget } from './target.ts';
 import { HeaderRejected } from './types.ts';
 
-/** Read from a file at once. */
+/** Headers per read. */
 const CHUNK_HEADERS = 512;
 const WRITE_RETRY_SECONDS = 60;
 
@@ -43,7 +43,7 @@ export class HeaderStore {
     this.#tipHash = fromReversedHex(base.hash);
   }
 
-  /** Opens or makes `<name>.headers` and `<name>.older-headers`. Throws what the file system does. */
+  /** Opens or makes `<name>.headers` and `<name>.older-headers`. Throws errors of the file system. */
   static async open(folder: string, name: string, base: BlockId, rules: HeaderRules): Promise<HeaderStore> {
     const on = { height: base.height, hash: fromReversedHex(base.hash) };
     const above = HeaderFile.open(join(folder, `${name}.headers`), on);
@@ -58,7 +58,7 @@ export class HeaderStore {
     return this.base.height + this.#above.count;
   }
 
-  /** A copy is not made: do not change it. */
+  /** Not a copy: do not change it. */
   get tipHash(): Buffer {
     return this.#tipHash;
   }
@@ -86,27 +86,27 @@ export class HeaderStore {
     return bytes ? sha256d(bytes) : null;
   }
 
-  /** The headers above `height`, which is not below the base. */
+  /** The headers above `height`, which must not be below the base. */
   readAbove(height: number): Buffer {
     const kept = height - this.base.height;
     const count = this.#above.count - kept;
     return count > 0 ? this.#above.read(kept, count) : Buffer.alloc(0);
   }
 
-  /** The hash that the next older header must have. */
+  /** The hash of the next older header. */
   get hashBelow(): Buffer {
     const { count } = this.#below;
     return count === 0 ? fromReversedHex(this.base.hash) : Buffer.from(previousOf(this.#below.read(count - 1)));
   }
 
-  /** Adds verified older headers, in descending order. Throws `Unavailable` when the disk refuses. */
+  /** Adds verified older headers in descending order. Throws `Unavailable` if the disk refuses. */
   appendBelow(descending: Buffer): void {
     write(() => this.#below.append(descending));
   }
 
   /**
-   * Puts verified headers in the place of all that are above `height`, and `work` in that of `leavingWork`, theirs. Throws
-   * `Unavailable` when the disk refuses; then it ends at `height`, as if nothing above were known.
+   * Replaces all headers above `height`, whose work is `leavingWork`, by verified ones with `work`. Throws
+   * `Unavailable` if the disk refuses; then the chain ends at `height`.
    */
   replaceAbove(height: number, headers: Buffer, work: bigint, leavingWork: bigint): void {
     const parent = this.hashAt(height) as Buffer;
@@ -123,7 +123,7 @@ export class HeaderStore {
     this.#below.close();
   }
 
-  /** Cuts the lower file where a header is not the one that the one above it names. */
+  /** Truncates the lower file at a header whose hash is not the expected one. */
   async #checkBelow(): Promise<void> {
     let expected = fromReversedHex(this.base.hash);
     await eachOf(this.#below, (header, index) => {
@@ -136,7 +136,7 @@ export class HeaderStore {
     });
   }
 
-  /** Cuts the upper file where a header does not follow the one before, or the last where it lacks its work. */
+  /** Truncates the upper file at a header that does not link, and at a last one without enough work. */
   async #checkAbove(rules: HeaderRules): Promise<void> {
     await eachOf(this.#above, (header, index) => {
       const target = targetOfBits(bitsOf(header));
@@ -148,7 +148,7 @@ export class HeaderStore {
       this.#work += workOfTarget(target);
       return true;
     });
-    // Nothing links to the last one: its work shows that it is whole.
+    // no header links to the last one: its work shows that it is intact
     const { count } = this.#above;
     if (count === 0) return;
     const last = this.#above.read(count - 1);
@@ -180,7 +180,7 @@ async function hasWork(rules: HeaderRules, header: Buffer): Promise<boolean> {
   }
 }
 
-/** Looks at every header of a file in turn, in short slices, until `look` says stop. */
+/** Passes every header of a file to `look`, in short turns, until `look` returns that it is done. */
 async function eachOf(file: HeaderFile, look: (header: Buffer, index: number) => boolean): Promise<void> {
   const pause = slices();
   for (let from = 0; from < file.count; from += CHUNK_HEADERS) {

@@ -1,9 +1,10 @@
 /**
- * Takes the chain of headers to where a server says that it is: fetches what is missing and lets the chain judge it.
+ * Header sync: takes the chain of headers to a server's tip. It fetches the missing headers and passes them to the
+ * chain, which verifies them.
  *
- * Invariant: no server waits for another. Each reply is judged when it comes, before the next one is asked for, and a
- * server that adds too little in its time is disconnected. What a server sends is either taken by the chain, or shows that
- * the server is behind, or is the proof for which it is dropped.
+ * Invariant: no server waits for another. Each reply is verified before the next request, and a server that adds too
+ * few headers in its time is disconnected. Its headers are either adopted, or show that it is behind, or prove
+ * misbehaviour.
  */
 import { sha256d } from '../../../../kit/bytes.ts';
 import { ConnectionLost, type Misbehaved, ServerRefusal } from '../servers/faults.ts';
@@ -11,30 +12,30 @@ import type { Server, Tip } from '../servers/server.ts';
 import { HEADER_BYTES, previousOf } from './header.ts';
 import { HEADERS_PER_CALL_MAX, HEADERS_PER_REQUEST, HeaderRejected, type Headers, UNVERIFIED } from './types.ts';
 
-/** A server may name a tip and be reorganised before it is asked for the headers, but not every time. */
+/** A server may be reorganised between its announcement and the request for headers, but not every time. */
 const EMPTY_HANDS_MAX = 5;
-/** Replies for one tip. Some servers send few headers at once; the rest is fetched the next time. */
+/** Replies per tip. Some servers send few headers per reply; the next sync continues. */
 const REPLIES_MAX = 1_000;
-/** What a server may take over its headers, and what each one that it adds prolongs that by. */
+/** The time that a server has for its headers, and by how much each added header extends it. */
 const CLIMB_MS_MAX = 20_000;
 const MS_PER_HEADER = 30;
-/** For so long a new tip counts as the best one before its headers are here, of a server that has stood on the chain. */
+/** How long a new tip of a server that was on the chain counts as the best one before its headers arrive. */
 const NEW_TIP_MS_MAX = 5_000;
 
 const countOf = (headers: Buffer): number => headers.length / HEADER_BYTES;
 
 export class HeaderSync {
   readonly #headers: Headers;
-  /** Called when a reorganisation took blocks off the chain, with the highest block that is left. */
+  /** Called after a reorganisation with the highest block that remains. */
   readonly #onReorg: (forkHeight: number) => void;
   readonly #emptyHands = new WeakMap<Server, number>();
-  /** The end of what is under way for each server. */
+  /** The end of each server's running work. */
   readonly #queues = new WeakMap<Server, Promise<unknown>>();
-  /** What will begin once that has ended. */
+  /** The work that starts after it. */
   readonly #waiting = new WeakMap<Server, Promise<void>>();
-  /** Servers that have stood on the chain. */
+  /** Servers whose tip was once on the chain. */
   readonly #proven = new WeakSet<Server>();
-  /** Since when each of those has named tips that are not on the chain. */
+  /** Since when each of those has announced tips that are not on the chain. */
   readonly #unverifiedSinceMs = new WeakMap<Server, number>();
 
   constructor(headers: Headers, onReorg: (forkHeight: number) => void) {
@@ -43,8 +44,8 @@ export class HeaderSync {
   }
 
   /**
-   * Blocks that a server is behind the chain; infinite when its tip is on another branch, that has less work, or is above
-   * the chain's and its headers do not come.
+   * How many blocks a server is behind the chain; infinite if its tip is on a branch with less work, or above the
+   * chain's without headers to prove it.
    */
   behind(server: Server): number {
     const { tip } = server;
@@ -60,7 +61,7 @@ export class HeaderSync {
     return this.#headers.hashAt(height) === hash;
   }
 
-  /** Follows a server to its tip, as far as one turn goes. Throws `ConnectionLost` or `Misbehaved`. */
+  /** Syncs towards a server's tip, for a limited time. Throws `ConnectionLost` or `Misbehaved`. */
   sync(server: Server): Promise<void> {
     const isElsewhere = server.tip !== null && !this.isOnChain(server.tip);
     if (isElsewhere && this.#proven.has(server) && !this.#unverifiedSinceMs.has(server)) {
@@ -76,7 +77,7 @@ export class HeaderSync {
     return done;
   }
 
-  /** Fetches older headers down to a height. Throws as `follow` does. */
+  /** Fetches older headers down to a height. Throws as `sync` does. */
   reachDown(server: Server, height: number): Promise<void> {
     return this.#inTurn(server, () => this.#reachDown(server, height));
   }
@@ -93,7 +94,7 @@ export class HeaderSync {
   async #follow(server: Server): Promise<void> {
     const { tip } = server;
     if (!tip) return;
-    // Below the checkpoint there is nothing that could be compared: the server has a long way to go.
+    // below the checkpoint nothing can be compared: the server is far behind
     if (!this.isOnChain(tip) && tip.height > this.#headers.base.height) {
       await this.#reachDown(server);
       await this.#climb(server, tip);
@@ -116,7 +117,7 @@ export class HeaderSync {
       if (bytes.length === 0) throw this.#emptyHanded(server);
       limit.check();
       if (countOf(bytes) < count) {
-        // It sends no more at once; what came hangs on nothing that is known yet.
+        // it sends no more per request, and these headers follow no known block
         most = countOf(bytes);
         continue;
       }
@@ -144,7 +145,7 @@ export class HeaderSync {
       const added = await ask(server, next, Math.min(end - next + 1, most));
       if (added.length === 0) throw this.#emptyHanded(server);
       limit.check();
-      // Between two answers the server may have changed to another branch: from the beginning, with its next tip.
+      // the server may have switched branches between two answers: starts again with its next tip
       if (run.length > 0 && !sha256d(run.subarray(-HEADER_BYTES)).equals(previousOf(added))) return;
       run = Buffer.concat([run, added]);
       const result = await this.#connect(server, run, from, verified);
@@ -166,7 +167,7 @@ export class HeaderSync {
         if (result.kind === 'extended') limit.prolong(result.added);
         from += countOf(run);
         run = Buffer.alloc(0);
-        // Another server was faster.
+        // another server was faster
         if (!walkedBack) from = Math.max(from, Math.min(headers.tip.height + 1, tip.height));
       }
       if (from + countOf(run) > tip.height || countOf(run) >= HEADERS_PER_CALL_MAX) break;
@@ -198,7 +199,7 @@ export class HeaderSync {
   }
 }
 
-/** Asks for headers; a server that refuses them is of no use. Throws `ConnectionLost` or `Misbehaved`. */
+/** Asks for headers. A server that refuses them is disconnected. Throws `ConnectionLost` or `Misbehaved`. */
 async function ask(server: Server, from: number, count: number): Promise<Buffer> {
   try {
     return await server.headers(from, count);
@@ -210,7 +211,7 @@ async function ask(server: Server, from: number, count: number): Promise<Buffer>
   }
 }
 
-/** How long a server may take over its headers; each one that it adds gives it more. */
+/** The time that a server has for its headers; each added header extends it. */
 class TimeLimit {
   readonly #server: Server;
   #endsAtMs = performance.now() + CLIMB_MS_MAX;
@@ -223,7 +224,7 @@ class TimeLimit {
     this.#endsAtMs += headers * MS_PER_HEADER;
   }
 
-  /** Throws `ConnectionLost` when it has passed, and ends the connection. */
+  /** Throws `ConnectionLost` and ends the connection if the time is over. */
   check(): void {
     if (performance.now() < this.#endsAtMs) return;
     const reason = 'it takes too long over its headers';

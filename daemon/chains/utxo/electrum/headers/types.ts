@@ -1,72 +1,72 @@
 /**
- * What the light client and its header chain say to each other. A server is believed nothing: what it sends is either
- * connected to what is known by hash, difficulty and proof of work, or refused.
+ * The interface between the light client and its chain of headers. A server's headers are either connected to known
+ * ones by hash, difficulty and proof of work, or refused.
  */
 import type { BlockId } from '../../../../domain/chain.ts';
 
-/** A header as its fields are used here. Hashes are written as nodes print them. */
+/** Hashes are in displayed byte order. */
 export type Header = {
   height: number;
   hash: string;
   previous: string;
   merkleRoot: string;
   timeSeconds: number;
-  /** The target in its compact form, as in the header. */
+  /** The target in compact form. */
   bits: number;
 };
 
-/** Heights to ask a server for: `count` headers from `from` upwards. */
+/** A request for `count` headers from `from` upwards. */
 export type HeaderRange = { from: number; count: number };
 
-/** What became of a run of headers that a server sent. */
+/** The result of connecting a run of headers. */
 export type Connected =
   /** The chain has a new tip. `orphaned`: the blocks that left it, ascending; empty unless it was a reorganisation. */
   | { kind: 'extended'; tip: BlockId; added: number; orphaned: BlockId[] }
   /** All of them were known. */
   | { kind: 'known' }
   /**
-   * They do not follow a block that is known: `from - 1` is of another branch, or not known yet. Ask the server again
-   * from `retryFrom` on: up to the same end, or, if that is above the tip, as far as one request goes. It lies three times
-   * as far back each time, until the run begins on the chain or is refused.
+   * They follow no known block: `from - 1` is on another branch or unknown. Ask the server again from `retryFrom` on:
+   * up to the same end or, if that is above the tip, as many as one request allows. The distance triples each time,
+   * until the run starts on the chain or is refused.
    */
   | { kind: 'apart'; retryFrom: number }
   /**
-   * A valid branch that follows the block at `forkHeight` and has no more work than the chain has above it; nothing was
-   * changed. Its headers stand for `work`; `missingWork` more is needed, at least one unit: connect the same run with more
-   * headers at its end, if the server has more.
+   * A valid branch that forks at `forkHeight` without more work than the chain has above it; nothing was changed.
+   * `work`: of its headers. `missingWork`: the additional work needed, at least one unit. Connect the same run with
+   * more headers at its end, if the server has them.
    */
   | { kind: 'weaker'; forkHeight: number; work: bigint; missingWork: bigint };
 
-/** How many headers at the beginning of a run an earlier call found valid, and the work that they stand for. */
+/** The number of headers at the beginning of a run that an earlier call verified, and their work. */
 export type Verified = { readonly count: number; readonly work: bigint };
 
 export const UNVERIFIED: Verified = { count: 0, work: 0n };
 
-/** Why a run of headers was refused. All but `future`, which a wrong clock of our own also causes, prove a bad server. */
+/** Why a run was refused. All but `future`, which a wrong clock here also causes, prove a bad server. */
 export type HeaderFault =
-  /** Not a whole number of headers, none, or more than may be sent at once. */
+  /** No whole number of headers, none, or more than allowed. */
   | 'length'
-  /** A header does not name the one before it. */
+  /** A header does not link to the one before it. */
   | 'link'
-  /** It contradicts a checkpoint, or parts from the chain below it. */
+  /** It contradicts a checkpoint, or forks below it. */
   | 'checkpoint'
-  /** Another difficulty than the rules ask for. */
+  /** Another difficulty than the rules require. */
   | 'bits'
   /** The hash is above the target. */
   | 'work'
   /** Not later than the median time of the eleven headers before it. */
   | 'median-time'
-  /** More than two hours ahead of our clock. */
+  /** More than two hours ahead of this clock. */
   | 'future'
-  /** The difficulty fell below anything plausible since the checkpoint: a chain made by whoever sent it. */
+  /** The difficulty fell implausibly low since the checkpoint: the chain was made by the server. */
   | 'easy'
-  /** A branch that parts deeper from the chain than any that is considered. */
+  /** A branch that forks deeper than any that is considered. */
   | 'deep';
 
-/** A server sent headers that cannot be of the chain. */
+/** A server sent headers that cannot be on the chain. */
 export class HeaderRejected extends Error {
   readonly fault: HeaderFault;
-  /** Of the first header at fault. */
+  /** The height of the first wrong header. */
   readonly height: number;
 
   constructor(fault: HeaderFault, height: number, message: string) {
@@ -77,44 +77,44 @@ export class HeaderRejected extends Error {
   }
 }
 
-/** The chain of headers of one ledger. One writer: calls that change it wait for each other. Reads are synchronous. */
+/** The chain of headers. Changes wait for each other; reads are synchronous. */
 export interface Headers {
-  /** The checkpoint that everything hangs on: nothing below it is ever reorganised. */
+  /** The checkpoint. Nothing below it is ever reorganised. */
   readonly base: BlockId;
-  /** The tip of the valid chain with the most work; `base` at the beginning. */
+  /** The tip of the valid chain with the most work; at the beginning `base`. */
   readonly tip: BlockId;
-  /** The height of the lowest header held; `base.height + 1` when there is none yet. */
+  /** The height of the lowest held header; `base.height + 1` without any. */
   readonly lowest: number;
   /** The work of all headers above `base`. */
   readonly work: bigint;
 
   /**
-   * What to fetch next and give to `prepend`: headers below those held, down to `height`. Without `height`: those that
-   * the difficulty rules need before `connect` may be called; null when nothing more is needed.
+   * The next headers to fetch for `prepend`: below the held ones, down to `height`. Without `height`: those that the
+   * difficulty rules need before the first `connect`; null if none are missing.
    */
   wantedBelow(height?: number): HeaderRange | null;
 
   /**
-   * Takes older headers, verified by hash from the lowest one held (or the checkpoint) downwards: `bytes` holds whole
-   * headers, the first at height `from`, the last at `lowest - 1` or higher; what is held already is passed over. Throws
+   * Adds older headers, verified by hash from the lowest held one (or the checkpoint) downwards. `bytes`: whole
+   * headers, the first at height `from`, the last at `lowest - 1` or higher; held ones are skipped. Throws
    * `HeaderRejected`.
    */
   prepend(bytes: Uint8Array, from: number): Promise<void>;
 
   /**
-   * Takes headers that a server has on its chain from height `from` upwards, and follows them if they are valid and
-   * have the most work. Throws `HeaderRejected`; then nothing was changed. Call once `wantedBelow()` is null. `verified`:
-   * what an earlier call that ended in `weaker` found of a run that began with the same headers at the same height.
+   * Adds a server's headers from height `from` upwards, and adopts them if they are valid and have the most work.
+   * Throws `HeaderRejected`; then nothing was changed. To be called once `wantedBelow()` is null. `verified`: from an
+   * earlier call that returned `weaker`, for a run that began with the same headers at the same height.
    */
   connect(bytes: Uint8Array, from: number, verified?: Verified): Promise<Connected>;
 
-  /** The header at a height of the chain, or null when it is not held. */
+  /** The header at a height of the chain; null if it is not held. */
   at(height: number): Header | null;
 
-  /** The hash at a height: also of `base` while its header is not held yet. Null when it is not known. */
+  /** The hash at a height, also of `base` before its header is held; null if it is unknown. */
   hashAt(height: number): string | null;
 
-  /** The median time (BIP-113) of a held header and the ten before it, or null where they are not all held. */
+  /** The median time (BIP-113) at a held header; null if the ten before it are not all held. */
   medianTimeSeconds(height: number): number | null;
 
   /**

@@ -1,9 +1,9 @@
 /**
- * Takes a script's history in: which transactions a server says it has, their bytes, and the proofs that they are in the
- * blocks where it says they are.
+ * Reads the history of a script from a server: the list of its transactions, their bytes, and the proofs of their
+ * blocks.
  *
- * Invariant: a server is believed nothing but that an unconfirmed transaction exists. Bytes must hash to the id that was
- * asked for, a block counts by a proof that leads to a header of our chain, and who fails at either is dropped.
+ * Invariant: a server is believed only that an unconfirmed transaction exists. Bytes must hash to the requested id, a
+ * block counts only with a proof that leads to a header of our chain, and a server that fails either check is dropped.
  */
 
 import { createHash } from 'node:crypto';
@@ -23,18 +23,18 @@ import type { Server, Tip } from '../servers/server.ts';
 import type { Script, Scripts } from './scripts.ts';
 import { TRANSACTIONS_MAX, type UnstoredTransaction, type UnstoredTransactions } from './unstored.ts';
 
-/** Transactions of one history that are fetched at once. */
+/** Concurrent fetches for one history. */
 const FETCHED_AT_ONCE = 8;
-/** The largest unconfirmed transaction that nodes relay, in bytes; a larger one is looked at once it is in a block. */
+/** The largest unconfirmed transaction that nodes relay, in bytes. A larger one is read once it is in a block. */
 const UNCONFIRMED_BYTES_MAX = 400_000;
-/** How long a server may fail to prove what it says, which a reorganisation explains for a while. */
+/** How long a server may fail to prove a transaction's block, for example after a reorganisation. */
 const DOUBT_MS_MAX = 10_000;
 /** Entries of a history that are hashed in one turn of the event loop. */
 const HASHED_PER_TURN_MAX = 2_000;
-/** A history that changes while it is read is read again, so often at once. */
+/** How often a history that changes while it is read is read again at once. */
 const ASKED_TIMES_MAX = 3;
 
-/** `open`: something of the history could not be made sure of now; it is to be taken in again. */
+/** `open`: a part of the history could not be verified now; it must be read again. */
 export type Outcome = 'whole' | 'open';
 
 type Fetched = { transaction: ParsedTransaction; bytes: Buffer };
@@ -67,9 +67,9 @@ export class HistoryReader {
   }
 
   /**
-   * Takes one script's history in as a server has it, whose chain ends at `tip`. What counts as seen then is the status
-   * that belongs to the history that was read; when another one was told meanwhile, the script stays to be looked at.
-   * Throws `ConnectionLost`, `Misbehaved`, and `ServerRefusal` when the server does not give the history.
+   * Reads one script's history from a server whose chain ends at `tip`. The recorded status is computed from the
+   * history that was read; if the server has announced another one since, the script stays dirty. Throws
+   * `ConnectionLost`, `Misbehaved`, and `ServerRefusal` if the server does not give the history.
    */
   async take(server: Server, script: Script, tip: Tip): Promise<Outcome> {
     const { touches } = script;
@@ -90,12 +90,12 @@ export class HistoryReader {
     try {
       await inParallel(open, FETCHED_AT_ONCE, async (entry) => {
         const one = await this.#hold(server, script, entry, tip, held);
-        // A block above the server's own tip: it is about to tell of it, or it lies.
+        // a block above the server's own tip: its announcement is about to come, or it is false
         if (one === 'full') isFull = true;
         if (one === 'failed' || entry.height > (server.tip?.height ?? 0)) failed.push(entry);
       });
     } catch (error) {
-      // Nothing of a history that was not taken in is kept.
+      // transactions of a history that was not accepted are not kept
       for (const txid of held) if (!script.txids.includes(txid)) this.#unstored.unmention(txid, script.hash);
       throw error;
     }
@@ -103,12 +103,12 @@ export class HistoryReader {
     this.#adopt(script, [...held], top);
     const isWhole = failed.length === 0 && !isFull && status !== undefined;
     this.#scripts.settle(script, server, isWhole ? status : undefined, touches);
-    // There is room again once the store has what is here: that is nobody's fault.
+    // there is room again once the store has saved transactions; the server is not at fault
     const outcome = isFull ? 'open' : this.#judge(server, script, failed);
     return status === undefined ? 'open' : outcome;
   }
 
-  /** A script's history and the status that belongs to it; undefined where that cannot be told. */
+  /** A script's history and its status; undefined if the status cannot be determined. */
   async #ask(server: Server, script: Script): Promise<{ entries: HistoryEntry[]; status: string | null | undefined }> {
     for (let attempt = 1; ; attempt++) {
       const { news } = script;
@@ -126,9 +126,10 @@ export class HistoryReader {
   }
 
   /**
-   * A server lists another history than the one whose status it told, and has no news. It may list what is unconfirmed
-   * in another order than it hashes it (before protocol 1.6), be about to tell the news, or have forgotten to. The status
-   * that it told counts as seen where the order explains it, and once the time for news is over.
+   * Handles a listed history that differs from the announced status without new announcements. Before protocol 1.6 a
+   * server may list unconfirmed transactions in another order than it hashes them; or the announcement is about to
+   * come, or was forgotten. The announced status is accepted if the order explains it, or once the time for an
+   * announcement is over.
    */
   #contradicted(server: Server, script: Script, entries: readonly HistoryEntry[]): string | null | undefined {
     const told = server.statuses.get(script.hash);
@@ -146,7 +147,7 @@ export class HistoryReader {
     return stored.get(txid) === height;
   }
 
-  /** Below the lowest header held, nothing is reorganised any more. */
+  /** Heights below the lowest held header cannot be reorganised any more. */
   #isOnChain(height: number, blockHash: string): boolean {
     return height < this.#headers.lowest || this.#headers.hashAt(height) === blockHash;
   }
@@ -171,7 +172,7 @@ export class HistoryReader {
     throw server.caught(`it names transaction ${txid} (height ${height}) and proves neither it nor its block`);
   }
 
-  /** Takes a transaction of a history into the ledger, placed where the server proves it to be; `held` has its id then. */
+  /** Keeps a transaction of a history, in the block that the server proves; then adds its id to `held`. */
   async #hold(
     server: Server,
     script: Script,
@@ -188,7 +189,7 @@ export class HistoryReader {
     }
     one.mentions.add(script.hash);
     held.add(txid);
-    // What is in a block above the tip that is being reported counts as unconfirmed until that is the tip.
+    // a block above the tip being reported counts as unconfirmed until it is the tip
     const claimed = height > 0 && height <= tip.height ? height : 0;
     if (claimed === 0) one.place = null;
     else if (!(await this.#place(server, one, claimed))) {
@@ -199,13 +200,13 @@ export class HistoryReader {
     return 'held';
   }
 
-  /** `height`: of the block that is to be proved to have it; null while it is in none. */
+  /** `height`: of the block that must be proved; null if it is in none. */
   async #fetch(server: Server, txid: string, height: number | null): Promise<Fetched | 'left' | 'failed'> {
     let bytes: Buffer;
     try {
       bytes = await server.transaction(txid);
     } catch (error) {
-      // It was in the history a moment ago: replaced or dropped since, or a lie that repeats itself.
+      // it was in the history a moment ago: it was replaced or evicted, or the server lies repeatedly
       if (error instanceof ServerRefusal) return 'failed';
       throw error;
     }
@@ -222,13 +223,13 @@ export class HistoryReader {
       if (!(error instanceof ParseError)) throw error;
       if (reversedHex(sha256d(bytes)) !== txid)
         throw server.caught(`it sent no transaction for ${txid}: ${error.message}`);
-      // A form that this program does not know pays none of its addresses; it must not stop the others.
+      // an unknown form pays none of our addresses; it must not block the others
       this.#warn(`transaction ${txid} is left out: ${error.message}`);
       return 'left';
     }
   }
 
-  /** Puts a transaction into the block at a height, by a proof. False when that cannot be done now. */
+  /** Places a transaction in the block at a height, by a proof. False if that is not possible now. */
   async #place(server: Server, held: UnstoredTransaction, height: number): Promise<boolean> {
     const at = held.place?.block;
     if (at && at.height === height && this.#headers.hashAt(height) === at.hash) return true;
@@ -243,7 +244,7 @@ export class HistoryReader {
     return (await this.#proved(server, txid, height, null)) !== null;
   }
 
-  /** The header of the block that a server proved a transaction to be in; null when that cannot be done now. */
+  /** The header of the block in which a server proved a transaction to be; null if that is not possible now. */
   async #proved(server: Server, txid: string, height: number, known: Buffer | null): Promise<Header | null> {
     if (height < this.#headers.lowest) await this.#headerSync.reachDown(server, height);
     const header = this.#headers.at(height);
@@ -253,7 +254,7 @@ export class HistoryReader {
       const claim = { ...proof, chain: this.#chain, raw, txid, merkleRoot: header.merkleRoot };
       const fault = await this.#faultOf(server, claim, height);
       if (fault === null) return header;
-      // The server may be on another branch by now: then its header differs, and the proof may be right there.
+      // the server may have switched branches: then its header differs, and the proof may be right there
       const theirs = reversedHex(sha256d(await server.header(height)));
       if (theirs !== header.hash || this.#headers.hashAt(height) !== header.hash) return null;
       throw server.caught(`it does not prove that transaction ${txid} is in block ${height}: ${fault}`);
@@ -263,7 +264,7 @@ export class HistoryReader {
     }
   }
 
-  /** What is wrong with a proof, or null when it holds. */
+  /** The fault of a proof, or null. */
   async #faultOf(server: Server, claim: MerkleClaim, height: number): Promise<string | null> {
     try {
       try {
@@ -283,7 +284,7 @@ export class HistoryReader {
   }
 }
 
-/** The heights at which the store has a script's transactions, those in blocks of our chain. */
+/** The heights of a script's transactions that the store has in blocks of our chain. */
 function storedHeights(
   coins: readonly StoredCoin[],
   isOnChain: (height: number, hash: string) => boolean,
@@ -300,13 +301,13 @@ function storedHeights(
   return heights;
 }
 
-/** The status of a script that has exactly these transactions in blocks; null when their order cannot be told. */
+/** The status of a script with exactly these confirmed transactions; null if their order is unknown. */
 async function statusOfStored(heights: ReadonlyMap<string, number>): Promise<string | null> {
   const entries = [...heights].map(([txid, height]) => ({ txid, height })).sort((a, b) => a.height - b.height);
   return new Set(heights.values()).size === entries.length ? statusOf(entries) : null;
 }
 
-/** The status that belongs to a history, by the protocol documents ("Status"): null when there is none. */
+/** The status of a history by the protocol documents ("Status"); null for an empty history. */
 async function statusOf(entries: readonly HistoryEntry[]): Promise<string | null> {
   if (entries.length === 0) return null;
   const hash = createHash('sha256');

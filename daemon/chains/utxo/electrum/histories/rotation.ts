@@ -1,10 +1,9 @@
 /**
- * Looks by turns at the scripts that no server watches for us, so that late money is found for ever without watching every
- * address there ever was. Scripts of whatever age are gone through once a week at the least; those that are listed and more
- * than can be watched, over and over; a rescan goes through all of them at once. What has something new is watched from
- * then on.
+ * Polls the scripts that no server watches, so that late money is found at every address ever used. All scripts are
+ * polled at least once a week; listed scripts beyond the watched ones continuously; a rescan polls all of them at once.
+ * A script with news is watched from then on.
  *
- * Invariant: the place in the round is kept on disk, so that a restart goes on from there.
+ * Invariant: the position in the round is on disk, so that a restart continues it.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -15,18 +14,18 @@ import type { ServerSet } from '../servers/server-set.ts';
 import { spread } from '../servers/spread.ts';
 import { type Scripts, scriptHashOf } from './scripts.ts';
 
-/** A round takes no longer, whatever the number of scripts; and no script is looked at sooner than `SCRIPT_MS` after another. */
+/** The maximum duration of a round. There are at least `SCRIPT_MS` between two scripts. */
 const ROUND_MS_MAX = 6 * 24 * 60 * 60 * 1000;
 const SCRIPT_MS = 1_000;
 const PAGE = 10;
 const PAGE_RESCAN = 1_000;
-/** A round begins no sooner after the one before. */
+/** The pause between two rounds. */
 const REST_MS = 30 * 60 * 1000;
 const AWAY_MS = 2_000;
 const KEPT_EVERY_MS = 30_000;
-/** How often the operator's log is told how far a rescan has come. */
+/** The interval of progress messages about a rescan in the log. */
 const TOLD_EVERY_MS = 10_000;
-/** Listed scripts beyond those that are watched: so many are looked at in a second. */
+/** Listed scripts beyond the watched ones that are polled per second. */
 const EXCESS_PER_SECOND = 100;
 const EXCESS_PAGE = 500;
 const EXCESS_REST_MS = 10_000;
@@ -35,11 +34,11 @@ export type RotationParts = {
   set: ServerSet;
   scripts: Scripts;
   list: ScriptList;
-  /** Where the place in the round is kept. */
+  /** The file with the position in the round. */
   path: string;
-  /** Whether a server tells when this script has news. */
+  /** Whether a server announces news of this script. */
   isWatched: (id: number) => boolean;
-  /** Whether more is listed than servers watch. */
+  /** Whether more scripts are listed than servers watch. */
   hasExcess: () => boolean;
   /** Whether the store has a transaction of a script in the block at a height. */
   isKnown: (listed: ListedScript, txid: string, height: number) => boolean;
@@ -53,9 +52,9 @@ export class Rotation {
   readonly #stop = new AbortController();
   #hurry: AbortController = new AbortController();
   #rescanning = false;
-  /** Counts the beginnings of rescans. */
+  /** Counts rescans. */
   #round = 0;
-  /** The last script that was looked at in this round. */
+  /** The last script polled in this round. */
   #cursor = 0;
   #kept = 0;
   #keptAtMs = Number.NEGATIVE_INFINITY;
@@ -73,7 +72,7 @@ export class Rotation {
     await this.#running;
   }
 
-  /** Goes through every script from the first on, soon. */
+  /** Starts to poll every script from the first on. */
   rescan(): void {
     this.#round++;
     this.#cursor = 0;
@@ -86,8 +85,8 @@ export class Rotation {
   }
 
   /**
-   * Looks at the scripts above an id, a page of them, on every server that is connected; returns the last, or null when
-   * there is none above. Throws `ConnectionLost`.
+   * Polls a page of the scripts above an id on every connected server. Returns the last id, or null if there is none
+   * above. Throws `ConnectionLost`.
    */
   async look(above: number, limit: number): Promise<number | null> {
     const page = this.#parts.list.page(above, limit);
@@ -99,7 +98,7 @@ export class Rotation {
     if (listed.length > 0) await spread(this.#servers(), listed, 'passing', (server, one) => this.#check(server, one));
   }
 
-  /** The asked one is spared where there are others that do not slow us down. */
+  /** Excludes the asked server if another one answers without delay. */
   #servers(): Server[] {
     const { primary } = this.#parts.set;
     if (!primary) return [];
@@ -113,7 +112,7 @@ export class Rotation {
       if (history.every(({ txid, height }) => this.#parts.isKnown(listed, txid, height))) return;
     } catch (error) {
       if (!(error instanceof ServerRefusal)) throw error;
-      // Watching it tells the operator that its history is refused; what is refused for its cost comes in the next round.
+      // watching the script reports the refused history to the operator; refusals for cost are tried in the next round
       if (server.pace.isSlowed) return;
     }
     this.#parts.scripts.pin(listed);
@@ -132,7 +131,7 @@ export class Rotation {
       const round = this.#round;
       try {
         const last = await this.look(from, hurried ? PAGE_RESCAN : PAGE);
-        // A rescan may have begun meanwhile.
+        // a rescan may have started meanwhile
         if (round === this.#round) {
           this.#cursor = last ?? 0;
           if (last === null) this.#rescanning = false;
@@ -156,7 +155,7 @@ export class Rotation {
     this.#parts.log(`every address is being looked at anew: ${far}`);
   }
 
-  /** So long that all ids up to the highest take a round. */
+  /** The pause with which all ids up to the highest take one round. */
   #restAfter(from: number, last: number): number {
     const part = (last - from) / Math.max(last, highestId(this.#parts.list));
     return Math.min(PAGE * SCRIPT_MS, part * ROUND_MS_MAX);
@@ -200,7 +199,7 @@ export class Rotation {
       const { cursor } = JSON.parse(await readFile(this.#parts.path, 'utf8')) as { cursor?: unknown };
       return this.#rescanning || !Number.isSafeInteger(cursor) ? 0 : Math.max(0, cursor as number);
     } catch {
-      // None yet, or damaged: a round begins anew.
+      // missing or damaged: a new round starts
       return 0;
     }
   }
@@ -215,7 +214,7 @@ export class Rotation {
       await writeFile(`${path}.new`, `${JSON.stringify({ cursor: this.#cursor })}\n`, { mode: 0o600 });
       await rename(`${path}.new`, path);
     } catch {
-      // A full disk is told of where it matters; here it costs a round that begins anew.
+      // a full disk is reported elsewhere; here it only costs a new round
     }
   }
 
@@ -226,7 +225,7 @@ export class Rotation {
   }
 }
 
-/** The highest id on a list, or 0: found by halves, since a list is only read forwards. */
+/** The highest id of a list, or 0: by bisection, because a list can only be read forwards. */
 function highestId(list: ScriptList): number {
   const isAbove = (id: number): boolean => list.page(id, 1).length > 0;
   if (!isAbove(0)) return 0;

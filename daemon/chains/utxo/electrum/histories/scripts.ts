@@ -1,43 +1,45 @@
 /**
- * The scripts that are watched, and how far each one's history was taken in. About 300 bytes each.
+ * The watched scripts, and how far each history was read. About 300 bytes each.
  *
- * Invariant: a script whose history may have changed is among `dirty` until it was taken in whole.
+ * Invariant: a script whose history may have changed is in `dirty` until it was completely read.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { reversedHex, sha256 } from '../../../../kit/bytes.ts';
 import type { ListedScript, ScriptList } from '../../../adapter.ts';
 import type { Server } from '../servers/server.ts';
 
-/** Scripts that are watched; what is listed beyond them is looked at by turns. */
+/** The maximum number of watched scripts; other listed ones are polled. */
 export const SCRIPTS_MAX = 100_000;
-/** Scripts that are watched beyond the listed ones, because of what was found at them or what was sent. */
+/** Watched scripts that are not listed, because of money found at them or a transaction sent. */
 const PINNED_MAX = 5_000;
 
 export type Script = {
   readonly id: number;
-  /** SHA-256 of the script in hex, in the byte order of the protocol. */
+  /** SHA-256 of the script in hex, in the protocol's byte order. */
   readonly hash: string;
-  /** The status that belongs to the history that was taken in; undefined before the first time and once touched. */
+  /** The status of the history that was read; undefined before the first time and after `touch`. */
   status: string | null | undefined;
-  /** Its place in the list, the most urgent first: who cannot watch all watches those of low rank. */
+  /**
+   * The position in the list, the most urgent first. A server that cannot watch all scripts watches the lowest ranks.
+   */
   rank: number;
-  /** How often a server told that its status changed. */
+  /** How often a server announced a changed status. */
   news: number;
-  /** Since when a server lists another history than the one whose status it tells, or 0. */
+  /** Since when a server's listed history contradicts its announced status, or 0. */
   contradictedSinceMs: number;
-  /** How often it was touched: a history that was asked for before is not the last word. */
+  /** How often it was touched. A history requested before the last touch is not final. */
   touches: number;
-  /** The highest block of its history. */
+  /** The highest block in its history. */
   top: number;
-  /** Its transactions that are in the ledger. */
+  /** Its transactions among the unstored ones. */
   txids: readonly string[];
-  /** The refresh in which it was listed last. */
+  /** The last refresh in which it was listed. */
   listed: number;
   /** Since when its history cannot be proved, or 0. */
   doubtfulSinceMs: number;
 };
 
-/** A script as servers are asked for it: SHA-256 in hex, the last byte first. */
+/** The script's name in the protocol: SHA-256 in hex, in reversed byte order. */
 export const scriptHashOf = (script: Uint8Array): string => reversedHex(sha256(script));
 
 export class Scripts {
@@ -51,7 +53,7 @@ export class Scripts {
   readonly #max: number;
   #refreshes = 0;
   #nextRank = 0;
-  /** More are listed than are watched. */
+  /** Whether more scripts are listed than watched. */
   overflown = false;
 
   constructor(list: ScriptList, max = SCRIPTS_MAX) {
@@ -75,12 +77,12 @@ export class Scripts {
     return this.#byHash.values();
   }
 
-  /** Whether the list may have something new. */
+  /** Whether the list may have changed. */
   isOutdated(): boolean {
     return this.#list.stamp() !== this.#stamp;
   }
 
-  /** Watches a script whether it is listed or not. */
+  /** Watches a script, listed or not. */
   pin(script: ListedScript): void {
     this.#pinned.delete(script.id);
     this.#pinned.set(script.id, script);
@@ -90,8 +92,8 @@ export class Scripts {
   }
 
   /**
-   * Takes the list over, up to as many as are watched, the first ones being the most urgent. Returns the scripts that are
-   * watched no longer.
+   * Reads the list up to the maximum number of watched scripts, the most urgent first. Returns the scripts that are no
+   * longer watched.
    */
   async refresh(): Promise<Script[]> {
     this.#stamp = this.#list.stamp();
@@ -106,7 +108,7 @@ export class Scripts {
     }
     const gone: Script[] = [];
     for (const script of this.#byHash.values()) {
-      // What was found at it is still on its way into the store.
+      // its transactions are still on their way into the store
       if (script.listed === this.#refreshes || script.txids.length > 0) continue;
       this.#byHash.delete(script.hash);
       this.#byId.delete(script.id);
@@ -121,7 +123,7 @@ export class Scripts {
     for (const script of this.#byHash.values()) if (script.top > height) this.touch(script);
   }
 
-  /** Marks a script, so that its history is taken in anew whatever its status. */
+  /** Marks a script whose history must be read again whatever its status. */
   touch(script: Script): void {
     script.status = undefined;
     script.touches++;
@@ -129,8 +131,8 @@ export class Scripts {
   }
 
   /**
-   * A history was taken in to which `status` belongs. It is to be looked at again when the asked server tells of another
-   * one by now, or when it was touched since `touches`.
+   * Records that a history with `status` was read. The script stays dirty if the asked server announced another status,
+   * or if it was touched since `touches`.
    */
   settle(script: Script, server: Server, status: string | null | undefined, touches: number): void {
     script.status = script.touches === touches ? status : undefined;
@@ -138,7 +140,7 @@ export class Scripts {
     else this.dirty.add(script);
   }
 
-  /** Compares what a server told of each script with what was taken in. */
+  /** Marks the scripts whose announced status differs from the one that was read. */
   compare(server: Server): void {
     for (const [scriptHash, status] of server.statuses) {
       const script = this.#byHash.get(scriptHash);
@@ -146,7 +148,7 @@ export class Scripts {
     }
   }
 
-  /** Gives a listed script the next place. */
+  /** Gives a listed script the next rank. */
   #enlist(listed: ListedScript): void {
     if (this.#byId.get(listed.id)?.listed === this.#refreshes) return;
     if (this.#nextRank >= this.#max) this.overflown = true;

@@ -1,8 +1,7 @@
 /**
- * The second net of the light client. A server may lose a notification, or tell nothing any more of a script that was
- * subscribed: so what was taken in is compared with what the asked server told, and what is open is asked for anew.
- * Scripts whose transactions are under way are asked for within a minute; the others by turns, faster where no second
- * server is there to check the first.
+ * Checks for lost announcements. A server may lose one, or stop announcing a subscribed script. So announced and read
+ * statuses are compared, and subscribed scripts are asked for again: those with unconfirmed transactions within a
+ * minute, the others in rotation, faster without a second server to check the first.
  */
 import { isOfServer, ServerRefusal } from '../servers/faults.ts';
 import type { ServerSet } from '../servers/server-set.ts';
@@ -10,10 +9,10 @@ import { spread } from '../servers/spread.ts';
 import type { Script, Scripts } from './scripts.ts';
 
 const LOOK_MS = 5_000;
-/** A script under way is asked for again after so long. */
+/** The interval for scripts with unconfirmed transactions. */
 const OPEN_MS = 40_000;
 const OPEN_PER_LOOK_MAX = 500;
-/** Others asked for in one look: on the only server there is, and where another one watches besides. */
+/** Other scripts per look: with a single server, and with a second one that watches too. */
 const OTHERS_ALONE = 250;
 const OTHERS_CHECKED = 5;
 

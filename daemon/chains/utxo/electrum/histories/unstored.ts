@@ -1,8 +1,8 @@
 /**
- * The transactions of ours that a server showed and that the store does not have yet as they are: all that are
- * unconfirmed, and those in blocks until they were stored. What is stored in a block is forgotten here.
+ * Our transactions that a server showed and that the store does not have yet in this form: all unconfirmed ones, and
+ * confirmed ones until they are stored.
  *
- * Invariant: a transaction is here only while the history of some watched script mentions it; its id is the hash of its
+ * Invariant: a transaction is here only while the history of a watched script mentions it; its id is the hash of its
  * bytes; and it is in a block only by a proof that leads to a header of the chain.
  */
 import { type BlockId, type Credit, INPUTS_KEPT_MAX, type SpendSeen } from '../../../../domain/chain.ts';
@@ -12,7 +12,7 @@ import type { Found } from '../../match.ts';
 import { COINBASE_MATURITY, PEG_OUT_MATURITY } from '../../match.ts';
 import type { UtxoChain } from '../../params.ts';
 
-/** Transactions held; each takes about a kilobyte. What exceeds it waits, and the view is not called complete. */
+/** Each takes about a kilobyte. Further ones wait, and the view is marked as incomplete. */
 export const TRANSACTIONS_MAX = 50_000;
 
 const RAW_KEPT_BYTES_MAX = 2_000;
@@ -27,14 +27,14 @@ export type UnstoredTransaction = {
   readonly inputs: readonly string[];
   readonly outputs: readonly OwnOutput[];
   readonly maturity: number;
-  /** Its bytes, for the proof that it is in a block; null where they are many, to be fetched again. */
+  /** The bytes, for the proof of a block; null if they are many, to be fetched again. */
   readonly raw: Buffer | null;
   place: Inclusion | null;
   /** Hashes of the watched scripts whose history mentions it. */
   readonly mentions: Set<string>;
   /** False while a second server must still show its block. */
   agreed: boolean;
-  /** Inputs that spend coins of ours, as of the last time that the coins were counted. */
+  /** Inputs that spend coins of ours, as of the last count of the coins. */
   spends: string[];
   spendsAsOf: number;
 };
@@ -43,9 +43,9 @@ export class UnstoredTransactions {
   readonly #chain: UtxoChain;
   readonly #list: ScriptList;
   readonly #held = new Map<string, UnstoredTransaction>();
-  /** Outpoints of ours that are here and not in the store yet. */
+  /** Our outpoints that are here and not in the store yet. */
   readonly #coins = new Set<string>();
-  /** Counts the changes of `#coins`. */
+  /** Counts changes of `#coins`. */
   #coinChanges = 1;
 
   constructor(chain: UtxoChain, list: ScriptList) {
@@ -65,12 +65,12 @@ export class UnstoredTransactions {
     return this.#held.values();
   }
 
-  /** Takes a transaction in that was read from bytes that hash to its id. */
+  /** Adds a transaction whose bytes hash to its id. */
   add(txid: string, transaction: ParsedTransaction, bytes: Buffer): UnstoredTransaction {
     const outputs: OwnOutput[] = [];
     for (const [n, output] of transaction.outputs.entries()) {
       const targetId = this.#list.targetIdOf(output.script);
-      // An output of nothing is no money.
+      // an output of zero units is no credit
       if (targetId === undefined || output.units === 0n) continue;
       outputs.push({ n, targetId, units: output.units, token: output.token });
       this.#coins.add(`${txid}:${n}`);
@@ -92,7 +92,7 @@ export class UnstoredTransactions {
     return held;
   }
 
-  /** A script's history no longer mentions a transaction; without a mention it goes. */
+  /** Records that a script's history no longer mentions a transaction. Without mentions it is removed. */
   unmention(txid: string, scriptHash: string): void {
     const held = this.#held.get(txid);
     if (!held) return;
@@ -106,7 +106,7 @@ export class UnstoredTransactions {
     if (held.outputs.length > 0) this.#coinChanges++;
   }
 
-  /** Whether the store has everything that a transaction in a block means to us, in that block. */
+  /** Whether the store has all credits and spends of a confirmed transaction in its block. */
   isStored(held: UnstoredTransaction): boolean {
     const hash = held.place?.block.hash;
     if (hash === undefined) return false;
@@ -120,7 +120,7 @@ export class UnstoredTransactions {
     );
   }
 
-  /** Adds what a transaction means to us. `isOnChain` tells whether a block is on the chain as it is reported. */
+  /** Adds a transaction's credits and spends to the result. `isOnChain`: whether a block is on the reported chain. */
   tell(held: UnstoredTransaction, isOnChain: (block: BlockId) => boolean, found: Found): void {
     const place = held.place && held.agreed && isOnChain(held.place.block) ? held.place : null;
     const inputs = held.inputs.slice(0, INPUTS_KEPT_MAX);
@@ -134,7 +134,7 @@ export class UnstoredTransactions {
         amount: { asset: this.#chain, units: output.units },
         block: stored?.block ?? null,
         inputs: [...inputs],
-        // Servers do not tell what an unconfirmed transaction depends on: nothing is concluded from that.
+        // servers do not report the ancestors of an unconfirmed transaction, so nothing is concluded about them
         replaceable: true,
       };
       if (place) credit.blockTime = place.blockTime;
@@ -149,7 +149,7 @@ export class UnstoredTransactions {
     }
   }
 
-  /** The block that the store has for a coin, if it is on the chain: no server can talk us out of that. */
+  /** The stored block of a coin, if it is on the chain. No server's statement overrides it. */
   #storedPlace(outpoint: string, isOnChain: (block: BlockId) => boolean): { block: BlockId } | null {
     const coin = this.#list.coin(outpoint);
     if (!coin || coin.blockHash === null || coin.blockHeight === null) return null;

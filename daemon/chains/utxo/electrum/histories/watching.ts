@@ -1,9 +1,9 @@
 /**
- * Which scripts are subscribed on which server. The asked server watches all that it bears, the most urgent first; what is
- * beyond that is watched by the others that are connected, and looked at by turns where they do not bear it either
- * (`turns.ts`). The first of the others watches everything besides, so that the two check each other.
+ * Decides which scripts are subscribed on which server. The asked server watches as many as it accepts, the most urgent
+ * first. The other connected servers watch the rest; scripts beyond that are polled (`rotation.ts`). The first of the
+ * other servers also watches the asked one's scripts, so that the two check each other.
  *
- * Invariant: what another server tells of a script is a reason to watch it on the asked one, and nothing more.
+ * Invariant: another server's announcement is only a reason to watch the script on the asked one.
  */
 import { isOfServer, ServerRefusal } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
@@ -11,23 +11,23 @@ import type { ServerSet } from '../servers/server-set.ts';
 import { spread } from '../servers/spread.ts';
 import type { Script, Scripts } from './scripts.ts';
 
-/** One step is to take seconds, not minutes; what is left is done by the next. */
+/** The duration of one step. The next one continues. */
 const STEP_MS = 2_000;
 const STEP_SCRIPTS_MAX = 5_000;
-/** What is done in passing, in one tick. */
+/** The time for background work in one tick. */
 const TICK_MS = 500;
 const HELPED_PER_TICK_MAX = 500;
 const ENDED_PER_TICK_MAX = 200;
-/** A server that bears fewer is of no use. */
+/** A server that accepts fewer scripts is not used. */
 const BORNE_MIN = 100;
-/** A server that slows us down is given no more than this many, and what it watches already, while there are others. */
+/** The scripts that a slow server is given, besides those that it watches already, while there are other servers. */
 const SLOWED_SCRIPTS_MIN = 2_000;
-/** What a server bore once is tried again after so long, with a half more. */
+/** After this time a server's accepted number is raised by half. */
 const GROW_MS = 60 * 60 * 1000;
 const GROW_FACTOR = 1.5;
-/** How often the operator's log is told how far the watching has come. */
+/** The interval of progress messages in the log. */
 const TOLD_EVERY_MS = 10_000;
-/** Of what it bore when it refused, a part is left for what becomes urgent. */
+/** The part of the refused number that is used; the rest is for urgent scripts. */
 const BORNE_PART = 0.9;
 
 export class Watching {
@@ -36,11 +36,11 @@ export class Watching {
   readonly #wake: () => void;
   readonly #log: (message: string) => void;
   readonly #timer: NodeJS.Timeout;
-  /** How many scripts a server bears, where that is known. */
+  /** How many scripts a server accepts, if known. */
   readonly #borne = new Map<Server, { max: number; sinceMs: number }>();
-  /** Scripts of which another server told, to be watched on the asked one whatever their rank. */
+  /** Scripts announced by another server, to be watched on the asked one whatever their rank. */
   readonly #urgent = new Set<Script>();
-  /** Hashes of scripts that are watched no longer, until every server was told. At most one for each that ever was. */
+  /** Hashes of scripts that are no longer watched, until every server was told. */
   readonly #ended = new Set<string>();
   #toldAtMs = Number.NEGATIVE_INFINITY;
   #ticking: Promise<void> | null = null;
@@ -72,24 +72,24 @@ export class Watching {
     clearInterval(this.#timer);
   }
 
-  /** How many scripts a server is to watch when it is the asked one. */
+  /** How many scripts a server watches when it is the asked one. */
   shareOf(server: Server): number {
     return Math.min(this.#borne.get(server)?.max ?? Number.POSITIVE_INFINITY, this.#scripts.size);
   }
 
-  /** Whether some server tells when a script has news. */
+  /** Whether a server announces news of a script. */
   isWatched(script: Script): boolean {
     return this.#set.servers.some((server) => server.statuses.has(script.hash));
   }
 
-  /** Another server has news of a script: it is watched on the asked one from now on. */
+  /** Watches a script on the asked server, because another one announced news. */
   promote(script: Script): void {
     if (this.#set.primary?.statuses.has(script.hash)) this.#scripts.dirty.add(script);
     else this.#urgent.add(script);
     this.#wake();
   }
 
-  /** Ends subscriptions, some at a time. */
+  /** Ends subscriptions, a limited number per step. */
   end(scripts: readonly Script[]): void {
     for (const script of scripts) {
       this.#urgent.delete(script);
@@ -98,8 +98,7 @@ export class Watching {
   }
 
   /**
-   * Brings the asked server to where it watches its share, as far as one step goes. True when it does. Throws
-   * `ConnectionLost`.
+   * Subscribes the asked server's share, as far as one step allows. True when it is complete. Throws `ConnectionLost`.
    */
   async advance(server: Server): Promise<boolean> {
     this.#adapt(server);
@@ -120,7 +119,7 @@ export class Watching {
     return performance.now() + STEP_MS;
   }
 
-  /** What the asked server is to watch and does not yet: the most urgent first, and no more than one step takes. */
+  /** The missing subscriptions of the asked server: the most urgent first, at most one step's. */
   #missing(server: Server): Script[] {
     const share = this.shareOf(server);
     const missing: Script[] = [];
@@ -138,7 +137,7 @@ export class Watching {
   }
 
   async #join(server: Server, script: Script): Promise<void> {
-    // It may have become too many for the server meanwhile.
+    // meanwhile it may exceed what the server accepts
     if (script.rank >= this.shareOf(server) && !this.#urgent.has(script)) return;
     try {
       if ((await server.subscribe(script.hash)) !== script.status) this.#scripts.dirty.add(script);
@@ -160,12 +159,12 @@ export class Watching {
     }
     this.#borne.set(server, { max, sinceMs: performance.now() });
     this.#log(`${server.name}: ${message}; the others are watched elsewhere or looked at by turns`);
-    // Room for what is urgent.
+    // makes room for urgent scripts
     const least = [...this.#scripts.all()].filter(({ rank, hash }) => rank >= max && server.statuses.has(hash));
     for (const { hash } of least.slice(0, ENDED_PER_TICK_MAX)) server.unsubscribe(hash).catch(() => {});
   }
 
-  /** Has a server that slows us down watch no more than it does, while there are others; and more again in time. */
+  /** Limits a slow server to its current scripts while there are others, and raises the limit again later. */
   #adapt(server: Server): void {
     const now = performance.now();
     const borne = this.#borne.get(server);
@@ -187,7 +186,10 @@ export class Watching {
     await Promise.all(others.map((other, i) => this.#help(primary, other, i, others.length)));
   }
 
-  /** Subscribes on another server what the asked one does not bear: each takes a part, and the first one all else. */
+  /**
+   * Subscribes scripts beyond the asked server's share on another one: each takes a part, the first one also all
+   * others.
+   */
   async #help(primary: Server, other: Server, part: number, parts: number): Promise<void> {
     const share = this.shareOf(primary);
     const room = (this.#borne.get(other)?.max ?? Number.POSITIVE_INFINITY) - other.statuses.size;
@@ -210,7 +212,7 @@ export class Watching {
       if (status !== (script.status ?? null) && !this.#set.primary?.statuses.has(script.hash)) this.promote(script);
     } catch (error) {
       if (!(error instanceof ServerRefusal)) throw error;
-      // It watches no more than it has: then it helps with those.
+      // it accepts no more than it has
       const max = Math.floor(other.statuses.size * BORNE_PART);
       this.#borne.set(other, { max, sinceMs: performance.now() });
     }
@@ -221,14 +223,14 @@ export class Watching {
     for (const hash of this.#ended) {
       if (hashes.length >= ENDED_PER_TICK_MAX) break;
       this.#ended.delete(hash);
-      // It may be watched again by now.
+      // it may be watched again by now
       if (!this.#scripts.get(hash)) hashes.push(hash);
     }
     const servers = this.#set.ready();
     const all = servers.flatMap((server) =>
       hashes.filter((hash) => server.statuses.has(hash)).map((hash) => [server, hash] as const),
     );
-    // Whether a server takes it is of no consequence: what it tells of a script that is not watched is not heard.
+    // the result does not matter: announcements about unwatched scripts are ignored
     await Promise.all(all.map(([server, hash]) => server.unsubscribe(hash).catch(() => {})));
   }
 }

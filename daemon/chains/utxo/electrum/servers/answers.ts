@@ -1,20 +1,20 @@
 /**
- * What the answers of a server must look like. Nothing of a server is used before it went through here: what has not the
- * form that the protocol gives it ends in `Misbehaved`, and a list that is longer than we take in `TooLong`.
+ * Parsers of servers' answers. No answer is used without them: one of the wrong form throws `Misbehaved`, and a list
+ * that is too long throws `TooLong`.
  */
 
 import { HEADER_BYTES } from '../headers/header.ts';
 import { HEADERS_PER_REQUEST } from '../headers/types.ts';
 import { Misbehaved, TooLong } from './faults.ts';
 
-/** Entries of one script's history. Servers have limits of their own, which may be higher (Fulcrum's: 125,000). */
+/** Entries of one history. Servers have their own limits, which may be higher (Fulcrum's: 125,000). */
 export const HISTORY_ENTRIES_MAX = 20_000;
 const HEIGHT_MAX = 100_000_000;
-/** A block of 2^32 transactions would have as many. */
+/** As in a block of 2^32 transactions. */
 const MERKLE_BRANCH_MAX = 32;
 
 export type TipNews = { height: number; header: Buffer };
-/** `height`: of the block; 0 while unconfirmed, -1 with an unconfirmed input. */
+/** `height`: of the block; 0: unconfirmed, -1: with an unconfirmed input. */
 export type HistoryEntry = { txid: string; height: number };
 export type MerkleProof = { branch: string[]; position: number };
 
@@ -32,7 +32,7 @@ function bytesOf(hex: unknown, what: string): Buffer {
   throw new Misbehaved(`${what} is no hexadecimal text`);
 }
 
-/** A header with its height: the answer to, and the news of `blockchain.headers.subscribe`. */
+/** A header with its height: the answer to `blockchain.headers.subscribe`, and its notifications. */
 export function readTip(value: unknown): TipNews {
   if (!isObject(value) || !isHeight(value.height)) throw new Misbehaved('the tip has no height');
   return { height: value.height, header: readHeaderBytes(value.hex) };
@@ -44,7 +44,7 @@ export function readHeaderBytes(value: unknown): Buffer {
   return bytes;
 }
 
-/** Up to `count` headers: one text of all (before protocol 1.6), or a list of them. */
+/** Up to `count` headers: one text (before protocol 1.6) or a list. */
 export function readHeaders(value: unknown, count: number): Buffer {
   if (!isObject(value)) throw new Misbehaved('the headers are no object');
   const parts = Array.isArray(value.headers) ? value.headers : [value.hex];
@@ -56,7 +56,7 @@ export function readHeaders(value: unknown, count: number): Buffer {
   return bytes;
 }
 
-/** The status of a script: null when it has no history. */
+/** The status of a script; null without a history. */
 export function readStatus(value: unknown): string | null {
   if (value === null) return null;
   if (typeof value === 'string' && HASH.test(value)) return value;
@@ -77,7 +77,7 @@ export function readHistory(value: unknown): HistoryEntry[] {
   });
 }
 
-/** The coins of a script; `height` is 0 while unconfirmed. */
+/** `height`: 0 while unconfirmed. */
 export type UnspentEntry = { outpoint: string; units: bigint; height: number };
 
 export function readUnspent(value: unknown): UnspentEntry[] {
@@ -101,7 +101,7 @@ export function readMerkle(value: unknown): MerkleProof {
   return { branch: merkle as string[], position: pos as number };
 }
 
-/** The first transaction of a block, with its branch. */
+/** The first transaction of a block with its branch. */
 export function readFirst(value: unknown): { txid: string; branch: string[] } {
   const { tx_hash: txid, merkle } = isObject(value) ? value : {};
   if (typeof txid !== 'string' || !HASH.test(txid)) throw new Misbehaved('the first transaction of a block has no id');
@@ -112,7 +112,7 @@ export function readTransaction(value: unknown): Buffer {
   return bytesOf(value, 'a transaction');
 }
 
-/** Coins per 1,000 bytes, as the server writes the number; -1 when it does not know. */
+/** Coins per 1,000 bytes; -1 if the server has no estimate. */
 export function readFee(value: unknown): number {
   if (typeof value !== 'number' || !Number.isFinite(value)) throw new Misbehaved('a fee is no number');
   return value;

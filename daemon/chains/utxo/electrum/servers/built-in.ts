@@ -54,7 +54,7 @@ const BTC_TESTNET4 = [
   ...ssl(51_002, 'testnet4-electrumx.wakiyamap.dev'),
 ];
 
-/** By the first block of the chain that they serve. */
+/** By the first block of their chain. */
 const TEST_SERVERS: Readonly<Record<UtxoChain, Readonly<Record<string, readonly string[]>>>> = {
   BTC: {
     '000000000933ea01ad0ee984209779baaec3ced90fa3f408719526f8d77f4943': BTC_TESTNET3,
@@ -83,8 +83,8 @@ const MAINNET_SERVERS: Readonly<Record<UtxoChain, readonly string[]>> = {
 };
 
 /**
- * The built-in servers of a chain, as "ssl://host:port"; empty where there are none. `genesis` tells several public test
- * networks apart, as in `rulesOf`.
+ * The built-in servers of a chain as "ssl://host:port"; empty if there are none. `genesis` chooses among several public
+ * test networks, as in `rulesOf`.
  */
 export function builtInServers(chain: UtxoChain, network: Network, genesis?: string): readonly string[] {
   if (network === 'mainnet') return MAINNET_SERVERS[chain];

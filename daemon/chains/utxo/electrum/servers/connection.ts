@@ -13,34 +13,37 @@ import { END_BYTES, Lines } from './lines.ts';
 import { connect, inWords, isProxied, type TransportOptions } from './transport.ts';
 
 export type Timeouts = {
-  /** A request whose answer does not end by then ends the connection, though bytes may still come. */
+  /** A request without a complete answer by then ends the connection, even if bytes still arrive. */
   requestMs: number;
-  /** Nothing at all comes for so long while an answer is due: the other side is frozen. */
+  /** If nothing arrives for this long while an answer is due, the server counts as frozen. */
   stallMs: number;
-  /** Said after so long without another request, so that a frozen server is noticed and an idle one keeps us. */
+  /**
+   * After this time without a request a ping is sent, so that a frozen server is noticed and an idle connection stays
+   * open.
+   */
   pingMs: number;
 };
 
 export const TIMEOUTS: Timeouts = { requestMs: 20_000, stallMs: 4_000, pingMs: 3_000 };
-/** Tor takes its time; yet what has frozen is to be noticed within 15 seconds, and a ping may come first. */
+/** Tor is slow, but a frozen server must be noticed within 15 seconds, possibly after a ping. */
 const PROXIED_REQUEST_FACTOR = 4;
 const PROXIED_STALL_FACTOR = 2.5;
 
-/** The longest answer: a transaction fills a block of 4 MB at the most, in hex. */
+/** The longest answer: a transaction that fills a block of 4 MB, in hex. */
 const LINE_BYTES_MAX = 9 * 1024 * 1024;
-/** The longest that is waited for to its end, unread: a history of some hundred thousand transactions. */
+/** The longest answer that is skipped: a history of some hundred thousand transactions. */
 const SKIPPED_BYTES_MAX = 32 * 1024 * 1024;
 /**
- * Values in one message. To read one takes some hundred nanoseconds, so this many hold the event loop for a few hundredths
- * of a second; a history of as many entries as are read has fewer.
+ * Values in one message. Parsing one takes some hundred nanoseconds, so that this many block the event loop for a few
+ * hundredths of a second. A history of the maximum length has fewer.
  */
 const VALUES_MAX = 120_000;
-/** A line up to this long cannot hold too many. */
+/** A shorter line cannot have too many values. */
 const UNCOUNTED_BYTES_MAX = 64 * 1024;
 /** Answers waited for at once. */
 const OUTSTANDING_MAX = 2_000;
 const SWEEP_MS = 250;
-/** Notifications are counted in windows of this length. A block may touch every address that was subscribed. */
+/** The window in which notifications are counted. A block may touch every subscribed address. */
 const WINDOW_MS = 10_000;
 const NOTIFICATIONS_PER_WINDOW_MIN = 1_000;
 const NOTIFICATIONS_PER_SUBSCRIPTION = 4;
@@ -51,15 +54,15 @@ const CLIENT_NAME = 'countinghouse';
 
 export type ConnectionEvents = {
   onNotification(method: string, params: readonly unknown[]): void;
-  /** Once, when the connection is over, unless it was closed from here. */
+  /** Called once when the connection ends, unless it was closed here. */
   onEnd(error: ConnectionLost | Misbehaved): void;
-  /** How many things are subscribed to: what a flood is measured by. */
+  /** The number of subscriptions, by which a flood of notifications is recognised. */
   subscriptions(): number;
 };
 
 type Waiting = { settle: (result: unknown) => void; reject: (error: Error) => void; sentAtMs: number };
 
-/** The number of the request, where it comes before the result, and where it comes after. */
+/** The request's number, if it comes before the result, and if it comes after. */
 const ID_FIRST = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,/;
 const ID_LAST = /"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
 
@@ -69,7 +72,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export class Connection {
-  /** What the server calls itself, and the version agreed on. */
+  /** The server's software and the agreed version. */
   software = '';
   protocol = '';
   readonly #socket: Socket;
@@ -98,8 +101,8 @@ export class Connection {
   }
 
   /**
-   * Connects and agrees on a version, with the one `server.version` that a connection may have.
-   * Throws `ConnectionLost` or `Misbehaved`.
+   * Connects and agrees on a version, with the one `server.version` call that a connection may have. Throws
+   * `ConnectionLost` or `Misbehaved`.
    */
   static async open(
     transport: Omit<TransportOptions, 'timeoutMs'>,
@@ -124,8 +127,8 @@ export class Connection {
   }
 
   /**
-   * The result of a call, as `read` takes it, which is called when the answer comes and before anything that the server
-   * sent after it is looked at. Throws `ConnectionLost`, `ServerRefusal`, `TooLong`, `Misbehaved`, and what `read` throws.
+   * The result of a call as `read` returns it. `read` is called when the answer arrives, before later messages of the
+   * server are processed. Throws `ConnectionLost`, `ServerRefusal`, `TooLong`, `Misbehaved`, and errors of `read`.
    */
   request<T>(method: string, params: readonly unknown[], read: (result: unknown) => T): Promise<T> {
     if (this.#ended) return Promise.reject(this.#ended);
@@ -135,7 +138,7 @@ export class Connection {
     }
     const id = this.#nextId++;
     const now = performance.now();
-    // Requests that are made in one turn go out in one piece.
+    // requests of one turn of the event loop are sent together
     if (this.#socket.writableCorked === 0) {
       this.#socket.cork();
       process.nextTick(() => this.#socket.uncork());
@@ -154,7 +157,7 @@ export class Connection {
     });
   }
 
-  /** Ends it from here; what is still waited for fails. */
+  /** Closes the connection. Pending requests fail. */
   close(): void {
     this.#end(new ConnectionLost('the connection was closed'), false);
   }
@@ -186,7 +189,7 @@ export class Connection {
     if (!fits) this.#end(new Misbehaved(`it sent a line of more than ${SKIPPED_BYTES_MAX} bytes`));
   }
 
-  /** An answer that is not read, by its two ends: servers write the request's number at either. */
+  /** Handles an answer that is not read, by its two ends: servers write the request's number at one of them. */
   #tooLong(start: Buffer, end: Buffer): void {
     const [, id] = ID_FIRST.exec(start.toString('latin1')) ?? ID_LAST.exec(end.toString('latin1')) ?? [];
     const waiting = id === undefined ? undefined : this.#waiting.get(Number(id));
@@ -244,12 +247,12 @@ export class Connection {
       waiting.settle(message.result);
       return;
     }
-    // Some servers send the message alone, some Core's own error as an object.
+    // some servers send only the message, others Core's error as an object
     const { code, message: text } = isObject(error) ? error : { code: 0, message: error };
     waiting.reject(new ServerRefusal(typeof code === 'number' ? code : 0, serverText(text)));
   }
 
-  /** Looks for answers that are overdue, and says something after a silence. */
+  /** Checks for overdue answers, and sends a ping after a silence. */
   #look(): void {
     const now = performance.now();
     const oldest = this.#waiting.values().next().value;
@@ -257,12 +260,12 @@ export class Connection {
       const { requestMs, stallMs } = this.#timeouts;
       const silentMs = now - Math.max(this.#lastByteAtMs, oldest.sentAtMs);
       const isLate = silentMs > stallMs || now - oldest.sentAtMs > requestMs;
-      // If it was this process that was held up, the answer is here and will be read before the next look.
+      // if this process was busy, the answer is already here and will be read before the next check
       if (isLate && this.#wasLate) this.#end(new ConnectionLost('it does not answer in time'));
       this.#wasLate = isLate;
     } else if (now - this.#lastSentAtMs > this.#timeouts.pingMs) {
       this.request('server.ping', [], () => null).catch((error: unknown) => {
-        // A ping that is refused is an answer all the same.
+        // a refused ping is an answer too
         if (!(error instanceof ServerRefusal)) this.#end(error as ConnectionLost);
       });
     }
@@ -279,7 +282,7 @@ export class Connection {
   }
 }
 
-/** Whether a line has more values than a message may: counted by what stands before each, in strings as well. */
+/** Whether a line has more values than allowed: counts the characters that precede a value, also within strings. */
 function hasTooManyValues(line: Buffer): boolean {
   let values = 0;
   for (let at = 0; at < line.length; at++) {

@@ -9,15 +9,15 @@ import { getDomain } from 'tldts';
 import { assert } from '../../../../domain/errors.ts';
 
 export type Endpoint = {
-  /** As it was given; what operators see. */
+  /** As configured; shown to operators. */
   name: string;
-  /** IPv6 without its brackets. */
+  /** IPv6 without brackets. */
   host: string;
   port: number;
   tls: boolean;
 };
 
-/** Reads an endpoint that the configuration has checked. */
+/** Parses an endpoint that the configuration has checked. */
 export function endpointOf(name: string): Endpoint {
   const url = new URL(name);
   assert(url.protocol === 'ssl:' || url.protocol === 'tcp:', `${name} is ssl://host:port or tcp://host:port`);
@@ -25,10 +25,10 @@ export function endpointOf(name: string): Endpoint {
   return { name, host, port: Number(url.port), tls: url.protocol === 'ssl:' };
 }
 
-/** Whether an endpoint is reached through the proxy: an onion service always, any other if the proxy is for all. */
+/** Onion services are always reached through the proxy, other servers only if it is for all. */
 export const isOnion = ({ host }: Endpoint): boolean => host.endsWith('.onion');
 
-/** The name that a TLS server proves to have; addresses are not sent as names (RFC 6066). */
+/** The name for TLS. Addresses are not sent as names (RFC 6066). */
 export const tlsNameOf = ({ host }: Endpoint): string | undefined => (isIP(host) === 0 ? host : undefined);
 
 /** Operators that have several domains. Servers whose names leave it in doubt are listed as one operator's. */

@@ -1,9 +1,12 @@
 /**
- * How a server can fail. The kind decides what follows: a lost connection is tried again, a refusal is an answer, and a
- * server that misbehaved is dropped, since nothing that it says is worth anything.
+ * The ways in which a server can fail. After a lost connection it is tried again; a refusal is an answer; a server that
+ * misbehaved is dropped.
  */
 
-/** It is away, slow, full, or speaks no protocol of ours. In words of ours, but for what the server gave as a reason. */
+/**
+ * The server is away, slow, full, or speaks another protocol. The message is this program's, except for a reason given
+ * by the server.
+ */
 export class ConnectionLost extends Error {
   constructor(message: string) {
     super(message);
@@ -11,7 +14,7 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** It answered a request with an error. */
+/** The server answered a request with an error. */
 export class ServerRefusal extends Error {
   readonly code: number;
 
@@ -22,7 +25,7 @@ export class ServerRefusal extends Error {
   }
 }
 
-/** It answered a request with more than is read of one answer. That may be right; it is as good as a refusal. */
+/** The answer is longer than what is read. That may be correct; it is treated like a refusal. */
 export class TooLong extends ServerRefusal {
   constructor(message: string) {
     super(0, message);
@@ -30,7 +33,7 @@ export class TooLong extends ServerRefusal {
   }
 }
 
-/** It said what cannot be, or more than it may: proof that it is broken or lies. */
+/** The server said something impossible or exceeded a limit, which proves that it is broken or lies. */
 export class Misbehaved extends Error {
   constructor(message: string) {
     super(message);
@@ -38,13 +41,13 @@ export class Misbehaved extends Error {
   }
 }
 
-/** ElectrumX: "excessive resource usage", and a request that it gave up because it is busy. */
+/** ElectrumX: "excessive resource usage", and a request that timed out because the server is busy. */
 const COST_CODES: readonly number[] = [-101, -102];
 
-/** With the same code, servers refuse what is too large at any time: to ask again is of no use. */
+/** Servers use the same code for requests that are always too large; repeating those is useless. */
 const TOO_LARGE = /too large/i;
 
-/** Whether a server gave no answer because we ask too much of it at the moment, or none at all. */
+/** Whether a server gave no answer because of its current load. */
 export function isCostly(error: unknown): boolean {
   if (error instanceof ConnectionLost) return true;
   return error instanceof ServerRefusal && COST_CODES.includes(error.code) && !TOO_LARGE.test(error.message);
@@ -52,13 +55,13 @@ export function isCostly(error: unknown): boolean {
 
 const SERVER_TEXT_CHARS_MAX = 300;
 
-/** What a server said, fit to be shown: bounded, in one line, without control characters. */
+/** A server's text for display: bounded, on one line, without control characters. */
 export function serverText(value: unknown): string {
   const text = typeof value === 'string' ? value : 'no reason given';
   return text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, SERVER_TEXT_CHARS_MAX);
 }
 
-/** Whether an error is a server's; any other is a bug of ours. */
+/** Whether an error is a server's; any other is a bug. */
 export function isOfServer(error: unknown): boolean {
   return error instanceof ConnectionLost || error instanceof Misbehaved || error instanceof ServerRefusal;
 }

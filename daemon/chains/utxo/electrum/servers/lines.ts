@@ -1,15 +1,15 @@
-/** Cuts a stream into lines, of bounded length. A line that never ends costs no more than the limit. */
+/** Splits a stream into lines of bounded length. */
 
 const NEWLINE = 0x0a;
-/** A line may come byte by byte: so many pieces are joined to one, since each costs more than the byte in it. */
+/** Beyond this many pieces a line is joined, because each piece costs more than the byte in it. */
 const PARTS_MAX = 1_000;
-/** What is kept of a line that is too long, at either end. */
+/** Bytes kept of either end of a line that is too long. */
 export const END_BYTES = 256;
 
 export type LineLimits = {
-  /** The longest line that is handed over whole. */
+  /** The longest line that is passed on completely. */
   bytesMax: number;
-  /** The longest one that is passed over; after a longer one the stream is over. */
+  /** The longest line that is skipped; a longer one ends the stream. */
   skippedBytesMax: number;
 };
 
@@ -25,8 +25,8 @@ export class Lines {
   }
 
   /**
-   * Hands over every line that `chunk` completes, without its end; of one that is too long, the two ends only. False when a
-   * line cannot even be passed over: then it is over.
+   * Passes on every line that `chunk` completes, without its line end; of one that is too long, only the two ends.
+   * False if a line is too long to be skipped.
    */
   push(chunk: Buffer, take: (line: Buffer) => void, takeEnds: (start: Buffer, end: Buffer) => void): boolean {
     let from = 0;

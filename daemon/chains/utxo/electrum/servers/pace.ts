@@ -1,53 +1,55 @@
 /**
- * How many requests a server is given at once: one more for each round of answers that came in good time, half as many
- * when one came late, was lost or was refused for its cost (additive increase, multiplicative decrease; RFC 5681 has the
- * same rule for TCP). A server that slows its clients down, as ElectrumX does with costly ones, is asked as much as it
- * answers and no more.
+ * The number of concurrent requests to a server: one more after each round of timely answers, half as many after a late
+ * answer, a lost one, or a refusal for cost (additive increase, multiplicative decrease, as in RFC 5681 for TCP). So a
+ * server that slows down its clients, like ElectrumX, is not asked more than it answers.
  *
- * Invariant: never more than `limit` are under way, and what is done in passing takes at most half of them, so that a
- * payment does not wait behind a long look.
+ * Invariant: at most `limit` requests run at once, and background requests use at most half of them, so that a payment
+ * does not wait behind them.
  */
 
-/** `news`: somebody waits for it. `passing`: it has time. */
+/** `news`: somebody waits for the answer. `passing`: background work. */
 export type Haste = 'news' | 'passing';
 
 const LIMIT_MIN = 2;
 const LIMIT_START = 16;
-/** At once on a server that answers within `NEAR_MS`: one's own; and on one that is far away, which others use too. */
+/**
+ * The maximum for a server that answers within `NEAR_MS`, probably one's own; and for a distant one, which others use
+ * too.
+ */
 const LIMIT_MAX_NEAR = 512;
 const LIMIT_MAX_FAR = 64;
 const NEAR_MS = 20;
-/** An answer is late after so long, or after so many times as long as the fastest one took. */
+/** An answer is late after this time, or after this many times the fastest answer's time. */
 const LATE_MS = 1_500;
 const LATE_FACTOR = 4;
-/** The fastest answer is forgotten by so much with every other: networks change. */
+/** The fastest time is raised by this factor with each further answer, because networks change. */
 const FASTEST_DRIFT = 1.001;
-/** A server counts as slowing us down for so long after a late answer. */
+/** How long a server counts as slow after a late answer. */
 const SLOWED_MS = 20_000;
 
 export class Pace {
   #limit = LIMIT_START;
   #fastestMs = Number.POSITIVE_INFINITY;
   #hasBeenLate = false;
-  /** What was sent before the last decrease says nothing about what followed from it. */
+  /** Answers to requests before the last decrease do not count for the next one. */
   #decreasedAtMs = Number.NEGATIVE_INFINITY;
   #lateAtMs = Number.NEGATIVE_INFINITY;
   #underWay = 0;
   #passing = 0;
   readonly #waiting: Record<Haste, (() => void)[]> = { news: [], passing: [] };
 
-  /** Requests that may be under way at once. */
+  /** The current maximum of concurrent requests. */
   limit(haste: Haste): number {
     const limit = Math.floor(this.#limit);
     return haste === 'news' ? limit : Math.max(1, limit >> 1);
   }
 
-  /** Whether the server answered late not long ago. */
+  /** Whether the server answered late recently. */
   get isSlowed(): boolean {
     return performance.now() - this.#lateAtMs < SLOWED_MS;
   }
 
-  /** Makes a request once there is room for it. */
+  /** Runs a request as soon as there is room for it. */
   async run<T>(haste: Haste, isCostly: (error: unknown) => boolean, request: () => Promise<T>): Promise<T> {
     while (!this.#hasRoom(haste)) await new Promise<void>((resolve) => this.#waiting[haste].push(resolve));
     this.#underWay++;
@@ -87,7 +89,7 @@ export class Pace {
       this.#late(sentAtMs);
       return;
     }
-    // What is not made use of proves nothing.
+    // an unused limit proves nothing
     if (this.#underWay * 2 < this.#limit) return;
     const max = this.#fastestMs < NEAR_MS ? LIMIT_MAX_NEAR : LIMIT_MAX_FAR;
     this.#limit = Math.min(max, this.#limit + (this.#hasBeenLate ? 1 / this.#limit : 1));
