@@ -39,6 +39,9 @@ export function backupCommands(root: Command, io: Io): void {
   opened(backup.command('verify').argument('<file>'))
     .description('the drill: open a backup in a scratch folder and compare it with the words and with this service')
     .action(action(io, verify));
+  opened(backup.command('identity'))
+    .description('print the key of the backups, from the words: with it the program `age` opens them without this one')
+    .action(action(io, identity));
   const restore = opened(root.command('restore').argument('<file>', 'a backup'))
     .description('bring everything back from a backup, into an empty data directory')
     .addOption(
@@ -107,6 +110,18 @@ async function verify(session: Session, options: Opening, name?: string): Promis
   }
 }
 
+async function identity(session: Session, options: Opening): Promise<void> {
+  const words = await open(session, options, null);
+  try {
+    const { ageIdentity } = await import('../wallet/sealed-file.ts');
+    const key = ageIdentity(words.secret.privateKey);
+    const text = `# opens every backup of wallet ${words.secret.fingerprint}: keep it as secret as the words\n${key}\n`;
+    session.print({ fingerprint: words.secret.fingerprint, identity: key }, () => text);
+  } finally {
+    words.close();
+  }
+}
+
 async function restoreFile(session: Session, options: RestoreOptions, name?: string): Promise<void> {
   const file = resolve(name ?? '');
   const { backupHeader, needUnoccupied, restoreBackup } = await import('../app/backup/restore.ts');
@@ -168,7 +183,7 @@ async function tryToConfirm(session: Session): Promise<Look<true>> {
 }
 
 /** Opens with the passphrase of the wallet here, if it was given; else with the words. */
-async function open(session: Session, options: Opening, file: string): Promise<OpenedBackup> {
+async function open(session: Session, options: Opening, file: string | null): Promise<OpenedBackup> {
   const { openByVault, openByWords } = await import('../wallet/backup-key.ts');
   if (options.passphraseFile !== undefined) {
     return openByVault(
@@ -184,8 +199,8 @@ async function open(session: Session, options: Opening, file: string): Promise<O
     throw new Failure('there is no terminal to ask on: give --words-file', EXIT.failed, 'no_terminal');
   }
   const { backupHeader } = await import('../app/backup/restore.ts');
-  const { fingerprint } = await backupHeader(file);
-  const words = await askHidden(session.io, `The words of wallet ${fingerprint}, with spaces between them:`);
+  const wallet = file === null ? 'the wallet' : `wallet ${(await backupHeader(file)).fingerprint}`;
+  const words = await askHidden(session.io, `The words of ${wallet}, with spaces between them:`);
   return openByWords(words, bip39);
 }
 

@@ -46,6 +46,10 @@ export function rawPublicKey(key: KeyObject): Buffer {
   return publicKey.export({ format: 'der', type: 'spki' }).subarray(-KEY_BYTES);
 }
 
+/** The raw 32 bytes of an X25519 private key. */
+export const rawPrivateKey = (key: KeyObject): Buffer =>
+  key.export({ format: 'der', type: 'pkcs8' }).subarray(-KEY_BYTES);
+
 /** An X25519 public key from its raw 32 bytes. */
 export function publicKeyOf(raw: Uint8Array): KeyObject {
   return createPublicKey({ key: Buffer.concat([SPKI_PREFIX, raw]), format: 'der', type: 'spki' });

@@ -2,9 +2,11 @@
  * A backup made while the service runs brings everything back on another machine, quarantined; and the drill finds what
  * would be missing.
  */
+import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { zstdDecompressSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needUnoccupied, restoreBackup } from '../../daemon/app/backup/restore.ts';
@@ -16,6 +18,7 @@ import { type Daemon, startDaemon } from '../../daemon/main.ts';
 import { openByVault, openByWords } from '../../daemon/wallet/backup-key.ts';
 import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cli } from '../unit/cli-kit.ts';
 
 /** Instead of 10,000, which take a minute to derive for every chain. */
 const JUMP = 300;
@@ -108,6 +111,35 @@ describe('a backup', () => {
     expect(await readdir(folder)).toEqual(['plain.backup']);
     expect((await readdir(service.dataDir)).filter((name) => name.startsWith('backup-'))).toEqual([]);
   });
+
+  it.skipIf(spawnSync('age', ['--version']).error !== undefined)(
+    'is opened by age and tar alone, with the key that the words give',
+    async () => {
+      await backUp('foreign.backup');
+      const [words, key] = [join(folder, 'words.txt'), join(folder, 'identity.txt')];
+      await writeFile(words, WORDS);
+      const { out } = await cli(service.dataDir, ['backup', 'identity', '--words-file', words]);
+      expect(out).toMatch(/^# .*73c5da0a.*\nAGE-SECRET-KEY-1[0-9A-Z]{58}\n$/);
+      await writeFile(key, out);
+      const unpacked = await mkdtemp(join(folder, 'unpacked-'));
+      const age = spawnSync('age', ['--decrypt', '--identity', key, join(folder, 'foreign.backup')], {
+        maxBuffer: 2 ** 30,
+      });
+      expect(age.stderr.toString()).toBe('');
+      const tar = spawnSync('tar', ['-x', '-C', unpacked], { input: zstdDecompressSync(age.stdout) });
+      expect([tar.status, tar.stderr.toString()]).toEqual([0, '']);
+      expect((await readdir(unpacked)).sort()).toEqual(
+        expect.arrayContaining(['countinghouse.db', 'manifest.json', 'vault']),
+      );
+      const db = new Database(join(unpacked, 'countinghouse.db'), { readonly: true });
+      expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+      db.close();
+      await rm(words);
+      await rm(key);
+      await rm(unpacked, { recursive: true });
+      await rm(join(folder, 'foreign.backup'));
+    },
+  );
 
   it('never replaces a file, and says where it cannot write', async () => {
     await backUp('once.backup');

@@ -1,6 +1,7 @@
 /**
- * The content of a backup: files one after the other, each behind a line of JSON with its name and size, compressed
- * (zstd). The manifest comes first.
+ * The content of a backup: a tape archive (ustar of POSIX 1003.1-1988, sizes from 8 GiB on as GNU tar writes them),
+ * compressed by zstd, so that any `tar` unpacks it. The manifest comes first. Release 0.1.0 wrote a line of JSON before
+ * each file instead.
  *
  * Invariant: a name is one of those that a backup may hold, so that nothing can be written beside the folder.
  */
@@ -12,6 +13,7 @@ import { Readable } from 'node:stream';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
+import { ByteReader } from '../../wallet/byte-reader.ts';
 
 export const MANIFEST = 'manifest.json';
 export const DATABASE = 'countinghouse.db';
@@ -23,32 +25,69 @@ const NAME = new RegExp(
   `^(?:${[MANIFEST, DATABASE, CONFIG].join('|')}|(?:${FOLDERS.join('|')})/[a-z0-9][a-z0-9._-]*)$`,
 );
 const FILES_MAX = 200;
-const LINE_BYTES_MAX = 1_024;
 const NEWLINE = 10;
+const OPENING_BRACE = 123;
 
-const Entry = z.strictObject({ name: z.string().regex(NAME), size: z.int().min(0), sha256: z.string() });
-type Entry = z.infer<typeof Entry>;
+const BLOCK_BYTES = 512;
+/** Where the fields of a block before a file lie, and how long they are. */
+const FIELD = { name: [0, 100], mode: [100, 8], size: [124, 12], sum: [148, 8], magic: [257, 6] } as const;
+const MAGIC = 'ustar\0';
+const OCTAL_SIZE_MAX = 8 ** 11 - 1;
+
+/** `sha256`: only of release 0.1.0. */
+type Entry = { name: string; size: number; sha256?: string };
+const FormerEntry = z.strictObject({ name: z.string(), size: z.int().min(0), sha256: z.string() });
 
 /** Whether a backup takes a file of this name (relative, with slashes) along. */
 export const belongsIn = (name: string): boolean => NAME.test(name);
 
-async function digestOf(file: string): Promise<string> {
-  const digest = createHash('sha256');
-  for await (const chunk of createReadStream(file)) digest.update(chunk as Buffer);
-  return digest.digest('hex');
+const padding = (size: number): number => -size & (BLOCK_BYTES - 1);
+
+/** Of a header block, its own field counted as blanks. */
+const sumOf = (block: Buffer): number =>
+  block.reduce((sum, byte, at) => sum + (at >= FIELD.sum[0] && at < FIELD.sum[0] + FIELD.sum[1] ? 32 : byte), 0);
+
+function headerBlock({ name, size }: Entry): Buffer {
+  const block = Buffer.alloc(BLOCK_BYTES);
+  const put = ([at, bytes]: readonly [number, number], text: string) => block.write(text, at, bytes, 'latin1');
+  put(FIELD.name, name);
+  put(FIELD.mode, '0000600\0');
+  if (size <= OCTAL_SIZE_MAX) put(FIELD.size, size.toString(8).padStart(11, '0'));
+  else {
+    block[FIELD.size[0]] = 0x80;
+    block.writeBigUInt64BE(BigInt(size), FIELD.size[0] + 4);
+  }
+  put([156, 1], '0');
+  put(FIELD.magic, MAGIC);
+  put([263, 2], '00');
+  put(FIELD.sum, `${sumOf(block).toString(8).padStart(6, '0')}\0 `);
+  return block;
+}
+
+/** Throws `Rejected('backup.damaged')`. */
+function parseBlock(block: Buffer): Entry {
+  const text = ([at, bytes]: readonly [number, number]): string =>
+    block.toString('latin1', at, at + bytes).replace(/\0[\s\S]*$/, '');
+  const [at] = FIELD.size;
+  const size = block[at] === 0x80 ? Number(block.readBigUInt64BE(at + 4)) : Number.parseInt(text(FIELD.size), 8);
+  const isOurs = block.length === BLOCK_BYTES && text(FIELD.magic) === 'ustar' && Number.isSafeInteger(size);
+  if (!isOurs || Number.parseInt(text(FIELD.sum), 8) !== sumOf(block)) throw damaged();
+  return { name: text(FIELD.name), size };
 }
 
 async function* packed(files: readonly { name: string; path: string }[]): AsyncGenerator<Buffer> {
   for (const { name, path } of files) {
-    const entry: Entry = { name, size: (await stat(path)).size, sha256: await digestOf(path) };
-    yield Buffer.from(`${JSON.stringify(entry)}\n`);
+    const { size } = await stat(path);
+    yield headerBlock({ name, size });
     let sent = 0;
     for await (const chunk of createReadStream(path)) {
       yield chunk as Buffer;
       sent += (chunk as Buffer).length;
     }
-    if (sent !== entry.size) throw new Error(`assertion failed: ${name} changed while it was packed`);
+    if (sent !== size) throw new Error(`assertion failed: ${name} changed while it was packed`);
+    yield Buffer.alloc(padding(size));
   }
+  yield Buffer.alloc(2 * BLOCK_BYTES);
 }
 
 /** The content that holds these files, compressed. */
@@ -84,54 +123,52 @@ export async function unpack(
   const plain = Readable.from(content);
   const stream = createZstdDecompress();
   plain.on('error', (error) => stream.destroy(error));
-  const chunks = plain.pipe(stream)[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const reader = new ByteReader(plain.pipe(stream));
   const names: string[] = [];
-  let held: Buffer = Buffer.alloc(0);
-  const more = async (): Promise<boolean> => {
-    const { value, done } = await chunks.next();
-    if (!done) held = held.length === 0 ? value : Buffer.concat([held, value]);
-    return !done;
-  };
-  for (;;) {
-    while (!held.includes(NEWLINE) && held.length < LINE_BYTES_MAX && (await more()));
-    if (held.length === 0) return names;
-    const entry = parseEntry(held);
-    held = held.subarray(held.indexOf(NEWLINE) + 1);
-    if (names.length >= FILES_MAX || names.includes(entry.name)) throw damaged();
-    names.push(entry.name);
-    held = await writeEntry(await place(entry.name), entry, held, async () => {
-      held = Buffer.alloc(0);
-      if (!(await more())) throw damaged();
-      return held;
-    });
+  for (let entry = await nextEntry(reader); entry !== null; entry = await nextEntry(reader)) {
+    const { name, size } = entry;
+    if (names.length >= FILES_MAX || !belongsIn(name) || names.includes(name)) throw damaged();
+    names.push(name);
+    await giveFile(reader, await place(name), entry);
+    if (entry.sha256 === undefined && (await reader.take(padding(size))).length < padding(size)) throw damaged();
   }
+  return names;
 }
 
-function parseEntry(held: Buffer): Entry {
+/** What comes next, null at the end. */
+async function nextEntry(reader: ByteReader): Promise<Entry | null> {
+  const block = await reader.take(BLOCK_BYTES);
+  if (block.length === 0) return null;
+  if (block[0] === OPENING_BRACE) return formerEntry(reader, block);
+  if (block.some((byte) => byte !== 0)) return parseBlock(block);
+  // the end is two blocks of zeros; the decompression has to come to its own end too
+  for await (const rest of reader.rest()) if (rest.some((byte) => byte !== 0)) throw damaged();
+  return null;
+}
+
+function formerEntry(reader: ByteReader, block: Buffer): Entry {
+  const end = block.indexOf(NEWLINE);
   try {
-    return Entry.parse(JSON.parse(held.subarray(0, held.indexOf(NEWLINE)).toString()));
+    const entry = FormerEntry.parse(JSON.parse(block.toString('utf8', 0, end)));
+    reader.back(block.subarray(end + 1));
+    return entry;
   } catch {
     throw damaged();
   }
 }
 
-/** Gives one file to its sink from what is held and what follows, and returns what is left over. */
-async function writeEntry(sink: Sink, entry: Entry, first: Buffer, next: () => Promise<Buffer>): Promise<Buffer> {
+/** Gives one file to its sink. */
+async function giveFile(reader: ByteReader, sink: Sink, { size, sha256 }: Entry): Promise<void> {
   const digest = createHash('sha256');
-  let [held, missing] = [first, entry.size];
+  let missing = size;
   try {
-    for (;;) {
-      const part = held.subarray(0, missing);
+    for await (const part of reader.next(size)) {
       digest.update(part);
       await sink.write(part);
       missing -= part.length;
-      held = held.subarray(part.length);
-      if (missing === 0) break;
-      held = await next();
     }
   } finally {
     await sink.end();
   }
-  if (digest.digest('hex') !== entry.sha256) throw damaged();
-  return held;
+  if (missing > 0 || (sha256 !== undefined && digest.digest('hex') !== sha256)) throw damaged();
 }

@@ -6,10 +6,9 @@
  * signed is missing from it.
  */
 import { randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { access, mkdir, mkdtemp, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
@@ -22,6 +21,7 @@ import { sweepDataDir } from './leftovers.ts';
 
 export const VAULT_FOLDER = 'vault';
 const WORK_PREFIX = 'backup-';
+const CONTENT = 'content';
 
 export const Manifest = z.object({
   release: z.string(),
@@ -62,10 +62,13 @@ export async function makeBackup(job: BackupJob): Promise<BackupMade> {
   const partial = `${file}.${randomBytes(6).toString('hex')}.partial`;
   try {
     const { files, manifest } = await collect(job, work, fingerprint);
-    const sealed = seal(pack(files), publicKey, fingerprint, job.now);
-    await writing(file, () =>
-      pipeline(Readable.from(sealed), createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true })),
-    );
+    const content = join(work, CONTENT);
+    // first as a file: what is sealed says how long it is, so that one that was cut off is known without the key
+    await pipeline(pack(files), createWriteStream(content, { flags: 'wx', mode: 0o600 }));
+    await rm(join(work, DATABASE));
+    const { size } = await stat(content);
+    const sealed = await seal(createReadStream(content), size, publicKey, fingerprint, job.now);
+    await writing(file, () => pipeline(sealed, createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true })));
     await rename(partial, file);
     await syncFolder(dirname(file));
     return { file, bytes: (await stat(file)).size, manifest };
