@@ -61,12 +61,36 @@ export const INPUTS_KEPT_MAX = 100;
  */
 export const OUTPUTS_PER_UNCONFIRMED_MAX = 50;
 
-/** A coin of ours that `txid` spends. */
+/**
+ * `txid` spends a conflict key of ours: a coin, by its outpoint; on a chain of accounts the nonce of an address, as the
+ * plans of that chain write it.
+ */
 export type SpendSeen = {
   outpoint: string;
   txid: string;
   block: BlockId | null;
   /** The time of the block, milliseconds since 1970; only with a block. */
+  blockTime?: number;
+};
+
+/**
+ * `paid`: to others, and to addresses that payers were given. `fee`: to the network. `moved`: to an address of the same
+ * account; there it arrives as a credit, at branch 1.
+ */
+export type DebitKind = 'paid' | 'fee' | 'moved';
+
+/** Money that left an address of ours on a chain of accounts. Coin chains tell spent coins instead. */
+export type Debit = {
+  /** Unique on its chain, and begins with the transaction's id and a colon: "txid:logindex". */
+  id: string;
+  txid: string;
+  /** The address that it left. */
+  targetId: number;
+  kind: DebitKind;
+  /** Above 0; a fee has the asset that it is paid in. */
+  amount: Amount;
+  block: BlockId | null;
+  /** That block's time, milliseconds since 1970; only with a block. */
   blockTime?: number;
 };
 
@@ -79,12 +103,14 @@ export type ChainUpdate = {
   /** The target ids that this update covers. It says nothing about others. */
   targets: 'all' | number[];
   /**
-   * 'complete': credits and spends contain every relevant unconfirmed transaction at the checkpoint's tip. 'unknown':
+   * 'complete': credits, spends and debits contain every relevant unconfirmed transaction at the checkpoint's tip. 'unknown':
    * some may be missing, so their absence proves nothing.
    */
   mempool: 'complete' | 'unknown';
   credits: Credit[];
   spends: SpendSeen[];
+  /** Only of a chain of accounts. */
+  debits?: Debit[];
   /**
    * The median time of the checkpoint's tip (BIP-113), milliseconds since 1970. It does not depend on this machine's
    * clock. Absent where blocks have no time of their own, as on test chains.

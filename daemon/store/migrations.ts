@@ -22,6 +22,7 @@ import { SHOP_EVENTS } from './migrations/0016-shop-events.ts';
 import { REFUNDS } from './migrations/0017-refunds.ts';
 import { ALERTS } from './migrations/0018-alerts.ts';
 import { CONFLICT_KEYS } from './migrations/0019-conflict-keys.ts';
+import { DEBITS } from './migrations/0020-debits.ts';
 import { FORMER_TARGETS } from './migrations/0021-former-targets.ts';
 import { ALERT_NOTICES } from './migrations/0022-alert-notices.ts';
 
@@ -44,6 +45,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0017-refunds', REFUNDS],
   ['0018-alerts', ALERTS],
   ['0019-conflict-keys', CONFLICT_KEYS],
+  ['0020-debits', DEBITS],
   ['0021-former-targets', FORMER_TARGETS],
   ['0022-alert-notices', ALERT_NOTICES],
 ];
@@ -61,6 +63,7 @@ const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS "kysely_migration"
  */
 export function migrate(db: Database.Database, migrations = MIGRATIONS): void {
   const pending = pendingMigrations(db, migrations);
+  if (pending.length > 0) addArithmetic(db);
   for (const [i, [name, statements]] of pending.entries()) {
     // only the first can have been begun: a later one is not reached before it
     const from = i === 0 && RUN_APART.has(name) ? statementsInForce(db, migrations, name) : 0;
@@ -70,6 +73,18 @@ export function migrate(db: Database.Database, migrations = MIGRATIONS): void {
       db.prepare('INSERT INTO kysely_migration (name, timestamp) VALUES (?, ?)').run(name, new Date().toISOString());
     });
   }
+}
+
+/** What migrations calculate amounts with: decimal texts of any length, of smallest units. */
+function addArithmetic(db: Database.Database): void {
+  db.aggregate('sum_units', {
+    start: '0',
+    step: (sum: string, units: unknown) => `${BigInt(sum) + BigInt(units as string)}`,
+    deterministic: true,
+  });
+  db.function('difference', { varargs: true, deterministic: true }, (from: unknown, ...less: unknown[]) =>
+    less.reduce<bigint>((left, units) => left - BigInt(units as string), BigInt(from as string)).toString(),
+  );
 }
 
 /** The migrations that the database lacks, in order. Throws `Rejected('store.newer')`. */

@@ -226,10 +226,31 @@ export const TABLES = {
   paying_input: { outpoint: text, chain_key: text, txid: text },
   balance: { account_id: int, asset: text, units: units },
   /**
-   * Transactions in blocks that spent coins of ours, whoever made them: when that was (of the first block that held it), and
-   * what a whole coin was worth then, 1e-8 US dollars, null where nobody knew.
+   * What left an account, whoever made the transaction. With `credit`, which is what came, these are all its ledger entries:
+   * an account holds its credits less its debits. Those of a coin chain follow from its coins (`app/books/entries.ts`), those
+   * of an account chain are reported.
    */
-  booked_spend: { txid: text, chain_key: text, at: time, usd_rate: maybe(units) },
+  debit: {
+    id: made(int),
+    chain_key: text,
+    /** Unique on its chain: the transaction's id, a colon, and what tells it from the other debits of that transaction. */
+    ref: text,
+    txid: text,
+    account_id: int,
+    /** The address of ours that it left; null on a coin chain, where it left the coins that the transaction spends. */
+    target_id: maybe(int),
+    asset: text,
+    /** 'paid': to others, and to addresses that payers were given. 'fee'. 'moved': to an address of the account itself (branch 1). */
+    kind: text,
+    /** Below 0 only where somebody else made a transaction that brings more than it takes. */
+    units: units,
+    block_height: maybe(int),
+    block_hash: maybe(text),
+    /** When the first block held it; null before. */
+    at: maybe(time),
+    /** A whole coin's worth then, 1e-8 US dollars; null where nobody knew. */
+    usd_rate: maybe(units),
+  },
   inbox: {
     id: made(int),
     credit_id: int,

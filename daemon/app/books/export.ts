@@ -10,14 +10,13 @@
 import { type Asset, type AssetId, assetOf } from '../../domain/assets.ts';
 import { compareDays, type Day, dayOf } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain/money.ts';
-import { type CreditRow, targetById } from '../../store/queries/credits.ts';
+import { type DebitRow, debitsAbove } from '../../store/queries/debits.ts';
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
-import { bookedSpend, creditsAbove, creditsSpentBy } from '../../store/queries/ledger.ts';
-import { payoutsOf, type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
+import { type CreditEntry, creditsAbove } from '../../store/queries/ledger.ts';
+import { payoutsOf, versionByTxid, type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
 import { refundedInvoice } from '../withdrawals/refund.ts';
-import { isChange, readSpent } from './spent.ts';
 
 const PAGE = 500;
 
@@ -46,7 +45,7 @@ export type ExportRow = {
   description: string;
 };
 
-/** Where a page goes on: which rows, and above which id of a credit. */
+/** Where a page goes on: which entries, and above which id. */
 export type ExportCursor = { part: 'receipts' | 'spends'; after: number };
 
 /** `from`, `to`: days of each business, `to` included. Without a business: all but those of the sandbox. */
@@ -55,14 +54,22 @@ export type ExportRequest = { business: Business | null; from: Day; to: Day; cur
 /** The rows of one page (there may be none) and where the next begins, or null. */
 export function exportPage(app: App, wish: ExportRequest): { rows: ExportRow[]; next: ExportCursor | null } {
   const { part, after } = wish.cursor;
-  const found = app.store.all(creditsAbove, { id: after, limit: PAGE });
-  const rows = found.flatMap((row) => (part === 'receipts' ? receipt(app, wish, row) : spent(app, wish, row)));
-  const last = found.at(-1);
-  if (last) return { rows, next: { part, after: last.id } };
-  return { rows, next: part === 'receipts' ? { part: 'spends', after: 0 } : null };
+  const page = { id: after, limit: PAGE };
+  if (part === 'receipts') {
+    const found = app.store.all(creditsAbove, page);
+    const next = nextOf(found, part) ?? { part: 'spends', after: 0 };
+    return { rows: found.flatMap((row) => receipt(app, wish, row)), next };
+  }
+  const found = app.store.all(debitsAbove, page);
+  return { rows: found.flatMap((row) => debited(app, wish, row)), next: nextOf(found, part) };
 }
 
-const businessOf = (app: App, row: CreditRow): Business =>
+function nextOf(found: readonly { id: number }[], part: ExportCursor['part']): ExportCursor | null {
+  const last = found.at(-1);
+  return last ? { part, after: last.id } : null;
+}
+
+const businessOf = (app: App, row: { account_id: number }): Business =>
   app.directory.business(app.directory.businessOfAccount(row.account_id));
 
 const fiat = (value: bigint | null): string => (value === null ? '' : formatDecimal(value, FIAT_DECIMALS));
@@ -91,11 +98,11 @@ const orderOf = (invoice: InvoiceRow | null) => ({
   description: invoice?.description ?? '',
 });
 
-function receipt(app: App, wish: ExportRequest, row: CreditRow): ExportRow[] {
-  if (row.gone || row.block_height === null) return [];
+function receipt(app: App, wish: ExportRequest, row: CreditEntry): ExportRow[] {
+  if (row.gone || row.block_height === null || row.moved) return [];
   const asset = assetOf(row.asset as AssetId);
   const fields = common(wish, businessOf(app, row), row.block_time ?? row.first_seen_at, asset);
-  if (!fields || isOwnChange(app, row)) return [];
+  if (!fields) return [];
   const invoice = row.invoice_id === null ? undefined : app.store.get(invoiceById, { id: row.invoice_id });
   return [
     {
@@ -105,56 +112,55 @@ function receipt(app: App, wish: ExportRequest, row: CreditRow): ExportRow[] {
       ...(invoice && { currency: invoice.currency, value: fiat(row.value) }),
       usd_value: fiat(row.usd_value),
       reference: invoice?.slug ?? '',
-      address: app.store.get(targetById, { id: row.target_id })?.address ?? '',
+      address: row.address,
       tx_id: row.txid,
       ...orderOf(invoice ?? null),
     },
   ];
 }
 
-/** Change of a transaction that spent coins of ours; what a stranger pays to a change address is a receipt. */
-function isOwnChange(app: App, row: CreditRow): boolean {
-  if (!isChange(app.store, row)) return false;
-  return app.store.all(creditsSpentBy, { txid: row.txid, chain_key: row.chain_key }).length > 0;
-}
-
-/** All that one transaction paid and cost, told with the first of the coins that it spends. */
-function spent(app: App, wish: ExportRequest, row: CreditRow): ExportRow[] {
-  const { spent_txid: txid, chain_key } = row;
-  if (row.gone || txid === null || row.spent_block_hash === null) return [];
-  const coins = app.store.all(creditsSpentBy, { txid, chain_key }).filter((coin) => coin.asset === row.asset);
-  if (coins[0]?.id !== row.id) return [];
-  const booked = app.store.get(bookedSpend, { txid, chain_key });
+/** What a debit says: what each withdrawal paid, what nobody asked for here, or the fee. */
+function debited(app: App, wish: ExportRequest, row: DebitRow): ExportRow[] {
+  if (row.kind === 'moved' || row.block_hash === null || row.at === null) return [];
   const asset = assetOf(row.asset as AssetId);
-  const fields = common(wish, businessOf(app, row), booked?.at ?? row.first_seen_at, asset);
+  const fields = common(wish, businessOf(app, row), row.at, asset);
   if (!fields) return [];
-  const rate = booked?.usd_rate ?? null;
-  const line = (kind: ExportRow['kind'], units: bigint, of: WithdrawalRow | null, usd: bigint | null): ExportRow => ({
+  const rate = row.usd_rate;
+  const line = (units: bigint, of: WithdrawalRow | null, usd: bigint | null): ExportRow => ({
     ...fields,
-    kind,
+    kind: row.kind === 'fee' ? 'fee' : 'withdrawal',
     amount: formatUnits(units, asset),
     usd_value: fiat(rate === null ? usd : fiatFor(units, asset, rate)),
     reference: of === null ? '' : `${of.id}`,
-    address: kind === 'withdrawal' ? (of?.address ?? '') : '',
-    tx_id: txid,
+    address: row.kind === 'fee' ? '' : (of?.address ?? ''),
+    tx_id: row.txid,
     ...orderOf(of && refundedInvoice(app.store, of)),
   });
-  const taken = coins.reduce((sum, { units }) => sum + units, 0n);
-  const { fee, paid, version } = readSpent(app.store, { txid, chain_key, asset: row.asset, taken });
-  const payouts = version ? payoutsTo(app, version.id) : [];
-  const rows = payouts.map(({ units, to }) => line('withdrawal', units, to, to.usd_value));
-  const rest = paid - payouts.reduce((sum, { units }) => sum + units, 0n);
-  if (rest !== 0n) rows.push(line('withdrawal', rest, null, null));
-  const first = payouts[0];
-  const asked = first?.to.usd_value;
-  const share = first && asked && first.units > 0n ? (asked * fee) / first.units : null;
-  if (fee > 0n) rows.push(line('fee', fee, payouts.length === 1 ? (first?.to ?? null) : null, share ?? null));
-  return rows;
+  const { units } = row;
+  const payouts = payoutsBy(app, row);
+  if (row.kind === 'fee') {
+    const [only] = payouts.length === 1 ? payouts : [];
+    return [line(units, only?.to ?? null, payouts[0] ? shareOf(payouts[0], row) : null)];
+  }
+  const rest = units - payouts.reduce((sum, paid) => sum + paid.units, 0n);
+  const rows = payouts.map((paid) => line(paid.units, paid.to, paid.to.usd_value));
+  return rest === 0n ? rows : [...rows, line(rest, null, null)];
 }
 
-function payoutsTo(app: App, version_id: number): { units: bigint; to: WithdrawalRow }[] {
-  return app.store.all(payoutsOf, { version_id }).flatMap(({ withdrawal_id, units }) => {
+type Payout = { units: bigint; to: WithdrawalRow };
+
+/** What a fee was worth when the withdrawal was asked for; null where it is paid in another asset. */
+function shareOf({ units, to }: Payout, fee: DebitRow): bigint | null {
+  const asked = to.usd_value;
+  return asked && units > 0n && to.asset === fee.asset ? (asked * fee.units) / units : null;
+}
+
+/** The withdrawals of an account that the transaction of a debit pays. */
+function payoutsBy(app: App, { txid, chain_key, account_id }: DebitRow): Payout[] {
+  const version = app.store.get(versionByTxid, { txid, chain_key });
+  const payouts = version ? app.store.all(payoutsOf, { version_id: version.id }) : [];
+  return payouts.flatMap(({ withdrawal_id, units }) => {
     const to = app.store.get(withdrawalById, { id: withdrawal_id });
-    return to ? [{ units, to }] : [];
+    return to?.account_id === account_id ? [{ units, to }] : [];
   });
 }

@@ -12,16 +12,19 @@ import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { accountById } from '../../store/queries/businesses.ts';
-import type { CreditRow } from '../../store/queries/credits.ts';
-import { creditsAbove } from '../../store/queries/ledger.ts';
+import { balancesOfAccount } from '../../store/queries/credits.ts';
+import { type DebitRow, debitsAbove, debitsOfTransaction } from '../../store/queries/debits.ts';
+import { type CreditEntry, creditsAbove } from '../../store/queries/ledger.ts';
+import { versionByTxid } from '../../store/queries/withdrawals.ts';
+import type { Statement } from '../../store/statement.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { inTotal } from '../chains/credits.ts';
 import { checkpointOf } from '../chains/ingest.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { UNKNOWN } from '../withdrawals/adopted.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
-import { readSpent } from './spent.ts';
 
 const PAGE = 1_000;
 const TRIES_MAX = 5;
@@ -118,33 +121,33 @@ export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortS
 }
 
 function watchedAccounts(app: App, chain: ChainRuntime): WatchedAccount[] {
-  return app.directory
-    .accounts()
-    .filter(({ chainKey }) => chainKey === chain.key)
-    .map(({ id, key }) => {
-      const row = app.store.get(accountById, { id });
-      return { key, receiving: row?.next_index ?? 0, change: row?.next_change ?? 0 };
-    });
+  return accountsOf(app, chain).map(({ id, key }) => {
+    const row = app.store.get(accountById, { id });
+    return { key, receiving: row?.next_index ?? 0, change: row?.next_change ?? 0 };
+  });
 }
 
-/** Sums and comparisons of one pass over a chain's credits. */
+/** Sums and comparisons of one pass over a chain's entries. */
 class Proof {
   readonly lines = new Map<string, ReconciledAsset>();
   readonly problems: string[] = [];
+  readonly #app: App;
+  readonly #chain: ChainRuntime;
   readonly #tip: BlockId;
   readonly #lessMempool: boolean;
   /** Targets whose coins the source did not tell. */
   readonly #untold: ReadonlySet<number>;
   /** What the source holds and our books were not seen to hold yet; null: it was not asked. */
   readonly #unmatched: Map<string, HeldCoin> | null;
-  /** Of each transaction that spent coins of ours: what it took, and whether that was before this service. */
-  readonly #spenders = new Map<string, { asset: string; units: bigint; isOld: boolean }>();
+  /** By account and asset: its credits less its debits, those under way included. */
+  readonly #totals = new Map<string, bigint>();
   readonly #pastUntil: ReadonlyMap<number, number>;
 
-  /** `pastUntil`: by account with a past, the height up to which others spent its coins. */
-  constructor(tip: BlockId, held: Holdings | null, pastUntil: ReadonlyMap<number, number>) {
+  constructor(app: App, chain: ChainRuntime, tip: BlockId, held: Holdings | null) {
+    this.#app = app;
+    this.#chain = chain;
     this.#tip = tip;
-    this.#pastUntil = pastUntil;
+    this.#pastUntil = pasts(app, chain);
     this.#lessMempool = held?.lessMempool ?? false;
     this.#untold = new Set(held?.untold);
     this.#unmatched = held && new Map(held.coins.map((coin) => [coin.outpoint, coin]));
@@ -163,24 +166,40 @@ class Proof {
     if (this.problems.length < PROBLEMS_MAX) this.problems.push(text);
   }
 
-  take(row: CreditRow): void {
-    if (row.gone || row.block_height === null || row.block_height > this.#tip.height) return;
+  takeCredit(row: CreditEntry): void {
+    this.#total(row, inTotal(row));
+    if (row.gone || !this.#isBelow(row.block_height)) return;
     const line = this.line(row.asset);
-    const units = row.units;
+    const { units } = row;
     line.received += units;
-    const spent = row.spent_block_height !== null && row.spent_block_height <= this.#tip.height;
-    if (spent && row.spent_txid !== null) {
-      const spender = this.#spenders.get(row.spent_txid) ?? { asset: row.asset, units: 0n, isOld: true };
-      spender.units += units;
-      spender.isOld &&= (row.spent_block_height ?? 0) <= (this.#pastUntil.get(row.account_id) ?? -1);
-      this.#spenders.set(row.spent_txid, spender);
-    } else {
-      line.held += units;
-    }
+    const spent = this.#isBelow(row.spent_block_height);
+    if (!spent) line.held += units;
     this.#match(row, units, spent);
   }
 
-  #match(row: CreditRow, units: bigint, spent: boolean): void {
+  takeDebit(row: DebitRow): void {
+    const { units } = row;
+    this.#total(row, -units);
+    if (!this.#isBelow(row.block_height)) return;
+    const line = this.line(row.asset);
+    // a coin that was spent was not held any more when it was counted
+    if (row.target_id !== null) line.held -= units;
+    if (row.kind === 'moved') line.received -= units;
+    else if (row.kind === 'fee') line.fees += units;
+    else line.paidOut += units;
+    this.#explain(row);
+  }
+
+  #isBelow(height: number | null): boolean {
+    return height !== null && height <= this.#tip.height;
+  }
+
+  #total({ account_id, asset }: { account_id: number; asset: string }, units: bigint): void {
+    const key = `${account_id} ${asset}`;
+    this.#totals.set(key, (this.#totals.get(key) ?? 0n) + units);
+  }
+
+  #match(row: CreditEntry, units: bigint, spent: boolean): void {
     if (!this.#unmatched || this.#untold.has(row.target_id)) return;
     const coin = this.#unmatched.get(row.outpoint);
     this.#unmatched.delete(row.outpoint);
@@ -194,51 +213,68 @@ class Proof {
     }
   }
 
-  /** What is left over, and where every unit that was spent went. */
-  finish(app: App, chain: ChainRuntime): void {
+  /** What is left over once every entry was taken. `isStill`: no entry changed meanwhile. */
+  finish(isStill: boolean): void {
     for (const { outpoint, units } of this.#unmatched?.values() ?? []) {
       this.problem(`${outpoint}: the source holds ${units} units that our books do not know`);
     }
-    for (const [txid, spender] of this.#spenders) this.#account(app, chain, txid, spender);
     for (const { asset, received, paidOut, fees, held } of this.lines.values()) {
       if (received - paidOut - fees !== held) {
         this.problem(`${asset}: what was received less what was paid out and the fees is not what is held`);
       }
     }
+    if (isStill) this.#checkBalances();
   }
 
-  #account(
-    app: App,
-    chain: ChainRuntime,
-    txid: string,
-    { asset, units: taken, isOld }: { asset: string; units: bigint; isOld: boolean },
-  ): void {
-    const line = this.line(asset);
-    const { back, fee, paid, version } = readSpent(app.store, { txid, chain_key: chain.key, asset, taken });
-    line.received -= back;
-    line.paidOut += paid;
-    line.fees += fee;
+  #checkBalances(): void {
+    for (const { id } of accountsOf(this.#app, this.#chain)) {
+      for (const { asset, units } of this.#app.store.all(balancesOfAccount, { account_id: id })) {
+        const total = this.#totals.get(`${id} ${asset}`) ?? 0n;
+        this.#totals.delete(`${id} ${asset}`);
+        if (units !== total) this.problem(`${asset}: the balance is ${units}, its entries make ${total}`);
+      }
+    }
+    for (const [key, total] of this.#totals) {
+      if (total !== 0n) this.problem(`account ${key}: there is no balance, its entries make ${total}`);
+    }
+  }
+
+  /** Who made a transaction that took something of ours, and whether it took what it was to take; once for each. */
+  #explain({ id, txid, chain_key, asset, account_id, block_height }: DebitRow): void {
+    const all = this.#app.store.all(debitsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key });
+    const debits = all.filter((row) => row.asset === asset);
+    if (debits.some((row) => row.id < id)) return;
+    const taken = debits.reduce((sum, { units }) => sum + units, 0n);
+    const version = this.#app.store.get(versionByTxid, { txid, chain_key });
     if (!version) {
       // what a wallet did before it was brought here is nobody's fault
-      if (!isOld) this.problem(`${txid}: spent ${taken} ${asset} of ours, and we did not make it`);
+      if (this.#isPast(block_height, account_id)) return;
+      this.problem(`${txid}: spent ${taken} ${asset} of ours, and we did not make it`);
       return;
     }
     // the operator's word that this appliance takes over also explains it
-    if (version.kind === UNKNOWN && quarantineOf(app.store)) {
+    if (version.kind === UNKNOWN && quarantineOf(this.#app.store)) {
       this.problem(`${txid}: spent ${taken} ${asset} of ours, and the backup knows nothing of it`);
     }
+    const { fee } = version;
     const outputs = readPlan(version.plan).outputs.reduce((sum, { units }) => sum + units, 0n);
     if (outputs + fee !== taken) {
       this.problem(`${txid}: took ${taken} ${asset} and pays ${outputs} with a fee of ${fee}`);
     }
   }
+
+  #isPast(height: number | null, accountId: number): boolean {
+    return (height ?? 0) <= (this.#pastUntil.get(accountId) ?? -1);
+  }
 }
+
+const accountsOf = (app: App, chain: ChainRuntime) =>
+  app.directory.accounts().filter(({ chainKey }) => chainKey === chain.key);
 
 /** By account with a past that was read: up to which height that reached. */
 function pasts(app: App, chain: ChainRuntime): Map<number, number> {
-  const accounts = app.directory.accounts().filter(({ chainKey }) => chainKey === chain.key);
   return new Map(
-    accounts.flatMap(({ id }): [number, number][] => {
+    accountsOf(app, chain).flatMap(({ id }): [number, number][] => {
       const height = app.store.get(accountById, { id })?.past_until ?? null;
       return height === null ? [] : [[id, height]];
     }),
@@ -246,16 +282,11 @@ function pasts(app: App, chain: ChainRuntime): Map<number, number> {
 }
 
 async function compare(app: App, chain: ChainRuntime, tip: BlockId, held: Holdings | null): Promise<Reconciliation> {
-  const proof = new Proof(tip, held, pasts(app, chain));
-  for (let after = 0; ; ) {
-    const rows = app.store.all(creditsAbove, { id: after, limit: PAGE });
-    for (const row of rows) if (row.chain_key === chain.key) proof.take(row);
-    const last = rows.at(-1);
-    if (!last) break;
-    after = last.id;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  proof.finish(app, chain);
+  const proof = new Proof(app, chain, tip, held);
+  const { entriesMoved } = chain;
+  await eachOf(app, chain, creditsAbove, (row) => proof.takeCredit(row));
+  await eachOf(app, chain, debitsAbove, (row) => proof.takeDebit(row));
+  proof.finish(chain.entriesMoved === entriesMoved);
   return {
     chain: chain.key,
     tip,
@@ -263,6 +294,23 @@ async function compare(app: App, chain: ChainRuntime, tip: BlockId, held: Holdin
     compared: held !== null,
     problems: proof.problems,
   };
+}
+
+/** Reads the entries of a chain page by page; between two pages others have a turn. */
+async function eachOf<Row extends { id: number; chain_key: string }>(
+  app: App,
+  chain: ChainRuntime,
+  statement: Statement<{ id: number; limit: number }, Row>,
+  take: (row: Row) => void,
+): Promise<void> {
+  for (let after = 0; ; ) {
+    const rows = app.store.all(statement, { id: after, limit: PAGE });
+    for (const row of rows) if (row.chain_key === chain.key) take(row);
+    const last = rows.at(-1);
+    if (!last) return;
+    after = last.id;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 async function alertOf(app: App, { chain, tip, problems }: Reconciliation): Promise<void> {

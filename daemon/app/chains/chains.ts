@@ -28,6 +28,8 @@ export class ChainRuntime {
   /** The latest that it can be by the time of the newest blocks, milliseconds since 1970; null where blocks keep none. */
   latestNow: number | null = null;
   tipHeight: number | null = null;
+  /** Commits since the start that moved a balance. */
+  entriesMoved = 0;
   /** Whether the source said that it is behind, when it was last asked. */
   lagging = false;
   /**

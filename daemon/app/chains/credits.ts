@@ -1,25 +1,18 @@
 /**
  * The credits that one step of a chain update touches. They are edited in memory and written once, when everything that
- * follows from their facts (confirmed, settled, counted) is worked out and the running balances move by the difference.
+ * follows from their facts (confirmed, settled, counted) is worked out; the ledger's other entries are told of it.
  *
  * How many confirmations a credit needs follows from the worth of its whole transaction, of which a step may touch a part
  * only: that worth is kept once a transaction (`paying_tx`), and where it changed what was asked of credits that are not
  * at hand, the transaction is marked stale. While a transaction is not read to its end, it asks for the most there are.
  */
 import { type AssetId, assetOf, type Network } from '../../domain/assets.ts';
-import { assert } from '../../domain/errors.ts';
 import { seenBy } from '../../domain/inheritance.ts';
-import {
-  balanceOf,
-  type CreditRow,
-  creditByOutpoint,
-  insertCredit,
-  setBalance,
-  updateCredit,
-} from '../../store/queries/credits.ts';
+import { type CreditRow, creditByOutpoint, insertCredit, updateCredit } from '../../store/queries/credits.ts';
 import { type PayingRow, payingTx, savePayingTx } from '../../store/queries/paying.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import type { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from './chains.ts';
 import { dollarValue, fiatValue, losesQuote, requiredConfirmations } from './valuation.ts';
 
@@ -50,6 +43,7 @@ export class CreditBook {
   readonly #network: Network;
   readonly #tipHeight: number;
   readonly #tx: Tx;
+  readonly #entries: Entries;
   /** By id: the row as stored, and as edited. */
   readonly #edited = new Map<number, { stored: CreditRow; row: CreditRow }>();
   /** By id: the transactions that they belong to, as stored and as edited. */
@@ -58,12 +52,13 @@ export class CreditBook {
   readonly #asking = new Set<number>();
   readonly #touched = new Set<number>();
 
-  constructor(app: App, chain: ChainRuntime, tipHeight: number, tx: Tx) {
+  constructor(app: App, chain: ChainRuntime, tipHeight: number, tx: Tx, entries: Entries) {
     this.#app = app;
     this.#chain = chain;
     this.#network = chain.adapter.network;
     this.#tipHeight = tipHeight;
     this.#tx = tx;
+    this.#entries = entries;
   }
 
   /** The credit of an outpoint, editable, or undefined when it is not ours. */
@@ -107,6 +102,7 @@ export class CreditBook {
       spent_block_height: null,
     };
     const { id } = this.#tx.run(insertCredit, fields);
+    this.#entries.touch(credit.txid);
     const paying = this.#payingOf(credit.txid);
     paying.outputs++;
     addWorth(paying, usd);
@@ -169,7 +165,7 @@ export class CreditBook {
     row.gone_at = null;
   }
 
-  /** Writes every edited credit, moves the balances, and returns the ids of the invoices that are affected. */
+  /** Writes every edited credit, and returns the ids of the invoices that are affected. */
   flush(): Set<number> {
     for (const { stored, row } of this.#paying.values()) this.#flushPaying(stored, row);
     for (const id of this.#asking) this.#require(this.#edited.get(id)!.row);
@@ -227,17 +223,22 @@ export class CreditBook {
     const names = Object.keys(row) as (keyof CreditRow)[];
     if (names.every((name) => row[name] === stored[name])) return;
     this.#tx.run(updateCredit, row);
-    if (row.counted !== stored.counted) this.#move(row, row.counted ? row.units : -row.units);
     if (row.invoice_id !== null) this.#touched.add(row.invoice_id);
-  }
-
-  #move(row: CreditRow, units: bigint): void {
-    const key = { account_id: row.account_id, asset: row.asset };
-    const total = (this.#tx.get(balanceOf, key)?.units ?? 0n) + units;
-    assert(total >= 0n, `the balance of account ${row.account_id} in ${row.asset} is not negative`);
-    this.#tx.run(setBalance, { ...key, units: total });
+    this.#entries.move(row, inTotal(row) - inTotal(stored));
+    if (row.gone !== stored.gone) this.#entries.touch(row.txid);
+    if (SPENDER.some((name) => row[name] !== stored[name])) {
+      this.#entries.touch(stored.spent_txid);
+      this.#entries.touch(row.spent_txid);
+    }
   }
 }
+
+/** What the debits of the transaction that spends a coin follow from. */
+const SPENDER = ['gone', 'spent_txid', 'spent_block_hash'] as const;
+
+/** Smallest units of a credit in its account's total: what is spent is in it, since it is among the debits, too. */
+export const inTotal = ({ gone, counted, spent_txid, units }: CreditRow): bigint =>
+  !gone && (counted || spent_txid !== null) ? units : 0n;
 
 function addWorth(paying: PayingRow, usd: bigint | null): void {
   if (usd !== null) paying.usd_value += usd;

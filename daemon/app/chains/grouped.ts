@@ -3,7 +3,7 @@
  * what is there. Takes turns with others, since a source may tell any number of them.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ChainUpdate, Credit } from '../../domain/chain.ts';
+import type { BlockId, ChainUpdate, Credit } from '../../domain/chain.ts';
 import { OUTPUTS_PER_UNCONFIRMED_MAX } from '../../domain/chain.ts';
 import type { Group } from './facts.ts';
 
@@ -19,27 +19,37 @@ export type Grouped = {
   spent: ReadonlySet<string>;
   /** The ids of the targets spoken of; null for all. */
   targets: ReadonlySet<number> | null;
-  /** The blocks that facts are in: hash to height. */
-  blocks: ReadonlyMap<string, number>;
+  /** The references of the debits. */
+  debited: ReadonlySet<string>;
+  /** The blocks that facts are in, by their hashes. `time`: milliseconds since 1970, where it was told. */
+  blocks: ReadonlyMap<string, { height: number; time: number | undefined }>;
 };
 
 export async function grouped(update: ChainUpdate): Promise<Grouped> {
   const byTxid = new Map<string, Credit[]>();
   const present = new Set<string>();
   const spent = new Set<string>();
-  const blocks = new Map<string, number>();
+  const debited = new Set<string>();
+  const blocks = new Map<string, { height: number; time: number | undefined }>();
+  const place = ({ block, blockTime }: { block: BlockId | null; blockTime?: number }): void => {
+    if (block) blocks.set(block.hash, { height: block.height, time: blockTime ?? blocks.get(block.hash)?.time });
+  };
   await inTurns(update.credits, (credit) => {
     const { id, txid, block } = credit;
-    if (block) blocks.set(block.hash, block.height);
+    place(credit);
     const ofOne = byTxid.get(txid);
     if (!block && (ofOne?.length ?? 0) >= OUTPUTS_PER_UNCONFIRMED_MAX) return;
     present.add(id);
     if (ofOne) ofOne.push(credit);
     else byTxid.set(txid, [credit]);
   });
-  await inTurns(update.spends, ({ outpoint, txid, block }) => {
-    spent.add(`${outpoint} ${txid}`);
-    if (block) blocks.set(block.hash, block.height);
+  await inTurns(update.spends, (spend) => {
+    spent.add(`${spend.outpoint} ${spend.txid}`);
+    place(spend);
+  });
+  await inTurns(update.debits ?? [], (debit) => {
+    debited.add(debit.id);
+    place(debit);
   });
   const groups: Group[] = [];
   await inTurns([...byTxid.values()], (credits) => {
@@ -54,7 +64,7 @@ export async function grouped(update: ChainUpdate): Promise<Grouped> {
     }
   });
   const targets = update.targets === 'all' ? null : new Set(update.targets);
-  return { groups, present, spent, targets, blocks };
+  return { groups, present, spent, debited, targets, blocks };
 }
 
 async function inTurns<T>(list: readonly T[], each: (item: T) => void): Promise<void> {

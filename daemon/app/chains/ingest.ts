@@ -29,13 +29,14 @@ import {
   unsettledCredits,
   unvaluedCredits,
 } from '../../store/queries/credits.ts';
+import { type DebitRow, reportedDebitsInBlock, reportedDebitsUnconfirmed } from '../../store/queries/debits.ts';
 import { chainState, saveChainState } from '../../store/queries/effects.ts';
 import { paymentsToCheck } from '../../store/queries/invoices.ts';
 import { savePayingTx, stalePayingTx } from '../../store/queries/paying.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { NOBODY } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
-import { bookSpends } from '../books/booking.ts';
+import { Entries } from '../books/entries.ts';
 import { settleInvoice } from '../invoices/settle.ts';
 import { reopenSpends, settleSpends } from '../withdrawals/settle.ts';
 import type { ChainRuntime } from './chains.ts';
@@ -109,7 +110,8 @@ export async function ingestPast(app: App, chain: ChainRuntime, update: ChainUpd
   assert(present, `${chain.key} has a checkpoint`);
   const { height } = tipOf(present);
   const settled = (fact: { block: BlockId | null }): boolean => fact.block !== null && fact.block.height <= height;
-  const past = { ...update, credits: update.credits.filter(settled), spends: update.spends.filter(settled) };
+  const [credits, spends] = [update.credits.filter(settled), update.spends.filter(settled)];
+  const past = { ...update, credits, spends, debits: update.debits?.filter(settled) ?? [] };
   const facts = new Facts(app, chain, past, await grouped(past));
   for (let place: Progress | null = START; place !== null; ) {
     const from: Progress = place;
@@ -132,6 +134,8 @@ class Facts {
   readonly facts: Grouped;
   /** The invoices that this turn affects and that are still to be settled. */
   readonly #touched = new Set<number>();
+  /** The ledger entries that this turn affects. */
+  #entries: Entries | null = null;
 
   constructor(app: App, chain: ChainRuntime, update: ChainUpdate, facts: Grouped) {
     this.app = app;
@@ -144,6 +148,7 @@ class Facts {
   takeTurn(tx: Tx, from: Progress, phases: readonly Phase[], turnMs: number): Progress | null {
     const began = performance.now();
     this.#touched.clear();
+    this.#entries = new Entries(this.app, this.chain, tx, (hash) => this.facts.blocks.get(hash)?.time);
     let place = from;
     do {
       const next = phases[place.phase]?.(tx, place.at, place.key);
@@ -151,7 +156,14 @@ class Facts {
       if (this.#touched.size >= SETTLED_TOGETHER) this.#settle(tx);
     } while (place.phase < phases.length && performance.now() - began < turnMs);
     this.#settle(tx);
+    this.entries.flush();
     return place.phase < phases.length ? place : null;
+  }
+
+  /** The ledger entries of this turn. */
+  protected get entries(): Entries {
+    assert(this.#entries, 'a turn has begun');
+    return this.#entries;
   }
 
   /** Brings invoices in line with what is there now, with the deadlines as they were. */
@@ -162,7 +174,7 @@ class Facts {
 
   /** Blocks of the past, while the tip is at a height. */
   past(tipHeight: number): Phase[] {
-    return [this.credits(tipHeight, 0), this.spends(tipHeight), this.asked(tipHeight)];
+    return [this.credits(tipHeight, 0), this.spends(tipHeight), ...this.debits(), this.asked(tipHeight)];
   }
 
   credits(tipHeight: number, knownAt: number): Phase {
@@ -185,9 +197,21 @@ class Facts {
       this.inBook(tx, tipHeight, (credits) => {
         for (const spend of page) seeSpend(credits, spend);
       });
-      bookSpends(this.app, this.chain, tx, page);
       return { at: at + PAGE };
     };
+  }
+
+  /** Whatever a chain of accounts reports. */
+  debits(): Phase[] {
+    const { debits } = this.update;
+    if (!debits) return [];
+    return [
+      (_, at) => {
+        const page = debits.slice(at, at + PAGE);
+        for (const debit of page) this.entries.see(debit);
+        return page.length === 0 ? null : { at: at + PAGE };
+      },
+    ];
   }
 
   /** Asks the credits of transactions anew whose worth changed after they were written. */
@@ -242,7 +266,7 @@ class Facts {
 
   /** Edits credits and writes them. */
   inBook(tx: Tx, tipHeight: number, edit: (credits: CreditBook) => void): void {
-    const credits = new CreditBook(this.app, this.chain, tipHeight, tx);
+    const credits = new CreditBook(this.app, this.chain, tipHeight, tx, this.entries);
     edit(credits);
     for (const invoiceId of credits.flush()) this.#touched.add(invoiceId);
   }
@@ -309,6 +333,7 @@ class Ingestion extends Facts {
       ...absent,
       this.credits(height, knownAt),
       this.spends(height),
+      ...this.#reported(undone),
       this.asked(height),
       this.#valued(height),
       ...(moved ? [this.#deeper(height)] : []),
@@ -346,6 +371,38 @@ class Ingestion extends Facts {
       const last = placed.length === PAGE ? placed.at(-1)?.id : spends.length === PAGE ? after : undefined;
       return last === undefined ? { at: at + 1 } : { at, key: `${last}` };
     };
+  }
+
+  /** Debits that a chain of accounts reports: undone, gone and seen as credits are. */
+  #reported(undone: readonly string[]): Phase[] {
+    if (!this.update.debits) return [];
+    return [this.#undoDebits(undone), ...(this.#complete ? [this.#absentDebits()] : []), ...this.debits()];
+  }
+
+  #undoDebits(blocks: readonly string[]): Phase {
+    return (tx, at, key) => {
+      const block_hash = blocks[at];
+      if (block_hash === undefined) return null;
+      const page = tx.all(reportedDebitsInBlock, { block_hash, after: Number(key), limit: PAGE });
+      for (const row of page.filter(({ ref }) => !this.facts.debited.has(ref))) {
+        if (this.#isDebitGone(row)) this.entries.lose(row);
+        else this.entries.unplace(row);
+      }
+      return page.length === PAGE ? { at, key: `${page.at(-1)?.id}` } : { at: at + 1 };
+    };
+  }
+
+  #absentDebits(): Phase {
+    return (tx, after) => {
+      const page = tx.all(reportedDebitsUnconfirmed, { chain_key: this.chain.key, after, limit: PAGE });
+      for (const row of page) if (this.#isDebitGone(row)) this.entries.lose(row);
+      return nextPage(page);
+    };
+  }
+
+  /** Whether a complete view does not have a debit that would be among what it speaks of. */
+  #isDebitGone({ ref, target_id }: DebitRow): boolean {
+    return this.#complete && target_id !== null && this.speaksOf(target_id) && !this.facts.debited.has(ref);
   }
 
   #valued(tipHeight: number): Phase {
@@ -391,7 +448,7 @@ class Ingestion extends Facts {
     const kept = stored.filter(({ hash }) => !left.has(hash));
     const parked = kept.length > 0 ? kept : stored;
     const { height } = tipOf(parked);
-    const above = [...this.facts.blocks].filter(([, at]) => at > height).map(([hash]) => hash);
+    const above = [...this.facts.blocks].filter(([, block]) => block.height > height).map(([hash]) => hash);
     const ahead = [...new Set([...state.ahead, ...undone, ...above])];
     const { synced_at } = state;
     tx.run(saveChainState, { chain_key: this.chain.key, checkpoint: parked, synced_at, ahead });

@@ -1,6 +1,7 @@
 /** Statements of the merchant's own lists, newest first. Each reads a bounded number of rows behind a place. */
 import { sql } from 'kysely';
-import { NO, sqlite, statement } from '../statement.ts';
+import { sqlite, statement } from '../statement.ts';
+import { moved } from './ledger.ts';
 
 /** A place in a list by time: rows that are older, or as old with a lower number. */
 type Behind = { business_id: number; from: number; at: number; id: number; limit: number };
@@ -22,7 +23,7 @@ export const invoicesOfOrderBehind = statement((p: Behind & { order_id: string }
   invoices(p).where('order_id', 'is not', null).where('order_id', '=', p.order_id),
 );
 
-/** What came to a business from outside: its own change is none of it. */
+/** What came to a business from outside: the change of what its coins were spent for is none of it, there or gone. */
 export const receiptsBelow = statement((p: { business_id: number; id: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -32,7 +33,10 @@ export const receiptsBelow = statement((p: { business_id: number; id: number; li
     .selectAll('credit')
     .select(['target.address', 'invoice.slug', 'invoice.order_id', 'invoice.currency'])
     .where('account.business_id', '=', p.business_id)
-    .where('credit.own_change', '=', NO)
+    .where(sql<boolean>`not (target.branch = 1 and (
+      exists (select 1 from spend_version
+        where spend_version.txid = credit.txid and spend_version.chain_key = credit.chain_key)
+      or ${moved}))`)
     .where('credit.id', '<', p.id)
     .orderBy('credit.id', 'desc')
     .limit(p.limit),

@@ -288,6 +288,8 @@ export const balanceOf = statement((p: { account_id: number; asset: string }) =>
   sqlite.selectFrom('balance').select('units').where('account_id', '=', p.account_id).where('asset', '=', p.asset),
 );
 
+export const balancesOfAccount = find('balance', 'account_id');
+
 export const setBalance = insert('balance', columnsBut('balance'), ['account_id', 'asset']);
 
 export const insertInboxItem = statement(

@@ -24,6 +24,7 @@ import {
   type ChainUpdate,
   type Credit,
   chainKey,
+  type Debit,
   type SpendSeen,
 } from '../../../daemon/domain/chain.ts';
 import { createLog } from '../../../daemon/log.ts';
@@ -64,6 +65,8 @@ export type Told = {
   /** Made once the new blocks are there. */
   credits?: () => Credit[];
   spends?: () => SpendSeen[];
+  /** Only for a chain of accounts. */
+  debits?: () => Debit[];
   mempool?: ChainUpdate['mempool'];
   targets?: ChainUpdate['targets'];
   since?: BlockId;
@@ -214,6 +217,7 @@ export class Bench {
       mempool: told.mempool ?? 'complete',
       credits: told.credits?.() ?? [],
       spends: told.spends?.() ?? [],
+      ...(told.debits && { debits: told.debits() }),
       ...(told.medianTime !== undefined && { tipMedianTime: told.medianTime }),
     };
     return ingest(this.app, this.chain, update, told.beganAt ?? this.at, told.turnMs);

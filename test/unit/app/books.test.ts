@@ -81,7 +81,12 @@ async function history(name: (typeof SEEDS)[number]): Promise<PayBench> {
   const open: number[] = [];
   await derive(pay.app, pay.app.directory.accounts()[0]!, STEPS);
   await pay.deposits([3n * COIN, 2n * COIN], BURIED);
-  for (let i = 0; i < STEPS; i++) await step(pay, below, open);
+  for (let i = 0; i < STEPS; i++) {
+    await step(pay, below, open);
+    // whatever is under way, what came less what left is what is held, and the balance is their running total
+    const { problems } = await reconcile(pay.app, pay.bench.chain, new AbortController().signal);
+    expect([i, problems]).toEqual([i, []]);
+  }
   pay.chain.mine(BURIED);
   await pay.round();
   pay.chain.mine(BURIED);

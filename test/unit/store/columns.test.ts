@@ -97,11 +97,12 @@ it('a row whose key is there is kept, or written over', async () => {
 it('a change and a deletion take the rows that are named', async () => {
   await it_.store.write((tx) => {
     for (const txid of ['a', 'b']) {
-      tx.run(insert('booked_spend', columnsBut('booked_spend')), { txid, chain_key: 'c', at: 1, usd_rate: 7n });
+      const block = { block_height: 1, block_hash: 'b' };
+      tx.run(insert('dead_tx', columnsBut('dead_tx')), { txid, chain_key: 'c', conflict_txid: 'd', ...block });
     }
-    tx.run(update('booked_spend', ['usd_rate'], 'txid', 'chain_key'), { txid: 'a', chain_key: 'c', usd_rate: null });
-    tx.run(remove('booked_spend', 'txid'), { txid: 'b' });
+    tx.run(update('dead_tx', ['block_height'], 'txid', 'chain_key'), { txid: 'a', chain_key: 'c', block_height: 2 });
+    tx.run(remove('dead_tx', 'txid'), { txid: 'b' });
   });
-  const all = it_.store.all(find('booked_spend', 'chain_key'), { chain_key: 'c' });
-  expect(all).toEqual([{ txid: 'a', chain_key: 'c', at: 1, usd_rate: null }]);
+  const all = it_.store.all(find('dead_tx', 'chain_key'), { chain_key: 'c' });
+  expect(all).toMatchObject([{ txid: 'a', block_height: 2 }]);
 });

@@ -1,0 +1,79 @@
+/** Statements about what left accounts. */
+import { sql } from 'kysely';
+import type { Row } from '../schema.ts';
+import { columnsBut, find, insert, NO, remove, sqlite, statement, update } from '../statement.ts';
+
+export type DebitRow = Row<'debit'>;
+
+/** The debits of a transaction: `from` is "txid:" and `to` "txid;". */
+export const debitsOfTransaction = statement((p: { from: string; to: string; chain_key: string }) =>
+  sqlite
+    .selectFrom('debit')
+    .selectAll()
+    .where('ref', '>=', p.from)
+    .where('ref', '<', p.to)
+    .where('chain_key', '=', p.chain_key)
+    .orderBy('ref'),
+);
+
+export const debitByRef = find('debit', 'ref', 'chain_key');
+
+/** Debits of every chain in the order in which they were stored. */
+export const debitsAbove = statement((p: { id: number; limit: number }) =>
+  sqlite.selectFrom('debit').selectAll().where('id', '>', p.id).orderBy('id').limit(p.limit),
+);
+
+export const insertDebit = insert('debit', columnsBut('debit', 'id'));
+
+/** Writes back all that may change of a debit. */
+export const updateDebit = update('debit', ['units', 'block_height', 'block_hash', 'at', 'usd_rate'], 'id');
+
+export const deleteDebit = remove('debit', 'id');
+
+/** A page, by id, of what a block says that left addresses of ours. */
+export const reportedDebitsInBlock = statement((p: { block_hash: string; after: number; limit: number }) =>
+  sqlite
+    .selectFrom('debit')
+    .selectAll()
+    .where('target_id', 'is not', null)
+    .where('block_hash', '=', p.block_hash)
+    .where('id', '>', p.after)
+    .orderBy('id')
+    .limit(p.limit),
+);
+
+/** A page, by id, of what was reported and is in no block. */
+export const reportedDebitsUnconfirmed = statement((p: { chain_key: string; after: number; limit: number }) =>
+  sqlite
+    .selectFrom('debit')
+    .selectAll()
+    .where('target_id', 'is not', null)
+    .where('block_hash', 'is', null)
+    .where('chain_key', '=', p.chain_key)
+    .where('id', '>', p.after)
+    .orderBy('id')
+    .limit(p.limit),
+);
+
+/** The coins that a transaction spends. */
+export const coinsSpentBy = statement((p: { txid: string; chain_key: string }) =>
+  sqlite
+    .selectFrom('credit')
+    .select(['account_id', 'asset', 'units', 'spent_block_height', 'spent_block_hash'])
+    .where('spent_txid', '=', p.txid)
+    .where('chain_key', '=', p.chain_key)
+    .where('gone', '=', NO),
+);
+
+/** What a transaction pays to addresses that are only for change: `from` is "txid:" and `to` "txid;". */
+export const changeOf = statement((p: { from: string; to: string; chain_key: string }) =>
+  sqlite
+    .selectFrom('credit')
+    .innerJoin('target', 'target.id', 'credit.target_id')
+    .select(['credit.account_id', 'credit.asset', 'credit.units'])
+    .where('credit.outpoint', '>=', p.from)
+    .where('credit.outpoint', '<', p.to)
+    .where('credit.chain_key', '=', p.chain_key)
+    .where('credit.gone', '=', NO)
+    .where('target.branch', '=', sql.lit(1)),
+);
