@@ -84,7 +84,7 @@ it('adds up amounts beyond 64 bits', async () => {
        1, 0, 0, '0xb', 'y', 2, 0)`;
   const store = await opened([coin(1), coin(2), coin(3)]);
   const debits = store.all(debitsAbove, { id: 0, limit: LIMIT }).filter(({ asset }) => asset === 'ETH');
-  const units = `${3n * 12345678901234567890123456789n}`;
+  const units = 3n * 12345678901234567890123456789n;
   expect(debits).toMatchObject([{ kind: 'paid', units, txid: '0xb', block_hash: 'y', block_height: 2, at: 3 }]);
   await store.close();
 });

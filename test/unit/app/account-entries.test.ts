@@ -76,7 +76,7 @@ describe('what left an account', () => {
     const { pays } = await paying();
     await bench.tell({ blocks: 2, debits: () => pays(1) });
     const [first] = debits();
-    expect(first).toMatchObject({ block_height: bench.block(1).height, usd_rate: '6000000000000' });
+    expect(first).toMatchObject({ block_height: bench.block(1).height, usd_rate: 6_000_000_000_000n });
     bench.advance();
     bench.rate('1');
     await bench.tell({ orphan: 2, blocks: 3, debits: () => pays(0) });

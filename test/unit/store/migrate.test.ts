@@ -73,6 +73,7 @@ async function expectOpens(dataDir: string, hadRow: boolean): Promise<void> {
 describe('an upgrade that is cut off', () => {
   it.each(names().map((name, level) => [name, level] as const))(
     'after any statement of %s or of those behind it leaves a database that opens',
+    { timeout: 120_000 },
     async (_, level) => {
       const dataDir = dataAt(level);
       const cuts: string[] = [];

@@ -10,6 +10,7 @@ import * as branding from '../../../daemon/store/queries/branding.ts';
 import * as businesses from '../../../daemon/store/queries/businesses.ts';
 import * as clients from '../../../daemon/store/queries/clients.ts';
 import * as credits from '../../../daemon/store/queries/credits.ts';
+import * as debits from '../../../daemon/store/queries/debits.ts';
 import * as effects from '../../../daemon/store/queries/effects.ts';
 import * as invoices from '../../../daemon/store/queries/invoices.ts';
 import * as monitoring from '../../../daemon/store/queries/monitoring.ts';
@@ -27,6 +28,7 @@ const ALL: [string, { readonly sql: string }][] = [
   businesses,
   clients,
   credits,
+  debits,
   effects,
   invoices,
   monitoring,
