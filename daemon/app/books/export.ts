@@ -1,10 +1,10 @@
 /**
  * What an accountant needs, in pages: every receipt, every payment out and every network fee, each with what it was worth
- * at the time. Own change and money that went away again are no business of theirs. In every asset, receipts less
- * withdrawals less fees are what is held.
+ * at the time. These are the ledger's entries (`entries.ts`) that are in blocks, but for what was only moved. In every asset,
+ * receipts less withdrawals less fees are what is held.
  *
- * A receipt is worth what it counted for when it was first seen; what a transaction of ours paid, and its fee, what the
- * market said when the first block held it (`app/books/booking.ts`), or when the withdrawal was asked for where nobody knew.
+ * A receipt is worth what it counted for when it was first seen. What was paid, and a fee, is worth what the market said
+ * when the first block held it, or when the withdrawal was asked for where nobody knew.
  * Nothing is valued anew here. All rounded down to cents' 1e-8.
  */
 import { type Asset, type AssetId, assetOf } from '../../domain/assets.ts';
