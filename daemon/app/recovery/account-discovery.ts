@@ -7,7 +7,6 @@
  * the jumps of restores, was looked at in all of its blocks.
  */
 import { type ChainAdapter, type ListedScript, type ScriptList, tipOf } from '../../chains/adapter.ts';
-import { deriveAddress } from '../../chains/derive.ts';
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
@@ -123,8 +122,8 @@ export class AccountDiscovery {
       row.covered.push(...missing);
       const key = keys[row.account] as AccountKey;
       for (const range of missing) {
-        await this.#derive(range, (index) => {
-          const { script } = deriveAddress(chain, network, key, row.branch, index);
+        await this.#derive(range, async (index) => {
+          const { script } = await source.deriveAddress(key, row.branch, index);
           list.add(script, { account: row.account, branch: row.branch, index });
         });
       }
@@ -150,10 +149,10 @@ export class AccountDiscovery {
   }
 
   /** Calls `take` for each index, and lets others have a turn. */
-  async #derive({ from, to }: IndexRange, take: (index: number) => void): Promise<void> {
+  async #derive({ from, to }: IndexRange, take: (index: number) => Promise<void>): Promise<void> {
     let began = performance.now();
     for (let index = from; index < to && !this.#abort.signal.aborted; index++) {
-      take(index);
+      await take(index);
       if (performance.now() - began < SLICE_MS_MAX) continue;
       await new Promise((resolve) => setImmediate(resolve));
       began = performance.now();
