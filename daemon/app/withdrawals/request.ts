@@ -103,11 +103,7 @@ export function requestWithdrawal(
   if (waiting) throw new Rejected('withdrawal.too_many', `${WAITING_MAX} withdrawals are waiting already`);
   const { units, fee, usd } = measured(app, tx, { business, account, chain, wanted, feeRate });
   const now = app.now();
-  const why = quarantineOf(tx)
-    ? 'this service was restored from a backup and waits for its operator'
-    : invoice
-      ? `a refund of invoice ${invoice.slug}: every refund is approved by hand`
-      : whyByHand(app, tx, business, { chain: asset.chain, address, usd });
+  const why = whyApprove(app, tx, business, { ...wanted, usd });
   const approved = why === null;
   const explicit = tx.get(policyOf, { business_id: business.id }) !== undefined;
   const { id } = tx.run(insertWithdrawal, {
@@ -146,6 +142,21 @@ export function requestWithdrawal(
   const row = withdrawalOf(tx, id);
   tellWithdrawal(app, tx, row, null);
   return row;
+}
+
+/** Why it waits for the operator's approval; null when the business's policy approves it. */
+function whyApprove(
+  app: App,
+  reader: Reader,
+  business: Business,
+  { asset, address, units, deposit, invoice, usd }: NewWithdrawal & { usd: bigint | null },
+): string | null {
+  if (quarantineOf(reader)) return 'this service was restored from a backup and waits for its operator';
+  if (invoice) return `a refund of invoice ${invoice.slug}: every refund is approved by hand`;
+  // the signer takes nothing else by a policy
+  if (business.network !== 'sandbox' && (units === null || deposit))
+    return 'a policy approves plain payments: sweeps and refunds are approved by hand';
+  return whyByHand(app, reader, business, { chain: asset.chain, address, usd });
 }
 
 /** An operator's own withdrawal. `amount` null: everything, less the fee. Throws `Rejected`. */

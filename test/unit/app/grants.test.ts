@@ -1,5 +1,6 @@
 /** What the wallet may sign without asking follows the policy and the address book both ways: given, and taken back. */
 import { beforeEach, expect, it } from 'vitest';
+import { reject } from '../../../daemon/app/withdrawals/approve.ts';
 import {
   changePolicyGranted,
   grantsWithout,
@@ -12,7 +13,7 @@ import { Rejected } from '../../../daemon/domain/errors.ts';
 import { MANUAL, type Policy } from '../../../daemon/domain/policy.ts';
 import type { PolicyGrant, Signer } from '../../../daemon/wallet/signer/port.ts';
 import { codeOf } from '../wallet/signer-kit.ts';
-import { PayBench } from './pay-bench.ts';
+import { COIN, PayBench } from './pay-bench.ts';
 
 const AUTOMATIC: Policy = {
   mode: 'automatic',
@@ -107,4 +108,15 @@ it('an address that no policy may pay just leaves', async () => {
   expect(grantsWithout(bench.app, id).grants).toEqual([]);
   await removeAddressGranted(bench.app, id, []);
   expect(addressBook(bench.app.store, business())).toEqual([]);
+});
+
+it('lets plain payments go, and leaves a sweep to the operator: the wallet would refuse it', async () => {
+  await set({ ...AUTOMATIC, addressBookOnly: false });
+  await bench.deposits([COIN / 1_000n], 6);
+  const sweep = bench.row(await bench.request(null));
+  expect(sweep).toMatchObject({ state: 'requested', approved_by: null });
+  expect(sweep.problem).toMatch(/sweeps and refunds are approved by hand/);
+  await bench.app.store.write((tx) => reject(bench.app, tx, `${sweep.id}`, null));
+  const plain = bench.row(await bench.request(COIN / 2_000n));
+  expect(plain).toMatchObject({ state: 'approved', approved_by: 'policy' });
 });
