@@ -353,7 +353,7 @@ async function loseMachine(world: World): Promise<void> {
 export async function restoreWords(world: World): Promise<string> {
   if (world.electrum) return '';
   await loseMachine(world);
-  for (const invoice of world.invoices) invoice.lost = true;
+  for (const invoice of world.invoices) Object.assign(invoice, { lost: true, byWords: true });
   for (const network of world.networks.values()) mend(network);
   world.backups.length = 0;
   world.olderBackups.length = 0;

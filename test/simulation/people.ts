@@ -26,8 +26,8 @@ const GRACE_MS = DAY_MS;
 const MASS_OUTPUTS = 300;
 /** Fewer than the appliance has ready at any time: what it never derived is not its own yet. */
 const PRANKED_MAX = 8;
-/** Steps within which something may not have been noticed yet. */
-const FRESH_STEPS = 8;
+/** An address whose payment vanished is the last choice for a day, counted from when that was noticed. */
+const TOUCHED_MS = 36 * HOUR_MS;
 const DECIMALS = 8;
 
 /** What a caller of the API is answered that refuses, in words. */
@@ -70,7 +70,7 @@ export async function createAndRequest(world: World): Promise<string> {
       units: BigInt(row.quote_amount),
       mayEndAt: skewed ? null : ends,
       createdAt: time.truth,
-      ...{ decided: false, lost: false },
+      ...{ decided: false, lost: false, byWords: false },
     });
     return `${name} asks for ${row.quote_amount} ${coin} at ${row.address}`;
   } catch (error) {
@@ -95,15 +95,14 @@ function judgeAddress(world: World, coin: UtxoChain, address: string): void {
   if (given.has(index)) throw new Fault(`${address} of ${coin} is given out twice`);
   given.add(index);
   // what cannot be seen now is not expected to be known
-  if (network.health !== 'well' || network.catchesUp || network.loads || world.electrum) return;
+  if (network.health !== 'well' || network.catchesUp || network.loads || world.electrum || world.clockWasWrong) return;
   for (let other = Math.min(...given); other < index; other++) {
     if (given.has(other)) continue;
     const script = world.wallet.script(coin, 0, other);
     const paid = [...network.txs.values()].filter(({ outputs }) => outputs.some((one) => one.script === script));
     const isThere = paid.some(({ txid }) => network.placeOf(txid).length > 0 || network.own.mempool.has(txid));
-    // what left a mempool just now may not be known yet
     const isFresh = paid.some(
-      ({ txid }) => network.miner.mempool.has(txid) || (world.vanished.get(txid) ?? 0) > world.step - FRESH_STEPS,
+      ({ txid }) => network.miner.mempool.has(txid) || (world.vanished.get(txid) ?? 0) > world.time.truth - TOUCHED_MS,
     );
     if (!isThere && !isFresh) throw new Fault(`address ${other} of ${coin} is never given out: its payment vanished`);
   }
@@ -125,6 +124,10 @@ export async function shownInvoice({ appliance, business }: World, { slug }: Inv
 const openInvoice = (world: World): Invoice | undefined =>
   world.random.pick(world.invoices.slice(-12).filter(({ lost }) => !lost));
 
+/** Payers know nothing of restores; of what only words were left of, addresses past the gap are lost. */
+const payableInvoice = (world: World): Invoice | undefined =>
+  world.random.pick(world.invoices.slice(-12).filter(({ byWords }) => !byWords));
+
 function send(world: World, coin: UtxoChain, outputs: Output[], replaceable: boolean, rate = 10n): Tx {
   const network = world.network(coin);
   const total = outputs.reduce((sum, { units }) => sum + units, 0n);
@@ -141,7 +144,7 @@ function send(world: World, coin: UtxoChain, outputs: Output[], replaceable: boo
 /** Pays one of the last invoices: exactly, in part, too much, twice, dust, to many outputs. */
 export function pay(world: World): string {
   const { random } = world;
-  const invoice = openInvoice(world);
+  const invoice = payableInvoice(world);
   if (!invoice) return '';
   const { coin, script, units } = invoice;
   const percent = random.weighted([
@@ -186,6 +189,7 @@ export function doubleSpend(world: World): string {
   const forced = random.chance(0.4);
   if (forced) network.miner.drop(tx.txid);
   const refusal = network.submit(twin);
+  if (refusal === null) world.vanished.set(tx.txid, world.time.truth);
   if (refusal === null && keeps) {
     for (const { script, units } of outputs) {
       if (script !== NOBODY) world.payments.push({ txid: twin.txid, coin, script, units, at: world.time.truth });
@@ -205,6 +209,7 @@ export function evict(world: World): string {
   if (!tx) return '';
   network.miner.drop(tx.txid);
   network.own.drop(tx.txid);
+  world.vanished.set(tx.txid, world.time.truth);
   return `${name(tx)} of ${network.name} is evicted`;
 }
 
@@ -212,8 +217,7 @@ export function evict(world: World): string {
 export function prank(world: World): string {
   const { random, wallet } = world;
   const coin = world.anyCoin();
-  const given = world.invoices.filter((one) => one.coin === coin).map(({ script }) => script);
-  const last = Math.max(-1, ...given.map((script) => Number((wallet.placeOf(coin, script) ?? '0/-1').split('/')[1])));
+  const last = Math.max(-1, ...(world.given.get(coin) ?? []));
   if (last < 0 || last % JUMPED > USED_MAX - 2 * PRANKED_MAX) return '';
   const outputs = Array.from({ length: random.whole(1, PRANKED_MAX) }, (_, i) => {
     return { units: 2_000n, script: wallet.script(coin, 0, last + 1 + i) };
@@ -229,7 +233,7 @@ export function takeBackPrank(world: World): string {
   const network = world.network(found.coin);
   if (!network.miner.mempool.has(found.tx.txid)) return '';
   network.vanish(found.tx);
-  world.vanished.set(found.tx.txid, world.step);
+  world.vanished.set(found.tx.txid, world.time.truth);
   return `${name(found.tx)} is taken back`;
 }
 
@@ -259,6 +263,7 @@ export function reorganise(world: World): string {
   const gone = [...before].filter(
     (tx) => !tx.coinbase && !network.miner.blockOf(tx.txid) && !network.miner.mempool.has(tx.txid),
   );
+  for (const { txid } of gone) world.vanished.set(txid, world.time.truth);
   return `${depth} blocks of ${network.name} are replaced; for ever gone: ${gone.map(name).join(' ') || 'nothing'}`;
 }
 
@@ -325,7 +330,10 @@ export async function clock(world: World): Promise<string> {
   const { random, time } = world;
   const right = time.truth - time.monotonic;
   if (time.offset !== right) time.offset = right;
-  else time.offset = right + (random.pick([-40 * DAY_MS, -2 * HOUR_MS, 3 * HOUR_MS, 40 * DAY_MS]) ?? 0);
+  else {
+    time.offset = right + (random.pick([-40 * DAY_MS, -2 * HOUR_MS, 3 * HOUR_MS, 40 * DAY_MS]) ?? 0);
+    world.clockWasWrong = true;
+  }
   await world.appliance.pass(5_000);
   return `the machine's clock is off by ${Math.round((time.offset - right) / HOUR_MS)} hours`;
 }

@@ -37,6 +37,8 @@ export type Invoice = {
   decided: boolean;
   /** The machine does not know it any more: it was restored from before. */
   lost: boolean;
+  /** There was nothing but the words to begin from since. */
+  byWords: boolean;
 };
 
 /** What an operator was shown and approved of one withdrawal. */
@@ -77,7 +79,7 @@ export class World {
   readonly folder: string;
   readonly invoices: Invoice[] = [];
   readonly payments: Payment[] = [];
-  /** Transactions that left the mempools for good, and the step of that. */
+  /** Transactions that left the mempools, and when, in true time. */
   readonly vanished = new Map<string, number>();
   readonly pranks: { coin: UtxoChain; tx: Tx }[] = [];
   /** By address of the recipient: each withdrawal has its own. */
@@ -101,6 +103,8 @@ export class World {
   /** By coin: the indices of the addresses that the machine that is alive gave out, since it is known what it did. */
   readonly given = new Map<UtxoChain, Set<number>>();
   readonly trail: string[] = [];
+  /** The machine's clock was set wrong at some time. */
+  clockWasWrong = false;
   appliance!: Appliance;
   step = 0;
   restores = 0;
