@@ -1,0 +1,167 @@
+/** The nginx snippets as they are printed, in a real nginx with TLS: payers' pages, event streams, limits and sub-paths. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { selfSigned } from '../nodes/certificate.ts';
+import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+
+const NGINX = ['/usr/sbin/nginx', '/usr/bin/nginx'].find((path) => existsSync(path));
+const PROXIES = join(import.meta.dirname, '..', '..', 'resources', 'proxies');
+const BURST = 3;
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+type Answer = { status: number; headers: IncomingMessage['headers']; body: string };
+
+describe.skipIf(NGINX === undefined)('behind nginx', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'countinghouse-nginx-'));
+  let service: TestDaemon;
+  let nginx: ChildProcess;
+  let port: number;
+  let log = '';
+
+  /** The snippets for this machine: another name, ports, certificate. */
+  const adapted = (file: string): string =>
+    readFileSync(join(PROXIES, file), 'utf8')
+      .replaceAll('127.0.0.1:8480', new URL(service.daemon.url).host)
+      .replaceAll(/listen .*443 ssl;\n/g, '')
+      .replace('server_name', `listen 127.0.0.1:${port} ssl;\n    server_name`)
+      .replace('pay.example.com;', 'localhost;')
+      .replace(/ssl_certificate .*;/, `ssl_certificate ${folder}/cert.pem;`)
+      .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${folder}/key.pem;`);
+
+  const call = (path: string, options: { method?: string; headers?: Record<string, string>; body?: string } = {}) =>
+    new Promise<Answer>((resolve, reject) => {
+      const { method = 'GET', headers = {}, body } = options;
+      const asked = request(
+        { host: '127.0.0.1', port, path, method, headers, servername: 'localhost', rejectUnauthorized: false },
+        async (response) => {
+          let text = '';
+          for await (const part of response) text += part;
+          resolve({ status: response.statusCode!, headers: response.headers, body: text });
+        },
+      );
+      asked.on('error', reject);
+      asked.end(body);
+    });
+
+  beforeAll(async () => {
+    port = await freePort();
+    const { cert, key } = selfSigned();
+    writeFileSync(join(folder, 'cert.pem'), cert);
+    writeFileSync(join(folder, 'key.pem'), key);
+    service = await startTestDaemon(
+      `public_url = "https://localhost:${port}/pay-here"\ntrusted_proxies = ["127.0.0.1"]\n[browser]\nreads_burst = ${BURST}\nreads_per_minute = 1\n`,
+    );
+    mkdirSync(join(folder, 'temp'));
+    const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (name) => `${name}_temp_path ${folder}/temp/${name};`,
+    );
+    const site = adapted('nginx.conf').replace(/\}\s*$/, `${adapted('nginx-subpath.conf')}\n}\n`);
+    writeFileSync(
+      join(folder, 'nginx.conf'),
+      `daemon off; pid ${folder}/pid; error_log stderr; worker_processes 1; events {}\nhttp { access_log off; ${temp.join(' ')}\n${site}}\n`,
+    );
+    const check = ['-t', '-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
+    execFileSync(NGINX!, check, { stdio: ['ignore', 'pipe', 'pipe'] });
+    nginx = spawn(NGINX!, check.slice(1), { stdio: ['ignore', 'ignore', 'pipe'] });
+    nginx.stderr?.on('data', (text: Buffer) => {
+      log += text;
+    });
+    const deadline = performance.now() + 10_000;
+    while (
+      !(await call('/health').then(
+        () => true,
+        () => false,
+      ))
+    ) {
+      if (performance.now() > deadline) throw new Error(`nginx does not answer: ${log}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  });
+  afterAll(async () => {
+    if (nginx?.pid && nginx.exitCode === null) {
+      nginx.kill('SIGTERM');
+      await once(nginx, 'exit');
+    }
+    await service?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const invoice = async (): Promise<{ id: string; path: string }> => {
+    const made = await service.call<{ id: string; invoice_url: string }>('POST', '/invoice', {
+      amount: 10,
+      crypto: 'LTC',
+    });
+    await service.call('POST', `/invoice/rp/${made.body.id}`);
+    return { id: made.body.id, path: new URL(made.body.invoice_url).pathname };
+  };
+
+  it('serves the page, its script and its style below the sub-path, over TLS', async () => {
+    const { path } = await invoice();
+    expect(path).toMatch(/^\/pay-here\/pay\/[A-Za-z0-9]{12}$/);
+    const page = await call(path);
+    expect(page.status).toBe(200);
+    const links = [...page.body.matchAll(/(?:src|href)="([^"#:]+\.(?:css|m?js)[^"]*)"/g)].map(([, link]) => link!);
+    expect(links.length).toBeGreaterThanOrEqual(2);
+    for (const link of links) {
+      const { pathname, search } = new URL(link, `https://localhost:${port}${path}`);
+      expect([link, (await call(`${pathname}${search}`)).status]).toEqual([link, 200]);
+      expect(pathname).toMatch(/^\/pay-here\//);
+    }
+    // and from the root of a name of its own
+    expect((await call(path.replace('/pay-here', ''))).status).toBe(200);
+  });
+
+  it.each(['', '/pay-here'])('passes an event on at once (%s/)', async (prefix) => {
+    const { id, path } = await invoice();
+    const { promise: told, resolve } = Promise.withResolvers<string>();
+    const where = { host: '127.0.0.1', port, servername: 'localhost', rejectUnauthorized: false };
+    const asked = request({ ...where, path: `${path.replace('/pay-here', prefix)}/events` }, (response) => {
+      expect(response.headers['content-type']).toContain('text/event-stream');
+      response.on('data', (part: Buffer) => {
+        if (String(part).includes('event: change')) resolve(String(part));
+      });
+      response.on('error', () => {});
+      void service.call('POST', '/sandbox/pay', { invoice_id: id });
+    });
+    asked.on('error', () => {});
+    asked.end();
+    expect(await told).toContain('event: change');
+    asked.destroy();
+  });
+
+  it('refuses a large body, and passes the API’s answers on', async () => {
+    const headers = { 'MB-API-KEY': service.apiKey, 'Content-Type': 'application/json' };
+    const ask = (body: string) => call('/api/v1/merchant/invoice', { method: 'POST', headers, body });
+    expect((await ask('{"amount":10}')).status).toBe(201);
+    expect((await ask(JSON.stringify({ amount: 10, description: 'x'.repeat(70_000) }))).status).toBe(413);
+  });
+
+  it('counts by the visitor’s address, whatever the visitor claims to be', async () => {
+    const statuses: number[] = [];
+    for (let n = 0; n <= BURST; n++) {
+      const headers = { 'X-Forwarded-For': `203.0.113.${n}`, 'MB-CLIENT-ID': service.clientId };
+      statuses.push((await call('/api/v1/sdk/rates', { headers })).status);
+    }
+    expect(statuses.slice(0, -1)).not.toContain(429);
+    expect(statuses.at(-1)).toBe(429);
+  });
+
+  it('keeps the sandbox’s tools from strangers', async () => {
+    expect((await call('/demo')).status).not.toBe(200);
+  });
+});
