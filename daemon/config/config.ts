@@ -23,6 +23,8 @@ const PROGRAM_ENV = [
   ...['COUNTINGHOUSE_DATA_DIR', 'COUNTINGHOUSE_CONFIG'],
   ...['COUNTINGHOUSE_SIGNER_DIR', 'COUNTINGHOUSE_SIGNER_SOCKET'],
 ];
+/** What tests are told: the program of a node, a latency. */
+const TESTS_PREFIX = 'COUNTINGHOUSE_TEST_';
 
 export type Origin = 'default' | 'file' | 'env' | 'flag';
 
@@ -108,7 +110,8 @@ class Reader {
 
   environment(env: ConfigInput['env'], other: readonly string[]): void {
     for (const [name, text] of Object.entries(env)) {
-      if (!name.startsWith('COUNTINGHOUSE_') || other.includes(name) || !text) continue;
+      if (!name.startsWith('COUNTINGHOUSE_') || name.startsWith(TESTS_PREFIX)) continue;
+      if (other.includes(name) || !text) continue;
       const key = KEY_BY_ENV.get(name);
       if (!key) this.unknown(name, [], [...other, ...USABLE.map(envName)], 'in the environment');
       else this.given.set(key, { value: SETTINGS.get(key)?.fromText(text), origin: 'env', where: `from ${name}` });

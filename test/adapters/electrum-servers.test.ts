@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { HeldCoin } from '../../daemon/chains/adapter.ts';
 import { childPublicKey } from '../../daemon/chains/hd.ts';
 import { addressOfKey } from '../../daemon/chains/utxo/address.ts';
-import { parseTransaction } from '../../daemon/chains/utxo/block.ts';
+import { parseAnyTransaction } from '../../daemon/chains/utxo/block.ts';
 import { ElectrumAdapter, type ElectrumOptions } from '../../daemon/chains/utxo/electrum/electrum.ts';
 import type { Headers } from '../../daemon/chains/utxo/electrum/headers/types.ts';
 import { Agreement } from '../../daemon/chains/utxo/electrum/histories/agreement.ts';
@@ -281,7 +281,7 @@ describe('an invented transaction that takes long to read', () => {
       expect(update?.credits ?? []).toEqual([]);
       return server.calls.has('blockchain.transaction.get') && alerts.length === alerted;
     }, 'it to be asked for');
-    const read = vi.mocked(parseTransaction).mock.calls.filter(([bytes]) => bytes.length === giant.length);
+    const read = vi.mocked(parseAnyTransaction).mock.calls.filter(([bytes]) => bytes.length === giant.length);
     expect(read).toEqual([]);
     expect(alerts.join()).toMatch(alerted > 0 ? 'does not prove that transaction' : /^$/);
   });

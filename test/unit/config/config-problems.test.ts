@@ -173,7 +173,9 @@ describe('what is wrong is told', () => {
   });
 
   it('for the environment and the command line under their own names', () => {
-    const env = { COUNTINGHOUSE_PROT: '1', COUNTINGHOUSE_SANDBOX_BLOCK_SECONDS: 'ten' };
+    const tests = { COUNTINGHOUSE_TEST_LITECOIND: '/usr/bin/true' };
+    expect(problems(null, { env: tests, flags: {} })).toEqual([]);
+    const env = { ...tests, COUNTINGHOUSE_PROT: '1', COUNTINGHOUSE_SANDBOX_BLOCK_SECONDS: 'ten' };
     expect(problems(null, { env, flags: { 'log.levl': 'info', port: '1e3' } })).toEqual([
       'COUNTINGHOUSE_PROT: there is no such key; did you mean COUNTINGHOUSE_PORT? (in the environment)',
       'log.levl: there is no such key; did you mean log.level? (on the command line)',
