@@ -5,6 +5,7 @@
  * `{"error":{"code","message"}}`.
  */
 import { Command, CommanderError, Option } from 'commander';
+import { answersTo, type RejectCode } from '../domain/rejections.ts';
 import { alertCommands } from './alerts.ts';
 import { backupCommands } from './backup.ts';
 import { bookCommands } from './books.ts';
@@ -118,6 +119,6 @@ function inWords(error: unknown): Told {
     const text = `no Countinghouse is running on ${dataDir}: start it with \`npm start\` or \`countinghouse start\``;
     return { code: 'no_daemon', message: text, exitCode: EXIT.failed };
   }
-  const exitCode = code === 'store.locked' ? EXIT.locked : EXIT.failed;
+  const exitCode = code === undefined ? EXIT.failed : answersTo(code as RejectCode).exit;
   return { code: code ?? 'internal', message, ...(field === undefined ? {} : { field }), exitCode };
 }

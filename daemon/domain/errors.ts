@@ -1,3 +1,5 @@
+import type { RejectCode } from './rejections.ts';
+
 /**
  * The two kinds of error that a caller can handle. Every other thrown value is a bug.
  *
@@ -5,11 +7,11 @@
  * request may succeed after `retryAfterSeconds`. The HTTP and operator APIs translate both.
  */
 export class Rejected extends Error {
-  readonly code: string;
+  readonly code: RejectCode;
   /** The wrong field of the request, if it is one field. */
   readonly field: string | undefined;
 
-  constructor(code: string, message: string, field?: string) {
+  constructor(code: RejectCode, message: string, field?: string) {
     super(message);
     this.name = 'Rejected';
     this.code = code;

@@ -1,36 +1,21 @@
 /** Errors in the form of the contract. Some endpoints use their own form; all others use this one. */
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { Rejected, TooMany, Unavailable } from '../domain/errors.ts';
+import { answersTo, type RejectForm } from '../domain/rejections.ts';
 import type { Log } from '../log.ts';
 
-type Shape = { status: number; body: (error: Rejected) => Record<string, unknown> };
-
-const message = (error: Rejected): Record<string, unknown> => ({ message: error.message });
-const onlyError = (error: Rejected): Record<string, unknown> => ({ error: error.message });
-const both = (error: Rejected): Record<string, unknown> => ({ message: error.message, error: error.code });
-
-/** Status and body for each rejection code: the contract's table of errors. */
-const SHAPES: Record<string, Shape> = {
-  validation: {
-    status: 422,
-    body: (error) => ({ message: error.message, errors: { [error.field ?? 'body']: [error.message] } }),
-  },
-  'invoice.not_found': { status: 404, body: onlyError },
-  'invoice.paid': { status: 400, body: onlyError },
-  'invoice.pending': { status: 400, body: onlyError },
-  'invoice.not_unpaid': { status: 400, body: both },
-  'payment.requested': { status: 400, body: both },
-  'payment.crypto_missing': { status: 400, body: message },
-  'rates.unknown': { status: 404, body: onlyError },
-  'idempotency.conflict': { status: 409, body: message },
-  'sandbox.not_found': { status: 404, body: message },
+/** The body of each form of the contract. */
+const BODIES: Record<RejectForm, (error: Rejected) => Record<string, unknown>> = {
+  message: ({ message }) => ({ message }),
+  error: ({ message }) => ({ error: message }),
+  both: ({ message, code }) => ({ message, error: code }),
+  errors: ({ message, field }) => ({ message, errors: { [field ?? 'body']: [message] } }),
 };
-const OTHERWISE: Shape = { status: 400, body: message };
 
 /** Status and body for a rejection. */
 export function presentRejected(error: Rejected): { status: number; body: Record<string, unknown> } {
-  const shape = SHAPES[error.code] ?? OTHERWISE;
-  return { status: shape.status, body: shape.body(error) };
+  const [status, form] = answersTo(error.code).api;
+  return { status, body: BODIES[form](error) };
 }
 
 /** The status of an error that Express threw while it parsed the body or the path. */

@@ -15,6 +15,7 @@ import type { SandboxControls } from '../app/invoices/sandbox.ts';
 import { readInvoice } from '../app/invoices/views.ts';
 import { findLogo } from '../app/shops/branding.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
+import { answersTo } from '../domain/rejections.ts';
 import { makeAsset, serveAsset } from '../http/assets/asset.ts';
 import { bucketOf, TokenBuckets } from '../http/limits.ts';
 import { mayPlay } from '../http/requests.ts';
@@ -163,7 +164,7 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     const playing = mayPlay(app, { network: 'sandbox' }, request) ? controls : null;
     await press(app, playing, slug, fieldOf(request, 'do')).catch((error: unknown) => {
       // pressed twice, or on an old page: the page shows the current state
-      if (!(error instanceof Rejected && HARMLESS.has(error.code))) throw error;
+      if (!(error instanceof Rejected) || typeof answersTo(error.code).page === 'number') throw error;
     });
     toInvoice(request, response, slug);
   };
@@ -176,12 +177,6 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
   router.use(problemHandler(app));
   return router;
 }
-
-/** The errors of a choice that came too late: the page shows the state. */
-const SETTLED = new Set(['payment.requested', 'payment.fixed', 'invoice.not_unpaid']);
-
-/** The errors of a button that was pressed too late. */
-const HARMLESS = new Set(['validation', 'sandbox.unknown_tx', 'sandbox.already_mined', 'sandbox.not_the_payers']);
 
 /**
  * The view for an open page, rendered as for the whole page, unless the page already has it. Its links are relative to
@@ -244,9 +239,9 @@ async function ask(app: App, slug: string, request: Request, response: Response)
       return 'notNow';
     }
     if (!(error instanceof Rejected)) throw error;
-    if (SETTLED.has(error.code)) return null;
-    if (error.code === 'payment.crypto_missing' || error.code === 'validation') return 'mustChoose';
-    throw error;
+    const { page } = answersTo(error.code);
+    if (typeof page === 'number') throw error;
+    return page === 'shows' ? null : 'mustChoose';
   }
 }
 
@@ -256,8 +251,8 @@ function problemHandler(app: App): ErrorRequestHandler {
     if (response.headersSent) return next(error);
     const status = (error as { status?: unknown } | null)?.status;
     if (error instanceof Rejected) {
-      if (error.code === 'invoice.not_found') await sendProblem(request, response, 404, 'notFound');
-      else await sendProblem(request, response, 400, 'refused');
+      const isMissing = answersTo(error.code).page === 404;
+      await sendProblem(request, response, isMissing ? 404 : 400, isMissing ? 'notFound' : 'refused');
     } else if (error instanceof Unavailable) {
       response.setHeader('Retry-After', String(error.retryAfterSeconds));
       await sendProblem(request, response, 503, 'unavailable');

@@ -235,7 +235,7 @@ function recipientOf(chain: ChainId, { address, asset, units }: Payment): Recipi
   return { script, address, units };
 }
 
-function needCount(count: number, max: number, field: string): void {
+function needCount(count: number, max: number, field: 'blocks' | 'depth'): void {
   if (!Number.isInteger(count) || count < 1 || count > max) {
     throw new Rejected(`sandbox.${field}`, `The ${field} must be a whole number from 1 to ${max}`, field);
   }

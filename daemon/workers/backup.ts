@@ -13,6 +13,7 @@ import { sweepDataDir, sweepTemporary } from '../app/backup/leftovers.ts';
 import { type BackupJob, type BackupMade, needTarget, openWork } from '../app/backup/make.ts';
 import { deadline } from '../app/deadline.ts';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
+import type { RejectCode } from '../domain/rejections.ts';
 import { parseSchedule } from '../domain/schedule.ts';
 import type { Timetable } from './timetable.ts';
 
@@ -21,7 +22,7 @@ const BUSY_RETRY_SECONDS = 30;
 
 type Answer = {
   made?: BackupMade;
-  refused?: { code: string; message: string; field?: string } | null;
+  refused?: { code: RejectCode; message: string; field?: string } | null;
   message?: string;
 };
 

@@ -23,6 +23,7 @@ import { type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { exactDecimal, formatUnits } from '../../domain/money.ts';
+import { answersTo } from '../../domain/rejections.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
@@ -146,16 +147,10 @@ const shaped: RequestHandler = (_request, response, next) => {
   next();
 };
 
-const STATUSES: Record<string, number> = {
-  'idempotency.conflict': 409,
-  'withdrawal.not_found': 404,
-  'invoice.not_found': 404,
-};
-
 /** A refusal of the program is a 400, and so is a missing rate. A disk error is not the caller's fault. */
 function refusal(error: unknown, _request: Request, response: Response, next: NextFunction): void {
   if (error instanceof Rejected) {
-    response.status(STATUSES[error.code] ?? 400).json({ message: error.message });
+    response.status(answersTo(error.code).withdrawal).json({ message: error.message });
   } else if (error instanceof Unavailable && error.cause === undefined) {
     response.status(400).set('Retry-After', String(error.retryAfterSeconds)).json({ message: error.message });
   } else next(error);

@@ -4,25 +4,14 @@ import type { z } from 'zod';
 import { isMethod, type Method, OPERATOR, OPERATOR_PATH, type Parsed, type Result } from '../../contract/operator.ts';
 import { PROOF_PATH } from '../../contract/proof.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { answersTo } from '../../domain/rejections.ts';
 import type { Context } from './context.ts';
 import { type Gate, Refused, readJson } from './gate.ts';
 import { METHODS } from './methods.ts';
 
 export type Answer = { status: number; headers?: Record<string, string>; body: unknown };
 
-/** Rejections that the state causes, not the request. */
-const CONFLICTS = new Set([
-  ...['business.account', 'business.ambiguous', 'invoice.not_unpaid', 'vault.exists'],
-  ...['withdrawal.state', 'withdrawal.overtaken', 'withdrawal.descendant', 'inbox.decided', 'inbox.gone'],
-]);
-
 const READING = /^status$|\.(list|show|status|sealKey|next|nextAccount|grants|preview[A-Za-z]*)$/;
-
-/** The status for a rejection code. Derived from the code, so that a new code needs no entry here. */
-function statusOf(code: string): number {
-  if (code.endsWith('.not_found')) return 404;
-  return CONFLICTS.has(code) || code.endsWith('.too_many') ? 409 : 400;
-}
 
 const failure = (status: number, code: string, message: string, field?: string): Answer => ({
   status,
@@ -61,7 +50,7 @@ function wrongParams(error: z.ZodError): Answer {
 
 function failed({ app }: Context, request: IncomingMessage, error: unknown): Answer {
   if (error instanceof Refused) return failure(error.status, error.code, error.message);
-  if (error instanceof Rejected) return failure(statusOf(error.code), error.code, error.message, error.field);
+  if (error instanceof Rejected) return failure(answersTo(error.code).operator, error.code, error.message, error.field);
   if (error instanceof Unavailable) {
     if (error.cause !== undefined) app.log.error({ error: error.cause }, 'an operator call was not served');
     const unavailable = failure(503, 'unavailable', error.message);

@@ -5,6 +5,7 @@
  * does not answer in time is ended, since nobody knows what it does.
  */
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import type { RejectCode } from '../../domain/rejections.ts';
 import type { Channel } from './channel.ts';
 import { readLines } from './lines.ts';
 import { Answer, LINE_BYTES_MAX, type Request } from './wire.ts';
@@ -111,7 +112,7 @@ export class Peer {
 }
 
 function errorOf(answer: Exclude<Answer, { end: 'ok' }>): Error {
-  if (answer.end === 'rejected') return new Rejected(answer.code, answer.message, answer.field);
+  if (answer.end === 'rejected') return new Rejected(answer.code as RejectCode, answer.message, answer.field);
   if (answer.end === 'unavailable') return new Unavailable(answer.message, answer.retryAfterSeconds);
   return new Error(`the signer failed by a bug: ${answer.message}`);
 }

@@ -1,0 +1,97 @@
+/** Every rejection by its code, and how each door answers it. */
+
+/** `subject.reason`. Programs tell rejections apart by it: a code never changes its meaning. */
+export type RejectCode =
+  | 'data_dir'
+  | 'params'
+  | 'seal'
+  | 'validation'
+  | `address_book.${'address' | 'chain' | 'known' | 'label' | 'not_found' | 'too_many'}`
+  | `backup.${'damaged' | 'exists' | 'folder' | 'format' | 'missing' | 'no_wallet' | 'unmounted' | 'words'}`
+  | `brand.${'accent' | 'logo' | 'name'}`
+  | `broadcast.${'bad_signature' | 'conflict' | 'malformed' | 'not_final' | 'outputs_exceed_inputs' | 'refused' | 'unknown_input'}`
+  | `bump.${'confirmed' | 'locked' | 'not_found' | 'under_way' | 'unsupported'}`
+  | `business.${'account' | 'accounts' | 'ambiguous' | 'asset' | 'birthday' | 'name' | 'not_found' | 'time_zone' | 'too_many'}`
+  | 'chain.pruned'
+  | `client.${'host' | 'not_found' | 'origin' | 'too_many'}`
+  | 'config.rpc'
+  | 'delivery.not_found'
+  | `endpoint.${'not_found' | 'too_many' | 'url'}`
+  | `idempotency.${'conflict' | 'key'}`
+  | `inbox.${'asset' | 'decided' | 'gone' | 'locked' | 'no_invoice' | 'not_found' | 'spent'}`
+  | `invoice.${'not_found' | 'not_unpaid' | 'paid' | 'pending'}`
+  | `key.${'not_found' | 'too_many'}`
+  | 'ledger.chain'
+  | `mnemonic.${'checksum' | 'length' | 'word'}`
+  | 'operator.listen'
+  | `payment.${'crypto_missing' | 'fixed' | 'requested'}`
+  | `policy.${'grants' | 'limits' | 'rate'}`
+  | 'port.taken'
+  | 'rates.unknown'
+  | `refund.${'not_paid' | 'nothing' | 'too_much'}`
+  | `restore.${'none' | 'not_empty' | 'not_ready'}`
+  | `review.${'differs' | 'unexpected'}`
+  | `sandbox.${'address' | 'already_mined' | 'amount' | 'asset' | 'blocks' | 'control' | 'depth' | 'full' | 'no_payment' | 'not_the_payers' | 'unknown_tx'}`
+  | 'scan.too_many'
+  | `signer.${'approval' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'limit' | 'locked' | 'service' | 'unsupported'}`
+  | 'source.unknown'
+  | `spend.${'dust' | 'fee_too_high' | 'gone' | 'insufficient' | 'malformed' | 'reserved' | 'spent' | 'too_large' | 'too_many_coins' | 'unconfirmed'}`
+  | `store.${'damaged' | 'disk' | 'locked' | 'newer'}`
+  | 'upgrade.backup'
+  | `vault.${'corrupted' | 'exists' | 'missing' | 'passphrase' | 'weak_passphrase'}`
+  | 'wallet.sandbox'
+  | 'webhook.not_found'
+  | `withdrawal.${'address' | 'amount' | 'approval' | 'batch' | 'canceled' | 'crypto' | 'descendant' | 'fee' | 'insufficient' | 'minimum' | 'no_coin' | 'no_replacement' | 'not_found' | 'overtaken' | 'state' | 'too_many' | 'unconnected' | 'unsupported'}`;
+
+/** What the body of an answer has: the message as `message`, as `error`, as both, or under the field that is wrong. */
+export type RejectForm = 'message' | 'error' | 'both' | 'errors';
+
+type Answers = {
+  /** HTTP status and body of the merchant API and the client API. */
+  api: readonly [status: number, form: RejectForm];
+  /** HTTP status of the merchant API's endpoints of withdrawals. */
+  withdrawal: number;
+  /** HTTP status of the operator API. 409: the state causes it, not the request. */
+  operator: number;
+  /** What the payment page does: shows the invoice as it is, asks to choose again, or shows an error of that status. */
+  page: 'shows' | 'asks' | 400 | 404;
+  /** The exit code of the command line. */
+  exit: number;
+};
+
+const OTHERWISE: Answers = { api: [400, 'message'], withdrawal: 400, operator: 400, page: 400, exit: 1 };
+
+const CONFLICT = { operator: 409 } as const;
+
+/** How a code is answered where it is not as the others are. */
+const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
+  validation: { api: [422, 'errors'], page: 'asks' },
+  'invoice.not_found': { api: [404, 'error'], withdrawal: 404, page: 404 },
+  'invoice.paid': { api: [400, 'error'] },
+  'invoice.pending': { api: [400, 'error'] },
+  'invoice.not_unpaid': { api: [400, 'both'], page: 'shows', ...CONFLICT },
+  'payment.requested': { api: [400, 'both'], page: 'shows' },
+  'payment.fixed': { page: 'shows' },
+  'payment.crypto_missing': { page: 'asks' },
+  'rates.unknown': { api: [404, 'error'] },
+  'idempotency.conflict': { api: [409, 'message'], withdrawal: 409 },
+  'sandbox.unknown_tx': { page: 'shows' },
+  'sandbox.already_mined': { page: 'shows' },
+  'sandbox.not_the_payers': { page: 'shows' },
+  'withdrawal.not_found': { withdrawal: 404 },
+  'business.account': CONFLICT,
+  'business.ambiguous': CONFLICT,
+  'vault.exists': CONFLICT,
+  'withdrawal.state': CONFLICT,
+  'withdrawal.overtaken': CONFLICT,
+  'withdrawal.descendant': CONFLICT,
+  'inbox.decided': CONFLICT,
+  'inbox.gone': CONFLICT,
+  'store.locked': { exit: 3 },
+};
+
+/** How the doors answer a rejection. */
+export function answersTo(code: RejectCode): Answers {
+  const operator = code.endsWith('.not_found') ? 404 : code.endsWith('.too_many') ? 409 : OTHERWISE.operator;
+  return { ...OTHERWISE, operator, ...ANSWERS[code] };
+}
