@@ -11,7 +11,8 @@ import { pairs, table, when } from './table.ts';
 type Scopes = NonNullable<Params<'key.add'>['scopes']>;
 type NewKey = Result<'key.add'>['key'];
 
-export const SCOPES_HELP = 'what it may do: invoices, balance, withdraw (default: all three)';
+export const SCOPES_HELP =
+  'what it may do: invoices, balance, withdraw, refund (only ask for refunds) (default: the first three)';
 
 /** The daemon checks which scopes exist. */
 export const scopesOf = (typed: string[] | undefined): Scopes =>

@@ -6,7 +6,9 @@ import { z } from 'zod';
 
 export const NETWORK_NAMES = ['mainnet', 'testnet', 'regtest', 'sandbox'] as const;
 export const CHAIN_NAMES = ['BTC', 'BCH', 'LTC', 'XMR', 'ETH', 'BSC'] as const;
-export const SCOPE_NAMES = ['invoices', 'balance', 'withdraw'] as const;
+export const SCOPE_NAMES = ['invoices', 'balance', 'withdraw', 'refund'] as const;
+/** Those of a key that names none: `withdraw` includes `refund`. */
+export const DEFAULT_SCOPES: (typeof SCOPE_NAMES)[number][] = ['invoices', 'balance', 'withdraw'];
 export const INVOICE_STATUSES = ['unpaid', 'paid', 'canceled'] as const;
 
 const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`));

@@ -14,6 +14,7 @@ import {
   BusinessShape,
   CHAIN_NAMES,
   ClientShape,
+  DEFAULT_SCOPES,
   Gap,
   HighestUsed,
   Id,
@@ -126,7 +127,7 @@ export const OPERATOR = {
     z.strictObject({
       business: BusinessRef,
       name: Name,
-      scopes: Scopes.default([...SCOPE_NAMES]),
+      scopes: Scopes.default(DEFAULT_SCOPES),
       per_minute: PerMinute.nullable().default(null),
     }),
     z.object({ key: NewKeyShape }),

@@ -358,7 +358,7 @@ function withdrawalPaths(): Record<string, Json> {
   const failed = (description: string): Json => answer(description, 'WithdrawalError');
   const refusals: Record<string, Json> = {
     401: failed('The API key is absent or invalid'),
-    403: failed('The API key lacks the scope "withdraw"'),
+    403: failed('The API key lacks the scope: "withdraw", or for refunds "refund"'),
     429: failed('Too many guesses of an API key from this address'),
   };
   const withdraw = operation({

@@ -183,8 +183,22 @@ describe('a refund is refused', () => {
     const scoped = await refund(await paidOnce(), { address: ADDRESS }, { 'mb-api-key': key.key });
     expect([scoped.status, scoped.body]).toEqual([
       403,
-      { message: 'This API key does not have the scope "withdraw"', status: 'error' },
+      { message: 'This API key does not have the scope "refund" or "withdraw"', status: 'error' },
     ]);
+    const { key: refunds } = await operator.call('key.add', { business: '1', name: 'shop', scopes: ['refund'] });
+    const by = { 'mb-api-key': refunds.key };
+    const asked = await refund(await paidOnce(), { address: ADDRESS, amount: '0.5' }, by);
+    expect([asked.status, asked.body.amount]).toEqual([201, '0.5']);
+    const get = (id: string) => service.call('GET', `/withdrawal/${id}`, undefined, by);
+    expect((await get(asked.body.id!)).status).toBe(201);
+    // it sees no other withdrawal, and makes none
+    const body2 = { amount: '0.5', crypto: 'LTC', address: ADDRESS };
+    const other = await service.call<Shown>('POST', '/withdraw', body2);
+    expect(other.status).toBe(201);
+    expect((await get(other.body.id)).status).toBe((await get('999999')).status);
+    expect((await service.call('POST', '/withdraw', body2, by)).status).toBe(403);
+    expect((await service.call('GET', '/withdrawals', undefined, by)).status).toBe(403);
+    await operator.call('withdrawal.reject', { id: asked.body.id! });
     const wrong = await service.call('GET', `/invoice/${await paidOnce()}/refund`);
     expect([wrong.status, wrong.body]).toEqual([405, { message: expect.any(String), status: 'error' }]);
   });

@@ -38,6 +38,7 @@ import { NOBODY } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
 import { Entries } from '../books/entries.ts';
 import { settleInvoice } from '../invoices/settle.ts';
+import { tellDepth } from '../notifications/news.ts';
 import { reopenSpends, settleSpends } from '../withdrawals/settle.ts';
 import type { ChainRuntime } from './chains.ts';
 import { CreditBook } from './credits.ts';
@@ -50,6 +51,8 @@ const TURN_MS = 8;
 /** Rows that one step reads: a few milliseconds' worth with all that follows from them. */
 const PAGE = 32;
 const DEADLINES_PER_UPDATE_MAX = 1_000;
+/** Of the events that the operator's stream keeps, which is no more than a thousand. */
+const DEPTHS_TOLD_PER_UPDATE_MAX = 200;
 const UNVALUED_PER_UPDATE_MAX = 1_000;
 /** Invoices whose facts are applied together before they are settled. */
 const SETTLED_TOGETHER = 16;
@@ -281,6 +284,7 @@ class Ingestion extends Facts {
   readonly #beganAt: number;
   /** Up to when deadlines count once this update is applied. */
   readonly #deadlinesUntil: number;
+  #depthsTold = 0;
   readonly #latestNow: number | null;
   readonly #complete: boolean;
   /** The checkpoint that the first turn left behind. */
@@ -424,6 +428,11 @@ class Ingestion extends Facts {
       this.inBook(tx, tipHeight, (credits) => {
         for (const row of page) credits.edit(row);
       });
+      const placed = page.flatMap((row) => (row.block_height === null ? [] : { row, height: row.block_height }));
+      for (const { row, height } of placed.slice(0, DEPTHS_TOLD_PER_UPDATE_MAX - this.#depthsTold)) {
+        tellDepth(this.app, tx, row, tipHeight - height + 1);
+      }
+      this.#depthsTold = Math.min(this.#depthsTold + placed.length, DEPTHS_TOLD_PER_UPDATE_MAX);
       // an open page shows confirmations that are written nowhere
       tx.afterCommit(() => {
         for (const row of page) this.app.invoiceSubscribers.changed(row.invoice_id ?? NOBODY);

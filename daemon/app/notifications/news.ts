@@ -3,7 +3,8 @@
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
-import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
+import type { CreditRow } from '../../store/queries/credits.ts';
+import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
@@ -16,6 +17,18 @@ export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: Invoice
   // a new invoice has no payment yet
   const payment = type === 'invoice.created' ? undefined : tx.get(paymentOf, { invoice_id: invoice.id });
   const what = inWords(type, invoice, payment);
+  tx.afterCommit(() => app.operatorEvents.tell('invoice', invoice.slug, what));
+}
+
+/**
+ * Tells the operator's stream how deep a deposit for an unpaid invoice is by now. Shops are told when it counts; what nobody
+ * may miss is in `tellInvoice`.
+ */
+export function tellDepth(app: App, tx: Tx, credit: CreditRow, confirmations: number): void {
+  const invoice = credit.invoice_id === null ? undefined : tx.get(invoiceById, { id: credit.invoice_id });
+  if (invoice?.status !== 'unpaid' || invoice.deleted_at !== null || credit.block_height === null) return;
+  const amount = `${formatUnits(credit.units, assetOf(credit.asset as AssetId))} ${credit.asset}`;
+  const what = `${confirmations} of ${credit.required} confirmations of ${amount}, ${invoice.status}`;
   tx.afterCommit(() => app.operatorEvents.tell('invoice', invoice.slug, what));
 }
 

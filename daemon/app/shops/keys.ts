@@ -20,7 +20,8 @@ import type { Store, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { keyHash, randomText } from '../ids.ts';
 
-export const SCOPES = ['invoices', 'balance', 'withdraw'] as const;
+/** `refund` asks for refunds of invoices, which always wait for approval; `withdraw` may do that, too. */
+export const SCOPES = ['invoices', 'balance', 'withdraw', 'refund'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** 32 characters of 62: 190 bits. */

@@ -241,18 +241,18 @@ function depositUnits(reader: Reader, chain: ChainRuntime, outpoint: string): bi
 /** A withdrawal of a business by its id, a decimal. Throws `Rejected('withdrawal.not_found')`. */
 export function findWithdrawalOf(reader: Reader, business: Business, name: string): WithdrawalRow {
   const row = findWithdrawal(reader, name);
-  if (row.business_id !== business.id) throw notFound();
+  if (row.business_id !== business.id) throw withdrawalNotFound();
   return row;
 }
 
 /** The same whosever it is, for the operator. */
 export function findWithdrawal(reader: Reader, name: string): WithdrawalRow {
   const row = /^[1-9]\d{0,14}$/.test(name) ? reader.get(withdrawalById, { id: Number(name) }) : undefined;
-  if (!row) throw notFound();
+  if (!row) throw withdrawalNotFound();
   return row;
 }
 
-const notFound = (): Rejected => new Rejected('withdrawal.not_found', 'Withdrawal not found');
+export const withdrawalNotFound = (): Rejected => new Rejected('withdrawal.not_found', 'Withdrawal not found');
 
 /** The asset that a withdrawal's fee is paid in. */
 export const feeAssetFor = (row: Pick<WithdrawalRow, 'fee_asset'>): Asset => assetOf(row.fee_asset as AssetId);

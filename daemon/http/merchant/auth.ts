@@ -17,6 +17,10 @@ export function callerOf(response: Response): Business {
   return response.locals.business as Business;
 }
 
+/** Whether the request's key has a scope. */
+export const hasScope = (response: Response, scope: Scope): boolean =>
+  (response.locals.scopes as Caller['scopes']).has(scope);
+
 export type WithKey = ReturnType<typeof authenticator>;
 
 /** Makes the authentication middleware; once per server, because it counts requests. */
@@ -55,10 +59,10 @@ export function authenticator(app: App) {
   }
 
   /**
-   * Middleware that accepts keys with `scope`; with null, every valid key. To be placed before the body parser, so that
+   * Middleware that accepts keys with one of these scopes; with none, every valid key. To be placed before the body parser, so that
    * strangers' bodies are not read.
    */
-  return function withKey(scope: Scope | null, extra: RefusalExtra = {}): RequestHandler {
+  return function withKey(scopes: readonly Scope[], extra: RefusalExtra = {}): RequestHandler {
     return (request: Request, response: Response, next: NextFunction): void => {
       const key = request.headers['mb-api-key'];
       if (typeof key !== 'string' || key === '') {
@@ -70,13 +74,15 @@ export function authenticator(app: App) {
         refuse(request, response, 'Invalid API key', extra);
         return;
       }
-      if (scope !== null && !caller.scopes.has(scope)) {
-        response.status(403).json({ message: `This API key does not have the scope "${scope}"`, ...extra });
+      if (scopes.length > 0 && !scopes.some((scope) => caller.scopes.has(scope))) {
+        const names = scopes.map((scope) => `"${scope}"`).join(' or ');
+        response.status(403).json({ message: `This API key does not have the scope ${names}`, ...extra });
         return;
       }
       // an endpoint may check twice: the key, then its scope
       if (response.locals.business === undefined && !isInPace(caller, response, extra)) return;
       response.locals.business = app.directory.business(caller.businessId);
+      response.locals.scopes = caller.scopes;
       next();
     };
   };

@@ -125,8 +125,17 @@ export function booksRouter(app: App, withKey: WithKey): Router {
   const invoices = list(INVOICE_STATUSES, bookInvoices, (_, found) => presentInvoice(app, found));
   const withdrawals = list(WITHDRAWAL_STATUSES, bookWithdrawals, (_, row) => presentWithdrawal(app, row));
   const receipts = list(RECEIPT_STATUSES, bookReceipts, (business, row) => presentReceipt(app, business, row));
-  router.route('/invoices').get(withKey('invoices'), invoices).all(onlyMethods('GET'));
-  router.route('/withdrawals').get(withKey('withdraw'), withdrawals).all(onlyMethods('GET'));
-  router.route('/transactions').get(withKey('balance'), receipts).all(onlyMethods('GET'));
+  router
+    .route('/invoices')
+    .get(withKey(['invoices']), invoices)
+    .all(onlyMethods('GET'));
+  router
+    .route('/withdrawals')
+    .get(withKey(['withdraw']), withdrawals)
+    .all(onlyMethods('GET'));
+  router
+    .route('/transactions')
+    .get(withKey(['balance']), receipts)
+    .all(onlyMethods('GET'));
   return router;
 }

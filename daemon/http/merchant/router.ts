@@ -33,13 +33,13 @@ function send(response: Response, { status, body }: Answer): void {
 
 export function merchantRouter(app: App, withKey: WithKey): Router {
   const router = Router(EXACT_PATHS);
-  const withBody = [withKey('invoices'), ...jsonBody];
+  const withBody = [withKey(['invoices']), ...jsonBody];
   router.route('/invoice').post(withBody, create(app)).all(onlyMethods('POST'));
   router.route('/invoice/rp/:invoice').post(withBody, request(app)).all(onlyMethods('POST'));
   router
     .route('/invoice/:invoice')
-    .get(withKey('invoices'), get(app))
-    .delete(withKey('invoices'), remove(app))
+    .get(withKey(['invoices']), get(app))
+    .delete(withKey(['invoices']), remove(app))
     .all(onlyMethods('GET', 'DELETE'));
   addReads(app, router, withKey);
   return router;
@@ -141,12 +141,18 @@ function addReads(app: App, router: Router, withKey: WithKey): void {
   };
 
   const unauthorized = { error: 'Unauthorized' };
-  router.route('/cryptos').get(withKey('invoices'), cryptos).all(onlyMethods('GET'));
-  router.route('/rates/:crypto').get(withKey('invoices'), rates).all(onlyMethods('GET'));
+  router
+    .route('/cryptos')
+    .get(withKey(['invoices']), cryptos)
+    .all(onlyMethods('GET'));
+  router
+    .route('/rates/:crypto')
+    .get(withKey(['invoices']), rates)
+    .all(onlyMethods('GET'));
   router
     .route('/balance')
-    .get(withKey('balance', unauthorized), balance)
-    .post(withKey('balance', unauthorized), jsonBody, balance)
+    .get(withKey(['balance'], unauthorized), balance)
+    .post(withKey(['balance'], unauthorized), jsonBody, balance)
     .all(onlyMethods('GET', 'POST'));
 }
 

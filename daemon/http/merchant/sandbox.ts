@@ -98,7 +98,7 @@ export function sandboxRouter(app: App, withKey: WithKey, sandbox: SandboxContro
     };
     router
       .route(`/${path}`)
-      .post(withKey(null), sandboxOnly, withKey('invoices'), jsonBody, answer)
+      .post(withKey([]), sandboxOnly, withKey(['invoices']), jsonBody, answer)
       .all(onlyMethods('POST'));
   }
   return router;

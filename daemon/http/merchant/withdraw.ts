@@ -18,6 +18,7 @@ import {
   requestWithdrawal,
   withdrawable,
   withdrawables,
+  withdrawalNotFound,
 } from '../../app/withdrawals/request.ts';
 import { type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -30,7 +31,7 @@ import type { Reader } from '../../store/store.ts';
 import { JsonNumber, jsonBody } from '../body.ts';
 import { onlyMethods } from '../errors.ts';
 import { EXACT_PATHS, idempotent } from '../requests.ts';
-import { callerOf, type WithKey } from './auth.ts';
+import { callerOf, hasScope, type WithKey } from './auth.ts';
 import { check } from './schemas.ts';
 
 const ADDRESS_CHARACTERS_MAX = 255;
@@ -123,17 +124,18 @@ function wanted(app: App, business: Business, json: unknown): NewWithdrawal {
 
 export function withdrawRouter(app: App, withKey: WithKey): Router {
   const router = Router(EXACT_PATHS);
-  const scoped = withKey('withdraw', STATUS_ERROR);
+  const scoped = withKey(['withdraw'], STATUS_ERROR);
+  const forRefunds = withKey(['refund', 'withdraw'], STATUS_ERROR);
   const paths = ['/withdraw', '/withdrawal', '/invoice/:invoice/refund'];
   router.use(paths, shaped);
   router
     .route('/withdraw')
     .post(scoped, ...jsonBody, withdraw(app))
     .all(onlyMethods('POST'));
-  router.route('/withdrawal/:id').get(scoped, get(app)).all(onlyMethods('GET'));
+  router.route('/withdrawal/:id').get(forRefunds, get(app)).all(onlyMethods('GET'));
   router
     .route('/invoice/:invoice/refund')
-    .post(scoped, ...jsonBody, refund(app))
+    .post(forRefunds, ...jsonBody, refund(app))
     .all(onlyMethods('POST'));
   router.use(paths, refusal);
   return router;
@@ -196,6 +198,8 @@ function refund(app: App): RequestHandler {
 function get(app: App): RequestHandler {
   return (request, response) => {
     const row = findWithdrawalOf(app.store, callerOf(response), (request.params as { id: string }).id);
+    // who may only ask for refunds is told of nothing else
+    if (row.invoice_id === null && !hasScope(response, 'withdraw')) throw withdrawalNotFound();
     response.status(201).json(presentWithdrawal(app, row));
   };
 }

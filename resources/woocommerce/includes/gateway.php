@@ -205,7 +205,7 @@ final class Gateway extends \WC_Payment_Gateway {
 	private static function commands(): string {
 		$types = 'invoice.requested,invoice.seen,invoice.confirmed,invoice.paid,invoice.overdue,invoice.canceled,invoice.undone,'
 			. 'withdrawal.pending,withdrawal.completed,withdrawal.failed';
-		return "npx countinghouse key add \"My shop\" --name WooCommerce --scopes invoices,withdraw\n"
+		return "npx countinghouse key add \"My shop\" --name WooCommerce --scopes invoices,refund\n"
 			. 'npx countinghouse endpoint add "My shop" ' . escapeshellarg( Events::url() ) . ' --types ' . $types;
 	}
 
