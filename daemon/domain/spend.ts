@@ -21,6 +21,13 @@ export type Coin = {
   confirmations: number;
 };
 
+/**
+ * The conflict key of a transaction on a chain of accounts: the nonce of the address that sends it. It is there whatever
+ * happens to any coin.
+ */
+export const nonceKey = (address: string, nonce: bigint | number): string => `nonce:${address}:${nonce}`;
+export const isNonceKey = (key: string): boolean => key.startsWith('nonce:');
+
 export type Payout = { address: string; script: Uint8Array; units: bigint };
 
 /** An address of ours for change, taken from branch 1. */

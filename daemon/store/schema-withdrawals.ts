@@ -100,6 +100,17 @@ export const WITHDRAWAL_TABLES = {
   /** What each version uses and one transaction at most can: see `chains/spending.ts`. */
   spend_key: { conflict_key: text, chain_key: text, version_id: int },
   /**
+   * What used a conflict key that is no coin of ours, whoever made that transaction: what used a coin stands at its credit
+   * (`app/withdrawals/keys.ts` reads both). Without a block it is in the mempool.
+   */
+  used_key: {
+    conflict_key: text,
+    chain_key: text,
+    txid: text,
+    block_height: maybe(int),
+    block_hash: maybe(text),
+  },
+  /**
    * Transactions that paid us, without witnesses (`base`): a signer wants them whole, and a pruned node has none of the
    * old ones.
    */

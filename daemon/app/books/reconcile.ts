@@ -15,7 +15,7 @@ import { accountById } from '../../store/queries/businesses.ts';
 import { balancesOfAccount } from '../../store/queries/credits.ts';
 import { type DebitRow, debitsAbove, debitsOfTransaction } from '../../store/queries/debits.ts';
 import { type CreditEntry, creditsAbove } from '../../store/queries/ledger.ts';
-import { versionByTxid } from '../../store/queries/withdrawals.ts';
+import { spendById, versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Statement } from '../../store/statement.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
@@ -256,8 +256,11 @@ class Proof {
     if (version.kind === UNKNOWN && quarantineOf(this.#app.store)) {
       this.problem(`${txid}: spent ${taken} ${asset} of ours, and the backup knows nothing of it`);
     }
-    const { fee } = version;
-    const outputs = readPlan(version.plan).outputs.reduce((sum, { units }) => sum + units, 0n);
+    const { spending } = this.#chain.adapter;
+    const paid = this.#app.store.get(spendById, { id: version.spend_id })?.asset;
+    const total = readPlan(version.plan).outputs.reduce((sum, { units }) => sum + units, 0n);
+    const outputs = paid === asset ? total : 0n;
+    const fee = (spending?.feeAsset ?? paid) === asset ? version.fee : 0n;
     if (outputs + fee !== taken) {
       this.problem(`${txid}: took ${taken} ${asset} and pays ${outputs} with a fee of ${fee}`);
     }

@@ -16,10 +16,12 @@ import {
 } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { type Part, partsOf, seenWhen, takeParts, totalOf } from '../../domain/inheritance.ts';
+import { isNonceKey } from '../../domain/spend.ts';
 import { assignTarget, type CreditRow, creditsOfTransactionAfter, targetById } from '../../store/queries/credits.ts';
 import { type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import { deletePayingInputs, insertPayingInput, payingTx, payingTxsWithInput } from '../../store/queries/paying.ts';
 import { keepPrevious } from '../../store/queries/previous.ts';
+import { saveUsedKey, usedKey } from '../../store/queries/used-keys.ts';
 import type { Tx } from '../../store/store.ts';
 import { NOBODY, noteUsed } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
@@ -230,8 +232,12 @@ function putAside({ chain, tx, credits }: Step, txid: string, claimed: Set<numbe
   return parts;
 }
 
-/** Takes in that a coin of ours was spent. */
-export function seeSpend(credits: CreditBook, spend: SpendSeen): void {
+/** Takes in that a coin of ours was spent, or another conflict key used. */
+export function seeSpend({ chain, tx, credits }: Pick<Step, 'chain' | 'tx' | 'credits'>, spend: SpendSeen): void {
+  if (isNonceKey(spend.outpoint)) {
+    seeUse(chain, tx, spend);
+    return;
+  }
   const row = credits.find(spend.outpoint);
   if (!row) return;
   // what a block says is not taken back by the mempool
@@ -239,4 +245,14 @@ export function seeSpend(credits: CreditBook, spend: SpendSeen): void {
   row.spent_txid = spend.txid;
   row.spent_block_hash = spend.block?.hash ?? null;
   row.spent_block_height = spend.block?.height ?? null;
+}
+
+function seeUse(chain: ChainRuntime, tx: Tx, { outpoint, txid, block }: SpendSeen): void {
+  const key = { conflict_key: outpoint, chain_key: chain.key };
+  const known = tx.get(usedKey, key);
+  const use = { ...key, txid, block_height: block?.height ?? null, block_hash: block?.hash ?? null };
+  // what a block says is not taken back by the mempool
+  if (known && known.block_hash !== null && block === null) return;
+  if (known?.txid === txid && known.block_hash === use.block_hash) return;
+  tx.run(saveUsedKey, use);
 }

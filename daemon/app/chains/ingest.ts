@@ -29,7 +29,6 @@ import {
   unsettledCredits,
   unvaluedCredits,
 } from '../../store/queries/credits.ts';
-import { type DebitRow, reportedDebitsInBlock, reportedDebitsUnconfirmed } from '../../store/queries/debits.ts';
 import { chainState, saveChainState } from '../../store/queries/effects.ts';
 import { paymentsToCheck } from '../../store/queries/invoices.ts';
 import { savePayingTx, stalePayingTx } from '../../store/queries/paying.ts';
@@ -45,6 +44,7 @@ import { CreditBook } from './credits.ts';
 import { type Group, type Step, seeSpend, seeTransaction } from './facts.ts';
 import { forgetVanished } from './garbage-collection.ts';
 import { type Grouped, grouped } from './grouped.ts';
+import { Reported } from './reported.ts';
 
 /** How long one transaction of an update goes on; what it has begun by then it ends. */
 const TURN_MS = 8;
@@ -127,7 +127,7 @@ type Progress = { phase: number; at: number; key: string };
 const START: Progress = { phase: 0, at: 0, key: '' };
 
 /** One bounded step of a phase from a place; null once the phase is over. */
-type Phase = (tx: Tx, at: number, key: string) => { at: number; key?: string } | null;
+export type Phase = (tx: Tx, at: number, key: string) => { at: number; key?: string } | null;
 
 /** The phases that only read and write facts. */
 class Facts {
@@ -135,6 +135,7 @@ class Facts {
   readonly chain: ChainRuntime;
   readonly update: ChainUpdate;
   readonly facts: Grouped;
+  readonly reported: Reported;
   /** The invoices that this turn affects and that are still to be settled. */
   readonly #touched = new Set<number>();
   /** The ledger entries that this turn affects. */
@@ -145,6 +146,7 @@ class Facts {
     this.chain = chain;
     this.update = update;
     this.facts = facts;
+    this.reported = new Reported(chain.key, update, facts, () => this.entries);
   }
 
   /** Goes through phases until they are over (null) or the time is, and settles what that affects. */
@@ -177,7 +179,7 @@ class Facts {
 
   /** Blocks of the past, while the tip is at a height. */
   past(tipHeight: number): Phase[] {
-    return [this.credits(tipHeight, 0), this.spends(tipHeight), ...this.debits(), this.asked(tipHeight)];
+    return [this.credits(tipHeight, 0), this.spends(tipHeight), ...this.reported.debits(), this.asked(tipHeight)];
   }
 
   credits(tipHeight: number, knownAt: number): Phase {
@@ -198,23 +200,10 @@ class Facts {
       const page = this.update.spends.slice(at, at + PAGE);
       if (page.length === 0) return null;
       this.inBook(tx, tipHeight, (credits) => {
-        for (const spend of page) seeSpend(credits, spend);
+        for (const spend of page) seeSpend({ chain: this.chain, tx, credits }, spend);
       });
       return { at: at + PAGE };
     };
-  }
-
-  /** Whatever a chain of accounts reports. */
-  debits(): Phase[] {
-    const { debits } = this.update;
-    if (!debits) return [];
-    return [
-      (_, at) => {
-        const page = debits.slice(at, at + PAGE);
-        for (const debit of page) this.entries.see(debit);
-        return page.length === 0 ? null : { at: at + PAGE };
-      },
-    ];
   }
 
   /** Asks the credits of transactions anew whose worth changed after they were written. */
@@ -335,9 +324,10 @@ class Ingestion extends Facts {
     return [
       this.#undo(undone, height),
       ...absent,
+      ...this.reported.before(undone),
       this.credits(height, knownAt),
       this.spends(height),
-      ...this.#reported(undone),
+      ...this.reported.debits(),
       this.asked(height),
       this.#valued(height),
       ...(moved ? [this.#deeper(height)] : []),
@@ -375,38 +365,6 @@ class Ingestion extends Facts {
       const last = placed.length === PAGE ? placed.at(-1)?.id : spends.length === PAGE ? after : undefined;
       return last === undefined ? { at: at + 1 } : { at, key: `${last}` };
     };
-  }
-
-  /** Debits that a chain of accounts reports: undone, gone and seen as credits are. */
-  #reported(undone: readonly string[]): Phase[] {
-    if (!this.update.debits) return [];
-    return [this.#undoDebits(undone), ...(this.#complete ? [this.#absentDebits()] : []), ...this.debits()];
-  }
-
-  #undoDebits(blocks: readonly string[]): Phase {
-    return (tx, at, key) => {
-      const block_hash = blocks[at];
-      if (block_hash === undefined) return null;
-      const page = tx.all(reportedDebitsInBlock, { block_hash, after: Number(key), limit: PAGE });
-      for (const row of page.filter(({ ref }) => !this.facts.debited.has(ref))) {
-        if (this.#isDebitGone(row)) this.entries.lose(row);
-        else this.entries.unplace(row);
-      }
-      return page.length === PAGE ? { at, key: `${page.at(-1)?.id}` } : { at: at + 1 };
-    };
-  }
-
-  #absentDebits(): Phase {
-    return (tx, after) => {
-      const page = tx.all(reportedDebitsUnconfirmed, { chain_key: this.chain.key, after, limit: PAGE });
-      for (const row of page) if (this.#isDebitGone(row)) this.entries.lose(row);
-      return nextPage(page);
-    };
-  }
-
-  /** Whether a complete view does not have a debit that would be among what it speaks of. */
-  #isDebitGone({ ref, target_id }: DebitRow): boolean {
-    return this.#complete && target_id !== null && this.speaksOf(target_id) && !this.facts.debited.has(ref);
   }
 
   #valued(tipHeight: number): Phase {

@@ -1,5 +1,7 @@
 /** What the books say of a conflict key now: here alone it matters where a kind of key is kept. */
+import { isNonceKey } from '../../domain/spend.ts';
 import { creditByOutpoint } from '../../store/queries/credits.ts';
+import { usedKey } from '../../store/queries/used-keys.ts';
 import type { Reader } from '../../store/store.ts';
 
 export type KeyState = {
@@ -15,13 +17,20 @@ export type KeyState = {
 
 /** Null when nothing is known of the key. */
 export function keyState(reader: Reader, { key: chain_key }: { key: string }, key: string): KeyState | null {
+  if (isNonceKey(key)) {
+    const use = reader.get(usedKey, { conflict_key: key, chain_key });
+    const block = placeOf(use?.block_height ?? null, use?.block_hash ?? null);
+    return { isThere: true, usedBy: use?.txid ?? null, block, changeOf: null };
+  }
   const coin = reader.get(creditByOutpoint, { outpoint: key, chain_key });
   if (!coin) return null;
-  const { spent_block_height: height, spent_block_hash: hash } = coin;
   return {
     isThere: !coin.gone,
     usedBy: coin.spent_txid,
-    block: height === null || hash === null ? null : { height, hash },
+    block: placeOf(coin.spent_block_height, coin.spent_block_hash),
     changeOf: coin.own_change && coin.block_height === null ? coin.txid : null,
   };
 }
+
+const placeOf = (height: number | null, hash: string | null): KeyState['block'] =>
+  height === null || hash === null ? null : { height, hash };

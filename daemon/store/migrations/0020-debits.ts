@@ -1,5 +1,5 @@
 /**
- * What left an account is a row: paid, fee, moved to itself. See `../schema.ts` for what the columns mean. Rows of what was
+ * What left an account is a row: paid, fee, moved to itself; and so is what used a conflict key that is no coin. See `../schema.ts` for what the columns mean. Rows of what was
  * spent before follow from the coins and the transactions that were signed, with the time and the rate that were kept.
  *
  * `sum_units` and `difference` calculate with decimal texts (`../migrations.ts`): amounts in wei are beyond SQLite's integers.
@@ -38,4 +38,9 @@ export const DEBITS: readonly string[] = [
   `CREATE INDEX debit_block ON debit (block_hash, id) WHERE target_id IS NOT NULL AND block_hash IS NOT NULL`,
   `CREATE INDEX debit_pool ON debit (chain_key, id) WHERE target_id IS NOT NULL AND block_hash IS NULL`,
   'DROP TABLE booked_spend',
+  `CREATE TABLE used_key (
+    conflict_key TEXT NOT NULL, chain_key TEXT NOT NULL, txid TEXT NOT NULL, block_height INTEGER, block_hash TEXT,
+    PRIMARY KEY (conflict_key, chain_key)) STRICT, WITHOUT ROWID`,
+  'CREATE INDEX used_key_block ON used_key (block_hash, conflict_key) WHERE block_hash IS NOT NULL',
+  'CREATE INDEX used_key_pool ON used_key (chain_key, conflict_key) WHERE block_hash IS NULL',
 ];

@@ -6,8 +6,10 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type ExportRow, exportPage } from '../../../daemon/app/books/export.ts';
 import { reconcile } from '../../../daemon/app/books/reconcile.ts';
+import { keyState } from '../../../daemon/app/withdrawals/keys.ts';
 import type { AssetId } from '../../../daemon/domain/assets.ts';
 import type { Credit, Debit, DebitKind } from '../../../daemon/domain/chain.ts';
+import { nonceKey } from '../../../daemon/domain/spend.ts';
 import { insertTarget } from '../../../daemon/store/queries/credits.ts';
 import { type DebitRow, debitsAbove } from '../../../daemon/store/queries/debits.ts';
 import { Bench } from './bench.ts';
@@ -112,6 +114,40 @@ describe('what left an account', () => {
       { asset: 'USDT_ERC20', received: 50n * DOLLAR, paidOut: 0n, fees: 0n, held: 50n * DOLLAR },
       { asset: 'ETH', received: 2n * ETHER, paidOut: 0n, fees: ETHER / 100n, held: 2n * ETHER - ETHER / 100n },
     ]);
+  });
+});
+
+describe('what used a conflict key that is no coin', () => {
+  it('is known as long as a block or the mempool has it', async () => {
+    bench = await Bench.open('ETH');
+    const key = nonceKey('0xa', 7);
+    const state = () => keyState(bench.app.store, bench.chain, key);
+    const unused = { isThere: true, usedBy: null, block: null, changeOf: null };
+    const used = (txid: string, back: number | null) => ({
+      debits: () => [],
+      spends: () => [{ outpoint: key, txid, block: back === null ? null : bench.block(back) }],
+    });
+    expect(state()).toEqual(unused);
+    await bench.tell(used('a', null));
+    expect(state()).toEqual({ ...unused, usedBy: 'a' });
+    // replaced in the mempool, then mined
+    await bench.tell(used('b', null));
+    expect(state()).toEqual({ ...unused, usedBy: 'b' });
+    await bench.tell({ blocks: 1, ...used('a', 0) });
+    expect(state()).toEqual({ ...unused, usedBy: 'a', block: bench.block() });
+    // what the mempool says takes nothing back that a block holds, and nothing leaves a block but with it
+    await bench.tell(used('b', null));
+    await bench.tell({ blocks: 1, debits: () => [] });
+    expect(state()).toEqual({ ...unused, usedBy: 'a', block: bench.block(1) });
+    await bench.tell({ orphan: 2, blocks: 3, ...used('a', null) });
+    expect(state()).toEqual({ ...unused, usedBy: 'a' });
+    await bench.tell({ blocks: 1, ...used('b', 0) });
+    await bench.tell({ orphan: 1, blocks: 2, mempool: 'unknown', debits: () => [] });
+    expect(state()).toEqual({ ...unused, usedBy: 'b' });
+    await bench.tell({ debits: () => [], targets: [1] });
+    expect(state()).toEqual({ ...unused, usedBy: 'b' });
+    await bench.tell({ debits: () => [] });
+    expect(state()).toEqual(unused);
   });
 });
 

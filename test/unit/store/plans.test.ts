@@ -17,6 +17,7 @@ import * as monitoring from '../../../daemon/store/queries/monitoring.ts';
 import * as operator from '../../../daemon/store/queries/operator.ts';
 import * as policies from '../../../daemon/store/queries/policies.ts';
 import * as previous from '../../../daemon/store/queries/previous.ts';
+import * as usedKeys from '../../../daemon/store/queries/used-keys.ts';
 import * as watch from '../../../daemon/store/queries/watch.ts';
 import * as withdrawals from '../../../daemon/store/queries/withdrawals.ts';
 import { type Opened, opened } from './opened.ts';
@@ -35,6 +36,7 @@ const ALL: [string, { readonly sql: string }][] = [
   operator,
   policies,
   previous,
+  usedKeys,
   watch,
   withdrawals,
   READ,
