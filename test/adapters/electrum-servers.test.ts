@@ -287,6 +287,36 @@ describe('an invented transaction that takes long to read', () => {
   });
 });
 
+describe('on a network whose blocks come by themselves', () => {
+  const HOUR_S = 3_600;
+  /** Forty blocks, the last of them so long ago. */
+  const endingBefore = (seconds: number): Buffer[] => {
+    const end = Math.floor(Date.now() / 1_000) - seconds;
+    const spacing = Math.floor((end - REGTEST_GENESIS.readUInt32LE(68)) / 40);
+    const first = branch(REGTEST_GENESIS, 39, 7, spacing);
+    return [...first, mine(first.at(-1) as Buffer, { timeSeconds: end, salt: 7 })];
+  };
+
+  it.each([
+    { what: 'ten minutes', seconds: 600, mempool: 'complete' },
+    { what: 'half a day', seconds: 12 * HOUR_S, mempool: 'unknown' },
+  ])('a tip that is $what old leaves the mempool $mempool, and tells the time of the blocks', async (row) => {
+    const headers = endingBefore(row.seconds);
+    const server = await serve(headers);
+    const { adapter, sync } = open([server]);
+    const look = () => sync(checkpointOf(headers).slice(-1));
+    await until(async () => (await look())?.mempool === 'complete', 'a complete view');
+    // the headers of a public network cannot be made here
+    Object.defineProperty(adapter, 'network', { value: 'testnet' });
+    const update = await look();
+    expect(update).toMatchObject({
+      mempool: row.mempool,
+      // of the eleven newest, the one in the middle (BIP-113)
+      tipMedianTime: headers.at(-6)!.readUInt32LE(68) * 1_000,
+    });
+  });
+});
+
 describe('a time limit of the caller', () => {
   it('ends in Unavailable, whatever was asked', async () => {
     const list = new FactBook();
