@@ -1,4 +1,5 @@
 /** The disk that the database lies on: what the operator must know of it before and while it does not take writes. */
+import { saveSetting, settingOf } from '../store/queries/settings.ts';
 import { end, raise, storeWaitingAlerts } from './alerts.ts';
 import type { App } from './app.ts';
 
@@ -31,6 +32,38 @@ export function watchStorage(app: App): void {
     const text = `Nothing can be stored: ${message}. Payments are not seen and withdrawals not made. ${WHAT_TO_DO[kind]}`;
     app.store.urgently(() => void raise(app, `storage.${kind}`, SUBJECT, text));
   };
+}
+
+type Size = { at: number; bytes: number };
+
+const SIZES_SETTING = 'storage.sizes';
+const SIZES_MAX = 30;
+const MS_PER_DAY = 86_400_000;
+/** Over a shorter span a busy day looks like a trend. */
+const GROWTH_DAYS_MIN = 7;
+
+const sizes = (app: App): Size[] =>
+  JSON.parse(app.store.get(settingOf, { key: SIZES_SETTING })?.value ?? '[]') as Size[];
+
+/** Notes how large the database is, once a day. To be called every minute. */
+export async function noteSize(app: App): Promise<void> {
+  const known = sizes(app);
+  const at = app.now();
+  const last = known.at(-1)?.at ?? 0;
+  if (Math.abs(at - last) < MS_PER_DAY) return;
+  const before = known.filter((one) => one.at < at).slice(1 - SIZES_MAX);
+  const value = JSON.stringify([...before, { at, bytes: app.store.size() }]);
+  await app.store.write((tx) => tx.run(saveSetting, { key: SIZES_SETTING, value, updated_at: at }));
+}
+
+/** In how many days the disk is full at the growth of the last weeks; null while it does not grow, or too little is known. */
+export function daysUntilFull(app: App): number | null {
+  const [first] = sizes(app);
+  const { freeBytes } = app.store.health();
+  if (!first || freeBytes === null) return null;
+  const days = (app.now() - first.at) / MS_PER_DAY;
+  const grown = app.store.size() - first.bytes;
+  return days < GROWTH_DAYS_MIN || grown <= 0 ? null : Math.floor(freeBytes / (grown / days));
 }
 
 /** Looks after the disk, and warns before it is full. */

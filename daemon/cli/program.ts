@@ -13,6 +13,7 @@ import { businessCommands } from './business.ts';
 import { clientCommands } from './clients.ts';
 import { action } from './commands.ts';
 import { printConfig } from './config.ts';
+import { doctor } from './doctor.ts';
 import { endpointCommands } from './endpoints.ts';
 import { eventCommands } from './events.ts';
 import { inboxCommands, invoiceCommands } from './invoices.ts';
@@ -73,6 +74,10 @@ function program(io: Io, json: boolean): Command {
     .command('status')
     .description('how the running service is: chains, rates, addresses')
     .action(action(io, printStatus));
+  root
+    .command('doctor')
+    .description('look everything over: what is out of order, and what to do')
+    .action(action(io, doctor));
   businessCommands(root, io);
   keyCommands(root, io);
   clientCommands(root, io);

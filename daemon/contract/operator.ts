@@ -87,6 +87,21 @@ const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) 
 export const OPERATOR = {
   status: method(Nothing, StatusShape),
 
+  /** Looks the service over: what is so, and what is to be done. */
+  doctor: method(
+    Nothing,
+    z.object({
+      findings: z.array(
+        z.object({
+          subject: z.string(),
+          level: z.enum(['ok', 'warning', 'problem']),
+          text: z.string(),
+          advice: z.string().nullable(),
+        }),
+      ),
+    }),
+  ),
+
   'business.list': method(Nothing, z.object({ businesses: z.array(BusinessShape) })),
   /** The number of the next account of a network: what its keys are derived with. */
   'business.nextAccount': method(

@@ -14,6 +14,8 @@ export const RECOVERY = {
     z.strictObject({ file: z.string().min(1).max(PATH_CHARS_MAX) }),
     z.object({ file: z.string(), bytes: z.int().min(0), made_at: z.string(), fingerprint: z.string() }),
   ),
+  /** Notes that a backup was opened and found whole. */
+  'backup.drilled': method(Nothing, z.object({})),
   /** Whether this service was restored and waits for the operator's confirmation. */
   'restore.status': method(
     Nothing,

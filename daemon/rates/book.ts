@@ -12,6 +12,7 @@ import { FIAT_DECIMALS, formatDecimal, parseDecimal, type Rate, SHOWN_FIAT } fro
 import { FixedRates, type ManualRates } from './fixed.ts';
 import { type RateHistory, type RateTable, RateTimeline, type Snapshot } from './history.ts';
 import { agreedMedian } from './median.ts';
+import { OtherClocks } from './other-clocks.ts';
 import type { Quote, Source } from './source.ts';
 
 /** How long a coin's quote counts for the median, by the source's own time if it states one. */
@@ -83,6 +84,8 @@ export class RateBook {
   readonly #fixed: FixedRates;
   readonly #history: RateHistory | undefined;
   readonly #timeline: RateTimeline;
+  /** The clocks of those who were asked. */
+  readonly otherClocks = new OtherClocks();
   readonly #recorded = new Map<string, Recorded>();
   readonly #held: Record<RateTable, Map<string, Held>> = { usd: new Map(), fiat: new Map() };
 

@@ -18,7 +18,12 @@ export class SourceFailure extends Error {
   }
 }
 
-export type GetOptions = { signal: AbortSignal; timeoutMs?: number };
+export type GetOptions = {
+  signal: AbortSignal;
+  timeoutMs?: number;
+  /** Is told the `Date` of the answer, or null. */
+  onDate?: (date: string | null) => void;
+};
 
 async function readBody(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -42,7 +47,10 @@ function failureOf(error: unknown, timeoutMs: number): Error {
 }
 
 /** The JSON document at `url`, with numbers as text. Throws `SourceFailure` unless a 200 with JSON arrives in time. */
-export async function getJson(url: string, { signal, timeoutMs = REQUEST_TIMEOUT_MS }: GetOptions): Promise<Json> {
+export async function getJson(
+  url: string,
+  { signal, timeoutMs = REQUEST_TIMEOUT_MS, onDate }: GetOptions,
+): Promise<Json> {
   let text: string;
   try {
     const response = await fetch(url, {
@@ -50,6 +58,7 @@ export async function getJson(url: string, { signal, timeoutMs = REQUEST_TIMEOUT
       headers: { accept: 'application/json', 'user-agent': 'countinghouse' },
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
+    onDate?.(response.headers.get('date'));
     if (response.status !== 200) {
       await response.body?.cancel();
       throw new SourceFailure(`answered with status ${response.status}`);

@@ -83,6 +83,7 @@ class Refresher implements RatesService {
   }
 
   clockSet(): void {
+    this.#options.book.otherClocks.clear();
     for (const state of this.#states) state.dueAt = 0;
     void this.refresh();
   }
@@ -130,7 +131,9 @@ class Refresher implements RatesService {
     const timeoutMs = this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
     let problem: string | null = null;
     try {
-      const reading = await fetchQuotes(state.source, { signal: this.#abort.signal, timeoutMs });
+      const { otherClocks } = this.#options.book;
+      const onDate = (date: string | null) => otherClocks.note(state.name, date, this.#clock());
+      const reading = await fetchQuotes(state.source, { signal: this.#abort.signal, timeoutMs, onDate });
       if (this.#abort.signal.aborted) return;
       this.#options.book.record(state.source, reading.quotes, this.#clock());
       state.lastGoodAt = this.#clock();

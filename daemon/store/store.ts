@@ -193,6 +193,14 @@ export class Store implements Reader {
     return { freeBytes, logBytes: log?.size ?? 0, trouble: this.#trouble };
   }
 
+  /** What the database takes on the disk without its log, in bytes. */
+  size(): number {
+    const { page_size: size, page_count: count } = this.#db
+      .prepare('SELECT page_size, page_count FROM pragma_page_size, pragma_page_count')
+      .get() as { page_size: number; page_count: number };
+    return size * count;
+  }
+
   /** Copies the database to a file that does not exist yet, in steps beside the writes. Throws when `signal` is aborted. */
   copyTo(file: string, signal: AbortSignal): Promise<void> {
     return copyInSteps(this.#db, file, signal);

@@ -9,8 +9,8 @@ import { deadline } from '../app/deadline.ts';
 import { expireAnswers } from '../app/idempotency.ts';
 import { cancelForgotten } from '../app/invoices/invoices.ts';
 import { dropOldEvents } from '../app/notifications/shop-events.ts';
-import { PROOF_SCHEDULE, tellLate, tellWaiting } from '../app/operator/watchdog.ts';
-import { tendStorage } from '../app/storage.ts';
+import { PROOF_SCHEDULE, tellClock, tellLate, tellWaiting } from '../app/operator/watchdog.ts';
+import { noteSize, tendStorage } from '../app/storage.ts';
 import { expireWithdrawals } from '../app/withdrawals/work.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
 import { parseSchedule } from '../domain/schedule.ts';
@@ -59,6 +59,8 @@ export class Jobs {
     await tellAway(this.#app, this.#away);
     await tellWaiting(this.#app);
     await tellLate(this.#app);
+    await tellClock(this.#app);
+    await noteSize(this.#app);
   }
 
   /**

@@ -4,6 +4,7 @@ import { withdrawalWaitingSince } from '../../store/queries/monitoring.ts';
 import { end, raise } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import { jobDoneAt } from '../job-times.ts';
+import { CLOCK_MS_MAX } from './doctor.ts';
 
 const MS_PER_MINUTE = 60_000;
 /** The operator is at hand for what they just asked for themselves. */
@@ -47,4 +48,13 @@ async function tellLateJob(app: App, job: string, schedule: string, subject: str
   if (slot === null || done === null || slot <= done) return end(app, kind, subject);
   const text = `${what} was last made on ${new Date(done).toISOString()}, and is late since ${new Date(slot).toISOString()}. The log says why`;
   await raise(app, kind, subject, text);
+}
+
+/** To be called every minute. The sources of rates say what time it is. */
+export async function tellClock(app: App): Promise<void> {
+  const ahead = app.rates.otherClocks.aheadMs();
+  if (ahead === null) return;
+  if (Math.abs(ahead) < CLOCK_MS_MAX) return end(app, 'clock.wrong', 'clock');
+  const text = `The clock of this machine is ${Math.round(Math.abs(ahead) / MS_PER_MINUTE)} minutes ${ahead > 0 ? 'ahead' : 'behind'}: quotes and due dates go by it. Set it: timedatectl set-ntp true`;
+  await raise(app, 'clock.wrong', 'clock', text);
 }

@@ -1,6 +1,7 @@
 /** The methods of the operator API: each calls a use case and presents its result. */
 import type { App } from '../../app/app.ts';
 import { clientOf, openBusiness, openClient, reviseClient } from '../../app/operator/businesses.ts';
+import { examine } from '../../app/operator/doctor.ts';
 import { findBusiness, findClient, keyOf } from '../../app/operator/find.ts';
 import { decide, listInvoices, showInvoice } from '../../app/operator/invoices.ts';
 import { clientsOf, keysOf, nextOf, showWebhook, webhookPage } from '../../app/operator/lists.ts';
@@ -36,6 +37,7 @@ export const METHODS: Methods = {
   ...ENDPOINT_METHODS,
   ...SOURCE_METHODS,
   status,
+  doctor: async ({ app, extra }) => ({ findings: await examine(app, extra.dataDir) }),
   'inbox.list': inboxList,
   'alert.list': alertList,
   'alert.seen': alertSeen,

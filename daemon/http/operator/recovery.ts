@@ -1,6 +1,7 @@
 /** The methods about backups and restores. */
 import { isAbsolute } from 'node:path';
 import { areSkippedWatched } from '../../app/addresses/skipped.ts';
+import { noteDrill } from '../../app/operator/doctor.ts';
 import { quarantineOf } from '../../app/recovery/quarantine.ts';
 import { rescansUnderWay } from '../../app/recovery/rescan.ts';
 import { takeOver } from '../../app/withdrawals/adopt.ts';
@@ -39,6 +40,11 @@ export const RECOVERY_METHODS: Methods = {
     ...(extra.scanned() ?? { running: false, chains: [], used: [], error: null }),
     rescans: rescansUnderWay(app),
   }),
+  'backup.drilled': async ({ app }) => {
+    const at = app.now();
+    await app.store.write((tx) => noteDrill(tx, at));
+    return {};
+  },
   'restore.confirm': async ({ app }) => {
     await takeOver(app);
     return {};

@@ -1,0 +1,304 @@
+/**
+ * Looks the service over: each finding says what is so, and, where something is to be done, what. Asks nothing of the
+ * network but the service's own public address.
+ */
+import { stat } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { configurationWarnings } from '../../config/warnings.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { saveSetting, settingOf } from '../../store/queries/settings.ts';
+import type { Tx } from '../../store/store.ts';
+import { type App, MS_PER_HOUR } from '../app.ts';
+import { jobDoneAt } from '../job-times.ts';
+import { quarantineOf } from '../recovery/quarantine.ts';
+import { daysUntilFull } from '../storage.ts';
+import { monitor } from './monitor.ts';
+import { openAlertsCount } from './status.ts';
+
+export type Finding = {
+  subject: string;
+  /** `warning`: works, and may not for long. `problem`: does not work, or money is at risk. */
+  level: 'ok' | 'warning' | 'problem';
+  text: string;
+  /** A command or an act; null where nothing is to be done. */
+  advice: string | null;
+};
+
+const MS_PER_DAY = 24 * MS_PER_HOUR;
+const MS_PER_MINUTE = 60_000;
+export const CLOCK_MS_MAX = 5 * MS_PER_MINUTE;
+const BACKUP_DAYS_MAX = 2;
+const DRILL_DAYS_MAX = 90;
+const PROOF_DAYS_MAX = 2;
+const CERTIFICATE_DAYS_MIN = 14;
+const FULL_DAYS_MIN = 60;
+const CONNECT_MS_MAX = 5_000;
+const OTHERS_READ = 0o077;
+const BYTES_PER_MB = 1_000_000;
+/** When a backup was last opened and compared by the operator. */
+const DRILL_SETTING = 'backup.drill';
+
+/** Remembers that a backup was opened and found whole. `at`: milliseconds since 1970. */
+export function noteDrill(tx: Tx, at: number): void {
+  tx.run(saveSetting, { key: DRILL_SETTING, value: `${at}`, updated_at: at });
+}
+
+const ok = (subject: string, text: string): Finding => ({ subject, level: 'ok', text, advice: null });
+const warning = (subject: string, text: string, advice: string): Finding => ({
+  subject,
+  level: 'warning',
+  text,
+  advice,
+});
+const problem = (subject: string, text: string, advice: string): Finding => ({
+  subject,
+  level: 'problem',
+  text,
+  advice,
+});
+
+const takesMoney = (app: App): boolean => app.directory.businesses().some(({ network }) => network === 'mainnet');
+const days = (ms: number): number => Math.floor(ms / MS_PER_DAY);
+
+export async function examine(app: App, dataDir: string): Promise<Finding[]> {
+  const parts = [
+    [clock(app)],
+    disk(app),
+    await permissions(dataDir),
+    addresses(app),
+    await certificate(app),
+    sources(app),
+    backups(app),
+    [proof(app)],
+    await wallet(app),
+    alerts(app),
+  ];
+  return parts.flat();
+}
+
+function clock({ rates }: App): Finding {
+  const ahead = rates.otherClocks.aheadMs();
+  if (ahead === null) return ok('clock', 'not compared: fewer than three rate sources have answered');
+  const minutes = Math.round(Math.abs(ahead) / MS_PER_MINUTE);
+  if (Math.abs(ahead) < CLOCK_MS_MAX) return ok('clock', 'agrees with those of the rate sources');
+  const text = `${minutes} minutes ${ahead > 0 ? 'ahead of' : 'behind'} those of the rate sources`;
+  return problem('clock', text, 'set it, and let it be kept: timedatectl set-ntp true');
+}
+
+function disk(app: App): Finding[] {
+  const { freeBytes, trouble } = app.store.health();
+  if (trouble !== null)
+    return [
+      problem('disk', `nothing can be stored: ${trouble.message}`, 'free some room, or see the log of the system'),
+    ];
+  if (freeBytes === null) return [];
+  const left = daysUntilFull(app);
+  const megabytes = `${Math.floor(freeBytes / BYTES_PER_MB)} MB free`;
+  if (left === null) return [ok('disk', megabytes)];
+  const text = `${megabytes}; at the growth of the last weeks it is full in ${left} days`;
+  return [
+    left < FULL_DAYS_MIN
+      ? warning('disk', text, 'free some room; `countinghouse maintenance` says what is stored')
+      : ok('disk', text),
+  ];
+}
+
+async function permissions(dataDir: string): Promise<Finding[]> {
+  if (process.platform === 'win32') return [];
+  const paths = [
+    dataDir,
+    join(dataDir, 'countinghouse.toml'),
+    join(dataDir, 'countinghouse.db'),
+    join(dataDir, 'vault'),
+  ];
+  const open: string[] = [];
+  for (const path of paths) {
+    const found = await stat(path).catch(() => null);
+    if (found && (found.mode & OTHERS_READ) !== 0) open.push(path);
+    // behind a folder that is closed nobody reads what it holds
+    else if (path === dataDir) break;
+  }
+  if (open.length === 0) return [ok('permissions', `${dataDir} is for its owner alone`)];
+  return [problem('permissions', `others may enter or read ${open.join(', ')}`, `chmod -R go= ${dataDir}`)];
+}
+
+function addresses(app: App): Finding[] {
+  const { publicUrl, host } = app.config;
+  const found = configurationWarnings(app.config).map((text) =>
+    warning('proxies', text, 'see resources/docs/run-a-server.md'),
+  );
+  if (!['127.0.0.1', '::1', 'localhost'].includes(host)) {
+    found.push(
+      warning(
+        'port',
+        `the service listens on ${host}, without TLS`,
+        'listen on 127.0.0.1, and put a web server before it',
+      ),
+    );
+  }
+  if (!takesMoney(app)) return found.length > 0 ? found : [ok('addresses', app.publicUrl)];
+  const { protocol, hostname } = new URL(app.publicUrl);
+  if (publicUrl === null)
+    found.push(
+      warning('addresses', 'public_url is not set: payers elsewhere cannot reach the pages', 'set public_url'),
+    );
+  else if (protocol === 'http:' && !hostname.endsWith('.onion')) {
+    found.push(
+      problem(
+        'addresses',
+        `${publicUrl} has no TLS: anybody on the way can put in an address of their own`,
+        'set up TLS: resources/proxies',
+      ),
+    );
+  } else found.push(ok('addresses', publicUrl));
+  return found;
+}
+
+/** Of the public address: until when its certificate holds, and whether it is for that name. */
+async function certificate({ config }: App): Promise<Finding[]> {
+  const url = config.publicUrl === null ? null : new URL(config.publicUrl);
+  if (url?.protocol !== 'https:') return [];
+  const name = url.hostname.replace(/^\[|\]$/g, '');
+  const told = await new Promise<{ until: number; refused: string | null } | string>((resolve) => {
+    const servername = isIP(name) ? {} : { servername: name };
+    const socket = connect(
+      { host: name, port: Number(url.port) || 443, ...servername, rejectUnauthorized: false },
+      () => {
+        const { valid_to } = socket.getPeerCertificate();
+        resolve({ until: Date.parse(valid_to), refused: socket.authorized ? null : String(socket.authorizationError) });
+        socket.destroy();
+      },
+    );
+    socket.setTimeout(CONNECT_MS_MAX, () => {
+      resolve('it does not answer in time');
+      socket.destroy();
+    });
+    socket.once('error', ({ code, message }: NodeJS.ErrnoException) => resolve(code ?? message));
+  });
+  if (typeof told === 'string')
+    return [
+      warning(
+        'certificate',
+        `${url.host} cannot be reached from here: ${told}`,
+        'look at the web server before this service',
+      ),
+    ];
+  const left = days(told.until - Date.now());
+  if (told.refused !== null)
+    return [
+      problem(
+        'certificate',
+        `browsers refuse the certificate of ${url.host}: ${told.refused}`,
+        'renew it, or serve its whole chain',
+      ),
+    ];
+  if (left < CERTIFICATE_DAYS_MIN)
+    return [
+      problem(
+        'certificate',
+        `the certificate of ${url.host} ends in ${left} days`,
+        'renew it, and see why that does not happen by itself',
+      ),
+    ];
+  return [ok('certificate', `${url.host}: ${left} days left`)];
+}
+
+function sources(app: App): Finding[] {
+  const { chains, rates } = monitor(app, false);
+  const real = chains.filter(({ network }) => network !== 'sandbox');
+  const bad = real.filter(({ error, withheld }) => error !== null || withheld !== null);
+  const found = bad.map(({ network, chain, error, withheld }) =>
+    problem('sources', `${network} ${chain}: ${error ?? withheld}`, '`countinghouse source list` shows each server'),
+  );
+  if (bad.length === 0)
+    found.push(
+      ok('sources', real.length === 0 ? 'only the sandbox is connected' : `${real.length} chains are followed`),
+    );
+  const missing = rates
+    .filter(({ network, ageMs }) => network === 'mainnet' && ageMs === null)
+    .map(({ asset }) => asset);
+  if (missing.length > 0)
+    found.push(
+      problem(
+        'rates',
+        `there is no rate of ${missing.join(', ')}`,
+        '`countinghouse rates`, and the log, say which sources answer',
+      ),
+    );
+  return found;
+}
+
+function backups(app: App): Finding[] {
+  if (!takesMoney(app)) return [ok('backup', 'no real money is taken yet')];
+  const { folder } = app.config.backup;
+  const now = app.now();
+  const made = jobDoneAt(app, 'backup');
+  const drilled = Number(app.store.get(settingOf, { key: DRILL_SETTING })?.value ?? 0);
+  const backup =
+    folder === null
+      ? problem('backup', 'none is made by itself', 'set [backup] folder: resources/docs/back-up.md')
+      : made === null || days(now - made) >= BACKUP_DAYS_MAX
+        ? problem(
+            'backup',
+            `the last one is of ${made === null ? 'never' : toIso(made)}`,
+            '`countinghouse alert list`, and the log, say why',
+          )
+        : ok('backup', `made on ${toIso(made)}, in ${folder}`);
+  const drill =
+    drilled === 0 || days(now - drilled) >= DRILL_DAYS_MAX
+      ? warning(
+          'drill',
+          drilled === 0 ? 'no backup was ever opened' : `the last was on ${toIso(drilled)}`,
+          'open the newest: countinghouse backup verify FILE',
+        )
+      : ok('drill', `the last was on ${toIso(drilled)}`);
+  return [backup, drill];
+}
+
+function proof(app: App): Finding {
+  const made = jobDoneAt(app, 'proof');
+  if (made !== null && days(app.now() - made) < PROOF_DAYS_MAX)
+    return ok('books', `proved on ${toIso(made)}, or since the start`);
+  return warning('books', `last proved on ${made === null ? 'no day' : toIso(made)}`, 'countinghouse ledger');
+}
+
+async function wallet(app: App): Promise<Finding[]> {
+  if (quarantineOf(app.store))
+    return [
+      problem(
+        'restore',
+        'the service is quarantined',
+        'countinghouse restore confirm, once the old machine is gone for ever',
+      ),
+    ];
+  const { withdrawals } = monitor(app, false);
+  const approved = withdrawals.find(({ state }) => state === 'approved')?.waiting ?? 0;
+  const asked = withdrawals.find(({ state }) => state === 'requested')?.waiting ?? 0;
+  const { state } = await app.signer.status();
+  const found: Finding[] = [];
+  if (approved > 0 && state !== 'unlocked')
+    found.push(problem('wallet', `locked while ${approved} approved withdrawals wait`, 'countinghouse wallet unlock'));
+  else found.push(ok('wallet', state === 'none' ? 'there is none yet' : state));
+  if (asked > 0) found.push(warning('withdrawals', `${asked} wait for your approval`, 'countinghouse withdrawal list'));
+  return found;
+}
+
+function alerts(app: App): Finding[] {
+  const { smtp, ntfy, telegramToken, webhook } = app.config.alerts;
+  const open = openAlertsCount(app);
+  const found = [
+    open === 0 ? ok('alerts', 'none is open') : warning('alerts', `${open} are open`, 'countinghouse alert list'),
+  ];
+  if (takesMoney(app) && [smtp, ntfy, telegramToken, webhook].every((one) => one === null)) {
+    found.push(
+      warning(
+        'alerts',
+        'they reach nobody by themselves',
+        'set a way in [alerts], and try it: countinghouse alert test',
+      ),
+    );
+  }
+  return found;
+}

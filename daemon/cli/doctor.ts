@@ -1,0 +1,64 @@
+/** `countinghouse doctor`: what is out of order, and what to do about it. Exits with 1 when there is a problem. */
+import { lstat, statfs } from 'node:fs/promises';
+import type { Result } from '../contract/operator.ts';
+import { configFile } from './config.ts';
+import { EXIT } from './io.ts';
+import type { Session } from './session.ts';
+import { table } from './table.ts';
+
+type Finding = Result<'doctor'>['findings'][number];
+
+const BYTES_PER_MB = 1_000_000;
+const MARKS = { ok: 'ok', warning: 'WARNING', problem: 'PROBLEM' } as const;
+
+export async function doctor(session: Session): Promise<void> {
+  const findings = await ask(session);
+  session.print({ findings }, () =>
+    table(
+      ['', 'ABOUT', 'FOUND', 'TO DO'],
+      findings.map(({ level, subject, text, advice }) => [MARKS[level], subject, text, advice ?? '-']),
+      'Nothing was looked at.',
+    ),
+  );
+  if (findings.some(({ level }) => level === 'problem')) process.exitCode = EXIT.failed;
+}
+
+async function ask(session: Session): Promise<Finding[]> {
+  try {
+    return (await session.call('doctor', {})).findings;
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'NoDaemon') throw error;
+    return withoutService(session);
+  }
+}
+
+/** What can be seen while nothing runs: the configuration, the folder, the disk. */
+async function withoutService({ dataDir, io }: Session): Promise<Finding[]> {
+  const advice = '`systemctl start countinghouse`, or `countinghouse start`; its log says why it ended';
+  const found: Finding[] = [{ subject: 'service', level: 'problem', text: `none runs on ${dataDir}`, advice }];
+  const folder = await lstat(dataDir).catch(() => null);
+  if (!folder)
+    return [
+      ...found,
+      {
+        subject: 'data',
+        level: 'warning',
+        text: `there is no ${dataDir}`,
+        advice: 'give --data-dir, where it lies elsewhere',
+      },
+    ];
+  const { loadConfig } = await import('../config/config.ts');
+  try {
+    const file = configFile(io, {});
+    loadConfig({ ...(file === undefined ? {} : { file }), dataDir, env: io.env, flags: {} });
+    found.push({ subject: 'configuration', level: 'ok', text: 'without a fault', advice: null });
+  } catch (error) {
+    const text = (error as Error).message.replaceAll('\n', ' ');
+    found.push({ subject: 'configuration', level: 'problem', text, advice: 'change what it names' });
+  }
+  const { bavail, bsize } = await statfs(dataDir);
+  const full = bavail * bsize < 256 * BYTES_PER_MB;
+  const room = `${Math.floor((bavail * bsize) / BYTES_PER_MB)} MB free`;
+  found.push({ subject: 'disk', level: full ? 'problem' : 'ok', text: room, advice: full ? 'free some room' : null });
+  return found;
+}

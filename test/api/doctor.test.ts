@@ -1,0 +1,149 @@
+/** What `doctor` finds, and what it says is to be done. */
+
+import { once } from 'node:events';
+import { chmod, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createServer } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { examine, noteDrill } from '../../daemon/app/operator/doctor.ts';
+import { tellClock } from '../../daemon/app/operator/watchdog.ts';
+import { daysUntilFull, noteSize } from '../../daemon/app/storage.ts';
+import { OtherClocks } from '../../daemon/rates/other-clocks.ts';
+import { openAlerts } from '../../daemon/store/queries/effects.ts';
+import { selfSigned } from '../nodes/certificate.ts';
+import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+import { Bench } from '../unit/app/bench.ts';
+import { cli } from '../unit/cli-kit.ts';
+
+const DAY = 86_400_000;
+const MINUTE = 60_000;
+
+describe('doctor of a running service', () => {
+  let service: TestDaemon;
+  beforeAll(async () => {
+    service = await startTestDaemon();
+  });
+  afterAll(() => service?.stop());
+
+  it('finds nothing wrong with a fresh sandbox, and ends with 0', async () => {
+    process.exitCode = 0;
+    const told = await cli(service.dataDir, ['--json', 'doctor']);
+    const { findings } = JSON.parse(told.out) as { findings: { subject: string; level: string }[] };
+    expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
+    expect(findings.map(({ subject }) => subject)).toEqual(
+      expect.arrayContaining(['clock', 'disk', 'permissions', 'addresses', 'sources', 'backup', 'books', 'wallet']),
+    );
+    expect(process.exitCode).toBe(0);
+  });
+
+  it('finds a folder that others may read, and ends with 1', async () => {
+    await chmod(service.dataDir, 0o755);
+    const told = await cli(service.dataDir, ['doctor']);
+    await chmod(service.dataDir, 0o700);
+    expect(told.out).toMatch(/PROBLEM +permissions +others may enter or read .*chmod -R go= /);
+    expect(process.exitCode).toBe(1);
+    process.exitCode = 0;
+  });
+});
+
+describe('doctor while nothing runs', () => {
+  it('says so, and what is wrong with the configuration', async () => {
+    const service = await startTestDaemon();
+    await service.daemon.stop();
+    await writeFile(join(service.dataDir, 'countinghouse.toml'), 'prot = 1\n');
+    const told = await cli(service.dataDir, ['doctor']);
+    expect(told.out).toMatch(/PROBLEM +service +none runs on/);
+    expect(told.out).toMatch(/PROBLEM +configuration +.*did you mean port\?/);
+    process.exitCode = 0;
+    await service.resume().catch(() => undefined);
+    await service.stop();
+  });
+});
+
+describe('with real money', () => {
+  const found = async (bench: Bench, subject: string) =>
+    (await examine(bench.app, '/nonexistent')).filter((finding) => finding.subject === subject);
+  /** Without a signer's process the wallet cannot be asked. */
+  const open = async (config: Record<string, string> = {}) => {
+    const bench = await Bench.open('BTC', config);
+    Object.assign(bench.app, { signer: { status: async () => ({ state: 'locked' }) } });
+    bench.app.publicUrl = config.public_url ?? 'http://127.0.0.1:8480';
+    return bench;
+  };
+
+  it('a clock that is an hour off is a problem and an alert, until it is set right', async () => {
+    const bench = await open();
+    const { otherClocks } = bench.app.rates;
+    const answer = (aheadMs: number) => {
+      for (const name of ['a', 'b', 'c']) otherClocks.note(name, new Date(bench.at - aheadMs).toUTCString(), bench.at);
+    };
+    answer(60 * MINUTE);
+    expect(await found(bench, 'clock')).toMatchObject([
+      { level: 'problem', text: expect.stringMatching(/^60 minutes ahead/) },
+    ]);
+    await tellClock(bench.app);
+    const kinds = () => bench.app.store.all(openAlerts, { rank: 0, id: 2 ** 40, limit: 9 }).map(({ kind }) => kind);
+    expect(kinds()).toEqual(['clock.wrong']);
+    otherClocks.clear();
+    answer(-10_000);
+    await tellClock(bench.app);
+    expect([kinds(), (await found(bench, 'clock'))[0]!.level]).toEqual([[], 'ok']);
+  });
+
+  it('one source whose clock is wrong says nothing, nor do two', () => {
+    const clocks = new OtherClocks();
+    clocks.note('a', 'Thu, 01 Jan 1970 00:00:00 GMT', 1e12);
+    clocks.note('b', 'not a date', 1e12);
+    clocks.note('c', null, 1e12);
+    expect(clocks.aheadMs()).toBeNull();
+    for (const name of ['b', 'c']) clocks.note(name, new Date(1e12).toUTCString(), 1e12);
+    expect(clocks.aheadMs()).toBe(0);
+  });
+
+  it('a drill is remembered, and too old after three months', async () => {
+    const bench = await open();
+    expect((await found(bench, 'drill'))[0]?.level).toBe('warning');
+    await bench.app.store.write((tx) => noteDrill(tx, bench.at));
+    expect((await found(bench, 'drill'))[0]?.level).toBe('ok');
+    bench.at += 91 * DAY;
+    expect((await found(bench, 'drill'))[0]?.level).toBe('warning');
+  });
+
+  it('no backup, no way to be told, and a page without TLS are named', async () => {
+    const bench = await open({ public_url: 'http://pay.example.com' });
+    expect(await found(bench, 'backup')).toMatchObject([{ level: 'problem', text: 'none is made by itself' }]);
+    expect(await found(bench, 'addresses')).toMatchObject([
+      { level: 'problem', text: expect.stringContaining('no TLS') },
+    ]);
+    expect((await found(bench, 'alerts')).map(({ text }) => text)).toContain('they reach nobody by themselves');
+    expect((await found(bench, 'proxies'))[0]?.level).toBe('warning');
+  });
+
+  it('a disk that fills at the pace of the last weeks is foretold', async () => {
+    const bench = await open();
+    Object.defineProperty(bench.app.store, 'size', { value: () => 1_000_000 + (bench.at / DAY) * 1_000 });
+    Object.defineProperty(bench.app.store, 'health', {
+      value: () => ({ freeBytes: 30_000, logBytes: 0, trouble: null }),
+    });
+    for (let day = 0; day < 40; day++) {
+      await noteSize(bench.app);
+      if (day < 7) expect(daysUntilFull(bench.app)).toBeNull();
+      bench.at += DAY;
+    }
+    expect(daysUntilFull(bench.app)).toBe(30);
+    expect(await found(bench, 'disk')).toMatchObject([
+      { level: 'warning', text: expect.stringContaining('full in 30 days') },
+    ]);
+  });
+
+  it('a certificate that browsers refuse is a problem', async () => {
+    const server = createServer(selfSigned(), () => {}).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const bench = await open({ public_url: `https://localhost:${(server.address() as AddressInfo).port}` });
+    expect(await found(bench, 'certificate')).toMatchObject([
+      { level: 'problem', text: expect.stringContaining('browsers refuse') },
+    ]);
+    server.close();
+  });
+});
