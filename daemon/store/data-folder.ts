@@ -1,4 +1,4 @@
-/** The data directory as a folder: made if it is missing, and usable. */
+/** Creates and checks the data directory. */
 import { access, constants, mkdir } from 'node:fs/promises';
 import { Rejected } from '../domain/errors.ts';
 
@@ -14,7 +14,7 @@ const WHY: Readonly<Record<string, string>> = {
   ELOOP: 'links lead around in a circle',
 };
 
-/** Makes the folder, for its owner alone, if it is missing. Throws `Rejected('data_dir')` when it cannot be used. */
+/** Creates the folder for its owner only, if it is missing. Throws `Rejected('data_dir')` if it is not usable. */
 export async function makeDataFolder(dataDir: string): Promise<void> {
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });

@@ -1,6 +1,6 @@
-/** What SQLite says when the disk, or another process, does not let it work. */
+/** SQLite's errors that the disk or another process causes. */
 
-/** Why writes fail: the disk is full, another process holds the lock, or something else is wrong with the disk. */
+/** Why writes fail: the disk is full, another process holds the lock, or the disk has another fault. */
 export type Trouble = { kind: 'full' | 'locked' | 'failing'; message: string };
 
 const codeOf = (error: unknown): string => {
@@ -8,14 +8,12 @@ const codeOf = (error: unknown): string => {
   return typeof code === 'string' ? code : '';
 };
 
-/** Whether the fault is not the statement's: the same one may work later. */
+/** Whether the disk or a lock caused the error, so that the same statement may succeed later. */
 export const isDiskError = (error: unknown): boolean =>
   /^SQLITE_(FULL|IOERR|READONLY|CORRUPT|NOTADB|NOMEM|BUSY|PERM|CANTOPEN)/.test(codeOf(error));
 
-/** Whether another process holds the lock that was needed. */
 export const isLockError = (error: unknown): boolean => codeOf(error).startsWith('SQLITE_BUSY');
 
-/** Whether there was no room. */
 export const isFullError = (error: unknown): boolean => codeOf(error) === 'SQLITE_FULL';
 
 export function troubleOf(error: unknown): Trouble {

@@ -1,9 +1,9 @@
 /**
- * Brings a database's schema up to date. Migrations are never edited once released; a database of a newer release is
- * refused rather than guessed at.
+ * Brings a database's schema up to date. A released migration is never edited; a database of a newer release is
+ * refused.
  *
- * Invariant: the statements of a migration and the row that names it are one transaction. Whatever ends the process, and
- * at any moment, the database is at a whole number of migrations, and the next start goes on from there.
+ * Invariant: the statements of a migration and the row that names it are one transaction. So after a crash at any
+ * moment the database has a whole number of migrations, and the next start continues.
  */
 import Database from 'better-sqlite3';
 import { Rejected } from '../domain/errors.ts';
@@ -28,7 +28,7 @@ import { ALERT_NOTICES } from './migrations/0022-alert-notices.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
-/** Every migration, in the order of their numbers. The name is the file's. */
+/** Every migration, in order of their numbers. The name is the file's. */
 export const MIGRATIONS: readonly Migration[] = [
   ['0001-first', FIRST],
   ['0002-withdrawals', WITHDRAWALS],
@@ -50,22 +50,22 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0022-alert-notices', ALERT_NOTICES],
 ];
 
-/** Release 0.1.0 ran the statements of these one by one, without a transaction around them. */
+/** Release 0.1.0 ran the statements of these without a transaction around them. */
 const RUN_APART: ReadonlySet<string> = new Set(MIGRATIONS.slice(0, 6).map(([name]) => name));
 
-/** The table has the name and shape that Kysely's migrator gave it, so that release 0.1.0 refuses a newer database. */
+/** Name and shape are those of Kysely's migrator, so that release 0.1.0 refuses a newer database. */
 const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS "kysely_migration"
   ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null)`;
 
 /**
- * Applies what is missing. Throws `Rejected`: `store.newer`, and `store.damaged` when the schema is not what the
- * migrations make. What the disk refuses is thrown as SQLite says it; then nothing of that migration happened.
+ * Runs the missing migrations. Throws `Rejected`: `store.newer`, and `store.damaged` if the schema is not what the
+ * migrations make. Disk errors are SQLite's own; then nothing of that migration was done.
  */
 export function migrate(db: Database.Database, migrations = MIGRATIONS): void {
   const pending = pendingMigrations(db, migrations);
   if (pending.length > 0) addArithmetic(db);
   for (const [i, [name, statements]] of pending.entries()) {
-    // only the first can have been begun: a later one is not reached before it
+    // only the first can be unfinished, because the next one starts after it
     const from = i === 0 && RUN_APART.has(name) ? statementsInForce(db, migrations, name) : 0;
     inTransaction(db, () => {
       db.exec(BOOKKEEPING);
@@ -102,7 +102,7 @@ export function pendingMigrations(db: Database.Database, migrations = MIGRATIONS
   );
 }
 
-/** Whether a release has brought this database up to its own date, and this one would change it. */
+/** Whether this is the complete database of a release that this one would change. */
 export function needsUpgrade(db: Database.Database): boolean {
   return appliedNames(db).length > 0 && pendingMigrations(db).length > 0;
 }
@@ -125,9 +125,9 @@ function inTransaction(db: Database.Database, work: () => void): void {
 }
 
 /**
- * How many statements of a migration are in force although no row names it: those that release 0.1.0 had run when it was
- * cut off. Found by comparing what the migration creates and alters with a model that runs it statement by statement;
- * tables of other programs do not count.
+ * How many statements of a migration were run although no row names it, because release 0.1.0 was interrupted. Compares
+ * what the migration creates and alters with a model that runs it statement by statement. Tables of other programs are
+ * ignored.
  */
 function statementsInForce(db: Database.Database, migrations: readonly Migration[], name: string): number {
   const at = migrations.findIndex((migration) => migration[0] === name);
@@ -156,7 +156,7 @@ function statementsInForce(db: Database.Database, migrations: readonly Migration
   );
 }
 
-/** The statement that made each table and index, by name. */
+/** The statement of each table and index, by name. */
 function schemaOf(db: Database.Database): Map<string, string> {
   const rows = db
     .prepare(`SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`)

@@ -1,4 +1,4 @@
-/** The rate history in the database, so that a restart begins with the last good rates and their age. */
+/** Stores the rate history, so that a restart has the last good rates and their age. */
 import { dropRateSnapshots, insertRateSnapshot, rateSnapshots } from './queries/effects.ts';
 import type { Store } from './store.ts';
 
@@ -10,7 +10,7 @@ const toText = (table: Table): Record<string, string> =>
 const fromText = (table: Record<string, string>): Table =>
   Object.fromEntries(Object.entries(table).map(([code, scaled]) => [code, BigInt(scaled)]));
 
-/** A history of snapshots that keeps `keptMs`. `failed` is told when one could not be written. */
+/** A history that keeps snapshots for `keptMs`. `failed` is called if one could not be written. */
 export function rateHistory(store: Store, keptMs: number, now: () => number, failed: (error: unknown) => void) {
   return {
     load(): Snapshot[] {
@@ -24,7 +24,7 @@ export function rateHistory(store: Store, keptMs: number, now: () => number, fai
       store
         .write((tx) => {
           tx.run(insertRateSnapshot, { at: snapshot.at, body });
-          // what a clock that was ahead has written would outlive what is true
+          // snapshots of a clock that was ahead would outlive correct ones
           tx.run(dropRateSnapshots, { before: snapshot.at - keptMs, after: snapshot.at });
         })
         .catch(failed);

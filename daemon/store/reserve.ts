@@ -1,5 +1,5 @@
 /**
- * A file that keeps room on the disk. It is given up when the disk is full, so that the operator can still act, and is
+ * A file that reserves room on the disk. It is deleted when the disk is full, so that the operator can still act, and
  * made again when there is room.
  */
 import { randomFillSync } from 'node:crypto';
@@ -7,7 +7,7 @@ import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync
 import { join } from 'node:path';
 
 const NAME = 'reserve';
-/** So many times its size must be free before it is made again: what made the disk full goes on growing. */
+/** This many times its size must be free before it is made again, because the disk may fill up further. */
 const ROOM_FACTOR = 3;
 
 export class Reserve {
@@ -21,14 +21,14 @@ export class Reserve {
     this.#bytes = bytes;
   }
 
-  /** Makes the file if it is missing and there is room for it. Returns whether it is there. */
+  /** Makes the file if it is missing and there is room. Returns whether it exists. */
   keep(): boolean {
     if (this.#isWhole()) return true;
     if (!this.hasRoom()) return false;
     try {
       const file = openSync(this.#file, 'w', 0o600);
       try {
-        // random bytes: a file system that compresses would store others in no room at all
+        // random bytes, because a compressing file system would reserve no room for others
         writeSync(file, randomFillSync(Buffer.alloc(this.#bytes)));
         fsyncSync(file);
       } finally {
@@ -40,17 +40,17 @@ export class Reserve {
     return this.#isWhole();
   }
 
-  /** Removes the file. */
+  /** Deletes the file. */
   giveUp(): void {
     rmSync(this.#file, { force: true });
   }
 
-  /** Whether the disk has more room than the file needs. */
+  /** Whether the disk has more free room than the file needs. */
   hasRoom(): boolean {
     return this.freeBytes() >= ROOM_FACTOR * this.#bytes;
   }
 
-  /** What the disk has left for this user, in bytes. */
+  /** The free bytes for this user. */
   freeBytes(): number {
     const { bavail, bsize } = statfsSync(this.#folder);
     return bavail * bsize;

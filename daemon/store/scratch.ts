@@ -1,7 +1,7 @@
 /**
- * A database that is read once and leaves nothing behind. Its file has no name any more before a byte of it is written, so
- * whatever ends the process, the system frees it: nobody finds it. Windows does not take the name from an open file; there
- * it goes when the scratch is closed, or with the next sweep.
+ * A temporary database that leaves nothing behind. Its file is unlinked before a byte is written, so that the system
+ * frees it however the process ends. Windows cannot unlink an open file; there it is deleted when the scratch is
+ * closed, or by the next clean-up.
  */
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ export const SCRATCH_PREFIX = 'countinghouse-drill-';
 export class Scratch {
   readonly #folder: string;
   readonly #handle: FileHandle;
-  /** Read from it once everything was written. */
+  /** To be read once everything was written. */
   readonly db: Database.Database;
 
   private constructor(folder: string, handle: FileHandle, db: Database.Database) {
@@ -26,7 +26,7 @@ export class Scratch {
     const folder = await mkdtemp(join(tmpdir(), SCRATCH_PREFIX));
     const file = join(folder, 'scratch.db');
     const handle = await open(file, 'wx', 0o600);
-    // opened by its name while it is empty, and read by that descriptor later
+    // opened by name while it is empty, later read through that descriptor
     const db = new Database(file, { readonly: true, fileMustExist: true });
     if (process.platform !== 'win32') await rm(folder, { recursive: true });
     return new Scratch(folder, handle, db);

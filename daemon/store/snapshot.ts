@@ -1,11 +1,11 @@
 /**
- * A copy of the database as it was at one moment, made beside the writer: a reader of a database in WAL mode sees one
- * commit and holds nobody up. And what a copy says of itself, for those who check one.
+ * Copies of the database as of one moment, made beside the writer (a WAL reader sees one commit and blocks no one), and
+ * facts about a copy, for checking it.
  */
 import { open } from 'node:fs/promises';
 import Database from 'better-sqlite3';
 
-/** Facts of a database that a backup's manifest repeats and a drill compares. Units are decimal text. */
+/** Facts that a backup's manifest repeats and a drill compares. Units are decimal text. */
 export type StoreFacts = {
   counts: { businesses: number; invoices: number; payments: number; credits: number; webhooks: number };
   accounts: { chain_key: string; account_no: number; next_index: number; targets: number }[];
@@ -14,13 +14,13 @@ export type StoreFacts = {
 
 /** Blocks the event loop for about a millisecond. */
 const PAGES_PER_STEP = 200;
-/** So much is copied before the disk is asked to take it, outside the event loop: the last sync then has little to do. */
+/** The copied pages after which the disk is synced outside the event loop, which makes the last sync short. */
 const PAGES_PER_SYNC = 4_000;
 
 /**
- * Copies an open database to `to`, which must not exist, as it is at the moment when the copy is done. In steps between
- * requests: what the connection writes meanwhile goes into the copy too, and no step holds the log. Throws when `signal`
- * is aborted.
+ * Copies an open database to `to`, which must not exist, as it is at the end of the copy. Works in steps between
+ * requests. Writes of this connection meanwhile go into the copy too, and no step keeps the log from being folded.
+ * Throws when `signal` is aborted.
  */
 export async function copyInSteps(db: Database.Database, to: string, signal: AbortSignal): Promise<void> {
   const copy = await open(to, 'wx', 0o600);
@@ -46,7 +46,7 @@ export async function copyInSteps(db: Database.Database, to: string, signal: Abo
         unsynced += PAGES_PER_STEP;
         const isNearEnd = remainingPages <= PAGES_PER_STEP;
         if (syncing === null && (unsynced >= PAGES_PER_SYNC || (isNearEnd && unsynced > PAGES_PER_STEP))) sync();
-        // the last step ends with a sync of its own, which would stop the loop for as long as this one takes
+        // the last step ends with a sync, which would block the event loop for as long as this one takes
         return isNearEnd && syncing !== null ? 0 : PAGES_PER_STEP;
       },
     });
@@ -56,7 +56,7 @@ export async function copyInSteps(db: Database.Database, to: string, signal: Abo
   }
 }
 
-/** Copies the database file `from` to `to`, which must not exist, packed. Takes its time: not for the event loop. */
+/** Copies the database file `from` to `to`, which must not exist, and compacts it. Slow: not for the event loop. */
 export function copyDatabase(from: string, to: string): void {
   const db = new Database(from, { readonly: true, fileMustExist: true });
   try {
@@ -66,7 +66,7 @@ export function copyDatabase(from: string, to: string): void {
   }
 }
 
-/** Makes a copy of a database that was open one file again: without a log beside it. */
+/** Turns a copied database into a single file without a log. */
 export function settle(file: string): void {
   const db = new Database(file, { fileMustExist: true });
   try {
@@ -76,7 +76,7 @@ export function settle(file: string): void {
   }
 }
 
-/** A database that is open, or the file of one. */
+/** An open database, or the file of one. */
 type Source = Database.Database | string;
 
 function reading<T>(source: Source, read: (db: Database.Database) => T): T {
@@ -89,7 +89,6 @@ function reading<T>(source: Source, read: (db: Database.Database) => T): T {
   }
 }
 
-/** What a database says. */
 export function storeFacts(source: Source): StoreFacts {
   return reading(source, (db) => {
     const count = (table: string): number => db.prepare(`SELECT COUNT(*) FROM ${table}`).pluck().get() as number;
@@ -120,7 +119,7 @@ export function storeFacts(source: Source): StoreFacts {
   });
 }
 
-/** An address as a database holds it, with its account's public key (JSON). */
+/** An address in a database with its account's public key (JSON). */
 export type AddressSample = {
   chain_key: string;
   account_no: number;
@@ -132,7 +131,7 @@ export type AddressSample = {
 
 const SAMPLES_PER_ACCOUNT = 200;
 
-/** Addresses of every account, evenly spread over its indices, the first and the last among them. */
+/** Sample addresses of every account, evenly spread over its indices, including the first and the last. */
 export function addressSamples(source: Source): AddressSample[] {
   return reading(source, (db) => {
     return db
@@ -149,7 +148,7 @@ export function addressSamples(source: Source): AddressSample[] {
   });
 }
 
-/** What SQLite and the sums say against a database: nothing when it is sound. Reads all of it. */
+/** Faults that SQLite's check and the sums find; empty if there are none. Reads the whole database. */
 export function storeProblems(source: Source): string[] {
   return reading(source, (db) => {
     const problems = (db.pragma('integrity_check') as { integrity_check: string }[])
@@ -159,7 +158,7 @@ export function storeProblems(source: Source): string[] {
   });
 }
 
-/** Every balance is the sum of the credits that count. */
+/** Checks that every balance is the sum of the credits that count. */
 function balanceProblems(db: Database.Database): string[] {
   const sums = new Map<string, bigint>();
   const rows = db.prepare('SELECT account_id, asset, units FROM credit WHERE counted = 1').iterate();
@@ -183,12 +182,12 @@ function balanceProblems(db: Database.Database): string[] {
 type Skipped = { from_index: number; to_index: number; reached: number };
 
 /**
- * No receiving address lies at or beyond the next index, and none is missing below it: but for skipped ranges that are
- * being derived, and for whole stretches in front of one, which nobody was ever given.
+ * Checks that no receiving address is at or beyond the next index, and that none is missing below it. Exceptions:
+ * skipped ranges whose addresses are being derived, and ranges that were never given out, before a skipped one.
  */
 function indexProblems(db: Database.Database): string[] {
   const accounts = db.prepare('SELECT id, next_index FROM account').all() as { id: number; next_index: number }[];
-  // a backup of release 0.1.0 has no such table: it derived what it skipped at once
+  // a backup of release 0.1.0 has no such table: it derived skipped addresses at once
   const hasSkipped = db.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'skipped'`).get();
   const skipped = hasSkipped
     ? db.prepare(

@@ -92,7 +92,7 @@ export class Store implements Reader {
   #closed = false;
   /** Since when another process has held the lock, of `performance.now()`; null while none does. */
   #lockedSince: number | null = null;
-  /** The reserve was given up: what room there is, is the operator's. */
+  /** Called after every commit with its number of writes. The crash tests stop the process here. */
   #sparing = false;
   #trouble: Trouble | null = null;
   /** Called after every commit with the number of writes in it; the crash tests stop the process here. */

@@ -28,7 +28,7 @@ const PATHS: Readonly<Record<ChainId, { purpose: 44 | 84; coin: number }>> = {
 const TEST_COIN = 1;
 const ACCOUNT_MAX = 2 ** 31 - 1;
 
-/** The public half of account `account` (0 to 2^31 - 1) of a chain on a network. The seed stays the caller's to wipe. */
+/** The public key of account `account` (0 to 2^31 - 1) of a chain on a network. The caller wipes the seed. */
 export function accountKey(seed: Uint8Array, chain: ChainId, network: Network, account: number): AccountKey {
   const path = accountPath(chain, network, account);
   if (chain === 'XMR') return withNode(seed, [...path, 0, 0], moneroAccount);
@@ -38,10 +38,10 @@ export function accountKey(seed: Uint8Array, chain: ChainId, network: Network, a
   });
 }
 
-/** An account's node with its private key, for as long as the call that it is lent to. */
+/** An account's node with its private key, valid only during the call that it is passed to. */
 export type SecretNode = { privateKey: Uint8Array; publicKey: Uint8Array; chainCode: Uint8Array };
 
-/** Lends the private half of a secp256k1 account (`accountKey` names its public half), and wipes it afterwards. */
+/** Calls a function with the private key of a secp256k1 account, and wipes it afterwards. */
 export function withSecretAccount<T>(
   seed: Uint8Array,
   chain: Exclude<ChainId, 'XMR'>,
@@ -55,7 +55,7 @@ export function withSecretAccount<T>(
   });
 }
 
-/** BIP-32's fingerprint of the master key, 8 hex digits: names a wallet and gives nothing away. */
+/** BIP-32's fingerprint of the master key, 8 hex digits: identifies a wallet without revealing anything else. */
 export function masterFingerprint(seed: Uint8Array): string {
   return withNode(seed, [], (node) => node.fingerprint.toString(16).padStart(8, '0'));
 }
@@ -68,7 +68,7 @@ function accountPath(chain: ChainId, network: Network, account: number): number[
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** Runs `use` on the node at a path and wipes every private key on the way. */
+/** Calls `use` with the node at a path, and wipes every private key on the way. */
 function withNode<T>(seed: Uint8Array, path: readonly number[], use: (node: HDKey) => T): T {
   const nodes = [HDKey.fromMasterSeed(seed)];
   try {

@@ -1,9 +1,9 @@
 /**
- * The key that backups are encrypted to: an X25519 pair (RFC 7748) made from the wallet's seed. Its public half lies
- * beside the vault, so that a backup can be made while the wallet is locked and nobody is there; its private half comes
- * from the words alone, so that paper and one file bring everything back.
+ * The key to which backups are encrypted: an X25519 pair (RFC 7748) made from the wallet's seed. The public key is
+ * stored beside the vault, so that a backup can be made while the wallet is locked. The private key is derived from the
+ * words, so that the words and one file restore everything.
  *
- * Invariant: the private half is never written anywhere.
+ * Invariant: the private key is never written.
  */
 import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ import { parseWords, seedOf } from './mnemonic.ts';
 import { journalKey } from './signer/approval.ts';
 import { openVault, vaultFingerprint } from './vault.ts';
 
-/** One a wallet, so that what a cut off creation left is never taken for the key of another. */
+/** Named by the wallet, so that the remains of an interrupted creation are not mistaken for another wallet's key. */
 const keyFile = (fingerprint: string): string => `backup-key-${fingerprint}.json`;
 
 const KEY_FILE = /^backup-key-[0-9a-f]{8}\.json$/;
@@ -26,7 +26,7 @@ const KEY_FILE = /^backup-key-[0-9a-f]{8}\.json$/;
 const VAULT_FILE = 'wallet.json';
 const PURPOSE = 'countinghouse backup key 1';
 const KEY_BYTES = 32;
-/** RFC 8410: what stands before the 32 bytes of an X25519 key in its DER form. */
+/** RFC 8410: the bytes before the 32 bytes of an X25519 key in DER. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const SPKI_PREFIX = Buffer.from('302a300506032b656e032100', 'hex');
 
@@ -37,10 +37,10 @@ const KeyFile = z.strictObject({
 });
 
 export type BackupKey = { fingerprint: string; publicKey: Uint8Array };
-/** `journalKey`: that of the signer's journal, which a restore writes to. */
+/** `journalKey`: of the signer's journal, which a restore writes. */
 export type BackupSecret = { fingerprint: string; privateKey: KeyObject; journalKey: Buffer };
 
-/** The raw 32 bytes of an X25519 key's public half, from either half. */
+/** The raw 32 bytes of an X25519 public key, from either key of the pair. */
 export function rawPublicKey(key: KeyObject): Buffer {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   return publicKey.export({ format: 'der', type: 'spki' }).subarray(-KEY_BYTES);
@@ -55,7 +55,6 @@ export function publicKeyOf(raw: Uint8Array): KeyObject {
   return createPublicKey({ key: Buffer.concat([SPKI_PREFIX, raw]), format: 'der', type: 'spki' });
 }
 
-/** The pair of a seed. */
 export function backupSecretOf(seed: Uint8Array): BackupSecret {
   const raw = Buffer.from(hkdfSync('sha256', seed, new Uint8Array(0), PURPOSE, KEY_BYTES));
   const der = Buffer.concat([PKCS8_PREFIX, raw]);
@@ -68,11 +67,11 @@ export function backupSecretOf(seed: Uint8Array): BackupSecret {
   }
 }
 
-/** What opens a wallet's backups, and derives its accounts again (their public halves). */
+/** Opens a wallet's backups, and derives its public account keys. */
 export type OpenedBackup = {
   secret: BackupSecret;
   account(chain: ChainId, network: Network, account: number): AccountKey;
-  /** Wipes what was derived from. */
+  /** Wipes the seed. */
   close(): void;
 };
 
@@ -88,32 +87,32 @@ function opened(seed: Buffer): OpenedBackup {
   };
 }
 
-/** By the wallet's words. Throws `Rejected` `mnemonic.*`. */
+/** Opens with the wallet's words. Throws `Rejected` `mnemonic.*`. */
 export async function openByWords(words: string, mnemonicPassphrase = ''): Promise<OpenedBackup> {
   return opened(Buffer.from(await seedOf(await parseWords(words), mnemonicPassphrase)));
 }
 
-/** By the passphrase of the wallet in this folder. Throws `Rejected` `vault.*`. */
+/** Opens with the passphrase of the wallet in this folder. Throws `Rejected` `vault.*`. */
 export async function openByVault(folder: string, passphrase: string): Promise<OpenedBackup> {
   const { mnemonic, passphrase: mnemonicPassphrase } = await openVault(join(folder, VAULT_FILE), passphrase);
   return opened(Buffer.from(await seedOf(mnemonic, mnemonicPassphrase)));
 }
 
-/** Writes the public half beside the vault. */
+/** Writes the public key beside the vault. */
 export async function writeBackupKey(folder: string, seed: Uint8Array): Promise<void> {
   const { fingerprint, privateKey } = backupSecretOf(seed);
   const contents = { fingerprint, public_key: rawPublicKey(privateKey).toString('base64') };
   await writeOnce(join(folder, keyFile(fingerprint)), `${JSON.stringify(contents)}\n`);
 }
 
-/** Of the wallet here; where a signer of its own has it, of the one that left its key. */
+/** The fingerprint of the wallet here or, with a separate signer, of the one whose public key is here. */
 async function nameOfKey(folder: string): Promise<string | null> {
   if (await exists(join(folder, VAULT_FILE))) return keyFile(await vaultFingerprint(join(folder, VAULT_FILE)));
   const names = (await readdir(folder).catch(() => [])).filter((name) => KEY_FILE.test(name));
   return names.length === 1 ? (names[0] ?? null) : null;
 }
 
-/** The public half. Throws `Rejected('backup.no_wallet')` when there is no wallet yet, `vault.corrupted`. */
+/** The public key. Throws `Rejected('backup.no_wallet')` without a wallet, and `vault.corrupted`. */
 export async function readBackupKey(folder: string): Promise<BackupKey> {
   const name = await nameOfKey(folder);
   if (name === null) {

@@ -1,5 +1,6 @@
 /**
- * Files that are written whole or not at all, for the owner's eyes only, and durable when the call returns.
+ * Files that are written completely or not at all, are readable by the owner only, and are durable when the call
+ * returns.
  */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -7,10 +8,10 @@ import { access, link, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Creates `file` (mode 0600) in an existing folder. False when there is such a file already, which is left as it is.
+ * Creates `file` (mode 0600) in an existing folder. Returns false, without changing it, if the file exists.
  *
- * The contents are synced under another name and then linked to their own, which unlike a rename fails when the name
- * is taken, so that of two writers one wins. What a crash leaves under the other name goes with the next success.
+ * The contents are synced under a temporary name and then linked to their own. Unlike a rename, a link fails if the
+ * name is taken, so that one of two writers wins. The next success removes temporary files of a crash.
  */
 export async function writeOnce(file: string, contents: string | Uint8Array): Promise<boolean> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
@@ -24,7 +25,7 @@ export async function writeOnce(file: string, contents: string | Uint8Array): Pr
     }
     await link(temporary, file);
   } catch (error) {
-    // Missing when a writer who won has just swept it away as a leftover.
+    // missing if the winning writer has just removed it as a leftover
     if (hasCode(error, 'EEXIST') || (isMissing(error) && (await exists(file)))) return false;
     throw error;
   } finally {
@@ -35,12 +36,12 @@ export async function writeOnce(file: string, contents: string | Uint8Array): Pr
   return true;
 }
 
-/** Writes that are on the disk when they return: Node's permission model has no fsync. */
+/** Synchronous writes, because Node's permission model has no fsync. */
 const WRITE_THROUGH = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_SYNC ?? 0);
 
 /**
- * Puts `contents` in the place of `file` (mode 0600), which may be missing: after a crash the old ones are there, or the
- * new ones, whole. In a process under the permission model the caller outside has to follow with `syncFolder`.
+ * Replaces or creates `file` (mode 0600): after a crash it has either the old or the new contents. A process under the
+ * permission model needs a caller outside that calls `syncFolder` afterwards.
  */
 export async function replaceFile(file: string, contents: string | Uint8Array): Promise<void> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
@@ -60,7 +61,6 @@ export async function replaceFile(file: string, contents: string | Uint8Array): 
   if (!process.permission) await syncFolder(dirname(file));
 }
 
-/** Whether there is such a file. */
 export async function exists(file: string): Promise<boolean> {
   try {
     await access(file);
@@ -71,7 +71,7 @@ export async function exists(file: string): Promise<boolean> {
   }
 }
 
-/** Whether a file operation failed because the file is not there. */
+/** Whether a file operation failed because the file does not exist. */
 export const isMissing = (error: unknown): boolean => hasCode(error, 'ENOENT');
 
 const hasCode = (error: unknown, code: string): boolean =>
@@ -86,7 +86,7 @@ async function removeLeftovers(file: string): Promise<void> {
   }
 }
 
-/** Makes the folder's new entries durable. Windows has no such call and refuses to open a folder. */
+/** Makes a folder's new entries durable. Windows has no such call and does not open folders. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');

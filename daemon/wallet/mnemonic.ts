@@ -1,8 +1,8 @@
 /**
- * BIP-39: the words that a wallet is made of, and the seed that they and an optional passphrase give. English only.
+ * BIP-39: the words of a wallet, and the seed that follows from them and an optional passphrase. English only.
  *
- * Invariant: no word ever stands in an error or a log; an error names a word by its position. The word lists (14 MB)
- * load when words are made or checked, so that turning stored words into a seed does not need them.
+ * Invariant: no error and no log contains a word; an error names a word by its position. The word lists (14 MB) are
+ * loaded only when words are made or checked, not to compute a seed from stored words.
  */
 import { pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -10,23 +10,23 @@ import { Rejected } from '../domain/errors.ts';
 
 const derive = promisify(pbkdf2);
 
-/** How many words a BIP-39 mnemonic may have: 128 to 256 bits by steps of 32. */
+/** The allowed numbers of words: 128 to 256 bits in steps of 32. */
 const WORD_COUNTS = [12, 15, 18, 21, 24];
 
-/** Longer input is not looked at: 24 words of 8 letters, generously spaced. */
+/** Longer input is refused unread: 24 words of 8 letters with generous spacing. */
 const WORDS_CHARS_MAX = 1_000;
 
 const loadBip39 = async () => (await import('bip39')).default;
 
-/** New random words: 24 carry 256 bits, 12 carry 128. */
+/** New random words: 24 have 256 bits, 12 have 128. */
 export async function createWords(count: 12 | 24 = 24): Promise<string> {
   const bip39 = await loadBip39();
   return bip39.generateMnemonic((count / 3) * 32, randomBytes, bip39.wordlists.english);
 }
 
 /**
- * The words of an import in their one form: lower case, one space apart. Throws `Rejected`: `mnemonic.length`,
- * `mnemonic.word` with the position of the first unknown word, `mnemonic.checksum`.
+ * Imported words in their normal form: lower case, single spaces. Throws `Rejected`: `mnemonic.length`, `mnemonic.word`
+ * with the position of the first unknown word, `mnemonic.checksum`.
  */
 export async function parseWords(text: string): Promise<string> {
   const words = text.length > WORDS_CHARS_MAX ? [] : text.normalize('NFKD').toLowerCase().trim().split(/\s+/);
@@ -48,8 +48,8 @@ export async function parseWords(text: string): Promise<string> {
 }
 
 /**
- * The 64-byte seed of words in their one form (BIP-39: PBKDF2-HMAC-SHA512, 2048 rounds), computed off the event loop.
- * The caller wipes it with `fill(0)`.
+ * The 64-byte seed of words in their normal form (BIP-39: PBKDF2-HMAC-SHA512, 2048 rounds), computed off the event
+ * loop. The caller wipes it with `fill(0)`.
  */
 export function seedOf(mnemonic: string, passphrase: string): Promise<Buffer> {
   return derive(mnemonic.normalize('NFKD'), `mnemonic${passphrase.normalize('NFKD')}`, 2048, 64, 'sha512');

@@ -1,8 +1,8 @@
 /**
- * The sandbox's wallet: random words that never held money, in a vault under a random key that lies beside it, so that
- * the sandbox starts without anybody and without a slow key derivation.
+ * The sandbox's wallet: random words that never held money, in a vault under a random key in the same folder, so that
+ * the sandbox starts without a passphrase and without a slow key derivation.
  *
- * Invariant: once made it stays the same wallet, whatever crashed in between; a half-made one is completed.
+ * Invariant: once created it stays the same wallet; after a crash its creation is completed.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
@@ -22,15 +22,15 @@ export const SANDBOX_KEY_FILE = 'sandbox-wallet.key';
 const KEY_BYTES = 32;
 
 export type SandboxWallet = {
-  /** The public half of an account (0 to 2^31 - 1) of a chain on the network `sandbox`. */
+  /** The public key of an account (0 to 2^31 - 1) of a chain on the sandbox. */
   account(chain: ChainId, account: number): AccountKey;
-  /** Signs a plan of BTC, LTC or BCH as the signer does; its keys hold nothing, so nobody is asked. */
+  /** Signs a plan of BTC, LTC or BCH like the signer, without an approval, because its coins are worthless. */
   sign(plan: UtxoPlan): Promise<SignedSpend>;
 };
 
 /**
- * The sandbox's wallet in this folder, made when there is none. Throws `Rejected` `vault.corrupted` when one of its two
- * files is lost or damaged.
+ * Opens the sandbox's wallet in this folder, or creates it. Throws `Rejected` `vault.corrupted` if one of its two files
+ * is lost or damaged.
  */
 export async function ensureSandboxWallet(folder: string): Promise<SandboxWallet> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -48,7 +48,7 @@ export async function ensureSandboxWallet(folder: string): Promise<SandboxWallet
   };
 }
 
-/** The key first: without a vault it is worth nothing, and the other way round the vault would be lost. */
+/** The key first: a key without a vault is harmless, but a vault without its key is lost. */
 async function createSandboxVault(folder: string, file: string): Promise<void> {
   await writeOnce(join(folder, SANDBOX_KEY_FILE), randomBytes(KEY_BYTES));
   const mnemonic = await createWords(12);
@@ -56,7 +56,7 @@ async function createSandboxVault(folder: string, file: string): Promise<void> {
   try {
     await createVault(file, { mnemonic, passphrase: '' }, await readKey(folder), masterFingerprint(seed));
   } catch (error) {
-    // Another start was faster: its wallet is the wallet.
+    // another start was faster: its wallet is used
     if (!(error instanceof Rejected && error.code === 'vault.exists')) throw error;
   } finally {
     seed.fill(0);

@@ -71,7 +71,7 @@ function parse(head: Buffer): Parsed {
   return { fingerprint: former.fingerprint, made_at: former.made_at, end, size: null };
 }
 
-/** What a sealed file says of itself without a key. Throws `Rejected('backup.format')`. */
+/** The header of a sealed file, which needs no key. Throws `Rejected('backup.format')`. */
 export async function sealedHeader(source: AsyncIterable<Uint8Array>): Promise<SealedHeader> {
   return parse(await new ByteReader(source).take(HEADER_BYTES_MAX));
 }

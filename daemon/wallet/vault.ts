@@ -16,13 +16,13 @@ import { Rejected } from '../domain/errors.ts';
 import { isMissing, replaceFile, writeOnce } from './files.ts';
 
 export type VaultSecret = {
-  /** The words in their one form (`parseWords`). */
+  /** The words in their normal form (`parseWords`). */
   mnemonic: string;
-  /** The BIP-39 passphrase; empty for none. */
+  /** The BIP-39 passphrase; empty: none. */
   passphrase: string;
 };
 
-/** A passphrase (scrypt), or a random key of 32 bytes that is used as it is. */
+/** A passphrase (for scrypt), or a random key of 32 bytes that is used directly. */
 export type VaultLock = string | Uint8Array;
 
 const KEY_BYTES = 32;
@@ -33,13 +33,13 @@ const PASSPHRASE_CHARS_MIN = 8;
 const PASSPHRASE_CHARS_MAX = 1_000;
 const FILE_BYTES_MAX = 16_384;
 
-/** The contents are padded to this, so that their length does not tell 12 words from 24. */
+/** The contents are padded to this length, so that it does not reveal the number of words. */
 const CONTENTS_BYTES_MIN = 512;
 
-/** 0.3 s and 128 MiB of a guesser's machine for every guess. */
+/** Each guess costs an attacker 0.3 s and 128 MiB. */
 const SCRYPT = { N: 2 ** 17, r: 8, p: 1 };
 
-/** What a file may ask of this machine before its contents have been authenticated. */
+/** The memory that a file may request before its contents are authenticated. */
 const SCRYPT_MEMORY_BYTES_MAX = 2 ** 30;
 const SCRYPT_PASSES_MAX = 4;
 
@@ -63,7 +63,7 @@ const Header = z.strictObject({
   format: z.literal('countinghouse-vault'),
   version: z.literal(1),
   fingerprint: z.string().regex(/^[0-9a-f]{8}$/),
-  /** `none`: the key lies in a file of its own. */
+  /** `none`: the key is in a file of its own. */
   kdf: z.union([Scrypt, z.strictObject({ name: z.literal('none') })]),
   cipher: z.strictObject({
     name: z.literal('aes-256-gcm'),
@@ -93,9 +93,9 @@ export async function createVault(
 }
 
 /**
- * Encrypts the vault anew, with a fresh salt, under another passphrase; whatever crashes, one of the two opens it. The old
- * file's bytes may stay on the disk and in backups: they still open with the old one. Throws `Rejected` like `openVault`
- * for `old`, and `vault.weak_passphrase` for `fresh`.
+ * Encrypts the vault again, with a fresh salt, under another passphrase. After a crash, one of the two passphrases
+ * opens it. The old file's bytes may remain on the disk and in backups, where the old passphrase still opens them.
+ * Throws `Rejected` like `openVault` for `old`, and `vault.weak_passphrase` for `fresh`.
  */
 export async function changeVaultLock(file: string, old: VaultLock, fresh: string): Promise<void> {
   needStrong(fresh);
@@ -108,7 +108,6 @@ function needStrong(passphrase: string): void {
   throw new Rejected('vault.weak_passphrase', 'The passphrase must have at least 8 characters', 'passphrase');
 }
 
-/** The file's text. */
 async function sealedVault(secret: VaultSecret, lock: VaultLock, fingerprint: string): Promise<string> {
   if (typeof lock === 'string') needStrong(lock);
   const header: Header = {
@@ -132,8 +131,8 @@ async function sealedVault(secret: VaultSecret, lock: VaultLock, fingerprint: st
 }
 
 /**
- * The secret of a vault. Throws `Rejected`: `vault.missing`, `vault.corrupted` (damaged, or of a version that this
- * program does not know), `vault.passphrase` (wrong, or somebody forged the file).
+ * The secret of a vault. Throws `Rejected`: `vault.missing`, `vault.corrupted` (damaged, or of an unknown version),
+ * `vault.passphrase` (wrong, or the file was forged).
  */
 export async function openVault(file: string, lock: VaultLock): Promise<VaultSecret> {
   const { header, box } = await readVault(file);
@@ -154,7 +153,7 @@ export async function openVault(file: string, lock: VaultLock): Promise<VaultSec
   }
 }
 
-/** The fingerprint in a vault's header, without opening it. Throws `Rejected` like `openVault`. */
+/** The fingerprint in a vault's header, which needs no passphrase. Throws `Rejected` like `openVault`. */
 export async function vaultFingerprint(file: string): Promise<string> {
   return (await readVault(file)).header.fingerprint;
 }
@@ -191,7 +190,7 @@ const deriveKey = promisify<string, Buffer, number, { N: number; r: number; p: n
   scrypt,
 );
 
-/** Off the event loop. A passphrase counts in Unicode's form NFKC, so that every keyboard types the same one. */
+/** Off the event loop. A passphrase is normalised to Unicode's NFKC, so that all keyboards type the same one. */
 async function keyOf({ kdf }: Header, lock: VaultLock): Promise<Buffer> {
   if (kdf.name === 'none') {
     if (typeof lock === 'string' || lock.length !== KEY_BYTES) {

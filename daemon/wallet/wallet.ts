@@ -1,9 +1,9 @@
 /**
- * The door to the merchant's wallet. What comes out are public account keys; words and seeds stay behind it, with one
- * exception: new words are given to the operator's own process once, to be written down.
+ * The interface of the merchant's wallet. Its results are public account keys; words and seeds stay inside, except that
+ * new words are returned once, to the operator's own process.
  *
- * Invariant: words are shown only when the vault that holds them is on the disk. A derivation takes the passphrase each
- * time and keeps nothing. scrypt takes 0.3 s and 170 MB: call this from a process that ends, not from the daemon.
+ * Invariant: words are returned only after their vault is on the disk. A derivation takes the passphrase each time and
+ * keeps nothing. scrypt takes 0.3 s and 170 MB, so these functions are for short-lived processes, not for the daemon.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,18 +23,18 @@ import { createVault, openVault, vaultFingerprint } from './vault.ts';
 export { VAULT_FILE };
 
 export type NewWallet = {
-  /** The words of an existing wallet; without them new ones are made. */
+  /** The words of an existing wallet; absent: new words. */
   words?: string;
-  /** BIP-39's passphrase, part of the seed: other than `passphrase` it is needed to restore. Default: none. */
+  /** BIP-39's passphrase, a part of the seed. Unlike `passphrase` it is needed for a restore. Default: none. */
   mnemonicPassphrase?: string;
-  /** What opens the vault on this machine. */
+  /** The passphrase of the vault on this machine. */
   passphrase: string;
 };
 
 /**
- * Makes the wallet of this folder (created when missing). `words` come back only when they are new. Throws `Rejected`:
- * `vault.exists`, `vault.weak_passphrase`, `signer.journal` when another wallet's journal lies there, and `mnemonic.*` for
- * bad words.
+ * Makes the wallet of this folder, and the folder if it is missing. `words` are returned only if they are new. Throws
+ * `Rejected`: `vault.exists`, `vault.weak_passphrase`, `signer.journal` if another wallet's journal is there, and
+ * `mnemonic.*` for bad words.
  */
 export async function createWallet(
   folder: string,
@@ -50,11 +50,11 @@ export async function createWallet(
   seed.fill(0);
   const begin = async () => (await import('./signer/journal.ts')).revokeIn(folder, key, fingerprint, Date.now());
   try {
-    // approvals of the same words hold nowhere twice; a journal that lies here has to be that of this wallet
+    // approvals must not be valid in two journals of the same words; an existing journal must be this wallet's
     const goesOn = !(await hasWallet(folder)) && (await exists(join(folder, JOURNAL_FILE)));
     if (goesOn) await begin();
     await createVault(join(folder, VAULT_FILE), { mnemonic, passphrase }, wallet.passphrase, fingerprint);
-    // a crash in between leaves a wallet whose journal the signer begins
+    // after a crash in between, the signer begins the wallet's journal
     if (!goesOn) await begin();
   } finally {
     key.fill(0);
@@ -63,8 +63,8 @@ export async function createWallet(
 }
 
 /**
- * The public account keys of account number `account` (0 to 2^31 - 1) on these chains. Throws `Rejected`: `vault.missing`,
- * `vault.corrupted`, `vault.passphrase`, and `wallet.sandbox` because the sandbox has a wallet of its own.
+ * The public keys of account number `account` (0 to 2^31 - 1) on these chains. Throws `Rejected`: `vault.missing`,
+ * `vault.corrupted`, `vault.passphrase`, and `wallet.sandbox`, because the sandbox has its own wallet.
  */
 export async function deriveAccounts<Chain extends ChainId>(
   folder: string,
@@ -84,22 +84,22 @@ export async function deriveAccounts<Chain extends ChainId>(
   }
 }
 
-/** What the operator approves: what for, an intent, and until when (milliseconds since 1970) it may begin. */
+/** The content of an approval: purpose, intent, and until when (milliseconds since 1970) it may first be used. */
 export type Approvable = { purpose: SignPurpose; intent: Intent; until: number };
 
-/** What only somebody with the passphrase can do, and the signer alone checks. */
+/** Authentication codes that need the passphrase. Only the signer checks them. */
 export type OperatorKeys = {
   /** The operator's MAC on a payment. */
   approve(approvable: Approvable): string;
-  /** The operator's MAC on what a policy may let go by itself. */
+  /** The operator's MAC on a limit of a policy. */
   grant(grant: PolicyGrant): string;
-  /** The operator's word that everything approved and granted so far is worth nothing from now on. */
+  /** The operator's MAC that ends all earlier approvals and grants. */
   revoke(): { next: string; mac: string };
-  /** The script (hex) of our own address for change at an index. */
+  /** The script (hex) of our change address at an index. */
   changeScript(chain: UtxoChain, network: Network, accountNo: number, index: number): string;
 };
 
-/** Lends the operator's keys, and wipes them afterwards. Throws `Rejected` `vault.*`. */
+/** Calls a function with the operator's keys, and wipes them afterwards. Throws `Rejected` `vault.*`. */
 export async function withOperatorKeys<T>(
   folder: string,
   passphrase: string,
@@ -131,12 +131,11 @@ export async function withOperatorKeys<T>(
   }
 }
 
-/** Whether this folder holds a wallet. */
 export function hasWallet(folder: string): Promise<boolean> {
   return exists(join(folder, VAULT_FILE));
 }
 
-/** BIP-32's fingerprint of the wallet's master key, 8 hex digits, without its passphrase. Throws `Rejected` `vault.*`. */
+/** BIP-32's fingerprint of the wallet's master key, 8 hex digits; needs no passphrase. Throws `Rejected` `vault.*`. */
 export function walletFingerprint(folder: string): Promise<string> {
   return vaultFingerprint(join(folder, VAULT_FILE));
 }

@@ -1,8 +1,8 @@
 /**
- * The payment page's script. What the page shows is rendered by the server; this asks for it anew, puts in what is
- * different, and adds what only a running page can have: a clock, copying, the payer's own time zone.
+ * The payment page's script. The server renders the page; this requests new renderings, replaces what differs, and adds
+ * what needs a script: a clock, copy buttons, the payer's time zone.
  *
- * Invariant: nothing here decides anything about money, and the page says the same without it, only later.
+ * Invariant: nothing here decides about money. Without this script the page shows the same, only later.
  */
 import { ask, poll } from '../sdk/sdk.ts';
 
@@ -12,7 +12,7 @@ const page = document.body;
 const { dataset } = page;
 const language = document.documentElement.lang;
 
-/** With a stream, questions are only a safety net. */
+/** With a stream, polling is only a safety net. */
 const STREAM_QUIET_MS = 30_000;
 const STREAM_RETRY_MS = 20_000;
 const TICK_MS = 500;
@@ -20,15 +20,15 @@ const COPIED_MS = 2_000;
 const FAILURES_SHOWN = 2;
 const SOON_MS = 300_000;
 const OWED_RETRY_MS = 2_000;
-/** A page that was just loaded and is old already comes from something in between: again would be no better. */
+/** A freshly loaded page that is already outdated comes from a cache in between, so a reload would not help. */
 const RELOAD_AFTER_MS = 10_000;
 
 const view = (): HTMLElement => document.getElementById('view') as HTMLElement;
 const say = document.getElementById('say') as HTMLElement;
 const offline = document.getElementById('offline') as HTMLElement;
 
-// ---- what is different is put in, and what is the same is left alone: focus, selection and opened details stay, also where
-// a row with a key of its own has moved
+// ---- replaces what differs and leaves the rest: focus, selection and opened details stay, also where a row with a key
+// has moved
 
 function sameKind(a: Node, b: Node): boolean {
   return a.nodeType === b.nodeType && a.nodeName === b.nodeName;
@@ -36,7 +36,7 @@ function sameKind(a: Node, b: Node): boolean {
 
 function syncAttributes(from: Element, to: Element): void {
   for (const { name } of Array.from(from.attributes)) {
-    // whether details are open is the reader's
+    // the reader opens and closes details
     if (!to.hasAttribute(name) && name !== 'open') from.removeAttribute(name);
   }
   for (const { name, value } of Array.from(to.attributes)) {
@@ -54,7 +54,7 @@ function morph(from: Element, to: Element): void {
     const own = key && Array.from(from.children).find((child) => keyOf(child) === key);
     if (own && own !== from.childNodes[i]) from.insertBefore(own, from.childNodes[i] || null);
     const now = from.childNodes[i];
-    // another row may be wanted further down
+    // another row may be needed further down
     if (!now || keyOf(now) !== key) from.insertBefore(document.importNode(next, true), now || null);
     else if (!sameKind(now, next)) from.replaceChild(document.importNode(next, true), now);
     else if (now instanceof Element) morph(now, next as Element);
@@ -68,15 +68,15 @@ function show(markup: string): void {
   if (!fresh) return;
   const focused = document.activeElement;
   const other = fresh.getAttribute('data-state') !== view().getAttribute('data-state');
-  // what was wrong with the form that was just sent is known to this page only
+  // only this page knows the problem with the form just sent
   const alert = view().querySelector('[role=alert]');
   if (alert && !other) fresh.querySelector('main')?.prepend(document.importNode(alert, true));
-  // another state is another page: nothing of the old one is kept that only happens to be alike
+  // another state is another page: equal parts of the old one are not kept
   if (other) view().replaceWith(document.importNode(fresh, true));
   else morph(view(), fresh);
-  // whoever was on something that is gone goes on at the heading, not at the top
+  // focus on a removed element moves to the heading, not to the top
   const lost = focused && focused !== page && focused !== document.activeElement;
-  // what has only moved lets go of it, too
+  // a moved element loses its focus, too
   const next = focused?.isConnected ? focused : view().querySelector('h2');
   if (lost) (next as HTMLElement | null)?.focus({ preventScroll: true });
   dress();
@@ -86,13 +86,13 @@ function show(markup: string): void {
 
 const tag = `${language}-u-nu-latn`;
 const moment = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'short' } as object);
-/** For what is kept. */
+/** For the receipt. */
 const zoned = new Intl.DateTimeFormat(tag, {
   ...{ day: 'numeric', month: 'short', year: 'numeric', hour: 'numeric', minute: '2-digit' },
   timeZoneName: 'short',
 } as object);
 
-/** Instants in the payer's time zone, news for who cannot see them, and the clock. */
+/** Times in the payer's time zone, announcements for screen readers, and the clock. */
 function dress(): void {
   const shown = view();
   for (const time of Array.from(shown.querySelectorAll<HTMLTimeElement>('time[data-local]'))) {
@@ -101,7 +101,7 @@ function dress(): void {
   }
   document.title = shown.dataset.title || document.title;
   if (shown.dataset.say && told !== shown.dataset.say) {
-    // the first words are read with the page itself
+    // the first announcement is read with the page itself
     if (told !== undefined) say.textContent = shown.dataset.say;
     told = shown.dataset.say;
   }
@@ -110,7 +110,7 @@ function dress(): void {
 }
 let told: string | undefined;
 
-// ---- the clock runs by the service's time, whatever the device believes
+// ---- the clock runs by the service's time, whatever the device's clock says
 
 const [loading] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
 const writtenAt = performance.timeOrigin + (loading?.responseStart || performance.now());
@@ -136,7 +136,7 @@ function tick(): void {
   if (bar) bar.setAttribute('width', `${Math.max(0, Math.min(100, (100 * left) / length))}`);
   const head = shown.querySelector('.head');
   if (head) head.classList.toggle('soon', left < SOON_MS);
-  // a new price is owed, and a first question may come too early by what the clocks differ
+  // a new price is due; the first request may be too early by the difference of the clocks
   if (left <= 0 && Date.now() - askedAt > OWED_RETRY_MS) {
     askedAt = Date.now();
     look();
@@ -144,12 +144,12 @@ function tick(): void {
 }
 let askedAt = 0;
 
-// ---- news: by polling, and at once where a stream comes through
+// ---- updates: by polling, and at once if there is a stream
 
 let version = dataset.version || '';
 let dirty = false;
 let answeredAt = Date.now();
-/** What the page itself was made of. */
+/** The state that the page was rendered with. */
 let last: Status = { status: 'unpaid', version, build: dataset.build || '', now: Number(dataset.now) };
 let failures = 0;
 let askNow = (): void => {};
@@ -170,7 +170,7 @@ function connected(works: boolean): void {
 
 async function read(): Promise<Status> {
   const { state, flags } = view().dataset;
-  // nobody is told when a source is back
+  // the stream does not tell when a source is back
   const hinted = state !== 'withheld' && !/behind/.test(flags || '');
   const streams = stream && stream.readyState !== EventSource.CLOSED;
   if (hinted && streams && !dirty && Date.now() - answeredAt < STREAM_QUIET_MS) return last;
@@ -191,7 +191,7 @@ async function read(): Promise<Status> {
 }
 
 function update(answer: Status): void {
-  // the service was renewed while the page was open: so is the page
+  // the service was updated while the page was open: reload it
   if (answer.build !== dataset.build && performance.now() > RELOAD_AFTER_MS) {
     location.reload();
     return;
@@ -204,7 +204,7 @@ function update(answer: Status): void {
 let stream: EventSource | undefined;
 let streamTimer: ReturnType<typeof setTimeout> | undefined;
 
-/** A browser has few connections to a host for all its pages: a hidden one gives its own back. */
+/** A browser has few connections per host, so a hidden page closes its stream. */
 function listen(): void {
   clearTimeout(streamTimer);
   if (document.hidden || over || typeof EventSource === 'undefined' || !dataset.events) {
@@ -215,7 +215,7 @@ function listen(): void {
   if (stream && stream.readyState !== EventSource.CLOSED) return;
   const opened = new EventSource(dataset.events);
   stream = opened;
-  // what happened between the page and the stream
+  // covers changes between the page and the stream
   opened.addEventListener('open', look);
   opened.addEventListener('change', look);
   opened.addEventListener('error', () => {
@@ -245,14 +245,14 @@ function shown(): void {
   listen();
 }
 
-// ---- what a payer presses
+// ---- the payer's actions
 
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch (_) {
-    // no clipboard on pages without TLS, or not in this frame: the older way
+    // no clipboard without TLS or in this frame: the older way
     const field = document.createElement('textarea');
     field.value = text;
     field.readOnly = true;
@@ -275,7 +275,7 @@ async function copy(button: HTMLElement): Promise<void> {
   setTimeout(() => button.classList.remove('copied'), COPIED_MS);
 }
 
-/** The shop is gone to once: whoever comes back wants to be here. */
+/** The redirect to the shop happens once: a payer who comes back wants to stay. */
 let leaving: ReturnType<typeof setTimeout> | undefined;
 function leave(): void {
   const { redirect, seconds } = view().dataset;
@@ -310,12 +310,12 @@ document.addEventListener('click', (event) => {
   else if (pressed.classList.contains('stay')) stay();
 });
 
-/** Another language at once: the form has a button for who has no script. */
+/** Changes the language at once. The form has a button for pages without scripts. */
 document.addEventListener('change', ({ target }) => {
   if (target instanceof HTMLSelectElement && target.id === 'lang') target.form?.submit();
 });
 
-/** The sandbox's buttons work without leaving the place where the payer is. */
+/** The sandbox's buttons work without a new page. */
 document.addEventListener('submit', (event) => {
   const form = event.target as HTMLFormElement;
   const button = (event as SubmitEvent).submitter as HTMLButtonElement | null;
@@ -326,7 +326,7 @@ document.addEventListener('submit', (event) => {
 });
 
 document.documentElement.classList.add('js');
-// before the polling's own, so that its question on return is a real one
+// before the polling's own listener, so that its request on return is a real one
 document.addEventListener('visibilitychange', shown);
 window.addEventListener('online', look);
 window.addEventListener('pageshow', (event) => {

@@ -1,14 +1,14 @@
 /**
- * The browser client: a few functions over `fetch`, without dependencies, in one file of ES2018. It is served as a module
- * and, without its last line, as a classic script (see `http/assets/sdk.ts`), which is why its only `export` stands there
- * and its own address is read in one place.
+ * The browser client: a few functions over `fetch`, without dependencies, in one file of ES2018. It is served as a
+ * module and, without its last line, as a classic script (see `http/assets/sdk.ts`); therefore its only `export` is
+ * there and its own address is read in one place.
  *
- * Invariant: it holds no secret, keeps nothing in the browser, and whatever fails rejects with an `Error` whose `message`
+ * Invariant: it has no secret and stores nothing in the browser. Every failure rejects with an `Error` whose `message`
  * can be shown.
  */
 import type * as Sdk from './types.ts';
 
-/** What is used of a page; a worker or a test may have none. */
+/** The used parts of a page; a worker or a test may have none. */
 type Page = {
   hidden: boolean;
   addEventListener(name: string, listener: () => void): void;
@@ -24,7 +24,7 @@ const INTERVAL_MAX_MS = 3_600_000;
 const SLOW_AFTER_MS = 300_000;
 const SLOW_INTERVAL_MS = 15_000;
 const RETRY_AFTER_MAX_MS = 60_000;
-/** Shops that opened their pages in the same second should not go on asking in the same second. */
+/** Spreads the requests of pages that were opened at the same time. */
 const JITTER = 0.2;
 
 const SCRIPT_URL = import.meta.url;
@@ -41,14 +41,14 @@ function aborted(): Error {
   return error;
 }
 
-/** The words of a refusal: every endpoint has `message` or `error`. */
+/** The text of a refusal: every endpoint has `message` or `error`. */
 function wordsOf(payload: unknown, status: number): string {
   const { message, error } = (payload || {}) as { message?: unknown; error?: unknown };
   if (typeof message === 'string') return message;
   return typeof error === 'string' ? error : `HTTP ${status}`;
 }
 
-/** The body as JSON; null when it is none, as from a proxy in between. */
+/** The body as JSON; null if it is not JSON, for example from a proxy. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -71,7 +71,7 @@ async function ask<T>(url: string, init: RequestInit = {}): Promise<T> {
     clearTimeout(timer);
   }
   const payload = parse(text);
-  // a success that is not JSON came from a proxy or a portal in between, not from the service
+  // a success that is not JSON came from a proxy or a captive portal
   if (response.ok) {
     if (payload === null) throw failure('Network error');
     return payload as T;
@@ -81,7 +81,7 @@ async function ask<T>(url: string, init: RequestInit = {}): Promise<T> {
   throw failure(wordsOf(payload, status), seconds > 0 ? { status, payload, retryAfter: seconds } : { status, payload });
 }
 
-/** Whether the same question may be answered later: the service was not reached, is busy, or is being restarted. */
+/** Whether the same request may succeed later: the service was not reached, is busy, or is being restarted. */
 function mayRetry({ details }: Sdk.SdkError): boolean {
   return !details || details.status >= 500 || details.status === 429 || details.status === 408;
 }
@@ -90,7 +90,7 @@ function jittered(ms: number): number {
   return ms * (1 - JITTER + 2 * JITTER * Math.random());
 }
 
-/** A listener that throws is the page's bug: it is reported as one, and the polling goes on. */
+/** An exception of a listener is the page's bug: it is reported, and the polling continues. */
 function tell<T>(listener: ((value: T) => void) | undefined, value: T): void {
   if (!listener) return;
   try {
@@ -104,15 +104,15 @@ function tell<T>(listener: ((value: T) => void) | undefined, value: T): void {
 
 type PollingOptions<T> = Sdk.PollOptions<T> & { wake?: (askNow: () => void) => void };
 
-/** How long to wait for the next question: a few seconds, longer after a while, or as long as the service asked for. */
+/** The pause before the next request: a few seconds, longer after a while, or as long as the service asked for. */
 function pauseMs(begun: number, wanted: number | undefined, retryAfter = 0): number {
   if (retryAfter > 0) return Math.min(retryAfter * 1000, RETRY_AFTER_MAX_MS) + jittered(INTERVAL_MIN_MS);
-  // what is no number, or one that timers do not know, must not become a question every millisecond
+  // an invalid interval must not cause a request every millisecond
   const interval = Math.min(Math.max(INTERVAL_MIN_MS, Number(wanted) || INTERVAL_MS), INTERVAL_MAX_MS);
   return jittered(Date.now() - begun < SLOW_AFTER_MS ? interval : Math.max(interval, SLOW_INTERVAL_MS));
 }
 
-/** The polling, told to a promise that it settles. */
+/** Polls and settles a promise with the result. */
 function startPolling<T>(
   read: () => Promise<T>,
   isEnd: (value: T) => boolean,
@@ -124,7 +124,7 @@ function startPolling<T>(
   const page = typeof document === 'undefined' ? undefined : document;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let asking = false;
-  /** Somebody wants an answer that is newer than the one under way. */
+  /** True if an answer newer than the running request's is wanted. */
   let again = false;
   let over = false;
 
@@ -159,7 +159,7 @@ function startPolling<T>(
   }
   function next(retryAfter?: number): void {
     asking = false;
-    // the listener may have ended it, and a hidden page waits for being shown
+    // the listener may have ended it, and a hidden page waits until it is shown
     if (over || page?.hidden) return;
     if (again && !retryAfter) step();
     else timer = setTimeout(step, pauseMs(begun, interval, retryAfter));
@@ -185,7 +185,7 @@ function startPolling<T>(
 
 function poll<T>(read: () => Promise<T>, isEnd: (value: T) => boolean, options: PollingOptions<T> = {}): Promise<T> {
   const done = new Promise<T>((resolve, reject) => startPolling(read, isEnd, options, resolve, reject));
-  // whoever only listens to onUpdate has no use for the promise: it must not complain that nobody caught it
+  // without this, users of onUpdate alone would see an unhandled rejection
   done.catch(() => {});
   return done;
 }
@@ -236,7 +236,7 @@ function createClient({ clientId, apiBase }: Sdk.ClientOptions): Sdk.Client {
   };
 }
 
-/** The client that `init` made last: what the functions without a client call. */
+/** The client of the last `init`, used by the functions without a client. */
 let current: Sdk.Client | undefined;
 
 const init: typeof Sdk.init = async (options) => {
@@ -246,7 +246,7 @@ const init: typeof Sdk.init = async (options) => {
   return client;
 };
 
-/** Calls the client of `init`; without one, the promise that comes back is rejected. */
+/** Calls the client of `init`; rejects if there is none. */
 function call<T>(use: (client: Sdk.Client) => Promise<T>): Promise<T> {
   return current ? use(current) : Promise.reject(failure('Call init first'));
 }
