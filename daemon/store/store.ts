@@ -19,17 +19,16 @@ import { type RowReader, rowReader } from './schema.ts';
 import { copyInSteps } from './snapshot.ts';
 import type { Statement } from './statement.ts';
 
-/** Reads. Inside a write they see what it has done so far. */
+/** Inside a write, reads see its changes. */
 export interface Reader {
   get<P, R>(statement: Statement<P, R>, parameters: P): R | undefined;
   all<P, R>(statement: Statement<P, R>, parameters: P): R[];
 }
 
-/** What a write function is given. */
 export interface Tx extends Reader {
-  /** Runs a statement and returns how many rows it changed, and the id of the last row that it inserted. */
+  /** Runs a statement. Returns the number of changed rows and the id of the last inserted one. */
   run<P, R>(statement: Statement<P, R>, parameters: P): { changes: number; id: number };
-  /** Calls back once the transaction is on the disk; never if it is undone. */
+  /** Calls back after the commit; never if the transaction is undone. */
   afterCommit(callback: () => void): void;
 }
 
@@ -53,31 +52,31 @@ type Outcome = {
 export const WRITES_QUEUED_MAX = 20_000;
 export const WRITES_PER_COMMIT_MAX = 2_000;
 /**
- * The log is folded into the database once it has as many pages as that, within these limits. A checkpoint holds the
- * writer for as long as the pages of the database that changed take, so a small database needs no large log; with a
- * large one, a rare checkpoint of 64 MB keeps out of the 99th percentile.
+ * The log is folded into the database at this number of pages. A checkpoint blocks the writer in proportion to the
+ * changed pages, so a small database gets a small log. For a large one, rare checkpoints of 64 MB stay out of the 99th
+ * percentile.
  */
 const LOG_PAGES_MIN = 1_000;
 const LOG_PAGES_MAX = 16_000;
-/** What the log's file keeps after it was folded. */
+/** The size of the log's file after folding. */
 const LOG_BYTES_KEPT = 4_194_304;
 const CACHE_KIB = 16_384;
 const STORE_RETRY_SECONDS = 5;
-/** SQLite waits for a lock by sleeping, which would stop the event loop: it is asked again instead, in between. */
+/** SQLite waits for a lock by sleeping, which would block the event loop; so it is asked repeatedly instead. */
 const BUSY_TIMEOUT_MS = 5;
 const BUSY_TIMEOUT_AT_START_MS = 5_000;
 const LOCK_RETRY_MS = 25;
-/** Writes wait for so long in all for another process to give its lock back; those that come later are refused. */
+/** How long writes wait in total for another process's lock; later ones are refused. */
 const LOCK_WAIT_MS_MAX = 10_000;
 const LOCK_WAIT_WHILE_STOPPING_MS_MAX = 1_000;
 
-/** Bytes that the disk has free (null without a reserve), bytes of the log, and why writes fail, if they do. */
+/** Free bytes of the disk (null without a reserve), bytes of the log, and why writes fail, if they do. */
 export type StoreHealth = { freeBytes: number | null; logBytes: number; trouble: Trouble | null };
 
 export type StoreOptions = {
-  /** The size of a file that keeps room for when the disk is full; 0, the default: none. */
+  /** The size of the reserve for a full disk; 0, the default: none. */
   reserveBytes?: number;
-  /** Called before the database of an earlier release is changed; what it throws leaves that as it is. */
+  /** Called before the database of an earlier release is changed. An exception leaves it unchanged. */
   beforeUpgrade?: () => Promise<void>;
 };
 
@@ -90,14 +89,14 @@ export class Store implements Reader {
   #queue: Job[] = [];
   #flushing = false;
   #closed = false;
-  /** Since when another process has held the lock, of `performance.now()`; null while none does. */
+  /** Since when another process has held the lock, by `performance.now()`; null if none does. */
   #lockedSince: number | null = null;
   /** Called after every commit with its number of writes. The crash tests stop the process here. */
   #sparing = false;
   #trouble: Trouble | null = null;
-  /** Called after every commit with the number of writes in it; the crash tests stop the process here. */
+  /** Called after every commit with its number of writes. The crash tests stop the process here. */
   onCommit: (() => void) | null = null;
-  /** Called when writes begin to fail, fail for another reason, or work again (null). */
+  /** Called when writes start to fail, fail for another reason, or work again (null). */
   onTrouble: ((trouble: Trouble | null) => void) | null = null;
 
   private constructor(db: Database.Database, lock: Database.Database | null, reserve: Reserve | null) {
@@ -107,9 +106,9 @@ export class Store implements Reader {
   }
 
   /**
-   * Opens (or makes) the database of a data directory and brings its schema up to date.
-   * Throws `Rejected`: `store.locked` when another process has it open, `store.newer`, `store.damaged`, `data_dir`, and
-   * `store.disk` when the disk or another program's lock does not let it be opened.
+   * Opens or creates the database of a data directory and updates its schema. Throws `Rejected`: `store.locked` if
+   * another process has it open, `store.newer`, `store.damaged`, `data_dir`, and `store.disk` if the disk or another
+   * program's lock prevents it.
    */
   static async open(dataDir: string, { reserveBytes = 0, beforeUpgrade }: StoreOptions = {}): Promise<Store> {
     await makeDataFolder(dataDir);
@@ -136,27 +135,25 @@ export class Store implements Reader {
     }
   }
 
-  /** A database in memory, for tests. */
   static async inMemory(): Promise<Store> {
     const db = new Database(':memory:');
     migrate(db);
     return new Store(db, null, null);
   }
 
-  /** Throws `Unavailable` when the disk or another process's lock does not let it read. */
+  /** Throws `Unavailable` if the disk or another process's lock prevents the read. */
   get<P, R>(statement: Statement<P, R>, parameters: P): R | undefined {
     return this.#reading(() => this.#get(statement, parameters));
   }
 
-  /** Throws `Unavailable` when the disk or another process's lock does not let it read. */
+  /** Throws `Unavailable` if the disk or another process's lock prevents the read. */
   all<P, R>(statement: Statement<P, R>, parameters: P): R[] {
     return this.#reading(() => this.#all(statement, parameters));
   }
 
   /**
-   * Runs `work` inside the next transaction and answers once that is on the disk.
-   * Rejects with what `work` threw, or with `Unavailable` when the disk refused (full, read-only, failing): then none
-   * of the writes of that transaction happened.
+   * Runs `work` inside the next transaction and returns after its commit. Rejects with the exception of `work`, or with
+   * `Unavailable` if the disk refused (full, read-only, failing); then no write of that transaction was done.
    */
   write<T>(work: (tx: Tx) => T): Promise<T> {
     if (this.#closed) return Promise.reject(new Unavailable('The service is stopping', STORE_RETRY_SECONDS));
@@ -173,12 +170,15 @@ export class Store implements Reader {
     });
   }
 
-  /** Runs what the operator asked for: its writes may take the room that a full disk has left. */
+  /** Runs the operator's own work, whose writes may use the remaining room of a full disk. */
   urgently<T>(work: () => T): T {
     return this.#urgent.run(true, work);
   }
 
-  /** Fits the log's limit to the database, and makes the reserve again when there is room; then all writes are taken. */
+  /**
+   * Adjusts the log's limit to the database, and makes the reserve again if there is room; then all writes are
+   * accepted.
+   */
   tend(): void {
     const pages = this.#db.pragma('page_count', { simple: true }) as number;
     this.#db.pragma(`wal_autocheckpoint = ${Math.min(Math.max(pages, LOG_PAGES_MIN), LOG_PAGES_MAX)}`);
@@ -207,7 +207,7 @@ export class Store implements Reader {
   }
 
   /**
-   * Waits for the writes under way, folds the log into the database and closes it. Needs no room on the disk: a log that
+   * Waits for running writes, folds the log into the database and closes it. Needs no room on the disk: a log that
    * cannot be folded is read at the next start.
    */
   async close(): Promise<void> {
