@@ -1,6 +1,6 @@
 /**
- * What the operator must know: one open alert a kind and subject, until it is marked as seen. One that cannot be stored,
- * because the disk is full or locked, is kept in memory until it can.
+ * Alerts for the operator: at most one open alert per kind and subject, until it is marked as seen. An alert that
+ * cannot be stored, because the disk is full or locked, stays in memory until it can.
  */
 import type { Network } from '../domain/assets.ts';
 import { openAlertOf } from '../store/queries/alert-notices.ts';
@@ -18,7 +18,7 @@ export type UnstoredAlert = {
   network: Network | null;
 };
 
-/** The alerts that wait for the disk, oldest first. Of a kind and subject the first counts, as it does in the store. */
+/** Alerts that wait for the disk, oldest first. As in the store, the first of a kind and subject counts. */
 export class UnstoredAlerts {
   readonly #waiting = new Map<string, UnstoredAlert>();
 
@@ -37,8 +37,8 @@ export class UnstoredAlerts {
 }
 
 /**
- * Raises an alert; a second one of the same kind and subject changes nothing. `network`: null where it is about the
- * appliance itself. Never throws: it is often about a fault.
+ * Raises an alert; without effect if one of the same kind and subject is open. `network`: null for the appliance
+ * itself. Never throws, because it often reports a fault.
  */
 export async function raise(
   app: App,
@@ -58,14 +58,14 @@ export async function raise(
 }
 
 /**
- * The same inside a transaction, about something that happened on a network. What happens in the sandbox is play: it raises
- * none, unless the program itself is at fault (`raise`).
+ * The same inside a transaction, for an event on a network. Events on the sandbox raise no alert, except for faults of
+ * the program itself (`raise`).
  */
 export function raiseIn(app: App, tx: Tx, network: Network, kind: string, subject: string, message: string): void {
   if (network !== 'sandbox') tx.run(insertAlert, { kind, subject, message, created_at: app.now(), network });
 }
 
-/** Closes what is said of a subject: it is over. Reads first, so that it may be called for nothing. Never throws. */
+/** Closes the alerts of a subject. Reads first, so that useless calls are cheap. Never throws. */
 export async function end(app: App, kind: string, subject: string): Promise<void> {
   try {
     if (!app.store.get(openAlertOf, { kind, subject })) return;

@@ -1,4 +1,4 @@
-/** What every use case is given: the program's parts, put together in `main.ts`. */
+/** The parts of the program, passed to every use case and created in `main.ts`. */
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import type { RateBook } from '../rates/book.ts';
@@ -18,26 +18,23 @@ export type App = {
   readonly chains: Chains;
   readonly directory: Directory;
   readonly keys: KeyRing;
-  /** Who waits for news of an invoice. */
   readonly invoiceSubscribers: InvoiceSubscribers;
-  /** What the operator's screens wait for. */
   readonly operatorEvents: OperatorEvents;
-  /** Alerts that wait until they can be stored. */
   readonly unstored: UnstoredAlerts;
-  /** The process that alone can sign. */
+  /** The signer process. */
   readonly signer: Signer;
   readonly log: Log;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Where payers reach the service, without a slash at the end. Known once the port is. */
+  /** The address for payers, without a slash at the end. Known once the port is. */
   publicUrl: string;
-  /** Called after the commit that gave a worker something to do. */
+  /** Called after a commit that made work for a worker. */
   readonly wake: {
     webhooks: () => void;
     shopEvents: () => void;
     pool: () => void;
     chain: (key: string) => void;
-    /** A chain's withdrawals have something to do. */
+    /** A chain's withdrawals have work. */
     withdrawals: (key: string) => void;
   };
 };

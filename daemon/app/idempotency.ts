@@ -1,6 +1,6 @@
 /**
- * Answers kept by the caller's `Idempotency-Key`. Only successes are kept, in the transaction of their effect, so a
- * repeated request has either the effect and its answer or neither.
+ * Stores answers by the caller's `Idempotency-Key`. Only successes are stored, in the transaction of their effect, so
+ * that effect and answer always exist together.
  */
 import { createHash } from 'node:crypto';
 import { Rejected } from '../domain/errors.ts';
@@ -14,21 +14,21 @@ const KEPT_MS = 24 * MS_PER_HOUR;
 export type Answer = { status: number; body: string };
 export type IdempotentRequest = {
   businessId: number;
-  /** The operation and the invoice that it is about, in one spelling. */
+  /** The operation and the id of its invoice, in canonical form. */
   route: string;
-  /** The caller's key, or null when it sent none. */
+  /** Null if the caller sent none. */
   key: string | null;
-  /** The body as it was parsed. */
+  /** The parsed body. */
   body: unknown;
-  /** True for answers that are kept for ever. */
+  /** True for answers that never expire. */
   forever?: boolean;
 };
 
 const hashOf = (body: unknown): Buffer => createHash('sha256').update(JSON.stringify(body)).digest();
 
 /**
- * The answer of `work`, or the kept one of the same request. Throws `Rejected('idempotency.conflict')` when the key came
- * with another body, and whatever `work` throws, which keeps nothing.
+ * The result of `work`, or the stored answer of the same request. Throws `Rejected('idempotency.conflict')` if the key
+ * was used with another body. If `work` throws, nothing is stored.
  */
 export function once(app: App, tx: Tx, request: IdempotentRequest, work: () => Answer): Answer {
   const known = keptAnswer(app, tx, request);
@@ -38,7 +38,7 @@ export function once(app: App, tx: Tx, request: IdempotentRequest, work: () => A
   return answer;
 }
 
-/** The kept answer of a request, or null. Throws `Rejected` for a key that is malformed or came with another body. */
+/** The stored answer of a request, or null. Throws `Rejected` if the key is malformed or was used with another body. */
 function keptAnswer(app: App, reader: Reader, { businessId, route, key, body }: IdempotentRequest): Answer | null {
   if (key === null) return null;
   if (key.length === 0 || key.length > KEY_CHARACTERS_MAX) {
@@ -69,8 +69,8 @@ function keep(app: App, tx: Tx, { businessId, route, key, body, forever }: Idemp
 }
 
 /**
- * The same for work that is no single transaction: the sandbox's controls, where a power cut between the effect and its
- * answer costs play money. What runs already is joined, not begun again.
+ * The same for work that is no single transaction: the sandbox's controls, where a power cut between effect and answer
+ * costs only play money. A request that is already running is joined.
  */
 export class Repeatable {
   readonly #app: App;
@@ -105,10 +105,10 @@ export class Repeatable {
   }
 }
 
-/** A write of so many takes a few milliseconds. */
+/** Deleting this many takes a few milliseconds. */
 const EXPIRED_PER_WRITE_MAX = 500;
 
-/** Drops what is kept no longer, some at a time, so that others can write in between. */
+/** Deletes expired answers in batches, so that others can write in between. */
 export async function expireAnswers(app: App): Promise<void> {
   const some = { now: app.now(), limit: EXPIRED_PER_WRITE_MAX };
   while ((await app.store.write((tx) => tx.run(expireIdempotentAnswers, some).changes)) === EXPIRED_PER_WRITE_MAX);

@@ -1,4 +1,4 @@
-/** Identifiers from the system's randomness. Random bytes are drawn in pages, since a draw costs the same at any size. */
+/** Random identifiers. Random bytes are drawn in pages, because a draw has the same cost at any size. */
 import { hash, randomFillSync } from 'node:crypto';
 
 const PAGE_BYTES = 8_192;
@@ -31,12 +31,12 @@ export function randomText(length: number): string {
 
 const SLUG_CHARACTERS = 12;
 
-/** An invoice's public name: 71 bits. */
+/** An invoice's public name: 71 random bits. */
 export function newSlug(): string {
   return randomText(SLUG_CHARACTERS);
 }
 
-/** What is stored of a key of 128 random bits or more: no slow hash is needed where guessing is out of reach. */
+/** The stored hash of a key. It need not be slow, because a key of 128 random bits or more cannot be guessed. */
 export function keyHash(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }

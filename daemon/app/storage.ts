@@ -3,11 +3,11 @@ import { saveSetting, settingOf } from '../store/queries/settings.ts';
 import { end, raise, storeWaitingAlerts } from './alerts.ts';
 import type { App } from './app.ts';
 
-/** Room that is kept for a full disk, so that an operator can still act. */
+/** Reserved room on the disk, so that an operator can still act when it is full. */
 export const RESERVE_BYTES = 8 * 1_048_576;
 const FREE_BYTES_LOW = 256 * 1_048_576;
 const FREE_BYTES_ENOUGH = 2 * FREE_BYTES_LOW;
-/** Four times what the log may grow to by itself: somebody reads the database without an end, and holds it. */
+/** Four times the log's own limit: a reader holds the database open without end. */
 const LOG_BYTES_HIGH = 256 * 1_048_576;
 const BYTES_PER_MB = 1_000_000;
 const SUBJECT = 'data directory';
@@ -20,7 +20,7 @@ const WHAT_TO_DO = {
 
 const megabytes = (bytes: number): string => `${Math.floor(bytes / BYTES_PER_MB)} MB`;
 
-/** Begins to tell the operator when writes fail. The alert may take the room that a full disk has left. */
+/** Raises an alert when writes fail. The alert may use the remaining room of a full disk. */
 export function watchStorage(app: App): void {
   app.store.onTrouble = (trouble) => {
     if (trouble === null) {

@@ -1,6 +1,6 @@
 /**
- * Addresses derived ahead: a payment takes the next one inside its transaction, and each has been watched since it was
- * derived, before anybody could be given it.
+ * Addresses derived in advance. A payment takes the next one inside its transaction. Each is watched since its
+ * derivation, before it can be given out.
  */
 
 import type { Branch, DerivedAddress } from '../../domain/chain.ts';
@@ -12,16 +12,16 @@ import type { App } from '../app.ts';
 import type { Account } from '../shops/directory.ts';
 
 const POOL_TRIES_MAX = 5;
-/** Derived between two turns of the event loop, so that requests are answered in between. */
+/** The time of one turn of derivations. */
 const SLICE_MS_MAX = 3;
 const FILLED_PER_STEP = 100;
-/** What a payment that finds the pool empty waits for. */
+/** How many addresses are derived at once for payments that find the pool empty. */
 const DERIVED_URGENTLY = 40;
 const POOL_RETRY_SECONDS = 5;
 
 export type FreeTarget = { id: number; address: string };
 
-/** Thrown inside a transaction when no address is ready: `withAddress` derives more and tries again. */
+/** Thrown inside a transaction if no address is ready. `withAddress` then derives more and tries again. */
 export class PoolEmpty extends Error {
   readonly account: Account;
   constructor(account: Account) {
@@ -31,11 +31,11 @@ export class PoolEmpty extends Error {
   }
 }
 
-/** The derivation under way for those who found an account's pool empty: one for all of them. */
+/** The running derivation for callers that found an account's pool empty; they share it. */
 type Urgent = { waiting: number; done: Promise<void> };
 const urgent = new WeakMap<App, Map<number, Urgent>>();
 
-/** Derives an address for each that waits: the first to come derives, the others wait with it. */
+/** Derives an address for each waiting caller. The first one derives, the others wait for it. */
 function deriveUrgently(app: App, account: Account): Promise<void> {
   const byAccount = urgent.get(app) ?? new Map<number, Urgent>();
   urgent.set(app, byAccount);
@@ -57,13 +57,14 @@ function deriveUrgently(app: App, account: Account): Promise<void> {
 }
 
 /**
- * Takes the next address of an account for an invoice. Throws `PoolEmpty` when there is none, and to newcomers while
- * others wait: what is derived then is for those.
+ * Takes the next address of an account for an invoice. Throws `PoolEmpty` if there is none, and for newcomers while
+ * others wait for addresses.
  */
 export function takeAddress(app: App, account: Account, invoiceId: number, waited: boolean, tx: Tx): FreeTarget {
   if (!waited && urgent.get(app)?.has(account.id)) throw new PoolEmpty(account);
   const key = { account_id: account.id };
-  // what a stranger sent unconfirmed retires no address, or it could use them all up; one without is given out first
+  // an unconfirmed payment of a stranger does not retire an address, or strangers could use them all up; untouched ones
+  // come first
   const target = tx.get(nextUntouchedTarget, key) ?? tx.get(nextFreeTarget, key);
   if (!target) throw new PoolEmpty(account);
   tx.run(assignTarget, { id: target.id, invoice_id: invoiceId });
@@ -72,8 +73,8 @@ export function takeAddress(app: App, account: Account, invoiceId: number, waite
 }
 
 /**
- * A write that may take an address: run again after deriving some when there was none, and told then that it waited.
- * Throws `Unavailable` when others were faster every time.
+ * Runs a write that may take an address; if there was none, derives some and runs it again, with the information that
+ * it waited. Throws `Unavailable` if others were faster every time.
  */
 export async function withAddress<T>(app: App, work: (tx: Tx, waited: boolean) => T): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -88,9 +89,9 @@ export async function withAddress<T>(app: App, work: (tx: Tx, waited: boolean) =
 }
 
 /**
- * Derives the next `count` receiving addresses of an account, a few milliseconds at a time. `paced`: rests as long as it
- * works, so that requests go first. Several callers may overlap: the index moves by compare-and-set, and who comes second
- * begins anew from where it is. Returns how many were added.
+ * Derives the next `count` receiving addresses of an account, a few milliseconds at a time. `paced`: pauses as long as
+ * it works, so that requests come first. Callers may overlap: the index moves by compare-and-set, and the loser
+ * continues from the new index. Returns the number of added addresses.
  */
 export async function derive(app: App, account: Account, count: number, paced = false): Promise<number> {
   const chain = app.chains.find(account.chainKey);
@@ -135,17 +136,17 @@ function store(app: App, account: Account, branch: Branch, from: number, targets
   });
 }
 
-/** How many addresses an account has ready. */
+/** The ready addresses of an account. */
 export function ready(app: App, account: Account): number {
   return app.store.get(poolSize, { account_id: account.id })?.ready ?? 0;
 }
 
-/** Whether an account has so few addresses ready that it is time to derive more: less than half of `size`. */
+/** Whether an account has fewer than half of `size` addresses ready. */
 export function isLow(app: App, account: Account, size: number): boolean {
   return app.store.get(poolAbove, { account_id: account.id, above: Math.floor(size / 2) }) === undefined;
 }
 
-/** Fills an account's pool up to `size` in the background, until told to stop. */
+/** Fills an account's pool up to `size` in the background, until `isOver` returns true. */
 export async function fillPool(app: App, account: Account, size: number, stopped: () => boolean): Promise<void> {
   for (let missing = size - ready(app, account); missing > 0 && !stopped(); missing -= FILLED_PER_STEP) {
     await derive(app, account, Math.min(missing, FILLED_PER_STEP), true);

@@ -1,9 +1,9 @@
 /**
- * Addresses that somebody may have been given before, by a machine that is gone or by another wallet program: they are
- * derived and watched, and given to nobody.
+ * Skipped addresses: those that an earlier machine or another wallet program may have given out. They are derived and
+ * watched, and never given out.
  *
- * Invariant: the next address of an account lies behind all of its skipped ranges, from the moment in which they are
- * known; deriving them may take longer.
+ * Invariant: as soon as a skipped range is known, the account's next address is behind it, even if deriving the range
+ * takes longer.
  */
 import type { Branch, DerivedAddress } from '../../domain/chain.ts';
 import { type IndexRange, indicesToWatch, without } from '../../domain/indices.ts';
@@ -26,15 +26,15 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import type { Account } from '../shops/directory.ts';
 
-/** The invoice id of an address that nobody is given. */
+/** The invoice id of an address that is never given out. */
 export const NOBODY = 0;
 const SLICE_MS_MAX = 5;
-/** Addresses that one write stores: a few milliseconds of it. */
+/** Addresses per write: a few milliseconds. */
 const STORED_AT_ONCE = 200;
 /** Restores in a row, without a payment in between, that a watched wallet may have had. */
 const JUMPS_WATCHED = 1;
 
-/** Has ranges of a branch watched and never given out. What is covered already changes nothing. */
+/** Skips ranges of a branch. Ranges that are already covered have no effect. */
 export function skip(tx: Tx, account_id: number, branch: Branch, ranges: readonly IndexRange[]): void {
   const covered = tx
     .all(skippedOf, { account_id })
@@ -48,14 +48,14 @@ export function skip(tx: Tx, account_id: number, branch: Branch, ranges: readonl
 }
 
 /**
- * Skips what a wallet with a past may have given out. `used`: the highest index known to be used, -1 for none. A gap more
- * than needed is watched, so that what is found within it needs no second reading of the past.
+ * Skips what a wallet with a past may have given out. `used`: the highest index known to be used; -1: none. Watches one
+ * gap more than needed, so that a payment found within it requires no second reading of the past.
  */
 export function skipUsed(tx: Tx, account_id: number, branch: Branch, used: number, gap: number): void {
   skip(tx, account_id, branch, indicesToWatch(used + gap, gap, JUMPS_WATCHED));
 }
 
-/** A coin came to an address that this service gave to nobody. While a past is read, it is a part of that. */
+/** Records a coin at an address that this service did not give out. While a past is read, it belongs to that past. */
 export function noteUsed(tx: Tx, { account_id, branch, idx }: TargetRow): void {
   const row = tx.get(accountById, { id: account_id });
   if (!row || row.rescan === null || row.gap === null) return;
@@ -64,14 +64,14 @@ export function noteUsed(tx: Tx, { account_id, branch, idx }: TargetRow): void {
   skipUsed(tx, account_id, branch as Branch, idx, row.gap);
 }
 
-/** Whether every skipped address of every account is watched. */
+/** Whether all skipped addresses of every account are watched. */
 export function areSkippedWatched(app: App): boolean {
   return app.directory.accounts().every((account) => !app.chains.find(account.chainKey) || !isBehind(app, account));
 }
 
 /**
  * Derives and watches the skipped addresses of an account, a few milliseconds at a time, until told to stop. A restart
- * goes on where it was; several callers may overlap.
+ * continues; callers may overlap.
  */
 export async function deriveSkipped(app: App, account: Account, stopped: () => boolean): Promise<void> {
   const chain = app.chains.find(account.chainKey);
@@ -85,7 +85,7 @@ export async function deriveSkipped(app: App, account: Account, stopped: () => b
   }
 }
 
-/** The next addresses of a range: as many as one write takes, with a turn for others in between. */
+/** The next addresses of a range: one write's, with a turn for other work before. */
 async function deriveSome({ adapter }: ChainRuntime, { key }: Account, range: SkippedRow): Promise<DerivedAddress[]> {
   const { branch, reached } = range;
   const count = Math.min(STORED_AT_ONCE, range.to_index - reached);
@@ -100,13 +100,13 @@ async function deriveSome({ adapter }: ChainRuntime, { key }: Account, range: Sk
   return targets;
 }
 
-/** Whether skipped addresses of an account are not watched yet. */
+/** Whether an account has skipped addresses that are not watched yet. */
 export const isBehind = (app: App, { id }: Account): boolean =>
   app.store.get(skippedNext, { account_id: id }) !== undefined;
 
 /**
- * Has those of every account of a restored service's chain watched before its blocks are read: what is not watched yet
- * would be missed in them. `begins` is called when there is something to do.
+ * Watches the skipped addresses of a chain's accounts before its blocks are read, because the blocks would be read
+ * without them. Calls `begins` if there is something to do.
  */
 export async function watchSkipped(
   app: App,

@@ -1,6 +1,6 @@
 /**
- * What adapters may ask the store: whether a script or an outpoint is ours, and which scripts to name to a source that
- * must be told. All by index, in pages, whatever the number of either.
+ * The lookups of chain adapters: whether a script or an outpoint is ours, and which scripts to watch. All use an index
+ * and return bounded pages.
  */
 import type { ListedScript, ScriptList, StoredCoin } from '../../chains/adapter.ts';
 import type { AssetId } from '../../domain/assets.ts';
@@ -30,20 +30,22 @@ import type { CoinRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Store } from '../../store/store.ts';
 
 const PAGE = 500;
-/** Credits of one block whose scripts are named. */
+/** Credits of one block whose scripts are listed. */
 const IN_BLOCK_MAX = 100_000;
 /** Addresses of each account that are watched before they are given out. */
 const GIVEN_NEXT = 50;
-/** Addresses given out last that stay watched after their payment is closed: late money mostly comes soon. */
+/**
+ * Recently given out addresses that stay watched after their payment is closed, because late money usually comes soon.
+ */
 const USED_LATELY = 500;
 
-/** The address of ours that an output pays; undefined: it pays none. */
+/** Our address that an output pays, or undefined. */
 export function ownTarget(reader: Reader, chain_key: string, { script }: Pick<DecodedOutput, 'script'>) {
   const id = reader.get(targetIdByScript, { script, chain_key })?.id;
   return id === undefined ? undefined : reader.get(targetById, { id });
 }
 
-/** A coin as it is planned with, its depth counted from the height of the tip. */
+/** A coin for planning; its depth counts from the height of the tip. */
 export function coinFrom(row: CoinRow, tip: number): Coin {
   return {
     outpoint: row.outpoint,
@@ -84,7 +86,7 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
   };
 }
 
-/** A credit that went keeps its row; to a source it is none. */
+/** A credit that is gone keeps its row, but a source must not see it. */
 const isThere = (row: CreditRow): boolean => !row.gone;
 
 const coinOf = (row: CreditRow): StoredCoin => ({
@@ -116,7 +118,7 @@ function* activeScripts(
     }
   }
   yield store.all(scriptsUsedLately, { chain_key, limit: USED_LATELY });
-  // Those whose deadline is next come first: what a source cannot watch of them has time.
+  // ordered by deadline, because a source may not be able to watch all
   for (let [check_at, invoice_id] = [0, 0]; ; ) {
     const page = store.all(scriptsOfOpenPayments, { chain_key, check_at, invoice_id, limit: PAGE });
     yield page;

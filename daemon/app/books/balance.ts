@@ -1,4 +1,7 @@
-/** What a business has: running totals, kept by every commit that moves a coin, less what open withdrawals hold. */
+/**
+ * The balance of a business: running totals, updated by every commit that moves a coin, less the amounts reserved for
+ * withdrawals.
+ */
 import type { Asset } from '../../domain/assets.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';

@@ -1,8 +1,8 @@
 /**
- * A business's lists for books that are kept elsewhere: invoices, withdrawals, receipts; newest first, page by page.
+ * A business's lists for external bookkeeping: invoices, withdrawals and receipts, newest first, in pages.
  *
- * Invariant: one call looks at ROWS_SCANNED_MAX rows at the most. A page may have fewer items than asked for and still
- * name a next one; only null says that there is nothing more.
+ * Invariant: one call reads at most ROWS_SCANNED_MAX rows. A page may be short and still have a next one; only null
+ * means the end.
  */
 
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
@@ -18,10 +18,10 @@ const ROWS_SCANNED_MAX = 5_000;
 const ROWS_PER_SLICE = 500;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** A place in a list. `at`: milliseconds since 1970, where the list is by time. */
+/** A position in a list. `at`: milliseconds since 1970, if the list is by time. */
 export type ListCursor = { at: number; id: number };
 
-/** Times: milliseconds since 1970, `from` included and `to` not. Null: not asked for. */
+/** Times are milliseconds since 1970, `from` included and `to` excluded. Null: no filter. */
 export type BookFilter = {
   status: string | null;
   orderId: string | null;
@@ -41,7 +41,7 @@ export type Receipt = CreditRow & {
   currency: string | null;
 };
 
-/** How a receipt stands. `dropped`: it was seen, and is neither on the chain nor in the mempool any more. */
+/** The state of a receipt. `dropped`: it was seen, but is no longer on the chain or in the mempool. */
 export const RECEIPT_STATUSES = ['pending', 'confirmed', 'dropped'] as const;
 export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
 
@@ -51,13 +51,13 @@ export const receiptStatus = (row: Pick<CreditRow, 'gone' | 'confirmed'>): Recei
 type Listing<Row> = {
   limit: number;
   begin: ListCursor;
-  /** Up to `limit` rows behind a place. */
+  /** Up to `limit` rows after a position. */
   read(behind: ListCursor, limit: number): Row[];
   cursorOf(row: Row): ListCursor;
   wanted(row: Row): boolean;
 };
 
-/** Reads slice by slice until the page is full, nothing is left, or enough was looked at. */
+/** Reads slices until the page is full, the list ends, or ROWS_SCANNED_MAX is reached. */
 async function page<Row>({ limit, begin, read, cursorOf: placeOf, wanted }: Listing<Row>): Promise<BookPage<Row>> {
   const rows: Row[] = [];
   let behind = begin;
@@ -69,7 +69,7 @@ async function page<Row>({ limit, begin, read, cursorOf: placeOf, wanted }: List
       if (rows.length === limit) return { rows, next: behind };
     }
     if (slice.length < ROWS_PER_SLICE) return { rows, next: null };
-    // between two slices other requests are served
+    // lets other requests run between two slices
     await new Promise(setImmediate);
   }
   return { rows, next: behind };
@@ -78,7 +78,7 @@ async function page<Row>({ limit, begin, read, cursorOf: placeOf, wanted }: List
 const within = (at: number, { from, to }: BookFilter): boolean =>
   (from === null || at >= from) && (to === null || at < to);
 
-/** The invoices of a business; deleted ones are left out. */
+/** The invoices of a business, without deleted ones. */
 export async function bookInvoices(app: App, business: Business, filter: BookFilter): Promise<BookPage<InvoiceView>> {
   const { status, crypto, orderId } = filter;
   const { rows, next } = await page({
@@ -99,7 +99,7 @@ export async function bookInvoices(app: App, business: Business, filter: BookFil
   return { rows: rows.map((row) => view(app, business, row, app.store.get(paymentOf, { invoice_id: row.id }))), next };
 }
 
-/** The withdrawals of a business, by the API's own states. */
+/** The withdrawals of a business, by their API states. */
 export function bookWithdrawals(app: App, business: Business, filter: BookFilter): Promise<BookPage<WithdrawalRow>> {
   const { status, crypto } = filter;
   return page({
@@ -114,7 +114,7 @@ export function bookWithdrawals(app: App, business: Business, filter: BookFilter
   });
 }
 
-/** Whatever came to a business from outside: for an invoice, too late, too much, or for nothing. */
+/** Money received from outside: for an invoice, late, surplus, or without an invoice. */
 export function bookReceipts(app: App, business: Business, filter: BookFilter): Promise<BookPage<Receipt>> {
   const { status, crypto, orderId } = filter;
   return page<Receipt>({

@@ -1,6 +1,6 @@
 /**
- * Whose word is enough for a payment: from a configured amount on, an invoice counts as paid only when two servers of a
- * light client, or two endpoints of an account chain, agree. What cannot be valued is treated as large; quotients are rounded down.
+ * Decides for which payments two servers of a light client, or two endpoints of an account chain, must agree: those
+ * above a configured amount. What cannot be valued counts as large; quotients are rounded down.
  */
 import { type AssetId, assetOf, type ChainId, type Network } from '../../domain/assets.ts';
 import { isEvm } from '../../domain/evm.ts';
@@ -11,7 +11,7 @@ import type { App } from '../app.ts';
 
 const SCALE = 10n ** BigInt(FIAT_DECIMALS);
 
-/** Whether one of these credits belongs to an invoice of the configured amount or more, or is worth as much itself. */
+/** Whether one of these credits belongs to an invoice of at least the configured amount, or has that value itself. */
 export function needsAgreement(
   app: App,
   network: Network,

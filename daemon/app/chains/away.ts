@@ -1,4 +1,7 @@
-/** Chains that cannot be followed, or whose coin payers are not offered: an alert after a while, closed when it is over. */
+/**
+ * Raises an alert for chains whose source has been unavailable, or whose coins cannot be offered, for a while; closes
+ * it afterwards.
+ */
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from './chains.ts';
@@ -7,7 +10,7 @@ const AWAY_ALERT_MS = 5 * 60_000;
 const AWAY = 'chain.away';
 const MS_PER_MINUTE = 60_000;
 
-/** To be called every minute. `since`: when each chain went away; kept by the caller. */
+/** To be called every minute. `since`: when each chain became unavailable; kept by the caller. */
 export async function tellAway(app: App, since: Map<string, number>): Promise<void> {
   for (const chain of app.chains.all()) {
     if (chain.adapter.network === 'sandbox' || chain.dormant) continue;
@@ -36,6 +39,6 @@ async function isAway(app: App, chain: ChainRuntime, since: Map<string, number>,
 
 async function isBack(app: App, { key }: ChainRuntime, since: Map<string, number>): Promise<void> {
   since.delete(key);
-  // also what an earlier run of the service raised
+  // also closes alerts of an earlier run of the service
   await end(app, AWAY, key);
 }

@@ -1,43 +1,43 @@
 /**
- * The chains that run now, and what is known of each in memory: its tip and how fresh its source is. What must survive
- * a restart is in the store; after one, nothing counts as synced until it was.
+ * The connected chains, with what is known of each in memory: its tip and the freshness of its source. Persistent state
+ * is in the store. After a restart no chain counts as synced.
  */
 import type { ChainAdapter } from '../../chains/adapter.ts';
 import type { Asset, Network } from '../../domain/assets.ts';
 import { type ChainKey, chainKey } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 
-/** A chain whose last complete sync began longer ago than this takes no new payments. */
+/** A chain whose last complete sync began longer ago takes no new payments. */
 export const SYNC_AGE_MAX_MS = 60_000;
 const RETRY_AFTER_SECONDS = 30;
 
 export class ChainRuntime {
   readonly adapter: ChainAdapter;
   readonly key: ChainKey;
-  /** When the last sync began that reached the tip with the mempool complete; 0 before the first. */
+  /** When the last sync began that reached the tip with a complete mempool; 0 before the first. */
   syncedAt = 0;
-  /** Syncs that reached the tip with the mempool complete, since the start. */
+  /** The number of such syncs since the start. */
   syncs = 0;
-  /** By version: how many syncs there were when a node first refused it. */
+  /** By version: the number of syncs when a node first refused it. */
   readonly refusals = new Map<number, number>();
   /**
-   * Deadlines before this instant count: when that sync began, but at most what the blocks' own time allows, so that a
-   * clock that jumped ahead cancels nothing. Milliseconds since 1970.
+   * Deadlines before this time count: the beginning of that sync, but at most what the blocks' own time allows, so that
+   * a clock that jumped ahead cancels nothing. Milliseconds since 1970.
    */
   deadlinesUntil = 0;
-  /** The latest that it can be by the time of the newest blocks, milliseconds since 1970; null where blocks keep none. */
+  /** The latest possible current time by the newest blocks, milliseconds since 1970; null where blocks have no time. */
   latestNow: number | null = null;
   tipHeight: number | null = null;
-  /** Commits since the start that moved a balance. */
+  /** Commits since the start that changed a balance. */
   entriesMoved = 0;
-  /** Whether the source said that it is behind, when it was last asked. */
+  /** Whether the source last said that it is behind. */
   lagging = false;
   /**
-   * Whether the source failed to answer, or was behind, since that sync. Until the next one, blocks and mempool may hold
-   * more than the books say: a node that was away comes back with another mempool, or with blocks.
+   * Whether the source has failed or was behind since that sync. Until the next one, blocks and mempool may contain
+   * more than the store: a node may come back with another mempool, or with more blocks.
    */
   away = false;
-  /** Connected to nothing yet: it is there by default, and no business needs it. */
+  /** True while it is connected only by default and no business needs it; it then has no connection. */
   dormant = false;
 
   constructor(adapter: ChainAdapter) {
@@ -45,12 +45,12 @@ export class ChainRuntime {
     this.key = chainKey(adapter.network, adapter.chain);
   }
 
-  /** Whether what the books do not show is not in the mempool or a block either, as far as anybody knows. */
+  /** Whether the store has everything that the source has, as far as is known. */
   get isCurrent(): boolean {
     return this.syncedAt !== 0 && !this.away;
   }
 
-  /** Why no new payment should be taken on this chain, in a payer's words, or null. */
+  /** The reason, for payers, why this chain takes no new payments; null if it does. */
   withheld(now: number): string | null {
     const stale = this.syncedAt === 0 || Math.abs(now - this.syncedAt) > SYNC_AGE_MAX_MS;
     if (!this.lagging && !stale) return null;
@@ -81,15 +81,15 @@ export class Chains {
   }
 
   /**
-   * The clock, but no later than any chain allows: for deadlines that no chain is asked about. A clock that jumped ahead
-   * would pass them all.
+   * The clock, limited to what every chain's blocks allow, for deadlines that depend on no chain. A clock that jumped
+   * ahead would otherwise pass them all.
    */
   credibleNow(clock: number): number {
     const known = this.all().flatMap(({ latestNow }) => latestNow ?? []);
     return known.length === 0 ? clock : Math.min(clock, Math.max(...known));
   }
 
-  /** Whether a source is connected that sees what is paid in an asset. */
+  /** Whether a source is connected that sees payments in an asset. */
   sees(network: Network, { chain, symbol }: Asset): boolean {
     const adapter = this.find(chainKey(network, chain))?.adapter;
     return adapter !== undefined && (adapter.assets === undefined || adapter.assets.includes(symbol));

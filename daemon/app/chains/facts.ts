@@ -1,10 +1,9 @@
 /**
- * What one fact of a chain changes: a deposit that is there, a coin that was spent, a deposit that another one makes
- * impossible.
+ * Applies single facts of a chain: a deposit, a spend of a coin, and the deposits that they make impossible.
  *
- * Invariants. Of two transactions that spend the same input at most one is there: what the source tells now, in a block
- * or in the mempool, is; whatever in no block shares an input with it is not. A credit that went keeps its row for a
- * while, so that what was known of it (above all when it was first seen) holds when it comes back.
+ * Invariants. Of two transactions that spend the same input at most one is present: what the source reports now is;
+ * another one with a common input, unless it is in a block, is not. A credit that is gone keeps its row for a while, so
+ * that its data (above all when it was first seen) is available when it comes back.
  */
 
 import {
@@ -31,36 +30,36 @@ import { isOwnChange } from '../withdrawals/settle.ts';
 import type { ChainRuntime } from './chains.ts';
 import type { CreditBook } from './credits.ts';
 
-/** Transactions looked at that share one input with another: there is one, unless a source invents them. */
+/** Transactions checked that share one input with another. There is only one, unless the source invents them. */
 const RIVALS_PER_INPUT_MAX = 8;
-/** Credits of a rival that are put aside at a time. */
+/** Credits of a conflicting transaction that are removed at a time. */
 const RIVAL_CREDITS_MAX = 2 * OUTPUTS_PER_UNCONFIRMED_MAX;
 const MS_PER_DAY = 86_400_000;
 
 type Quote = Pick<PaymentRow, 'quote_issued_at' | 'quote_ends_at'>;
 
-/** One step's surroundings. */
+/** The context of one step. */
 export type Step = {
   app: App;
   chain: ChainRuntime;
   tx: Tx;
   credits: CreditBook;
-  /** When the chain was known last, milliseconds since 1970: what is found in a block was not there before. */
+  /** When the chain was last known, milliseconds since 1970: a deposit found in a block was not there before. */
   knownAt: number;
-  /** The median time of the tip (BIP-113), milliseconds since 1970, where there is one. */
+  /** The median time of the tip (BIP-113), milliseconds since 1970, if there is one. */
   medianTime?: number | undefined;
 };
 
-/** Credits of one transaction, in the order of the update: all of them, or one part of several. */
+/** Credits of one transaction in the order of the update: all of them, or one of several parts. */
 export type Group = {
   credits: readonly Credit[];
-  /** Credits of the transaction in all parts together. */
+  /** The number of credits in all parts. */
   size: number;
   first: boolean;
   last: boolean;
 };
 
-/** Takes in what a transaction pays us. */
+/** Applies a transaction that pays us. */
 export function seeTransaction(step: Step, group: Group): void {
   const { chain, tx, credits } = step;
   const [one] = group.credits;
@@ -72,7 +71,7 @@ export function seeTransaction(step: Step, group: Group): void {
     if (base) tx.run(keepPrevious, { txid: one.txid, chain_key: chain.key, base });
     for (const rival of rivalsOf(step, one)) {
       for (const [target, parts] of putAside(step, rival, claimed)) {
-        // of several that were replaced, the one that paid this address most: they replaced each other before
+        // of several replaced ones, the one that paid this address most: they replaced each other before
         if (totalOf(parts) > totalOf(left.get(target) ?? [])) left.set(target, parts);
       }
     }
@@ -105,14 +104,14 @@ function seeAgain(step: Step, row: CreditRow, credit: Credit): void {
   const { credits, tx, medianTime } = step;
   const block = credit.block && { ...credit.block, time: credit.blockTime ?? null };
   credits.keep(row);
-  // a block says nothing about what could have been replaced before it
+  // a block does not tell whether the transaction was replaceable before
   if (!block) credits.setReplaceable(row, credit.replaceable !== false);
   if (medianTime !== undefined && typeof block?.time === 'number') dateByBlock(step, row, block.time);
   if (row.block_hash !== (block?.hash ?? null)) credits.place(row, block);
   if (block) retire(tx, row.target_id, row.txid);
 }
 
-/** An address that somebody paid unasked, in a block, is known to somebody: no payer gets it any more. */
+/** Retires an address that was paid unasked in a block, because somebody knows it. */
 function retire(tx: Tx, targetId: number, txid: string): void {
   const target = tx.get(targetById, { id: targetId });
   if (!target || target.invoice_id) return;
@@ -167,7 +166,7 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
   }
 }
 
-/** What an address asks for, and its last quote; undefined where it belongs to no payment. */
+/** The payment of an address and its last quote; undefined if it has none. */
 function quotedFor(
   tx: Tx,
   targetId: number,
@@ -178,9 +177,9 @@ function quotedFor(
 }
 
 /**
- * When a deposit that was not known was first seen: at its block's time, between the last sync and now, or now. A clock
- * further ahead of the chain's than a block may be does not date it: deadlines count by the chain's time too, so what
- * comes before one has passed is in time. It is never dated before its payment's last quote.
+ * When a new deposit was first seen: at its block's time, limited to the time between the last sync and now; or now. A
+ * clock too far ahead of the chain's does not count, because deadlines also use the chain's time. The result is never
+ * before the payment's last quote.
  */
 function firstSeen({ app, knownAt, medianTime }: Step, blockTime: number | null, quote?: Quote): number {
   const now = app.now();
@@ -188,18 +187,18 @@ function firstSeen({ app, knownAt, medianTime }: Step, blockTime: number | null,
   if (medianTime === undefined || now - medianTime <= BLOCK_TIME_AHEAD_MAX_MS) return now;
   const { quote_issued_at = 0, quote_ends_at = 0 } = quote ?? {};
   if (now - medianTime > MS_PER_DAY) return Math.min(now, Math.max(medianTime, quote_issued_at));
-  // blocks may be slow for so long: then the clock is right, and a quote that ended by it stays ended
+  // blocks may be slow for that long; then the clock is right, and a quote that ended by it stays ended
   const notBefore = now > quote_ends_at ? quote_ends_at + 1 : quote_issued_at;
   return Math.min(now, Math.max(medianTime + BLOCK_TIME_AHEAD_MAX_MS, notBefore));
 }
 
-/** A deposit was not first seen long after its block: a clock that said so was wrong. */
+/** Corrects a deposit that was first seen long after its block's time: the clock was wrong then. */
 function dateByBlock({ tx, credits }: Step, row: CreditRow, blockTime: number): void {
   if (row.first_seen_at - blockTime <= BLOCK_TIME_AHEAD_MAX_MS) return;
   credits.date(row, Math.max(blockTime, quotedFor(tx, row.target_id, row.invoice_id)?.quote_issued_at ?? 0));
 }
 
-/** The transactions that pay us and spend an input that this one spends as well. */
+/** The transactions that pay us and spend an input of this one. */
 function rivalsOf({ chain, tx }: Step, { txid, inputs }: Credit): Set<string> {
   const rivals = new Set<string>();
   for (const outpoint of inputs.slice(0, INPUTS_KEPT_MAX)) {
@@ -210,8 +209,9 @@ function rivalsOf({ chain, tx }: Step, { txid, inputs }: Credit): Set<string> {
 }
 
 /**
- * Puts the credits of a transaction that cannot be there any more aside. Returns by target what they paid and when it was
- * first seen; adds to `claimed` the targets whose invoice they were counted for. One in a block stays what it is.
+ * Removes the credits of a transaction that a conflict made impossible. Returns for each target what they paid and when
+ * it was first seen; adds to `claimed` the targets whose invoice they counted for. A confirmed transaction is not
+ * changed.
  */
 function putAside({ chain, tx, credits }: Step, txid: string, claimed: Set<number>): Map<number, Part[]> {
   const p = { after: `${txid}:`, to: `${txid};`, chain_key: chain.key, limit: RIVAL_CREDITS_MAX };
@@ -227,7 +227,7 @@ function putAside({ chain, tx, credits }: Step, txid: string, claimed: Set<numbe
       [...mine, ...partsOf(row)].sort(([a], [b]) => a - b),
     );
   }
-  // it is known again as soon as it is told again
+  // it is known again when it is reported again
   if (rows.length < RIVAL_CREDITS_MAX) tx.run(deletePayingInputs, { txid, chain_key: chain.key });
   return parts;
 }
@@ -240,7 +240,7 @@ export function seeSpend({ chain, tx, credits }: Pick<Step, 'chain' | 'tx' | 'cr
   }
   const row = credits.find(spend.outpoint);
   if (!row) return;
-  // what a block says is not taken back by the mempool
+  // an unconfirmed spend does not replace a confirmed one
   if (row.spent_block_hash !== null && spend.block === null) return;
   row.spent_txid = spend.txid;
   row.spent_block_hash = spend.block?.hash ?? null;

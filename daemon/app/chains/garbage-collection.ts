@@ -1,6 +1,6 @@
 /**
- * Forgetting what was seen unconfirmed and went. It keeps its row for as long as that can still say when money was first
- * seen, unless there is too much of it: it costs nobody anything to make a source tell of deposits that never confirm.
+ * Deletes vanished unconfirmed credits. A row is kept while it may still tell when money was first seen, but their
+ * number is limited, because anybody can make a source report deposits that never confirm.
  */
 import {
   creditsOfTransactionAfter,
@@ -13,15 +13,15 @@ import { deletePayingInputs, deletePayingTx } from '../../store/queries/paying.t
 import type { Tx } from '../../store/store.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 
-/** A day after it was first seen, nothing holds the rate of a quote any more. */
+/** A day after it was first seen, a credit can no longer keep the rate of a quote. */
 const VANISHED_KEPT_MS = 24 * MS_PER_HOUR;
 const VANISHED_KEPT_MAX = 1_000;
 const PAGE = 32;
 const PAGES_PER_UPDATE_MAX = 20;
 
 /**
- * Removes a page of what vanished on a chain, but for what withdrawals or decisions of the operator name. `done`: pages
- * removed so far. Null when there are no more of them for now.
+ * Deletes a page of a chain's vanished credits, except those that a withdrawal or a decision of the operator names.
+ * `done`: pages deleted so far. Null if there are no more for now.
  */
 export function forgetVanished(app: App, tx: Tx, chain_key: string, done: number): { at: number } | null {
   const crowded = tx.get(vanishedAfter, { chain_key, skip: VANISHED_KEPT_MAX })?.gone_at ?? 0;

@@ -1,13 +1,13 @@
 /**
- * The facts of an update, put in order before they are applied: by transaction, in parts of bounded size, with sets of
- * what is there. Takes turns with others, since a source may tell any number of them.
+ * Sorts the facts of an update before they are applied: by transaction, in parts of bounded size, with sets for
+ * lookups. Works in short turns, because a source may report any number of facts.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BlockId, ChainUpdate, Credit } from '../../domain/chain.ts';
 import { OUTPUTS_PER_UNCONFIRMED_MAX } from '../../domain/chain.ts';
 import type { Group } from './facts.ts';
 
-/** Credits of one group: an unconfirmed transaction is always one. */
+/** Credits per group. An unconfirmed transaction is always one group. */
 const GROUP_MAX = OUTPUTS_PER_UNCONFIRMED_MAX;
 const FACTS_PER_TURN = 10_000;
 
@@ -15,13 +15,13 @@ export type Grouped = {
   groups: readonly Group[];
   /** The outpoints of the credits in these groups. */
   present: ReadonlySet<string>;
-  /** The spends, as "outpoint txid". */
+  /** The spends as "outpoint txid". */
   spent: ReadonlySet<string>;
-  /** The ids of the targets spoken of; null for all. */
+  /** The ids of the covered targets; null: all. */
   targets: ReadonlySet<number> | null;
   /** The references of the debits. */
   debited: ReadonlySet<string>;
-  /** The blocks that facts are in, by their hashes. `time`: milliseconds since 1970, where it was told. */
+  /** The blocks of the facts, by hash. `time`: milliseconds since 1970, if reported. */
   blocks: ReadonlyMap<string, { height: number; time: number | undefined }>;
 };
 

@@ -46,9 +46,9 @@ import { forgetVanished } from './garbage-collection.ts';
 import { type Grouped, grouped } from './grouped.ts';
 import { Reported } from './reported.ts';
 
-/** How long one transaction of an update goes on; what it has begun by then it ends. */
+/** The time after which a transaction of an update starts no further step. */
 const TURN_MS = 8;
-/** Rows that one step reads: a few milliseconds' worth with all that follows from them. */
+/** Rows per step: a few milliseconds with everything that follows from them. */
 const PAGE = 32;
 const DEADLINES_PER_UPDATE_MAX = 1_000;
 /** Of the events that the operator's stream keeps, which is no more than a thousand. */
@@ -56,16 +56,16 @@ const DEPTHS_TOLD_PER_UPDATE_MAX = 200;
 const UNVALUED_PER_UPDATE_MAX = 1_000;
 /** Invoices whose facts are applied together before they are settled. */
 const SETTLED_TOGETHER = 16;
-/** An idle chain's time of sync is written this often; in between it is known in memory only. */
+/** How often the sync time of an idle chain is stored; in between it is only in memory. */
 const SYNC_TIME_WRITTEN_MS = 60_000;
 
-/** The stored checkpoint of a chain, or null before its first. */
+/** The stored checkpoint of a chain; null before the first. */
 export function checkpointOf(reader: Reader, chain: ChainRuntime): Checkpoint | null {
   const row = reader.get(chainState, { chain_key: chain.key });
   return row?.checkpoint ?? null;
 }
 
-/** Stores where a chain begins, unless it has begun already. */
+/** Stores the first checkpoint of a chain, unless there is one. */
 export async function beginChain(app: App, chain: ChainRuntime, checkpoint: Checkpoint): Promise<void> {
   await app.store.write((tx) => {
     if (tx.get(chainState, { chain_key: chain.key })) return;
@@ -79,8 +79,8 @@ export async function beginChain(app: App, chain: ChainRuntime, checkpoint: Chec
 }
 
 /**
- * Applies an update. `beganAt`: when the sync began that made it, milliseconds since 1970. `turnMs`: how long one
- * transaction goes on. False when the checkpoint has moved since: the caller syncs again from the new one.
+ * Applies an update. `beganAt`: when its sync began, milliseconds since 1970. `turnMs`: the time of one transaction.
+ * False if the checkpoint has changed meanwhile: the caller syncs again from the new one.
  */
 export async function ingest(
   app: App,
@@ -99,14 +99,14 @@ export async function ingest(
   return true;
 }
 
-/** Whether a source has more to tell at once: it said so, or came closer to its tip. */
+/** Whether a source has more to report: it said so, or has come closer to its tip. */
 export function hasMore({ more, since, checkpoint }: ChainUpdate): boolean {
   return more ?? tipOf(checkpoint).hash !== since.hash;
 }
 
 /**
- * Applies what blocks of the past held, for a wallet that has a past. Nothing but facts in blocks is taken from it: what
- * is true now comes by `ingest` alone.
+ * Applies blocks of the past, for a wallet that has one. Only facts in blocks are used; the present comes only by
+ * `ingest`.
  */
 export async function ingestPast(app: App, chain: ChainRuntime, update: ChainUpdate, turnMs = TURN_MS): Promise<void> {
   const present = checkpointOf(app.store, chain);
@@ -122,7 +122,7 @@ export async function ingestPast(app: App, chain: ChainRuntime, update: ChainUpd
   }
 }
 
-/** How far an update was applied: the phase, and where in it. */
+/** How far an update was applied: the phase, and the position in it. */
 type Progress = { phase: number; at: number; key: string };
 const START: Progress = { phase: 0, at: 0, key: '' };
 
@@ -149,7 +149,7 @@ class Facts {
     this.reported = new Reported(chain.key, update, facts, () => this.entries);
   }
 
-  /** Goes through phases until they are over (null) or the time is, and settles what that affects. */
+  /** Runs phases until they are over (null) or the time is, and settles the affected invoices. */
   takeTurn(tx: Tx, from: Progress, phases: readonly Phase[], turnMs: number): Progress | null {
     const began = performance.now();
     this.#touched.clear();
@@ -165,19 +165,18 @@ class Facts {
     return place.phase < phases.length ? place : null;
   }
 
-  /** The ledger entries of this turn. */
   protected get entries(): Entries {
     assert(this.#entries, 'a turn has begun');
     return this.#entries;
   }
 
-  /** Brings invoices in line with what is there now, with the deadlines as they were. */
+  /** Settles the touched invoices with the present facts and the earlier deadlines. */
   #settle(tx: Tx): void {
     for (const invoiceId of this.#touched) settleInvoice(this.app, tx, invoiceId);
     this.#touched.clear();
   }
 
-  /** Blocks of the past, while the tip is at a height. */
+  /** Blocks of the past, with the tip at a height. */
   past(tipHeight: number): Phase[] {
     return [this.credits(tipHeight, 0), this.spends(tipHeight), ...this.reported.debits(), this.asked(tipHeight)];
   }
@@ -223,7 +222,7 @@ class Facts {
     };
   }
 
-  /** With a complete view of the mempool, what is neither in it nor in a block is gone. */
+  /** With a complete mempool view, removes credits that are neither in it nor in a block. */
   absentCredits(tipHeight: number): Phase {
     const { chain } = this;
     return (tx, after) => {
@@ -237,7 +236,7 @@ class Facts {
     };
   }
 
-  /** The same for what spends our coins. */
+  /** The same for spends of our coins. */
   absentSpends(tipHeight: number): Phase {
     const { chain } = this;
     return (tx, after) => {
@@ -271,12 +270,12 @@ const nextPage = (page: readonly { id: number }[]): { at: number } | null => {
 
 class Ingestion extends Facts {
   readonly #beganAt: number;
-  /** Up to when deadlines count once this update is applied. */
+  /** Until when deadlines count once this update is applied. */
   readonly #deadlinesUntil: number;
   #depthsTold = 0;
   readonly #latestNow: number | null;
   readonly #complete: boolean;
-  /** The checkpoint that the first turn left behind. */
+  /** The checkpoint stored by the first turn. */
   #parked: Checkpoint | null = null;
 
   constructor(app: App, chain: ChainRuntime, update: ChainUpdate, beganAt: number, facts: Grouped) {
@@ -288,7 +287,9 @@ class Ingestion extends Facts {
     this.#deadlinesUntil = this.#complete ? until : chain.deadlinesUntil;
   }
 
-  /** One transaction: what comes after it, null at the end, or 'refused' when the checkpoint is another one. */
+  /**
+   * Runs one transaction. Returns where to continue, null at the end, or 'refused' if the checkpoint is another one.
+   */
   turn(tx: Tx, from: Progress, turnMs: number): Progress | null | 'refused' {
     const { chain, update } = this;
     const state = tx.get(chainState, { chain_key: chain.key });
@@ -308,7 +309,7 @@ class Ingestion extends Facts {
     return next;
   }
 
-  /** The blocks to be undone: those that left the chain, and those of an update that was not ended and is not this one. */
+  /** The blocks to undo: those that left the chain, and those of an unfinished other update. */
   #undone(ahead: readonly string[]): string[] {
     const here = new Set([...this.update.checkpoint.map(({ hash }) => hash), ...this.facts.blocks.keys()]);
     const orphaned = this.update.orphaned.map(({ hash }) => hash);
@@ -317,9 +318,9 @@ class Ingestion extends Facts {
 
   #phases(undone: readonly string[], moved: boolean, storedSyncedAt: number): Phase[] {
     const { height } = tipOf(this.update.checkpoint);
-    // what is not there any more goes first, so that nothing is counted beside what came in its place
+    // absent facts first, so that nothing is counted beside its replacement
     const absent = this.#complete ? [this.absentCredits(height), this.absentSpends(height)] : [];
-    // blocks with a median time of their own are never dated before the tip that was known
+    // blocks with their own median time are never dated before the known tip
     const knownAt = this.update.tipMedianTime === undefined ? this.chain.syncedAt || storedSyncedAt : 0;
     return [
       this.#undo(undone, height),
@@ -337,8 +338,8 @@ class Ingestion extends Facts {
   }
 
   /**
-   * Blocks that left the chain take their credits and spends back to the mempool, named in the update or not. A credit
-   * that is named is placed when its turn comes: in between nothing may look as if it had gone.
+   * Moves credits and spends of orphaned blocks back to the mempool, whether the update names them or not. Named ones
+   * are placed in their turn; in between none may look as if it were gone.
    */
   #undo(blocks: readonly string[], tipHeight: number): Phase {
     const { present, spent } = this.facts;
@@ -379,7 +380,7 @@ class Ingestion extends Facts {
     };
   }
 
-  /** A new tip changes the confirmations of everything that waits for some. */
+  /** A new tip changes the confirmations of all credits that wait for some. */
   #deeper(tipHeight: number): Phase {
     return (tx, after) => {
       const page = tx.all(unsettledCredits, { chain_key: this.chain.key, after, limit: PAGE });
@@ -408,7 +409,7 @@ class Ingestion extends Facts {
     };
   }
 
-  /** Says in the store that facts of some blocks are in it while others of the same update are not. */
+  /** Records that facts of some blocks are stored while others of the same update are not. */
   #park(tx: Tx, stored: Checkpoint, state: { ahead: string[]; synced_at: number }, undone: readonly string[]): void {
     if (this.#parked !== null) return;
     const left = new Set(this.update.orphaned.map(({ hash }) => hash));

@@ -1,7 +1,7 @@
 /**
- * What a deposit is worth, and how many confirmations that asks for. A credit first seen inside a quote counts at that
- * quote's rate, any other at the rate when it was first seen; a transaction that takes longer than a day to confirm
- * loses its quote, so that a starved fee is no free option on the rate.
+ * The value of a deposit and its required confirmations. A credit first seen within a quote counts at that quote's
+ * rate, any other at the rate when it was first seen. A transaction that takes longer than a day to confirm loses its
+ * quote, so that a low fee is no free option on the rate.
  */
 import { type Asset, type AssetId, assetOf, confirmationsFor, type Network } from '../../domain/assets.ts';
 import { partsOf } from '../../domain/inheritance.ts';
@@ -13,7 +13,7 @@ import { type App, MS_PER_HOUR } from '../app.ts';
 
 const QUOTE_HOLDS_UNCONFIRMED_MS = 24 * MS_PER_HOUR;
 
-/** The rate (1e-8) of the quote in an asset that was open at an instant, or null. */
+/** The rate (1e-8) of the quote in an asset that was open at a time, or null. */
 function quoteRateAt(reader: Reader, payment: PaymentRow, asset: AssetId, at: number): bigint | null {
   const { invoice_id, quote_issued_at, quote_ends_at } = payment;
   const current = payment.asset === asset && at >= quote_issued_at && at <= quote_ends_at;
@@ -22,16 +22,16 @@ function quoteRateAt(reader: Reader, payment: PaymentRow, asset: AssetId, at: nu
   return past?.rate ?? null;
 }
 
-/** The rate when something was seen, else the rate of now: the first one known after it. */
+/** The rate when something was seen, else the current one, which is the first one known after it. */
 function marketRate(app: App, network: Network, asset: AssetId, fiat: string, at: number): bigint | null {
   const rate = app.rates.quoteRateAt(network, asset, fiat, at) ?? app.rates.quoteRate(network, asset, fiat, app.now());
   return rate?.scaled ?? null;
 }
 
-/** What says when the parts of a deposit were first seen. */
+/** When the parts of a deposit were first seen. */
 type Seen = Pick<CreditRow, 'units' | 'first_seen_at' | 'inherited' | 'block_time'>;
 
-/** A credit's worth in its invoice's fiat (1e-8, each part rounded down); null without an invoice or a rate. */
+/** A credit's value in its invoice's fiat (1e-8, each part rounded down); null without an invoice or a rate. */
 export function fiatValue(
   app: App,
   reader: Reader,
@@ -59,12 +59,12 @@ export function fiatValue(
 const isStarved = (blockTime: number | null, seenAt: number): boolean =>
   blockTime !== null && blockTime - seenAt > QUOTE_HOLDS_UNCONFIRMED_MS;
 
-/** Whether reaching a block changed what a credit is worth: a part of it took too long. */
+/** Whether its block changed a credit's value, because a part of it took too long. */
 export function losesQuote(credit: Seen): boolean {
   return partsOf(credit).some(([seenAt]) => isStarved(credit.block_time, seenAt));
 }
 
-/** A credit's worth in dollars (1e-8, rounded down), for limits; null without a rate. */
+/** A credit's value in dollars (1e-8, rounded down), for limits; null without a rate. */
 export function dollarValue(
   app: App,
   network: Network,

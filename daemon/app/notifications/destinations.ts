@@ -1,37 +1,37 @@
 /**
- * Where a notification may go. The URL comes from a shop or, through the browser API, from anybody, so it must not
- * make the appliance talk to its own ports, its nodes, or machines that only it can reach (server-side request
- * forgery).
- * Invariant: what is checked is what is connected to: the addresses that `checkDestination` gives back, and no others.
+ * Checks where a notification may go. The URL comes from a shop or, through the browser API, from anybody. It must not
+ * reach the appliance's own ports, its nodes, or machines in its private network (server-side request forgery).
+ *
+ * Invariant: connections are made only to the addresses that `checkDestination` returns.
  */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
 export const URL_CHARS_MAX = 2_048;
-/** The most that DNS (RFC 1035) and SOCKS carry. */
+/** The maximum of DNS (RFC 1035) and SOCKS. */
 const HOST_CHARS_MAX = 253;
 
 export type Address = { address: string; family: 4 | 6 };
 
-/** All addresses of a name, or a rejection; the signal ends the search. */
+/** All addresses of a name, or a rejection. The signal ends the search. */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly { address: string }[]>;
 
 /** An address of this machine, as "address/prefix length" (RFC 4291). */
 export type LocalAddress = string;
 
 export type DestinationPolicy = {
-  /** "host:port" of not public places that the operator opened; IPv6 in brackets, lower case. */
+  /** "host:port" of private destinations that the operator permits; IPv6 in brackets, lower case. */
   allowHosts: readonly string[];
   /** The ports that the daemon itself listens on. */
   ownPorts: readonly number[];
-  /** "host:port" of everything that the daemon itself connects to: nodes, proxies. */
+  /** "host:port" of the daemon's own destinations: nodes and proxies. */
   nodeHosts: readonly string[];
-  /** True when the invoice came from the merchant API; only then `allowHosts` counts. */
+  /** True if the invoice came from the merchant API; only then `allowHosts` applies. */
   fromMerchant: boolean;
-  /** Whether a SOCKS proxy is configured, without which no .onion is reached. */
+  /** Whether a SOCKS proxy is configured, which .onion hosts need. */
   hasProxy: boolean;
   resolve: Resolve;
-  /** The addresses of this machine's interfaces, with their prefixes; by default the system's word at each call. */
+  /** The addresses of this machine's interfaces with their prefixes; default: asked from the system at each call. */
   localAddresses?: readonly LocalAddress[];
 };
 
@@ -40,7 +40,7 @@ export type CheckedDestination =
   | { via: 'direct'; url: URL; addresses: readonly Address[] }
   | { via: 'proxy'; url: URL; addresses: readonly [] };
 
-/** The notification must not be sent; the message says why, in words for the operator. */
+/** The notification must not be sent. The message is the reason, for the operator. */
 export class DestinationRefused extends Error {
   constructor(reason: string) {
     super(reason);
@@ -49,8 +49,8 @@ export class DestinationRefused extends Error {
 }
 
 /**
- * The ranges that are not public (IANA's special-purpose registries, as ipaddr.js names them), in the operator's words,
- * and whether the allow-list can open them. The tunnelling forms hide another address: nobody's shop needs them.
+ * The ranges that are not public (IANA's special-purpose registries, as ipaddr.js names them), with names for the
+ * operator, and whether the allow-list can permit them. Tunnelling forms contain another address and are never needed.
  */
 type Closed = { name: string; canOpen: boolean };
 const CLOSED_RANGES: Readonly<Record<string, Closed>> = {
@@ -73,7 +73,7 @@ const RESERVED: Closed = { name: 'reserved', canOpen: false };
 const NEIGHBOUR: Closed = { name: "of this machine's own network", canOpen: true };
 
 const IPV6_BITS = 128;
-/** A network's share of an address (RFC 4291), and a site's (RFC 6177). */
+/** The prefix of a network (RFC 4291), and of a site (RFC 6177). */
 const IPV6_SUBNET_BITS = 64;
 const IPV6_SITE_BITS = 48;
 
@@ -81,14 +81,14 @@ type Ip = ipaddr.IPv4 | ipaddr.IPv6;
 
 const isV6 = (ip: Ip): ip is ipaddr.IPv6 => ip.kind() === 'ipv6';
 
-/** An address as a URL, DNS or the system prints it; an IPv4-mapped one stays what it is. */
+/** An address as printed by a URL, DNS or the system. An IPv4-mapped one stays as it is. */
 function parseIp(text: string): Ip {
-  // getaddrinfo prints ::7f00:1 as "::127.0.0.1", which ipaddr.js takes for the mapped form; a URL has no dots in it.
+  // getaddrinfo prints ::7f00:1 as "::127.0.0.1", which ipaddr.js takes for the mapped form; a URL has no dots in it
   const ambiguous = text.includes(':') && text.includes('.') && !text.includes('%');
   return ipaddr.parse(ambiguous ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text);
 }
 
-/** Why an address is not public, or null when it is. Of IPv6 only 2000::/3 is: IANA has allocated nothing else. */
+/** Why an address is not public, or null. Of IPv6 only 2000::/3 is public; IANA has allocated nothing else. */
 function closedRange(ip: Ip): Closed | null {
   const range = ip.range();
   if (range !== 'unicast') return CLOSED_RANGES[range] ?? RESERVED;
@@ -96,13 +96,13 @@ function closedRange(ip: Ip): Closed | null {
   return null;
 }
 
-/** The address with the mapped form undone and the zone left out: one spelling for each. */
+/** The address without IPv4 mapping and zone, so that each has one form. */
 function canonical(ip: Ip): Ip {
   if (isV6(ip) && ip.isIPv4MappedAddress()) return ip.toIPv4Address();
   return isV6(ip) ? new ipaddr.IPv6(ip.parts) : ip;
 }
 
-/** One key for one place: the three names of this machine's loopback are the same. */
+/** One key per destination: the three names of loopback are equal. */
 function hostPortKey(host: string, port: number): string {
   const bare = host.replace(/^\[|\]$/g, '').toLowerCase();
   const name = ipaddr.isValid(bare) ? canonical(parseIp(bare)).toString() : bare;
@@ -132,8 +132,8 @@ function isHere(ip: Ip, local: readonly LocalAddress[]): boolean {
 }
 
 /**
- * Whether a global IPv6 address lies in a prefix of this machine's own interfaces: the machines beside it, which a home's
- * router keeps strangers from although their addresses are public. A prefix shorter than a site's /48 tells nothing.
+ * Whether a global IPv6 address has a prefix of this machine's own interfaces: neighbours that a home router shields
+ * although their addresses are public. A prefix shorter than a site's /48 proves nothing.
  */
 function isNeighbour(ip: Ip, local: readonly LocalAddress[]): boolean {
   if (!isV6(ip)) return false;
@@ -144,10 +144,10 @@ function isNeighbour(ip: Ip, local: readonly LocalAddress[]): boolean {
   });
 }
 
-/** A version 3 onion service (rend-spec-v3), with or without a name before it. The older ones ended in 2021. */
+/** A version 3 onion service (rend-spec-v3), with or without subdomains. Older versions ended in 2021. */
 const ONION = /^(?:[a-z0-9-]{1,63}\.){0,8}[a-z2-7]{56}\.onion$/;
 
-/** The URL by its own rules: scheme, length, no login. Its host loses a dot at the end, which would be another spelling. */
+/** Checks a URL's scheme, length and login. A dot at the end of its host is removed. */
 function checkUrl(text: string): URL {
   if (text.length > URL_CHARS_MAX) throw new DestinationRefused(`the URL is longer than ${URL_CHARS_MAX} characters`);
   if (!URL.canParse(text)) throw new DestinationRefused('the URL is not valid');
@@ -172,9 +172,9 @@ async function resolveHost(host: string, resolve: Resolve, signal: AbortSignal):
 }
 
 /**
- * Whether one of the nodes stands at this port and, by name, by address or on this same machine, at this host. A node
- * that is configured by name is compared by address only where the address is not public: a provider's public address
- * is often shared with thousands of shops behind the same content network.
+ * Whether a node is at this port and host, by name, by address, or on this machine. A node configured by name is
+ * compared by address only if the address is not public, because a provider's public address is often shared by
+ * thousands of shops.
  */
 async function isNode(
   { host, port }: { host: string; port: number },
@@ -198,8 +198,8 @@ async function isNode(
 }
 
 /**
- * The target of a notification, checked now: its URL, and the addresses that may be connected to. Every address that
- * the host resolves to must pass. The signal ends the search for them. Throws `DestinationRefused`.
+ * Checks a destination now: its URL, and the addresses that may be connected to. Every address of the host must pass.
+ * The signal ends the search. Throws `DestinationRefused`.
  */
 export async function checkDestination(
   text: string,
@@ -247,8 +247,8 @@ function checkAddress(
 }
 
 /**
- * Why nothing could ever be sent to a URL as the configuration is now, as far as the URL alone tells; null where a name
- * server would have to be asked, or nothing is wrong.
+ * Why no notification could ever be sent to a URL with the present configuration, as far as the URL alone tells; null
+ * if nothing is wrong, or if a name server must be asked.
  */
 export function refusalOf(text: string, policy: Pick<DestinationPolicy, 'allowHosts' | 'fromMerchant'>): string | null {
   try {

@@ -1,8 +1,8 @@
 /**
- * Who waits for news of an invoice. A notice carries no data: whoever gets one reads the invoice again.
+ * The subscribers of an invoice's changes, such as open payment pages. A notice carries no data: the subscriber reads
+ * the invoice again.
  *
- * Invariant: told after the commit that changed it, never before; and the number of those who wait is bounded, the rest
- * has to ask.
+ * Invariant: notices come after the commit of the change. The number of subscribers is limited; others must poll.
  */
 
 export type InvoiceSubscriber = {
@@ -18,12 +18,11 @@ export class InvoiceSubscribers {
   readonly #subscribers = new Map<number, Set<InvoiceSubscriber>>();
   #count = 0;
 
-  /** How many wait. */
   get size(): number {
     return this.#count;
   }
 
-  /** Begins to tell; returns how to end it, or null when too many wait already. */
+  /** Subscribes. Returns a function that ends the subscription, or null if there are too many. */
   watch(invoiceId: number, watcher: InvoiceSubscriber): (() => void) | null {
     if (this.#count >= SUBSCRIBERS_MAX) return null;
     const watchers = this.#subscribers.get(invoiceId) ?? new Set();
@@ -36,12 +35,12 @@ export class InvoiceSubscribers {
     };
   }
 
-  /** To be called after the commit. An invoice that nobody waits for costs a look into a table. */
+  /** To be called after the commit. Without subscribers it costs one lookup. */
   changed(invoiceId: number): void {
     for (const watcher of this.#subscribers.get(invoiceId) ?? []) watcher.changed();
   }
 
-  /** Ends everybody's wait. */
+  /** Ends all subscriptions. */
   close(): void {
     for (const watcher of [...this.#subscribers.values()].flatMap((watchers) => [...watchers])) watcher.ended();
   }

@@ -1,4 +1,4 @@
-/** What is told when an invoice or a withdrawal changed: to the operator's stream, and to shops that asked for events. */
+/** Notifies the operator's stream, and shops that asked for events, of changed invoices and withdrawals. */
 
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { formatUnits } from '../../domain/money.ts';
@@ -10,7 +10,7 @@ import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { type InvoiceEvent, queueInvoiceEvent, queueWithdrawalEvent } from './shop-events.ts';
 
-/** To be called after the rows were written, in their transaction. `invoice`: the row as it was written. */
+/** To be called inside the transaction after the rows were written. `invoice`: the written row. */
 export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: InvoiceEvent): void {
   if (invoice.deleted_at !== null) return;
   queueInvoiceEvent(app, tx, invoice, type);

@@ -1,9 +1,9 @@
 /**
- * What the operator's screens wait for: that something changed, and which thing. An event carries no more than a name;
- * whoever gets one reads the thing again. The newest are kept in memory, so a reader who comes back in time misses none.
+ * The operator's stream of changes. An event only names what changed; the reader reads it again. The newest events are
+ * kept in memory for readers that reconnect.
  *
- * Invariant: told after the commit that changed it. Who asks for what is kept no longer, or was told by an earlier start,
- * is told to begin anew.
+ * Invariant: events come after the commit of the change. A reader whose cursor is too old, or of another start of the
+ * service, is told to read everything again.
  */
 import { randomUUID } from 'node:crypto';
 import { newestAlert } from '../../store/queries/effects.ts';
@@ -11,20 +11,20 @@ import type { Reader } from '../../store/store.ts';
 
 export const EVENT_KINDS = ['withdrawal', 'invoice', 'inbox', 'alert'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
-/** `what`: what happened, in words. */
+/** `what`: the change, in words. */
 export type OperatorEvent = { kind: EventKind; subject: string; what: string; at: number };
 
 const KEPT_MAX = 1_000;
-/** How often those who wait look for alerts, which are stored in many places. */
+/** How often waiting readers look for alerts, which are stored in many places. */
 const LOOK_MS = 1_000;
 const WAITING_MAX = 50;
 
-/** `cursor`: where to go on. `missed`: something may have been told that is kept no longer: read everything again. */
+/** `cursor`: where to continue. `missed`: events may have been lost, so everything must be read again. */
 export type EventPage = { events: OperatorEvent[]; cursor: string; missed: boolean };
 
 export class OperatorEvents {
   readonly #now: () => number;
-  /** A start of the service is told from the one before, whose numbers mean nothing here. */
+  /** Identifies this start of the service; numbers of another start have no meaning. */
   readonly #start = randomUUID();
   readonly #kept: (OperatorEvent & { n: number })[] = [];
   readonly #waiting = new Set<() => void>();
@@ -43,7 +43,7 @@ export class OperatorEvents {
     for (const wake of this.#waiting) wake();
   }
 
-  /** What was told after a cursor; waits up to `waitMs` for the first one. Null: from now on. */
+  /** The events after a cursor. Waits up to `waitMs` for the first one. Null: from now on. */
   async next(reader: Reader, cursor: string | null, waitMs: number): Promise<EventPage> {
     const deadline = performance.now() + waitMs;
     for (;;) {
@@ -56,7 +56,7 @@ export class OperatorEvents {
     }
   }
 
-  /** Ends everybody's wait. */
+  /** Ends all waits. */
   close(): void {
     this.#closed = true;
     for (const wake of this.#waiting) wake();

@@ -1,7 +1,6 @@
 /**
- * Events for shops: signed JSON that is sent until it is taken, beside the bare notification of the contract. An event is
- * stored in the transaction of the change that it tells, as the text that will be sent; what follows is at least once, and
- * a receiver knows a repeated one by its id.
+ * Events for shops: signed JSON, delivered at least once, in addition to the contract's notification. An event is
+ * stored in the transaction of its change, as the text that will be sent. A receiver recognises repetitions by the id.
  *
  * Signatures, headers and ids: the Standard Webhooks specification.
  */
@@ -54,7 +53,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 
 const MS_PER_MINUTE = 60_000;
 const MS_PER_DAY = 24 * MS_PER_HOUR;
-/** The waits between the attempts at one delivery: three days in all. */
+/** The pauses between the attempts of one delivery: three days in total. */
 const WAITS_MS = [
   5_000,
   5 * MS_PER_MINUTE,
@@ -66,9 +65,9 @@ const WAITS_MS = [
   20 * MS_PER_HOUR,
   20 * MS_PER_HOUR + 25 * MS_PER_MINUTE,
 ];
-/** An endpoint at which nothing arrived for so long is disabled. */
+/** An endpoint is disabled after this time without a success. */
 const FAILING_MAX_MS = 3 * MS_PER_DAY;
-/** How long the secret before a rotation signs too. */
+/** How long the secret before a rotation also signs. */
 const FORMER_SECRET_MS = MS_PER_DAY;
 const KEPT_MS = 30 * MS_PER_DAY;
 const DROPPED_AT_ONCE_MAX = 200;
@@ -76,17 +75,17 @@ const SECRET_BYTES = 32;
 export const ENDPOINTS_PER_BUSINESS_MAX = 10;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** HTTP 410: the receiver wants nothing more, ever (Standard Webhooks). */
+/** HTTP 410: the receiver wants no further events (Standard Webhooks). */
 const GONE = 410;
 
 const newSecret = (): string => SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 
 const typesOf = (row: EndpointRow): readonly string[] => row.types;
 
-/** Whether an endpoint is told of a type. */
+/** Whether an endpoint receives a type. */
 const takes = (row: EndpointRow, type: string): boolean => typesOf(row).length === 0 || typesOf(row).includes(type);
 
-/** Stores an event and a delivery to every endpoint of the business that takes its type. */
+/** Stores an event, and a delivery for every endpoint of the business that receives its type. */
 function queue(app: App, tx: Tx, businessId: number, type: EventType, subject: string, data: () => object): void {
   const wanting = app.directory.endpoints(businessId).filter((row) => takes(row, type));
   if (wanting.length === 0) return;
@@ -104,7 +103,7 @@ function queue(app: App, tx: Tx, businessId: number, type: EventType, subject: s
   tx.afterCommit(app.wake.shopEvents);
 }
 
-/** Tells shops of an invoice; call it after the rows were written. */
+/** To be called after the rows were written. */
 export function queueInvoiceEvent(app: App, tx: Tx, invoice: InvoiceRow, type: InvoiceEvent): void {
   queue(app, tx, invoice.business_id, type, `invoice ${invoice.slug}`, () => {
     const payment = tx.get(paymentOf, { invoice_id: invoice.id });
@@ -136,7 +135,7 @@ function paymentData(payment: PaymentRow) {
   };
 }
 
-/** Tells shops of a withdrawal's state, if that is another than `was` for the API. */
+/** Stores an event if the state differs from `was` in the API. */
 export function queueWithdrawalEvent(app: App, tx: Tx, row: WithdrawalRow, was: string | null): void {
   const status = apiStatus(row.state as WithdrawalState);
   if (was !== null && apiStatus(was as WithdrawalState) === status) return;
@@ -153,23 +152,23 @@ export function queueWithdrawalEvent(app: App, tx: Tx, row: WithdrawalRow, was: 
 
 export type Delivery = DeliveryRow & { uuid: string; body: string };
 
-/** What an endpoint is to be sent now; nothing while it is disabled, or the service in quarantine. */
+/** The due deliveries of an endpoint; none while it is disabled, or during the quarantine. */
 export function dueFor(app: App, endpoint: EndpointRow, limit: number): Delivery[] {
   if (endpoint.disabled_at !== null || quarantineOf(app.store)) return [];
   return app.store.all(dueDeliveries, { endpoint_id: endpoint.id, now: app.now(), limit });
 }
 
-/** The headers of an attempt: id, time, and a signature with each secret in force. */
+/** The headers of an attempt: id, time, and a signature with each valid secret. */
 export function signedHeaders(endpoint: EndpointRow, { uuid, body }: Pick<Delivery, 'uuid' | 'body'>, now: number) {
   const { secret, former_secret, former_until } = endpoint;
   const secrets = [secret, ...(former_secret !== null && (former_until ?? 0) > now ? [former_secret] : [])];
   return signatureHeaders(secrets, uuid, body, now);
 }
 
-/** How an attempt ended. `jitter`: 0 to 1. */
+/** The result of an attempt. `jitter`: 0 to 1. */
 export type Outcome = { status: number | null; error: string | null; jitter: number };
 
-/** Records an attempt, and what follows for the delivery and its endpoint. */
+/** Records an attempt, and updates the delivery and its endpoint. */
 export function recordDelivery(app: App, tx: Tx, id: number, { status, error, jitter }: Outcome): void {
   const delivery = tx.get(deliveryById, { id });
   const endpoint = delivery && tx.get(endpointById, { id: delivery.endpoint_id });
@@ -179,7 +178,7 @@ export function recordDelivery(app: App, tx: Tx, id: number, { status, error, ji
   const attempts = delivery.attempts + 1;
   const wait = WAITS_MS[attempts - 1];
   const state = done ? 'delivered' : wait === undefined ? 'failed' : 'waiting';
-  // up to a tenth later, so that what failed together does not come together again
+  // up to a tenth later, so that simultaneous failures are not repeated at the same time
   const due_at = now + Math.round((wait ?? 0) * (1 + jitter / 10));
   tx.run(updateDelivery, { id, state, attempts, due_at, status, error, attempted_at: now });
   const failing_since = done ? null : (endpoint.failing_since ?? now);
@@ -205,7 +204,7 @@ function disable(app: App, tx: Tx, endpoint: EndpointRow, failing_since: number 
   raiseIn(app, tx, network, 'endpoint.disabled', `${endpoint.id}`, message);
 }
 
-/** Drops events that are older than a month, a bounded number at once. */
+/** Deletes a bounded number of events older than a month. */
 export function dropOldEvents(app: App, tx: Tx): void {
   const rows = tx.all(oldEvents, { before: app.now() - KEPT_MS, limit: DROPPED_AT_ONCE_MAX });
   for (const { id } of rows) {
@@ -238,7 +237,7 @@ export function addEndpoint(app: App, tx: Tx, businessId: number, url: string, t
   return endpointOf(tx, id);
 }
 
-/** A new secret; the former one signs too for a day. Throws `Rejected('endpoint.not_found')`. */
+/** Makes a new secret; the former one also signs for a day. Throws `Rejected('endpoint.not_found')`. */
 export function rotateSecret(app: App, tx: Tx, id: number): EndpointRow {
   const row = endpointOf(tx, id);
   const until = app.now() + FORMER_SECRET_MS;
@@ -246,7 +245,7 @@ export function rotateSecret(app: App, tx: Tx, id: number): EndpointRow {
   return endpointOf(tx, id);
 }
 
-/** Begins to send again, with what waited meanwhile. Throws `Rejected('endpoint.not_found')`. */
+/** Enables an endpoint, with the deliveries that waited meanwhile. Throws `Rejected('endpoint.not_found')`. */
 export function enableEndpoint(app: App, tx: Tx, id: number): EndpointRow {
   const row = endpointOf(tx, id);
   save(app, tx, { ...row, failing_since: null, disabled_at: null, disabled_why: null });
@@ -254,12 +253,12 @@ export function enableEndpoint(app: App, tx: Tx, id: number): EndpointRow {
   return endpointOf(tx, id);
 }
 
-/** Ends an endpoint for good. Throws `Rejected('endpoint.not_found')`. */
+/** Removes an endpoint. Throws `Rejected('endpoint.not_found')`. */
 export function removeEndpoint(app: App, tx: Tx, id: number): void {
   save(app, tx, { ...endpointOf(tx, id), removed_at: app.now() });
 }
 
-/** Sends an event once more, as soon as its turn comes. Throws `Rejected('delivery.not_found')`. */
+/** Queues an event's delivery again. Throws `Rejected('delivery.not_found')`. */
 export function resendDelivery(app: App, tx: Tx, id: number): void {
   const row = tx.get(deliveryById, { id });
   if (!row) throw new Rejected('delivery.not_found', `There is no event delivery ${id}`, 'id');
@@ -268,7 +267,7 @@ export function resendDelivery(app: App, tx: Tx, id: number): void {
   tx.afterCommit(app.wake.shopEvents);
 }
 
-/** The log of deliveries, newest first. */
+/** The deliveries, newest first. */
 export function deliveryPage(app: App, { limit, before = NEWEST }: { limit: number; before?: number | undefined }) {
   return app.store.all(deliveriesBelow, { id: before, limit });
 }

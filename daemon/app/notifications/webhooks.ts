@@ -1,6 +1,7 @@
 /**
- * The one notification of an invoice: queued in the transaction that pays it, sent at most once by itself. The attempt
- * is on the disk before the first byte leaves, so a crash in between leaves it unsent rather than sent twice.
+ * The notification of a paid invoice: queued in the transaction that pays it, sent at most once automatically. The
+ * attempt is stored before the first byte is sent, so a crash in between loses the notification rather than repeating
+ * it.
  */
 import { Rejected } from '../../domain/errors.ts';
 import { openAlertOf } from '../../store/queries/alert-notices.ts';
@@ -23,8 +24,8 @@ import { type App, MS_PER_HOUR } from '../app.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 
 /**
- * `shop`: what a shop's server asked for. `public`: what browsers and the sandbox asked for, which may be anybody. One
- * never waits for the other.
+ * `shop`: requested by a shop's server. `public`: requested by browsers and the sandbox, possibly by anybody. The lanes
+ * do not wait for each other.
  */
 export const LANES = ['shop', 'public'] as const;
 export type Lane = (typeof LANES)[number];
@@ -46,7 +47,9 @@ export function queueWebhook(app: App, tx: Tx, invoice: InvoiceRow): void {
   tx.afterCommit(app.wake.webhooks);
 }
 
-/** Takes up to `limit` waiting notifications of a lane and records an attempt at each: from here on they count as sent. */
+/**
+ * Takes up to `limit` waiting notifications of a lane and records an attempt for each; from then on they count as sent.
+ */
 export function takeWebhooks(app: App, tx: Tx, lane: Lane, limit: number): WebhookAttempt[] {
   const taken: WebhookAttempt[] = [];
   if (quarantineOf(tx)) return taken;
@@ -75,7 +78,7 @@ function beginAttempt(app: App, tx: Tx, row: WebhookRow, byOperator: boolean): W
   return { attemptId: id, lane: row.lane as Lane, url: row.url, fromMerchant: invoice?.origin === 'merchant' };
 }
 
-/** Records how an attempt ended: the status that came back, or why none did. */
+/** Records an attempt's result: the status, or why there was none. */
 export function recordAttempt(
   app: App,
   tx: Tx,
@@ -88,7 +91,7 @@ export function recordAttempt(
   else endFailure(app, tx, attemptId);
 }
 
-/** A host that takes a notification again ends what was said of it. */
+/** Closes the alert of a host that accepts a notification again. */
 function endFailure(app: App, tx: Tx, attemptId: number): void {
   const attempt = tx.get(webhookAttemptById, { id: attemptId });
   const webhook = attempt && tx.get(webhookById, { id: attempt.webhook_id });
@@ -102,7 +105,7 @@ function endFailure(app: App, tx: Tx, attemptId: number): void {
 const FAILED = 'webhook.failed';
 const STATUS_FAILED_MIN = 400;
 
-/** Tells the operator of a notification that failed, once an hour for each host. */
+/** Alerts the operator of a failed notification, once an hour per host. */
 function tellFailure(
   app: App,
   tx: Tx,
@@ -112,7 +115,7 @@ function tellFailure(
   const attempt = tx.get(webhookAttemptById, { id: attemptId });
   const webhook = attempt && tx.get(webhookById, { id: attempt.webhook_id });
   const invoice = webhook && tx.get(invoiceById, { id: webhook.invoice_id });
-  // what browsers asked for is a stranger's word: it would be an alarm that anybody can ring
+  // requests of browsers come from strangers, who could otherwise raise alerts at will
   if (!webhook || !invoice || webhook.lane !== 'shop') return;
   const { host } = new URL(webhook.url);
   if (tx.get(alertSince, { kind: FAILED, subject: host, since: app.now() - MS_PER_HOUR })) return;

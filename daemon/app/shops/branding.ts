@@ -1,8 +1,8 @@
 /**
- * How a business looks to its payers: the name they know, a colour, a logo.
+ * The appearance of a business for payers: name, colour, logo.
  *
- * Invariant: a logo is a picture that browsers draw and never run: its first bytes say which of three kinds it is, and it
- * is served as that kind and no other. SVG, which can hold scripts, is none of them.
+ * Invariant: a logo is a picture that browsers never execute. Its first bytes determine which of three formats it is,
+ * and it is served only as that format. SVG is not accepted, because it can contain scripts.
  */
 import { createHash } from 'node:crypto';
 import { Rejected } from '../../domain/errors.ts';
@@ -21,7 +21,7 @@ export type Picture = { type: 'image/png' | 'image/jpeg' | 'image/webp'; width: 
 
 const ascii = (bytes: Buffer, from: number, to: number): string => bytes.toString('latin1', from, to);
 
-/** The size of a JPEG: in the first start-of-frame segment (ITU-T T.81, B.2.2). */
+/** The size of a JPEG, from its first start-of-frame segment (ITU-T T.81, B.2.2). */
 function jpegSize(bytes: Buffer): [width: number, height: number] | null {
   for (let at = 2; at + 9 < bytes.length && bytes[at] === 0xff; at += 2 + bytes.readUInt16BE(at + 2)) {
     const marker = bytes[at + 1]!;
@@ -31,7 +31,7 @@ function jpegSize(bytes: Buffer): [width: number, height: number] | null {
   return null;
 }
 
-/** The size of a WebP by its first chunk (RFC 9649): lossy, lossless or extended. */
+/** The size of a WebP, from its first chunk (RFC 9649): lossy, lossless or extended. */
 function webpSize(bytes: Buffer): [width: number, height: number] | null {
   if (bytes.length < 30) return null;
   switch (ascii(bytes, 12, 16)) {
@@ -48,7 +48,7 @@ function webpSize(bytes: Buffer): [width: number, height: number] | null {
   }
 }
 
-/** What picture these bytes are, by their first ones; null for anything but PNG, JPEG and WebP. */
+/** The picture format of these bytes; null for anything but PNG, JPEG and WebP. */
 export function pictureOf(content: Uint8Array): Picture | null {
   const bytes = Buffer.from(content);
   const as = (type: Picture['type'], size: [number, number] | null): Picture | null =>
@@ -90,7 +90,7 @@ function checkColour(accent: string): string {
   throw new Rejected('brand.accent', `${accent} is no colour: write it like #1f6feb`, 'accent');
 }
 
-/** What is undefined stays, null goes back to how every business looks. */
+/** Undefined: unchanged; null: back to the default. */
 export type BrandChange = {
   name?: string | null | undefined;
   /** "#rrggbb" */
@@ -98,7 +98,7 @@ export type BrandChange = {
   logo?: Uint8Array | null | undefined;
 };
 
-/** Changes how a business looks to its payers. Throws `Rejected`. */
+/** Throws `Rejected`. */
 export function changeBrand(app: App, business: Business, change: BrandChange, tx: Tx): void {
   const { brand } = business;
   let logoId = brand.logo;
@@ -124,7 +124,6 @@ function keepLogo(bytes: Uint8Array, tx: Tx): string {
   return id;
 }
 
-/** A logo by its id; undefined when there is none. */
 export function findLogo(app: App, id: string): { type: string; bytes: Uint8Array } | undefined {
   return app.store.get(logoById, { id });
 }

@@ -1,4 +1,4 @@
-/** Businesses: adding one with its accounts, and what it may take. */
+/** Adds businesses with their accounts, and changes them. */
 import { randomUUIDv7 } from 'node:crypto';
 import { ASSETS, type AssetId, CHAINS, type ChainId, findAsset, type Network } from '../../domain/assets.ts';
 import { isTimeZone } from '../../domain/calendar.ts';
@@ -18,29 +18,29 @@ export type NewBusiness = {
   name: string;
   network: Network;
   timeZone: string;
-  /** The account level of its wallet: the next of its network, or it is refused. */
+  /** The wallet's account number: must be the next one of its network. */
   accountNo: number;
-  /** The public halves of its accounts, one a chain. */
+  /** The public keys of its accounts, one per chain. */
   accounts: Partial<Record<ChainId, AccountKey>>;
-  /** When its wallet was first used, milliseconds since 1970: nothing before it concerns us. Null: now. */
+  /** When its wallet was first used, milliseconds since 1970; earlier blocks are not read. Null: now. */
   birthday: number | null;
-  /** Of a wallet that was used before. */
+  /** For a wallet that was used before. */
   past?: Past;
 };
 
 export type Past = {
-  /** Addresses looked at past the last one used, in each branch. */
+  /** How many addresses past the last used one are searched in each branch. */
   gap: number;
-  /** The highest indices that are known to be used, -1 for none. */
+  /** The highest indices known to be used; -1: none. */
   used: Partial<Record<ChainId, { receiving: number; change: number }>>;
 };
 
-/** The number of the next account of a network: they are given without gaps, so that a restore finds them. */
+/** The next account number of a network: without gaps, so that a restore finds all accounts. */
 export function nextAccountNo(app: App, network: Network): number {
   return app.directory.businesses().filter((business) => business.network === network).length;
 }
 
-/** The symbols that a business can take, of those whose chain it has an account on and that is connected. */
+/** The symbols that a business can take: their chain is connected and it has an account on it. */
 export function possibleAssets(app: App, network: Network, chains: readonly ChainId[]): AssetId[] {
   return ASSETS.filter((asset) => chains.includes(asset.chain) && app.chains.sees(network, asset)).map(
     (asset) => asset.symbol,
@@ -50,9 +50,8 @@ export function possibleAssets(app: App, network: Network, chains: readonly Chai
 const PAST_TIMEOUT_MS = 60_000;
 
 /**
- * Makes sure that no connected source of a network is known to lack the past from a wallet's birthday on (milliseconds
- * since 1970); one that does not answer now is asked when it does. Throws `Rejected` when a source cannot serve that far
- * back.
+ * Throws `Rejected` if a connected source of a network lacks the past from a wallet's birthday on (milliseconds since
+ * 1970). A source that does not answer now is asked later.
  */
 export async function needPast(app: App, network: Network, birthday: number): Promise<void> {
   for (const chain of CHAINS) {
@@ -70,7 +69,7 @@ function checkName(name: string): string {
   if (trimmed.length === 0 || trimmed.length > NAME_CHARACTERS_MAX) {
     throw new Rejected('business.name', `A name has 1 to ${NAME_CHARACTERS_MAX} characters`, 'name');
   }
-  // commands take a number for that of a business
+  // commands would take a number for a business's id
   if (/^\p{Nd}+$/u.test(trimmed)) throw new Rejected('business.name', 'A name is not only a number', 'name');
   return trimmed;
 }
@@ -80,7 +79,7 @@ function checkTimeZone(timeZone: string): string {
   throw new Rejected('business.time_zone', `${timeZone} is no time zone: use one such as Europe/Berlin`, 'time_zone');
 }
 
-/** Adds a business with everything enabled that its network has connected. Throws `Rejected`. */
+/** Adds a business and enables all connected assets of its network. Throws `Rejected`. */
 export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
   const name = checkName(wanted.name);
   const timeZone = checkTimeZone(wanted.timeZone);
@@ -107,7 +106,7 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
       key: wanted.accounts[chain]!,
       next_index: 0,
       birthday: wanted.birthday ?? now,
-      // only what has a birthday can be looked back for
+      // a past can be read only from a birthday on
       rescan: wanted.past && wanted.birthday !== null ? '[]' : null,
     });
     if (wanted.past) addPast(tx, account.id, chain, wanted.past);
@@ -122,7 +121,7 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
   return id;
 }
 
-/** The account's first addresses are somebody's already; what they hold is read beside the present. */
+/** Skips the account's addresses that may already be in use; their money is found by the rescan. */
 function addPast(tx: Tx, account_id: number, chain: ChainId, { gap, used }: Past): void {
   const { receiving, change } = used[chain] ?? { receiving: -1, change: -1 };
   tx.run(setPast, { account_id, gap, used_index: receiving, used_change: change });
@@ -130,7 +129,7 @@ function addPast(tx: Tx, account_id: number, chain: ChainId, { gap, used }: Past
   skipUsed(tx, account_id, 1, change, gap);
 }
 
-/** Changes a business's name, time zone or what it takes. Throws `Rejected`. */
+/** Throws `Rejected`. */
 export function changeBusiness(
   app: App,
   business: Business,

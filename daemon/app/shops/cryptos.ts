@@ -1,7 +1,6 @@
-/** Which cryptos would be right where one was wrong. */
 import { Rejected } from '../../domain/errors.ts';
 
-/** The message of a crypto that cannot be used, with those that can. */
+/** The message for a crypto that cannot be used, with the valid ones. */
 export function invalidCrypto(valid: readonly string[]): string {
   if (valid.length === 0) return 'The selected crypto is invalid: none can be used here.';
   const last = valid.at(-1);

@@ -1,6 +1,6 @@
 /**
- * The businesses, their assets, accounts and client IDs, in memory: few, read by every request, changed rarely. It is
- * read anew from the store after every commit that touches one of them.
+ * The businesses with their assets, accounts and client IDs, in memory, because every request needs them and they
+ * change rarely. Loaded again after every commit that changes one of them.
  */
 import { ASSETS, type Asset, type AssetId, assetOf, type Network } from '../../domain/assets.ts';
 import { type AccountKey, type ChainKey, chainKey } from '../../domain/chain.ts';
@@ -25,7 +25,7 @@ export type Business = {
   createdAt: number;
   /** In the order of the asset table. */
   enabled: readonly Asset[];
-  /** How it looks to payers; null where it has nothing of its own. `logo`: the picture's id. */
+  /** The appearance for payers; null: the default. `logo`: the picture's id. */
   brand: { name: string | null; accent: string | null; logo: string | null };
 };
 
@@ -34,9 +34,9 @@ export type Client = {
   id: number;
   publicId: string;
   businessId: number;
-  /** Whose pages may use it, as browsers name them. */
+  /** The origins of pages that may use it. */
   origins: ReadonlySet<string>;
-  /** Which hosts its invoices' URLs may name, with what lies below them. */
+  /** The hosts, with their subdomains, that its invoices' URLs may have. */
   hosts: readonly string[];
 };
 
@@ -46,7 +46,6 @@ export class Directory {
   #accounts = new Map<string, Account>();
   #endpoints: readonly EndpointRow[] = [];
 
-  /** Reads everything anew. */
   load(reader: Reader): void {
     const enabled = new Map<number, Set<string>>();
     for (const row of reader.all(allBusinessAssets, {})) {
@@ -102,7 +101,7 @@ export class Directory {
     return business;
   }
 
-  /** The client ID that a request names; undefined when it is unknown or revoked. */
+  /** The client ID with this public id; undefined if it is unknown or revoked. */
   client(publicId: string): Client | undefined {
     return this.#clients.get(publicId);
   }
@@ -111,7 +110,7 @@ export class Directory {
     return [...this.#clients.values()];
   }
 
-  /** Where the events of a business are sent, disabled ones too. */
+  /** The event endpoints of a business, including disabled ones. */
   endpoints(businessId: number): EndpointRow[] {
     return this.#endpoints.filter((row) => row.business_id === businessId);
   }
@@ -124,12 +123,11 @@ export class Directory {
     return [...this.#accounts.values()];
   }
 
-  /** The account that takes an asset's payments for a business; undefined while its chain has none. */
+  /** The account that receives an asset for a business; undefined if its chain has none. */
   account(business: Business, asset: AssetId): Account | undefined {
     return this.#accounts.get(`${business.id} ${chainKey(business.network, assetOf(asset).chain)}`);
   }
 
-  /** The id of the business that an account belongs to. */
   businessOfAccount(accountId: number): number {
     const account = this.accounts().find(({ id }) => id === accountId);
     assert(account, `no account ${accountId}`);

@@ -1,8 +1,8 @@
 /**
- * What a fresh data directory gets: a sandbox business, a key and a client ID.
+ * Creates the sandbox business, a key and a client ID in a new data directory.
  *
- * Invariant: a key that nobody may have seen is never left to work. Until somebody says that the keys were shown, each
- * start ends the first key and makes another, which is shown in its place.
+ * Invariant: a key that nobody may have seen does not stay valid. Until the keys are acknowledged as shown, each start
+ * revokes the first key and makes another one.
  */
 import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
@@ -14,14 +14,14 @@ import type { App } from '../app.ts';
 import { addBusiness } from './businesses.ts';
 import { addApiKey, addClient, endApiKey, SCOPES } from './keys.ts';
 
-/** Holds the number of the first key while nobody has said that it was shown. */
+/** The number of the first key until it is acknowledged. */
 const UNSEEN = 'first_key_unseen';
-/** Enough for the first requests; the rest is derived while the service runs. */
+/** Enough for the first requests; the running service derives more. */
 const ADDRESSES_AT_START = 20;
 
 export type FirstKeys = { apiKey: string; clientId: string };
 
-/** Makes the sandbox business of a fresh data directory, in one transaction. Null when its keys were shown already. */
+/** Creates the sandbox business of a new data directory in one transaction. Null if its keys were shown already. */
 export async function firstStart(app: App, accounts: Partial<Record<ChainId, AccountKey>>): Promise<FirstKeys | null> {
   const isFresh = app.directory.businesses().length === 0;
   const unseen = app.store.get(settingOf, { key: UNSEEN });
@@ -31,7 +31,7 @@ export async function firstStart(app: App, accounts: Partial<Record<ChainId, Acc
   return keys;
 }
 
-/** Says that the keys were shown. */
+/** Records that the keys were shown. */
 export async function acknowledgeKeys(app: App): Promise<void> {
   if (!app.store.get(settingOf, { key: UNSEEN })) return;
   await app.store.write((tx) => tx.run(dropSetting, { key: UNSEEN }));
@@ -51,7 +51,7 @@ function renew(app: App, tx: Tx, keyId: string): FirstKeys | null {
   try {
     endApiKey(app, tx, Number(keyId));
   } catch {
-    // the operator revoked it, and so knew of it
+    // the operator revoked it, so its key was known
     tx.run(dropSetting, { key: UNSEEN });
     return null;
   }

@@ -1,6 +1,6 @@
 /**
- * API keys and client IDs. A key is shown once and stored as a hash; a client ID is public. The cache of keys is bounded
- * and emptied by every commit that revokes one.
+ * API keys and client IDs. A key is shown once and stored as a hash; a client ID is public. The cache of keys is
+ * bounded, and cleared by every commit that revokes one.
  */
 import { LRUCache } from 'lru-cache';
 import { Rejected } from '../../domain/errors.ts';
@@ -36,7 +36,7 @@ const LAST_USED_WRITTEN_MS = 60_000;
 
 export type Caller = { keyId: number; businessId: number; scopes: ReadonlySet<string>; perMinute: number | null };
 
-/** Makes a key and returns it: the only time that it is seen. `perMinute`: how many requests it may make; null: any. */
+/** Makes a key and returns it; it is not shown again. `perMinute`: its limit of requests; null: none. */
 export function addApiKey(
   app: App,
   tx: Tx,
@@ -62,7 +62,7 @@ export function addApiKey(
   return { id, key };
 }
 
-/** Makes a public client ID for the browsers of some origins. */
+/** Makes a public client ID for browsers of some origins. */
 export function addClient(
   app: App,
   tx: Tx,
@@ -105,7 +105,9 @@ export function changeClient(
   tx.afterCommit(() => app.directory.load(app.store));
 }
 
-/** An origin exactly as browsers send it: scheme, host and port where it is not the scheme's own. */
+/**
+ * Throws unless the text is an origin exactly as browsers send it: scheme, host, and a port that is not the default.
+ */
 function checkOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:$/.test(url.protocol) || url.origin !== text) {
@@ -114,7 +116,7 @@ function checkOrigin(text: string): string {
   return text;
 }
 
-/** Ends a key. Throws `Rejected` when there is none that lives. */
+/** Revokes a key. Throws `Rejected` if it does not exist or was revoked. */
 export function endApiKey(app: App, tx: Tx, id: number): void {
   if (tx.run(revokeApiKey, { id, revoked_at: app.now() }).changes !== 1) {
     throw new Rejected('key.not_found', 'There is no such key, or it was revoked already');
@@ -122,7 +124,7 @@ export function endApiKey(app: App, tx: Tx, id: number): void {
   tx.afterCommit(() => app.keys.clear());
 }
 
-/** Ends a client ID. Throws `Rejected` when there is none that lives. */
+/** Revokes a client ID. Throws `Rejected` if it does not exist or was revoked. */
 export function endClient(app: App, tx: Tx, id: number): void {
   if (tx.run(revokeClient, { id, revoked_at: app.now() }).changes !== 1) {
     throw new Rejected('client.not_found', 'There is no such client ID, or it was revoked already');
@@ -141,7 +143,7 @@ export class KeyRing {
     this.#now = now;
   }
 
-  /** Who a key belongs to, or null when it is unknown or revoked. */
+  /** The owner of a key; null if it is unknown or revoked. */
   caller(key: string): Caller | null {
     const hash = keyHash(key);
     const name = hash.toString('latin1');
@@ -151,13 +153,13 @@ export class KeyRing {
     if (now - known.touchedAt >= LAST_USED_WRITTEN_MS) {
       known.touchedAt = now;
       const { keyId } = known.caller;
-      // a lost time of last use is no loss: the next one is written a minute later
+      // a lost time of use does not matter: the next one is written a minute later
       this.#store.write((tx) => tx.run(touchApiKey, { id: keyId, last_used_at: now })).catch(() => {});
     }
     return known.caller;
   }
 
-  /** Forgets what it knew: after a key was revoked. */
+  /** To be called after a key was revoked. */
   clear(): void {
     this.#known.clear();
   }
