@@ -1,9 +1,8 @@
 /**
- * The content of a backup: a tape archive (ustar of POSIX 1003.1-1988, sizes from 8 GiB on as GNU tar writes them),
- * compressed by zstd, so that any `tar` unpacks it. The manifest comes first. Release 0.1.0 wrote a line of JSON before
- * each file instead.
+ * The content of a backup: a tar archive (ustar of POSIX 1003.1-1988, sizes from 8 GiB on as in GNU tar), compressed
+ * with zstd. The manifest comes first. Release 0.1.0 wrote a line of JSON before each file instead.
  *
- * Invariant: a name is one of those that a backup may hold, so that nothing can be written beside the folder.
+ * Invariant: only names that a backup may contain are accepted, so that nothing is written outside the folder.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -18,7 +17,7 @@ import { ByteReader } from '../../wallet/byte-reader.ts';
 export const MANIFEST = 'manifest.json';
 export const DATABASE = 'countinghouse.db';
 export const CONFIG = 'countinghouse.toml';
-/** Folders whose files are taken along, one level deep. */
+/** Folders whose files are included, one level deep. */
 export const FOLDERS = ['vault', 'signer'] as const;
 
 const NAME = new RegExp(
@@ -29,21 +28,21 @@ const NEWLINE = 10;
 const OPENING_BRACE = 123;
 
 const BLOCK_BYTES = 512;
-/** Where the fields of a block before a file lie, and how long they are. */
+/** Position and length of the fields in a file's header block. */
 const FIELD = { name: [0, 100], mode: [100, 8], size: [124, 12], sum: [148, 8], magic: [257, 6] } as const;
 const MAGIC = 'ustar\0';
 const OCTAL_SIZE_MAX = 8 ** 11 - 1;
 
-/** `sha256`: only of release 0.1.0. */
+/** `sha256`: only in release 0.1.0. */
 type Entry = { name: string; size: number; sha256?: string };
 const FormerEntry = z.strictObject({ name: z.string(), size: z.int().min(0), sha256: z.string() });
 
-/** Whether a backup takes a file of this name (relative, with slashes) along. */
+/** Whether a backup includes a file with this name (relative, with slashes). */
 export const belongsIn = (name: string): boolean => NAME.test(name);
 
 const padding = (size: number): number => -size & (BLOCK_BYTES - 1);
 
-/** Of a header block, its own field counted as blanks. */
+/** Of a header block, with the checksum field counted as blanks. */
 const sumOf = (block: Buffer): number =>
   block.reduce((sum, byte, at) => sum + (at >= FIELD.sum[0] && at < FIELD.sum[0] + FIELD.sum[1] ? 32 : byte), 0);
 
@@ -90,17 +89,17 @@ async function* packed(files: readonly { name: string; path: string }[]): AsyncG
   yield Buffer.alloc(2 * BLOCK_BYTES);
 }
 
-/** The content that holds these files, compressed. */
+/** The compressed content with these files. */
 export function pack(files: readonly { name: string; path: string }[]): AsyncIterable<Buffer> {
   return Readable.from(packed(files)).pipe(createZstdCompress());
 }
 
 const damaged = (): Rejected => new Rejected('backup.damaged', 'The content of this backup is damaged');
 
-/** Where the bytes of one file go. */
+/** The destination of one file. */
 export type Sink = { write(bytes: Uint8Array): Promise<void>; end(): Promise<void> };
 
-/** Files of their names in a folder (created). */
+/** Writes files into a folder, which is created. */
 export function inFolder(folder: string): (name: string) => Promise<Sink> {
   return async (name) => {
     const path = join(folder, name);
@@ -115,7 +114,10 @@ export function inFolder(folder: string): (name: string) => Promise<Sink> {
   };
 }
 
-/** Gives the files that a content holds to the sinks that `place` makes. Returns their names. Throws `Rejected('backup.damaged')`. */
+/**
+ * Writes the files of a content to the sinks that `place` makes. Returns their names. Throws
+ * `Rejected('backup.damaged')`.
+ */
 export async function unpack(
   content: AsyncIterable<Uint8Array>,
   place: (name: string) => Promise<Sink>,
@@ -135,13 +137,13 @@ export async function unpack(
   return names;
 }
 
-/** What comes next, null at the end. */
+/** The next entry; null at the end. */
 async function nextEntry(reader: ByteReader): Promise<Entry | null> {
   const block = await reader.take(BLOCK_BYTES);
   if (block.length === 0) return null;
   if (block[0] === OPENING_BRACE) return formerEntry(reader, block);
   if (block.some((byte) => byte !== 0)) return parseBlock(block);
-  // the end is two blocks of zeros; the decompression has to come to its own end too
+  // the end is two blocks of zeros; the decompression must end, too
   for await (const rest of reader.rest()) if (rest.some((byte) => byte !== 0)) throw damaged();
   return null;
 }
@@ -157,7 +159,7 @@ function formerEntry(reader: ByteReader, block: Buffer): Entry {
   }
 }
 
-/** Gives one file to its sink. */
+/** Writes one file to its sink. */
 async function giveFile(reader: ByteReader, sink: Sink, { size, sha256 }: Entry): Promise<void> {
   const digest = createHash('sha256');
   let missing = size;

@@ -1,8 +1,8 @@
 /**
- * The folder of the scheduled backups: whether it is there, what lies in it, and what may go.
+ * The folder of scheduled backups: checks it, and deletes old backups.
  *
- * Invariant: nothing is removed but a whole backup of this wallet that stands behind `keep` newer ones, and never the one
- * that was just made. When a backup was made is what it says itself: names and dates of files are whoever's.
+ * Invariant: only complete backups of this wallet with at least `keep` newer ones are deleted, and never the one just
+ * made. The time of a backup is the one in its header, because names and dates of files may be wrong.
  */
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { inspectSealed } from '../../wallet/sealed-file.ts';
 import type { App } from '../app.ts';
 import { isThere } from './make.ts';
 
-/** Shows that the folder is the one that was configured, and not the empty one over which a disk should be mounted. */
+/** Marks the configured folder, to recognise an empty mount point. */
 export const MARKER = 'countinghouse-backups.txt';
 const MARKER_TEXT = `Countinghouse keeps its scheduled backups in this folder. Without this file it writes none here: the disk might not
 be the one that was meant. Make a file of this name on every disk that you use in turn.
@@ -20,13 +20,13 @@ be the one that was meant. Make a file of this name on every disk that you use i
 const FOLDER_SETTING = 'backup.folder';
 const NAME = /^countinghouse-\d{8}-\d{6}(?:-\d+)?\.backup$/;
 const PARTIAL = /^countinghouse-\d{8}-\d{6}(?:-\d+)?\.backup\.[0-9a-f]{12}\.partial$/;
-/** Clocks are put right by seconds all the time. */
+/** A smaller lead counts as a correction of the clock. */
 const AHEAD_MS_MIN = 10 * 60_000;
 const NAMES_MAX = 10_000;
 
 /**
- * Looks at the folder at the start, and marks one that is newly configured. Throws `Rejected('backup.folder')` when it
- * does not exist or cannot be written.
+ * Checks the folder at the start, and marks a newly configured one. Throws `Rejected('backup.folder')` if it does not
+ * exist or cannot be written.
  */
 export async function prepareFolder(app: Pick<App, 'store' | 'now'>, folder: string): Promise<void> {
   const found = await stat(folder).catch((error: NodeJS.ErrnoException) => error.code ?? 'unknown');
@@ -48,14 +48,14 @@ export async function prepareFolder(app: Pick<App, 'store' | 'now'>, folder: str
   await app.store.write((tx) => tx.run(saveSetting, { key: FOLDER_SETTING, value: folder, updated_at: app.now() }));
 }
 
-/** Throws `Rejected('backup.unmounted')` when the folder is not the one that was configured. */
+/** Throws `Rejected('backup.unmounted')` if the folder lacks the marker. */
 export async function needMarker(folder: string): Promise<void> {
   if (await isThere(join(folder, MARKER))) return;
   const text = `${folder} lacks the file ${MARKER}: is its disk mounted? If it is the right one, make an empty file of that name there`;
   throw new Rejected('backup.unmounted', text);
 }
 
-/** A name of that moment that no file in the folder has. */
+/** An unused name for a backup made now. */
 export async function freeName(folder: string, now: number): Promise<string> {
   const stamp = new Date(now).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
   for (let n = 1; n < NAMES_MAX; n++) {
@@ -65,15 +65,15 @@ export async function freeName(folder: string, now: number): Promise<string> {
   throw new Rejected('backup.exists', `Too many backups of ${stamp} lie in ${folder}`);
 }
 
-/** Removes what backups that were cut off have left. Nothing may be under way there. */
+/** Deletes the remains of interrupted backups. No backup may be running. */
 export async function sweepPartials(folder: string): Promise<void> {
   for (const name of await readdir(folder)) if (PARTIAL.test(name)) await rm(join(folder, name), { force: true });
 }
 
-/** Names of files in the folder: of backups from the future, and of those called backups that are none that open. */
+/** Files in the folder with problems: backups from the future, and files called backups that do not open. */
 export type Oddities = { future: string[]; broken: string[] };
 
-/** Removes what stands behind the newest `keep` backups of a wallet, `made` among them. `now`: milliseconds since 1970. */
+/** Deletes backups of a wallet behind the newest `keep`, which include `made`. `now`: milliseconds since 1970. */
 export async function rotate(
   folder: string,
   { keep, made, fingerprint, now }: { keep: number; made: string; fingerprint: string; now: number },

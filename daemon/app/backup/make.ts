@@ -1,9 +1,9 @@
 /**
- * Makes a backup: one encrypted file with the database as it was at one moment, the wallet's vault as it lies there
- * (itself encrypted), the signer's journal and the configuration. Needs no secret, so it is possible while locked.
+ * Makes a backup: one encrypted file with the database as of one moment, the vault (itself encrypted), the signer's
+ * journal and the configuration. Needs no secret, so it is possible while the wallet is locked.
  *
- * Invariant: the file exists wholly or not at all. The journal is copied after the database, so that nothing that was
- * signed is missing from it.
+ * Invariant: the file exists completely or not at all. The journal is copied after the database, so that it has
+ * everything that was signed.
  */
 import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -41,19 +41,19 @@ export type Manifest = z.infer<typeof Manifest>;
 
 export type BackupJob = {
   dataDir: string;
-  /** Where to; must not exist. */
+  /** The destination; must not exist. */
   file: string;
   release: string;
   /** Milliseconds since 1970. */
   now: number;
-  /** A folder from `openWork` that holds a copy of the database; without one, both are made here. */
+  /** A folder from `openWork` with a copy of the database; absent: both are made here. */
   work?: string;
 };
 export type BackupMade = { file: string; bytes: number; manifest: Manifest };
 
 /**
- * Writes a backup of a data directory, whose daemon may run meanwhile. Throws `Rejected`: `backup.no_wallet`,
- * `backup.exists`, `backup.folder` (cannot be written).
+ * Writes a backup of a data directory, also while its daemon runs. Throws `Rejected`: `backup.no_wallet`,
+ * `backup.exists`, `backup.folder` (not writable).
  */
 export async function makeBackup(job: BackupJob): Promise<BackupMade> {
   const { fingerprint, publicKey } = await needTarget(job);
@@ -63,7 +63,7 @@ export async function makeBackup(job: BackupJob): Promise<BackupMade> {
   try {
     const { files, manifest } = await collect(job, work, fingerprint);
     const content = join(work, CONTENT);
-    // first as a file: what is sealed says how long it is, so that one that was cut off is known without the key
+    // to a file first: the sealed content states its length, so that a truncated one is recognised without the key
     await pipeline(pack(files), createWriteStream(content, { flags: 'wx', mode: 0o600 }));
     await rm(join(work, DATABASE));
     const { size } = await stat(content);
@@ -78,14 +78,14 @@ export async function makeBackup(job: BackupJob): Promise<BackupMade> {
   }
 }
 
-/** Whether a backup can be made of that, to there. Throws `Rejected`: `backup.no_wallet`, `backup.exists`. */
+/** Checks whether a backup is possible. Throws `Rejected`: `backup.no_wallet`, `backup.exists`. */
 export async function needTarget({ dataDir, file }: Pick<BackupJob, 'dataDir' | 'file'>): Promise<BackupKey> {
   const key = await readBackupKey(join(dataDir, VAULT_FOLDER));
   if (await isThere(file)) throw new Rejected('backup.exists', `${file} exists already: give another name`, 'file');
   return key;
 }
 
-/** A folder to make a backup in, in the data directory. Nothing of the kind may be under way there. */
+/** A working folder in the data directory. No backup may be running. */
 export async function openWork(dataDir: string): Promise<string> {
   await sweepDataDir(dataDir);
   return mkdtemp(join(dataDir, WORK_PREFIX));
@@ -127,7 +127,7 @@ async function collect(
 
 async function filesOf(dataDir: string, folder: string, work: string): Promise<{ name: string; path: string }[]> {
   const entries = await readdir(join(dataDir, folder), { withFileTypes: true }).catch(() => []);
-  // in order: of the signer's files the head, which may be behind its journal and not ahead of it
+  // in order: the head of the signer's files may be behind its journal, but not ahead of it
   const names = entries
     .filter((entry) => entry.isFile())
     .map((entry) => `${folder}/${entry.name}`)
@@ -138,13 +138,13 @@ async function filesOf(dataDir: string, folder: string, work: string): Promise<{
   return files;
 }
 
-/** A copy first: a journal that grows would not fit the size that was announced. */
+/** Copies a file first, because a growing journal would exceed the announced size. */
 async function copied(dataDir: string, name: string, work: string): Promise<{ name: string; path: string }> {
   const source = await open(join(dataDir, name), 'r');
   try {
     const { size } = await source.stat();
     if (size > JOURNAL_BYTES_MAX) throw new Rejected('backup.folder', `${name} is too large for a backup`);
-    // as far as it goes now: what is appended meanwhile is for the next backup
+    // up to the current size; later records are for the next backup
     const upTo = size === 0 ? '' : source.createReadStream({ start: 0, end: size - 1, autoClose: false });
     await writeFile(join(work, name), upTo, { mode: 0o600 });
   } finally {
@@ -160,7 +160,7 @@ export async function isThere(file: string): Promise<boolean> {
   );
 }
 
-/** Makes a folder's new entry durable; Windows refuses to open one. */
+/** Makes a folder's new entry durable. Windows does not open folders. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');

@@ -1,10 +1,10 @@
 /**
- * Brings a data directory back from a backup. What is restored is quarantined: it may lie behind what really happened
- * after the backup was made, so nothing is signed, notified or given out until the operator confirms.
+ * Restores a data directory from a backup. The result is quarantined, because it may be older than what really
+ * happened: nothing is signed, notified or given out until the operator confirms.
  *
- * Invariant: the data directory gets its database last, by a rename, when everything else is there: a restore that was
- * cut off leaves none, and is simply begun again. Before the first file is moved, the work folder is renamed: what lies
- * beside such a folder came out of it.
+ * Invariant: the database is moved into place last, so that an interrupted restore leaves none and can be repeated.
+ * Before the first file is moved, the working folder is renamed, so that files beside such a folder are known to come
+ * from it.
  */
 import type { KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -43,17 +43,17 @@ import { QUARANTINE_SETTING, type QuarantineRecord } from '../recovery/quarantin
 import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
 import { Manifest } from './make.ts';
 
-/** Chains with accounts or one change address need no change addresses but in the sandbox. */
+/** Account chains, and chains with one change address, need change addresses only on the sandbox. */
 const CHANGE_JUMPED_ELSEWHERE = 100;
 
 const VAULT = 'vault';
 const WORK_PREFIX = 'restore-';
-/** At the end of the work folder's name while its files are moved into their places. */
+/** The suffix of the working folder's name while its files are moved. */
 const MOVING_SUFFIX = '.moving';
-/** What the operator reads at a withdrawal that the backup knew as not signed. */
+/** Shown to the operator at a withdrawal that was unsigned in the backup. */
 export const MAY_BE_PAID = 'it may have been paid after the backup: make sure that it was not before you approve it';
 
-/** What a file says of itself. Throws `Rejected`: `backup.format`, `backup.missing`. */
+/** The header of a backup file. Throws `Rejected`: `backup.format`, `backup.missing`. */
 export async function backupHeader(file: string): Promise<SealedHeader> {
   await there(file);
   const stream = createReadStream(file);
@@ -71,8 +71,8 @@ async function there(file: string): Promise<void> {
 }
 
 /**
- * Opens a backup and gives its files to the sinks that `place` makes. Throws `Rejected` `backup.*`: `missing`, `format`,
- * `words`, `damaged`.
+ * Opens a backup and writes its files to the sinks that `place` makes. Throws `Rejected` `backup.*`: `missing`,
+ * `format`, `words`, `damaged`.
  */
 export async function unpackBackup(
   file: string,
@@ -86,7 +86,7 @@ export async function unpackBackup(
   }
 }
 
-/** What a backup's manifest says. Throws `Rejected('backup.damaged')`. */
+/** Throws `Rejected('backup.damaged')`. */
 export function readManifest(text: string): Manifest {
   try {
     return Manifest.parse(JSON.parse(text));
@@ -96,8 +96,8 @@ export function readManifest(text: string): Manifest {
 }
 
 /**
- * Restores into a data directory that holds no service yet. Throws `Rejected`: `restore.not_empty`, `backup.*`,
- * `store.newer` (made by a newer release).
+ * Restores into a data directory without a service. Throws `Rejected`: `restore.not_empty`, `backup.*`, `store.newer`
+ * (made by a newer release).
  */
 export async function restoreBackup(
   file: string,
@@ -125,7 +125,7 @@ export async function restoreBackup(
   }
 }
 
-/** Throws `Rejected` `restore.not_empty` where a data directory holds a service or a wallet already. */
+/** Throws `Rejected` `restore.not_empty` if a data directory has a service or a wallet. */
 export async function needUnoccupied(dataDir: string): Promise<void> {
   const names = await readdir(dataDir).catch((): string[] => []);
   if (!names.includes(DATABASE) && (!names.includes(VAULT) || (await isCutOff(dataDir, names)))) return;
@@ -134,8 +134,8 @@ export async function needUnoccupied(dataDir: string): Promise<void> {
 }
 
 /**
- * Whether a restore was cut off while it moved its files: the database, which is the last, is still in its work folder.
- * One that has none is of a restore that was done, and what lies beside it may be newer than any backup.
+ * Whether a restore was interrupted while it moved its files: then its working folder still has the database, the last
+ * file. Without it, the restore was complete, and the files beside it may be newer than any backup.
  */
 async function isCutOff(dataDir: string, names: readonly string[]): Promise<boolean> {
   const moving = names.filter((name) => name.startsWith(WORK_PREFIX) && name.endsWith(MOVING_SUFFIX));
@@ -143,17 +143,17 @@ async function isCutOff(dataDir: string, names: readonly string[]): Promise<bool
   return left.some(Boolean);
 }
 
-/** Takes away what a restore that was cut off left, and had moved. */
+/** Deletes the remains of an interrupted restore. */
 async function removeLeftovers(dataDir: string): Promise<void> {
   const names = await readdir(dataDir);
-  // the folder that tells where it came from goes after it
+  // the folder that proves where they came from is deleted after them
   if (await isCutOff(dataDir, names)) await rm(join(dataDir, VAULT), { recursive: true, force: true });
   for (const name of names.filter((one) => one.startsWith(WORK_PREFIX))) {
     await rm(join(dataDir, name), { recursive: true, force: true });
   }
 }
 
-/** Marks a restored database: its numbers jump ahead, what may have been sent is not sent again. */
+/** Marks a restored database: its numbers jump ahead, and unsigned withdrawals are not sent automatically. */
 async function quarantine(folder: string, manifest: Manifest, now: number, jump: number): Promise<void> {
   const store = await Store.open(folder);
   try {
@@ -174,7 +174,7 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
       tx.run(doubtUnsigned, { problem: MAY_BE_PAID, now });
       for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {
         const change = isUtxo(chain_key.split(':')[1] as ChainId) ? jump : Math.min(jump, CHANGE_JUMPED_ELSEWHERE);
-        // an address that was ready then may have been given to somebody since: this takes those back, too
+        // also takes back ready addresses, which may have been given out since
         skip(tx, id, 0, [{ from: next_index, to: next_index + jump }]);
         skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
       }
@@ -188,21 +188,21 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
     await rm(join(folder, leftover), { force: true });
 }
 
-/** The wallet acts on nothing that was approved or granted before, should somebody have kept it. */
+/** Makes all earlier approvals and grants invalid, in case somebody kept them. */
 async function revokeApprovals(folder: string, { journalKey, fingerprint }: BackupSecret, now: number): Promise<void> {
-  // the signer as a service of its own has its wallet elsewhere
+  // a separate signer has its wallet elsewhere
   if (!(await hasWallet(folder))) return;
   try {
     await revokeIn(folder, journalKey, fingerprint, now);
   } catch (error) {
-    // with a journal that cannot be trusted nothing is signed, and one in its place begins with an epoch of its own
+    // with a damaged journal nothing is signed, and its replacement begins with a new epoch
     if (!(error instanceof Rejected) || error.code !== 'signer.journal') throw error;
   }
 }
 
 /**
- * Shops ask again for what they asked for after the backup, since their idempotency keys are lost with it: such a withdrawal
- * waits for the operator. Returns the names of the businesses that had a policy.
+ * Suspends approval policies: shops may repeat requests made after the backup, since their idempotency keys are lost,
+ * so such withdrawals wait for the operator. Returns the names of the businesses that had a policy.
  */
 function suspendPolicies(tx: Tx): string[] {
   const found = tx.all(automaticPolicies, {});
@@ -210,7 +210,7 @@ function suspendPolicies(tx: Tx): string[] {
   return found.map(({ name }) => name);
 }
 
-/** Plans of the backup are not signed here: every signature after a restore has a new approval. */
+/** Drops unsigned plans of the backup: after a restore every signature needs a new approval. */
 function dropUnsigned(tx: Tx): void {
   for (const { id, spend_id } of tx.all(unsignedPlans, {})) {
     tx.run(dropKeys, { version_id: id });

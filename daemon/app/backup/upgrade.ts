@@ -1,4 +1,4 @@
-/** The backup that is made before a database is brought up to a new release: the way back. */
+/** The backup that is made before a new release changes a database. */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
@@ -9,8 +9,8 @@ const NAME = /^before-.+\.backup$/;
 const KEPT_MAX = 3;
 
 /**
- * Makes it in the data directory, and keeps a few of the earlier ones. Returns its file, or
- * null when there is no wallet yet, and so nothing of worth. Throws `Rejected('upgrade.backup')`.
+ * Makes it in the data directory and keeps a few earlier ones. Returns its file; null without a wallet, when nothing of
+ * value is stored. Throws `Rejected('upgrade.backup')`.
  */
 export async function backUpBeforeUpgrade(dataDir: string, release: string, now: number): Promise<string | null> {
   const folder = join(dataDir, FOLDER);
@@ -23,7 +23,7 @@ export async function backUpBeforeUpgrade(dataDir: string, release: string, now:
       release,
       now,
     });
-    // the one just made is kept whatever the clock says
+    // the new one is kept whatever the clock says
     const older = (await readdir(folder)).filter((name) => NAME.test(name) && join(folder, name) !== file).sort();
     for (const name of older.slice(0, Math.max(0, older.length + 1 - KEPT_MAX)))
       await rm(join(folder, name), { force: true });

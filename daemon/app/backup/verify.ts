@@ -1,7 +1,7 @@
 /**
- * The drill: a backup is opened into a scratch and compared with itself, with the wallet's words, and with the service
- * that runs on this machine, if it is the same one. Nothing of it is kept, however the drill ends; what it does not look
- * at is not written at all.
+ * The drill: opens a backup into a scratch database and compares it with its manifest, with the wallet's words, and
+ * with the service on this machine if it is the same one. Nothing is kept, and files that are only checked are not
+ * written.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { deriveAddress } from '../../chains/derive.ts';
@@ -21,15 +21,15 @@ export type BackupReport = {
   manifest: Manifest;
   /** How many addresses were derived again from the words. */
   addresses: number;
-  /** Nothing when the backup would bring everything back. */
+  /** Empty if the backup would restore everything. */
   problems: string[];
-  /** What differs from the service on this machine because time went on: no fault. */
+  /** Differences from the service on this machine that are only due to time. */
   newer: string[];
 };
 
 /**
- * Checks a backup. `live`: the database of the service on this machine, or null. Throws `Rejected` `backup.*` when it
- * cannot even be opened.
+ * Checks a backup. `live`: the database of the service on this machine, or null. Throws `Rejected` `backup.*` if it
+ * cannot be opened.
  */
 export async function verifyBackup(file: string, words: OpenedBackup, live: string | null): Promise<BackupReport> {
   await sweepTemporary();
@@ -59,7 +59,7 @@ export async function verifyBackup(file: string, words: OpenedBackup, live: stri
 const MANIFEST_BYTES_MAX = 4 * 1_048_576;
 const NOWHERE: Sink = { write: async () => undefined, end: async () => undefined };
 
-/** The database goes into the scratch, the manifest is returned, the rest is only checked. */
+/** Writes the database to the scratch and returns the manifest. The other files are only checked. */
 async function unpackInto(scratch: Scratch, file: string, words: OpenedBackup): Promise<Manifest> {
   const manifest: Buffer[] = [];
   let left = MANIFEST_BYTES_MAX;
@@ -77,7 +77,7 @@ async function unpackInto(scratch: Scratch, file: string, words: OpenedBackup): 
   return readManifest(Buffer.concat(manifest).toString());
 }
 
-/** Whether the words give the account and the address that the database holds. The sandbox has words of its own. */
+/** Whether the words give the account and the address in the database. The sandbox has its own words. */
 function addressProblem(sample: AddressSample, words: OpenedBackup): string[] {
   const [network, chain] = sample.chain_key.split(':') as [Network, ChainId];
   const stored = JSON.parse(sample.key) as AccountKey;

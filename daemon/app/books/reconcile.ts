@@ -1,10 +1,9 @@
 /**
- * The ledger against the chain: every unit that our books say was received, spent, paid as fee and is held adds up, and
- * the coins that they say are held are those that the source's own books hold. Whatever differs is named by its
- * transaction.
+ * Reconciles the ledger with the chain: received, spent, fees and held must add up, and the coins held by the books
+ * must be those of the source's own record. Each difference is named by its transaction.
  *
- * Invariant: the two are compared as of one block, which both have on their chain; only what was spent since may be missing
- * on the source's side. Rows are read in pages, so that requests are answered in between.
+ * Invariant: both are compared as of one block that both have on their chain; only coins spent since may be missing in
+ * the source's record. Rows are read in pages, so that requests are answered in between.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type HeldCoin, type Holdings, tipOf, type WatchedAccount } from '../../chains/adapter.ts';
@@ -31,32 +30,32 @@ const TRIES_MAX = 5;
 const PROBLEMS_MAX = 100;
 const NAMED_IN_ALERT_MAX = 5;
 const MOVED_RETRY_SECONDS = 30;
-/** How often, and how many times, it is looked whether our own reading has come as far as the source. */
+/** How often, and how many times, to check whether the sync has come as far as the source. */
 const LOOK_MS = 500;
 const LOOKS_MAX = 120;
 
-/** Smallest units, all of blocks. */
+/** Smallest units, all confirmed. */
 export type ReconciledAsset = {
   asset: string;
-  /** From others, and by payments to invoices of our own: change is neither received nor paid. */
+  /** From others, and by payments to invoices of our own. Change is neither received nor paid. */
   received: bigint;
   paidOut: bigint;
   fees: bigint;
-  /** What was received less what was paid out and the fees. */
+  /** Received less paid out less fees. */
   held: bigint;
 };
 export type Reconciliation = {
   chain: string;
   tip: BlockId;
   lines: ReconciledAsset[];
-  /** Whether the source's own books were compared; not where the chain is simulated. */
+  /** Whether the source's own record was compared; false on simulated chains. */
   compared: boolean;
   problems: string[];
 };
 
 /**
- * Proves one chain, and raises an alert when something differs. Throws `Unavailable` when the source does not answer or
- * is reorganised again and again, and when it cannot say what is held.
+ * Reconciles one chain, and raises an alert if something differs. Throws `Unavailable` if the source does not answer,
+ * is reorganised repeatedly, or cannot tell what is held.
  */
 export async function reconcile(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<Reconciliation> {
   for (let attempt = 1; attempt <= TRIES_MAX; attempt++) {
@@ -65,7 +64,7 @@ export async function reconcile(app: App, chain: ChainRuntime, signal: AbortSign
     const tip = held?.tip ?? tipOf(checkpoint);
     if (!has(checkpoint, tip)) continue;
     const report = await compare(app, chain, tip, held ?? null);
-    // What was read while blocks left the chain is of two chains.
+    // the rows were read while blocks left the chain
     if (!has(checkpointOf(app.store, chain), tip)) continue;
     if (report.problems.length > 0) await alertOf(app, report);
     return report;
@@ -76,7 +75,7 @@ export async function reconcile(app: App, chain: ChainRuntime, signal: AbortSign
 const has = (checkpoint: Checkpoint | null | undefined, { hash }: BlockId): boolean =>
   checkpoint?.some((block) => block.hash === hash) ?? false;
 
-/** Our checkpoint, once it has come as far as the source had. It may be on another branch. Throws `Unavailable`. */
+/** The stored checkpoint once it has reached the source's height, possibly on another branch. Throws `Unavailable`. */
 async function readUpTo(
   app: App,
   chain: ChainRuntime,
@@ -95,8 +94,8 @@ async function readUpTo(
 }
 
 /**
- * The same by the clock: a proof that cannot be made is an alert, too. Returns whether it was made or nothing is to prove;
- * a chain that was not read yet since the start is left for later. Rethrows nothing but bugs.
+ * The scheduled reconciliation: one that is not possible is an alert, too. Returns whether it was done or not needed; a
+ * chain that was not synced since the start is left for later. Throws only bugs.
  */
 export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<boolean> {
   if (chain.dormant) return true;
@@ -127,7 +126,7 @@ function watchedAccounts(app: App, chain: ChainRuntime): WatchedAccount[] {
   });
 }
 
-/** Sums and comparisons of one pass over a chain's entries. */
+/** The sums and comparisons of one pass over a chain's entries. */
 class Proof {
   readonly lines = new Map<string, ReconciledAsset>();
   readonly problems: string[] = [];
@@ -135,11 +134,11 @@ class Proof {
   readonly #chain: ChainRuntime;
   readonly #tip: BlockId;
   readonly #lessMempool: boolean;
-  /** Targets whose coins the source did not tell. */
+  /** Targets whose coins the source did not report. */
   readonly #untold: ReadonlySet<number>;
-  /** What the source holds and our books were not seen to hold yet; null: it was not asked. */
+  /** The source's coins that were not found in the books yet; null: it was not asked. */
   readonly #unmatched: Map<string, HeldCoin> | null;
-  /** By account and asset: its credits less its debits, those under way included. */
+  /** By account and asset: its credits less its debits, unconfirmed ones included. */
   readonly #totals = new Map<string, bigint>();
   readonly #pastUntil: ReadonlyMap<number, number>;
 
@@ -182,7 +181,7 @@ class Proof {
     this.#total(row, -units);
     if (!this.#isBelow(row.block_height)) return;
     const line = this.line(row.asset);
-    // a coin that was spent was not held any more when it was counted
+    // a coin that was already spent was not counted as held
     if (row.target_id !== null) line.held -= units;
     if (row.kind === 'moved') line.received -= units;
     else if (row.kind === 'fee') line.fees += units;
@@ -213,7 +212,7 @@ class Proof {
     }
   }
 
-  /** What is left over once every entry was taken. `isStill`: no entry changed meanwhile. */
+  /** Reports what is left once every entry was read. `isStill`: no entry changed meanwhile. */
   finish(isStill: boolean): void {
     for (const { outpoint, units } of this.#unmatched?.values() ?? []) {
       this.problem(`${outpoint}: the source holds ${units} units that our books do not know`);
@@ -239,7 +238,9 @@ class Proof {
     }
   }
 
-  /** Who made a transaction that took something of ours, and whether it took what it was to take; once for each. */
+  /**
+   * Explains a transaction that spent coins of ours: who made it, and whether it took the planned units; once for each.
+   */
   #explain({ id, txid, chain_key, asset, account_id, block_height }: DebitRow): void {
     const all = this.#app.store.all(debitsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key });
     const debits = all.filter((row) => row.asset === asset);
@@ -247,12 +248,12 @@ class Proof {
     const taken = debits.reduce((sum, { units }) => sum + units, 0n);
     const version = this.#app.store.get(versionByTxid, { txid, chain_key });
     if (!version) {
-      // what a wallet did before it was brought here is nobody's fault
+      // transactions of a wallet before it came to this service are not explained
       if (this.#isPast(block_height, account_id)) return;
       this.problem(`${txid}: spent ${taken} ${asset} of ours, and we did not make it`);
       return;
     }
-    // the operator's word that this appliance takes over also explains it
+    // so are transactions that the operator accepted by ending a quarantine
     if (version.kind === UNKNOWN && quarantineOf(this.#app.store)) {
       this.problem(`${txid}: spent ${taken} ${asset} of ours, and the backup knows nothing of it`);
     }
@@ -274,7 +275,7 @@ class Proof {
 const accountsOf = (app: App, chain: ChainRuntime) =>
   app.directory.accounts().filter(({ chainKey }) => chainKey === chain.key);
 
-/** By account with a past that was read: up to which height that reached. */
+/** By account with a past: the height up to which it was read. */
 function pasts(app: App, chain: ChainRuntime): Map<number, number> {
   return new Map(
     accountsOf(app, chain).flatMap(({ id }): [number, number][] => {
@@ -299,7 +300,7 @@ async function compare(app: App, chain: ChainRuntime, tip: BlockId, held: Holdin
   };
 }
 
-/** Reads the entries of a chain page by page; between two pages others have a turn. */
+/** Reads the entries of a chain in pages, with a turn for other work between two pages. */
 async function eachOf<Row extends { id: number; chain_key: string }>(
   app: App,
   chain: ChainRuntime,

@@ -1,4 +1,4 @@
-/** Adding a business with the key, and the client ID, that it begins with: all of it or nothing. */
+/** Adds businesses with their first key and client ID, in one transaction. */
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
 import { type AccountKey, chainKey } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
@@ -33,7 +33,7 @@ export async function openBusiness(
   });
 }
 
-/** A key that is no point on its curve would stop address derivation later, when nobody is looking. */
+/** A key that is not on its curve would make address derivation fail later. */
 async function checkAccounts(
   app: App,
   network: Network,
@@ -53,15 +53,15 @@ async function checkAccounts(
   }
 }
 
-/** Makes a client ID. Only the sandbox's may be without an origin: there any is taken. Throws `Rejected`. */
+/** Makes a client ID. Only the sandbox's may have no origin; it then accepts any. Throws `Rejected`. */
 export function openClient(app: App, tx: Tx, business: Pick<Business, 'id' | 'network'>, client: NewClient): number {
   needOrigins(business.network, client.origins);
-  // an origin that is none is refused by addClient
+  // addClient refuses invalid origins
   const hosts = client.hosts?.map(checkHost) ?? hostsOf(client.origins);
   return addClient(app, tx, business.id, client.name, [...new Set(client.origins)], [...new Set(hosts)]).id;
 }
 
-/** Changes the origins or the hosts of a client ID; what is undefined stays. Throws `Rejected`. */
+/** Changes the origins or hosts of a client ID; undefined ones stay. Throws `Rejected`. */
 export function reviseClient(
   app: App,
   tx: Tx,
@@ -75,7 +75,7 @@ export function reviseClient(
   return clientOf(tx, row.id);
 }
 
-/** The client ID of a number that is known to exist. */
+/** The client ID with a number that exists. */
 export function clientOf(reader: Reader, id: number): ClientRow {
   const row = reader.all(allClients, {}).find((client) => client.id === id);
   assert(row, `no client ${id}`);
@@ -87,7 +87,7 @@ function needOrigins(network: Network, origins: readonly string[]): void {
   throw new Rejected('client.origin', 'Give at least one origin, such as https://shop.example', 'origins');
 }
 
-/** A host as it stands in URLs: lower case, without a port. */
+/** A host as in URLs: lower case, without a port. */
 function checkHost(text: string): string {
   const host = text.toLowerCase();
   const url = URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`) : null;

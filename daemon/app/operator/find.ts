@@ -1,4 +1,4 @@
-/** How an operator names things: by what a list shows of them. */
+/** Finds what an operator names, by the names that lists show. */
 import { Rejected } from '../../domain/errors.ts';
 import { type ApiKeyRow, allApiKeys, allClients, type ClientRow } from '../../store/queries/businesses.ts';
 import { type InvoiceRow, invoiceBySlug, invoiceByUuid } from '../../store/queries/invoices.ts';
@@ -7,8 +7,8 @@ import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
 
 /**
- * A business by its number, its UUID, or its name (case does not count). Throws `Rejected`: `business.not_found`,
- * `business.ambiguous` when several have that name.
+ * A business by number, UUID, or name (case-insensitive). Throws `Rejected`: `business.not_found`, `business.ambiguous`
+ * if several have that name.
  */
 export function findBusiness(app: App, ref: string): Business {
   const all = app.directory.businesses();
@@ -29,21 +29,21 @@ export function findBusiness(app: App, ref: string): Business {
   return only;
 }
 
-/** A client ID by its number or by itself. Throws `Rejected('client.not_found')`. */
+/** A client ID by its number or its text. Throws `Rejected('client.not_found')`. */
 export function findClient(reader: Reader, ref: string): ClientRow {
   const row = reader.all(allClients, {}).find(({ id, public_id }) => String(id) === ref || public_id === ref);
   if (!row) throw new Rejected('client.not_found', `There is no client ID ${ref}`, 'client');
   return row;
 }
 
-/** A key by its number, for what is known to exist. */
+/** A key by a number that exists. */
 export function keyOf(reader: Reader, id: number): ApiKeyRow {
   const row = reader.all(allApiKeys, {}).find((key) => key.id === id);
   if (!row) throw new Rejected('key.not_found', `There is no key ${id}`, 'id');
   return row;
 }
 
-/** An invoice by its slug or UUID, a deleted one too. Throws `Rejected('invoice.not_found')`. */
+/** An invoice by slug or UUID, even a deleted one. Throws `Rejected('invoice.not_found')`. */
 export function findAnyInvoice(reader: Reader, ref: string): InvoiceRow {
   const row = reader.get(invoiceBySlug, { slug: ref }) ?? reader.get(invoiceByUuid, { uuid: ref.toLowerCase() });
   if (!row) throw new Rejected('invoice.not_found', 'Invoice not found', 'invoice');

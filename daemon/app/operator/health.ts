@@ -1,17 +1,17 @@
-/** Whether payments can be taken now, for whatever watches the service from outside: no names, no amounts. */
+/** Whether payments can be taken now, for external monitoring: without names and amounts. */
 import { chainKey } from '../../domain/chain.ts';
 import type { App } from '../app.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 
 export type Health = {
-  /** False when a business can take no payment at all. */
+  /** False if a business can take no payment at all. */
   serves: boolean;
-  /** What is out of order, a sentence each; also while the service serves. */
+  /** Problems, one sentence each; also while the service serves. */
   reasons: string[];
 };
 
-/** The coins of a business that cannot be taken now, with the reason of each. */
+/** The coins of a business that cannot be taken now, with their reasons. */
 function closedCoins(app: App, { network, enabled }: Business): string[] {
   const now = app.now();
   return enabled.flatMap((asset) => {
@@ -23,7 +23,7 @@ function closedCoins(app: App, { network, enabled }: Business): string[] {
   });
 }
 
-/** Businesses with real money count; without one, those that there are. Reads memory, and one row. */
+/** Counts businesses with real money; if there are none, all. Reads memory and one row. */
 export function healthOf(app: App): Health {
   const { trouble } = app.store.health();
   if (trouble !== null) return { serves: false, reasons: ['nothing can be stored'] };

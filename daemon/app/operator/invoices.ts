@@ -1,4 +1,4 @@
-/** The operator's view of invoices: pages of them, and everything that is known of one. */
+/** The operator's view of invoices: lists, and all data of one. */
 import type { Decision } from '../../domain/payment.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type WebhookAttemptRow, type WebhookRow, webhookOf } from '../../store/queries/effects.ts';
@@ -13,9 +13,9 @@ import { type InvoiceView, view } from '../invoices/views.ts';
 import type { Business } from '../shops/directory.ts';
 import { findAnyInvoice } from './find.ts';
 
-/** What one call looks at at the most: a filter that matches little must not read a million invoices. */
+/** The maximum number of invoices that one call reads, for filters with few matches. */
 export const INVOICES_SCANNED_MAX = 10_000;
-/** Between two slices other requests are served. */
+/** Other requests are served between two slices. */
 const INVOICES_PER_SLICE = 2_000;
 const CREDITS_SHOWN_MAX = 100;
 const ATTEMPTS_SHOWN_MAX = 20;
@@ -25,13 +25,13 @@ export type InvoiceFilter = {
   status: string | null;
   orderId: string | null;
   limit: number;
-  /** Only invoices with a lower number. */
+  /** Only invoices with a lower id. */
   before: number | null;
 };
 
 export type InvoiceLine = { invoice: InvoiceRow; payment: PaymentRow | undefined };
 
-/** The newest invoices that match, deleted ones aside, and where the next page begins: null when there is none. */
+/** The newest matching invoices, without deleted ones, and the beginning of the next page or null. */
 export async function listInvoices(
   app: App,
   filter: InvoiceFilter,
@@ -51,7 +51,7 @@ export async function listInvoices(
       limit: filter.limit - rows.length,
     });
     rows.push(...slice);
-    // a full page may leave matching rows of this slice behind: they begin the next one
+    // a full page may leave matching rows of this slice for the next page
     below = rows.length === filter.limit ? (rows.at(-1)?.id ?? from) : from;
     await new Promise(setImmediate);
   }
@@ -61,7 +61,7 @@ export async function listInvoices(
 
 export type WebhookView = { webhook: WebhookRow; attempts: WebhookAttemptRow[] };
 
-/** A notification with its newest attempts, oldest first. */
+/** A notification with its newest attempts, the oldest first. */
 export function webhookView(reader: Reader, webhook: WebhookRow): WebhookView {
   const attempts = reader.all(newestAttemptsOf, { webhook_id: webhook.id, limit: ATTEMPTS_SHOWN_MAX });
   return { webhook, attempts: attempts.reverse() };
@@ -73,7 +73,7 @@ export type InvoiceDetails = InvoiceView & {
   webhook: WebhookView | null;
 };
 
-/** Everything about an invoice, a deleted one too. Makes no fresh quote. Throws `Rejected('invoice.not_found')`. */
+/** All data of an invoice, even a deleted one. Makes no quote. Throws `Rejected('invoice.not_found')`. */
 export function showInvoice(app: App, ref: string): InvoiceDetails {
   const { store } = app;
   const invoice = findAnyInvoice(store, ref);

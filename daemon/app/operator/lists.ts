@@ -16,13 +16,13 @@ import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
 import { type WebhookView, webhookView } from './invoices.ts';
 
-/** `before`: only what has a lower id. */
+/** `before`: only rows with a lower id. */
 export type Page = { limit: number; before?: number | undefined };
 export type NamedWebhook = WebhookView & { slug: string };
 
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** Where the page after these rows begins: after a full one there may be more. */
+/** The beginning of the next page; null after a page that is not full. */
 export function nextOf(rows: readonly { id: number }[], limit: number): number | null {
   const last = rows.at(-1);
   return rows.length === limit && last !== undefined && last.id > 1 ? last.id : null;
@@ -33,12 +33,12 @@ type Owned = { business_id: number; revoked_at: number | null };
 const wanted = (business: Business | null, revoked: boolean) => (row: Owned) =>
   (business === null || row.business_id === business.id) && (revoked || row.revoked_at === null);
 
-/** API keys, of one business or all; those revoked only if asked for. */
+/** API keys of one business, or of all; revoked ones only on request. */
 export function keysOf(app: App, business: Business | null, revoked: boolean): ApiKeyRow[] {
   return app.store.all(allApiKeys, {}).filter(wanted(business, revoked));
 }
 
-/** Client IDs, of one business or all; those revoked only if asked for. */
+/** Client IDs of one business, or of all; revoked ones only on request. */
 export function clientsOf(app: App, business: Business | null, revoked: boolean): ClientRow[] {
   return app.store.all(allClients, {}).filter(wanted(business, revoked));
 }
@@ -48,12 +48,12 @@ export function inboxPage(app: App, { limit, before = NEWEST }: Page) {
   return app.store.all(inboxBelow, { id: before, limit });
 }
 
-/** The newest notifications, each with its last attempts. */
+/** The newest notifications with their last attempts. */
 export function webhookPage(app: App, { limit, before = NEWEST }: Page): NamedWebhook[] {
   return app.store.all(webhooksBelow, { id: before, limit }).map((row) => named(app.store, row));
 }
 
-/** One notification. Throws `Rejected('webhook.not_found')`. */
+/** Throws `Rejected('webhook.not_found')`. */
 export function showWebhook(app: App, id: number): NamedWebhook {
   const row = app.store.get(webhookById, { id });
   if (!row) throw new Rejected('webhook.not_found', 'Webhook not found');
@@ -65,15 +65,15 @@ function named(reader: Reader, row: WebhookRow): NamedWebhook {
   return { ...webhookView(reader, row), slug: invoice?.slug ?? '' };
 }
 
-/** No stored alert has this number: it could not be stored yet, so it cannot be marked as seen. */
+/** The id of an alert that is not stored yet, and therefore cannot be marked as seen. */
 const UNSTORED_ID = 0;
 
-/** A place in the list of open alerts: `rank` 0 has what is live, 1 the rest. */
+/** A position in the list of open alerts: `rank` 0 for real money and the appliance, 1 for the rest. */
 export type AlertCursor = { rank: number; id: number };
 const FIRST: AlertCursor = { rank: 0, id: NEWEST };
 const RANKS = 2;
 
-/** The alerts that nobody has marked as seen: live ones first, newest first. What could not be stored yet leads the first page. */
+/** The open alerts: real money first, newest first. Unstored ones are on the first page. */
 export function alertPage(app: App, limit: number, after: AlertCursor | null) {
   const { rank: from, id: below } = after ?? FIRST;
   const stored: (AlertRow & { rank: number })[] = [];
@@ -88,7 +88,7 @@ export function alertPage(app: App, limit: number, after: AlertCursor | null) {
   return { alerts: [...unstored.reverse(), ...stored], next };
 }
 
-/** Marks alerts as seen and returns how many were open. */
+/** Marks alerts as seen; returns how many were open. */
 export function markSeen(app: App, ids: readonly number[], tx: Tx): number {
   return [...new Set(ids)].reduce((sum, id) => sum + tx.run(closeAlert, { id, seen_at: app.now() }).changes, 0);
 }

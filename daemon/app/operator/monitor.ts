@@ -1,4 +1,4 @@
-/** What somebody who watches the service from a graph wants to know. Every count has a limit, so that asking is cheap. */
+/** Numbers for monitoring. Every count has a limit, so that reading them is cheap. */
 import type { AssetId, Network } from '../../domain/assets.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { deliveriesWaiting, spendsOpen, webhooksWaiting, withdrawalsWaiting } from '../../store/queries/monitoring.ts';
@@ -8,7 +8,7 @@ import { balances } from '../books/balance.ts';
 import { type ChainStatus, chainStatuses, openAlertsCount, poolStatuses, rateStatuses } from './status.ts';
 
 const LANES = ['shop', 'public'];
-/** Of a withdrawal that waits: for the operator, or for the signer. */
+/** The states of a withdrawal that waits for the operator or for the signer. */
 const WAITING = ['requested', 'approved'];
 
 export type Monitor = {
@@ -16,12 +16,12 @@ export type Monitor = {
   rates: { network: Network; asset: AssetId; ageMs: number | null }[];
   pools: { businessId: number; chainKey: string; ready: number; wanted: number }[];
   webhooks: { lane: string; waiting: number }[];
-  /** Signed events that no endpoint has taken yet. */
+  /** Signed events that no endpoint has accepted yet. */
   deliveries: number;
   withdrawals: { state: string; waiting: number }[];
   alerts: number;
   storage: { freeBytes: number | null; logBytes: number; fails: boolean };
-  /** In coins; empty unless asked for. */
+  /** In coins; empty unless requested. */
   balances: { businessId: number; network: Network; asset: AssetId; amount: string }[];
 };
 

@@ -1,4 +1,4 @@
-/** How the service is: its chains, its rates, and the addresses that it has ready. */
+/** The state of the service: its chains, its rates, and its ready addresses. */
 import { redact } from '../../config/config.ts';
 import { configurationWarnings } from '../../config/warnings.ts';
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
@@ -36,7 +36,7 @@ export function chainStatuses(app: App): ChainStatus[] {
 
 export type RateStatus = { network: Network; asset: AssetId; usd: { scaled: bigint; at: number } | null };
 
-/** The dollar rate of everything that a business takes. */
+/** The dollar rate of every asset that a business takes. */
 export function rateStatuses(app: App): RateStatus[] {
   const found = new Map<string, RateStatus>();
   for (const { network, enabled } of app.directory.businesses()) {
@@ -47,7 +47,7 @@ export function rateStatuses(app: App): RateStatus[] {
   return [...found.values()];
 }
 
-/** How many addresses each account of a connected chain has ready. */
+/** The ready addresses of each account of a connected chain. */
 export function poolStatuses(app: App): { businessId: number; chainKey: string; ready: number; wanted: number }[] {
   return app.directory
     .accounts()
@@ -60,7 +60,7 @@ export function poolStatuses(app: App): { businessId: number; chainKey: string; 
     }));
 }
 
-/** The configuration as it is in force: secrets are named, and not shown. */
+/** The configuration in force, without secrets. */
 export function settingsOf(app: App): { key: string; value: string; origin: string }[] {
   return redact(app.config).map(({ key, shown, origin }) => ({ key, value: shown, origin }));
 }
@@ -69,5 +69,4 @@ export function openAlertsCount(app: App): number {
   return (app.store.get(openAlertCount, {})?.open ?? 0) + app.unstored.all().length;
 }
 
-/** What of the configuration will not do as it is. */
 export const warningsOf = ({ config }: App): string[] => configurationWarnings(config);

@@ -1,4 +1,7 @@
-/** What becomes an alert by not happening: a withdrawal that nobody decides on, a backup or a proof that is not made. */
+/**
+ * Alerts about things that did not happen: a withdrawal without a decision, a backup or a reconciliation that was not
+ * made.
+ */
 import { lastSlot, parseSchedule } from '../../domain/schedule.ts';
 import { withdrawalWaitingSince } from '../../store/queries/monitoring.ts';
 import { end, raise } from '../alerts.ts';
@@ -7,13 +10,13 @@ import { jobDoneAt } from '../job-times.ts';
 import { CLOCK_MS_MAX } from './doctor.ts';
 
 const MS_PER_MINUTE = 60_000;
-/** The operator is at hand for what they just asked for themselves. */
+/** Operators who request a withdrawal themselves are at hand. */
 const WAITING_MS_MAX = 15 * MS_PER_MINUTE;
 const UNSIGNED_MS_MAX = 15 * MS_PER_MINUTE;
-/** A job that fails is tried again in the meantime. */
+/** A failed job is tried again meanwhile. */
 const LATE_MS_MAX = 6 * MS_PER_HOUR;
 
-/** The nightly proof of the books: every day at 2:40. */
+/** The nightly reconciliation: every day at 2:40. */
 export const PROOF_SCHEDULE = '40 2 * * *';
 
 /** To be called every minute. */
@@ -33,7 +36,7 @@ export async function tellWaiting(app: App): Promise<void> {
   }
 }
 
-/** To be called every minute. A job that never ran counts from when it was first entered. */
+/** To be called every minute. A job that never ran counts from its registration. */
 export async function tellLate(app: App): Promise<void> {
   const { folder, schedule } = app.config.backup;
   if (folder !== null) await tellLateJob(app, 'backup', schedule, folder, 'The scheduled backup');

@@ -1,10 +1,10 @@
 /**
- * Finds out which accounts of a wallet were ever used, from public keys alone, when nothing is left but its words: a
- * chain is read from the wallet's birthday on for the addresses of many accounts at once, and nothing is stored. The
- * accounts that it finds are then added, and their money is found as for every imported wallet.
+ * Account discovery: finds the used accounts of a wallet from its public keys, when only its words are left. A chain is
+ * read from the wallet's birthday on for the addresses of many accounts at once; nothing is stored. The found accounts
+ * are then added, and their money is found as for every imported wallet.
  *
- * Invariant: when a chain counts as read, every address that may have been used, by the highest one that was, the gap and
- * the jumps of restores, was looked at in all of its blocks.
+ * Invariant: when a chain counts as read, every address that may have been used (by the highest used one, the gap and
+ * the jumps of restores) was searched in all of its blocks.
  */
 import { type ChainAdapter, type ListedScript, type ScriptList, tipOf } from '../../chains/adapter.ts';
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
@@ -16,14 +16,14 @@ import { sleep } from '../../kit/async.ts';
 const SLICE_MS_MAX = 5;
 const RETRY_MS = 2_000;
 const SCRIPTS_MAX = 1_000_000;
-/** Restores in a row, without a payment in between on the same branch of an account, that are reckoned with. */
+/** Restores in a row, without a payment in between on the same branch of an account, that are allowed for. */
 const JUMPS_PROBED = 2;
 
 export type DiscoveryRequest = {
   network: Network;
   /** Milliseconds since 1970. */
   birthday: number;
-  /** Addresses looked at past the last one used, in each branch. */
+  /** How many addresses past the last used one are searched in each branch. */
   gap: number;
   /** The keys of accounts 0, 1, 2, … of each chain. */
   accounts: Partial<Record<ChainId, AccountKey[]>>;
@@ -32,16 +32,16 @@ export type DiscoveryRequest = {
 export type DiscoveryState = {
   running: boolean;
   chains: { chain: ChainId; height: number | null; tip: number | null; done: boolean }[];
-  /** The highest index used in each branch (-1 for none) of each account that was used at all. */
+  /** The highest used index in each branch (-1: none) of each used account. */
   used: { chain: ChainId; account_no: number; receiving: number; change: number }[];
   error: string | null;
 };
 
 type AddressPath = { account: number; branch: Branch; index: number };
-/** One branch of an account: the highest index found used, and what is looked at. */
+/** One branch of an account: its highest used index, and the indices that are searched. */
 type Row = { account: number; branch: Branch; used: number; covered: IndexRange[]; ready: number };
 
-/** The addresses of a scan in memory, in the form in which a source asks for them. */
+/** The searched addresses, in memory, as a source asks for them. */
 class ScratchList implements ScriptList {
   readonly #ids = new Map<string, number>();
   readonly #scripts: ListedScript[] = [];
@@ -112,7 +112,7 @@ export class AccountDiscovery {
     if (!source) return;
     const progress: DiscoveryState['chains'][number] = { chain, height: null, tip: null, done: false };
     this.state.chains.push(progress);
-    // blocks that were read are not read again for what is found within this
+    // so that a payment found within this gap requires no second reading of the blocks
     const ahead = source.wholeHistories ? 0 : gap;
     const rows = [...keys.keys()].flatMap((account) =>
       ([0, 1] as const).map((branch): Row => ({ account, branch, used: -1, covered: [], ready: -1 })),
@@ -148,7 +148,7 @@ export class AccountDiscovery {
     }
   }
 
-  /** Calls `take` for each index, and lets others have a turn. */
+  /** Calls `take` for each index, in short turns. */
   async #derive({ from, to }: IndexRange, take: (index: number) => Promise<void>): Promise<void> {
     let began = performance.now();
     for (let index = from; index < to && !this.#abort.signal.aborted; index++) {
@@ -171,7 +171,7 @@ export class AccountDiscovery {
     known[name] = Math.max(known[name], index);
   }
 
-  /** Reads a chain from the birthday up to its tip and tells of every address that was paid. */
+  /** Reads a chain from the birthday to its tip, and reports every paid address. */
   async #readChain(
     source: ChainAdapter,
     birthday: number,
@@ -192,7 +192,7 @@ export class AccountDiscovery {
         }
         progress.height = tipOf(checkpoint).height;
         progress.tip = source.health().tip?.height ?? null;
-        // what was added meanwhile was not looked at yet
+        // addresses added meanwhile were not searched yet
         if (update?.mempool === 'complete' && list.size === watched) return;
         if (!update) await sleep(RETRY_MS, signal);
       } catch (error) {

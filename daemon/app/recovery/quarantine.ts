@@ -1,7 +1,7 @@
 /**
- * A restored appliance may lie behind what really happened: until the operator confirms, it syncs and shows, but does not
- * sign, notify, approve by policy or give out addresses. Meanwhile its addresses jump ahead of every one that may have
- * been given out after the backup was made, and the skipped ones are watched.
+ * The quarantine of a restored appliance, whose data may be older than what really happened. Until the operator
+ * confirms, it syncs and shows data, but does not sign, notify, approve by policy or give out addresses. Its next
+ * addresses jump ahead of every one that may have been given out after the backup, and the skipped ones are watched.
  */
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
@@ -10,12 +10,12 @@ import { areSkippedWatched } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
 
 export const QUARANTINE_SETTING = 'quarantine';
-/** The record of the last quarantine that ended. */
+/** The record of the last ended quarantine. */
 const RESTORED_SETTING = 'restored';
 
 /**
- * `since`: milliseconds since 1970. `last_withdrawal`: the newest that the backup knew, 0 for none. `heights`: how far it
- * knew each chain. `policies`: the businesses whose withdrawals went without asking, and wait since.
+ * `since`: milliseconds since 1970. `last_withdrawal`: the newest in the backup, 0 for none. `heights`: each chain's
+ * height in the backup. `policies`: the businesses whose policies were suspended.
  */
 export type QuarantineRecord = {
   since: number;
@@ -33,13 +33,13 @@ export function quarantineOf(reader: Reader): QuarantineRecord | null {
   return row ? (JSON.parse(row.value) as QuarantineRecord) : null;
 }
 
-/** What the backup knew that this service was restored from, once its quarantine has ended; null where there was none. */
+/** The record of the restored backup once its quarantine has ended; null if there was none. */
 export function restoredFrom(reader: Reader): QuarantineRecord | null {
   const row = reader.get(settingOf, { key: RESTORED_SETTING });
   return row ? (JSON.parse(row.value) as QuarantineRecord) : null;
 }
 
-/** Throws `Unavailable` while the appliance is quarantined. `what` was asked for, as in "New payments wait …". */
+/** Throws `Unavailable` during the quarantine. `what`: the request, as in "New payments wait …". */
 export function refuseInQuarantine(reader: Reader, what: string): void {
   if (!quarantineOf(reader)) return;
   throw new Unavailable(
@@ -48,7 +48,7 @@ export function refuseInQuarantine(reader: Reader, what: string): void {
   );
 }
 
-/** The operator's word that this appliance takes over. Throws `Rejected`: `restore.none`, `restore.not_ready`. */
+/** Ends the quarantine on the operator's confirmation. Throws `Rejected`: `restore.none`, `restore.not_ready`. */
 export function endQuarantine(app: App, tx: Tx): void {
   const record = quarantineOf(tx);
   if (!record) throw new Rejected('restore.none', 'This service is not quarantined');

@@ -1,10 +1,10 @@
 /**
- * Reading the past of a wallet that has one, beside following the present. How far it has come is stored with each step,
- * so that a restart goes on from there.
+ * Reads the past of an imported wallet, beside the sync of the present. Progress is stored with each step, so that a
+ * restart continues.
  *
- * Invariant: a past counts as read only when every address that it may have used, by the last one that was found used and
- * the gap, was watched since the first of its blocks was read. An address may be paid long before one with a lower index,
- * so where more turned out to be used than was watched, all of it is read again.
+ * Invariant: a past counts as read only if every address that it may have used (by the last used one and the gap) was
+ * watched since its first block was read. An address may be paid long before one with a lower index, so if more
+ * addresses turn out to be used than were watched, the whole past is read again.
  */
 import { tipOf } from '../../chains/adapter.ts';
 import type { ChainUpdate, Checkpoint } from '../../domain/chain.ts';
@@ -19,10 +19,13 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf, ingestPast } from '../chains/ingest.ts';
 import type { Account } from '../shops/directory.ts';
 
-/** `checkpoint` is null until the block before the account's birthday was looked up. `isThrough`: it has reached the present. */
+/**
+ * `checkpoint` is null until the block before the account's birthday was found. `isThrough`: it has reached the
+ * present.
+ */
 export type Rescan = { account: Account; stored: string; checkpoint: Checkpoint | null; isThrough: boolean };
 
-/** The next account of a chain whose past is still to be read, but for those in `except`, or null. */
+/** The next account of a chain whose past must be read, without those in `except`, or null. */
 export function nextRescan(app: App, chain: ChainRuntime, except: ReadonlySet<number>): Rescan | null {
   const row = app.store.all(accountsToRescan, { chain_key: chain.key }).find(({ id }) => !except.has(id));
   const account = row && app.directory.accounts().find(({ id }) => id === row.id);
@@ -34,7 +37,7 @@ export function nextRescan(app: App, chain: ChainRuntime, except: ReadonlySet<nu
   return { account, stored: row.rescan, checkpoint, isThrough };
 }
 
-/** The accounts whose past is still being read, and how far each has come. */
+/** The accounts whose past is being read, and the height reached. */
 export function rescansUnderWay(app: App): { chain: string; height: number | null }[] {
   return app.chains.all().flatMap(({ key }) =>
     app.store.all(accountsToRescan, { chain_key: key }).map(({ rescan }) => ({
@@ -44,12 +47,12 @@ export function rescansUnderWay(app: App): { chain: string; height: number | nul
   );
 }
 
-/** The highest indices that may be found used without anything being missed. */
+/** The highest indices up to which used addresses cannot be missed. */
 type Ready = { ready_index: number; ready_change: number };
 
 /**
- * Has every address watched that the past may have used, by what is known of it. Null while some are still derived, beside
- * the present, which does not wait for them: the chain is woken when they are.
+ * Watches every address that the past may have used, as far as known. Null while some are still being derived in the
+ * background; the chain is woken afterwards.
  */
 export async function prepareRescan(app: App, { account }: Rescan): Promise<Ready | null> {
   const ready = await app.store.write((tx) => {
@@ -65,7 +68,7 @@ export async function prepareRescan(app: App, { account }: Rescan): Promise<Read
   return null;
 }
 
-/** Stores where an account's past begins. */
+/** Stores the beginning of an account's past. */
 export async function beginRescan(
   app: App,
   { account, stored }: Rescan,
@@ -77,8 +80,8 @@ export async function beginRescan(
 }
 
 /**
- * Ends a past that was read up to the present, or begins it again where more was used than was watched. Called when the
- * present is complete, so that whatever was found on the way is in the books.
+ * Ends a past that was read up to the present, or starts it again if more addresses were used than watched. To be
+ * called when the present is complete, so that everything found is stored.
  */
 export async function endRescan(app: App, chain: ChainRuntime, { account, stored }: Rescan): Promise<void> {
   await app.store.write((tx) => {
@@ -95,7 +98,10 @@ export async function endRescan(app: App, chain: ChainRuntime, { account, stored
   });
 }
 
-/** From when on a chain is read that was never read before: nothing before the oldest wallet whose past is not read apart. */
+/**
+ * The time from which a new chain is read: the birthday of its oldest wallet, except for pasts that are read
+ * separately.
+ */
 export function birthdayOf(app: App, chain: ChainRuntime): number | null {
   const apart = new Set(app.store.all(accountsToRescan, { chain_key: chain.key }).map(({ id }) => id));
   const births = app.directory
@@ -105,7 +111,7 @@ export function birthdayOf(app: App, chain: ChainRuntime): number | null {
   return births.length === 0 ? null : Math.min(...births);
 }
 
-/** The same before a chain is read for the first time, for wallets that were there before it was connected. */
+/** Watches the addresses of existing wallets before a chain is read for the first time. */
 export async function watchAhead(
   app: App,
   chain: ChainRuntime,
@@ -117,7 +123,7 @@ export async function watchAhead(
   for (const account of accounts) await fillPool(app, account, GAP, stopped);
 }
 
-/** Applies one step: the same one again changes nothing, so how far it came is stored last. */
+/** Applies one step. Repeating it has no effect, so the progress is stored last. */
 export async function stepThroughPast(
   app: App,
   chain: ChainRuntime,
