@@ -20,7 +20,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   domain: { values: [] },
   log: { values: [] },
   launcher: { values: [] },
-  contract: { values: [] },
+  contract: { values: ['domain'] },
   config: { values: ['domain'] },
   store: { values: ['domain'] },
   chains: { values: ['kit', 'domain'] },

@@ -1,20 +1,7 @@
 /** The operator API's methods about event endpoints, to which shops' signed events are sent. */
 import { z } from 'zod';
+import { EVENT_TYPES } from '../domain/merchant.ts';
 import { Id, Instant } from './operator-shapes.ts';
-
-export const EVENT_TYPE_NAMES = [
-  'invoice.created',
-  'invoice.requested',
-  'invoice.seen',
-  'invoice.confirmed',
-  'invoice.paid',
-  'invoice.overdue',
-  'invoice.canceled',
-  'invoice.undone',
-  'withdrawal.pending',
-  'withdrawal.completed',
-  'withdrawal.failed',
-] as const;
 
 const PAGE_MAX = 200;
 const URL_CHARS_MAX = 2_048;
@@ -62,7 +49,7 @@ export const ENDPOINTS = {
     params: z.strictObject({
       business: z.string().min(1).max(300),
       url: z.string().min(1).max(URL_CHARS_MAX),
-      types: z.array(z.enum(EVENT_TYPE_NAMES)).max(EVENT_TYPE_NAMES.length).default([]),
+      types: z.array(z.enum(EVENT_TYPES)).max(EVENT_TYPES.length).default([]),
     }),
     result: z.object({ endpoint: WithSecret }),
   },

@@ -3,13 +3,12 @@
  * means absent. Only a new API key is secret.
  */
 import { z } from 'zod';
+import { CHAINS, NETWORKS } from '../domain/assets.ts';
+import { SCOPES, type Scope } from '../domain/merchant.ts';
+import { INVOICE_STATUSES } from '../domain/payment.ts';
 
-export const NETWORK_NAMES = ['mainnet', 'testnet', 'regtest', 'sandbox'] as const;
-export const CHAIN_NAMES = ['BTC', 'BCH', 'LTC', 'XMR', 'ETH', 'BSC'] as const;
-export const SCOPE_NAMES = ['invoices', 'balance', 'withdraw', 'refund'] as const;
 /** Those of a key that names none: `withdraw` includes `refund`. */
-export const DEFAULT_SCOPES: (typeof SCOPE_NAMES)[number][] = ['invoices', 'balance', 'withdraw'];
-export const INVOICE_STATUSES = ['unpaid', 'paid', 'canceled'] as const;
+export const DEFAULT_SCOPES: Scope[] = ['invoices', 'balance', 'withdraw'];
 
 const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`));
 
@@ -39,7 +38,7 @@ export const BusinessShape = z.object({
   id: Id,
   uuid: z.uuid(),
   name: z.string(),
-  network: z.enum(NETWORK_NAMES),
+  network: z.enum(NETWORKS),
   time_zone: z.string(),
   account_no: z.int().min(0),
   /** The symbols that it takes. */
@@ -63,7 +62,7 @@ export const KeyShape = z.object({
   name: z.string(),
   /** The first characters of the key. */
   hint: z.string(),
-  scopes: z.array(z.enum(SCOPE_NAMES)),
+  scopes: z.array(z.enum(SCOPES)),
   /** Null: no limit. */
   per_minute: PerMinute.nullable(),
   created_at: Instant,
@@ -241,8 +240,8 @@ export const AlertShape = z.object({
 });
 
 export const ChainShape = z.object({
-  network: z.enum(NETWORK_NAMES),
-  chain: z.enum(CHAIN_NAMES),
+  network: z.enum(NETWORKS),
+  chain: z.enum(CHAINS),
   source: z.string(),
   tip: z.object({ height: z.int(), hash: z.string() }).nullable(),
   tip_age_seconds: z.int().nullable(),

@@ -5,6 +5,9 @@
  * Invariant: a parameter that a method does not know is refused, so that a misspelt one is never silently without effect.
  */
 import { z } from 'zod';
+import { CHAINS, NETWORKS } from '../domain/assets.ts';
+import { SCOPES } from '../domain/merchant.ts';
+import { INVOICE_STATUSES } from '../domain/payment.ts';
 import { BOOKS } from './books.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import {
@@ -12,21 +15,17 @@ import {
   AlertCursor,
   AlertShape,
   BusinessShape,
-  CHAIN_NAMES,
   ClientShape,
   DEFAULT_SCOPES,
   Gap,
   HighestUsed,
   Id,
-  INVOICE_STATUSES,
   InboxShape,
   InvoiceDetailShape,
   InvoiceShape,
   KeyShape,
-  NETWORK_NAMES,
   NewKeyShape,
   PerMinute,
-  SCOPE_NAMES,
   StatusShape,
   WebhookShape,
 } from './operator-shapes.ts';
@@ -49,7 +48,7 @@ const Text = z.string().min(1).max(TEXT_CHARS_MAX);
 const Texts = z.array(Text).max(LIST_MAX);
 /** A business by its number, its UUID or its name, if only one has that name. */
 const BusinessRef = Text;
-const Scopes = z.array(z.enum(SCOPE_NAMES)).min(1).max(SCOPE_NAMES.length);
+const Scopes = z.array(z.enum(SCOPES)).min(1).max(SCOPES.length);
 const Name = z.string().trim().min(1).max(LIST_MAX);
 const Page = z.strictObject({
   limit: z.int().min(1).max(PAGE_MAX).default(50),
@@ -64,11 +63,11 @@ const NewClient = z.strictObject({ name: Name, origins: Texts.default([]), hosts
 
 const NewBusiness = z.strictObject({
   name: Text,
-  network: z.enum(NETWORK_NAMES),
+  network: z.enum(NETWORKS),
   time_zone: Text.default('UTC'),
   /** Left out for the sandbox, whose wallet the daemon has itself. */
   account_no: z.int().min(0).optional(),
-  accounts: z.partialRecord(z.enum(CHAIN_NAMES), AccountKeySchema).optional(),
+  accounts: z.partialRecord(z.enum(CHAINS), AccountKeySchema).optional(),
   /** When the wallet was first used; null: it is new. */
   birthday: z.iso.datetime().nullable().default(null),
   /**
@@ -77,7 +76,7 @@ const NewBusiness = z.strictObject({
    */
   gap: Gap.optional(),
   /** The highest indices that are known to be used of each chain, as `wallet.scanned` tells them; -1 for none. */
-  used: z.partialRecord(z.enum(CHAIN_NAMES), HighestUsed).default({}),
+  used: z.partialRecord(z.enum(CHAINS), HighestUsed).default({}),
   key: z.strictObject({ name: Name, scopes: Scopes }),
   client: NewClient.optional(),
 });
@@ -105,7 +104,7 @@ export const OPERATOR = {
   'business.list': method(Nothing, z.object({ businesses: z.array(BusinessShape) })),
   /** The number of the next account of a network: what its keys are derived with. */
   'business.nextAccount': method(
-    z.strictObject({ network: z.enum(NETWORK_NAMES) }),
+    z.strictObject({ network: z.enum(NETWORKS) }),
     z.object({ account_no: z.int().min(0) }),
   ),
   'business.add': method(

@@ -1,6 +1,7 @@
 /** The operator API's methods about backups and restores. */
 import { z } from 'zod';
-import { AccountKeySchema, CHAIN_NAMES, Gap, HighestUsed, NETWORK_NAMES } from './operator-shapes.ts';
+import { CHAINS, NETWORKS } from '../domain/assets.ts';
+import { AccountKeySchema, Gap, HighestUsed } from './operator-shapes.ts';
 
 const PATH_CHARS_MAX = 4_096;
 const ACCOUNTS_MAX = 200;
@@ -32,11 +33,11 @@ export const RECOVERY = {
   /** Searches a wallet for used accounts. One search at a time; a new one replaces the last. */
   'wallet.scan': method(
     z.strictObject({
-      network: z.enum(NETWORK_NAMES),
+      network: z.enum(NETWORKS),
       birthday: z.iso.datetime(),
       gap: Gap.default(1_000),
       /** The public keys of accounts 0, 1, 2, … of each chain. */
-      accounts: z.partialRecord(z.enum(CHAIN_NAMES), z.array(AccountKeySchema).max(ACCOUNTS_MAX)),
+      accounts: z.partialRecord(z.enum(CHAINS), z.array(AccountKeySchema).max(ACCOUNTS_MAX)),
     }),
     z.object({}),
   ),
@@ -46,14 +47,14 @@ export const RECOVERY = {
       running: z.boolean(),
       chains: z.array(
         z.object({
-          chain: z.enum(CHAIN_NAMES),
+          chain: z.enum(CHAINS),
           height: z.int().nullable(),
           tip: z.int().nullable(),
           done: z.boolean(),
         }),
       ),
       /** The highest paid index in each branch; -1: none. */
-      used: z.array(HighestUsed.extend({ chain: z.enum(CHAIN_NAMES), account_no: z.int() })),
+      used: z.array(HighestUsed.extend({ chain: z.enum(CHAINS), account_no: z.int() })),
       error: z.string().nullable(),
       /** Added accounts whose past is still being read, and the height reached. */
       rescans: z.array(z.object({ chain: z.string(), height: z.int().nullable() })),

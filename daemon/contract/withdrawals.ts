@@ -4,7 +4,9 @@
  * its `fee_max` and `until`. The sandbox needs none.
  */
 import { z } from 'zod';
-import { CHAIN_NAMES, Decimal, Id, Instant, NETWORK_NAMES } from './operator-shapes.ts';
+import { CHAINS, NETWORKS } from '../domain/assets.ts';
+import { WITHDRAWAL_STATES } from '../domain/withdrawal.ts';
+import { Decimal, Id, Instant } from './operator-shapes.ts';
 
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
 
@@ -18,17 +20,12 @@ const Mac = z.string().regex(/^[0-9a-f]{64}$/);
 const PositiveDecimal = z.string().regex(/^\d{1,30}(\.\d{1,30})?$/);
 const Millis = z.int().min(0);
 
-export const WITHDRAWAL_STATE_NAMES = [
-  ...(['requested', 'approved', 'signed', 'broadcast'] as const),
-  ...(['completed', 'rejected', 'failed'] as const),
-] as const;
-
 /** `Intent` of the signer: amounts are decimals of smallest units. */
 export const IntentShape = z.object({
   uuid: z.string(),
-  network: z.enum(NETWORK_NAMES),
+  network: z.enum(NETWORKS),
   accountNo: z.int().min(0),
-  chain: z.enum(CHAIN_NAMES),
+  chain: z.enum(CHAINS),
   asset: z.string(),
   address: z.string(),
   units: z.string(),
@@ -38,7 +35,7 @@ export const IntentShape = z.object({
 });
 
 const GrantShape = z.strictObject({
-  network: z.enum(NETWORK_NAMES),
+  network: z.enum(NETWORKS),
   accountNo: z.int().min(0),
   asset: z.string(),
   perWithdrawal: Units,
@@ -52,7 +49,7 @@ export const WithdrawalShape = z.object({
   uuid: z.string(),
   business_id: Id,
   business: z.string(),
-  network: z.enum(NETWORK_NAMES),
+  network: z.enum(NETWORKS),
   crypto: z.string(),
   origin: z.string(),
   /** The invoice that it refunds. */
@@ -62,7 +59,7 @@ export const WithdrawalShape = z.object({
   sweep: z.boolean(),
   usd_value: Decimal.nullable(),
   address: z.string(),
-  state: z.enum(WITHDRAWAL_STATE_NAMES),
+  state: z.enum(WITHDRAWAL_STATES),
   /** Why it was rejected or failed. */
   reason: z.string().nullable(),
   /** Why it waits. */
@@ -176,7 +173,7 @@ export const AddressShape = z.object({
   id: Id,
   business_id: Id,
   business: z.string(),
-  chain: z.enum(CHAIN_NAMES),
+  chain: z.enum(CHAINS),
   address: z.string(),
   label: z.string(),
   created_at: Instant,
@@ -204,7 +201,7 @@ export const WITHDRAWALS = {
   'withdrawal.list': method(
     z.strictObject({
       business: Text.optional(),
-      state: z.enum(WITHDRAWAL_STATE_NAMES).optional(),
+      state: z.enum(WITHDRAWAL_STATES).optional(),
       limit: z.int().min(1).max(PAGE_MAX).default(50),
       before: Id.optional(),
     }),
@@ -255,7 +252,7 @@ export const WITHDRAWALS = {
 
   'addressBook.list': method(z.strictObject({ business: Text }), z.object({ addresses: z.array(AddressShape) })),
   'addressBook.add': method(
-    z.strictObject({ business: Text, chain: z.enum(CHAIN_NAMES), address: Text, label: Text }),
+    z.strictObject({ business: Text, chain: z.enum(CHAINS), address: Text, label: Text }),
     z.object({ address: AddressShape }),
   ),
   /** The limits that the wallet must be granted again, for the policy in force, if this address is removed. */
@@ -305,7 +302,7 @@ export const WITHDRAWALS = {
     z.object({
       rates: z.array(
         z.object({
-          network: z.enum(NETWORK_NAMES),
+          network: z.enum(NETWORKS),
           crypto: z.string(),
           usd: Decimal.nullable(),
           eur: Decimal.nullable(),

@@ -9,8 +9,10 @@
  */
 import { assert } from './errors.ts';
 
-export type InvoiceStatus = 'unpaid' | 'paid' | 'canceled';
-export type PaymentStatus = 'pending' | 'paid' | 'overdue';
+export const INVOICE_STATUSES = ['unpaid', 'paid', 'canceled'] as const;
+export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
+export const PAYMENT_STATUSES = ['pending', 'paid', 'overdue'] as const;
+export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
 /** Why a deposit is in the inbox. */
 export type InboxReason = 'late' | 'extra' | 'short' | 'deleted' | 'unexpected' | 'unassigned' | 'locked';

@@ -2,9 +2,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SCOPES } from '../../daemon/app/shops/keys.ts';
-import { CHAIN_NAMES, INVOICE_STATUSES, NETWORK_NAMES, SCOPE_NAMES } from '../../daemon/contract/operator-shapes.ts';
-import { ASSETS, CHAINS, NETWORKS } from '../../daemon/domain/assets.ts';
+import { ASSETS, CHAINS } from '../../daemon/domain/assets.ts';
+import { SCOPES } from '../../daemon/domain/merchant.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { refusal, strictCaller } from './operator-raw.ts';
@@ -59,15 +58,6 @@ const paidWith = (invoice: string, status: string) =>
     const found = await show(invoice);
     return found.status === status && found;
   });
-
-describe('the contract', () => {
-  it('has the words of the domain', () => {
-    expect(NETWORK_NAMES).toEqual(NETWORKS);
-    expect(CHAIN_NAMES).toEqual(CHAINS);
-    expect(SCOPE_NAMES).toEqual(SCOPES);
-    expect(INVOICE_STATUSES).toEqual(['unpaid', 'paid', 'canceled']);
-  });
-});
 
 describe('status', () => {
   it('tells of every chain, rate and pool', async () => {

@@ -4,6 +4,7 @@
  */
 import { type Asset, type AssetId, assetOf, type Network } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
+import type { InvoiceEvent } from '../../domain/merchant.ts';
 import {
   amountNeeded,
   type Claim,
@@ -36,7 +37,6 @@ import { raiseIn } from '../alerts.ts';
 import { type App, graceMs } from '../app.ts';
 import { fiatValue } from '../chains/valuation.ts';
 import { tellInvoice } from '../notifications/news.ts';
-import type { InvoiceEvent } from '../notifications/shop-events.ts';
 import { queueWebhook } from '../notifications/webhooks.ts';
 import { abandonedAt, releaseAddress } from '../shops/clients.ts';
 import { FLAG } from './flags.ts';

@@ -1,6 +1,7 @@
 /** Notifies the operator's stream, and shops that asked for events, of changed invoices and withdrawals. */
 
 import { type AssetId, assetOf } from '../../domain/assets.ts';
+import type { InvoiceEvent } from '../../domain/merchant.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
@@ -8,7 +9,7 @@ import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { type InvoiceEvent, queueInvoiceEvent, queueWithdrawalEvent } from './shop-events.ts';
+import { queueInvoiceEvent, queueWithdrawalEvent } from './shop-events.ts';
 
 /** To be called inside the transaction after the rows were written. `invoice`: the written row. */
 export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: InvoiceEvent): void {

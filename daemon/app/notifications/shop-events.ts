@@ -8,6 +8,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { EVENT_TYPES, type EventType, type InvoiceEvent } from '../../domain/merchant.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
@@ -35,21 +36,6 @@ import { type App, MS_PER_HOUR } from '../app.ts';
 import { FLAG } from '../invoices/flags.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { SECRET_PREFIX, signatureHeaders } from './signature.ts';
-
-export const INVOICE_EVENTS = [
-  'invoice.created',
-  'invoice.requested',
-  'invoice.seen',
-  'invoice.confirmed',
-  'invoice.paid',
-  'invoice.overdue',
-  'invoice.canceled',
-  'invoice.undone',
-] as const;
-export const WITHDRAWAL_EVENTS = ['withdrawal.pending', 'withdrawal.completed', 'withdrawal.failed'] as const;
-export const EVENT_TYPES = [...INVOICE_EVENTS, ...WITHDRAWAL_EVENTS] as const;
-export type InvoiceEvent = (typeof INVOICE_EVENTS)[number];
-export type EventType = (typeof EVENT_TYPES)[number];
 
 const MS_PER_MINUTE = 60_000;
 const MS_PER_DAY = 24 * MS_PER_HOUR;

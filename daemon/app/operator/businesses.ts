@@ -2,13 +2,14 @@
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
 import { type AccountKey, chainKey } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
+import type { Scope } from '../../domain/merchant.ts';
 import { allClients, type ClientRow } from '../../store/queries/businesses.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { addBusiness, type NewBusiness } from '../shops/businesses.ts';
 import { hostsOf } from '../shops/clients.ts';
 import type { Business } from '../shops/directory.ts';
-import { addApiKey, addClient, changeClient, type Scope } from '../shops/keys.ts';
+import { addApiKey, addClient, changeClient } from '../shops/keys.ts';
 
 export type NewClient = { name: string; origins: readonly string[]; hosts: readonly string[] | undefined };
 

@@ -7,12 +7,13 @@
 import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
+import { SCOPES } from '../../domain/merchant.ts';
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Tx } from '../../store/store.ts';
 import { derive } from '../addresses/pool.ts';
 import type { App } from '../app.ts';
 import { addBusiness } from './businesses.ts';
-import { addApiKey, addClient, endApiKey, SCOPES } from './keys.ts';
+import { addApiKey, addClient, endApiKey } from './keys.ts';
 
 /** The number of the first key until it is acknowledged. */
 const UNSEEN = 'first_key_unseen';

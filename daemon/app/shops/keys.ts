@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { Rejected } from '../../domain/errors.ts';
+import type { Scope } from '../../domain/merchant.ts';
 import {
   allApiKeys,
   allClients,
@@ -19,10 +20,6 @@ import {
 import type { Store, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { keyHash, randomText } from '../ids.ts';
-
-/** `refund` asks for refunds of invoices, which always wait for approval; `withdraw` may do that, too. */
-export const SCOPES = ['invoices', 'balance', 'withdraw', 'refund'] as const;
-export type Scope = (typeof SCOPES)[number];
 
 /** 32 characters of 62: 190 bits. */
 const KEY_CHARACTERS = 32;

@@ -2,7 +2,8 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { App } from '../../app/app.ts';
 import type { Business } from '../../app/shops/directory.ts';
-import { type Caller, KEYS_MAX, type Scope } from '../../app/shops/keys.ts';
+import { type Caller, KEYS_MAX } from '../../app/shops/keys.ts';
+import type { Scope } from '../../domain/merchant.ts';
 import { TokenBuckets } from '../limits.ts';
 
 const GUESSES_PER_MINUTE = 10;

@@ -18,6 +18,7 @@ import type { Business } from '../../app/shops/directory.ts';
 import { ASSETS, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { formatUnits } from '../../domain/money.ts';
+import { INVOICE_STATUSES } from '../../domain/payment.ts';
 import { onlyMethods } from '../errors.ts';
 import { EXACT_PATHS } from '../requests.ts';
 import { callerOf, type WithKey } from './auth.ts';
@@ -30,7 +31,6 @@ const LIMIT_MAX = 200;
 const LIMIT = 50;
 const CURSOR_CHARACTERS_MAX = 60;
 
-export const INVOICE_STATUSES = ['unpaid', 'paid', 'canceled'] as const;
 export const WITHDRAWAL_STATUSES = ['pending', 'completed', 'failed'] as const;
 
 /** The end of a page as an opaque word for the next request. */

@@ -1,0 +1,20 @@
+/** What a shop's program works with: the scopes of its API keys, and the types of the events that it is sent. */
+
+/** `refund` asks for refunds of invoices, which always wait for approval; `withdraw` may do that, too. */
+export const SCOPES = ['invoices', 'balance', 'withdraw', 'refund'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export const INVOICE_EVENTS = [
+  'invoice.created',
+  'invoice.requested',
+  'invoice.seen',
+  'invoice.confirmed',
+  'invoice.paid',
+  'invoice.overdue',
+  'invoice.canceled',
+  'invoice.undone',
+] as const;
+export const PAYOUT_EVENTS = ['withdrawal.pending', 'withdrawal.completed', 'withdrawal.failed'] as const;
+export const EVENT_TYPES = [...INVOICE_EVENTS, ...PAYOUT_EVENTS] as const;
+export type InvoiceEvent = (typeof INVOICE_EVENTS)[number];
+export type EventType = (typeof EVENT_TYPES)[number];
