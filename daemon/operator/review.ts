@@ -12,7 +12,7 @@ import { Rejected } from '../domain/errors.ts';
 import { formatUnits, parseDecimal } from '../domain/money.ts';
 import { destination } from '../wallet/signer/destination.ts';
 import { APPROVAL_MS, feeLimit, needTimely } from '../wallet/signer/limits.ts';
-import { ADDRESS_SELF, type Intent, type SignPurpose } from '../wallet/signer/port.ts';
+import { ADDRESS_SELF, type ApprovalPurpose, type Intent, type SignPurpose } from '../wallet/signer/port.ts';
 import { IntentShape, isUtxo, type UtxoChain } from '../wallet/signer/wire.ts';
 import { type Approvable, withOperatorKeys } from '../wallet/wallet.ts';
 
@@ -63,6 +63,8 @@ export class Review {
   /** The highest fee of all approvals together, smallest units. */
   readonly feeMax: bigint;
   readonly until: number;
+  /** What the MACs are made for: one that takes the place of something begins no payment. */
+  readonly #approves: ApprovalPurpose;
   readonly #intents: readonly Intent[];
   readonly #back: { script: string; index: number } | null;
 
@@ -70,11 +72,13 @@ export class Review {
     { purpose, outputs, until }: Given,
     intents: readonly Intent[],
     { inputs, outputs: paid }: Bytes,
+    replaces: boolean,
   ) {
     const [first] = intents;
     if (!first || !isUtxo(first.chain)) throw differs('it names nothing that could be checked here');
     const { network, chain, accountNo, coins } = first;
     this.purpose = purpose;
+    this.#approves = replaces && purpose === 'pay' ? 'raise' : purpose;
     this.network = network;
     this.chain = chain;
     this.accountNo = accountNo;
@@ -123,8 +127,8 @@ export class Review {
     needTimely(given.until, now);
     // at most seven days by the operator's own clock, whatever the service says
     const until = Math.min(given.until, now + APPROVAL_MS);
-    const review = new Review({ ...given, until }, intents, bytesOf(given.raw));
     const replaces = asked.kind === 'speed-up' || asked.kind === 'cancel';
+    const review = new Review({ ...given, until }, intents, bytesOf(given.raw), replaces);
     if (review.before.length > 0 && !replaces) throw differs('it pays somebody whom the approval does not name');
     return review;
   }
@@ -134,13 +138,13 @@ export class Review {
    * output is not ours.
    */
   approvals(folder: string, passphrase: string): Promise<Approval[]> {
-    const { purpose, until, network, chain, accountNo } = this;
+    const { until, network, chain, accountNo } = this;
     return withOperatorKeys(folder, passphrase, (keys) => {
       if (this.#back && keys.changeScript(chain, network, accountNo, this.#back.index) !== this.#back.script) {
         throw differs('its change does not come back to this wallet');
       }
       return this.#intents.map((intent) => {
-        const approvable: Approvable = { purpose, intent, until };
+        const approvable: Approvable = { purpose: this.#approves, intent, until };
         const { uuid, feeMax, units, sweep } = intent;
         return { uuid, fee_max: feeMax, ...(sweep ? { units } : {}), until, mac: keys.approve(approvable) };
       });

@@ -16,7 +16,7 @@ import { exists } from './files.ts';
 import { createWords, parseWords, seedOf } from './mnemonic.ts';
 import { approvalKey, grantMac, intentMac, journalKey, revocationMac } from './signer/approval.ts';
 import { JOURNAL_FILE, VAULT_FILE } from './signer/files.ts';
-import type { Intent, PolicyGrant, SignPurpose } from './signer/port.ts';
+import type { ApprovalPurpose, Intent, PolicyGrant } from './signer/port.ts';
 import type { UtxoChain } from './signer/wire.ts';
 import { createVault, openVault, vaultFingerprint } from './vault.ts';
 
@@ -84,8 +84,13 @@ export async function deriveAccounts<Chain extends ChainId>(
   }
 }
 
+<<<<<<< HEAD
 /** The content of an approval: purpose, intent, and until when (milliseconds since 1970) it may first be used. */
 export type Approvable = { purpose: SignPurpose; intent: Intent; until: number };
+=======
+/** What the operator approves: what for, an intent, and until when (milliseconds since 1970) it may begin. */
+export type Approvable = { purpose: ApprovalPurpose; intent: Intent; until: number };
+>>>>>>> 3521638 (Approve a replacement as one: what was asked for as a speed-up or a cancellation begins no payment)
 
 /** Authentication codes that need the passphrase. Only the signer checks them. */
 export type OperatorKeys = {

@@ -6,7 +6,7 @@
  * Invariant: two different intents never have the same text, so that no approval can be passed off as another's.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { Intent, PolicyGrant, SignPurpose } from './port.ts';
+import type { ApprovalPurpose, Intent, PolicyGrant } from './port.ts';
 
 const KEY_BYTES = 32;
 const MAC_HEX = /^[0-9a-f]{64}$/;
@@ -40,7 +40,13 @@ export function identityText({ uuid, network, accountNo, chain, asset, address, 
 export const openIdentityText = (intent: Intent): string =>
   identityText({ ...intent, units: 'all', sweep: false, coins: null });
 
-export function intentMac(key: Uint8Array, epoch: Epoch, purpose: SignPurpose, intent: Intent, until: number): string {
+export function intentMac(
+  key: Uint8Array,
+  epoch: Epoch,
+  purpose: ApprovalPurpose,
+  intent: Intent,
+  until: number,
+): string {
   const text = [identityText(intent), intent.feeMax, until];
   return mac(key, purpose === 'pay' ? text : [purpose, ...text], epoch);
 }

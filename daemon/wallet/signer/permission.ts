@@ -13,6 +13,7 @@ import { needTimely } from './limits.ts';
 import {
   ADDRESS_SELF,
   type Approval,
+  type ApprovalPurpose,
   type Intent,
   type PolicyGrant,
   type SignOrder,
@@ -62,7 +63,7 @@ export type Witness = {
   /** Milliseconds since 1970. */
   now: number;
   /** Whether the operator's MAC on this intent is right, for this purpose, and of this epoch. */
-  isApproved(epoch: Epoch, purpose: SignPurpose, intent: Intent, approval: ByOperator): boolean;
+  isApproved(epoch: Epoch, purpose: ApprovalPurpose, intent: Intent, approval: ByOperator): boolean;
 };
 
 type ByOperator = Extract<Approval, { by: 'operator' }>;
@@ -146,7 +147,7 @@ function mayMissOne({ versions }: Signed, inputs: ReadonlySet<string>, { epochs 
 function first(intent: Intent, approval: Approval, witness: Witness): Entry {
   const entry = { intent, identity: identityText(intent) };
   if (approval.by === 'policy') return { ...entry, feeMax: 0n, policyUnits: unitsWithinGrant(intent, witness) };
-  checkMac('pay', intent, approval, witness);
+  checkMac(['pay'], intent, approval, witness);
   return { ...entry, feeMax: BigInt(intent.feeMax), policyUnits: null };
 }
 
@@ -171,7 +172,7 @@ function again(
   const feeMax = BigInt(intent.feeMax);
   if (feeMax <= known.feeMax && (purpose === 'cancel' || !endsNow) && !known.isUnsure) return { ...entry, feeMax };
   if (approval.by === 'operator') {
-    checkMac(purpose, intent, approval, witness);
+    checkMac(purpose === 'cancel' ? ['cancel'] : ['raise', 'pay'], intent, approval, witness);
     return { ...entry, feeMax };
   }
   if (known.isUnsure) throw noApproval('it may have been paid by what was signed after the backup');
@@ -179,8 +180,11 @@ function again(
   return { ...entry, feeMax: known.feeMax, policyUnits: 0n };
 }
 
-function checkMac(purpose: SignPurpose, intent: Intent, approval: ByOperator, witness: Witness): void {
-  const of = witness.memory.epochs.findLast((epoch) => witness.isApproved(epoch, purpose, intent, approval));
+/** `purposes`: those that will do. */
+function checkMac(purposes: readonly ApprovalPurpose[], intent: Intent, approval: ByOperator, witness: Witness): void {
+  const of = witness.memory.epochs.findLast((epoch) =>
+    purposes.some((purpose) => witness.isApproved(epoch, purpose, intent, approval)),
+  );
   if (of === undefined) throw noApproval("the operator's approval does not belong to this payment");
   if (of !== witness.memory.epochs.at(-1)) {
     throw noApproval('it was approved before the wallet was restored, or its approvals were revoked: approve it anew');

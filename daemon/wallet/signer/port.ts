@@ -61,9 +61,15 @@ export type Approval = { by: 'operator'; until: number; mac: string } | { by: 'p
 /**
  * `pay`: what the intents say. `cancel`: pays all of it back to ourselves, for withdrawals that were signed before; needs
  * no approval for a fee that was approved, since it takes the place of what was. A speed-up is a `pay` whose withdrawals
- * were signed before. An approval of one purpose is none of the other.
+ * were signed before.
  */
 export type SignPurpose = 'pay' | 'cancel';
+
+/**
+ * What an operator approves. `raise`: a higher fee of a payment that was signed before, so that nothing is paid for the
+ * first time by it, whoever it is said to be of. An approval of one purpose is none of another; one to `pay` also raises.
+ */
+export type ApprovalPurpose = SignPurpose | 'raise';
 
 type OrderOf<U extends UnsignedSpend> = U & {
   purpose: SignPurpose;

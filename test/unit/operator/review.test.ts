@@ -6,7 +6,15 @@ import { reviewText } from '../../../daemon/operator/text.ts';
 import { ADDRESS_SELF, type Intent, type SignOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
-import { codeOf, own, PASSPHRASE, payment, useClock, walletFolder } from '../wallet/signer-kit.ts';
+import {
+  approve as approveIntent,
+  codeOf,
+  own,
+  PASSPHRASE,
+  payment,
+  useClock,
+  walletFolder,
+} from '../wallet/signer-kit.ts';
 
 const NOW = Date.UTC(2030, 0);
 const HOUR = 3_600_000;
@@ -67,6 +75,28 @@ describe('a payment', () => {
     order.withdrawals[0]!.approval = { by: 'operator', until: approval!.until, mac: approval!.mac! };
     const session = await Session.open(wallet.folder, PASSPHRASE, () => NOW);
     expect((await session.sign(order)).fee).toBe(2_000n);
+    await session.close();
+  });
+
+  it.each(['speed-up', 'cancel'] as const)('begins by no approval that was asked for as a %s', async (kind) => {
+    // the service names a payment that was never signed, where another one was to take the place of an earlier one
+    const order = payment('LTC', [`never-signed-${kind}`]);
+    const { intent } = order.withdrawals[0]!;
+    const [approval] = await review(given(order), { kind }).approvals(wallet.folder, PASSPHRASE);
+    const replacing = { by: 'operator' as const, until: approval!.until, mac: approval!.mac! };
+    const session = await Session.open(wallet.folder, PASSPHRASE, () => NOW);
+    expect(await codeOf(session.sign({ ...order, withdrawals: [{ intent, approval: replacing }] }))).toBe(
+      'signer.approval',
+    );
+    // of what was signed it raises the fee
+    const low = { ...intent, feeMax: '2000' };
+    const asPayment = approveIntent(low, NOW + 7 * 24 * HOUR);
+    await session.sign({ ...order, withdrawals: [{ intent: low, approval: asPayment }] });
+    const dearer = structuredClone(order);
+    dearer.plan.outputs.find(({ kind: of }) => of === 'change')!.units -= 3_000n;
+    dearer.plan.fee += 3_000n;
+    dearer.withdrawals = [{ intent, approval: replacing }];
+    expect((await session.sign(dearer)).fee).toBe(5_000n);
     await session.close();
   });
 
