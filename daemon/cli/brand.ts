@@ -2,13 +2,19 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
-import { action } from './commands.ts';
+import { action, list } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import type { Session } from './session.ts';
 import { pairs } from './table.ts';
 
 /** Commander makes `--no-x` set `x` to false. */
-type BrandOptions = { name?: string | false; accent?: string | false; logo?: string | false };
+type BrandOptions = {
+  name?: string | false;
+  accent?: string | false;
+  logo?: string | false;
+  contact?: string | false;
+  favourites?: string[] | false;
+};
 
 /** Larger than any logo: such a file was named by mistake. */
 const FILE_BYTES_MAX = 262_144;
@@ -23,6 +29,10 @@ export function brandCommand(business: Command, io: Io): void {
     .option('--no-logo', 'show none')
     .option('--accent <colour>', 'the colour of its buttons, such as #1f6feb; kept readable')
     .option('--no-accent', 'use the usual colour')
+    .option('--contact <text>', 'where payers may ask: an e-mail address, a telephone number')
+    .option('--no-contact', 'show none')
+    .option('--favourites <cryptos>', 'the coins that payers see first, such as LTC,BTC', list)
+    .option('--no-favourites', 'show them in the usual order')
     .description('change how it looks on the payment page')
     .action(action(io, brandBusiness));
 }
@@ -41,11 +51,14 @@ async function readLogo(file: string): Promise<string> {
 /** Absent options change nothing; null resets. */
 const orNull = (value: string | false): string | null => (value === false ? null : value);
 
-async function brandBusiness(session: Session, { name, accent, logo }: BrandOptions, business = '') {
+async function brandBusiness(session: Session, options: BrandOptions, business = '') {
+  const { name, accent, logo, contact, favourites } = options;
   const change: Params<'business.brand'> = {
     business,
     ...(name === undefined ? {} : { name: orNull(name) }),
     ...(accent === undefined ? {} : { accent: orNull(accent) }),
+    ...(contact === undefined ? {} : { contact: orNull(contact) }),
+    ...(favourites === undefined ? {} : { favourites: favourites === false ? null : favourites }),
     ...(logo === undefined ? {} : { logo: logo === false ? null : await readLogo(logo) }),
   };
   if (Object.keys(change).length === 1) {
@@ -60,4 +73,6 @@ const brandText = ({ name, brand }: Result<'business.brand'>['business']): strin
     ['Payers see', brand.name ?? name],
     ['Colour', brand.accent ?? 'the usual one'],
     ['Logo', brand.logo ? 'yes' : 'none'],
+    ['Contact', brand.contact ?? 'none'],
+    ['First', brand.favourites.join(', ') || 'the usual order'],
   ]);

@@ -45,8 +45,17 @@ export const BusinessShape = z.object({
   cryptos: z.array(z.string()),
   /** Those that it could take: it has an account on their chain, and the chain is connected. */
   possible_cryptos: z.array(z.string()),
-  /** How it looks to payers; null where it has nothing of its own. `logo`: a hash of the picture. */
-  brand: z.object({ name: z.string().nullable(), accent: z.string().nullable(), logo: z.string().nullable() }),
+  /**
+   * How it looks to payers; null where it has nothing of its own. `logo`: a hash of the picture. `contact`: whom payers ask.
+   * `favourites`: the symbols that they see first.
+   */
+  brand: z.object({
+    name: z.string().nullable(),
+    accent: z.string().nullable(),
+    logo: z.string().nullable(),
+    contact: z.string().nullable(),
+    favourites: z.array(z.string()),
+  }),
   /** What it can spend of each that it takes. */
   balances: z.array(CryptoAmount),
   created_at: Instant,

@@ -129,6 +129,8 @@ export const OPERATOR = {
       name: Text.nullish(),
       accent: Text.nullish(),
       logo: z.base64().max(LOGO_BASE64_MAX).nullish(),
+      contact: Text.nullish(),
+      favourites: Texts.nullish(),
     }),
     z.object({ business: BusinessShape }),
   ),

@@ -67,6 +67,10 @@ export function siteOf({ backUrl }: InvoicePage): Part {
   return backUrl === null ? null : html`<bdi dir="ltr" translate="no">${new URL(backUrl).host}</bdi>`;
 }
 
+/** Whom payers ask, in the merchant's own words. */
+export const contactOf = ({ business }: InvoicePage): Part =>
+  business.contact === null ? null : html`<bdi class="clip">${business.contact}</bdi>`;
+
 const code = (text: string): Html => html`<span class="mono" dir="ltr" translate="no">${text}</span>`;
 
 function receipt(model: InvoicePage, { funds, settled }: Paid, locale: Locale): Html {
@@ -83,7 +87,7 @@ function receipt(model: InvoicePage, { funds, settled }: Paid, locale: Locale): 
   return html`<section class="receipt" aria-labelledby="receipt">
 <h3 id="receipt">${words.receipt}</h3>
 <dl>
-${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${entry(words.website, siteOf(model))}${orderEntries(model, locale)}${entry(words.date, format.keptTimeHtml(settled.at, tag))}${entry(words.amount, html`<bdi>${format.price(model.amount, currency, tag)}</bdi>`)}${entry(words.received, funds && format.receivedHtml(funds))}${entry(words.rate, rate)}${entry(words.network, funds && html`<bdi>${format.networkOf(funds.asset)}</bdi>`)}${entry(words.transactions, transactions)}</dl>
+${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${entry(words.website, siteOf(model))}${entry(words.contact, contactOf(model))}${orderEntries(model, locale)}${entry(words.date, format.keptTimeHtml(settled.at, tag))}${entry(words.amount, html`<bdi>${format.price(model.amount, currency, tag)}</bdi>`)}${entry(words.received, funds && format.receivedHtml(funds))}${entry(words.rate, rate)}${entry(words.network, funds && html`<bdi>${format.networkOf(funds.asset)}</bdi>`)}${entry(words.transactions, transactions)}</dl>
 <button type="button" class="print second live">${words.print}</button>
 </section>
 `;

@@ -75,7 +75,7 @@ export type InvoicePage = {
   query: string;
   slug: string;
   /** `logo`: the picture's id. `accent`: "#rrggbb". */
-  business: { name: string; accent: string | null; logo: string | null };
+  business: { name: string; accent: string | null; logo: string | null; contact: string | null };
   /** The shop's own order id and description. */
   order: { id: string | null; description: string | null };
   network: Network;
@@ -129,9 +129,15 @@ function offer(app: App, business: Business, invoice: InvoiceRow, asset: Asset, 
   };
 }
 
+/** What a business takes, its favourites first. */
+function inOrder({ enabled, brand }: Business): Asset[] {
+  const place = ({ symbol }: Asset): number => brand.favourites.indexOf(symbol) + 1 || Number.MAX_SAFE_INTEGER;
+  return [...enabled].sort((a, b) => place(a) - place(b));
+}
+
 function chooseState(app: App, { business, invoice }: InvoiceView, now: number): State {
   const fixed = fixedAsset(invoice);
-  const assets = fixed ? [fixed] : business.enabled;
+  const assets = fixed ? [fixed] : inOrder(business);
   const offers = assets.map((asset) => offer(app, business, invoice, asset, now));
   return { is: 'choose', fixed: fixed !== null, offers };
 }
@@ -246,7 +252,7 @@ export function invoicePage(
 /** The coins that can be had instead of the payment's. */
 function othersOf(app: App, { business, invoice, payment }: InvoiceView, now: number): Asset[] {
   if (!payment || !mayChangeCoin(app, app.store, invoice, payment.row)) return [];
-  const others = business.enabled.filter(({ symbol }) => symbol !== payment.row.asset);
+  const others = inOrder(business).filter(({ symbol }) => symbol !== payment.row.asset);
   return others.filter((asset) => offer(app, business, invoice, asset, now).withheld === null);
 }
 

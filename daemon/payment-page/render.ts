@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import {
+  contactOf,
   entry,
   orderEntries,
   renderCanceled,
@@ -180,7 +181,7 @@ function about(model: InvoicePage, locale: Locale): Part {
       : html`<p class="return"><a href="${backUrl}" rel="noreferrer" target="_top"><span class="arrow" aria-hidden="true"></span>${words.back}</a></p>\n`;
   return html`<aside class="about" aria-label="${words.invoice}">
 <dl>
-${orderEntries(model, locale)}${entry(words.website, siteOf(model))}</dl>
+${orderEntries(model, locale)}${entry(words.website, siteOf(model))}${entry(words.contact, contactOf(model))}</dl>
 ${due}${open ? html`<p class="quiet">${words.noAccount}</p>\n` : null}${back}</aside>
 `;
 }

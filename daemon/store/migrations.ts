@@ -23,7 +23,7 @@ import { REFUNDS } from './migrations/0017-refunds.ts';
 import { ALERTS } from './migrations/0018-alerts.ts';
 import { CONFLICT_KEYS } from './migrations/0019-conflict-keys.ts';
 import { DEBITS } from './migrations/0020-debits.ts';
-import { FORMER_TARGETS } from './migrations/0021-former-targets.ts';
+import { CHECKOUT } from './migrations/0021-checkout.ts';
 import { ALERT_NOTICES } from './migrations/0022-alert-notices.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
@@ -46,7 +46,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0018-alerts', ALERTS],
   ['0019-conflict-keys', CONFLICT_KEYS],
   ['0020-debits', DEBITS],
-  ['0021-former-targets', FORMER_TARGETS],
+  ['0021-checkout', CHECKOUT],
   ['0022-alert-notices', ALERT_NOTICES],
 ];
 

@@ -34,8 +34,18 @@ export const TABLES = {
     created_at: time,
   },
   business_asset: { business_id: int, asset: text, enabled: flag },
-  /** `logo_id`: a hash of the picture's bytes, under which it is served. Null: as every business looks. */
-  brand: { business_id: int, display_name: maybe(text), accent: maybe(text), logo_id: maybe(text) },
+  /**
+   * `logo_id`: a hash of the picture's bytes, under which it is served. `contact`: whom payers ask. `favourites`: symbols of
+   * the assets that they see first. Null: as every business looks.
+   */
+  brand: {
+    business_id: int,
+    display_name: maybe(text),
+    accent: maybe(text),
+    logo_id: maybe(text),
+    contact: maybe(text),
+    favourites: maybe(json<string[]>()),
+  },
   logo: { id: text, type: text, bytes: bytes },
   api_key: {
     id: made(int),

@@ -7,7 +7,7 @@ import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { MEDIAN_BLOCKS, type Network, type Tx } from './network.ts';
 import { approveOne, balanceOf, granted, reject, sweep, withdrawals } from './operators.ts';
 import { mend, refused, shownInvoice, unitsOf } from './people.ts';
-import { Fault, type Invoice, type World } from './world.ts';
+import { type Ask, Fault, type Invoice, type World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -197,45 +197,62 @@ async function judgeInvoices(world: World): Promise<void> {
   }
 }
 
-type Shown = { received?: string; transactions?: { tx_id: string; confirmations: number }[] };
+type Shown = { crypto?: string; received?: string; transactions?: { tx_id: string; confirmations: number }[] };
 
-/** An invoice whose money was in a block in time is paid. */
+/** Parts of an invoice are counted so finely. */
+const WHOLE = 1_000_000_000_000n;
+/** What conversions between coins round. */
+const ROUNDED = WHOLE / 1_000_000n;
+
+/** An invoice whose money was in blocks in time, in whichever of its coins, is paid. */
 function judgePaid(world: World, invoice: Invoice, status: string): void {
-  const { miner } = world.network(invoice.coin);
   const { mayEndAt } = invoice;
-  const timely = paidTo(world, invoice).filter(({ tx }) => {
-    const block = miner.blockOf(tx.txid);
+  const timely = paidTo(world, invoice).filter(({ tx, ask }) => {
+    const block = world.network(ask.coin).miner.blockOf(tx.txid);
     return block !== null && mayEndAt !== null && block.seconds * 1_000 < mayEndAt - MINUTE_MS;
   });
-  const units = timely.reduce((sum, one) => sum + one.units, 0n);
-  if (units >= invoice.units && status === 'canceled' && !invoice.decided) {
-    throw new Fault(`invoice ${invoice.no} is canceled, though ${units} of ${invoice.units} were in blocks in time`);
+  const part = timely.reduce((sum, one) => sum + partOf(one), 0n);
+  if (part >= WHOLE && status === 'canceled' && !invoice.decided) {
+    throw new Fault(`invoice ${invoice.no} is canceled, though ${part} of ${WHOLE} were in blocks in time`);
   }
 }
 
-function paidTo(world: World, { coin, script }: Invoice): { tx: Tx; units: bigint }[] {
-  return [...world.network(coin).txs.values()].flatMap((tx) => {
-    const units = tx.outputs.filter((one) => one.script === script).reduce((sum, one) => sum + one.units, 0n);
-    return units > 0n ? [{ tx, units }] : [];
-  });
+type Paid = { tx: Tx; ask: Ask; units: bigint };
+
+const partOf = ({ units, ask }: Pick<Paid, 'units' | 'ask'>): bigint => (units * WHOLE) / ask.units;
+
+function paidTo(world: World, { asks }: Invoice): Paid[] {
+  return asks.flatMap((ask) =>
+    [...world.network(ask.coin).txs.values()].flatMap((tx) => {
+      const mine = tx.outputs.filter((one) => one.script === ask.script);
+      const units = mine.reduce((sum, one) => sum + one.units, 0n);
+      return units > 0n ? [{ tx, ask, units }] : [];
+    }),
+  );
 }
 
-/** What is shown as received is what the chain has, and what the invoice does not show is in the inbox. */
+/** What is shown as received is what the chains have, and what the invoice does not show is in the inbox. */
 function judgeTransactions(world: World, invoice: Invoice, shown: Shown, inbox: ReadonlySet<string>): void {
-  const { miner } = world.network(invoice.coin);
-  const there = paidTo(world, invoice).filter(({ tx }) => miner.blockOf(tx.txid) || miner.mempool.has(tx.txid));
+  const there = paidTo(world, invoice).filter(({ tx, ask }) => {
+    const { miner } = world.network(ask.coin);
+    return miner.blockOf(tx.txid) || miner.mempool.has(tx.txid);
+  });
   const said = new Set((shown.transactions ?? []).map(({ tx_id }) => tx_id));
   const outputs = there.reduce((count, { tx }) => count + tx.outputs.length, 0);
-  let units = 0n;
-  for (const { tx, units: paid } of there) {
-    if (said.delete(tx.txid) || outputs > SHOWN_MAX) units += paid;
-    else if (!inbox.has(tx.txid)) {
-      throw new Fault(`${tx.txid}, which pays invoice ${invoice.no}, is shown nowhere: ${JSON.stringify(shown)}`);
+  let part = 0n;
+  for (const one of there) {
+    const { txid } = one.tx;
+    if (said.delete(txid) || outputs > SHOWN_MAX) part += partOf(one);
+    else if (!inbox.has(txid)) {
+      throw new Fault(`${txid}, which pays invoice ${invoice.no}, is shown nowhere: ${JSON.stringify(shown)}`);
     }
   }
   if (said.size > 0) throw new Fault(`invoice ${invoice.no} shows ${[...said]}, which the chain does not have`);
-  if (shown.received !== undefined && unitsOf(shown.received) > units) {
-    throw new Fault(`invoice ${invoice.no} shows ${shown.received} as received: the chain has ${units} units`);
+  const ask = invoice.asks.find(({ coin }) => coin === shown.crypto);
+  if (shown.received === undefined || !ask) return;
+  // a whole unit of the coin is the finest that is shown
+  if (partOf({ ask, units: unitsOf(shown.received) - 1n }) > part + ROUNDED) {
+    throw new Fault(`invoice ${invoice.no} shows ${shown.received} as received: the chain has ${part} of ${WHOLE}`);
   }
 }
 

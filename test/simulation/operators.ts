@@ -318,6 +318,7 @@ async function restoreFrom(world: World, made: Backup): Promise<string> {
   world.restoredAt.push(world.time.truth);
   world.olderBackups.push(...world.backups.splice(0));
   for (const invoice of world.invoices.slice(made.invoices)) invoice.lost = true;
+  for (const invoice of world.invoices) invoice.asks = invoice.asks.filter(({ at }) => at <= made.at);
   world.appliance = await Appliance.start(folder, world.time, world.wallet, world);
   await confirm(world);
   if (world.random.chance(0.8)) await world.appliance.unlock();

@@ -2,15 +2,16 @@
 
 import { withAddress } from '../../daemon/app/addresses/pool.ts';
 import { createInvoice, findInvoiceOf } from '../../daemon/app/invoices/invoices.ts';
-import { requestPayment } from '../../daemon/app/invoices/payments.ts';
+import { changeCoin as changeTo, requestPayment } from '../../daemon/app/invoices/payments.ts';
 import { readInvoice } from '../../daemon/app/invoices/views.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
 import { presentInvoice } from '../../daemon/http/merchant/present.ts';
+import type { PaymentRow } from '../../daemon/store/queries/invoices.ts';
 import { toUnits } from '../scenario/auditor.ts';
 import { type Health, type Output, PAYERS_COIN_UNITS, type Tx } from './network.ts';
 import { JUMPED, USED_MAX } from './wallet.ts';
-import { Fault, type Invoice, type World } from './world.ts';
+import { type Ask, Fault, type Invoice, type World } from './world.ts';
 
 export type Action = (world: World) => Promise<string> | string;
 
@@ -66,8 +67,8 @@ export async function createAndRequest(world: World): Promise<string> {
     const ends = Math.max(row.deadline_at, dueAt ?? row.deadline_at) + GRACE_MS;
     world.invoices.push({
       no: world.invoices.length,
-      ...{ slug, coin, address: row.address, script: world.script(coin, row.address) },
-      units: BigInt(row.quote_amount),
+      slug,
+      asks: [askOf(world, row)],
       mayEndAt: skewed ? null : ends,
       createdAt: time.truth,
       ...{ decided: false, lost: false, byWords: false },
@@ -75,6 +76,35 @@ export async function createAndRequest(world: World): Promise<string> {
     return `${name} asks for ${row.quote_amount} ${coin} at ${row.address}`;
   } catch (error) {
     return `no payment can be requested: ${refused(error)}`;
+  }
+}
+
+const askOf = (world: World, { asset, address, quote_amount }: PaymentRow): Ask => {
+  const coin = asset as UtxoChain;
+  return { coin, address, script: world.script(coin, address), units: quote_amount, at: world.time.truth };
+};
+
+/** A payer chooses another coin on the payment page. */
+export async function changeCoin(world: World): Promise<string> {
+  const { appliance, business } = world;
+  const { app } = appliance;
+  const invoice = openInvoice(world);
+  const coin = world.anyCoin();
+  if (!invoice) return '';
+  try {
+    const row = await appliance.ask(() =>
+      withAddress(app, (tx, waited) =>
+        changeTo(app, business, findInvoiceOf(tx, business, invoice.slug), coin, tx, waited),
+      ),
+    );
+    const ask = askOf(world, row);
+    const known = invoice.asks.findIndex(({ address }) => address === ask.address);
+    if (known < 0) judgeAddress(world, ask.coin, ask.address);
+    else invoice.asks.splice(known, 1);
+    invoice.asks.push(ask);
+    return `invoice ${invoice.no} asks for ${ask.units} ${coin} at ${ask.address}`;
+  } catch (error) {
+    return `invoice ${invoice.no} is not changed to ${coin}: ${refused(error)}`;
   }
 }
 
@@ -146,7 +176,10 @@ export function pay(world: World): string {
   const { random } = world;
   const invoice = payableInvoice(world);
   if (!invoice) return '';
-  const { coin, script, units } = invoice;
+  // who left a coin may have its page open still
+  const ask = invoice.asks.length > 1 ? random.pick(invoice.asks) : invoice.asks[0];
+  if (!ask) return '';
+  const { coin, script, units } = ask;
   const percent = random.weighted([
     [10, 100n],
     [2, 50n],

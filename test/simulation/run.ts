@@ -1,7 +1,7 @@
 /**
  * `npm run simulate -- --seed N --steps M`, or `--seeds A..B` for several. A fault is printed with the trail that led to it,
  * and with the line that makes a test of it. `--minutes T` ends a range early; `--keep-going` does not end it at a fault; `--trail`
- * prints the trail of every run; `--without NAME,…` leaves actions out, `--only NAME[:WEIGHT],…` all others. `--kind core|electrum`: what
+ * prints the trail of every run; `--without NAME,…` leaves actions out, `--only NAME[:WEIGHT],…` all others, `--also NAME:WEIGHT,…` adds some. `--kind core|electrum`: what
  * the appliance asks.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -29,6 +29,7 @@ const { values } = parseArgs({
     without: { type: 'string', default: 'restore older' },
     kind: { type: 'string', default: 'any' },
     only: { type: 'string', default: '' },
+    also: { type: 'string', default: '' },
     trail: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
   },
@@ -37,7 +38,7 @@ const [from, to] = (values.seeds ?? `${values.seed ?? 1}..${values.seed ?? 1}`).
 const steps = Number(values.steps);
 /** By name, with another weight where one is given: `mine:20`. */
 const only = new Map(
-  values.only.split(',').map((text) => {
+  [...values.only.split(','), ...values.also.split(',')].map((text) => {
     const [name = '', weight] = text.split(':');
     return [name, weight] as const;
   }),

@@ -8,10 +8,11 @@ import { Busy, type Time } from './time.ts';
 import type { Wallet } from './wallet.ts';
 import { Fault, type Kind, World } from './world.ts';
 
-/** What may happen at each step. Names are those of `--without` and `--only`. */
+/** What may happen at each step. Names are those of `--without`, `--only` and `--also`; a weight of 0 needs `--also`. */
 export const ACTIONS: readonly (readonly [weight: number, name: string, action: people.Action])[] = [
   [10, 'request', people.createAndRequest],
   [18, 'pay', people.pay],
+  [0, 'change coin', people.changeCoin],
   [4, 'double-spend', people.doubleSpend],
   [1, 'evict', people.evict],
   [2, 'prank', people.prank],

@@ -22,14 +22,14 @@ export type Kind = 'any' | 'core' | 'electrum';
 /** What is wrong, in words. */
 export class Fault extends Error {}
 
+/** What an invoice asked for in one coin. `at`: when, in true time. */
+export type Ask = { coin: UtxoChain; address: string; script: string; units: bigint; at: number };
+
 export type Invoice = {
   no: number;
   slug: string;
-  coin: UtxoChain;
-  address: string;
-  script: string;
-  /** What was asked for when the payment was requested. */
-  units: bigint;
+  /** In each coin that its payer chose, the last one last. */
+  asks: Ask[];
   /** True time after which it may be canceled; null where the machine's clock was wrong when it was made. */
   mayEndAt: number | null;
   createdAt: number;

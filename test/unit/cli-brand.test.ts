@@ -30,13 +30,28 @@ it('sets what is named, keeps the rest, and takes back what is said to go', asyn
     name: 'Rosa & Co',
     accent: null,
     logo: expect.stringMatching(/^[0-9a-f]{32}$/),
+    contact: null,
+    favourites: [],
   });
   expect((await brand('--no-name', '--no-logo')).out).toMatch(/Sandbox[\s\S]*the usual one[\s\S]*none/);
+});
+
+it('sets whom payers ask, and the coins that they see first', async () => {
+  const set = await brand('--contact', 'rosa@shop.example', '--favourites', 'XMR,LTC');
+  expect(set.out).toMatch(/rosa@shop.example[\s\S]*XMR, LTC/);
+  const made = await service.call<{ id: string }>('POST', '/invoice', { amount: 50, crypto: 'ALL' });
+  const page = await (await fetch(`${service.url}/pay/${made.body.id}`)).text();
+  const keys = [...page.matchAll(/<li data-key="(\w+)"/g)].map(([, key]) => key);
+  expect(keys.slice(0, 3)).toEqual(['XMR', 'LTC', 'BTC']);
+  expect(page).toContain('<dt>Contact</dt><dd><bdi class="clip">rosa@shop.example</bdi></dd>');
+  expect((await brand('--no-contact', '--no-favourites')).out).toMatch(/Contact +none\nFirst +the usual order/);
 });
 
 it.each([
   [[], /nothing to change/],
   [['--accent', 'red'], /red is no colour/],
+  [['--contact', ' '], /A contact has 1 to 200 characters/],
+  [['--favourites', 'LTC,DOGE'], /DOGE is no cryptocurrency/],
   [['--logo', '/nowhere/logo.png'], /cannot be read/],
 ])('refuses %j', async (argv, words) => {
   const { code, err } = await brand(...argv);

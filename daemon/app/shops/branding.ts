@@ -1,10 +1,11 @@
 /**
- * The appearance of a business for payers: name, colour, logo.
+ * The appearance of a business for payers: name, colour, logo, contact, favourite coins.
  *
  * Invariant: a logo is a picture that browsers never execute. Its first bytes determine which of three formats it is,
  * and it is served only as that format. SVG is not accepted, because it can contain scripts.
  */
 import { createHash } from 'node:crypto';
+import { findAsset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { deleteLogo, insertLogo, logoById, setBrand } from '../../store/queries/branding.ts';
 import type { Tx } from '../../store/store.ts';
@@ -14,6 +15,7 @@ import type { Business } from './directory.ts';
 export const LOGO_BYTES_MAX = 32_768;
 export const LOGO_PIXELS_MAX = 2_048;
 const NAME_CHARACTERS_MAX = 100;
+const CONTACT_CHARACTERS_MAX = 200;
 const COLOUR = /^#[0-9a-f]{6}$/;
 const ID_CHARACTERS = 32;
 
@@ -84,6 +86,17 @@ function checkName(name: string): string {
   throw new Rejected('brand.name', `A name has 1 to ${NAME_CHARACTERS_MAX} characters`, 'name');
 }
 
+function checkContact(contact: string): string {
+  const trimmed = contact.trim();
+  if (trimmed.length > 0 && trimmed.length <= CONTACT_CHARACTERS_MAX) return trimmed;
+  throw new Rejected('brand.contact', `A contact has 1 to ${CONTACT_CHARACTERS_MAX} characters`, 'contact');
+}
+
+function checkFavourite(symbol: string): string {
+  if (findAsset(symbol)) return symbol;
+  throw new Rejected('brand.favourites', `${symbol} is no cryptocurrency of this service`, 'favourites');
+}
+
 function checkColour(accent: string): string {
   const colour = accent.toLowerCase();
   if (COLOUR.test(colour)) return colour;
@@ -96,6 +109,10 @@ export type BrandChange = {
   /** "#rrggbb" */
   accent?: string | null | undefined;
   logo?: Uint8Array | null | undefined;
+  /** Free text: an e-mail address, a telephone number. */
+  contact?: string | null | undefined;
+  /** Symbols, in their order. */
+  favourites?: readonly string[] | null | undefined;
 };
 
 /** Throws `Rejected`. */
@@ -108,6 +125,8 @@ export function changeBrand(app: App, business: Business, change: BrandChange, t
     display_name: change.name === undefined ? brand.name : change.name && checkName(change.name),
     accent: change.accent === undefined ? brand.accent : change.accent && checkColour(change.accent),
     logo_id: logoId,
+    contact: change.contact === undefined ? brand.contact : change.contact && checkContact(change.contact),
+    favourites: (change.favourites === undefined ? brand.favourites : (change.favourites ?? [])).map(checkFavourite),
   });
   const others = app.directory.businesses().filter(({ id }) => id !== business.id);
   if (brand.logo && brand.logo !== logoId && !others.some((other) => other.brand.logo === brand.logo)) {

@@ -25,8 +25,17 @@ export type Business = {
   createdAt: number;
   /** In the order of the asset table. */
   enabled: readonly Asset[];
-  /** The appearance for payers; null: the default. `logo`: the picture's id. */
-  brand: { name: string | null; accent: string | null; logo: string | null };
+  /** The appearance for payers. */
+  brand: Brand;
+};
+
+/** Null: the default. `logo`: the picture's id. `contact`: free text. `favourites`: symbols of the assets shown first. */
+export type Brand = {
+  name: string | null;
+  accent: string | null;
+  logo: string | null;
+  contact: string | null;
+  favourites: readonly string[];
 };
 
 /** A client ID that was not revoked. */
@@ -69,6 +78,8 @@ export class Directory {
           name: brands.get(row.id)?.display_name ?? null,
           accent: brands.get(row.id)?.accent ?? null,
           logo: brands.get(row.id)?.logo_id ?? null,
+          contact: brands.get(row.id)?.contact ?? null,
+          favourites: brands.get(row.id)?.favourites ?? [],
         },
       });
     }

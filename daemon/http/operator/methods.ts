@@ -55,10 +55,10 @@ export const METHODS: Methods = {
     return { business: businessJson(app, app.directory.business(id)) };
   },
 
-  'business.brand': async ({ app }, { business, name, accent, logo }) => {
+  'business.brand': async ({ app }, { business, logo, ...change }) => {
     const { id } = findBusiness(app, business);
     const bytes = typeof logo === 'string' ? Buffer.from(logo, 'base64') : logo;
-    await app.store.write((tx) => changeBrand(app, app.directory.business(id), { name, accent, logo: bytes }, tx));
+    await app.store.write((tx) => changeBrand(app, app.directory.business(id), { ...change, logo: bytes }, tx));
     return { business: businessJson(app, app.directory.business(id)) };
   },
 

@@ -43,7 +43,7 @@ export function businessJson(app: App, business: Business): BusinessJson {
     account_no: business.accountNo,
     cryptos: business.enabled.map(({ symbol }) => symbol),
     possible_cryptos: possibleAssets(app, business.network, chains),
-    brand: business.brand,
+    brand: { ...business.brand, favourites: [...business.brand.favourites] },
     balances: balances(app, business).map(({ asset, units }) => ({
       crypto: asset.symbol,
       amount: formatUnits(units, asset),

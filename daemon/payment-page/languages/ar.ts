@@ -7,6 +7,7 @@ export const ar: Words = {
   item: 'مقابل',
   order: 'الطلب',
   website: 'الموقع',
+  contact: 'للتواصل',
   noAccount: 'لا حاجة إلى حساب',
   dueBy: 'تُستحق قبل {time}',
   back: 'العودة إلى المتجر',

@@ -7,6 +7,7 @@ export const de: Words = {
   item: 'Wofür',
   order: 'Bestellung',
   website: 'Website',
+  contact: 'Kontakt',
   noAccount: 'Kein Konto nötig',
   dueBy: 'Fällig bis {time}',
   back: 'Zurück zum Shop',

@@ -8,6 +8,7 @@ export const en = {
   item: 'For',
   order: 'Order',
   website: 'Website',
+  contact: 'Contact',
   noAccount: 'No account needed',
   dueBy: 'Due by {time}',
   back: 'Back to the shop',

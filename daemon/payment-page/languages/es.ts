@@ -7,6 +7,7 @@ export const es: Words = {
   item: 'Concepto',
   order: 'Pedido',
   website: 'Sitio web',
+  contact: 'Contacto',
   noAccount: 'No hace falta cuenta',
   dueBy: 'Vence el {time}',
   back: 'Volver a la tienda',

@@ -7,6 +7,7 @@ export const fr: Words = {
   item: 'Objet',
   order: 'Commande',
   website: 'Site',
+  contact: 'Nous contacter',
   noAccount: 'Aucun compte nécessaire',
   dueBy: 'À payer avant le {time}',
   back: 'Retour à la boutique',

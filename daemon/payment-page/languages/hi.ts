@@ -7,6 +7,7 @@ export const hi: Words = {
   item: 'किसके लिए',
   order: 'ऑर्डर',
   website: 'वेबसाइट',
+  contact: 'संपर्क',
   noAccount: 'खाते की ज़रूरत नहीं',
   dueBy: 'देय तिथि: {time}',
   back: 'दुकान पर वापस जाएँ',

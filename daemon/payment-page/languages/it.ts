@@ -7,6 +7,7 @@ export const it: Words = {
   item: 'Causale',
   order: 'Ordine',
   website: 'Sito',
+  contact: 'Contatto',
   noAccount: 'Nessun account necessario',
   dueBy: 'Da pagare entro il {time}',
   back: 'Torna al negozio',

@@ -7,6 +7,7 @@ export const ja: Words = {
   item: '内容',
   order: '注文',
   website: 'サイト',
+  contact: 'お問い合わせ',
   noAccount: 'アカウントは不要です',
   dueBy: '支払期限：{time}',
   back: 'ショップに戻る',

@@ -7,6 +7,7 @@ export const ko: Words = {
   item: '내용',
   order: '주문',
   website: '웹사이트',
+  contact: '문의',
   noAccount: '계정이 필요 없습니다',
   dueBy: '결제 기한: {time}',
   back: '상점으로 돌아가기',

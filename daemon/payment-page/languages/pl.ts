@@ -7,6 +7,7 @@ export const pl: Words = {
   item: 'Za co',
   order: 'Zamówienie',
   website: 'Strona',
+  contact: 'Kontakt',
   noAccount: 'Konto nie jest potrzebne',
   dueBy: 'Termin płatności: {time}',
   back: 'Wróć do sklepu',

@@ -7,6 +7,7 @@ export const pt: Words = {
   item: 'Referente a',
   order: 'Pedido',
   website: 'Site',
+  contact: 'Contato',
   noAccount: 'Não é preciso ter conta',
   dueBy: 'Vence em {time}',
   back: 'Voltar à loja',

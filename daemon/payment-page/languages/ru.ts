@@ -7,6 +7,7 @@ export const ru: Words = {
   item: 'За что',
   order: 'Заказ',
   website: 'Сайт',
+  contact: 'Контакты',
   noAccount: 'Аккаунт не нужен',
   dueBy: 'Оплатить до: {time}',
   back: 'Вернуться в магазин',

@@ -7,6 +7,7 @@ export const tr: Words = {
   item: 'Konu',
   order: 'Sipariş',
   website: 'Web sitesi',
+  contact: 'İletişim',
   noAccount: 'Hesap gerekmez',
   dueBy: 'Son ödeme: {time}',
   back: 'Mağazaya dön',

@@ -7,6 +7,7 @@ export const uk: Words = {
   item: 'За що',
   order: 'Замовлення',
   website: 'Сайт',
+  contact: 'Контакти',
   noAccount: 'Обліковий запис не потрібен',
   dueBy: 'Сплатити до: {time}',
   back: 'Повернутися до магазину',

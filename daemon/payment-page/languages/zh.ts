@@ -7,6 +7,7 @@ export const zh: Words = {
   item: '商品',
   order: '订单',
   website: '网站',
+  contact: '联系方式',
   noAccount: '无需账户',
   dueBy: '请在 {time} 前付款',
   back: '返回商店',

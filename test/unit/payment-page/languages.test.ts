@@ -58,7 +58,7 @@ describe.each(LANGUAGES)('$name', ({ language, words }) => {
       root: '../pay/',
       query: `?lang=${language}`,
       slug: 'aB3dE6gH9jK2',
-      business: { name: 'Corner Shop', accent: null, logo: null },
+      business: { name: 'Corner Shop', accent: null, logo: null, contact: null },
       order: { id: 'A-1001', description: null },
       network: 'mainnet',
       amount: 4_990_000_000n,

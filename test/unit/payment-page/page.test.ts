@@ -55,7 +55,7 @@ const page = (state: State, change: Partial<InvoicePage> = {}): InvoicePage => (
   root: '../pay/',
   query: '',
   slug: 'aB3dE6gH9jK2',
-  business: { name: 'Corner Shop', accent: null, logo: null },
+  business: { name: 'Corner Shop', accent: null, logo: null, contact: null },
   order: { id: null, description: null },
   network: 'mainnet',
   amount: 4_990_000_000n,
@@ -427,7 +427,7 @@ describe('hostile texts', () => {
           `${ADDRESS}`,
         ),
         {
-          business: { name: word, accent: null, logo: null },
+          business: { name: word, accent: null, logo: null, contact: null },
           slug: word,
           order: { id: word, description: word },
           backUrl: `https://shop.example/?${encodeURIComponent(word.toWellFormed())}"${word}`,
@@ -441,9 +441,9 @@ describe('hostile texts', () => {
   });
 
   it('isolates the name of the business', () => {
-    expect(renderPage(page(waiting, { business: { name: 'חנות', accent: null, logo: null } }))).toContain(
-      '<bdi class="clip">חנות</bdi>',
-    );
+    expect(
+      renderPage(page(waiting, { business: { name: 'חנות', accent: null, logo: null, contact: null } })),
+    ).toContain('<bdi class="clip">חנות</bdi>');
   });
 
   it('escapes an address too', () => {

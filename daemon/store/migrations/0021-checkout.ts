@@ -1,5 +1,7 @@
-/** Where an invoice was to be paid before its payer chose another coin. See `../schema.ts` for what the columns mean. */
-export const FORMER_TARGETS: readonly string[] = [
+/**
+ * Where an invoice was to be paid before its payer chose another coin; whom payers ask, and the coins they see first. See `../schema.ts` for what the columns mean.
+ */
+export const CHECKOUT: readonly string[] = [
   `CREATE TABLE former_target (
     invoice_id INTEGER NOT NULL, asset TEXT NOT NULL, chain_key TEXT NOT NULL, target_id INTEGER NOT NULL,
     address TEXT NOT NULL, quote_rate TEXT NOT NULL, quote_amount TEXT NOT NULL, quote_ends_at INTEGER NOT NULL,
@@ -14,4 +16,6 @@ export const FORMER_TARGETS: readonly string[] = [
     FROM past_quote q JOIN payment p ON p.invoice_id = q.invoice_id`,
   'DROP TABLE past_quote',
   'ALTER TABLE past_quote_of_asset RENAME TO past_quote',
+  'ALTER TABLE brand ADD COLUMN contact TEXT',
+  'ALTER TABLE brand ADD COLUMN favourites TEXT',
 ];
