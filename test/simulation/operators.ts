@@ -11,13 +11,12 @@ import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
 import { assetOf } from '../../daemon/domain/assets.ts';
 import { jumpAfter } from '../../daemon/domain/indices.ts';
-import type { Intent, PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { Appliance, Crashed, PRICES } from './appliance.ts';
+import { approvalsOf, expectedOf, grantsOf } from './approving.ts';
 import { type Action, forget, mend, refused } from './people.ts';
 import { type Backup, Fault, START, type World } from './world.ts';
 
 type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
-type Preview = Result<'withdrawal.previewBatch'>['preview'];
 
 const ALL_MAX = 200;
 const COIN = 100_000_000n;
@@ -76,27 +75,6 @@ export async function sweep(world: World, coin = world.anyCoin()): Promise<strin
   }
 }
 
-type Given = { uuid: string; fee_max: string; units?: string; until: number; mac: string };
-
-/** What the operator makes of an intent: it is remembered as it was shown, and a MAC goes back. */
-function approvalOf(world: World, intent: Intent, preview: Preview): Given {
-  const { uuid, address, units, feeMax, chain } = intent;
-  const before = world.approvals.get(uuid);
-  if (before && before.address !== address) throw new Fault(`${uuid} is shown with another recipient than before`);
-  const fees = BigInt(feeMax);
-  world.approvals.set(uuid, {
-    ...{ coin: chain as UtxoChain, address, whole: intent.sweep },
-    units: address === 'self' ? 0n : BigInt(units),
-    feeMax: before && before.feeMax > fees ? before.feeMax : fees,
-  });
-  const { until, purpose } = preview;
-  const mac = world.wallet.approve(world.appliance.walletFolder, purpose, intent, until);
-  return { uuid, fee_max: feeMax, ...(intent.sweep ? { units } : {}), until, mac };
-}
-
-const approvalsOf = (world: World, preview: Preview) =>
-  preview.intents.map((intent) => approvalOf(world, intent as Intent, preview));
-
 /** Whether the operator can see a payment to this recipient anywhere. */
 function seemsPaid(world: World, { crypto, address }: Withdrawal): boolean {
   return world.paymentsTo(crypto as UtxoChain, address).some(({ mined, waits }) => mined || waits);
@@ -108,14 +86,14 @@ export async function approve(world: World): Promise<string> {
 }
 
 export async function approveOne(world: World, found: Withdrawal): Promise<string> {
-  if (!world.wanted.has(found.address))
-    throw new Fault(`withdrawal ${found.id} to ${found.address} was asked for by nobody`);
+  const wanted = world.wanted.get(found.address);
+  if (!wanted) throw new Fault(`withdrawal ${found.id} to ${found.address} was asked for by nobody`);
   if (seemsPaid(world, found)) return reject(world, found);
   const id = `${found.id}`;
   try {
     const { preview, why } = await world.appliance.operator('withdrawal.preview', { id });
     if (!preview) return `withdrawal ${id} cannot be shown: ${why}`;
-    const [approval] = approvalsOf(world, preview);
+    const [approval] = await approvalsOf(world, preview, expectedOf(wanted, found.address));
     if (!approval) throw new Fault(`the preview of withdrawal ${id} names no intent`);
     const { uuid: _, ...given } = approval;
     await world.appliance.operator('withdrawal.approve', { id, ...given });
@@ -148,7 +126,10 @@ export const replace =
     const wish = { id: `${found.id}`, kind, ...(rate === undefined ? {} : { fee_rate: rate }) };
     try {
       const { preview } = await world.appliance.operator('withdrawal.previewReplacement', wish);
-      await world.appliance.operator('withdrawal.replace', { ...wish, approvals: approvalsOf(world, preview) });
+      await world.appliance.operator('withdrawal.replace', {
+        ...wish,
+        approvals: await approvalsOf(world, preview, { kind }),
+      });
       return `${kind} of withdrawal ${found.id} at ${rate ?? 'any rate'}`;
     } catch (error) {
       const why = refused(error);
@@ -192,7 +173,10 @@ export async function batch(world: World): Promise<string> {
   const ids = some.map(({ id }) => `${id}`);
   try {
     const { preview } = await world.appliance.operator('withdrawal.previewBatch', { ids });
-    await world.appliance.operator('withdrawal.batch', { ids, approvals: approvalsOf(world, preview) });
+    await world.appliance.operator('withdrawal.batch', {
+      ids,
+      approvals: await approvalsOf(world, preview, { kind: 'batch', count: ids.length }),
+    });
     return `withdrawals ${ids} go in one transaction`;
   } catch (error) {
     return `no batch of ${ids}: ${refused(error)}`;
@@ -212,7 +196,7 @@ export async function bump(world: World): Promise<string> {
   const wish = { business: `${world.business.id}`, crypto: coin, outpoint };
   try {
     const { preview } = await world.appliance.operator('withdrawal.previewBump', wish);
-    const [approval] = approvalsOf(world, preview);
+    const [approval] = await approvalsOf(world, preview, { kind: 'bump', outpoint });
     if (!approval) throw new Fault('the preview of a bump names no intent');
     await world.appliance.operator('withdrawal.bump', { ...wish, approval });
     return `${outpoint.slice(0, 10)} is bumped`;
@@ -255,10 +239,7 @@ export async function changePolicy(world: World): Promise<string> {
   };
   try {
     const { grants } = await world.appliance.operator('policy.grants', policy);
-    const signed = grants.map((grant) => ({
-      grant,
-      mac: world.wallet.grant(world.appliance.walletFolder, grant as PolicyGrant),
-    }));
+    const signed = await grantsOf(world, grants, policy);
     for (const grant of grants) {
       world.grants.push({ coin: grant.asset as UtxoChain, perDay: BigInt(grant.perDay), at: world.time.truth });
     }

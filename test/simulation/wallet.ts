@@ -3,7 +3,7 @@
  * operator's approvals, and the signer's own code without its process.
  */
 import { createCipheriv, hash, randomBytes, scryptSync } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deriveAddress } from '../../daemon/chains/derive.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
@@ -13,22 +13,14 @@ import type { SignedSpend } from '../../daemon/domain/spend.ts';
 import { accountKey, masterFingerprint } from '../../daemon/wallet/accounts.ts';
 import { backupSecretOf, writeBackupKey } from '../../daemon/wallet/backup-key.ts';
 import { seedOf } from '../../daemon/wallet/mnemonic.ts';
-import { approvalKey, type Epoch, grantMac, intentMac, journalKey } from '../../daemon/wallet/signer/approval.ts';
-import { HEAD_FILE } from '../../daemon/wallet/signer/files.ts';
+import { journalKey } from '../../daemon/wallet/signer/approval.ts';
 import { revokeIn } from '../../daemon/wallet/signer/journal.ts';
-import type {
-  Intent,
-  PolicyGrant,
-  Signer,
-  SignerStatus,
-  SignOrder,
-  SignPurpose,
-} from '../../daemon/wallet/signer/port.ts';
+import type { PolicyGrant, Signer, SignerStatus, SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { Session } from '../../daemon/wallet/signer/session.ts';
 import type { Time } from './time.ts';
 
 const WORDS = 'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about';
-const PASSPHRASE = 'a passphrase of the simulation';
+export const PASSPHRASE = 'a passphrase of the simulation';
 /** A guess costs nothing here. */
 const SCRYPT = { N: 2, r: 1, p: 1 };
 const CONTENTS_BYTES = 512;
@@ -36,12 +28,10 @@ const VAULT_FILE = 'wallet.json';
 
 export class Wallet {
   readonly seed: Buffer;
-  readonly #approvalKey: Buffer;
   readonly #accounts = new Map<string, AccountKey>();
 
   private constructor(seed: Buffer) {
     this.seed = seed;
-    this.#approvalKey = approvalKey(seed);
   }
 
   static async open(): Promise<Wallet> {
@@ -73,15 +63,6 @@ export class Wallet {
     return masterFingerprint(this.seed);
   }
 
-  /** `folder`: where the wallet lies that it is for. */
-  approve(folder: string, purpose: SignPurpose, intent: Intent, until: number): string {
-    return intentMac(this.#approvalKey, epochIn(folder), purpose, intent, until);
-  }
-
-  grant(folder: string, grant: PolicyGrant): string {
-    return grantMac(this.#approvalKey, epochIn(folder), grant);
-  }
-
   /** Writes the vault into a folder. */
   async write(folder: string, now: number): Promise<void> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -106,11 +87,6 @@ export class Wallet {
     await writeBackupKey(folder, this.seed);
     await revokeIn(folder, journalKey(this.seed), this.fingerprint, now);
   }
-}
-
-/** Read at once, so that no turn of the simulation ends in between. */
-function epochIn(folder: string): Epoch {
-  return (JSON.parse(readFileSync(join(folder, HEAD_FILE), 'utf8')) as { epoch: Epoch }).epoch;
 }
 
 const targets = new Map<string, DerivedAddress>();
