@@ -6,6 +6,8 @@
  * Whatever runs on real threads (files) is awaited before anything else is delivered; with one thread for it
  * (`UV_THREADPOOL_SIZE=1`), it also ends in its order.
  */
+import fs from 'node:fs';
+import fsPromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 import { Random } from './random.ts';
@@ -94,6 +96,24 @@ export class Time {
       start(() => controller.abort(new DOMException('The operation timed out', 'TimeoutError')), ms, false, []);
       return controller.signal;
     };
+    // files answer within the turn: how long a disk takes is nobody's chance
+    const { readFileSync, writeFileSync, renameSync, mkdirSync, rmSync } = fs;
+    const { writeFile } = fsPromises;
+    const now =
+      <Given extends unknown[], T>(work: (...given: Given) => T) =>
+      async (...given: Given): Promise<T> =>
+        work(...given);
+    Object.assign(fsPromises, {
+      readFile: now(readFileSync),
+      // streams are of what runs under `outside`
+      writeFile: (...given: Parameters<typeof writeFile>) =>
+        typeof given[1] === 'string' || given[1] instanceof Uint8Array
+          ? now(writeFileSync)(...(given as Parameters<typeof writeFileSync>))
+          : writeFile(...given),
+      rename: now(renameSync),
+      mkdir: now(mkdirSync),
+      rm: now(rmSync),
+    });
     syncBuiltinESMExports();
   }
 
