@@ -153,7 +153,8 @@ export class Review {
 
   #needShape(payees: number): void {
     const { purpose, payments, before, back, network } = this;
-    const alone = this.#intents.find(({ sweep, coins }) => sweep || coins !== null);
+    // a cancellation pays none of its intents, and gives back what a sweep had taken
+    const alone = purpose === 'cancel' ? undefined : this.#intents.find(({ sweep, coins }) => sweep || coins !== null);
     if (alone && this.#intents.length > 1) throw differs('what takes whole coins stands alone');
     if (alone?.sweep && (back !== null || before.length > 0)) throw differs('what takes everything leaves no change');
     const toSelf = purpose === 'cancel' || payees === 0;

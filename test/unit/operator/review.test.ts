@@ -241,6 +241,17 @@ describe('a cancellation', () => {
     const pays = given(payment('LTC', ['gone']), 'cancel');
     expect(await refusal(pays, { kind: 'cancel' })).toBe('review.differs');
   });
+
+  it.each([
+    ['sweep', false],
+    ['refund', true],
+  ])('of a %s gives back what would have left', (_, bound) => {
+    const order = toSelf('gone');
+    const lie = given(order, 'cancel');
+    Object.assign(lie.intents[0]!, { sweep: true, coins: bound ? [order.plan.inputs[0]!.outpoint] : null });
+    const made = review(lie, { kind: 'cancel' });
+    expect([made.payments.map(({ now }) => now), made.back]).toEqual([[0n], 49_998_000n]);
+  });
 });
 
 describe('a payment of a deposit to ourselves', () => {
