@@ -84,13 +84,8 @@ export async function deriveAccounts<Chain extends ChainId>(
   }
 }
 
-<<<<<<< HEAD
 /** The content of an approval: purpose, intent, and until when (milliseconds since 1970) it may first be used. */
-export type Approvable = { purpose: SignPurpose; intent: Intent; until: number };
-=======
-/** What the operator approves: what for, an intent, and until when (milliseconds since 1970) it may begin. */
 export type Approvable = { purpose: ApprovalPurpose; intent: Intent; until: number };
->>>>>>> 3521638 (Approve a replacement as one: what was asked for as a speed-up or a cancellation begins no payment)
 
 /** Authentication codes that need the passphrase. Only the signer checks them. */
 export type OperatorKeys = {
