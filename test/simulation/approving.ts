@@ -45,7 +45,7 @@ async function approved(world: World, preview: Preview, asked: Asked): Promise<A
   for (const { address, units, upTo } of review.payments) {
     const wanted = world.wanted.get(address);
     const same = wanted?.coin === review.chain && (wanted.units === null ? upTo : !upTo && units === wanted.units);
-    if (!same) throw new Rejected('operator.refuses', `${units} to ${address} are shown, which nobody asked for`);
+    if (!same) throw new Rejected('review.unexpected', `${units} to ${address} are shown, which nobody asked for`);
   }
   const { appliance, time } = world;
   const approvals = await appliance.ask(() => time.outside(review.approvals(appliance.walletFolder, PASSPHRASE)));
