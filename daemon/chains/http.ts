@@ -5,7 +5,7 @@
 import http from 'node:http';
 import https from 'node:https';
 
-export type Answer = { status: number; body: Buffer };
+export type Answer = { status: number; headers: http.IncomingHttpHeaders; body: Buffer };
 
 export type PostRequest = {
   url: URL;
@@ -87,7 +87,7 @@ function once(options: PostRequest): Promise<Answer | 'stale connection'> {
       });
       response.on('end', () => {
         settled();
-        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks, length) });
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks, length) });
       });
       // a connection cut in the middle of an answer is an error of the response, not of the request
       response.on('error', fail);

@@ -8,6 +8,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('on a real anvil'), () => {
   conformance({
     name: 'Tether on Ethereum',
     confirmedOnly: true,
+    spendsUnseen: true,
     start: async () => {
       const scene = await EvmScene.start('ETH');
       return scene.controls((outputs) => scene.payTokens(outputs));
@@ -16,6 +17,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('on a real anvil'), () => {
   conformance({
     name: "BNB Smart Chain's own coin",
     confirmedOnly: true,
+    spendsUnseen: true,
     oneCreditPerBlock: true,
     start: async () => {
       const scene = await EvmScene.start('BSC');

@@ -5,33 +5,33 @@
  * Invariant: an update speaks of one chain as one endpoint had it, and every block that it names links to the checkpoint.
  */
 import type { AssetId, Network } from '../../domain/assets.ts';
-import {
-  type AccountKey,
-  type BlockId,
-  type Branch,
-  CHECKPOINT_BLOCKS_MAX,
-  type ChainUpdate,
-  type Checkpoint,
-  type Credit,
-  type DerivedAddress,
-  type SourceHealth,
-  type SourceServer,
+import type {
+  AccountKey,
+  BlockId,
+  Branch,
+  ChainUpdate,
+  Checkpoint,
+  Credit,
+  DerivedAddress,
+  SourceHealth,
+  SourceServer,
 } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { type EvmChain, NATIVE_COIN } from '../../domain/evm.ts';
 import { type ChainAdapter, type ScriptList, tipOf } from '../adapter.ts';
+import { Agreement, type NeedsAgreement, type Told } from '../agreement.ts';
+import { Endpoints, Malformed } from '../endpoints.ts';
+import { changed, checkpointAt, commonBlocks, contiguousEnd, idOf } from '../follow.ts';
 import { childPublicKey } from '../hd.ts';
 import { Poller } from '../poller.ts';
 import { slices } from '../slices.ts';
 import { addressOfKey, isValidAddress } from './address.ts';
-import { Agreement, type Told } from './agreement.ts';
-import { type Header, Malformed } from './answers.ts';
-import type { Endpoint } from './endpoint.ts';
-import { Endpoints } from './endpoints.ts';
-import { changed, commonBlocks, extended, idOf, type StepAhead, stepAhead } from './follow.ts';
+import type { Header } from './answers.ts';
+import { EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { NativeCoin } from './native.ts';
 import { HEAD_AGE_MS_MAX, POLL_MS, tokensOf } from './params.ts';
 import { SECOND_LOOK_MS, SecondLook } from './second-look.ts';
+import { checkpointAfter, type Step, stepAbove } from './step.ts';
 import { confirmed, type Incoming, isTooMuch, Transfers } from './transfers.ts';
 
 export type EvmOptions = {
@@ -42,7 +42,7 @@ export type EvmOptions = {
   /** Of tokens on networks that are not mainnet. */
   contracts: Readonly<Partial<Record<AssetId, string>>>;
   list: ScriptList;
-  needsAgreement: (credits: readonly { targetId: number; units: bigint; asset: AssetId }[]) => boolean;
+  needsAgreement: NeedsAgreement;
   log: (message: string) => void;
   /** An endpoint was caught; `server` is its address. */
   alert: (server: string, message: string) => void;
@@ -54,18 +54,16 @@ export type EvmOptions = {
 const RANGE_START = 500;
 const RANGE_MAX = 5_000;
 const LOCAL_POLL_MS = 500;
-/** How far a block's time may be ahead of the true time for a birthday to lie after it. */
-const CLOCK_MARGIN_MS = 3_600_000;
 
 export class EvmAdapter implements ChainAdapter {
   readonly network: Network;
   readonly chain: EvmChain;
   readonly assets: readonly AssetId[];
   readonly #setting: string;
-  readonly #endpoints: Endpoints;
+  readonly #endpoints: Endpoints<EvmEndpoint>;
   readonly #transfers: Transfers;
   readonly #native: NativeCoin;
-  readonly #agreement: Agreement;
+  readonly #agreement: Agreement<EvmEndpoint>;
   readonly #secondLook: SecondLook;
   readonly #poller: Poller;
   #range = RANGE_START;
@@ -86,10 +84,13 @@ export class EvmAdapter implements ChainAdapter {
     this.#setting = `[networks.${network}.${chain}] rpc`;
     const tokens = tokensOf(network, chain, contracts);
     this.assets = [NATIVE_COIN[chain], ...tokens.map(({ asset }) => asset)];
-    this.#endpoints = new Endpoints(urls, { label: this.#setting, network, chain, tokens }, alert);
+    const open = (url: string) => new EvmEndpoint({ url, label: this.#setting, network, chain, tokens });
+    this.#endpoints = new Endpoints(this.#setting, urls, open, alert);
     this.#transfers = new Transfers(tokens, list);
     this.#native = new NativeCoin(NATIVE_COIN[chain], list);
-    this.#agreement = new Agreement(this.#endpoints, list, needsAgreement);
+    this.#agreement = new Agreement(this.#endpoints, needsAgreement, (endpoint, credit, signal) =>
+      isThere(endpoint, credit, list, signal),
+    );
     const parts = { endpoints: this.#endpoints, list, transfers: this.#transfers, native: this.#native };
     const everyMs = options.secondLookMs ?? SECOND_LOOK_MS;
     this.#secondLook = new SecondLook({ ...parts, everyMs });
@@ -167,7 +168,7 @@ export class EvmAdapter implements ChainAdapter {
   }
 
   /** One step of one endpoint; undefined when it is behind what is known. */
-  async #step(endpoint: Endpoint, since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | undefined> {
+  async #step(endpoint: EvmEndpoint, since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | undefined> {
     const head = await endpoint.head(signal);
     this.#head = head;
     const known = contiguousEnd(since);
@@ -175,8 +176,8 @@ export class EvmAdapter implements ChainAdapter {
     if (common === null) return undefined;
     const kept = known.slice(0, common);
     const orphaned = known.slice(common);
-    const step = await stepAhead(endpoint, tipOf(kept), head, this.#range, signal);
-    const checkpoint = extended(kept, step);
+    const step = await stepAbove(endpoint, tipOf(kept), head, this.#range, signal);
+    const checkpoint = checkpointAfter(kept, step);
     const tip = tipOf(checkpoint);
     const atHead = step.to >= head.height;
     const from = this.#isReread ? step.from : (kept[0]?.height ?? 0);
@@ -185,7 +186,7 @@ export class EvmAdapter implements ChainAdapter {
     const coins = step.isFar ? [] : await this.#coins(endpoint, checkpoint, orphaned, step, signal);
     if (coins === null && atHead) throw new Malformed('no balance after its own newest block');
     credits.push(...(coins ?? []));
-    const told: Told[] = [{ credits, teller: endpoint }];
+    const told: Told<EvmEndpoint>[] = [{ credits, teller: endpoint }];
     const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, credits, signal) : null;
     if (omitted) told.push(omitted);
     const [still] = await endpoint.headers([tip.height], signal);
@@ -205,7 +206,7 @@ export class EvmAdapter implements ChainAdapter {
     };
   }
 
-  async #tokens(endpoint: Endpoint, step: StepAhead, signal: AbortSignal): Promise<Credit[]> {
+  async #tokens(endpoint: EvmEndpoint, step: Step, signal: AbortSignal): Promise<Credit[]> {
     const pause = slices();
     const incoming = await this.#incoming(endpoint, step, signal);
     const headers = new Map(step.headers.map((header) => [header.hash, header]));
@@ -217,7 +218,7 @@ export class EvmAdapter implements ChainAdapter {
   }
 
   /** What pays us in a step, read in ranges as wide as the endpoint takes. */
-  async #incoming(endpoint: Endpoint, step: StepAhead, signal: AbortSignal): Promise<Incoming[]> {
+  async #incoming(endpoint: EvmEndpoint, step: Step, signal: AbortSignal): Promise<Incoming[]> {
     const pause = slices();
     const blocks = step.isFar ? [] : step.headers.map(idOf);
     const incoming: Incoming[] = [];
@@ -238,10 +239,10 @@ export class EvmAdapter implements ChainAdapter {
   }
 
   #coins(
-    endpoint: Endpoint,
+    endpoint: EvmEndpoint,
     checkpoint: Checkpoint,
     orphaned: readonly BlockId[],
-    step: StepAhead,
+    step: Step,
     signal: AbortSignal,
   ): Promise<Credit[] | null> {
     const times = new Map(step.headers.map(({ hash, timeMs }) => [hash, timeMs]));
@@ -286,39 +287,23 @@ export class EvmAdapter implements ChainAdapter {
   }
 }
 
-/** The blocks at the end of a checkpoint that follow each other without a gap. */
-function contiguousEnd(checkpoint: Checkpoint): Checkpoint {
-  let from = checkpoint.length - 1;
-  while (from > 0 && checkpoint[from - 1]?.height === (checkpoint[from]?.height ?? 0) - 1) from--;
-  return checkpoint.slice(from);
-}
-
-/** The checkpoint at the head, or at a block that lies before `birthday` (milliseconds since 1970). */
-async function checkpointAt(endpoint: Endpoint, birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
-  const head = await endpoint.head(signal);
-  const height = birthday === null ? head.height : await heightBefore(endpoint, birthday, head, signal);
-  const count = Math.min(height + 1, CHECKPOINT_BLOCKS_MAX);
-  const heights = Array.from({ length: count }, (_, i) => height - count + 1 + i);
-  const headers = await endpoint.headers(heights, signal);
-  const checkpoint: Checkpoint = [];
-  let previous: Header | null = null;
-  for (const header of headers) {
-    if (!header || (previous && header.parent !== previous.hash)) throw changed();
-    checkpoint.push(idOf(header));
-    previous = header;
+/** Whether an endpoint has the credit's block on its chain, with its transaction in it. */
+async function isThere(
+  endpoint: EvmEndpoint,
+  { targetId, block, txid, id, amount }: Credit,
+  list: ScriptList,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!block) return false;
+  const [header] = await endpoint.headers([block.height], signal);
+  if (header?.hash !== block.hash) return false;
+  // What a contract paid from inside has no transaction of its own: the balance after its block vouches for it.
+  if (txid === block.hash) {
+    const script = list.page(targetId - 1, 1)[0]?.script;
+    const [balance] = script ? await endpoint.balances([hexOfScript(script)], block, signal) : [];
+    return (balance ?? 0n) >= amount.units;
   }
-  return checkpoint;
-}
-
-/** A height such that every block made since `birthday` lies above it. */
-async function heightBefore(endpoint: Endpoint, birthday: number, head: Header, signal: AbortSignal): Promise<number> {
-  let before = 0;
-  let after = head.height + 1;
-  while (after - before > 1) {
-    const middle = Math.floor((before + after) / 2);
-    const [header] = await endpoint.headers([middle], signal);
-    if (header && header.timeMs < birthday - CLOCK_MARGIN_MS) before = middle;
-    else after = middle;
-  }
-  return before;
+  const [receipt] = await endpoint.receipts([txid], signal);
+  const place = Number(id.slice(id.indexOf(':') + 1));
+  return receipt?.succeeded === true && receipt.blockHash === block.hash && place <= receipt.logs.length;
 }

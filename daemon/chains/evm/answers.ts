@@ -2,14 +2,7 @@
  * What an endpoint answers, read strictly: whatever differs from the JSON-RPC specification of Ethereum's execution
  * clients throws `Malformed`, so that garbage is an endpoint's fault and never a payment.
  */
-
-/** An answer that no honest endpoint gives. */
-export class Malformed extends Error {
-  constructor(what: string) {
-    super(`the endpoint sent ${what}`);
-    this.name = 'Malformed';
-  }
-}
+import { Malformed } from '../endpoints.ts';
 
 /** `bloom`: 256 bytes as hex. Hashes are lower-case hex with 0x. */
 export type Header = { height: number; hash: string; parent: string; timeMs: number; bloom: string };

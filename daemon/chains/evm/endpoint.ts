@@ -5,15 +5,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Network } from '../../domain/assets.ts';
 import type { BlockId } from '../../domain/chain.ts';
-import { ChainAlert, Rejected, Unavailable } from '../../domain/errors.ts';
+import { ChainAlert, Unavailable } from '../../domain/errors.ts';
 import { chainIdOf, type EvmChain } from '../../domain/evm.ts';
+import { type Endpoint, Malformed } from '../endpoints.ts';
+import type { HeaderSource } from '../follow.ts';
 import { type Call, type Reply, Rpc, RpcError } from '../json-rpc.ts';
 import {
   type Header,
   headerOf,
   type Log,
   logsOf,
-  Malformed,
   quantityOf,
   type Receipt,
   receiptOf,
@@ -57,7 +58,7 @@ export const hexOf = (number: number): string => `0x${number.toString(16)}`;
 /** An address's 20 bytes, as endpoints name it. */
 export const hexOfScript = (script: Uint8Array): string => `0x${Buffer.from(script).toString('hex')}`;
 
-export class Endpoint {
+export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   /** Its host, without path and credentials: these may be a key. */
   readonly name: string;
   readonly #options: EndpointOptions;
@@ -213,7 +214,8 @@ export class Endpoint {
       if (answers) {
         replies.push(...answers);
         limited = 0;
-        this.#grow();
+        // A smaller one says nothing about how much it takes.
+        if (batch.length === this.#batchMax) this.#grow();
         continue;
       }
       if (++limited > LIMITED_TRIES_MAX) {
@@ -257,12 +259,3 @@ export class Endpoint {
 
 /** Whether a refusal is about how much was asked for lately, so that less may be answered. */
 export const isLimit = (error: RpcError): boolean => error.code === LIMIT_EXCEEDED || LIMIT_WORDS.test(error.message);
-
-/** What an endpoint's failure is to the program: a refusal or garbage is an endpoint that cannot be used now. */
-export function unavailable(error: unknown, label: string): unknown {
-  if (error instanceof Rejected || error instanceof Unavailable) return error;
-  if (error instanceof Malformed || error instanceof RpcError) {
-    return new Unavailable(`${label}: ${error.message}`, RETRY_SECONDS);
-  }
-  return error;
-}

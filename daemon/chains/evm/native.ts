@@ -11,7 +11,7 @@ import { assert } from '../../domain/errors.ts';
 import type { ListedScript, ScriptList } from '../adapter.ts';
 import { tipOf } from '../adapter.ts';
 import type { Pause } from '../slices.ts';
-import { type Endpoint, hexOfScript } from './endpoint.ts';
+import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 
 /** Addresses whose balance is asked for at one look: the most urgent, and some of the others by turns. */
 const URGENT_PER_LOOK_MAX = 1_000;
@@ -37,7 +37,7 @@ export class NativeCoin {
    * no longer has that block's state. `orphaned`: blocks whose credits no longer count.
    */
   async look(
-    endpoint: Endpoint,
+    endpoint: EvmEndpoint,
     view: { checkpoint: Checkpoint; orphaned: ReadonlySet<string>; timeOf: (hash: string) => number | undefined },
     pause: Pause,
     signal: AbortSignal,
@@ -92,7 +92,7 @@ export class NativeCoin {
 
   /** The credits that lead from a known holding to a balance, oldest first. */
   async #explain(
-    endpoint: Endpoint,
+    endpoint: EvmEndpoint,
     one: ListedScript,
     known: bigint,
     balance: bigint,
@@ -115,7 +115,7 @@ export class NativeCoin {
   }
 
   async #inBlock(
-    endpoint: Endpoint,
+    endpoint: EvmEndpoint,
     { id, script }: ListedScript,
     block: BlockId,
     units: bigint,
@@ -154,7 +154,7 @@ export class NativeCoin {
  * Where the endpoint no longer has a block's state, what is there counts as later: nobody is credited too early.
  */
 async function firstAbove(
-  endpoint: Endpoint,
+  endpoint: EvmEndpoint,
   address: string,
   held: bigint,
   checkpoint: Checkpoint,

@@ -4,10 +4,10 @@
  */
 import type { Checkpoint, Credit } from '../../domain/chain.ts';
 import type { ListedScript, ScriptList } from '../adapter.ts';
+import type { Endpoints } from '../endpoints.ts';
 import { slices } from '../slices.ts';
 import type { Header } from './answers.ts';
-import { type Endpoint, hexOfScript } from './endpoint.ts';
-import type { Endpoints } from './endpoints.ts';
+import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { NativeCoin } from './native.ts';
 import { confirmed, type Transfers } from './transfers.ts';
 
@@ -16,10 +16,10 @@ export const SECOND_LOOK_MS = 30_000;
 /** Endpoints refuse longer lists of recipients. */
 const ADDRESSES_MAX = 100;
 
-export type Omitted = { credits: Credit[]; teller: Endpoint };
+export type Omitted = { credits: Credit[]; teller: EvmEndpoint };
 
 export class SecondLook {
-  readonly #endpoints: Endpoints;
+  readonly #endpoints: Endpoints<EvmEndpoint>;
   readonly #list: ScriptList;
   readonly #transfers: Transfers;
   readonly #native: NativeCoin;
@@ -27,7 +27,7 @@ export class SecondLook {
   #lookedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: {
-    endpoints: Endpoints;
+    endpoints: Endpoints<EvmEndpoint>;
     list: ScriptList;
     transfers: Transfers;
     native: NativeCoin;
@@ -46,7 +46,7 @@ export class SecondLook {
 
   /** What another endpoint has in the blocks of a checkpoint and neither the store nor `told` knows, if it is time. */
   async look(
-    asked: Endpoint,
+    asked: EvmEndpoint,
     checkpoint: Checkpoint,
     told: readonly Credit[],
     signal: AbortSignal,
@@ -70,7 +70,7 @@ export class SecondLook {
     return { credits, teller: omitted.teller };
   }
 
-  async #toldBy(teller: Endpoint, checkpoint: Checkpoint, signal: AbortSignal): Promise<Credit[]> {
+  async #toldBy(teller: EvmEndpoint, checkpoint: Checkpoint, signal: AbortSignal): Promise<Credit[]> {
     const [first, last] = [checkpoint[0], checkpoint.at(-1)];
     const head = await teller.head(signal);
     if (!first || !last || head.height < last.height) return [];

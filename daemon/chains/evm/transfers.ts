@@ -8,11 +8,12 @@
  */
 import type { BlockId, Credit } from '../../domain/chain.ts';
 import type { WatchList } from '../adapter.ts';
+import { Malformed } from '../endpoints.ts';
 import { RpcError } from '../json-rpc.ts';
 import { type Pause, slices } from '../slices.ts';
-import { type Header, type Log, Malformed, type Receipt } from './answers.ts';
+import type { Header, Log, Receipt } from './answers.ts';
 import { mayHold } from './bloom.ts';
-import { type Endpoint, isLimit } from './endpoint.ts';
+import { type EvmEndpoint, isLimit } from './endpoint.ts';
 import type { Token } from './params.ts';
 
 /** keccak256("Transfer(address,address,uint256)"). */
@@ -43,7 +44,7 @@ export class Transfers {
    * `RpcError` when the range is too much for the endpoint.
    */
   async find(
-    endpoint: Endpoint,
+    endpoint: EvmEndpoint,
     range: { from: number; to: number },
     blocks: readonly BlockId[],
     pause: Pause,
@@ -67,7 +68,7 @@ export class Transfers {
 
   /** What pays these addresses (hex with 0x) in a range of blocks. */
   async findFor(
-    endpoint: Endpoint,
+    endpoint: EvmEndpoint,
     range: { from: number; to: number },
     recipients: readonly string[],
     signal: AbortSignal,
@@ -106,7 +107,7 @@ const isTransfer = ({ topics, data }: Log): boolean =>
  * `Malformed` when the endpoint contradicts itself.
  */
 export async function confirmed(
-  endpoint: Endpoint,
+  endpoint: EvmEndpoint,
   incoming: readonly Incoming[],
   headers: ReadonlyMap<string, Header>,
   pause: Pause,

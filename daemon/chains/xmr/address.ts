@@ -82,6 +82,10 @@ function encode(prefix: number, spend: CurvePoint, view: CurvePoint): DerivedAdd
   return { script, address: base58xmr.encode(Uint8Array.of(...script, ...checksum(script))) };
 }
 
+/** The script of a subaddress from its two public keys (32 bytes each). */
+export const subaddressScript = (spend: Uint8Array, view: Uint8Array, network: Network): Uint8Array =>
+  Uint8Array.of(PREFIXES[network].subaddress, ...spend, ...view);
+
 const checksum = (data: Uint8Array): Uint8Array => keccak_256(data).subarray(0, CHECKSUM_BYTES);
 
 /**

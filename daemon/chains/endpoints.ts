@@ -3,50 +3,63 @@
  * failed, lag, or contradicted themselves.
  */
 import { getDomain } from 'tldts';
-import { ChainAlert, Unavailable } from '../../domain/errors.ts';
-import { Malformed } from './answers.ts';
-import { Endpoint, type EndpointOptions, unavailable } from './endpoint.ts';
+import { assert, ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
+import { RpcError } from './json-rpc.ts';
+
+/** An answer that no honest endpoint gives. */
+export class Malformed extends Error {
+  constructor(what: string) {
+    super(`the endpoint sent ${what}`);
+    this.name = 'Malformed';
+  }
+}
+
+export interface Endpoint {
+  /** Its host, without path and credentials: these may be a key. */
+  readonly name: string;
+  /** Checks, once for each connection, that this is the configured chain. Throws `ChainAlert` when not. */
+  identify(signal: AbortSignal): Promise<void>;
+  close(): void;
+}
 
 /** How long an endpoint is left alone after a failure, doubled with each further one up to the longest. */
 const FAILED_WAIT_MS = 2_000;
 const FAILED_WAIT_MS_MAX = 60_000;
 /** After an answer that no honest endpoint gives. */
 const CAUGHT_WAIT_MS = 10 * 60_000;
+const RETRY_SECONDS = 5;
 
-type State = { endpoint: Endpoint; operator: string; failures: number; notBefore: number; error: string | null };
+type State<E> = { endpoint: E; operator: string; failures: number; notBefore: number; error: string | null };
 
-export class Endpoints {
-  readonly label: string;
-  readonly #states: State[];
+export class Endpoints<E extends Endpoint> {
+  readonly #label: string;
+  readonly #states: State<E>[];
   readonly #alert: (server: string, message: string) => void;
-  #asked: State;
+  #asked: State<E>;
 
-  /** Throws `Rejected` when a URL is none. At least one URL. */
+  /** `label`: how messages name the setting. Throws `Rejected` when a URL is none. At least one URL. */
   constructor(
+    label: string,
     urls: readonly string[],
-    options: Omit<EndpointOptions, 'url'>,
+    open: (url: string) => E,
     alert: (server: string, message: string) => void,
   ) {
-    this.label = options.label;
+    this.#label = label;
     this.#alert = alert;
     this.#states = urls.map((url) => {
+      const endpoint = open(url);
       const { hostname } = new URL(url);
       const operator = getDomain(hostname, { allowPrivateDomains: true }) ?? hostname;
-      return { endpoint: new Endpoint({ ...options, url }), operator, failures: 0, notBefore: 0, error: null };
+      return { endpoint, operator, failures: 0, notBefore: 0, error: null };
     });
     const [first] = this.#states;
-    if (!first) throw new Error('assertion failed: a chain has an endpoint');
+    assert(first, 'a chain has an endpoint');
     this.#asked = first;
   }
 
   /** The one that was asked last. */
-  get asked(): Endpoint {
+  get asked(): E {
     return this.#asked.endpoint;
-  }
-
-  /** The last failure of the one that was asked last, or null. */
-  get error(): string | null {
-    return this.#asked.error;
   }
 
   get operators(): number {
@@ -57,7 +70,7 @@ export class Endpoints {
    * The result of a use by the first endpoint that has one. `undefined` means that this one has no use at the moment
    * (it lags). Throws what the last one threw, or gives undefined when none threw.
    */
-  async first<T>(use: (endpoint: Endpoint) => Promise<T | undefined>, signal: AbortSignal): Promise<T | undefined> {
+  async first<T>(use: (endpoint: E) => Promise<T | undefined>, signal: AbortSignal): Promise<T | undefined> {
     let thrown: unknown;
     for (const state of this.#inOrder()) {
       this.#asked = state;
@@ -74,7 +87,7 @@ export class Endpoints {
   }
 
   /** The result of a use by an endpoint of another operator than this one; undefined when there is none. */
-  async other<T>(than: Endpoint, use: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  async other<T>(than: E, use: (endpoint: E) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
     const mine = this.#states.find(({ endpoint }) => endpoint === than)?.operator;
     for (const state of this.#inOrder().filter(({ operator }) => operator !== mine)) {
       try {
@@ -98,7 +111,7 @@ export class Endpoints {
   }
 
   /** Its word was disproved: it is left alone for a while. */
-  caught(endpoint: Endpoint, what: string): void {
+  caught(endpoint: E, what: string): void {
     const state = this.#states.find((one) => one.endpoint === endpoint);
     if (!state) return;
     state.notBefore = performance.now() + CAUGHT_WAIT_MS;
@@ -111,13 +124,13 @@ export class Endpoints {
   }
 
   /** Those that may be asked now; when all are to be left alone, all of them, the longest waiting first. */
-  #inOrder(): State[] {
+  #inOrder(): State<E>[] {
     const now = performance.now();
     const ready = this.#states.filter(({ notBefore }) => notBefore <= now);
     return ready.length > 0 ? ready : this.#states.toSorted((a, b) => a.notBefore - b.notBefore);
   }
 
-  async #used<T>(state: State, use: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal): Promise<T> {
+  async #used<T>(state: State<E>, use: (endpoint: E) => Promise<T>, signal: AbortSignal): Promise<T> {
     try {
       await state.endpoint.identify(signal);
       const result = await use(state.endpoint);
@@ -126,13 +139,20 @@ export class Endpoints {
       return result;
     } catch (caught) {
       if (signal.aborted) throw caught;
-      const error = unavailable(caught, this.label);
+      const error = this.#unavailable(caught);
       if (error instanceof Unavailable) this.#failed(state, error, caught instanceof Malformed);
       throw error;
     }
   }
 
-  #failed(state: State, error: Unavailable, isMalformed: boolean): void {
+  /** What a failure is to the program: a refusal or garbage is an endpoint that cannot be used now. */
+  #unavailable(error: unknown): unknown {
+    if (error instanceof Rejected || error instanceof Unavailable) return error;
+    if (!(error instanceof Malformed) && !(error instanceof RpcError)) return error;
+    return new Unavailable(`${this.#label}: ${error.message}`, RETRY_SECONDS);
+  }
+
+  #failed(state: State<E>, error: Unavailable, isMalformed: boolean): void {
     state.error = error.message;
     state.failures++;
     if (isMalformed && this.#states.length > 1) {

@@ -1,0 +1,88 @@
+/**
+ * Lets a large credit count as confirmed only when an endpoint of another operator has the same block at its height with
+ * the same payment in it. Nothing but a second opinion helps against an endpoint that invents a block whose work or
+ * signatures are not checked here. A single configured endpoint is its owner's choice, and so are several of one operator.
+ *
+ * What is not agreed on is reported as unconfirmed, and asked about again. It is held in memory alone: after a restart the
+ * adapter reads the blocks of its checkpoint anew.
+ */
+import type { AssetId } from '../domain/assets.ts';
+import type { Checkpoint, Credit } from '../domain/chain.ts';
+import { type Endpoint, type Endpoints, Malformed } from './endpoints.ts';
+
+/** A credit that was not agreed on is asked about again after so long. */
+const ASK_MS = 5_000;
+/** More large payments than these at a time were never made. */
+const HELD_MAX = 1_000;
+
+/** Credits, and the endpoint that told them. */
+export type Told<E> = { credits: readonly Credit[]; teller: E };
+/** Whether a second opinion is needed on credits. */
+export type NeedsAgreement = (credits: readonly { targetId: number; units: bigint; asset: AssetId }[]) => boolean;
+
+export class Agreement<E extends Endpoint> {
+  readonly #endpoints: Endpoints<E>;
+  readonly #isNeeded: NeedsAgreement;
+  /** Whether an endpoint has the credit's block on its chain, with its payment in it. */
+  readonly #isThere: (endpoint: E, credit: Credit, signal: AbortSignal) => Promise<boolean>;
+  readonly #held = new Map<string, { credit: Credit; teller: E }>();
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    endpoints: Endpoints<E>,
+    isNeeded: NeedsAgreement,
+    isThere: (endpoint: E, credit: Credit, signal: AbortSignal) => Promise<boolean>,
+  ) {
+    this.#endpoints = endpoints;
+    this.#isNeeded = isNeeded;
+    this.#isThere = isThere;
+  }
+
+  /** Whether something waits that may be asked about again. */
+  isDue(): boolean {
+    return this.#held.size > 0 && performance.now() - this.#askedAtMs >= ASK_MS;
+  }
+
+  /** The credits of a step as they may be reported, with what was held before. */
+  async judge(groups: readonly Told<E>[], checkpoint: Checkpoint, signal: AbortSignal): Promise<Credit[]> {
+    this.#forgetOrphans(checkpoint);
+    const told: Credit[] = [];
+    for (const { credits, teller } of groups) {
+      for (const credit of credits) {
+        if (credit.block === null || this.#endpoints.operators < 2 || !this.#mustAgree(credit)) told.push(credit);
+        else this.#held.set(credit.id, { credit, teller });
+      }
+    }
+    if (this.#held.size > HELD_MAX) {
+      this.#held.clear();
+      throw new Malformed('more large payments than there can be');
+    }
+    if (this.#held.size === 0) return told;
+    this.#askedAtMs = performance.now();
+    for (const [id, { credit, teller }] of [...this.#held]) {
+      const use = (endpoint: E) => this.#isThere(endpoint, credit, signal);
+      if (await this.#endpoints.other(teller, use, signal)) {
+        this.#held.delete(id);
+        told.push(credit);
+      } else {
+        const { blockTime: _, ...seen } = credit;
+        told.push({ ...seen, block: null });
+      }
+    }
+    return told;
+  }
+
+  /** What is held of a block that left the chain goes; what is below the checkpoint stays, since it can be agreed on yet. */
+  #forgetOrphans(checkpoint: Checkpoint): void {
+    const hashes = new Set(checkpoint.map(({ hash }) => hash));
+    const lowest = checkpoint[0]?.height ?? 0;
+    for (const [id, { credit }] of this.#held) {
+      const { block } = credit;
+      if (block && block.height >= lowest && !hashes.has(block.hash)) this.#held.delete(id);
+    }
+  }
+
+  #mustAgree({ targetId, amount }: Credit): boolean {
+    return this.#isNeeded([{ targetId, units: amount.units, asset: amount.asset }]);
+  }
+}

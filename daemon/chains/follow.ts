@@ -1,0 +1,125 @@
+/**
+ * Follows an endpoint's chain from a checkpoint: where the two part, and the headers of the next step.
+ *
+ * Invariant: the headers of a step link to each other and to the block below, so that an endpoint which reorganises while
+ * it is read, or has several nodes behind it, can fail a step but never mix two branches.
+ */
+import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../domain/chain.ts';
+import { ChainAlert, Unavailable } from '../domain/errors.ts';
+import { tipOf } from './adapter.ts';
+
+/** `timeMs`: the block's own time, milliseconds since 1970. */
+export type LinkedHeader = BlockId & { parent: string; timeMs: number };
+
+/** An endpoint as far as this module asks it. */
+export interface HeaderSource<H extends LinkedHeader = LinkedHeader> {
+  head(signal: AbortSignal): Promise<H>;
+  /** The headers at these heights; null where it has no block. */
+  headers(heights: readonly number[], signal: AbortSignal): Promise<(H | null)[]>;
+}
+
+export const idOf = ({ height, hash }: BlockId): BlockId => ({ height, hash });
+
+export const changed = (): Unavailable => new Unavailable('the chain changed while it was read', 1);
+
+/** The blocks at the end of a checkpoint that follow each other without a gap: below one, a fork could hide. */
+export function contiguousEnd(checkpoint: Checkpoint): Checkpoint {
+  let from = checkpoint.length - 1;
+  while (from > 0 && checkpoint[from - 1]?.height === (checkpoint[from]?.height ?? 0) - 1) from--;
+  return checkpoint.slice(from);
+}
+
+/** How many of `known` (contiguous) are on the endpoint's chain; null when it is behind them and contradicts nothing. */
+export async function commonBlocks(
+  source: HeaderSource,
+  known: Checkpoint,
+  head: LinkedHeader,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const tip = tipOf(known);
+  if (head.hash === tip.hash) return known.length;
+  if (head.height >= tip.height) {
+    const [there] = await source.headers([tip.height], signal);
+    if (there?.hash === tip.hash) return known.length;
+  }
+  const reachable = known.filter(({ height }) => height <= head.height);
+  const headers = await source.headers(
+    reachable.map(({ height }) => height),
+    signal,
+  );
+  if (headers.includes(null)) return null;
+  const common = reachable.findLastIndex(({ hash }, i) => hash === headers[i]?.hash) + 1;
+  if (head.height < tip.height && common === reachable.length) return null;
+  if (common > 0) return common;
+  throw new ChainAlert(
+    `the endpoint's chain (now ${head.hash} at ${head.height}) shares none of the last ${known.length} blocks known ` +
+      `here (${known[0]?.height} to ${tip.height}): a reorganisation deeper than any that can be undone, or a node of ` +
+      'another chain. Nothing of this chain is updated until the endpoint is back on the known one.',
+  );
+}
+
+/** The headers at consecutive heights above a block, which must link to it and to each other. Throws `Unavailable`. */
+export async function linkedAbove<H extends LinkedHeader>(
+  source: HeaderSource<H>,
+  base: BlockId,
+  count: number,
+  signal: AbortSignal,
+): Promise<H[]> {
+  const heights = Array.from({ length: count }, (_, i) => base.height + 1 + i);
+  const headers = (await source.headers(heights, signal)).filter((header) => header !== null);
+  let previous = base.hash;
+  for (const header of headers) {
+    if (header.parent !== previous) throw changed();
+    previous = header.hash;
+  }
+  if (headers.length < count) throw changed();
+  return headers;
+}
+
+/** The checkpoint after `known` was continued by blocks. */
+export const extended = (known: Checkpoint, blocks: readonly BlockId[]): Checkpoint =>
+  [...known, ...blocks.map(idOf)].slice(-CHECKPOINT_BLOCKS_MAX);
+
+/** The checkpoint at the head, or at a block that lies before `birthday` (milliseconds since 1970). */
+export async function checkpointAt(
+  source: HeaderSource,
+  birthday: number | null,
+  signal: AbortSignal,
+): Promise<Checkpoint> {
+  const head = await source.head(signal);
+  const height = birthday === null ? head.height : await heightBefore(source, birthday, head, signal);
+  const count = Math.min(height + 1, CHECKPOINT_BLOCKS_MAX);
+  const headers = await source.headers(
+    Array.from({ length: count }, (_, i) => height - count + 1 + i),
+    signal,
+  );
+  const checkpoint: Checkpoint = [];
+  let previous: string | null = null;
+  for (const header of headers) {
+    if (!header || (previous !== null && header.parent !== previous)) throw changed();
+    checkpoint.push(idOf(header));
+    previous = header.hash;
+  }
+  return checkpoint;
+}
+
+/** How far a block's time may be from the true time on any of these chains. */
+const CLOCK_MARGIN_MS = 2 * 3_600_000;
+
+/** A height such that every block made since `birthday` lies above it. */
+async function heightBefore(
+  source: HeaderSource,
+  birthday: number,
+  head: LinkedHeader,
+  signal: AbortSignal,
+): Promise<number> {
+  let before = 0;
+  let after = head.height + 1;
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    const [header] = await source.headers([middle], signal);
+    if (header && header.timeMs < birthday - CLOCK_MARGIN_MS) before = middle;
+    else after = middle;
+  }
+  return before;
+}

@@ -1,0 +1,280 @@
+/**
+ * One monerod over RPC: what it is asked, its login, and the check that it is on the right network. What it sends of
+ * blocks and transactions is parsed here and must have the hash that was asked for.
+ */
+import type http from 'node:http';
+import { z } from 'zod';
+import type { Network } from '../../domain/assets.ts';
+import { ChainAlert, Rejected, Unavailable } from '../../domain/errors.ts';
+import { answerTo, type Challenge, challengeOf } from '../digest.ts';
+import { type Endpoint, Malformed } from '../endpoints.ts';
+import type { HeaderSource, LinkedHeader } from '../follow.ts';
+import { type Answer, codeOf, keepAliveAgent, post } from '../http.ts';
+import { type Block, parseBlock, parseTransaction, type Transaction } from './transaction.ts';
+
+/** What `get_info` calls a network. A regtest chain is "fakechain". */
+const NET_TYPES: Readonly<Record<Network, string>> = {
+  mainnet: 'mainnet',
+  testnet: 'stagenet',
+  regtest: 'fakechain',
+  sandbox: 'none',
+};
+/** The first block of mainnet and of stagenet; a regtest chain begins with mainnet's. */
+const GENESIS: Readonly<Record<Network, string>> = {
+  mainnet: '418015bb9ae982a1975da7d79277c2705727a56894ba0fb246adaabb1f4632e3',
+  testnet: '76ee3cc98646292206cd3e86f74d88b4dcc1d937088645e9b0cbca84b7ce74eb',
+  regtest: '418015bb9ae982a1975da7d79277c2705727a56894ba0fb246adaabb1f4632e3',
+  sandbox: '',
+};
+
+const RESPONSE_BYTES_MAX = 16_000_000;
+const REQUEST_TIMEOUT_MS = 20_000;
+const CONNECTIONS_MAX = 3;
+const RETRY_SECONDS = 5;
+/** What a node in restricted mode gives in one answer. */
+const HEADERS_PER_REQUEST = 500;
+const TRANSACTIONS_PER_REQUEST = 50;
+const POOL_HASHES_MAX = 100_000;
+
+const Hash = z.string().regex(/^[0-9a-f]{64}$/);
+const Hex = z.string().regex(/^(?:[0-9a-f]{2})*$/);
+const Height = z.int().min(0).max(1e12);
+const Ok = z.object({ status: z.literal('OK') });
+const Info = Ok.extend({
+  height: Height,
+  target_height: Height,
+  nettype: z.string(),
+  top_block_hash: Hash,
+  busy_syncing: z.boolean().optional(),
+  synchronized: z.boolean().optional(),
+});
+const Header = z.object({
+  height: Height,
+  hash: Hash,
+  prev_hash: Hash,
+  timestamp: z.int().min(0).max(1e11),
+  orphan_status: z.boolean(),
+});
+const HeaderAnswer = Ok.extend({ block_header: Header });
+const HeadersAnswer = Ok.extend({ headers: z.array(Header).max(HEADERS_PER_REQUEST) });
+const BlockAnswer = Ok.extend({ blob: Hex });
+const PoolAnswer = Ok.extend({ tx_hashes: z.array(Hash).max(POOL_HASHES_MAX).default([]) });
+const SentTransaction = z.object({
+  tx_hash: Hash,
+  as_hex: Hex.default(''),
+  pruned_as_hex: Hex.default(''),
+  prunable_hash: z.string().default(''),
+  in_pool: z.boolean(),
+  double_spend_seen: z.boolean(),
+  block_height: Height.optional(),
+});
+const TransactionsAnswer = Ok.extend({
+  txs: z.array(SentTransaction).max(TRANSACTIONS_PER_REQUEST).default([]),
+  missed_tx: z.array(Hash).default([]),
+});
+
+/** A transaction as a node has it: in a block at a height, or in its pool. */
+export type Known = { transaction: Transaction; height: number | null; doubleSpendSeen: boolean };
+
+export type NodeOptions = {
+  /** http(s)://[user:password@]host:port. */
+  url: string;
+  /** How messages name the setting. */
+  label: string;
+  network: Network;
+};
+
+export class MoneroNode implements Endpoint, HeaderSource {
+  readonly name: string;
+  readonly #options: NodeOptions;
+  readonly #url: URL;
+  readonly #agent: http.Agent;
+  #connections = 0;
+  #identified = -1;
+  #challenge: Challenge | null = null;
+  /** Whether it said itself, when it was asked last, that it has not caught up. */
+  isBehind = false;
+
+  /** Throws `Rejected` when the URL is none. */
+  constructor(options: NodeOptions) {
+    this.#options = options;
+    const url = URL.canParse(options.url) ? new URL(options.url) : null;
+    if (!url) throw new Rejected('config.rpc', `${options.label} must have the form http://user:password@host:port`);
+    this.#url = url;
+    this.#agent = keepAliveAgent(url, CONNECTIONS_MAX);
+    this.name = url.host;
+  }
+
+  async identify(signal: AbortSignal): Promise<void> {
+    if (this.#identified === this.#connections && this.#connections > 0) return;
+    const { network } = this.#options;
+    const { nettype } = await this.#info(signal);
+    if (nettype !== NET_TYPES[network]) throw this.#wrong(`is on ${nettype}, not on ${NET_TYPES[network]}`);
+    const [first] = await this.headers([0], signal);
+    if (first?.hash !== GENESIS[network]) throw this.#wrong(`has another first block: ${first?.hash}`);
+    this.#identified = this.#connections;
+  }
+
+  async head(signal: AbortSignal): Promise<LinkedHeader> {
+    const info = await this.#info(signal);
+    // A node without peers knows no target; on a chain of tests there is none.
+    this.isBehind = this.#options.network !== 'regtest' && (info.busy_syncing === true || info.synchronized === false);
+    const { block_header } = await this.#json(
+      'get_block_header_by_hash',
+      { hash: info.top_block_hash },
+      HeaderAnswer,
+      signal,
+    );
+    const header = headerOf(block_header);
+    if (header.hash !== info.top_block_hash || header.height !== info.height - 1) throw new Malformed('another head');
+    return header;
+  }
+
+  async headers(heights: readonly number[], signal: AbortSignal): Promise<(LinkedHeader | null)[]> {
+    const found = new Map<number, LinkedHeader>();
+    const { height: count } = await this.#info(signal);
+    const wanted = heights.filter((height) => height < count).toSorted((a, b) => a - b);
+    for (let at = 0; at < wanted.length; ) {
+      const start = wanted[at] as number;
+      let last = at;
+      while (last + 1 < wanted.length && (wanted[last + 1] as number) - start < HEADERS_PER_REQUEST) last++;
+      const range = { start_height: start, end_height: wanted[last] as number };
+      const { headers } = await this.#json('get_block_headers_range', range, HeadersAnswer, signal);
+      for (const header of headers) if (!header.orphan_status) found.set(header.height, headerOf(header));
+      at = last + 1;
+    }
+    return heights.map((height) => found.get(height) ?? null);
+  }
+
+  /** A block by its hash. Throws `Malformed` when the bytes are of another one. */
+  async block(hash: string, signal: AbortSignal): Promise<Block> {
+    const { blob } = await this.#json('get_block', { hash }, BlockAnswer, signal);
+    const block = parseBlock(Buffer.from(blob, 'hex'));
+    if (block.hash !== hash) throw new Malformed('another block than was asked for');
+    return block;
+  }
+
+  /** Transactions by their ids, without those that it does not have. Their bytes were held against the ids. */
+  async transactions(txids: readonly string[], signal: AbortSignal): Promise<Map<string, Known>> {
+    const known = new Map<string, Known>();
+    for (let at = 0; at < txids.length; at += TRANSACTIONS_PER_REQUEST) {
+      const page = txids.slice(at, at + TRANSACTIONS_PER_REQUEST);
+      const body = { txs_hashes: page, decode_as_json: false, prune: true };
+      const { txs } = await this.#post('/get_transactions', body, TransactionsAnswer, signal);
+      for (const sent of txs) {
+        const transaction = transactionOf(sent);
+        if (transaction.id !== sent.tx_hash) throw new Malformed('another transaction than was asked for');
+        const height = sent.in_pool ? null : (sent.block_height ?? null);
+        known.set(transaction.id, { transaction, height, doubleSpendSeen: sent.double_spend_seen });
+      }
+    }
+    return known;
+  }
+
+  /** The ids of what is in its pool. */
+  async pool(signal: AbortSignal): Promise<string[]> {
+    return (await this.#post('/get_transaction_pool_hashes', {}, PoolAnswer, signal)).tx_hashes;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #info(signal: AbortSignal): Promise<z.infer<typeof Info>> {
+    return this.#json('get_info', {}, Info, signal);
+  }
+
+  async #json<T>(method: string, params: object, shape: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+    const envelope = { jsonrpc: '2.0', id: '0', method, params };
+    const { result, error } = await this.#post('/json_rpc', envelope, Envelope, signal);
+    if (error) throw this.#unavailable(`${this.name} refuses ${method}: ${error.message.slice(0, 200)}`);
+    return checked(shape, result);
+  }
+
+  async #post<T>(path: string, body: object, shape: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+    const answer = await this.#exchange(path, JSON.stringify(body), signal);
+    if (answer.status !== 200) throw this.#unavailable(`${this.name} answers with HTTP ${answer.status}`);
+    let value: unknown;
+    try {
+      value = JSON.parse(answer.body.toString('utf8'));
+    } catch {
+      throw this.#unavailable(`no monerod answers at ${this.name}`);
+    }
+    const { status } = (value ?? {}) as { status?: unknown };
+    if (status === 'BUSY') throw this.#unavailable(`${this.name} is busy`);
+    return checked(shape, value);
+  }
+
+  async #exchange(path: string, body: string, signal: AbortSignal): Promise<Answer> {
+    signal.throwIfAborted();
+    try {
+      const answer = await this.#send(path, body, signal);
+      const challenge = answer.status === 401 ? challengeOf(answer.headers['www-authenticate']) : null;
+      if (!challenge || this.#url.username === '') {
+        if (answer.status === 401) throw this.#unavailable(`${this.name} refuses the user name or password`);
+        return answer;
+      }
+      this.#challenge = challenge;
+      const again = await this.#send(path, body, signal);
+      if (again.status === 401) throw this.#unavailable(`${this.name} refuses the user name or password`);
+      return again;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof Unavailable) throw error;
+      const code = codeOf(error);
+      if (code === 'TOO_LARGE') throw this.#unavailable(`an answer of ${this.name} is too large`);
+      if (code === 'ETIMEDOUT') throw this.#unavailable(`${this.name} does not answer in time`);
+      throw this.#unavailable(`${this.name} cannot be reached (${code}); is the node running?`);
+    }
+  }
+
+  #send(path: string, body: string, signal: AbortSignal): Promise<Answer> {
+    const url = new URL(path, this.#url);
+    const { username, password } = this.#url;
+    const login = { user: decodeURIComponent(username), password: decodeURIComponent(password) };
+    const authorization = this.#challenge && answerTo(this.#challenge, login, 'POST', url.pathname);
+    return post({
+      url,
+      agent: this.#agent,
+      headers: { 'content-type': 'application/json', ...(authorization !== null && { authorization }) },
+      body,
+      timeoutMs: REQUEST_TIMEOUT_MS,
+      responseBytesMax: RESPONSE_BYTES_MAX,
+      signal,
+      onNewConnection: () => {
+        this.#connections++;
+      },
+    });
+  }
+
+  #unavailable(what: string): Unavailable {
+    return new Unavailable(`${this.#options.label}: ${what}`, RETRY_SECONDS);
+  }
+
+  #wrong(what: string): ChainAlert {
+    return new ChainAlert(`${this.#options.label}: ${this.name} ${what}`);
+  }
+}
+
+const Envelope = z.object({
+  result: z.unknown().optional(),
+  error: z.object({ message: z.string() }).optional(),
+});
+
+function checked<T>(shape: z.ZodType<T>, value: unknown): T {
+  const result = shape.safeParse(value);
+  if (result.success) return result.data;
+  throw new Malformed(`an answer of another form (${result.error.issues[0]?.path.join('.')})`);
+}
+
+const headerOf = ({ height, hash, prev_hash, timestamp }: z.infer<typeof Header>): LinkedHeader => ({
+  ...{ height, hash },
+  parent: prev_hash,
+  timeMs: timestamp * 1_000,
+});
+
+/** Pruned nodes, and restricted ones, send a transaction without its signatures, and their hash. */
+function transactionOf({ as_hex, pruned_as_hex, prunable_hash }: z.infer<typeof SentTransaction>): Transaction {
+  if (pruned_as_hex === '') return parseTransaction(Buffer.from(as_hex, 'hex'));
+  return parseTransaction(Buffer.from(pruned_as_hex, 'hex'), prunable_hash);
+}

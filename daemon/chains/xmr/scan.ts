@@ -1,0 +1,111 @@
+/**
+ * What of blocks and of the pool concerns us: every output is tried with each account's view key, in turns of a few
+ * milliseconds, and one look in the store says whether its subaddress was given out. So the cost of a block does not
+ * depend on the number of subaddresses.
+ */
+
+import type { Network } from '../../domain/assets.ts';
+import type { AccountKey, BlockId, Credit } from '../../domain/chain.ts';
+import { INPUTS_KEPT_MAX } from '../../domain/chain.ts';
+import type { ScriptList } from '../adapter.ts';
+import type { Pause } from '../slices.ts';
+import { subaddressScript } from './address.ts';
+import type { MoneroNode } from './node.ts';
+import { Receiver } from './receive.ts';
+import type { Transaction } from './transaction.ts';
+
+/** Consensus: a coinbase may be spent 60 blocks later (CRYPTONOTE_MINED_MONEY_UNLOCK_WINDOW). */
+export const COINBASE_MATURITY = 60;
+/** One-time keys of known credits that are kept in memory. */
+const KEYS_KEPT_MAX = 10_000;
+
+export type Where = { block: BlockId; blockTime: number } | null;
+
+export class Scanner {
+  readonly #network: Network;
+  readonly #list: ScriptList;
+  readonly #accounts: () => readonly AccountKey[];
+  readonly #receivers = new Map<string, Receiver>();
+  /** The one-time keys of outputs, by outpoint. */
+  readonly #keys = new Map<string, string>();
+
+  constructor(network: Network, list: ScriptList, accounts: () => readonly AccountKey[]) {
+    this.#network = network;
+    this.#list = list;
+    this.#accounts = accounts;
+  }
+
+  /** The credits of a transaction. */
+  async find(transaction: Transaction, where: Where, pause: Pause): Promise<Credit[]> {
+    const credits: Credit[] = [];
+    const inputs = transaction.keyImages.slice(0, INPUTS_KEPT_MAX);
+    for (const receiver of this.#current()) {
+      for await (const { n, spendKey, units } of receiver.candidates(transaction, pause)) {
+        const script = subaddressScript(spendKey, receiver.viewKeyOf(spendKey), this.#network);
+        const targetId = this.#list.targetIdOf(script);
+        if (targetId === undefined || units === 0n) continue;
+        const id = `${transaction.id}:${n}`;
+        this.#keep(id, Buffer.from(transaction.outputs[n]?.key ?? []).toString('hex'));
+        credits.push({
+          ...{ id, txid: transaction.id, targetId, inputs },
+          amount: { asset: 'XMR', units },
+          block: where?.block ?? null,
+          ...(where && { blockTime: where.blockTime }),
+          replaceable: false,
+          ...(transaction.isCoinbase && { maturity: COINBASE_MATURITY }),
+          // The time of a coinbase is its maturity; of any other transaction it is a way to pay what cannot be spent.
+          ...(!transaction.isCoinbase && transaction.unlockTime !== 0n && { locked: true }),
+        });
+      }
+    }
+    return credits;
+  }
+
+  /**
+   * Marks credits as locked whose one-time key an earlier output has already: of two such outputs one alone can ever be
+   * spent, since both have one key image, so that who pays twice to one key pays once. Earlier is what comes first here,
+   * and what the store knows in a block.
+   */
+  async withoutTwins(credits: readonly Credit[], node: MoneroNode, signal: AbortSignal): Promise<Credit[]> {
+    const seen = new Map<string, string>();
+    const told = new Set(credits.map(({ id }) => id));
+    for (const targetId of new Set(credits.map((credit) => credit.targetId))) {
+      const stored = this.#list.coinsOf(targetId).filter(({ outpoint, blockHash }) => blockHash && !told.has(outpoint));
+      const unread = [...new Set(stored.filter(({ outpoint }) => !this.#keys.has(outpoint)).map(({ txid }) => txid))];
+      for (const [txid, { transaction }] of await node.transactions(unread, signal)) {
+        for (const [n, { key }] of transaction.outputs.entries()) {
+          this.#keep(`${txid}:${n}`, Buffer.from(key).toString('hex'));
+        }
+      }
+      for (const { outpoint } of stored) {
+        const key = this.#keys.get(outpoint);
+        if (key !== undefined) seen.set(key, outpoint);
+      }
+    }
+    return credits.map((credit) => {
+      const key = this.#keys.get(credit.id) ?? credit.id;
+      const first = seen.get(key);
+      if (first !== undefined && first !== credit.id) return { ...credit, locked: true };
+      seen.set(key, credit.id);
+      return credit;
+    });
+  }
+
+  #keep(outpoint: string, key: string): void {
+    if (this.#keys.size >= KEYS_KEPT_MAX) this.#keys.clear();
+    this.#keys.set(outpoint, key);
+  }
+
+  /** One for each view key that there is now. */
+  #current(): Receiver[] {
+    const receivers = new Map<string, Receiver>();
+    for (const account of this.#accounts()) {
+      if (account.kind !== 'monero') continue;
+      const key = account.privateViewKey;
+      const receiver = this.#receivers.get(key) ?? new Receiver(account);
+      this.#receivers.set(key, receiver);
+      receivers.set(key, receiver);
+    }
+    return [...receivers.values()];
+  }
+}

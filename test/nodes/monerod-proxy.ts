@@ -1,0 +1,85 @@
+/** A node's RPC in front of a monerod, for tests: it can be away, be behind, or answer what a test says. */
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Json } from './monerod.ts';
+
+type Fields = { [key: string]: Json };
+/** A call by its path, or by its method at /json_rpc. */
+export type Asked = { name: string; params: Fields };
+/** Changes an answer (what is below `result` at /json_rpc); undefined leaves it. */
+export type Change = (asked: Asked, answer: Fields) => Fields | undefined | Promise<Fields | undefined>;
+
+export class MonerodProxy {
+  readonly #node: string;
+  #server: http.Server | null = null;
+  #port = 0;
+  change: Change = () => undefined;
+  /** Answers by itself, in whatever form. */
+  raw: (response: http.ServerResponse) => boolean = () => false;
+
+  private constructor(node: string) {
+    this.#node = node;
+  }
+
+  static async start(node: string): Promise<MonerodProxy> {
+    const proxy = new MonerodProxy(node);
+    await proxy.listen();
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async listen(): Promise<void> {
+    const server = http.createServer((request, response) => {
+      this.#answer(request, response).catch(() => response.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  async close(): Promise<void> {
+    const server = this.#server;
+    if (!server) return;
+    this.#server = null;
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+
+  /** It has no block above a height, and an empty pool. */
+  async fallBehind(height: number): Promise<void> {
+    const { result } = (await this.#ask('/json_rpc', {
+      ...{ jsonrpc: '2.0', id: '0', method: 'get_block_header_by_height' },
+      params: { height },
+    })) as { result: { block_header: Fields } };
+    const hash = result.block_header.hash as string;
+    this.change = ({ name }, answer) => {
+      if (name === 'get_info') return { ...answer, height: height + 1, top_block_hash: hash };
+      return name === '/get_transaction_pool_hashes' ? { ...answer, tx_hashes: [] } : undefined;
+    };
+  }
+
+  async #answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const text = (await request.setEncoding('utf8').toArray()).join('');
+    if (this.raw(response)) return;
+    const path = request.url ?? '/';
+    const body = JSON.parse(text) as Fields;
+    const answer = (await this.#ask(path, body)) as Fields;
+    response.setHeader('content-type', 'application/json');
+    if (path === '/json_rpc') {
+      const asked = { name: String(body.method), params: (body.params ?? {}) as Fields };
+      const result = answer.result ? await this.change(asked, answer.result as Fields) : undefined;
+      response.end(JSON.stringify(result ? { ...answer, result } : answer));
+      return;
+    }
+    const changed = await this.change({ name: path, params: body }, answer);
+    response.end(JSON.stringify(changed ?? answer));
+  }
+
+  async #ask(path: string, body: Fields): Promise<unknown> {
+    const response = await fetch(`${this.#node}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    return response.json();
+  }
+}

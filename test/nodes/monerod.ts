@@ -1,0 +1,203 @@
+/**
+ * A real monerod for tests: Debian's, in regtest, in a folder of its own, on a free loopback port, with a wallet that pays
+ * (monero-wallet-rpc). Both are slow to start and to mine, so that tests share one.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './litecoind.ts';
+
+const PROGRAMS = ['/usr/bin/monerod', '/usr/bin/monero-wallet-rpc'];
+
+/** With CI=true a missing program fails the tests; otherwise they are skipped, and their name says how to get it. */
+export const hasMonerod = PROGRAMS.every((program) => existsSync(program)) || process.env.CI === 'true';
+export const monerodTitle = (what: string): string => (hasMonerod ? what : `${what} (skipped: apt-get install monero)`);
+
+const READY_TIMEOUT_MS = 40_000;
+const STOP_TIMEOUT_MS = 20_000;
+/** Mined before the payer pays, so that it has coins of many blocks, which are each spendable after 60 more. */
+const FUNDING_BLOCKS = 95;
+/** Somebody's standard address, for blocks whose reward is not the payer's. */
+const STRANGER = '42ey1afDFnn4886T7196doS9GPMzexD9gXpsZJDwVjeRVdFCSoHnv7KPbBeGpzJBzHRCAs9UxqeoyFQMYbqSWYTfJJQAWDm';
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+type Output = { address: string; units: bigint };
+
+async function post<T>(port: number, path: string, body: Json): Promise<T> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  return (await response.json()) as T;
+}
+
+async function jsonRpc<T>(port: number, method: string, params: Json): Promise<T> {
+  type Answer = { result: T; error?: { message: string } };
+  const { result, error } = await post<Answer>(port, '/json_rpc', { jsonrpc: '2.0', id: '0', method, params });
+  if (error) throw new Error(`${method}: ${error.message}`);
+  return result;
+}
+
+export class Monerod {
+  readonly port: number;
+  readonly folder: string;
+  readonly #walletPort: number;
+  #node: ChildProcess | null = null;
+  #wallet: ChildProcess | null = null;
+  #address = '';
+
+  private constructor(port: number, walletPort: number, folder: string) {
+    this.port = port;
+    this.#walletPort = walletPort;
+    this.folder = folder;
+  }
+
+  /** Starts a node with a chain that a wallet can pay from. */
+  static async start(): Promise<Monerod> {
+    const folder = await mkdtemp(join(tmpdir(), 'monerod-'));
+    const node = new Monerod(await freePort(), await freePort(), folder);
+    await node.launch();
+    await node.#launchWallet();
+    await node.wallet('create_wallet', { filename: 'payer', language: 'English' });
+    node.#address = (await node.wallet<{ address: string }>('get_address', { account_index: 0 })).address;
+    await node.mine(FUNDING_BLOCKS, node.#address);
+    return node;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  async launch(options: readonly string[] = []): Promise<void> {
+    const peers = await freePort();
+    this.#node = spawn(
+      PROGRAMS[0] as string,
+      [
+        ...['--regtest', '--offline', '--fixed-difficulty', '1', '--data-dir', join(this.folder, 'chain')],
+        ...['--non-interactive', '--keep-fakechain', '--no-zmq', '--no-igd', '--disable-rpc-ban'],
+        ...['--rpc-bind-ip', '127.0.0.1', '--rpc-bind-port', String(this.port)],
+        ...['--p2p-bind-ip', '127.0.0.1', '--p2p-bind-port', String(peers)],
+        ...['--db-sync-mode', 'fastest:async:1000', '--log-file', join(this.folder, 'monerod.log'), '--log-level', '0'],
+        ...options,
+      ],
+      { stdio: 'ignore' },
+    );
+    await this.#ready(this.#node, () => this.rpc('get_info', {}));
+  }
+
+  async #launchWallet(): Promise<void> {
+    this.#wallet = spawn(
+      PROGRAMS[1] as string,
+      [
+        ...['--rpc-bind-ip', '127.0.0.1', '--rpc-bind-port', String(this.#walletPort), '--disable-rpc-login'],
+        ...['--wallet-dir', this.folder, '--daemon-address', `127.0.0.1:${this.port}`, '--trusted-daemon'],
+        ...['--log-file', join(this.folder, 'wallet.log'), '--log-level', '0'],
+      ],
+      { stdio: 'ignore' },
+    );
+    await this.#ready(this.#wallet, () => this.wallet('get_version', {}));
+  }
+
+  async #ready(child: ChildProcess, ask: () => Promise<unknown>): Promise<void> {
+    const deadline = performance.now() + READY_TIMEOUT_MS;
+    for (;;) {
+      if (child.exitCode !== null) throw new Error(`${child.spawnfile} ended with ${child.exitCode}`);
+      try {
+        await ask();
+        return;
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+        await sleep(50);
+      }
+    }
+  }
+
+  rpc<T = Json>(method: string, params: Json): Promise<T> {
+    return jsonRpc<T>(this.port, method, params);
+  }
+
+  /** The node's methods that have a path of their own. */
+  other<T = Json>(path: string, body: Json): Promise<T> {
+    return post<T>(this.port, path, body);
+  }
+
+  wallet<T = Json>(method: string, params: Json): Promise<T> {
+    return jsonRpc<T>(this.#walletPort, method, params);
+  }
+
+  /** Mines blocks with what is in the pool. */
+  async mine(count: number, address = STRANGER): Promise<void> {
+    await this.rpc('generateblocks', { amount_of_blocks: count, wallet_address: address });
+  }
+
+  /** Puts one transaction with these outputs into the pool; returns its id. */
+  async pay(outputs: readonly Output[], options: { [key: string]: Json } = {}): Promise<string> {
+    await this.wallet('refresh', {});
+    const destinations = outputs.map(({ address, units }) => ({ address, amount: Number(units) }));
+    const sent = await this.wallet<{ tx_hash: string }>('transfer', { destinations, ...options });
+    await this.#relayed(sent.tx_hash);
+    return sent.tx_hash;
+  }
+
+  /** A transaction is not mined before the node has sent it on, which it notes a moment after it took it in. */
+  async #relayed(txid: string): Promise<void> {
+    const deadline = performance.now() + READY_TIMEOUT_MS;
+    for (;;) {
+      const { txs } = await this.other<{ txs?: { relayed: boolean }[] }>('/get_transactions', { txs_hashes: [txid] });
+      if (txs?.[0]?.relayed) return;
+      if (performance.now() > deadline) throw new Error(`${txid} is not sent on`);
+      await sleep(10);
+    }
+  }
+
+  /** The bytes of transactions, as hex. */
+  async raw(txids: readonly string[]): Promise<string[]> {
+    if (txids.length === 0) return [];
+    const { txs } = await this.other<{ txs: { as_hex: string }[] }>('/get_transactions', { txs_hashes: [...txids] });
+    return txs.map(({ as_hex }) => as_hex);
+  }
+
+  async pool(): Promise<string[]> {
+    return (await this.other<{ tx_hashes?: string[] }>('/get_transaction_pool_hashes', {})).tx_hashes ?? [];
+  }
+
+  async flush(txids: readonly string[] = []): Promise<void> {
+    await this.rpc('flush_txpool', txids.length === 0 ? {} : { txids: [...txids] });
+  }
+
+  async submit(raw: string): Promise<void> {
+    const answer = await this.other<{ status: string }>('/send_raw_transaction', { tx_as_hex: raw });
+    if (answer.status !== 'OK') throw new Error(`send_raw_transaction: ${JSON.stringify(answer)}`);
+  }
+
+  /** The last `depth` blocks give way to `depth + 1` empty ones; their transactions return to the pool or go. */
+  async reorg(depth: number, drop: boolean): Promise<void> {
+    await this.other('/pop_blocks', { nblocks: depth });
+    const txids = drop ? [] : await this.pool();
+    const raws = await this.raw(txids);
+    await this.flush();
+    await this.mine(depth + 1, this.#address);
+    for (const raw of raws) await this.submit(raw);
+    for (const txid of txids) await this.#relayed(txid);
+  }
+
+  async stop(): Promise<void> {
+    await ended(this.#node, 'SIGINT');
+  }
+
+  /** Ends both programs and removes what they stored. */
+  async remove(): Promise<void> {
+    await ended(this.#wallet, 'SIGKILL');
+    await ended(this.#node, 'SIGKILL');
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function ended(child: ChildProcess | null, signal: NodeJS.Signals): Promise<void> {
+  if (!child || child.exitCode !== null || child.signalCode !== null) return;
+  const end = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await end;
+  clearTimeout(timer);
+}
