@@ -262,6 +262,11 @@ describe('banned', () => {
       [...inRoom('app'), ...inRoom('http')],
       /AbortSignal\.timeout/,
     ],
+    [
+      'a family of chains in what pays out',
+      inRoom('app/withdrawals'),
+      /isUtxo|utxo|evm\b|xmr\b|simulated|'(?:BTC|LTC|BCH|XMR|ETH|BSC|BNB)'|script\b|vsize|\/sandbox\//i,
+    ],
     ['eval', PRODUCT, /\beval\(|\bnew Function\(/],
     ['any', [...PRODUCT, ...others], /\bas any\b|: any\b/],
   ])('%s', (_name, sources, pattern) => {

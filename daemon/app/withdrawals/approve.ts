@@ -41,7 +41,7 @@ export type Preview = Description & {
   fee: bigint;
   /** What the approval allows at the most. */
   feeMax: bigint;
-  /** What the fee is counted by: virtual bytes, gas. */
+  /** What the fee is counted by. */
   size: number;
   /** 1e-8 US dollars for one of the asset, and one of the fee's; null while no rate is known. */
   usdRate: bigint | null;

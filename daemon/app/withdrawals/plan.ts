@@ -39,9 +39,8 @@ export function highestFee(chain: ChainRuntime, request: EstimateRequest): bigin
   return plan ? minOf(fee, approvableFee(plan)) : fee;
 }
 
-export type Wish = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax'> & {
+export type Wish = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' | 'parents'> & {
   feeMin?: bigint;
-  parents?: { fee: bigint; vsize: number };
   /** Conflict keys that the plan has to use, whether or not earlier versions of the payment used them. */
   conflictKeys?: string[];
   /** These coins and no others, those of the conflict keys aside; by default all that may be spent. */

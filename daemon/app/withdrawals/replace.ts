@@ -25,7 +25,7 @@ export type ReplaceWish = {
   name: string;
   /** `speed-up`: the same payments. `cancel`: all of them but this one; with no other, back to ourselves. */
   kind: 'speed-up' | 'cancel';
-  /** Smallest units per 1,000 virtual bytes; null: what the next blocks ask for. */
+  /** Smallest units per 1,000 units of size; null: what the next blocks ask for. */
   feeRate: bigint | null;
 };
 

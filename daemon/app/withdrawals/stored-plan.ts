@@ -1,4 +1,4 @@
-/** Plans as they are kept in a row: JSON, with amounts as decimals and scripts in hex. Written and read here alone. */
+/** Plans as they are kept in a row: JSON, with amounts as decimals and bytes in hex. Written and read here alone. */
 import type { SpendPlan } from '../../domain/spend.ts';
 
 type Tagged = { $units: string } | { $hex: string };
