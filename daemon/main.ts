@@ -27,6 +27,7 @@ import { configurationWarnings } from './config/warnings.ts';
 import { ASSETS, type AssetId, CHAINS, type ChainId, NETWORKS, type Network } from './domain/assets.ts';
 import { type AccountKey, chainKey } from './domain/chain.ts';
 import { formatDecimal } from './domain/money.ts';
+import type { SignedSpend } from './domain/spend.ts';
 import { RequestMeter } from './http/metrics/requests.ts';
 import { serveMetrics } from './http/metrics/server.ts';
 import { serveOperator } from './http/operator/server.ts';
@@ -46,7 +47,8 @@ import { rateHistory } from './store/rates.ts';
 import { Store } from './store/store.ts';
 import { ensureSandboxWallet, type SandboxWallet } from './wallet/sandbox.ts';
 import { SignerClient } from './wallet/signer/client.ts';
-import type { Signer } from './wallet/signer/port.ts';
+import { isUtxoOrder, type Signer, type SignOrder } from './wallet/signer/port.ts';
+import { judgeSimulated } from './wallet/signer/simulated.ts';
 import { AlertWorker } from './workers/alerts/worker.ts';
 import { Backups } from './workers/backup.ts';
 import { startHeapTrimming } from './workers/heap.ts';
@@ -328,6 +330,13 @@ async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup)
   cleanup.push(() => timetable.stop());
 }
 
+/** The sandbox's coins are signed for; its simulated transactions are compared with what they are to pay. */
+async function signSandbox(wallet: SandboxWallet, order: SignOrder): Promise<SignedSpend> {
+  if (isUtxoOrder(order)) return wallet.sign(order.plan);
+  judgeSimulated(order);
+  return simulatedSpend(order.plan);
+}
+
 /**
  * The merchant's wallet runs in its own process. The sandbox's wallet runs in this one, because its coins are
  * worthless.
@@ -343,7 +352,7 @@ function openSigner({ wallet: settings }: Config, folder: string, sandbox: Sandb
         ? { kind, path: passphraseFile }
         : { kind: kind === 'file' ? 'prompt' : kind },
     sandbox: {
-      sign: async ({ plan }) => (plan.kind === 'sandbox' ? simulatedSpend(plan) : sandbox.sign(plan)),
+      sign: (order) => signSandbox(sandbox, order),
     },
     log: (message) => log.warn(message),
   });

@@ -112,6 +112,13 @@ export function assetOf(id: AssetId): Asset {
   return asset;
 }
 
+/** The coin of a chain itself: what its fees are paid in. */
+export function nativeAsset(chain: ChainId): Asset {
+  const native = ASSETS.find((asset) => asset.chain === chain && asset.contract === undefined);
+  assert(native, `${chain} has a coin`);
+  return native;
+}
+
 /** The symbols that the contract lists for a new invoice, without `ALL`. */
 export const INVOICE_SYMBOLS = ['BTC', 'BCH', 'LTC', 'XMR', 'USDT_ERC20', 'USDT_BEP20'] as const;
 

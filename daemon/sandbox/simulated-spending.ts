@@ -12,7 +12,7 @@ import {
   type Spending,
 } from '../chains/spending.ts';
 import { deepestOf, withChange } from '../chains/utxo/spend/spending.ts';
-import { ASSETS, type AssetId, type ChainId } from '../domain/assets.ts';
+import { type AssetId, type ChainId, nativeAsset } from '../domain/assets.ts';
 import { assert, Rejected } from '../domain/errors.ts';
 import type {
   Decoded,
@@ -39,7 +39,7 @@ export class SimulatedSpending extends OfSource implements Spending {
   constructor(chain: ChainId, source: SpendingSource) {
     super(source);
     this.#chain = chain;
-    this.feeAsset = nativeAsset(chain);
+    this.feeAsset = nativeAsset(chain).symbol;
   }
 
   highestRate(rate: bigint): bigint {
@@ -151,11 +151,4 @@ export class SimulatedSpending extends OfSource implements Spending {
 function simulatedPlan(plan: SpendPlan): SandboxPlan {
   assert(plan.kind === 'sandbox', 'a plan of a simulated chain');
   return plan;
-}
-
-/** The coin of a chain itself. */
-function nativeAsset(chain: ChainId): AssetId {
-  const native = ASSETS.find((asset) => asset.chain === chain && asset.contract === undefined);
-  assert(native, `${chain} has a coin`);
-  return native.symbol;
 }

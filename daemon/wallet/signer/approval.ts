@@ -47,9 +47,13 @@ export function intentMac(
   intent: Intent,
   until: number,
 ): string {
-  const text = [identityText(intent), intent.feeMax, until];
+  const text = [identityText(intent), feeText(intent), until];
   return mac(key, purpose === 'pay' ? text : [purpose, ...text], epoch);
 }
+
+/** The highest fee; its asset is named where it is not the asset that is paid. */
+const feeText = ({ asset, feeAsset = asset, feeMax }: Intent): string =>
+  feeAsset === asset ? feeMax : `${feeMax} ${feeAsset}`;
 
 export function grantMac(key: Uint8Array, epoch: Epoch, grant: PolicyGrant): string {
   const { network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt } = grant;

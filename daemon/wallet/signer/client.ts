@@ -15,7 +15,7 @@ import { retryAfterSeconds } from './attempts.ts';
 import { childChannel, socketChannel } from './channel.ts';
 import { VAULT_FILE } from './files.ts';
 import { type Call, Peer } from './peer.ts';
-import type { PolicyGrant, Sealed, Signer, SignerStatus, SignOrder } from './port.ts';
+import { isUtxoOrder, type PolicyGrant, type Sealed, type Signer, type SignerStatus, type SignOrder } from './port.ts';
 import { spawnSigner } from './spawn.ts';
 import { sealedBy, type UnlockSource } from './unlock.ts';
 import { decodeSigned, encodeOrder, GrantShape, isUtxo, SealedShape, SignedShape, StatusShape } from './wire.ts';
@@ -116,7 +116,7 @@ export class SignerClient implements Signer {
 
   async sign(order: SignOrder): Promise<SignedSpend> {
     if (order.plan.network === 'sandbox') return this.#options.sandbox.sign(order);
-    if (!isUtxo(order.plan.chain)) {
+    if (!isUtxoOrder(order) || !isUtxo(order.plan.chain)) {
       throw new Rejected('signer.unsupported', `The wallet does not sign for ${order.plan.chain} yet`);
     }
     await this.#needUnlocked();

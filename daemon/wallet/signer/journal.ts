@@ -37,6 +37,7 @@ const Entry = z.object({
   /** A policy let it go: the line's fee counts for it. */
   byPolicy: z.literal(true).optional(),
 });
+const Use = z.object({ subject: z.string(), units: z.string() });
 const signFields = {
   kind: z.literal('sign'),
   at: z.number(),
@@ -44,9 +45,11 @@ const signFields = {
   txid: z.string(),
   fee: z.string(),
   /** What counts against a grant, if a policy allowed it. */
-  spent: z.object({ subject: z.string(), units: z.string() }).optional(),
+  spent: Use.optional(),
+  /** The fee, against the grant of its own asset; left out where it is in `spent`. */
+  spentFee: Use.optional(),
 };
-/** `inputs`: every outpoint that the transaction spends. */
+/** `inputs`: every conflict key of the transaction, which are the outpoints that it spends where there are coins. */
 const SignLine = z.object({ ...signFields, inputs: z.array(z.string()).min(1), entries: z.array(Entry) });
 /**
  * How release 0.1.0 wrote it: of the inputs it names one, which every version of a withdrawal had to spend, and where a
@@ -237,7 +240,7 @@ export class Journal {
     if (line.kind === 'grant') this.#grants.set(subjectOf(line.grant), line.grant);
     if (line.kind !== 'sign') return;
     // shared by all that a batch pays
-    const version = { txid: line.txid, inputs: line.inputs, epoch: this.#epoch };
+    const version = { txid: line.txid, keys: line.inputs, epoch: this.#epoch };
     for (const { uuid, identity, feeMax, byPolicy } of line.entries) {
       const before = this.#signed.get(uuid);
       const versions = before?.versions ?? [];
@@ -250,10 +253,11 @@ export class Journal {
         policyFee: byPolicy ? maxOf(known ?? 0n, BigInt(line.fee)) : known,
       });
     }
-    if (!line.spent) return;
-    // by the newest line, not by the clock: one that was set back must not make the past forgotten
-    this.#spends = this.#spends.filter(({ at }) => at > line.at - 2 * DAY_MS);
-    this.#spends.push({ at: line.at, subject: line.spent.subject, units: BigInt(line.spent.units) });
+    for (const { subject, units } of [line.spent, line.spentFee].filter((use) => use !== undefined)) {
+      // by the newest line, not by the clock: one that was set back must not make the past forgotten
+      this.#spends = this.#spends.filter(({ at }) => at > line.at - 2 * DAY_MS);
+      this.#spends.push({ at: line.at, subject, units: BigInt(units) });
+    }
   }
 
   #isGenuine({ lines, mac, seal }: Head): boolean {

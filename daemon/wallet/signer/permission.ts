@@ -2,12 +2,12 @@
  * Who allowed a payment, and whether it may be signed (again): by the operator's MAC, within what a grant leaves to the
  * policy, or because it was signed before and this is another version of it.
  *
- * Invariant: any two transactions that were signed for one withdrawal spend at least one coin both, so that at most one
- * of them can confirm; what the policy let go in 24 hours is counted once for each withdrawal, and before a signature
+ * Invariant: any two transactions that were signed for one withdrawal have at least one conflict key in common, so that at
+ * most one of them can confirm; what the policy let go in 24 hours is counted once for each withdrawal, and before a signature
  * leaves.
  */
+import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
-import type { UtxoPlan } from '../../domain/spend.ts';
 import { type Epoch, identityText, openIdentityText } from './approval.ts';
 import { needTimely } from './limits.ts';
 import {
@@ -25,8 +25,8 @@ export const DAY_MS = 24 * 3_600_000;
 /** One transaction that was signed for a withdrawal: to pay it, or to cancel it. */
 export type SignedVersion = {
   txid: string;
-  /** The outpoints that it spends. Of a journal line that names only an anchor, that one. */
-  inputs: readonly string[];
+  /** Its conflict keys. Of a journal line that names only one that all versions share, that one. */
+  keys: readonly string[];
   /** When it was signed. */
   epoch: Epoch;
 };
@@ -74,8 +74,27 @@ type ByOperator = Extract<Approval, { by: 'operator' }>;
  */
 export type Entry = { intent: Intent; identity: string; feeMax: bigint; policyUnits: bigint | null };
 
-/** `feeMax`: the most that this transaction may pay as fee. `policyUnits`: what counts against the grant, fee included. */
-export type Verdict = { entries: Entry[]; feeMax: bigint; policyUnits: bigint };
+/** What counts against the grant of a subject. */
+export type PolicyUse = { subject: string; units: bigint };
+
+/**
+ * `feeMax`: the most that this transaction may pay as fee. `spent`: what counts against the grant of the asset that is paid;
+ * null: no policy was asked. `spentFee`: the fee, against the grant of its own asset; null: it is in `spent`.
+ */
+export type Verdict = { entries: Entry[]; feeMax: bigint; spent: PolicyUse | null; spentFee: PolicyUse | null };
+
+/** What a transaction does, as the judge of its family derived it. */
+export type Moved = {
+  network: Network;
+  chain: ChainId;
+  accountNo: number;
+  /** What it pays. */
+  asset: AssetId;
+  fee: bigint;
+  feeAsset: AssetId;
+  /** What no other transaction can use once this one is confirmed. */
+  conflictKeys: readonly string[];
+};
 
 const noApproval = (why: string): Rejected => new Rejected('signer.approval', `Refused to sign: ${why}`);
 const overLimit = (why: string): Rejected => new Rejected('signer.limit', `It needs the operator: ${why}`);
@@ -84,34 +103,38 @@ export const subjectOf = ({ network, accountNo, asset }: Pick<Intent, 'network' 
   `${network}/${accountNo}/${asset}`;
 
 /** Judges every withdrawal of an order: what it may cost, and whether it may be paid. Throws `Rejected`. */
-export function judgeWithdrawals(order: SignOrder, plan: UtxoPlan, witness: Witness): Verdict {
-  const { withdrawals } = order;
+export function judgeWithdrawals({ withdrawals, purpose }: SignOrder, moved: Moved, witness: Witness): Verdict {
   const uuids = new Set(withdrawals.map(({ intent }) => intent.uuid));
   if (withdrawals.length === 0 || uuids.size !== withdrawals.length) {
     throw new Rejected('signer.differs', 'Refused to sign: it is not said, once each, what is paid');
   }
-  const inputs = new Set(plan.inputs.map(({ outpoint }) => outpoint));
+  const keys = new Set(moved.conflictKeys);
   const entries = withdrawals.map(({ intent, approval }) => {
-    const { network, chain, accountNo, asset } = intent;
-    if (network !== plan.network || chain !== plan.chain || accountNo !== plan.accountNo || asset !== plan.chain) {
-      throw new Rejected('signer.differs', 'Refused to sign: what was approved is of another account, chain or asset');
-    }
+    needSameAccount(intent, moved);
     needBound(intent);
     const known = witness.memory.signed.get(intent.uuid);
     if (known) {
-      needConflict(intent, known, inputs);
-      const isUnsure = order.purpose === 'pay' && mayMissOne(known, inputs, witness.memory);
-      return again(order.purpose, intent, approval, { ...known, isUnsure }, witness);
+      needConflict(intent, known, keys);
+      const isUnsure = purpose === 'pay' && mayMissOne(known, keys, witness.memory);
+      return again(purpose, intent, approval, { ...known, isUnsure }, witness);
     }
-    if (order.purpose === 'cancel') {
+    if (purpose === 'cancel') {
       throw new Rejected('signer.differs', 'Refused to sign: what was never signed needs no cancelling');
     }
     return first(intent, approval, witness);
   });
-  const policyUnits = judgePolicyTotal(entries, plan.fee, witness);
+  const used = judgePolicyTotal(entries, moved, witness);
   // what a policy lets go has its end in the grant, where the whole fee counts
-  const feeMax = policyUnits === null ? entries.reduce((total, one) => total + one.feeMax, 0n) : plan.fee;
-  return { entries, feeMax, policyUnits: policyUnits ?? 0n };
+  const feeMax = used.spent === null ? entries.reduce((total, one) => total + one.feeMax, 0n) : moved.fee;
+  return { entries, feeMax, ...used };
+}
+
+/** Throws `Rejected('signer.differs')` for an intent of another account, chain, asset, or asset of the fee. */
+export function needSameAccount(intent: Intent, moved: Omit<Moved, 'conflictKeys' | 'fee'>): void {
+  const { network, chain, accountNo, asset, feeAsset = asset } = intent;
+  const isSame = network === moved.network && chain === moved.chain && accountNo === moved.accountNo;
+  if (isSame && asset === moved.asset && feeAsset === moved.feeAsset) return;
+  throw new Rejected('signer.differs', 'Refused to sign: what was approved is of another account, chain or asset');
 }
 
 /** Nothing is signed whose amount has no end: what pays only ourselves names its coins. */
@@ -122,11 +145,11 @@ function needBound({ address, coins, sweep, units }: Intent): void {
 }
 
 /**
- * Pairwise conflict: a transaction that has no coin in common with one of the earlier versions could confirm beside it.
- * A coin that no longer exists in common is enough: what spends it cannot confirm.
+ * Pairwise conflict: a transaction that has no conflict key in common with one of the earlier versions could confirm beside
+ * it. A coin that no longer exists in common is enough: what spends it cannot confirm.
  */
-function needConflict({ uuid }: Intent, { versions }: Signed, inputs: ReadonlySet<string>): void {
-  const apart = versions.find((version) => !version.inputs.some((outpoint) => inputs.has(outpoint)));
+function needConflict({ uuid }: Intent, { versions }: Signed, keys: ReadonlySet<string>): void {
+  const apart = versions.find((version) => !version.keys.some((key) => keys.has(key)));
   if (!apart) return;
   throw new Rejected(
     'signer.conflict',
@@ -138,9 +161,9 @@ function needConflict({ uuid }: Intent, { versions }: Signed, inputs: ReadonlySe
  * Whether a version that was signed before this epoch, and of which nothing is known, could confirm beside this one. Such a
  * one has a coin in common with each that was known before it: it cannot where all coins of one of those are spent here.
  */
-function mayMissOne({ versions }: Signed, inputs: ReadonlySet<string>, { epochs }: Memory): boolean {
+function mayMissOne({ versions }: Signed, keys: ReadonlySet<string>, { epochs }: Memory): boolean {
   const before = versions.filter(({ epoch }) => epoch !== epochs.at(-1));
-  const isCovered = before.some((version) => version.inputs.every((outpoint) => inputs.has(outpoint)));
+  const isCovered = before.some((version) => version.keys.every((key) => keys.has(key)));
   return before.length > 0 && !isCovered;
 }
 
@@ -204,23 +227,30 @@ function unitsWithinGrant(intent: Intent, { memory }: Witness): bigint {
 }
 
 /**
- * What an order takes of the limit for 24 hours; null when no policy is asked. The fee counts as it is paid, whole, since
- * on these chains it is spent of the same asset. Of several versions at most one confirms: the highest fee counts, once.
+ * What an order takes of the limits for 24 hours. The fee counts as it is paid, whole, against the grant of the asset that it
+ * is paid in. Of several versions at most one confirms: the highest fee counts, once.
  */
-function judgePolicyTotal(entries: Entry[], fee: bigint, { memory, now }: Witness): bigint | null {
+function judgePolicyTotal(
+  entries: Entry[],
+  moved: Moved,
+  { memory, now }: Witness,
+): Pick<Verdict, 'spent' | 'spentFee'> {
   const byPolicy = entries.filter((entry) => entry.policyUnits !== null);
-  const [one] = byPolicy;
-  if (!one) return null;
+  if (byPolicy.length === 0) return { spent: null, spentFee: null };
   const counted = byPolicy
     .map(({ intent }) => memory.signed.get(intent.uuid)?.policyFee ?? 0n)
     .reduce((most, units) => (units > most ? units : most), 0n);
-  const rise = fee > counted ? fee - counted : 0n;
-  const units = byPolicy.reduce((total, { policyUnits }) => total + (policyUnits ?? 0n), rise);
-  const subject = subjectOf(one.intent);
-  const spent = memory.policySpends
-    .filter((spend) => spend.subject === subject && spend.at > now - DAY_MS)
-    .reduce((total, earlier) => total + earlier.units, 0n);
-  const perDay = BigInt(memory.grants.get(subject)?.perDay ?? 0);
-  if (units > 0n && spent + units > perDay) throw overLimit('it is above what is left of the limit for 24 hours');
-  return units;
+  const rise = moved.fee > counted ? moved.fee - counted : 0n;
+  const paid = byPolicy.reduce((total, { policyUnits }) => total + (policyUnits ?? 0n), 0n);
+  const within = (asset: AssetId, units: bigint): PolicyUse => {
+    const subject = subjectOf({ ...moved, asset });
+    const spent = memory.policySpends
+      .filter((spend) => spend.subject === subject && spend.at > now - DAY_MS)
+      .reduce((total, earlier) => total + earlier.units, 0n);
+    const perDay = BigInt(memory.grants.get(subject)?.perDay ?? 0);
+    if (units > 0n && spent + units > perDay) throw overLimit('it is above what is left of the limit for 24 hours');
+    return { subject, units };
+  };
+  if (moved.feeAsset === moved.asset) return { spent: within(moved.asset, paid + rise), spentFee: null };
+  return { spent: within(moved.asset, paid), spentFee: within(moved.feeAsset, rise) };
 }

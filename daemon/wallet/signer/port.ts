@@ -1,5 +1,5 @@
 /**
- * What the daemon may ask of the signer, the process that alone holds the merchant's secrets. Types only.
+ * What the daemon may ask of the signer, the process that alone holds the merchant's secrets. Types, and what tells them apart.
  *
  * Invariant: nothing that crosses this boundary is a secret. Passphrases go in sealed to the signer's key; transactions
  * come out signed. Whatever the signer is asked to sign it decodes itself, and refuses what differs from the intents.
@@ -48,8 +48,10 @@ export type Intent = {
   sweep: boolean;
   /** The outpoints that it spends, all of them and no others; null: what the planner chooses. */
   coins: string[] | null;
-  /** The highest fee, in the chain's smallest units. A batch may pay the sum of its withdrawals'. */
+  /** The highest fee, in smallest units of `feeAsset`. A batch may pay the sum of its withdrawals'. */
   feeMax: string;
+  /** What the fee is paid in; left out: the asset that is paid. */
+  feeAsset?: AssetId | undefined;
 };
 
 /**
@@ -84,6 +86,8 @@ export type SandboxOrder = OrderOf<SandboxUnsigned>;
 /** What the signer is asked, an order for each family: `plan.kind` tells which it is. */
 export type SignOrder = UtxoOrder | SandboxOrder;
 
+export const isUtxoOrder = (order: SignOrder): order is UtxoOrder => order.plan.kind === 'utxo';
+
 /** What may be signed without the operator, of one asset of one account. Units are smallest units as decimals. */
 export type PolicyGrant = {
   network: Network;
@@ -91,7 +95,7 @@ export type PolicyGrant = {
   asset: AssetId;
   /** The most for one withdrawal; "0" ends what was granted before. */
   perWithdrawal: string;
-  /** The most in any 24 hours, fees included where they are paid in the same asset. */
+  /** The most in any 24 hours, with every fee that is paid in this asset, whatever asset it was paid for. */
   perDay: string;
   /** Only to these addresses; null: to any. */
   addresses: string[] | null;

@@ -6,16 +6,16 @@
  */
 import { join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
-import type { SignedSpend, UtxoPlan } from '../../domain/spend.ts';
+import type { SignedSpend } from '../../domain/spend.ts';
 import { masterFingerprint } from '../accounts.ts';
 import { seedOf } from '../mnemonic.ts';
 import { openVault } from '../vault.ts';
 import { approvalKey, type Epoch, grantMac, intentMac, journalKey, revocationMac, sameMac } from './approval.ts';
 import { VAULT_FILE } from './files.ts';
 import { Journal, type Line } from './journal.ts';
-import { subjectOf, type Verdict } from './permission.ts';
-import type { PolicyGrant, SignOrder, UtxoOrder } from './port.ts';
-import type { PreviousOutput } from './previous.ts';
+import type { Judged } from './judged.ts';
+import { subjectOf, type Witness } from './permission.ts';
+import { isUtxoOrder, type PolicyGrant, type SignOrder } from './port.ts';
 
 /** How far ahead the operator's clock may be of this machine's when a grant is made. */
 const GRANT_AHEAD_MS = 3_600_000;
@@ -56,29 +56,23 @@ export class Session {
 
   /** Throws `Rejected`: see `Signer.sign`. */
   async sign(order: SignOrder): Promise<SignedSpend> {
-    // loaded when first needed: a wallet that is only unlocked need not wait for them
-    const [{ judge, utxoPlan }, { signPlan }, { withAccountKeys }, { ownScript }, { previousOutputs }] =
-      await Promise.all([
-        import('./judge.ts'),
-        import('./sign.ts'),
-        import('./keys.ts'),
-        import('./destination.ts'),
-        import('./previous.ts'),
-      ]);
-    const { plan, chain } = utxoPlan(order);
-    const verdict = withAccountKeys(this.#seed, chain, plan.network, plan.accountNo, (keys) =>
-      judge(order, {
-        memory: this.#journal.memory,
-        now: this.#now(),
-        isApproved: (epoch, purpose, intent, { mac, until }) =>
-          sameMac(mac, intentMac(this.#approvalKey, epoch, purpose, intent, until)),
-        ownScript: (branch, index) => ownScript(keys.publicKey(branch, index), chain),
-        output: outputsOf('previous' in order ? order.previous : {}, previousOutputs),
-      }),
-    );
-    const signed = signPlan(this.#seed, plan);
-    await this.#journal.append(lineOf(order, plan, verdict, signed, this.#now()));
+    const judged = await this.#judge(order);
+    const signed = judged.sign();
+    await this.#journal.append(lineOf(order, judged, signed, this.#now()));
     return signed;
+  }
+
+  /** Has an order judged by its own family. */
+  async #judge(order: SignOrder): Promise<Judged> {
+    const witness: Witness = {
+      memory: this.#journal.memory,
+      now: this.#now(),
+      isApproved: (epoch, purpose, intent, { mac, until }) =>
+        sameMac(mac, intentMac(this.#approvalKey, epoch, purpose, intent, until)),
+    };
+    // loaded when first needed: a wallet that is only unlocked need not wait for it
+    if (isUtxoOrder(order)) return (await import('./utxo.ts')).judgeUtxo(order, this.#seed, witness);
+    throw new Rejected('signer.unsupported', `The wallet does not sign for ${order.plan.chain} yet`);
   }
 
   /** Throws `Rejected('signer.approval')` when it is not the operator's, or older than what is granted already. */
@@ -114,46 +108,25 @@ function realNetwork({ network }: PolicyGrant): 'mainnet' | 'testnet' | 'regtest
   return network;
 }
 
-/** Each previous transaction is read and hashed once, however many of its outputs are spent. */
-function outputsOf(
-  previous: UtxoOrder['previous'],
-  read: (txid: string, raw: string) => PreviousOutput[],
-): (outpoint: string) => PreviousOutput {
-  const known = new Map<string, PreviousOutput[]>();
-  return (outpoint) => {
-    const [txid = '', n] = outpoint.split(':');
-    let outputs = known.get(txid);
-    if (!outputs) {
-      const raw = Object.hasOwn(previous, txid) ? previous[txid] : undefined;
-      if (raw === undefined) throw new Rejected('signer.input', `The previous transaction ${txid} was not given`);
-      outputs = read(txid, raw);
-      known.set(txid, outputs);
-    }
-    const output = outputs[Number(n)];
-    if (!output) throw new Rejected('signer.input', `There is no output ${outpoint}`);
-    return output;
-  };
-}
-
 function lineOf(
-  order: SignOrder,
-  { inputs }: UtxoPlan,
-  { entries, policyUnits }: Verdict,
+  { purpose }: SignOrder,
+  { verdict, conflictKeys }: Judged,
   { txid, fee }: SignedSpend,
   at: number,
 ): Line {
-  const byPolicy = entries.find((entry) => entry.policyUnits !== null);
+  const { entries, spent, spentFee } = verdict;
   return {
     kind: 'sign',
     at,
-    purpose: order.purpose,
+    purpose,
     txid,
     fee: fee.toString(),
-    inputs: inputs.map(({ outpoint }) => outpoint),
+    inputs: [...conflictKeys],
     entries: entries.map((entry) => ({
       ...{ uuid: entry.intent.uuid, identity: entry.identity, feeMax: entry.feeMax.toString() },
       ...(entry.policyUnits === null ? {} : { byPolicy: true as const }),
     })),
-    ...(byPolicy ? { spent: { subject: subjectOf(byPolicy.intent), units: policyUnits.toString() } } : {}),
+    ...(spent ? { spent: { ...spent, units: spent.units.toString() } } : {}),
+    ...(spentFee ? { spentFee: { ...spentFee, units: spentFee.units.toString() } } : {}),
   };
 }

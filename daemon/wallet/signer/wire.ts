@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { CHAINS, type ChainId, NETWORKS } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
-import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
-import { ADDRESS_SELF, type SignOrder } from './port.ts';
+import type { SignedSpend, UtxoPlan } from '../../domain/spend.ts';
+import { ADDRESS_SELF, isUtxoOrder, type SignOrder, type UtxoOrder } from './port.ts';
 
 export type UtxoChain = 'BTC' | 'LTC' | 'BCH';
 export const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
@@ -43,6 +43,7 @@ export const IntentShape = z.strictObject({
   sweep: z.boolean().default(false),
   coins: z.array(Outpoint).min(1).max(LIST_MAX).nullable().default(null),
   feeMax: Units,
+  feeAsset: Asset.optional(),
 });
 
 const ApprovalShape = z.discriminatedUnion('by', [
@@ -66,7 +67,8 @@ const Output = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('change'), ...output, index: Index }),
 ]);
 
-const PlanShape = z.strictObject({
+/** A plan of BTC, LTC or BCH. */
+const UtxoPlanShape = z.strictObject({
   kind: z.literal('utxo'),
   network: z.enum(['mainnet', 'testnet', 'regtest']),
   chain: z.enum(['BTC', 'LTC', 'BCH']),
@@ -79,9 +81,10 @@ const PlanShape = z.strictObject({
   vsize: Whole,
 });
 
+/** One strict shape for each family that is signed for. */
 const OrderShape = z.strictObject({
   purpose: z.enum(['pay', 'cancel']),
-  plan: PlanShape,
+  plan: UtxoPlanShape,
   withdrawals: z
     .array(z.strictObject({ intent: IntentShape, approval: ApprovalShape }))
     .min(1)
@@ -155,14 +158,13 @@ export function decodeSigned({ txid, raw, fee, vsize }: z.infer<typeof SignedSha
 
 /** The order as JSON can carry it. */
 export function encodeOrder(order: SignOrder): unknown {
-  assert('previous' in order, 'only plans of real chains cross to the signer');
+  assert(isUtxoOrder(order), 'only plans of real chains cross to the signer');
   const { purpose, plan, withdrawals, previous } = order;
   return { purpose, plan: encodePlan(plan), withdrawals, previous };
 }
 
 /** Whatever else a plan holds is left behind: what was not checked does not get in. */
-function encodePlan(plan: SpendPlan): unknown {
-  assert(plan.kind === 'utxo', 'only plans of real chains cross to the signer');
+function encodePlan(plan: UtxoPlan): unknown {
   const { kind, network, chain, accountNo, version, lockTime, vsize } = plan;
   const inputs = plan.inputs.map(({ outpoint, units, script, branch, index, confirmations, sequence }) => ({
     ...{ outpoint, units: units.toString(), script: hex(script), branch, index, confirmations, sequence },
@@ -179,7 +181,7 @@ const hex = (data: Uint8Array): string => Buffer.from(data).toString('hex');
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
 /** The order again. */
-export function decodeOrder({ plan, ...rest }: z.infer<typeof OrderShape>): SignOrder {
+export function decodeOrder({ plan, ...rest }: z.infer<typeof OrderShape>): UtxoOrder {
   return {
     ...rest,
     plan: {

@@ -75,7 +75,7 @@ describe('a journal', () => {
         {
           identity: `identity ${n} \u2028 é`,
           versions: [
-            { txid: `${n}`.repeat(64), inputs: [`coin ${n}`, 'a coin of all'], epoch: journal.memory.epochs[0] },
+            { txid: `${n}`.repeat(64), keys: [`coin ${n}`, 'a coin of all'], epoch: journal.memory.epochs[0] },
           ],
           feeMax: BigInt(n) * 1_000n,
           policyFee: null,
@@ -109,7 +109,7 @@ describe('a journal', () => {
       await journal.append({ ...line(1), txid, inputs: [`${txid}:0`, `${txid}:1`], entries } as Line);
     }
     const [epoch] = journal.memory.epochs;
-    const versions = ['a', 'b'].map((txid) => ({ txid, inputs: [`${txid}:0`, `${txid}:1`], epoch }));
+    const versions = ['a', 'b'].map((txid) => ({ txid, keys: [`${txid}:0`, `${txid}:1`], epoch }));
     const known = () => ['w', 'beside it'].map((uuid) => journal.memory.signed.get(uuid)?.versions);
     expect(known()).toEqual([versions, versions]);
     await journal.close();
@@ -131,7 +131,7 @@ describe('a journal', () => {
     });
     const folder = await folderWith(written.join(''), JSON.stringify({ lines: 3, mac }));
     const journal = await open(folder);
-    const versions = ['a', 'b'].map((txid) => ({ txid, inputs: ['the anchor'], epoch: null }));
+    const versions = ['a', 'b'].map((txid) => ({ txid, keys: ['the anchor'], epoch: null }));
     expect(journal.memory.signed.get('w-2')).toEqual({ identity: 'i', versions, feeMax: 1n, policyFee: null });
     await journal.append(line(4));
     await journal.close();
@@ -295,6 +295,6 @@ it('a journal beyond 64 MiB is opened, backed up whole, and opened again where i
   opened.close();
   const again = await Journal.open(join(restored, 'vault'), key, fingerprint, NOW);
   expect([...again.memory.signed.keys()].slice(-1)).toEqual(['w-20']);
-  expect(again.memory.signed.get('w-20')?.versions[0]?.inputs).toEqual(inputs);
+  expect(again.memory.signed.get('w-20')?.versions[0]?.keys).toEqual(inputs);
   await again.close();
 }, 120_000);

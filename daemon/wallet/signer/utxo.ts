@@ -1,18 +1,21 @@
 /**
- * Whether an order may be signed: what the signer is asked for against what was approved, and against what it signed
- * before. Pure, and total: every output is an approved payment or our own change, every input is a coin of ours worth
+ * Whether an order of BTC, LTC or BCH may be signed: what the signer is asked for against what was approved, and against what
+ * it signed before. Pure, and total: every output is an approved payment or our own change, every input is a coin of ours worth
  * what its transaction says, and nothing is left over but a fee within its limits.
  *
  * Invariant: nothing here trusts the plan's own words (kinds, addresses, fee) without deriving them again.
  */
 import type { Branch } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
-import type { UtxoPlan } from '../../domain/spend.ts';
-import { destination, dustLimit } from './destination.ts';
+import type { PlannedOutput, UtxoPlan } from '../../domain/spend.ts';
+import { destination, dustLimit, ownScript } from './destination.ts';
+import { differs, type Judged, needPaid } from './judged.ts';
+import { withAccountKeys } from './keys.ts';
 import { feeLimit } from './limits.ts';
-import { judgeWithdrawals, type Verdict, type Witness } from './permission.ts';
-import { ADDRESS_SELF, type Intent, type SignOrder } from './port.ts';
-import type { PreviousOutput } from './previous.ts';
+import { judgeWithdrawals, type Witness } from './permission.ts';
+import { ADDRESS_SELF, type Intent, type UtxoOrder } from './port.ts';
+import { type PreviousOutput, previousOutputs } from './previous.ts';
+import { signPlan } from './sign.ts';
 import { isUtxo, type UtxoChain } from './wire.ts';
 
 /** About what fits into a transaction that nodes relay: 100,000 virtual bytes. */
@@ -25,29 +28,37 @@ const LOCK_TIME_IS_HEIGHT_BELOW = 500_000_000;
 const SEQUENCE_MIN = 0xfffffffd;
 const SEQUENCE_MAX = 0xffffffff;
 
-export type Facts = Witness & {
+type Facts = Witness & {
   /** The script (hex) of our own address at branch/index of the plan's account. */
   ownScript(branch: Branch, index: number): string;
   /** The output that an outpoint names, read from its own transaction. Throws `Rejected('signer.input')`. */
   output(outpoint: string): PreviousOutput;
 };
 
-const differs = (why: string): Rejected => new Rejected('signer.differs', `Refused to sign: ${why}`);
 const badInput = (why: string): Rejected => new Rejected('signer.input', `Refused to sign: ${why}`);
 
-/** The plan of an order for a chain that transactions are signed for. Throws `Rejected('signer.unsupported')`. */
-export function utxoPlan({ plan }: SignOrder): { plan: UtxoPlan; chain: UtxoChain } {
-  if (plan.kind !== 'utxo' || !isUtxo(plan.chain)) {
-    throw new Rejected('signer.unsupported', `The wallet does not sign for ${plan.chain} yet`);
-  }
+/** Judges an order; what comes back signs it. Throws `Rejected` (see `Signer.sign`) unless everything is right. */
+export function judgeUtxo(order: UtxoOrder, seed: Uint8Array, witness: Witness): Judged {
+  const { plan, chain } = utxoPlan(order);
+  const { conflictKeys, verdict } = withAccountKeys(seed, chain, plan.network, plan.accountNo, (keys) =>
+    judge(order, {
+      ...witness,
+      ownScript: (branch, index) => ownScript(keys.publicKey(branch, index), chain),
+      output: outputsOf(order.previous),
+    }),
+  );
+  return { verdict, conflictKeys, sign: () => signPlan(seed, plan) };
+}
+
+function utxoPlan({ plan }: UtxoOrder): { plan: UtxoPlan; chain: UtxoChain } {
+  if (!isUtxo(plan.chain)) throw new Rejected('signer.unsupported', `The wallet does not sign for ${plan.chain} yet`);
   if (plan.inputs.length === 0 || plan.inputs.length > INPUTS_MAX) {
     throw new Rejected('signer.unsupported', `A transaction has 1 to ${INPUTS_MAX} inputs`);
   }
   return { plan, chain: plan.chain };
 }
 
-/** Throws `Rejected` (see `Signer.sign`) unless everything about the order is right. */
-export function judge(order: SignOrder, facts: Facts): Verdict {
+function judge(order: UtxoOrder, facts: Facts): Omit<Judged, 'sign'> {
   const { plan, chain } = utxoPlan(order);
   judgeFrame(plan);
   const spent = judgeInputs(plan, facts);
@@ -56,9 +67,12 @@ export function judge(order: SignOrder, facts: Facts): Verdict {
   if (plan.fee < 0n || spent !== paid + plan.fee) throw differs('inputs are not outputs plus fee');
   const limit = feeLimit(chain, plan, order.withdrawals.every(paysSelf));
   if (plan.fee > limit) throw feeTooHigh(plan.fee, limit);
-  const verdict = judgeWithdrawals(order, plan, facts);
-  if (plan.fee > verdict.feeMax) throw feeTooHigh(plan.fee, verdict.feeMax);
-  return verdict;
+  const { network, accountNo, fee } = plan;
+  const conflictKeys = plan.inputs.map(({ outpoint }) => outpoint);
+  const moved = { network, chain, accountNo, asset: chain, fee, feeAsset: chain, conflictKeys };
+  const verdict = judgeWithdrawals(order, moved, facts);
+  if (fee > verdict.feeMax) throw feeTooHigh(fee, verdict.feeMax);
+  return { verdict, conflictKeys };
 }
 
 const feeTooHigh = (fee: bigint, max: bigint): Rejected =>
@@ -85,7 +99,7 @@ function judgeInputs({ inputs }: UtxoPlan, { ownScript, output }: Facts): bigint
 }
 
 /** Every output is a payment of the intents, exactly once each, or the one change. */
-function judgeOutputs(order: SignOrder, plan: UtxoPlan, chain: UtxoChain, facts: Facts): void {
+function judgeOutputs(order: UtxoOrder, plan: UtxoPlan, chain: UtxoChain, facts: Facts): void {
   const { outputs, network } = plan;
   const payouts = outputs.filter((output) => output.kind === 'payout');
   const changes = outputs.filter((output) => output.kind === 'change');
@@ -120,20 +134,32 @@ function judgeCoins({ inputs }: UtxoPlan, coins: readonly string[]): void {
   }
 }
 
-type Payout = { script: Uint8Array; units: bigint };
-type Wanted = { address: string; units: string; sweep: boolean };
-
-function matchPayouts(plan: UtxoPlan, chain: UtxoChain, payouts: Payout[], wanted: Wanted[]): void {
-  const left = payouts.map(({ script, units }) => ({ script: hex(script), units }));
-  for (const { address, units, sweep } of wanted) {
-    const most = BigInt(units);
+/** Each payment is matched by the script that its address stands for. */
+function matchPayouts(plan: UtxoPlan, chain: UtxoChain, payouts: PlannedOutput[], wanted: Intent[]): void {
+  const paid = payouts.map(({ script, units }) => ({ to: hex(script), units }));
+  needPaid(paid, wanted, ({ address }) => {
     const script = destination(address, chain, plan.network);
     if (script === null) throw differs(`${address} is no address of ${chain} on ${plan.network}`);
-    const at = left.findIndex((one) => one.script === script && (sweep ? one.units <= most : one.units === most));
-    if (at < 0) throw differs(`it does not pay ${sweep ? 'up to ' : ''}${units} to ${address}`);
-    left.splice(at, 1);
-  }
-  if (left.length > 0) throw differs('it pays somebody whom nobody approved');
+    return script;
+  });
+}
+
+/** Each previous transaction is read and hashed once, however many of its outputs are spent. */
+function outputsOf(previous: UtxoOrder['previous']): (outpoint: string) => PreviousOutput {
+  const known = new Map<string, PreviousOutput[]>();
+  return (outpoint) => {
+    const [txid = '', n] = outpoint.split(':');
+    let outputs = known.get(txid);
+    if (!outputs) {
+      const raw = Object.hasOwn(previous, txid) ? previous[txid] : undefined;
+      if (raw === undefined) throw new Rejected('signer.input', `The previous transaction ${txid} was not given`);
+      outputs = previousOutputs(txid, raw);
+      known.set(txid, outputs);
+    }
+    const output = outputs[Number(n)];
+    if (!output) throw new Rejected('signer.input', `There is no output ${outpoint}`);
+    return output;
+  };
 }
 
 const sum = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((total, { units }) => total + units, 0n);

@@ -1,0 +1,73 @@
+/**
+ * Every transaction that an operator approves: proposed first, which answers with the unsigned transaction and what it does,
+ * and approved then, by approvals that are made over its intents.
+ */
+import type { AssetId } from '../../domain/assets.ts';
+import { Rejected } from '../../domain/errors.ts';
+import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { App } from '../app.ts';
+import { approve, type GivenApproval, type Proposed, previewWithdrawal } from './approve.ts';
+import { batch, previewBatch } from './batch.ts';
+import { bump, placeFor, previewBump } from './bump.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
+import { previewReplacement, replace } from './replace.ts';
+import { findWithdrawal } from './request.ts';
+
+/** Fee rates are smallest units per 1,000 units of size; null: what the next blocks ask for. */
+export type Proposal =
+  /** The first payment of a withdrawal: also of one that takes everything, and of a refund. */
+  | { kind: 'pay'; id: string }
+  /** `speed-up`: the same payments with a higher fee. `cancel`: all but this one; without another, back to ourselves. */
+  | { kind: 'speed-up' | 'cancel'; id: string; feeRate: bigint | null }
+  /** One transaction for several withdrawals. */
+  | { kind: 'batch'; ids: readonly string[] }
+  /** A deposit that is stuck is paid on to ourselves, with a fee that is enough for both. */
+  | { kind: 'bump'; businessId: number; asset: AssetId; outpoint: string; feeRate: bigint | null };
+
+/** By the UUID of the intent. */
+export type Approvals = ReadonlyMap<string, GivenApproval>;
+
+/** `outcome`: of what is signed and sent at once, as far as it is known after some seconds. */
+export type Approved = { rows: WithdrawalRow[]; outcome: Outcome | null };
+
+/** What a proposal would sign now. Throws `Rejected` with what stands in its way. */
+export function propose(app: App, proposal: Proposal): Promise<Proposed> {
+  switch (proposal.kind) {
+    case 'pay':
+      return previewWithdrawal(app, proposal.id);
+    case 'batch':
+      return previewBatch(app, proposal.ids);
+    case 'bump':
+      return previewBump(app, placeFor(app, proposal.businessId, proposal.asset), proposal);
+    default:
+      return previewReplacement(app, proposal);
+  }
+}
+
+/** Carries a proposal out with what was approved of it. Throws `Rejected`. */
+export async function approveProposal(app: App, proposal: Proposal, approvals: Approvals): Promise<Approved> {
+  switch (proposal.kind) {
+    case 'pay': {
+      const { uuid } = findWithdrawal(app.store, proposal.id);
+      const given = approvals.get(uuid) ?? missing();
+      return { rows: [await app.store.write((tx) => approve(app, tx, proposal.id, given))], outcome: null };
+    }
+    case 'batch':
+      return { rows: await batch(app, proposal.ids, approvals), outcome: null };
+    case 'bump': {
+      const [uuid, given] = [...approvals][0] ?? missing();
+      const place = placeFor(app, proposal.businessId, proposal.asset);
+      const versionId = await bump(app, place, proposal, uuid, given);
+      return { rows: [], outcome: await outcomeOf(app, versionId, () => null) };
+    }
+    default: {
+      const { versionId } = await replace(app, proposal, approvals);
+      const outcome = await outcomeOf(app, versionId, () => findWithdrawal(app.store, proposal.id).problem);
+      return { rows: [findWithdrawal(app.store, proposal.id)], outcome };
+    }
+  }
+}
+
+function missing(): never {
+  throw new Rejected('withdrawal.approval', 'The approval of what was proposed is missing', 'approvals');
+}
