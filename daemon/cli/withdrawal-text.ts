@@ -21,7 +21,7 @@ export function withdrawalText(withdrawal: Withdrawal): string {
       ['Amount', `${withdrawal.amount} ${crypto}${withdrawal.sweep ? ' (everything)' : ''}`],
       ['Worth', withdrawal.usd_value === null ? null : `${withdrawal.usd_value} USD when it was asked for`],
       ['Address', withdrawal.address],
-      ['Fee', `${withdrawal.fee ?? '-'} (at most ${withdrawal.fee_max}) ${crypto}`],
+      ['Fee', `${withdrawal.fee ?? '-'} (at most ${withdrawal.fee_max}) ${withdrawal.fee_crypto}`],
       ['Approved', approvedText(withdrawal)],
       ['Until', withdrawal.deadline_at === null ? null : when(withdrawal.deadline_at)],
       ['Transaction', withdrawal.tx_id],
@@ -32,7 +32,7 @@ export function withdrawalText(withdrawal: Withdrawal): string {
     const rows = versions.map((version) => [
       `${version.id}`,
       version.kind,
-      `${version.fee} ${crypto}`,
+      `${version.fee} ${withdrawal.fee_crypto}`,
       when(version.sent_at),
       version.tx_id ?? '-',
       version.problem ?? '',
@@ -64,8 +64,8 @@ export function previewText(preview: Preview, crypto: string): string {
     return lines.map((line) => `${line.replace(/\S.*/, clean)}\n`).join('');
   });
   const fee = pairs([
-    ['Fee', `${preview.fee} ${crypto}${worth(preview.fee_usd)}, ${preview.fee_rate} a byte`],
-    ['At most', `${preview.fee_max} ${crypto}${worth(preview.fee_max_usd)} with this approval`],
+    ['Fee', `${preview.fee} ${preview.fee_crypto}${worth(preview.fee_usd)}, ${preview.fee_rate} a byte`],
+    ['At most', `${preview.fee_max} ${preview.fee_crypto}${worth(preview.fee_max_usd)} with this approval`],
   ]);
   const warnings = preview.warnings.map(({ text }) => `WARNING: ${clean(text)}.\n`);
   return [...outputs, fee, ...warnings].join('');

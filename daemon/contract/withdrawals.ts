@@ -32,6 +32,8 @@ export const IntentShape = z.object({
   sweep: z.boolean(),
   coins: z.array(z.string()).nullable(),
   feeMax: z.string(),
+  /** What the fee is paid in; left out: `asset`. */
+  feeAsset: z.string().optional(),
 });
 
 const GrantShape = z.strictObject({
@@ -71,6 +73,8 @@ export const WithdrawalShape = z.object({
   /** The highest fee, which is reserved, and its share of the fee paid. */
   fee_max: Decimal,
   fee: Decimal.nullable(),
+  /** What fees are paid in: the coin of the chain. */
+  fee_crypto: z.string(),
   tx_id: z.string().nullable(),
   canceling: z.boolean(),
   created_at: Instant,
@@ -118,6 +122,7 @@ export const PreviewShape = z.object({
   ),
   inputs: z.array(z.string()),
   fee: Decimal,
+  fee_crypto: z.string(),
   fee_usd: Decimal.nullable(),
   /** The maximum that the approval allows. */
   fee_max: Decimal,

@@ -5,16 +5,15 @@
  * Invariant: approvals are made only from a `Review`, which refuses intents that differ from the transaction, have no
  * end, or exceed the limits that the signer enforces too.
  */
-import { Transaction } from 'bitcoinjs-lib';
 import { z } from 'zod';
-import { assetOf, type Network } from '../domain/assets.ts';
+import { type AssetId, assetOf, type ChainId, type Network } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import { formatUnits, parseDecimal } from '../domain/money.ts';
-import { destination } from '../wallet/signer/destination.ts';
-import { APPROVAL_MS, feeLimit, needTimely } from '../wallet/signer/limits.ts';
+import { APPROVAL_MS, needTimely } from '../wallet/signer/limits.ts';
 import { ADDRESS_SELF, type ApprovalPurpose, type Intent, type SignPurpose } from '../wallet/signer/port.ts';
-import { IntentShape, isUtxo, type UtxoChain } from '../wallet/signer/wire.ts';
+import { IntentShape } from '../wallet/signer/wire.ts';
 import { type Approvable, withOperatorKeys } from '../wallet/wallet.ts';
+import { type Bytes, differs, type Output, type Reading, readingOf } from './reading.ts';
 
 /** The service's request for approval. */
 export type Given = {
@@ -39,20 +38,16 @@ export type Asked =
 /** `upTo`: the maximum of a sweep; `now`: its amount in this transaction. Smallest units. */
 export type Payment = { uuid: string; address: string; units: bigint; upTo: boolean; now: bigint };
 
-/** An output of the transaction; `address` null: it pays no approved recipient. */
-type Output = { script: string; units: bigint };
-type Bytes = { inputs: string[]; outputs: Output[] };
-
 /** In the form of the operator API. */
 export type Approval = { uuid: string; fee_max: string; units?: string; until: number; mac: string | null };
-
-const differs = (why: string): Rejected =>
-  new Rejected('review.differs', `Nothing was approved. What the service shows is not what would be signed: ${why}`);
 
 export class Review {
   readonly purpose: SignPurpose;
   readonly network: Network;
-  readonly chain: UtxoChain;
+  readonly chain: ChainId;
+  readonly asset: AssetId;
+  /** What the fee is paid in. */
+  readonly feeAsset: AssetId;
   readonly accountNo: number;
   readonly payments: readonly Payment[];
   /** Further outputs: change (`back`), and recipients approved before. Smallest units. */
@@ -66,43 +61,46 @@ export class Review {
   /** What the MACs are made for: one that takes the place of something begins no payment. */
   readonly #approves: ApprovalPurpose;
   readonly #intents: readonly Intent[];
-  readonly #back: { script: string; index: number } | null;
+  readonly #reading: Reading;
+  readonly #back: { to: string; index: number } | null;
 
   private constructor(
-    { purpose, outputs, until }: Given,
-    intents: readonly Intent[],
-    { inputs, outputs: paid }: Bytes,
+    { purpose, outputs, until, raw }: Given,
+    intents: readonly [Intent, ...Intent[]],
+    reading: Reading,
     replaces: boolean,
   ) {
-    const [first] = intents;
-    if (!first || !isUtxo(first.chain)) throw differs('it names nothing that could be checked here');
-    const { network, chain, accountNo, coins } = first;
+    const bytes = reading.bytes(raw);
+    const { keys, outputs: paid } = bytes;
+    const { network, chain, accountNo, coins } = intents[0];
     this.purpose = purpose;
     this.#approves = replaces && purpose === 'pay' ? 'raise' : purpose;
     this.network = network;
     this.chain = chain;
+    this.asset = reading.asset;
+    this.feeAsset = reading.feeAsset;
+    this.#reading = reading;
     this.accountNo = accountNo;
     this.coins = coins;
     this.until = until;
     this.#intents = intents;
     this.feeMax = intents.reduce((sum, { feeMax }) => sum + BigInt(feeMax), 0n);
-    if (coins && (coins.length !== inputs.length || coins.some((one) => !inputs.includes(one)))) {
+    if (coins && (coins.length !== keys.length || coins.some((one) => !keys.includes(one)))) {
       throw differs('it spends other coins than the approval names');
     }
     const left = [...paid];
     const payees = intents.filter(({ address }) => address !== ADDRESS_SELF);
-    this.payments =
-      purpose === 'cancel' ? payees.map(notPaid) : payees.map((intent) => taken(intent, left, network, chain));
+    this.payments = purpose === 'cancel' ? payees.map(notPaid) : payees.map((intent) => taken(intent, left, reading));
     const changes = outputs.flatMap(({ change_index }, at) => (change_index === null ? [] : [{ change_index, at }]));
     const [change] = changes;
     const back = change && paid[change.at];
     if (changes.length > 1 || (change && (!back || !left.includes(back))))
       throw differs('the change is not its own output');
-    this.#back = change && back ? { script: back.script, index: change.change_index } : null;
+    this.#back = change && back ? { to: back.to, index: change.change_index } : null;
     this.back = back?.units ?? null;
     this.before = left.filter((output) => output !== back).map(({ units }) => units);
     this.#needShape(payees.length);
-    this.#needFee(inputs, paid);
+    this.#needFee(bytes);
   }
 
   /**
@@ -117,10 +115,12 @@ export class Review {
     const [first] = intents;
     if (asked.kind === 'approve') needExpected(asked.expected ?? {}, intents);
     if (!first || intents.every(({ network }) => network === 'sandbox')) return null;
-    for (const { network, chain, accountNo, asset } of intents) {
+    const reading = readingOf(first.chain, first.network);
+    if (!reading) throw differs('it names nothing that could be checked here');
+    for (const { network, chain, accountNo, asset, feeAsset = asset } of intents) {
       const same = network === first.network && chain === first.chain && accountNo === first.accountNo;
-      if (!same || asset !== chain || network === 'sandbox')
-        throw differs('it is of several networks, accounts or coins');
+      const isRead = asset === reading.asset && feeAsset === reading.feeAsset;
+      if (!same || !isRead || network === 'sandbox') throw differs('it is of several networks, accounts or coins');
     }
     if (new Set(intents.map(({ uuid }) => uuid)).size !== intents.length) throw differs('it names a payment twice');
     needAsked(given, asked, intents);
@@ -128,7 +128,7 @@ export class Review {
     // at most seven days by the operator's own clock, whatever the service says
     const until = Math.min(given.until, now + APPROVAL_MS);
     const replaces = asked.kind === 'speed-up' || asked.kind === 'cancel';
-    const review = new Review({ ...given, until }, intents, bytesOf(given.raw), replaces);
+    const review = new Review({ ...given, until }, [first, ...intents.slice(1)], reading, replaces);
     if (review.before.length > 0 && !replaces) throw differs('it pays somebody whom the approval does not name');
     return review;
   }
@@ -138,9 +138,9 @@ export class Review {
    * output is not ours.
    */
   approvals(folder: string, passphrase: string): Promise<Approval[]> {
-    const { until, network, chain, accountNo } = this;
+    const { until, accountNo } = this;
     return withOperatorKeys(folder, passphrase, (keys) => {
-      if (this.#back && keys.changeScript(chain, network, accountNo, this.#back.index) !== this.#back.script) {
+      if (this.#back && this.#reading.change(keys, accountNo, this.#back.index) !== this.#back.to) {
         throw differs('its change does not come back to this wallet');
       }
       return this.#intents.map((intent) => {
@@ -162,14 +162,13 @@ export class Review {
     if (payees === 0 && (this.coins === null || this.#intents.some(({ units }) => units !== '0'))) {
       throw differs('a payment to ourselves names its coins and no amount');
     }
-    if (payments.some(({ address }) => destination(address, this.chain, network) === null)) {
+    if (payments.some(({ address }) => this.#reading.destination(address) === null)) {
       throw differs(`it pays what is no address of ${this.chain} on ${network}`);
     }
   }
 
-  #needFee(inputs: readonly string[], outputs: readonly Output[]): void {
-    const scripts = outputs.map(({ script }) => ({ script: Buffer.from(script, 'hex') }));
-    const limit = feeLimit(this.chain, { inputs, outputs: scripts }, this.payments.length === 0);
+  #needFee(bytes: Bytes): void {
+    const limit = this.#reading.feeLimit(bytes, this.payments.length === 0);
     if (this.feeMax > limit) throw differs(`it may cost a fee of ${this.feeMax}, above the limit of ${limit} units`);
   }
 }
@@ -179,11 +178,11 @@ const notPaid = ({ uuid, address, units, sweep }: Intent): Payment => ({
 });
 
 /** Removes the output of an intent from the remaining ones. */
-function taken(intent: Intent, left: Output[], network: Network, chain: UtxoChain): Payment {
+function taken(intent: Intent, left: Output[], reading: Reading): Payment {
   const { uuid, address, sweep } = intent;
   const units = BigInt(intent.units);
-  const script = destination(address, chain, network);
-  const at = left.findIndex((one) => one.script === script && (sweep ? one.units <= units : one.units === units));
+  const to = reading.destination(address);
+  const at = left.findIndex((one) => one.to === to && (sweep ? one.units <= units : one.units === units));
   const [output] = at < 0 ? [] : left.splice(at, 1);
   if (!output) throw differs(`it does not pay ${address} what the approval allows`);
   return { uuid, address, units, upTo: sweep, now: output.units };
@@ -218,33 +217,10 @@ function needExpected({ to, amount }: Expected, intents: readonly Intent[]): voi
 /** Whether two texts are the same destination. The prefix of CashAddr is optional. */
 function isSameAddress(expected: string, { address, chain, network }: Intent): boolean {
   if (expected === address) return true;
-  if (!isUtxo(chain)) return false;
-  const script = destination(expected, chain, network);
-  return script !== null && script === destination(address, chain, network);
+  const reading = readingOf(chain, network);
+  const to = reading?.destination(expected) ?? null;
+  return to !== null && to === reading?.destination(address);
 }
 
 const unexpected = (why: string): Rejected =>
   new Rejected('review.unexpected', `Nothing was approved. It is not what you expect: ${why}`);
-
-/** The bytes of an unsigned transaction, which have exactly one form. */
-function bytesOf(raw: string | null): Bytes {
-  try {
-    const transaction = Transaction.fromHex(raw ?? '');
-    if (
-      transaction.toHex() !== raw ||
-      transaction.ins.some(({ script, witness }) => script.length + witness.length > 0)
-    ) {
-      throw differs('the bytes are not a transaction that waits to be signed');
-    }
-    return {
-      inputs: transaction.ins.map(({ hash, index }) => `${Buffer.from(hash).reverse().toString('hex')}:${index}`),
-      outputs: transaction.outs.map(({ script, value }) => ({
-        script: Buffer.from(script).toString('hex'),
-        units: value,
-      })),
-    };
-  } catch (error) {
-    if (error instanceof Rejected) throw error;
-    throw differs('the bytes are no transaction');
-  }
-}

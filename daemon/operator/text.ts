@@ -16,23 +16,25 @@ const printable = (text: string): string => text.replace(/[^\P{C}]/gu, '?');
 /** Everything that the approval allows, and the transaction as it is now. */
 export function reviewText(review: Review, { usdRate, fee, warnings }: Said): string {
   const { chain, network, accountNo, purpose, payments, back, before, coins, feeMax, until } = review;
-  const asset = assetOf(chain);
+  const [asset, feeAsset] = [assetOf(review.asset), assetOf(review.feeAsset)];
+  const isApart = feeAsset !== asset;
   const rate = usdRate === null ? null : parseDecimal(usdRate, FIAT_DECIMALS);
   const money = (units: bigint): string => {
     const dollars = rate === null ? '' : ` (${cents(fiatFor(units, asset, rate))} USD)`;
-    return `${formatUnits(units, asset)} ${chain}${dollars}`;
+    return `${formatUnits(units, asset)} ${asset.symbol}${dollars}`;
   };
+  const most = isApart ? `${formatUnits(feeMax, feeAsset)} ${feeAsset.symbol}` : money(feeMax);
   const lines = [`${chain}, ${network}, account ${accountNo}${purpose === 'cancel' ? ', a cancellation' : ''}`];
   for (const payment of payments) lines.push(...paymentLines(payment, purpose === 'cancel', money));
   for (const units of before) lines.push(`${money(units)} to somebody as approved before`);
   if (back !== null) lines.push(`${money(back)} back to this wallet`);
   if (coins !== null) lines.push(...['Of these coins alone:', ...coins.map((coin) => `  ${coin}`)]);
-  lines.push(`Fee: at most ${money(feeMax)}; now ${printable(fee)} ${chain} by the service's word`);
+  lines.push(`Fee: at most ${most}; now ${printable(fee)} ${feeAsset.symbol} by the service's word`);
   lines.push(`Holds until ${new Date(until).toISOString()}`);
-  if (rate !== null) lines.push(`Dollars at 1 ${chain} = ${cents(rate)} USD, by the service's word`);
+  if (rate !== null) lines.push(`Dollars at 1 ${asset.symbol} = ${cents(rate)} USD, by the service's word`);
   const paid = payments.reduce((sum, { units }) => sum + units, 0n);
   const moved = payments.length === 0 ? (back ?? 0n) : paid;
-  if (isFeeHigh(feeMax, moved)) lines.push('WARNING: The fee may be more than 5 % of what is moved.');
+  if (!isApart && isFeeHigh(feeMax, moved)) lines.push('WARNING: The fee may be more than 5 % of what is moved.');
   return `${[...lines, ...warnings.map((text) => `WARNING: ${printable(text)}.`)].join('\n')}\n`;
 }
 

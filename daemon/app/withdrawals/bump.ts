@@ -18,7 +18,7 @@ import { FEE_UNLIMITED, overtakenIsRejected, type Place, type Planned, placeOf, 
 import { closeRefusals } from './refusals.ts';
 import { APPROVAL_HOLDS_MS, assetFor } from './request.ts';
 import { seenOf } from './settle.ts';
-import type { StoredBump } from './sign.ts';
+import { namedFeeAsset, type StoredBump } from './sign.ts';
 
 /** A deposit to us that waits in the mempool. */
 export type BumpWish = { business: string; outpoint: string; feeRate: bigint | null };
@@ -69,6 +69,7 @@ const bumpIntent = (place: Place, { outpoint }: BumpWish, uuid: string, feeMax: 
   sweep: false,
   coins: [outpoint],
   feeMax: feeMax.toString(),
+  ...namedFeeAsset(place.asset, spendingOf(place.chain).feeAsset),
 });
 
 /**

@@ -6,6 +6,7 @@
  */
 
 import type { KeptTransactions } from '../../chains/spending.ts';
+import type { AssetId } from '../../domain/assets.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
@@ -53,8 +54,13 @@ export function intentOf(place: Pick<Place, 'business' | 'chain'>, row: Withdraw
     sweep: row.sweep,
     coins: row.outpoint === null ? null : [row.outpoint],
     feeMax: row.fee_held.toString(),
+    ...namedFeeAsset(row.asset, row.fee_asset as AssetId),
   };
 }
+
+/** An intent names the asset of its fee only where it is another one: so MACs that were made without still hold. */
+export const namedFeeAsset = (asset: string, feeAsset: AssetId): Pick<Intent, 'feeAsset'> =>
+  feeAsset === asset ? {} : { feeAsset };
 
 /** An approval as it is kept in a row. `units`: of a sweep, the most that it may give. */
 export type StoredApproval = { until: number; mac: string; units?: string };

@@ -59,7 +59,7 @@ const withdrawal = (over: object = {}) => ({
   refund_of: null,
   ...{ amount: '0.1', sweep: false, usd_value: '10', address: own('LTC', 0, 77).address, state: 'requested' },
   ...{ reason: null, problem: null, approved_by: null, approved_at: null, deadline_at: null, fee_max: '0.00002' },
-  ...{ fee: null, tx_id: null, canceling: false, created_at: now(), updated_at: now() },
+  ...{ fee: null, fee_crypto: 'LTC', tx_id: null, canceling: false, created_at: now(), updated_at: now() },
   ...over,
 });
 const previewOf = (order: ReturnType<typeof payment>) => ({
@@ -68,7 +68,7 @@ const previewOf = (order: ReturnType<typeof payment>) => ({
     ...{ address: own('LTC', 0, 77).address, groups: 'shown', amount: '0.1', usd_value: '10' },
     ...{ change: output.kind === 'change', change_index: output.kind === 'change' ? output.index : null },
   })),
-  ...{ inputs: [], fee: '0.00001', fee_usd: null, fee_max: '0.00002', fee_max_usd: null, usd_rate: '100' },
+  ...{ inputs: [], fee: '0.00001', fee_crypto: 'LTC', fee_usd: null, fee_max: '0.00002', fee_max_usd: null, usd_rate: '100' },
   ...{ fee_rate: '1', vsize: 141, warnings: [], notes: [], until: Date.now() + 86_400_000 },
 });
 const approve = (...more: string[]) =>
