@@ -17,7 +17,7 @@ import { previewText } from './withdrawal-text.ts';
 
 export type PassphraseOption = { passphraseFile?: string };
 
-type Preview = Result<'withdrawal.previewBatch'>['preview'];
+type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
 type Grants = Result<'policy.grants'>['grants'];
 
 /** Shows the request, asks for confirmation and makes the approvals. Throws `Failure` and `Rejected`. */
@@ -25,7 +25,8 @@ export async function approved(
   session: Session,
   options: PassphraseOption,
   preview: Preview,
-  { asked, crypto, question }: { asked: Asked; crypto: string; question: string },
+  asked: Asked,
+  question: string,
 ): Promise<Approval[]> {
   // loaded on demand, because loading cryptography takes time
   const [{ Review }, { reviewText }] = await Promise.all([
@@ -35,7 +36,7 @@ export async function approved(
   const review = Review.of(preview, asked, Date.now());
   const { fee, usd_rate: usdRate } = preview;
   const said = { fee, usdRate, warnings: preview.warnings.map(({ text }) => text) };
-  if (!session.json) session.note((review ? reviewText(review, said) : previewText(preview, crypto)).trimEnd());
+  if (!session.json) session.note((review ? reviewText(review, said) : previewText(preview)).trimEnd());
   if (!session.json) for (const note of preview.notes) session.note(`${clean(note)}, by the service's word.`);
   await confirm(session.io, session.yes, question);
   if (review) return review.approvals(session.walletFolder, await passphraseOf(session, options));

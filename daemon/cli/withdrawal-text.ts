@@ -4,7 +4,7 @@ import { clean } from './io.ts';
 import { pairs, table, when } from './table.ts';
 
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
-type Preview = Result<'withdrawal.previewBatch'>['preview'];
+type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
 
 const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ');
 
@@ -53,7 +53,8 @@ function approvedText({ approved_by, approved_at }: Withdrawal): string | null {
 const worth = (usd: string | null): string => (usd === null ? '' : ` (${usd} USD)`);
 
 /** For wallets without signed approvals: every output as the service states it, the fee, and warnings. */
-export function previewText(preview: Preview, crypto: string): string {
+export function previewText(preview: Preview): string {
+  const { crypto } = preview;
   const outputs = preview.outputs.map(({ address, groups, amount, usd_value, change }) => {
     const to = change ? 'back to ourselves' : 'to';
     const lines = [

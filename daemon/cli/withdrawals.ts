@@ -2,8 +2,8 @@
  * `countinghouse withdrawal`: outgoing payments. A request for approval is shown first, decoded from the transaction.
  */
 import { type Command, Option } from 'commander';
-import type { Result } from '../contract/operator.ts';
-import type { Expected } from '../operator/review.ts';
+import type { Params, Result } from '../contract/operator.ts';
+import type { Asked, Expected } from '../operator/review.ts';
 import { approved, type PassphraseOption } from './approvals.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
@@ -140,19 +140,27 @@ export function asked(
 }
 
 async function approve(session: Session, options: ApproveOptions, id = ''): Promise<void> {
-  const { withdrawal, preview, why } = await session.call('withdrawal.preview', { id });
-  needUndecided(withdrawal);
-  if (!preview) throw new Failure(`it cannot be shown what would be signed: ${why}`, EXIT.failed, 'withdrawal.preview');
-  const question = `Approve withdrawal ${id}?`;
   const { to, amount } = options;
   const expected: Expected = { ...(to === undefined ? {} : { to }), ...(amount === undefined ? {} : { amount }) };
-  const wish = { asked: { kind: 'approve' as const, expected }, crypto: withdrawal.crypto, question };
-  const [approval] = await approved(session, options, preview, wish);
-  if (!approval) throw new Failure('the daemon named nothing to approve');
-  const { uuid: _, ...given } = approval;
-  const done = await session.call('withdrawal.approve', { id, ...given });
+  const question = `Approve withdrawal ${id}?`;
+  const done = await proposed(session, options, { kind: 'pay', id }, { kind: 'approve', expected }, question);
   const outcome = session.json ? '' : await whatFollows(session, id, options.wait ?? SENT_SECONDS_MAX);
-  session.print(done, () => `Withdrawal ${done.withdrawal.id} is approved${outcome}.\n`);
+  session.print({ withdrawal: done.withdrawals[0] }, () => `Withdrawal ${id} is approved${outcome}.\n`);
+}
+
+/** Shows what a proposal would sign, has it approved, and carries it out. */
+async function proposed(
+  session: Session,
+  options: PassphraseOption,
+  proposal: Params<'withdrawal.propose'>,
+  asked: Asked,
+  question: string,
+): Promise<Result<'withdrawal.approve'>> {
+  const { withdrawals, preview, why } = await session.call('withdrawal.propose', proposal);
+  if (proposal.kind === 'pay') for (const one of withdrawals) needUndecided(one);
+  if (!preview) throw new Failure(`it cannot be shown what would be signed: ${why}`, EXIT.failed, 'withdrawal.preview');
+  const approvals = await approved(session, options, preview, asked, question);
+  return session.call('withdrawal.approve', { proposal, approvals });
 }
 
 /** Throws if the withdrawal is decided or under way. */
@@ -184,40 +192,35 @@ async function reject(session: Session, { reason }: { reason?: string }, id = ''
   session.print(done, () => `Withdrawal ${done.withdrawal.id} is rejected.\n`);
 }
 
-async function replace(
-  session: Session,
-  options: ReplaceOptions,
-  id: string,
-  kind: 'speed-up' | 'cancel',
-): Promise<void> {
-  const { withdrawal } = await session.call('withdrawal.show', { id });
-  const wish = { id, kind, ...(options.feeRate === undefined ? {} : { fee_rate: options.feeRate }) };
-  const { preview } = await session.call('withdrawal.previewReplacement', wish);
+async function replace(session: Session, options: ReplaceOptions, id: string, kind: 'speed-up' | 'cancel') {
   const question = kind === 'cancel' ? `Cancel withdrawal ${id} this way?` : `Replace its transaction by this one?`;
-  const { crypto } = withdrawal;
-  const approvals = await approved(session, options, preview, { asked: { kind }, crypto, question });
-  const done = await session.call('withdrawal.replace', { ...wish, approvals });
+  const { withdrawals, outcome } = await proposed(
+    session,
+    options,
+    { kind, id, ...rateOf(options) },
+    { kind },
+    question,
+  );
   const what = kind === 'cancel' ? `The cancellation of withdrawal ${id}` : `Withdrawal ${id} with a higher fee`;
-  const more = kind === 'cancel' ? ' It is certain once it is deep in the chain.' : '';
-  session.print(done, () => `${outcomeText(what, done.outcome)}${done.outcome.sent ? more : ''}\n`);
+  const more = kind === 'cancel' && outcome?.sent ? ' It is certain once it is deep in the chain.' : '';
+  session.print({ withdrawal: withdrawals[0], outcome }, () => `${outcomeText(what, outcome)}${more}\n`);
 }
 
+const rateOf = ({ feeRate }: ReplaceOptions): { fee_rate?: string } =>
+  feeRate === undefined ? {} : { fee_rate: feeRate };
+
 /** The state of a transaction, as far as known. */
-function outcomeText(what: string, { sent, problem }: Result<'withdrawal.replace'>['outcome']): string {
-  if (sent) return `${what} is sent.`;
-  return problem === null ? `${what} is not sent yet.` : `${what} is not sent: ${problem}`;
+function outcomeText(what: string, outcome: Result<'withdrawal.approve'>['outcome']): string {
+  if (outcome?.sent) return `${what} is sent.`;
+  return outcome?.problem ? `${what} is not sent: ${outcome.problem}` : `${what} is not sent yet.`;
 }
 
 async function batch(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
   const ids = given.flat() as string[];
-  const { withdrawal } = await session.call('withdrawal.show', { id: ids[0] ?? '' });
-  const { preview } = await session.call('withdrawal.previewBatch', { ids });
   const count = new Set(ids).size;
   const question = `Approve these ${count} withdrawals, in one transaction?`;
-  const wanted = { asked: { kind: 'batch' as const, count }, crypto: withdrawal.crypto, question };
-  const approvals = await approved(session, options, preview, wanted);
-  const done = await session.call('withdrawal.batch', { ids, approvals });
-  session.print(done, () => `${done.withdrawals.length} withdrawals are approved, in one transaction.\n`);
+  const { withdrawals } = await proposed(session, options, { kind: 'batch', ids }, { kind: 'batch', count }, question);
+  session.print({ withdrawals }, () => `${withdrawals.length} withdrawals are approved, in one transaction.\n`);
 }
 
 async function bump(session: Session, options: BumpOptions, business = '', crypto = '', outpoint = '') {
@@ -226,13 +229,8 @@ async function bump(session: Session, options: BumpOptions, business = '', crypt
     session.print(freed, () => 'It is given up: the deposit can be spent again.\n');
     return;
   }
-  const rate = options.feeRate === undefined ? {} : { fee_rate: options.feeRate };
-  const wish = { business, crypto, outpoint, ...rate };
-  const { preview } = await session.call('withdrawal.previewBump', wish);
+  const proposal = { kind: 'bump' as const, business, crypto, outpoint, ...rateOf(options) };
   const question = 'Pay the deposit on to ourselves with this fee?';
-  const asked = { kind: 'bump' as const, outpoint };
-  const [approval] = await approved(session, options, preview, { asked, crypto, question });
-  if (!approval) throw new Failure('the daemon named nothing to approve');
-  const done = await session.call('withdrawal.bump', { ...wish, approval });
-  session.print(done, () => `${outcomeText('The transaction that pays for it', done.outcome)}\n`);
+  const { outcome } = await proposed(session, options, proposal, { kind: 'bump', outpoint }, question);
+  session.print({ outcome }, () => `${outcomeText('The transaction that pays for it', outcome)}\n`);
 }

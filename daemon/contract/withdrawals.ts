@@ -101,6 +101,7 @@ export const WithdrawalDetailShape = WithdrawalShape.extend({
 
 /** A transaction decoded from its bytes, to be approved. */
 export const PreviewShape = z.object({
+  crypto: z.string(),
   /** `cancel`: the MACs are for a transaction that pays only ourselves. */
   purpose: z.enum(['pay', 'cancel']),
   intents: z.array(IntentShape),
@@ -184,22 +185,27 @@ export const AddressShape = z.object({
   created_at: Instant,
 });
 
-const Replacement = {
-  id: Name,
-  /** `speed-up`: the same payments with a higher fee. `cancel`: without this payment. */
-  kind: z.enum(['speed-up', 'cancel']),
-  /** Smallest units per virtual byte; absent: the rate for the next blocks. */
+const FeeRate = {
+  /** Smallest units per unit of size (a virtual byte); absent: the rate for the next blocks. */
   fee_rate: PositiveDecimal.optional(),
 };
+
+/** A transaction that an operator approves. */
+const ProposalShape = z.discriminatedUnion('kind', [
+  /** The first payment of a withdrawal, a sweep or a refund included. */
+  z.strictObject({ kind: z.literal('pay'), id: Name }),
+  /** The same payments with a higher fee. */
+  z.strictObject({ kind: z.literal('speed-up'), id: Name, ...FeeRate }),
+  /** The same transaction without this payment. */
+  z.strictObject({ kind: z.literal('cancel'), id: Name, ...FeeRate }),
+  /** One transaction for several withdrawals. */
+  z.strictObject({ kind: z.literal('batch'), ids: z.array(Name).min(2).max(BATCH_MAX) }),
+  /** Pays a stuck deposit ("txid:n") on to ourselves, with a fee for both transactions. */
+  z.strictObject({ kind: z.literal('bump'), business: Text, crypto: Text, outpoint: Text, ...FeeRate }),
+]);
+
 /** `sent`: a node has accepted it. `problem`: why not; null if unknown yet. */
 const OutcomeShape = z.object({ sent: z.boolean(), problem: z.string().nullable() });
-const Bump = {
-  business: Text,
-  crypto: Text,
-  /** The deposit, "txid:n". */
-  outpoint: Text,
-  fee_rate: PositiveDecimal.optional(),
-};
 
 export const WITHDRAWALS = {
   /** Newest first. With `state`, a page may be short, even empty, and still have a `next`. */
@@ -218,35 +224,27 @@ export const WITHDRAWALS = {
     z.strictObject({ business: Text, crypto: Text, address: Text, amount: PositiveDecimal.nullable() }),
     z.object({ withdrawal: WithdrawalShape }),
   ),
-  /** The transaction that an approval would sign now; `why`: why none can be shown. */
-  'withdrawal.preview': method(
-    z.strictObject({ id: Name }),
-    z.object({ withdrawal: WithdrawalShape, preview: PreviewShape.nullable(), why: z.string().nullable() }),
+  /**
+   * The unsigned transaction of a proposal, as it would be signed now. `preview` null: it cannot be planned yet, for the
+   * reason in `why`. A `pay` can be approved all the same, and waits.
+   */
+  'withdrawal.propose': method(
+    ProposalShape,
+    z.object({
+      withdrawals: z.array(WithdrawalShape),
+      preview: PreviewShape.nullable(),
+      why: z.string().nullable(),
+    }),
   ),
+  /** Carries a proposal out. `outcome`: the result of a replacement or a bump after some seconds; else null. */
   'withdrawal.approve': method(
-    ApprovalShape.omit({ uuid: true }).extend({ id: Name }),
-    z.object({ withdrawal: WithdrawalShape }),
+    z.strictObject({ proposal: ProposalShape, approvals: Approvals }),
+    z.object({ withdrawals: z.array(WithdrawalShape), outcome: OutcomeShape.nullable() }),
   ),
   'withdrawal.reject': method(
     z.strictObject({ id: Name, reason: Text.optional() }),
     z.object({ withdrawal: WithdrawalShape }),
   ),
-  'withdrawal.previewReplacement': method(z.strictObject(Replacement), z.object({ preview: PreviewShape })),
-  /** Waits some seconds for the result. */
-  'withdrawal.replace': method(
-    z.strictObject({ ...Replacement, approvals: Approvals }),
-    z.object({ withdrawal: WithdrawalShape, outcome: OutcomeShape }),
-  ),
-  'withdrawal.previewBatch': method(
-    z.strictObject({ ids: z.array(Name).min(2).max(BATCH_MAX) }),
-    z.object({ preview: PreviewShape }),
-  ),
-  'withdrawal.batch': method(
-    z.strictObject({ ids: z.array(Name).min(2).max(BATCH_MAX), approvals: Approvals }),
-    z.object({ withdrawals: z.array(WithdrawalShape) }),
-  ),
-  'withdrawal.previewBump': method(z.strictObject(Bump), z.object({ preview: PreviewShape })),
-  'withdrawal.bump': method(z.strictObject({ ...Bump, approval: ApprovalShape }), z.object({ outcome: OutcomeShape })),
   /** Frees a deposit whose bump no node accepts. */
   'withdrawal.giveUpBump': method(z.strictObject({ business: Text, crypto: Text, outpoint: Text }), z.object({})),
 

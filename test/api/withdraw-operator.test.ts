@@ -44,11 +44,8 @@ async function outcomes(calls: Promise<unknown>[]): Promise<string[]> {
 const refusal = async (call: Promise<unknown>): Promise<string> => (await outcomes([call]))[0]!;
 
 async function approval(id: string) {
-  const preview = await operator.preview(id);
-  const [{ uuid: _, ...given }] = (await operator.approvals(preview)) as [
-    Awaited<ReturnType<Operator['approvals']>>[0],
-  ];
-  return { id, ...given };
+  const approvals = await operator.approvals(await operator.preview(id));
+  return { proposal: { kind: 'pay' as const, id }, approvals };
 }
 
 describe('deciding', () => {
@@ -110,15 +107,23 @@ describe('deciding', () => {
     const given = await approval(id);
     const at = service.now();
     for (const until of [at - 1, at + 9 * 24 * HOUR]) {
-      expect(await refusal(operator.call('withdrawal.approve', { ...given, until }))).toBe('withdrawal.approval');
+      expect(
+        await refusal(
+          operator.call('withdrawal.approve', {
+            ...given,
+            approvals: given.approvals.map((one) => ({ ...one, until })),
+          }),
+        ),
+      ).toBe('withdrawal.approval');
     }
     await operator.call('withdrawal.reject', { id });
   });
 
   it.each(['999999', '1234567890'])('there is no withdrawal %s', async (id) => {
-    for (const method of ['withdrawal.show', 'withdrawal.preview', 'withdrawal.reject'] as const) {
+    for (const method of ['withdrawal.show', 'withdrawal.reject'] as const) {
       expect(await refusal(operator.call(method, { id }))).toBe('withdrawal.not_found');
     }
+    expect(await refusal(operator.call('withdrawal.propose', { kind: 'pay', id }))).toBe('withdrawal.not_found');
   });
 });
 
@@ -218,11 +223,11 @@ describe('deposits in the inbox', () => {
     const { withdrawal: drafted } = await operator.call('inbox.refund', { id: item.id, address });
     const id = `${drafted.id}`;
     expect(await refusal(operator.call('inbox.keep', { id: item.id }))).toBe('inbox.decided');
-    const { preview, why } = await operator.call('withdrawal.preview', { id });
+    const { preview, why } = await operator.call('withdrawal.propose', { kind: 'pay', id });
     expect([preview, why]).toEqual([null, 'The deposit does not have its confirmations yet']);
     await mine(3);
     const shown = await until('it can be shown', async () => {
-      return (await operator.call('withdrawal.preview', { id })).preview;
+      return (await operator.call('withdrawal.propose', { kind: 'pay', id })).preview;
     });
     expect(shown.inputs).toEqual([item.outpoint]);
     expect(shown.outputs).toEqual([expect.objectContaining({ address, change: false })]);
@@ -260,17 +265,16 @@ describe('other versions', () => {
 
   it('a batch is of what waits, of one crypto, and of more than one', async () => {
     const [a, b] = [await request(), await request()];
-    const preview = (ids: string[]) => refusal(operator.call('withdrawal.previewBatch', { ids }));
+    const preview = (ids: string[]) => refusal(operator.propose({ kind: 'batch', ids }));
     expect(await preview([a, a])).toBe('withdrawal.batch');
     expect(await preview([a, '999999'])).toBe('withdrawal.not_found');
-    const { preview: shown } = await operator.call('withdrawal.previewBatch', { ids: [a, b] });
-    expect(await refusal(operator.call('withdrawal.batch', { ids: [a, b], approvals: [] }))).toBe(
-      'withdrawal.approval',
-    );
+    const proposal = { kind: 'batch' as const, ids: [a, b] };
+    const shown = await operator.propose(proposal);
+    expect(await refusal(operator.call('withdrawal.approve', { proposal, approvals: [] }))).toBe('withdrawal.approval');
     const approvals = await operator.approvals(shown);
     const twice = [
-      operator.call('withdrawal.batch', { ids: [a, b], approvals }),
-      operator.call('withdrawal.batch', { ids: [a, b], approvals }),
+      operator.call('withdrawal.approve', { proposal, approvals }),
+      operator.call('withdrawal.approve', { proposal, approvals }),
     ];
     expect((await outcomes(twice)).filter((code) => code === '')).toHaveLength(1);
     await when(a, 'broadcast');

@@ -188,13 +188,12 @@ LTC = "80"
     const addresses = [await fresh(), await fresh(), await fresh()];
     const ids = [];
     for (const address of addresses) ids.push(await request('0.25', address));
-    const { preview } = await operator.call('withdrawal.previewBatch', { ids });
+    const preview = await operator.carryOut({ kind: 'batch', ids });
     expect(preview.outputs.filter(({ change }) => !change).map(({ amount }) => amount)).toEqual([
       '0.25',
       '0.25',
       '0.25',
     ]);
-    await operator.call('withdrawal.batch', { ids, approvals: await operator.approvals(preview) });
     const txids = [];
     for (const id of ids) txids.push(await sent(id));
     expect(new Set(txids).size).toBe(1);
@@ -224,10 +223,9 @@ LTC = "80"
     const address = await fresh();
     const id = await request('0.4', address);
     const preview = await operator.preview(id);
-    const [approval] = await operator.approvals(preview);
-    const { uuid: _, ...given } = approval!;
+    const approvals = await operator.approvals(preview);
     await operator.call('wallet.lock', {});
-    await operator.call('withdrawal.approve', { id, ...given });
+    await operator.call('withdrawal.approve', { proposal: { kind: 'pay', id }, approvals });
     await until('it waits for the wallet', async () => /locked/.test((await operator.show(id)).problem ?? ''));
     // everything else goes on while it is locked
     expect((await call('POST', '/invoice', { amount: 20 })).status).toBe(201);
@@ -274,15 +272,9 @@ LTC = "80"
       const at = vout.findIndex(({ value }) => value === 2);
       return `${txid}:${at}`;
     });
-    const wish = { business: 'Regtest shop', crypto: 'LTC', outpoint, fee_rate: '100' };
-    const preview = await until('it can be bumped', () =>
-      operator.call('withdrawal.previewBump', wish).then(
-        (answer) => answer.preview,
-        () => null,
-      ),
-    );
-    const [approval] = await operator.approvals(preview);
-    await operator.call('withdrawal.bump', { ...wish, approval: approval! });
+    const proposal = { kind: 'bump' as const, business: 'Regtest shop', crypto: 'LTC', outpoint, fee_rate: '100' };
+    const preview = await until('it can be bumped', () => operator.propose(proposal).catch(() => null));
+    await operator.call('withdrawal.approve', { proposal, approvals: await operator.approvals(preview) });
     const child = await until('the child is in the mempool', async () => {
       const pool = await node.rpc<Record<string, Mempool>>('getrawmempool', [true]);
       return Object.entries(pool).find(([, { depends }]) => depends.includes(txid))?.[0];

@@ -155,7 +155,7 @@ ${chain} = "80"
           ...{ business: 'Own', crypto: chain, address, amount: null },
         });
         await until('it can be shown', async () => {
-          const { preview } = await operator.call('withdrawal.preview', { id: `${withdrawal.id}` });
+          const { preview } = await operator.call('withdrawal.propose', { kind: 'pay', id: `${withdrawal.id}` });
           return preview !== null;
         });
         await operator.approve(withdrawal.id);

@@ -147,8 +147,7 @@ LTC = "80"
     await before.approve(made.requested!.id);
     paidBy.requested = await sent('requested');
     const ids = [made['in a batch']!.id, made['in the same batch']!.id];
-    const { preview } = await before.call('withdrawal.previewBatch', { ids });
-    await before.call('withdrawal.batch', { ids, approvals: await before.approvals(preview) });
+    await before.carryOut({ kind: 'batch', ids });
     paidBy['in a batch'] = await sent('in a batch');
     paidBy['in the same batch'] = paidBy['in a batch'];
     await before.replace(made['sped up']!.id, 'speed-up', '60');

@@ -98,11 +98,10 @@ export class Till {
   /** Approves, unless that was done before the service died. */
   approve(id: string): Promise<void> {
     return this.#victim.alive(async () => {
-      const { withdrawal, preview } = await this.#victim.operator('withdrawal.preview', { id });
-      if (withdrawal.state !== 'requested' || !preview) return;
-      const [intent] = preview.intents;
-      const given = { fee_max: intent!.feeMax, until: preview.until, mac: null };
-      await this.#victim.operator('withdrawal.approve', { id, ...given });
+      const proposal = { kind: 'pay' as const, id };
+      const { withdrawals, preview } = await this.#victim.operator('withdrawal.propose', proposal);
+      if (withdrawals[0]?.state !== 'requested' || !preview) return;
+      await this.#victim.operator('withdrawal.approve', { proposal, approvals: approvalsOf(preview) });
     });
   }
 
@@ -110,14 +109,9 @@ export class Till {
     return this.#victim.alive(async () => {
       const { withdrawal } = await this.#victim.operator('withdrawal.show', { id: ids[0]! });
       if (withdrawal.state !== 'requested') return;
-      const { preview } = await this.#victim.operator('withdrawal.previewBatch', { ids });
-      const approvals = preview.intents.map(({ uuid, feeMax }) => ({
-        uuid,
-        fee_max: feeMax,
-        until: preview.until,
-        mac: null,
-      }));
-      await this.#victim.operator('withdrawal.batch', { ids, approvals });
+      const proposal = { kind: 'batch' as const, ids };
+      const { preview } = await this.#victim.operator('withdrawal.propose', proposal);
+      await this.#victim.operator('withdrawal.approve', { proposal, approvals: approvalsOf(preview!) });
     });
   }
 
@@ -127,16 +121,10 @@ export class Till {
       until(`${kind} of ${id} is taken`, async () => {
         const { withdrawal } = await this.#victim.operator('withdrawal.show', { id });
         if (withdrawal.versions.length > 1) return true;
-        const wish = { id, kind, fee_rate: '50' };
+        const proposal = { kind, id, fee_rate: '50' };
         try {
-          const { preview } = await this.#victim.operator('withdrawal.previewReplacement', wish);
-          const approvals = preview.intents.map(({ uuid, feeMax }) => ({
-            uuid,
-            fee_max: feeMax,
-            until: preview.until,
-            mac: null,
-          }));
-          await this.#victim.operator('withdrawal.replace', { ...wish, approvals });
+          const { preview } = await this.#victim.operator('withdrawal.propose', proposal);
+          await this.#victim.operator('withdrawal.approve', { proposal, approvals: approvalsOf(preview!) });
           return true;
         } catch (error) {
           if (error instanceof OperatorError && error.status === 409) return false;
@@ -250,3 +238,9 @@ export async function payOut(victim: Victim): Promise<{ till: Till; swept: strin
   for (const id of swept) await till.when(id, 'completed', ({ state }) => state === 'completed');
   return { till, swept, refund };
 }
+
+type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
+
+/** The sandbox's approvals need no MAC. */
+const approvalsOf = ({ intents, until }: Preview) =>
+  intents.map(({ uuid, feeMax }) => ({ uuid, fee_max: feeMax, until, mac: null }));

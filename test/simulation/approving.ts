@@ -15,7 +15,7 @@ import { PRICES } from './appliance.ts';
 import { PASSPHRASE } from './wallet.ts';
 import { Fault, type Wanted, type World } from './world.ts';
 
-type Preview = Result<'withdrawal.previewBatch'>['preview'];
+type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
 export type Approval = Awaited<ReturnType<Review['approvals']>>[number];
 
 const DEAREST = 1_000n;
@@ -60,7 +60,7 @@ function remember(world: World, review: Review, { uuid, fee_max }: Approval): vo
   if (before && before.address !== address) throw new Fault(`${uuid} is shown with another recipient than before`);
   const feeMax = BigInt(fee_max);
   world.approvals.set(uuid, {
-    ...{ coin: review.chain, address, whole: payment?.upTo ?? false, units: payment?.units ?? 0n },
+    ...{ coin: review.chain as UtxoChain, address, whole: payment?.upTo ?? false, units: payment?.units ?? 0n },
     feeMax: before && before.feeMax > feeMax ? before.feeMax : feeMax,
   });
 }

@@ -91,12 +91,12 @@ export async function approveOne(world: World, found: Withdrawal): Promise<strin
   if (seemsPaid(world, found)) return reject(world, found);
   const id = `${found.id}`;
   try {
-    const { preview, why } = await world.appliance.operator('withdrawal.preview', { id });
+    const proposal = { kind: 'pay' as const, id };
+    const { preview, why } = await world.appliance.operator('withdrawal.propose', proposal);
     if (!preview) return `withdrawal ${id} cannot be shown: ${why}`;
     const [approval] = await approvalsOf(world, preview, expectedOf(wanted, found.address));
     if (!approval) throw new Fault(`the preview of withdrawal ${id} names no intent`);
-    const { uuid: _, ...given } = approval;
-    await world.appliance.operator('withdrawal.approve', { id, ...given });
+    await world.appliance.operator('withdrawal.approve', { proposal, approvals: [approval] });
     // nobody has what was signed for it on a lost machine: no node does
     world.signedBefore.delete(approval.uuid);
     return `withdrawal ${id} is approved`;
@@ -123,13 +123,11 @@ export const replace =
     const found = await inState(world, 'signed', 'broadcast');
     if (!found) return '';
     const rate = world.random.pick([undefined, '10', '40', '120']);
-    const wish = { id: `${found.id}`, kind, ...(rate === undefined ? {} : { fee_rate: rate }) };
+    const proposal = { kind, id: `${found.id}`, ...(rate === undefined ? {} : { fee_rate: rate }) };
     try {
-      const { preview } = await world.appliance.operator('withdrawal.previewReplacement', wish);
-      await world.appliance.operator('withdrawal.replace', {
-        ...wish,
-        approvals: await approvalsOf(world, preview, { kind }),
-      });
+      const { preview } = await world.appliance.operator('withdrawal.propose', proposal);
+      const approvals = await approvalsOf(world, preview!, { kind });
+      await world.appliance.operator('withdrawal.approve', { proposal, approvals });
       return `${kind} of withdrawal ${found.id} at ${rate ?? 'any rate'}`;
     } catch (error) {
       const why = refused(error);
@@ -172,11 +170,10 @@ export async function batch(world: World): Promise<string> {
   if (some.length < 2) return '';
   const ids = some.map(({ id }) => `${id}`);
   try {
-    const { preview } = await world.appliance.operator('withdrawal.previewBatch', { ids });
-    await world.appliance.operator('withdrawal.batch', {
-      ids,
-      approvals: await approvalsOf(world, preview, { kind: 'batch', count: ids.length }),
-    });
+    const proposal = { kind: 'batch' as const, ids };
+    const { preview } = await world.appliance.operator('withdrawal.propose', proposal);
+    const approvals = await approvalsOf(world, preview!, { kind: 'batch', count: ids.length });
+    await world.appliance.operator('withdrawal.approve', { proposal, approvals });
     return `withdrawals ${ids} go in one transaction`;
   } catch (error) {
     return `no batch of ${ids}: ${refused(error)}`;
@@ -193,12 +190,12 @@ export async function bump(world: World): Promise<string> {
   );
   const outpoint = world.random.pick(stuck);
   if (!outpoint) return '';
-  const wish = { business: `${world.business.id}`, crypto: coin, outpoint };
+  const proposal = { kind: 'bump' as const, business: `${world.business.id}`, crypto: coin, outpoint };
   try {
-    const { preview } = await world.appliance.operator('withdrawal.previewBump', wish);
-    const [approval] = await approvalsOf(world, preview, { kind: 'bump', outpoint });
-    if (!approval) throw new Fault('the preview of a bump names no intent');
-    await world.appliance.operator('withdrawal.bump', { ...wish, approval });
+    const { preview } = await world.appliance.operator('withdrawal.propose', proposal);
+    const approvals = await approvalsOf(world, preview!, { kind: 'bump', outpoint });
+    if (approvals.length !== 1) throw new Fault('the preview of a bump names no intent');
+    await world.appliance.operator('withdrawal.approve', { proposal, approvals });
     return `${outpoint.slice(0, 10)} is bumped`;
   } catch (error) {
     return `no bump of ${outpoint.slice(0, 10)}: ${refused(error)}`;

@@ -1,13 +1,14 @@
 /** The operator of a test: decides about withdrawals with the wallet's passphrase, as the command line does. */
 import { join } from 'node:path';
 import { type Call, operatorClient } from '../../daemon/contract/client.ts';
-import type { Result } from '../../daemon/contract/operator.ts';
+import type { Params, Result } from '../../daemon/contract/operator.ts';
 import type { PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
 import { seal } from '../../daemon/wallet/signer/seal.ts';
 import { type Approvable, withOperatorKeys } from '../../daemon/wallet/wallet.ts';
 
-type Preview = Result<'withdrawal.previewBatch'>['preview'];
+type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
+type Proposal = Params<'withdrawal.propose'>;
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
 
 export class Operator {
@@ -43,27 +44,35 @@ export class Operator {
     }));
   }
 
-  async preview(id: string | number): Promise<Preview> {
-    const { preview, why } = await this.call('withdrawal.preview', { id: `${id}` });
-    if (!preview) throw new Error(`nothing to show of withdrawal ${id}: ${why}`);
+  /** What a proposal would sign. */
+  async propose(proposal: Proposal): Promise<Preview> {
+    const { preview, why } = await this.call('withdrawal.propose', proposal);
+    if (!preview) throw new Error(`nothing to show of a ${proposal.kind}: ${why}`);
     return preview;
+  }
+
+  /** Proposes, and approves what is shown. */
+  async carryOut(proposal: Proposal): Promise<Preview> {
+    const preview = await this.propose(proposal);
+    await this.call('withdrawal.approve', { proposal, approvals: await this.approvals(preview) });
+    return preview;
+  }
+
+  async preview(id: string | number): Promise<Preview> {
+    return this.propose({ kind: 'pay', id: `${id}` });
   }
 
   /** Approves a withdrawal as it is shown. */
   async approve(id: string | number): Promise<Preview> {
     const preview = await this.preview(id);
-    const [approval] = await this.approvals(preview);
-    const { uuid: _, ...given } = approval!;
-    await this.call('withdrawal.approve', { id: `${id}`, ...given });
+    const approvals = await this.approvals(preview);
+    await this.call('withdrawal.approve', { proposal: { kind: 'pay', id: `${id}` }, approvals });
     return preview;
   }
 
   /** Replaces the transaction of a withdrawal. */
   async replace(id: string | number, kind: 'speed-up' | 'cancel', feeRate?: string): Promise<Preview> {
-    const wish = { id: `${id}`, kind, ...(feeRate === undefined ? {} : { fee_rate: feeRate }) };
-    const { preview } = await this.call('withdrawal.previewReplacement', wish);
-    await this.call('withdrawal.replace', { ...wish, approvals: await this.approvals(preview) });
-    return preview;
+    return this.carryOut({ kind, id: `${id}`, ...(feeRate === undefined ? {} : { fee_rate: feeRate }) });
   }
 
   /** Grants the wallet what a policy may let go, and sets it. */

@@ -18,13 +18,13 @@ import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 import { availableUnits } from './coins.ts';
 import { feeRateNow, needApprovable, spendingOf } from './fees.ts';
+import { paymentOf, whyNotNow } from './payment.ts';
 import { FEE_UNLIMITED, type Place, placeOf, prepare } from './plan.ts';
 import { type AddressReport, reportAddress } from './policy.ts';
 import { refundSaid } from './refund.ts';
 import { APPROVAL_HOLDS_MS, feeAssetFor, findWithdrawal } from './request.ts';
 import { applyEvent, stateOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
-import { whyNotNow, wishOf } from './work.ts';
 
 export type Warning = {
   code: 'may_be_paid' | 'over_refund' | 'new_address' | 'lookalike' | 'high_fee' | 'fee_lowered';
@@ -49,27 +49,28 @@ export type Preview = Description & {
   warnings: Warning[];
   /** What the withdrawals are for, where that is known. */
   notes: string[];
+  /** Until when an approval made now holds, milliseconds since 1970. */
+  until: number;
 };
 
-/** Why a preview could not be made, in words: the withdrawal can be approved all the same, and waits. */
-export type Previewed = { row: WithdrawalRow; preview: Preview | null; why: string | null; until: number };
+/** What a proposal would do now. `preview` null: it cannot be planned yet, `why` says why; it can be approved, and waits. */
+export type Proposed = { rows: WithdrawalRow[]; preview: Preview | null; why: string | null };
 
-/** Shows what approving a withdrawal would sign now. Throws `Rejected('withdrawal.not_found')`. */
-export async function previewWithdrawal(app: App, name: string): Promise<Previewed> {
+/** What approving a withdrawal would sign now. Throws `Rejected('withdrawal.not_found')`. */
+export async function previewWithdrawal(app: App, name: string): Promise<Proposed> {
   const row = findWithdrawal(app.store, name);
-  const until = app.now() + APPROVAL_HOLDS_MS;
   try {
-    return { row, preview: await planned(app, row), why: null, until };
+    return { rows: [row], preview: await planned(app, row), why: null };
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
-    return { row, preview: null, why: whyNotNow(app, row, error), until };
+    return { rows: [row], preview: null, why: whyNotNow(app, row, error) };
   }
 }
 
 async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const place = placeOf(app, row);
   const rate = await feeRateNow(place.chain);
-  const wish = wishOf(app, row, rate);
+  const wish = paymentOf(app, row, rate);
   const { plan } = await prepare(app, place, { ...wish, feeMax: FEE_UNLIMITED, inputsMax: null });
   const limit = needApprovable(place.chain, plan);
   const spending = spendingOf(place.chain);
@@ -125,6 +126,7 @@ export function describePlan(
   return {
     ...{ ...description, asset, fee: plan.fee, feeAsset, size: spending.sizeOf(plan) },
     ...{ usdRate: usdRateOf(asset), feeUsdRate: usdRateOf(feeAsset), warnings, notes },
+    until: app.now() + APPROVAL_HOLDS_MS,
   };
 }
 

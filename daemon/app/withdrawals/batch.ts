@@ -9,14 +9,14 @@ import { approvedFields, describePlan, feeWarnings, type GivenApproval, heldWith
 import { claim } from './claim.ts';
 import { feeRateNow, needApprovable } from './fees.ts';
 import { FEE_UNLIMITED, overtakenIsRejected, placeOf, prepare, shareOf } from './plan.ts';
-import { APPROVAL_HOLDS_MS, findWithdrawal } from './request.ts';
+import { findWithdrawal } from './request.ts';
 import { applyEvent, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
 
 export const BATCH_MAX = 100;
 
 /** What one transaction for all of these would be. Throws `Rejected`. */
-export async function previewBatch(app: App, names: readonly string[]): Promise<Preview & { until: number }> {
+export async function previewBatch(app: App, names: readonly string[]): Promise<Preview> {
   const { place, rows, planned } = await batched(app, names, () => FEE_UNLIMITED);
   const limit = needApprovable(place.chain, planned.plan);
   const share = shareOf(planned.plan.fee, rows.length);
@@ -24,10 +24,10 @@ export async function previewBatch(app: App, names: readonly string[]): Promise<
   const feeMaxes = rows.map((row) => maxOf(share, heldWithin(row, limit / BigInt(rows.length))));
   const intents = rows.map((row, at): Intent => ({ ...intentOf(place, row), feeMax: `${feeMaxes[at]}` }));
   const feeMax = feeMaxes.reduce((sum, one) => sum + one, 0n);
-  const until = app.now() + APPROVAL_HOLDS_MS;
   const described = describePlan(app, place, planned.plan, rows);
   const lowered = rows.flatMap((row, at) => feeWarnings(row, feeMaxes[at] ?? 0n));
-  return { ...described, warnings: [...described.warnings, ...lowered], purpose: 'pay', intents, feeMax, until };
+  const warnings = [...described.warnings, ...lowered];
+  return { ...described, warnings, purpose: 'pay', intents, feeMax };
 }
 
 /** Approves those of them that still wait, and claims all for one transaction. Throws `Rejected`. */

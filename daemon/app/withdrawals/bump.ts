@@ -16,20 +16,19 @@ import { versionFacts } from './facts.ts';
 import { fastRate, needApprovable, RATE_TIMEOUT_MS, spendingOf } from './fees.ts';
 import { FEE_UNLIMITED, overtakenIsRejected, type Place, type Planned, placeOf, prepare } from './plan.ts';
 import { closeRefusals } from './refusals.ts';
-import { APPROVAL_HOLDS_MS, assetFor } from './request.ts';
+import { assetFor } from './request.ts';
 import { seenOf } from './settle.ts';
 import { namedFeeAsset, type StoredBump } from './sign.ts';
 
 /** A deposit to us that waits in the mempool. */
-export type BumpWish = { business: string; outpoint: string; feeRate: bigint | null };
+export type BumpWish = { outpoint: string; feeRate: bigint | null };
 
 /** What paying a stuck deposit on to ourselves would be. Throws `Rejected`. */
-export async function previewBump(app: App, place: Place, wish: BumpWish): Promise<Preview & { until: number }> {
+export async function previewBump(app: App, place: Place, wish: BumpWish): Promise<Preview> {
   const { plan } = await bumped(app, place, wish, FEE_UNLIMITED);
   needApprovable(place.chain, plan);
   const intent = bumpIntent(place, wish, randomUUIDv7(), plan.fee);
-  const until = app.now() + APPROVAL_HOLDS_MS;
-  return { ...describePlan(app, place, plan, []), purpose: 'pay', intents: [intent], feeMax: plan.fee, until };
+  return { ...describePlan(app, place, plan, []), purpose: 'pay', intents: [intent], feeMax: plan.fee };
 }
 
 /**

@@ -6,7 +6,7 @@ import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
-import { approve, type GivenApproval, type Proposed, previewWithdrawal } from './approve.ts';
+import { approve, type GivenApproval, type Preview, type Proposed, previewWithdrawal } from './approve.ts';
 import { batch, previewBatch } from './batch.ts';
 import { bump, placeFor, previewBump } from './bump.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
@@ -31,16 +31,21 @@ export type Approvals = ReadonlyMap<string, GivenApproval>;
 export type Approved = { rows: WithdrawalRow[]; outcome: Outcome | null };
 
 /** What a proposal would sign now. Throws `Rejected` with what stands in its way. */
-export function propose(app: App, proposal: Proposal): Promise<Proposed> {
+export async function propose(app: App, proposal: Proposal): Promise<Proposed> {
+  const of = (ids: readonly string[], preview: Preview): Proposed => ({
+    rows: ids.map((id) => findWithdrawal(app.store, id)),
+    preview,
+    why: null,
+  });
   switch (proposal.kind) {
     case 'pay':
       return previewWithdrawal(app, proposal.id);
     case 'batch':
-      return previewBatch(app, proposal.ids);
+      return of(proposal.ids, await previewBatch(app, proposal.ids));
     case 'bump':
-      return previewBump(app, placeFor(app, proposal.businessId, proposal.asset), proposal);
+      return of([], await previewBump(app, placeFor(app, proposal.businessId, proposal.asset), proposal));
     default:
-      return previewReplacement(app, proposal);
+      return of([proposal.id], await previewReplacement(app, proposal));
   }
 }
 

@@ -16,13 +16,13 @@ import { availableUnits, tipHeightOf } from './coins.ts';
 import { type Known, sharedKeys, versionFacts } from './facts.ts';
 import { fastRate, needApprovable, spendingOf } from './fees.ts';
 import { FEE_UNLIMITED, overtakenIsRejected, type Place, type Planned, placeOf, prepare, shareOf } from './plan.ts';
-import { APPROVAL_HOLDS_MS, findWithdrawal } from './request.ts';
+import { findWithdrawal } from './request.ts';
 import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { intentOf, paidBy } from './sign.ts';
 
 export type ReplaceWish = {
   /** A withdrawal of the transaction that is to be replaced. */
-  name: string;
+  id: string;
   /** `speed-up`: the same payments. `cancel`: all of them but this one; with no other, back to ourselves. */
   kind: 'speed-up' | 'cancel';
   /** Smallest units per 1,000 units of size; null: what the next blocks ask for. */
@@ -44,7 +44,7 @@ type Replacement = {
 };
 
 /** What a replacement would be, and the intents of which a higher fee has to be approved. */
-export async function previewReplacement(app: App, wish: ReplaceWish): Promise<Preview & { until: number }> {
+export async function previewReplacement(app: App, wish: ReplaceWish): Promise<Preview> {
   const { place, planned, pays, concerned } = await replacement(app, wish, FEE_UNLIMITED);
   needApprovable(place.chain, planned.plan);
   const share = shareOf(planned.plan.fee, concerned.length);
@@ -57,8 +57,7 @@ export async function previewReplacement(app: App, wish: ReplaceWish): Promise<P
     return sum + (share > held ? share : held);
   }, 0n);
   const purpose = pays.length === 0 ? 'cancel' : 'pay';
-  const until = app.now() + APPROVAL_HOLDS_MS;
-  return { ...describePlan(app, place, planned.plan, pays), purpose, intents, feeMax, until };
+  return { ...describePlan(app, place, planned.plan, pays), purpose, intents, feeMax };
 }
 
 /**
@@ -70,7 +69,7 @@ export async function replace(
   wish: ReplaceWish,
   approvals: ReadonlyMap<string, GivenApproval>,
 ): Promise<{ row: WithdrawalRow; versionId: number }> {
-  const row = findWithdrawal(app.store, wish.name);
+  const row = findWithdrawal(app.store, wish.id);
   const spendId = row.spend_id;
   const concerned = spendId === null ? [row] : concernedBy(app.store, row, wish.kind);
   const feeMax = concerned.reduce((sum, one) => sum + (approvals.get(one.uuid)?.feeMax ?? one.fee_held), 0n);
@@ -124,8 +123,8 @@ function raisedFees(
   return raised;
 }
 
-async function replacement(app: App, { name, kind, feeRate }: ReplaceWish, feeMax: bigint): Promise<Replacement> {
-  const row = findWithdrawal(app.store, name);
+async function replacement(app: App, { id, kind, feeRate }: ReplaceWish, feeMax: bigint): Promise<Replacement> {
+  const row = findWithdrawal(app.store, id);
   const place = placeOf(app, row);
   const open = needOpen(app.store, place, row);
   const paid = paidBy(app.store, open.known.at(-1)!.version);

@@ -16,12 +16,12 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { adoptSpends, whyHeld } from './adopt.ts';
 import { claim } from './claim.ts';
-import { availableUnits, coinAt, reservedBy } from './coins.ts';
 import { feeRateNow } from './fees.ts';
-import { Overtaken, placeOf, prepare, type Wish } from './plan.ts';
+import { paymentOf, whyNotNow } from './payment.ts';
+import { Overtaken, placeOf, prepare } from './plan.ts';
 import { applyEvent, saveWithdrawal, withdrawalOf } from './rows.ts';
 import { send, unseenVersions, unsignedVersions } from './send.ts';
-import { approvedUnits, isForLater, noteProblem, signClaimed } from './sign.ts';
+import { isForLater, noteProblem, signClaimed } from './sign.ts';
 import { type Asked, lookForConflicts } from './vanished.ts';
 
 const CLAIMED_PER_PASS_MAX = 100;
@@ -112,7 +112,7 @@ async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
   for (let attempt = 1; ; attempt++) {
     try {
       const place = placeOf(app, row);
-      const planned = await prepare(app, place, wishOf(app, row, await feeRateNow(place.chain)));
+      const planned = await prepare(app, place, paymentOf(app, row, await feeRateNow(place.chain)));
       await app.store.write((tx) => claim(app, tx, place, planned, [row]));
       return null;
     } catch (error) {
@@ -122,39 +122,6 @@ async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
       if (attempt >= CLAIM_TRIES_MAX) return error.message;
     }
   }
-}
-
-/**
- * Why a withdrawal cannot be planned. Where the balance has it and the coins do not, they are under way in transactions of
- * ours: nothing is missing, but a block.
- */
-export function whyNotNow(app: App, row: WithdrawalRow, { code, message }: Rejected): string {
-  if (code !== 'spend.insufficient' || row.outpoint !== null || row.sweep) return message;
-  const { asset } = placeOf(app, row);
-  const needed = row.units + row.fee_held;
-  if (availableUnits(app.store, row.account_id, asset, row.id) < needed) return message;
-  return 'It waits for a confirmation: the coins for it are in transactions that are not in a block yet';
-}
-
-/** What a withdrawal asks the planner for. Throws `Rejected` while a refund's deposit is not there to be spent. */
-export function wishOf(app: App, row: WithdrawalRow, feeRate: bigint): Wish {
-  const { outpoint, sweep, address, units, fee_held, approved_by } = row;
-  const payouts = [{ address, units: sweep ? null : units }];
-  const wish = { payouts, feeRate, feeMax: fee_held, settledOnly: approved_by === 'policy' };
-  if (outpoint === null) return { ...wish, inputsMax: inputsMaxOf(row) };
-  const { chain } = placeOf(app, row);
-  const coin = coinAt(app.store, chain, outpoint);
-  if (!coin || coin.gone) throw new Rejected('spend.gone', 'The deposit is not on the chain any more');
-  if (coin.spent_txid !== null || reservedBy(app.store, chain, outpoint, 0) !== null) {
-    throw new Rejected('spend.spent', 'The deposit was spent by another withdrawal: reject this one');
-  }
-  if (!coin.confirmed) throw new Rejected('spend.unconfirmed', 'The deposit does not have its confirmations yet');
-  return { ...wish, only: [outpoint] };
-}
-
-function inputsMaxOf(row: WithdrawalRow): bigint | null {
-  const units = approvedUnits(row);
-  return units === null ? null : BigInt(units);
 }
 
 /** Notes what a withdrawal waits for; the same words twice write nothing. */

@@ -16,7 +16,7 @@ import type { SpendRow, VersionRow, WithdrawalRow } from '../../store/queries/wi
 
 type WithdrawalJson = Result<'withdrawal.list'>['withdrawals'][number];
 type DetailJson = Result<'withdrawal.show'>['withdrawal'];
-type PreviewJson = Result<'withdrawal.previewBatch'>['preview'];
+type PreviewJson = NonNullable<Result<'withdrawal.propose'>['preview']>;
 type PolicyJson = Result<'policy.show'>['policy'];
 type AddressJson = Result<'addressBook.add'>['address'];
 
@@ -82,7 +82,7 @@ export function detailJson(
 
 const RATE_DECIMALS = 3;
 
-export function previewJson(preview: Preview, until: number): PreviewJson {
+export function previewJson(preview: Preview): PreviewJson {
   const { purpose, intents, raw, conflictKeys, outputs, fee, feeMax, size, usdRate, feeUsdRate, warnings, notes } =
     preview;
   const asset = assetOf(preview.asset);
@@ -90,6 +90,7 @@ export function previewJson(preview: Preview, until: number): PreviewJson {
   const worth = (units: bigint, of: Asset, rate: bigint | null): string | null =>
     rate === null ? null : usd(fiatFor(units, of, rate));
   return {
+    crypto: asset.symbol,
     purpose,
     intents,
     raw,
@@ -112,7 +113,7 @@ export function previewJson(preview: Preview, until: number): PreviewJson {
     vsize: size,
     warnings: warnings.map(({ code, text }) => ({ code, text })),
     notes,
-    until,
+    until: preview.until,
   };
 }
 

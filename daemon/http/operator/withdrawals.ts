@@ -2,9 +2,8 @@
 import type { App } from '../../app/app.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { settingsOf } from '../../app/operator/status.ts';
-import { approve, type GivenApproval, previewWithdrawal, reject } from '../../app/withdrawals/approve.ts';
-import { batch, previewBatch } from '../../app/withdrawals/batch.ts';
-import { bump, giveUpBump, placeFor, previewBump } from '../../app/withdrawals/bump.ts';
+import { type GivenApproval, reject } from '../../app/withdrawals/approve.ts';
+import { giveUpBump, placeFor } from '../../app/withdrawals/bump.ts';
 import {
   changePolicyGranted,
   grantsWithout,
@@ -14,10 +13,9 @@ import {
 } from '../../app/withdrawals/grants.ts';
 import { acceptDeposit, keepDeposit, refundDeposit } from '../../app/withdrawals/inbox.ts';
 import { listWithdrawals, showWithdrawal } from '../../app/withdrawals/lists.ts';
-import { outcomeOf } from '../../app/withdrawals/outcome.ts';
 import { addAddress, addressBook } from '../../app/withdrawals/policy.ts';
-import { previewReplacement, replace } from '../../app/withdrawals/replace.ts';
-import { findWithdrawal, requestByOperator } from '../../app/withdrawals/request.ts';
+import { approveProposal, type Proposal, propose } from '../../app/withdrawals/propose.ts';
+import { requestByOperator } from '../../app/withdrawals/request.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
 import { type Asset, findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
@@ -41,16 +39,14 @@ type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => R
 
 const MS_PER_SECOND = 1_000;
 
-type GivenJson = Parsed<'withdrawal.bump'>['approval'];
+type ApprovalJson = Parsed<'withdrawal.approve'>['approvals'][number];
 
-const given = ({ fee_max, units, until, mac }: Omit<GivenJson, 'uuid'>): GivenApproval => ({
+const approvalOf = ({ fee_max, units, until, mac }: ApprovalJson): GivenApproval => ({
   feeMax: BigInt(fee_max),
   units: units === undefined ? null : BigInt(units),
   until,
   mac,
 });
-const byUuid = (approvals: readonly GivenJson[]): Map<string, GivenApproval> =>
-  new Map(approvals.map((approval) => [approval.uuid, given(approval)]));
 
 /** A fee rate per virtual byte as one per 1,000 virtual bytes. Throws `Rejected` on too many decimals. */
 function feeRate(text: string | undefined): bigint | null {
@@ -92,45 +88,19 @@ export const WITHDRAWAL_METHODS: Methods = {
     const row = await requestByOperator(app, findBusiness(app, business), { crypto, address, amount });
     return { withdrawal: withdrawalJson(app, row) };
   },
-  'withdrawal.preview': async ({ app }, { id }) => {
-    const { row, preview, why, until } = await previewWithdrawal(app, id);
-    const json = preview && previewJson(preview, until);
-    return { withdrawal: withdrawalJson(app, row), preview: json, why };
+  'withdrawal.propose': async ({ app }, params) => {
+    const { rows, preview, why } = await propose(app, proposalOf(app, params));
+    const withdrawals = rows.map((row) => withdrawalJson(app, row));
+    return { withdrawals, preview: preview && previewJson(preview), why };
   },
-  'withdrawal.approve': async ({ app }, { id, ...approval }) => {
-    const row = await app.store.write((tx) => approve(app, tx, id, given(approval)));
-    return { withdrawal: withdrawalJson(app, row) };
+  'withdrawal.approve': async ({ app }, { proposal, approvals }) => {
+    const given = new Map(approvals.map((one) => [one.uuid, approvalOf(one)]));
+    const { rows, outcome } = await approveProposal(app, proposalOf(app, proposal), given);
+    return { withdrawals: rows.map((row) => withdrawalJson(app, row)), outcome };
   },
   'withdrawal.reject': async ({ app }, { id, reason }) => {
     const row = await app.store.write((tx) => reject(app, tx, id, reason ?? null));
     return { withdrawal: withdrawalJson(app, row) };
-  },
-  'withdrawal.previewReplacement': async ({ app }, { id, kind, fee_rate }) => {
-    const preview = await previewReplacement(app, { name: id, kind, feeRate: feeRate(fee_rate) });
-    return { preview: previewJson(preview, preview.until) };
-  },
-  'withdrawal.replace': async ({ app }, { id, kind, fee_rate, approvals }) => {
-    const { versionId } = await replace(app, { name: id, kind, feeRate: feeRate(fee_rate) }, byUuid(approvals));
-    const outcome = await outcomeOf(app, versionId, () => findWithdrawal(app.store, id).problem);
-    return { withdrawal: withdrawalJson(app, findWithdrawal(app.store, id)), outcome };
-  },
-  'withdrawal.previewBatch': async ({ app }, { ids }) => {
-    const preview = await previewBatch(app, ids);
-    return { preview: previewJson(preview, preview.until) };
-  },
-  'withdrawal.batch': async ({ app }, { ids, approvals }) => {
-    const rows = await batch(app, ids, byUuid(approvals));
-    return { withdrawals: rows.map((row) => withdrawalJson(app, row)) };
-  },
-  'withdrawal.previewBump': async ({ app }, params) => {
-    const { place, wish } = bumpOf(app, params);
-    const preview = await previewBump(app, place, wish);
-    return { preview: previewJson(preview, preview.until) };
-  },
-  'withdrawal.bump': async ({ app }, { approval, ...params }) => {
-    const { place, wish } = bumpOf(app, params);
-    const versionId = await bump(app, place, wish, approval.uuid, given(approval));
-    return { outcome: await outcomeOf(app, versionId, () => null) };
   },
   'withdrawal.giveUpBump': async ({ app }, { outpoint, ...params }) => {
     const place = placeFor(app, findBusiness(app, params.business).id, cryptoOf(params.crypto).symbol);
@@ -190,11 +160,12 @@ function cryptoOf(symbol: string): Asset {
   return asset;
 }
 
-function bumpOf(app: App, params: Parsed<'withdrawal.previewBump'>) {
-  const business = findBusiness(app, params.business);
-  const asset = cryptoOf(params.crypto);
-  const wish = { business: business.name, outpoint: params.outpoint, feeRate: feeRate(params.fee_rate) };
-  return { place: placeFor(app, business.id, asset.symbol), wish };
+function proposalOf(app: App, params: Parsed<'withdrawal.propose'>): Proposal {
+  if (params.kind === 'pay' || params.kind === 'batch') return params;
+  const rate = feeRate(params.fee_rate);
+  if (params.kind !== 'bump') return { ...params, feeRate: rate };
+  const { business, crypto, ...bump } = params;
+  return { ...bump, businessId: findBusiness(app, business).id, asset: cryptoOf(crypto).symbol, feeRate: rate };
 }
 
 /** For every crypto that a business of this network takes. */

@@ -186,7 +186,7 @@ export class PayBench {
 
   /** Replaces the transaction of a withdrawal as the operator does: shown, then approved. */
   async replace(id: number, kind: 'speed-up' | 'cancel', feeRate: bigint | null = null): Promise<void> {
-    const wish = { name: `${id}`, kind, feeRate };
+    const wish = { id: `${id}`, kind, feeRate };
     const { intents, until } = await previewReplacement(this.app, wish);
     const approvals = intents.map(
       ({ uuid, feeMax, units }) => [uuid, { feeMax: BigInt(feeMax), units: BigInt(units), until, mac: 'mac' }] as const,

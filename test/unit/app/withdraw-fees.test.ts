@@ -23,8 +23,8 @@ async function bench(count: number, feeRate = 2_000n): Promise<{ pay: PayBench; 
 }
 
 /** As the operator's own program reads what it is given. */
-const read = (pay: PayBench, preview: Preview, until: number, asked: Asked): Review =>
-  Review.of(previewJson(preview, until) as Given, asked, pay.app.now())!;
+const read = (pay: PayBench, preview: Preview, asked: Asked): Review =>
+  Review.of(previewJson(preview) as Given, asked, pay.app.now())!;
 
 const warned = ({ warnings }: Preview) => warnings.filter(({ code }) => code === 'fee_lowered').map(({ text }) => text);
 
@@ -32,12 +32,12 @@ describe('a fee that was held when blocks asked for far more', () => {
   it('is lowered to what may be approved, which is said, and the withdrawal is paid', async () => {
     const { pay, ids } = await bench(1);
     const [id = 0] = ids;
-    const { preview, until } = await previewWithdrawal(pay.app, `${id}`);
-    const review = read(pay, preview!, until, { kind: 'approve' });
+    const { preview } = await previewWithdrawal(pay.app, `${id}`);
+    const review = read(pay, preview!, { kind: 'approve' });
     // twice what blocks ask for now
     expect([preview!.fee, preview!.feeMax, review.feeMax]).toEqual([282n, 564n, 564n]);
     expect(warned(preview!)).toEqual([expect.stringMatching(/^A fee of 1 was held for withdrawal \d+, more than/)]);
-    const given = { feeMax: preview!.feeMax, units: null, until, mac: 'mac' };
+    const given = { feeMax: preview!.feeMax, units: null, until: preview!.until, mac: 'mac' };
     await pay.app.store.write((tx) => approve(pay.app, tx, `${id}`, given));
     expect(pay.row(id).fee_held).toBe(preview!.feeMax);
     await pay.round();
@@ -48,7 +48,7 @@ describe('a fee that was held when blocks asked for far more', () => {
     const { pay, ids } = await bench(3);
     const names = ids.map((id) => `${id}`);
     const preview = await previewBatch(pay.app, names);
-    const review = read(pay, preview, preview.until, { kind: 'batch', count: 3 });
+    const review = read(pay, preview, { kind: 'batch', count: 3 });
     expect(review.feeMax).toBe(preview.feeMax);
     expect(warned(preview)).toHaveLength(3);
     const given = ({ feeMax }: { feeMax: string }) => ({

@@ -29,7 +29,7 @@ async function sent(units: bigint | null, deposits = [COIN], chain: 'BTC' | 'LTC
 const bumpOf = async (pay: PayBench, outpoint: string, feeRate: bigint | null = HIGH): Promise<void> => {
   const { app, bench, chain } = pay;
   const place = placeFor(app, bench.businessId, chain.chain);
-  const wish = { business: 'Shop', outpoint, feeRate };
+  const wish = { outpoint, feeRate };
   const { intents, until } = await previewBump(app, place, wish);
   const given = { feeMax: BigInt(intents[0]!.feeMax), until, units: null, mac: 'mac' };
   await bump(app, place, wish, intents[0]!.uuid, given);
@@ -70,20 +70,20 @@ describe('what a replacement costs', () => {
 
   it('is refused when the balance does not have what the fee may become more', async () => {
     const { pay, id } = await sent(COIN - 4_000n);
-    const { intents, until } = await previewReplacement(pay.app, { name: `${id}`, kind: 'cancel', feeRate: HIGH });
+    const { intents, until } = await previewReplacement(pay.app, { id: `${id}`, kind: 'cancel', feeRate: HIGH });
     expect(intents).toHaveLength(1);
     const given = { feeMax: BigInt(intents[0]!.feeMax), until, units: null, mac: 'mac' };
-    const wish = { name: `${id}`, kind: 'speed-up' as const, feeRate: null };
+    const wish = { id: `${id}`, kind: 'speed-up' as const, feeRate: null };
     expect(await codeOf(replace(pay.app, wish, new Map([[pay.row(id).uuid, given]])))).toMatch(/insufficient/);
   });
 
   it('is warned of when it is high, though it pays nobody else', async () => {
     const { pay, id } = await sent(200_000n, [300_000n]);
-    const { warnings } = await previewReplacement(pay.app, { name: `${id}`, kind: 'cancel', feeRate: HIGH });
+    const { warnings } = await previewReplacement(pay.app, { id: `${id}`, kind: 'cancel', feeRate: HIGH });
     expect(warnings.map(({ code }) => code)).toContain('high_fee');
     const small = pay.deposit(100_000n);
     await pay.sync();
-    const wish = { business: 'Shop', outpoint: `${small.txid}:0`, feeRate: HIGH };
+    const wish = { outpoint: `${small.txid}:0`, feeRate: HIGH };
     const shown = await previewBump(pay.app, placeFor(pay.app, pay.bench.businessId, 'BTC'), wish);
     expect(shown.warnings.map(({ code }) => code)).toEqual(['high_fee']);
   });

@@ -63,12 +63,25 @@ const withdrawal = (over: object = {}) => ({
   ...over,
 });
 const previewOf = (order: ReturnType<typeof payment>) => ({
-  ...{ purpose: 'pay', intents: order.withdrawals.map(({ intent }) => intent), raw: unsignedTransaction(order.plan) },
+  ...{
+    crypto: 'LTC',
+    purpose: 'pay',
+    intents: order.withdrawals.map(({ intent }) => intent),
+    raw: unsignedTransaction(order.plan),
+  },
   outputs: order.plan.outputs.map((output) => ({
     ...{ address: own('LTC', 0, 77).address, groups: 'shown', amount: '0.1', usd_value: '10' },
     ...{ change: output.kind === 'change', change_index: output.kind === 'change' ? output.index : null },
   })),
-  ...{ inputs: [], fee: '0.00001', fee_crypto: 'LTC', fee_usd: null, fee_max: '0.00002', fee_max_usd: null, usd_rate: '100' },
+  ...{
+    inputs: [],
+    fee: '0.00001',
+    fee_crypto: 'LTC',
+    fee_usd: null,
+    fee_max: '0.00002',
+    fee_max_usd: null,
+    usd_rate: '100',
+  },
   ...{ fee_rate: '1', vsize: 141, warnings: [], notes: [], until: Date.now() + 86_400_000 },
 });
 const approve = (...more: string[]) =>
@@ -80,8 +93,8 @@ describe('approving', () => {
     const order = payment('LTC', ['evil'], 140_000_000n);
     const preview = { ...previewOf(order), notes: ['Withdrawal 1 is a refund\u001b[2J\n0 LTC to nobody'] };
     answers = {
-      'withdrawal.preview': () => ({ withdrawal: withdrawal(), preview, why: null }),
-      'withdrawal.approve': () => ({ withdrawal: withdrawal({ state: 'approved' }) }),
+      'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null }),
+      'withdrawal.approve': () => ({ withdrawals: [withdrawal({ state: 'approved' })], outcome: null }),
       'withdrawal.show': () => ({ withdrawal: { ...withdrawal({ state: 'broadcast' }), anchor: null, versions: [] } }),
     };
     const { err } = await approve();
@@ -96,28 +109,28 @@ describe('approving', () => {
       ...previewOf(payment('LTC', ['evil'])),
       raw: unsignedTransaction(payment('LTC', ['x'], 5_000n).plan),
     };
-    answers = { 'withdrawal.preview': () => ({ withdrawal: withdrawal(), preview, why: null }) };
+    answers = { 'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null }) };
     const { code, err } = await approve();
     expect(code).not.toBe(0);
     expect(err).toContain('Nothing was approved');
-    expect(methods()).toEqual(['withdrawal.preview']);
+    expect(methods()).toEqual(['withdrawal.propose']);
   });
 
   it('by a script that says what it expects sends nothing when something else is named', async () => {
     const order = payment('LTC', ['evil'], 140_000_000n);
     const { address } = order.withdrawals[0]!.intent;
-    answers = { 'withdrawal.preview': () => ({ withdrawal: withdrawal(), preview: previewOf(order), why: null }) };
+    answers = { 'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview: previewOf(order), why: null }) };
     const shown = await approve('--to', own('LTC', 0, 77).address, '--amount', '0.1');
     expect(shown).toMatchObject({ code: 1, err: expect.stringContaining(`it pays ${address}, and not`) });
     const amount = await approve('--to', address, '--amount', '0.1');
     expect(amount).toMatchObject({ code: 1, err: expect.stringContaining('it pays 1.4 LTC, and not 0.1') });
-    expect(methods()).toEqual(['withdrawal.preview', 'withdrawal.preview']);
+    expect(methods()).toEqual(['withdrawal.propose', 'withdrawal.propose']);
   });
 
   it.each(['completed', 'rejected', 'failed', 'broadcast'])('asks nothing about what is %s', async (state) => {
     const preview = previewOf(payment('LTC', ['evil']));
     answers = {
-      'withdrawal.preview': () => ({ withdrawal: withdrawal({ state, reason: 'as it was' }), preview, why: null }),
+      'withdrawal.propose': () => ({ withdrawals: [withdrawal({ state, reason: 'as it was' })], preview, why: null }),
     };
     const { code, err } = await approve();
     expect(code).not.toBe(0);
@@ -147,7 +160,11 @@ describe('setting a policy', () => {
 
 it('no secret is in anything that is sent', async () => {
   answers = {
-    'withdrawal.preview': () => ({ withdrawal: withdrawal(), preview: previewOf(payment('LTC', ['one'])), why: null }),
+    'withdrawal.propose': () => ({
+      withdrawals: [withdrawal()],
+      preview: previewOf(payment('LTC', ['one'])),
+      why: null,
+    }),
   };
   await approve();
   expect(asked.map(({ text }) => text).join()).not.toContain(PASSPHRASE);
