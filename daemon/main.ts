@@ -382,6 +382,7 @@ function openSource(
   return openAdapter(network, chain, app.config.networks[network][chain], {
     list,
     contracts: contractsOf(app, network),
+    accounts: () => app.directory.accounts().flatMap((account) => (account.chainKey === key ? [account.key] : [])),
     folder: join(dataDir, 'electrum'),
     ...{ publicServers: publicServers === 'use', socksProxy, proxyForAll: proxyFor === 'all' },
     needsAgreement: (credits) => needsAgreement(app, network, chain, credits),

@@ -1,12 +1,15 @@
 /** Which adapter serves a chain, by what the operator configured for it. A new kind of source is a row here. */
 import type { AssetId, ChainId, Network } from '../domain/assets.ts';
+import type { AccountKey } from '../domain/chain.ts';
 import { isEvm } from '../domain/evm.ts';
 import type { ChainAdapter, ScriptList } from './adapter.ts';
+import type { NeedsAgreement } from './agreement.ts';
 import { EvmAdapter } from './evm/adapter.ts';
 import { coreAdapter } from './utxo/core.ts';
 import { ElectrumAdapter } from './utxo/electrum/electrum.ts';
 import { builtInServers } from './utxo/electrum/servers/built-in.ts';
 import type { UtxoChain } from './utxo/params.ts';
+import { MoneroAdapter } from './xmr/adapter.ts';
 
 /** What connects a chain to its network. Lists are empty and values null where the operator gave none. */
 export type SourceSettings = {
@@ -22,6 +25,8 @@ export type SourceContext = {
   list: ScriptList;
   /** Contracts that stand for tokens on networks where none is pinned. */
   contracts: Readonly<Partial<Record<AssetId, string>>>;
+  /** The accounts of the chain. */
+  accounts: () => readonly AccountKey[];
   /** Where what was fetched and learned of servers is kept. */
   folder: string;
   socksProxy: string | null;
@@ -30,7 +35,7 @@ export type SourceContext = {
   /** Whether the proxy is for every Electrum server, or for onion services only. */
   proxyForAll: boolean;
   /** Whether two servers must agree before credits of a transaction count as confirmed. */
-  needsAgreement: (credits: readonly { targetId: number; units: bigint; asset: AssetId }[]) => boolean;
+  needsAgreement: NeedsAgreement;
   log: (message: string) => void;
   /** A server was caught; `server` is its address. */
   alert: (server: string, message: string) => void;
@@ -42,9 +47,9 @@ const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain 
 
 /** The keys of sources that are known but that no adapter of this release speaks to, of those that were given. */
 export function unservedKeys(network: Network, settings: Pick<SourceSettings, 'monerod' | 'rpc'>): string[] {
-  // What cannot be paid out again yet is not taken in either, where it is worth something.
-  const lists = { monerod: settings.monerod, rpc: network === 'mainnet' ? settings.rpc : [] };
-  return Object.entries(lists).flatMap(([key, urls]) => (urls.length > 0 ? [key] : []));
+  // An asset that this release cannot pay out is not taken in either where it is worth something.
+  const lists = network === 'mainnet' ? settings : { monerod: [], rpc: [] };
+  return (['monerod', 'rpc'] as const).filter((key) => lists[key].length > 0);
 }
 
 /**
@@ -65,6 +70,10 @@ export function openAdapter(
   if (isEvm(chain) && settings.rpc.length > 0) {
     const { list, log, alert, needsAgreement, contracts } = context;
     return new EvmAdapter({ chain, network, urls: settings.rpc, contracts, list, needsAgreement, log, alert });
+  }
+  if (chain === 'XMR' && settings.monerod.length > 0) {
+    const { list, alert, needsAgreement, accounts } = context;
+    return new MoneroAdapter({ network, urls: settings.monerod, list, accounts, needsAgreement, alert });
   }
   if (!isUtxo(chain)) return null;
   const { list, log } = context;

@@ -37,6 +37,7 @@ type NodeLeaves = {
   core_rpc_cookie: Setting<string | null>;
   monerod: Setting<readonly string[]>;
   monerod_file: Setting<string | null>;
+  monerod_agree_usd: Setting<number>;
   rpc: Setting<readonly string[]>;
   rpc_file: Setting<string | null>;
   rpc_agree_usd: Setting<number>;
@@ -84,6 +85,9 @@ function nodeLeaves(network: Network, chain: ChainId): NodeLeaves {
     core_rpc_cookie: bitcoin ? setting.path("the node's .cookie file") : utxo.one,
     monerod: monero ? setting.secretUrls('a list of URLs such as ["http://127.0.0.1:18081"]') : no('Monero').list,
     monerod_file: monero ? setting.path('a file that holds the URLs of monerod, one a line') : no('Monero').one,
+    monerod_agree_usd: monero
+      ? setting.whole(0, AGREE_USD_MAX, 1_000, 'USD; from there two nodes must agree; 0 = always')
+      : setting.unusable<number>(why('Monero'), 0),
     rpc: evm ? setting.secretUrls('a list of URLs such as ["http://127.0.0.1:8545"]') : no('Ethereum-like').list,
     rpc_file: evm ? setting.path('a file that holds the URLs of rpc, one a line') : no('Ethereum-like').one,
     rpc_agree_usd: evm

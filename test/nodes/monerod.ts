@@ -52,11 +52,12 @@ export class Monerod {
     this.folder = folder;
   }
 
-  /** Starts a node with a chain that a wallet can pay from. */
-  static async start(): Promise<Monerod> {
+  /** Starts a node with a chain that a wallet can pay from; without `funded`, the node alone. `login`: user:password. */
+  static async start({ login = '', funded = true } = {}): Promise<Monerod> {
     const folder = await mkdtemp(join(tmpdir(), 'monerod-'));
     const node = new Monerod(await freePort(), await freePort(), folder);
-    await node.launch();
+    await node.launch(login === '' ? [] : ['--rpc-login', login]);
+    if (!funded) return node;
     await node.#launchWallet();
     await node.wallet('create_wallet', { filename: 'payer', language: 'English' });
     node.#address = (await node.wallet<{ address: string }>('get_address', { account_index: 0 })).address;
@@ -82,7 +83,8 @@ export class Monerod {
       ],
       { stdio: 'ignore' },
     );
-    await this.#ready(this.#node, () => this.rpc('get_info', {}));
+    // With a login it refuses, and so it is there.
+    await this.#ready(this.#node, () => fetch(`${this.url}/json_rpc`, { method: 'POST', body: '{}' }));
   }
 
   async #launchWallet(): Promise<void> {

@@ -175,6 +175,7 @@ export class Appliance {
       list,
       folder: join(this.folder, 'electrum'),
       contracts: {},
+      accounts: () => [],
       socksProxy: null,
       publicServers: false,
       proxyForAll: false,

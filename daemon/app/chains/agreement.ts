@@ -18,8 +18,11 @@ export function needsAgreement(
   chain: ChainId,
   credits: readonly { targetId: number; units: bigint; asset: AssetId }[],
 ): boolean {
-  const { electrumAgreeUsd, rpcAgreeUsd } = app.config.networks[network][chain];
-  const from = BigInt(isEvm(chain) ? rpcAgreeUsd : electrumAgreeUsd) * SCALE;
+  const settings = app.config.networks[network][chain];
+  const agreeUsd = isEvm(chain)
+    ? settings.rpcAgreeUsd
+    : settings[chain === 'XMR' ? 'monerodAgreeUsd' : 'electrumAgreeUsd'];
+  const from = BigInt(agreeUsd) * SCALE;
   return credits.some(({ targetId, units, ...credit }) => {
     const asset = assetOf(credit.asset);
     const rate = app.rates.rate(network, asset.symbol, 'USD', app.now());

@@ -50,9 +50,11 @@ export type MoneroOptions = {
   /** A node was caught; `server` is its address. */
   alert: (server: string, message: string) => void;
   pollMs?: number;
+  blocksPerStep?: number;
 };
 
-const BLOCKS_PER_STEP_MAX = 50;
+/** Blocks read by one update. */
+const BLOCKS_PER_STEP = 50;
 const POLL_MS = 1_000;
 /** A tip older than this is a sign that the node is cut off: a gap that chance makes once in years. */
 const HEAD_AGE_MS_MAX = 60 * 60_000;
@@ -64,6 +66,7 @@ export class MoneroAdapter implements ChainAdapter {
   readonly network: Network;
   readonly chain = 'XMR';
   readonly #setting: string;
+  readonly #blocksPerStep: number;
   readonly #endpoints: Endpoints<MoneroNode>;
   readonly #scanner: Scanner;
   readonly #pool: Pool;
@@ -83,6 +86,7 @@ export class MoneroAdapter implements ChainAdapter {
   constructor(options: MoneroOptions) {
     const { network, urls, list, accounts, alert, needsAgreement } = options;
     this.network = network;
+    this.#blocksPerStep = options.blocksPerStep ?? BLOCKS_PER_STEP;
     this.#setting = `[networks.${network}.XMR] monerod`;
     const open = (url: string) => new MoneroNode({ url, label: this.#setting, network });
     this.#endpoints = new Endpoints(this.#setting, urls, open, alert);
@@ -169,7 +173,7 @@ export class MoneroAdapter implements ChainAdapter {
     if (common === null) return undefined;
     const kept = known.slice(0, common);
     const base = tipOf(kept);
-    const count = Math.min(BLOCKS_PER_STEP_MAX, Math.max(0, head.height - base.height));
+    const count = Math.min(this.#blocksPerStep, Math.max(0, head.height - base.height));
     const headers = await linkedAbove(node, base, count, signal);
     const checkpoint = extended(kept, headers);
     const tip = tipOf(checkpoint);

@@ -1,0 +1,106 @@
+/** The whole service on a real monerod: an invoice is seen in the pool, paid after ten blocks, in parts, late and with dust. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operatorClient } from '../../daemon/contract/client.ts';
+import { CHAINS } from '../../daemon/domain/assets.ts';
+import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { hasMonerod, Monerod, monerodTitle } from '../nodes/monerod.ts';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+
+const PASSPHRASE = 'a passphrase of the test';
+const COIN = 10n ** 12n;
+const CONFIRMATIONS = 10;
+
+type Payment = { status: string; address: string; amount: string; received: string; confirmed: string };
+type Invoice = { id: string; status: string; payment: Payment };
+
+describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () => {
+  let node: Monerod;
+  let service: TestDaemon;
+  let key: string;
+
+  beforeAll(async () => {
+    node = await Monerod.start();
+    service = await startTestDaemon(`
+[networks.regtest.XMR]
+monerod = ["${node.url}"]
+[networks.regtest.rates]
+XMR = "200"
+`);
+    const vault = join(service.dataDir, 'vault');
+    await createWallet(vault, { passphrase: PASSPHRASE });
+    const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS);
+    const added = await operatorClient(service.dataDir)('business.add', {
+      name: 'Regtest shop',
+      network: 'regtest',
+      account_no: 0,
+      accounts,
+      key: { name: 'shop', scopes: ['invoices', 'balance'] },
+    });
+    key = added.key.key;
+    expect(added.business.cryptos).toEqual(['XMR']);
+  }, 240_000);
+  afterAll(async () => {
+    await service?.stop();
+    await node?.remove();
+  });
+
+  const call = <Body>(method: string, path: string, body?: unknown) =>
+    service.call<Body>(method, path, body, { 'mb-api-key': key });
+  const get = async (id: string): Promise<Invoice> => (await call<Invoice>('GET', `/invoice/${id}`)).body;
+  const when = (id: string, what: string, holds: (invoice: Invoice) => boolean): Promise<Invoice> =>
+    until(what, async () => {
+      const invoice = await get(id);
+      return holds(invoice) ? invoice : null;
+    });
+  async function requested(amount: number): Promise<Invoice> {
+    const { body } = await call<{ id: string }>('POST', '/invoice', { amount, crypto: 'XMR' });
+    await until('monerod is followed', async () => (await call('POST', `/invoice/rp/${body.id}`)).status !== 503);
+    return get(body.id);
+  }
+
+  it('sees 50 USD in the pool within seconds, and is paid after ten blocks', async () => {
+    const invoice = await requested(50);
+    expect(invoice.payment).toMatchObject({ amount: '0.25', address: expect.stringMatching(/^8/) });
+    const txid = await node.pay([{ address: invoice.payment.address, units: COIN / 4n }]);
+    const sentAt = Date.now();
+    const seen = await when(invoice.id, 'it is seen', ({ payment }) => payment.received === '0.25');
+    expect(Date.now() - sentAt).toBeLessThan(5_000);
+    expect(seen).toMatchObject({ status: 'unpaid', payment: { confirmed: '0' } });
+    expect(JSON.stringify(seen)).toContain(txid);
+    await node.mine(CONFIRMATIONS);
+    const paid = await when(invoice.id, 'it is paid', ({ status }) => status === 'paid');
+    expect(paid.payment).toMatchObject({ status: 'paid', confirmed: '0.25' });
+  }, 90_000);
+
+  it('adds up several outputs of one transaction with a later one, over what was asked', async () => {
+    const invoice = await requested(100);
+    const { address } = invoice.payment;
+    await node.pay([
+      { address, units: COIN / 10n },
+      { address, units: COIN / 5n },
+      { address, units: 1n },
+    ]);
+    await when(invoice.id, 'the first is seen', ({ payment }) => payment.received === '0.300000000001');
+    await service.daemon.stop();
+    await node.mine(1);
+    await node.pay([{ address, units: COIN / 4n }]);
+    await node.mine(CONFIRMATIONS);
+    await service.resume();
+    const paid = await when(invoice.id, 'it is paid', ({ status }) => status === 'paid');
+    expect(paid.payment).toMatchObject({ received: '0.550000000001', confirmed: '0.550000000001' });
+  }, 90_000);
+
+  it('never counts an output that its sender locked for ten years', async () => {
+    const invoice = await requested(40);
+    const TEN_YEARS_OF_BLOCKS = 10 * 365 * 720;
+    await node.pay([{ address: invoice.payment.address, units: COIN / 5n }], { unlock_time: TEN_YEARS_OF_BLOCKS });
+    await node.mine(CONFIRMATIONS);
+    const filed = await until('it is filed', async () => {
+      const { items } = await operatorClient(service.dataDir)('inbox.list', {});
+      return items.find((item) => item.crypto === 'XMR' && item.reason === 'locked') ?? null;
+    });
+    expect(filed).toMatchObject({ amount: '0.2' });
+    expect(await get(invoice.id)).toMatchObject({ status: 'unpaid', payment: { received: '0' } });
+  }, 90_000);
+});

@@ -1,0 +1,200 @@
+/** Monero's outputs as a receiver reads them: made here by the sender's half of the protocol, and spoilt in every way. */
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Malformed } from '../../../daemon/chains/endpoints.ts';
+import { subaddress } from '../../../daemon/chains/xmr/address.ts';
+import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
+import { Receiver } from '../../../daemon/chains/xmr/receive.ts';
+import { Scanner } from '../../../daemon/chains/xmr/scan.ts';
+import {
+  type Output,
+  parseBlock,
+  parseTransaction,
+  type Transaction,
+  varint,
+} from '../../../daemon/chains/xmr/transaction.ts';
+import type { Credit } from '../../../daemon/domain/chain.ts';
+import { accountKey } from '../../../daemon/wallet/accounts.ts';
+import { FactBook } from '../../adapters/fact-book.ts';
+
+const { Point } = ed25519;
+const H = Point.fromHex('8b655970153799af2aeadc9ff1add0ea6c7251d54154cfa92c173a0dd39c1f94');
+const account = accountKey(Buffer.alloc(64, 7), 'XMR', 'regtest', 0);
+const never = () => undefined;
+
+const scalarOf = (bytes: Uint8Array): bigint =>
+  Point.Fn.create(BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`));
+const hash = (...parts: Uint8Array[]): Uint8Array => keccak_256(Buffer.concat(parts));
+const text = (word: string): Uint8Array => Buffer.from(word, 'ascii');
+
+/** What a wallet writes to pay a subaddress (its 65 bytes) with a secret of its choice. */
+function paying(script: Uint8Array, units: bigint, secret: bigint, n = 0): { output: Output; publicKey: Uint8Array } {
+  const [spend, view] = [Point.fromBytes(script.subarray(1, 33)), Point.fromBytes(script.subarray(33))];
+  const publicKey = spend.multiply(secret).toBytes();
+  const shared = view.multiply(secret).multiply(8n).toBytes();
+  const scalar = scalarOf(hash(shared, varint(n)));
+  const scalarBytes = Buffer.from(Point.Fn.toBytes(scalar));
+  const key = Point.BASE.multiply(scalar).add(spend).toBytes();
+  const pad = hash(text('amount'), scalarBytes);
+  const clear = Buffer.alloc(8);
+  clear.writeBigUInt64LE(units);
+  const mask = scalarOf(hash(text('commitment_mask'), scalarBytes));
+  const commitment = Point.BASE.multiply(mask).add(H.multiply(units)).toBytes();
+  const viewTag = hash(text('view_tag'), shared, varint(n))[0] ?? 0;
+  const output = {
+    key,
+    viewTag,
+    clearUnits: 0n,
+    sealedUnits: clear.map((byte, i) => byte ^ (pad[i] ?? 0)),
+    commitment,
+  };
+  return { output, publicKey };
+}
+
+function transactionOf(
+  id: string,
+  parts: ReturnType<typeof paying>[],
+  changes: Partial<Transaction> = {},
+): Transaction {
+  return {
+    id: id.repeat(64),
+    unlockTime: 0n,
+    isCoinbase: false,
+    keyImages: ['aa'.repeat(32)],
+    outputs: parts.map(({ output }) => output),
+    publicKeys: parts.slice(0, 1).map(({ publicKey }) => publicKey),
+    outputKeys: parts.length > 1 ? parts.map(({ publicKey }) => publicKey) : [],
+    ...changes,
+  };
+}
+
+async function found(transaction: Transaction): Promise<{ n: number; units: bigint; spendKey: string }[]> {
+  const all: { n: number; units: bigint; spendKey: string }[] = [];
+  for await (const { n, units, spendKey } of new Receiver(account).candidates(transaction, never)) {
+    all.push({ n, units, spendKey: Buffer.from(spendKey).toString('hex') });
+  }
+  return all;
+}
+
+const { script } = subaddress(account, 0, 7, 'regtest');
+const spendKey = Buffer.from(script.subarray(1, 33)).toString('hex');
+
+describe('outputs of Monero', () => {
+  it('are found with their amount, alone and with a key for each output', async () => {
+    expect(await found(transactionOf('a', [paying(script, 123_456_789n, 77n)]))).toEqual([
+      { n: 0, units: 123_456_789n, spendKey },
+    ]);
+    const several = [paying(script, 5n, 78n), paying(script, 6n, 79n, 1)];
+    expect(await found(transactionOf('b', several))).toEqual([
+      { n: 0, units: 5n, spendKey },
+      { n: 1, units: 6n, spendKey },
+    ]);
+  });
+
+  it.each<[string, (output: Output) => Partial<Output>]>([
+    [
+      'an amount that its commitment does not bear out',
+      ({ sealedUnits }) => ({ sealedUnits: sealedUnits?.map((byte) => byte ^ 1) ?? null }),
+    ],
+    ['a commitment to something else', () => ({ commitment: H.toBytes() })],
+    ['a commitment that is no point', () => ({ commitment: new Uint8Array(32).fill(255) })],
+    ['another view tag', ({ viewTag }) => ({ viewTag: ((viewTag ?? 0) + 1) % 256 })],
+    ['a key that is no point', () => ({ key: new Uint8Array(32).fill(255) })],
+  ])('are nothing with %s', async (_, change) => {
+    const part = paying(script, 1_000n, 80n);
+    const output = { ...part.output, ...change(part.output) };
+    expect(await found(transactionOf('c', [{ ...part, output }]))).toEqual([]);
+  });
+
+  it('are nothing when their public key is no point, or of small order', async () => {
+    const part = paying(script, 1_000n, 81n);
+    for (const publicKey of [new Uint8Array(32).fill(255), Point.ZERO.toBytes()]) {
+      expect(await found(transactionOf('d', [{ ...part, publicKey }]))).toEqual([]);
+    }
+  });
+});
+
+describe('credits of Monero', () => {
+  const book = new FactBook();
+  const target = subaddress(account, 0, 7, 'regtest');
+  const id = book.watch(target);
+  const block = { height: 9, hash: 'b'.repeat(64) };
+  const twins = [
+    transactionOf('1', [paying(script, 50n, 90n)]),
+    transactionOf('2', [paying(script, 50n, 90n)]),
+  ] as const;
+  const node = {
+    transactions: async (txids: readonly string[]) =>
+      new Map(
+        twins
+          .filter((transaction) => txids.includes(transaction.id))
+          .map((transaction) => [transaction.id, { transaction, height: 9, doubleSpendSeen: false }]),
+      ),
+  } as unknown as MoneroNode;
+  const scanner = () => new Scanner('regtest', book, () => [account]);
+  const signal = new AbortController().signal;
+
+  it('count once where two outputs have one key, since only one of them can be spent', async () => {
+    const first = scanner();
+    const where = { block, blockTime: 1 };
+    const credits: Credit[] = [];
+    for (const twin of twins) credits.push(...(await first.find(twin, where, never)));
+    const judged = await first.withoutTwins(credits, node, signal);
+    expect(judged.map(({ targetId, amount, locked }) => [targetId, amount.units, locked ?? false])).toEqual([
+      [id, 50n, false],
+      [id, 50n, true],
+    ]);
+  });
+
+  it('count once also where the other was stored before this start', async () => {
+    const earlier = scanner();
+    const [one, two] = twins;
+    for (const credit of await earlier.find(one, { block, blockTime: 1 }, never)) book.credits.set(credit.id, credit);
+    const later = scanner();
+    const judged = await later.withoutTwins(await later.find(two, null, never), node, signal);
+    expect(judged.map(({ locked }) => locked)).toEqual([true]);
+    const again = await later.withoutTwins(await later.find(one, { block, blockTime: 1 }, never), node, signal);
+    expect(again.map(({ locked }) => locked ?? false)).toEqual([false]);
+  });
+
+  it('are locked for ever when their sender locked them, and mature when they were mined', async () => {
+    const [sent] = await scanner().find(
+      transactionOf('3', [paying(script, 5n, 91n)], { unlockTime: 2_000_000n }),
+      null,
+      never,
+    );
+    expect(sent).toMatchObject({ locked: true });
+    const mined = transactionOf('4', [paying(script, 5n, 92n)], { unlockTime: 69n, isCoinbase: true });
+    const [reward] = await scanner().find(mined, { block, blockTime: 1 }, never);
+    expect(reward).toMatchObject({ maturity: 60 });
+    expect(reward?.locked).toBeUndefined();
+  });
+});
+
+describe('bytes of Monero', () => {
+  it('are read or refused, whatever they are', () => {
+    const refused = (read: () => unknown): void => {
+      try {
+        read();
+      } catch (error) {
+        expect(error).toBeInstanceOf(Malformed);
+      }
+    };
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
+        refused(() => parseTransaction(bytes));
+        refused(() => parseTransaction(Uint8Array.of(2, 0, 1, 2, ...bytes)));
+        refused(() => parseTransaction(Uint8Array.of(2, 0, 1, 255, 9, 1, 0, 3, ...bytes), 'ab'.repeat(32)));
+        refused(() => parseBlock(bytes));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('write numbers in seven bits a byte', () => {
+    expect([0, 127, 128, 300].map((number) => [...varint(number)])).toEqual([[0], [127], [128, 1], [172, 2]]);
+    expect([...varint(2n ** 64n - 1n)]).toEqual([...Array(9).fill(255), 1]);
+  });
+});
