@@ -10,9 +10,17 @@ const md5 = (text: string): string => createHash('md5').update(text).digest('hex
 /** A server's challenge and how often it was answered: the count is part of each answer. */
 export type Challenge = { realm: string; nonce: string; opaque: string | null; count: number };
 
-/** The challenge of a `WWW-Authenticate` header that asks for MD5 with `qop=auth`; null of any other. */
-export function challengeOf(header: string | undefined): Challenge | null {
-  if (header === undefined || !/^digest /i.test(header)) return null;
+/** The first challenge of `WWW-Authenticate` headers that asks for MD5 with `qop=auth`, or null. */
+export function challengeOf(headers: string | undefined): Challenge | null {
+  for (const header of headers?.split(/,\s*(?=digest )/i) ?? []) {
+    const challenge = readChallenge(header);
+    if (challenge) return challenge;
+  }
+  return null;
+}
+
+function readChallenge(header: string): Challenge | null {
+  if (!/^digest /i.test(header)) return null;
   const parts = new Map(
     [...header.matchAll(PART)].map(([, name, quoted, plain]) => [name?.toLowerCase(), quoted ?? plain]),
   );

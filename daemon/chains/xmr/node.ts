@@ -92,6 +92,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
   #connections = 0;
   #identified = -1;
   #challenge: Challenge | null = null;
+  #queue: Promise<unknown> = Promise.resolve();
   /** Whether it said itself, when it was asked last, that it has not caught up. */
   isBehind = false;
 
@@ -101,7 +102,8 @@ export class MoneroNode implements Endpoint, HeaderSource {
     const url = URL.canParse(options.url) ? new URL(options.url) : null;
     if (!url) throw new Rejected('config.rpc', `${options.label} must have the form http://user:password@host:port`);
     this.#url = url;
-    this.#agent = keepAliveAgent(url, CONNECTIONS_MAX);
+    // monerod's challenges belong to a connection.
+    this.#agent = keepAliveAgent(url, url.username === '' ? CONNECTIONS_MAX : 1);
     this.name = url.host;
   }
 
@@ -205,7 +207,15 @@ export class MoneroNode implements Endpoint, HeaderSource {
     return checked(shape, value);
   }
 
-  async #exchange(path: string, body: string, signal: AbortSignal): Promise<Answer> {
+  /** A node with a login is asked one thing after the other: each refusal makes its earlier challenges void. */
+  #exchange(path: string, body: string, signal: AbortSignal): Promise<Answer> {
+    if (this.#url.username === '') return this.#exchangeNow(path, body, signal);
+    const answer = this.#queue.then(() => this.#exchangeNow(path, body, signal));
+    this.#queue = answer.catch(() => undefined);
+    return answer;
+  }
+
+  async #exchangeNow(path: string, body: string, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     try {
       const answer = await this.#send(path, body, signal);
