@@ -12,6 +12,7 @@ import { HDKey } from '@scure/bip32';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWords, seedOf } from '../../daemon/wallet/mnemonic.ts';
 import { approvalKey } from '../../daemon/wallet/signer/approval.ts';
+import { epochOf } from '../../daemon/wallet/signer/journal.ts';
 import type { PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
 import { seal } from '../../daemon/wallet/signer/seal.ts';
@@ -206,6 +207,12 @@ describe('the secrets of a wallet that is imported, opened, used, and given anot
     expect(logs).toContain('the operator made a change');
     expect(answers).toContain('vault.passphrase');
     expect([...secretsIn(Buffer.from(logs)), ...secretsIn(Buffer.from(answers))]).toEqual([]);
+  });
+
+  it('revoke what was approved, and leave the wallet open', async () => {
+    const before = await epochOf(join(dataDir, 'vault'));
+    expect(await cli('wallet', 'revoke', '--yes', '--passphrase-file', file('fresh'))).toContain('"unlocked"');
+    expect(await epochOf(join(dataDir, 'vault'))).not.toBe(before);
   });
 
   it('are gone with the signer when it is locked', async () => {

@@ -15,6 +15,7 @@ import { Session } from '../../../daemon/cli/session.ts';
 import { grantDirectly, handOver } from '../../../daemon/cli/signer.ts';
 import { readBackupKey } from '../../../daemon/wallet/backup-key.ts';
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
+import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
 import { SEAL_CHANGE, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
@@ -116,6 +117,28 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
     await runCli(['--data-dir', root, 'wallet', 'lock'], io);
     expect((await operator.status()).state).toBe('locked');
     await operator.close();
+    await service.close();
+  });
+
+  it("forgets every approval and limit at the operator's word, also while it is locked", async () => {
+    const { wallet, socket } = await folders('revoked');
+    const service = await serveSigner({
+      ...{ folder: wallet, socket, autoLockMinutes: 0, source: { kind: 'prompt' }, log: () => {} },
+    });
+    const order = payment('LTC', ['kept']);
+    const before = await epochOf(wallet);
+    const file = join(root, 'passphrase-of-revoked');
+    await writeFile(file, PASSPHRASE);
+    const { io } = fakeIo({ COUNTINGHOUSE_SIGNER_SOCKET: socket, COUNTINGHOUSE_SIGNER_DIR: wallet });
+    await runCli(['--data-dir', root, 'wallet', 'revoke', '--yes', '--passphrase-file', file], io);
+    const after = await epochOf(wallet);
+    expect(after).toMatch(/^[0-9a-f]{32}$/);
+    expect(after).not.toBe(before);
+    const daemon = clientOf(socket);
+    await expect(daemon.sign(order)).rejects.toThrow('its approvals were revoked');
+    await useEpochOf(wallet);
+    expect((await daemon.sign(payment('LTC', ['anew']))).fee).toBe(2_000n);
+    await daemon.close();
     await service.close();
   });
 
