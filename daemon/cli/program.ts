@@ -19,6 +19,7 @@ import { eventCommands } from './events.ts';
 import { inboxCommands, invoiceCommands } from './invoices.ts';
 import { clean, EXIT, Failure, type Io, jsonLine } from './io.ts';
 import { keyCommands } from './keys.ts';
+import { maintenanceCommand } from './maintenance.ts';
 import { port } from './parse.ts';
 import { policyCommands } from './policies.ts';
 import { serviceCommands } from './service.ts';
@@ -78,6 +79,7 @@ function program(io: Io, json: boolean): Command {
     .command('doctor')
     .description('look everything over: what is out of order, and what to do')
     .action(action(io, doctor));
+  maintenanceCommand(root, io);
   businessCommands(root, io);
   keyCommands(root, io);
   clientCommands(root, io);

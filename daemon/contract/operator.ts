@@ -189,6 +189,12 @@ export const OPERATOR = {
   ...WITHDRAWALS,
   ...ENDPOINTS,
   ...SOURCES,
+  /** Removes at once what is removed every night. */
+  'maintenance.free': method(
+    Nothing,
+    z.object({ transactions: z.int().min(0), attempts: z.int().min(0), alerts: z.int().min(0) }),
+  ),
+
   'alert.list': method(
     z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX), after: AlertCursor.optional() }),
     z.object({ alerts: z.array(AlertShape), next: AlertCursor.nullable() }),

@@ -8,6 +8,7 @@ import { tellAway } from '../app/chains/away.ts';
 import { deadline } from '../app/deadline.ts';
 import { expireAnswers } from '../app/idempotency.ts';
 import { cancelForgotten } from '../app/invoices/invoices.ts';
+import { freeRows, MAINTENANCE_SCHEDULE } from '../app/maintenance.ts';
 import { dropOldEvents } from '../app/notifications/shop-events.ts';
 import { PROOF_SCHEDULE, tellClock, tellLate, tellWaiting } from '../app/operator/watchdog.ts';
 import { noteSize, tendStorage } from '../app/storage.ts';
@@ -45,6 +46,9 @@ export class Jobs {
     timetable.every('storage', STORAGE_MS, () => tendStorage(this.#app));
     timetable.every('minute', MINUTE_MS, () => this.minute());
     timetable.at('proof', night, () => this.night());
+    const later = parseSchedule(MAINTENANCE_SCHEDULE);
+    assert(later, 'the schedule of the maintenance is one');
+    timetable.at('maintenance', later, () => this.#free());
     this.fill();
   }
 
@@ -83,6 +87,11 @@ export class Jobs {
     }
     if (left.length > 0) throw new Unavailable(`not proved yet: ${left.join(', ')}`, PROOF_RETRY_SECONDS);
     this.#proved.clear();
+  }
+
+  async #free(): Promise<void> {
+    const freed = await freeRows(this.#app, this.#abort.signal);
+    this.#app.log.info(freed, 'rows that nobody needs were removed');
   }
 
   /** Fills every account's address pool, unless that is already running. */

@@ -1,5 +1,6 @@
 /** The methods of the operator API: each calls a use case and presents its result. */
 import type { App } from '../../app/app.ts';
+import { freeRows } from '../../app/maintenance.ts';
 import { clientOf, openBusiness, openClient, reviseClient } from '../../app/operator/businesses.ts';
 import { examine } from '../../app/operator/doctor.ts';
 import { findBusiness, findClient, keyOf } from '../../app/operator/find.ts';
@@ -39,6 +40,7 @@ export const METHODS: Methods = {
   status,
   doctor: async ({ app, extra }) => ({ findings: await examine(app, extra.dataDir) }),
   'inbox.list': inboxList,
+  'maintenance.free': ({ app }) => freeRows(app, new AbortController().signal),
   'alert.list': alertList,
   'alert.seen': alertSeen,
   'alert.test': async ({ extra }) => ({ channels: await extra.testAlerts() }),

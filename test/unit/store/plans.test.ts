@@ -13,6 +13,7 @@ import * as credits from '../../../daemon/store/queries/credits.ts';
 import * as debits from '../../../daemon/store/queries/debits.ts';
 import * as effects from '../../../daemon/store/queries/effects.ts';
 import * as invoices from '../../../daemon/store/queries/invoices.ts';
+import * as maintenance from '../../../daemon/store/queries/maintenance.ts';
 import * as monitoring from '../../../daemon/store/queries/monitoring.ts';
 import * as operator from '../../../daemon/store/queries/operator.ts';
 import * as policies from '../../../daemon/store/queries/policies.ts';
@@ -32,6 +33,7 @@ const ALL: [string, { readonly sql: string }][] = [
   debits,
   effects,
   invoices,
+  maintenance,
   monitoring,
   operator,
   policies,
@@ -57,10 +59,11 @@ const SMALL = [
   // a subquery that ends at a limit
   'some',
 ];
-/** The first reads one row, the last; the other an index that only has what it asks for. */
+/** The first reads one row, the last; the second an index that only has what it asks for; the third the oldest rows, to a limit. */
 const READS_FEW: Record<string, string> = {
   newestInvoice: 'SCAN invoice',
   waitingWebhooks: 'SCAN webhook USING INDEX webhook_waiting',
+  oldAttempts: 'SCAN webhook_attempt',
 };
 
 let it_: Opened;

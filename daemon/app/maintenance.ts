@@ -1,0 +1,80 @@
+/**
+ * Removes rows that nobody needs any more, a bounded step at a time: transactions kept for coins that are long spent,
+ * attempts of webhooks and closed alerts that are older than a year. What has a rule of its own (answers kept for an
+ * Idempotency-Key, events for shops, rates) goes every minute.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import {
+  buriedSpends,
+  coinInUse,
+  dropAlert,
+  dropAttempt,
+  dropPrevious,
+  oldAlerts,
+  oldAttempts,
+} from '../store/queries/maintenance.ts';
+import { saveSetting, settingOf } from '../store/queries/settings.ts';
+import type { Tx } from '../store/store.ts';
+import type { App } from './app.ts';
+
+const ROWS_A_STEP = 100;
+/** No reorganisation reaches so deep: a week of Bitcoin's blocks. */
+const BURIED_BLOCKS = 1_008;
+/** A year, and what accounting takes. */
+const KEPT_MS = 400 * 86_400_000;
+
+export type Freed = { transactions: number; attempts: number; alerts: number };
+
+/** When the rows were last looked through: every night, apart from the backup and the proof. */
+export const MAINTENANCE_SCHEDULE = '20 4 * * *';
+
+/** Removes everything that may go, with a turn of the event loop after each step. Ends early when `signal` is aborted. */
+export async function freeRows(app: App, signal: AbortSignal): Promise<Freed> {
+  const freed: Freed = { transactions: 0, attempts: 0, alerts: 0 };
+  for (const { key, tipHeight } of app.chains.all()) {
+    if (tipHeight === null) continue;
+    await repeat(app, signal, (tx) => freePrevious(app, tx, key, tipHeight - BURIED_BLOCKS, freed));
+  }
+  const before = app.now() - KEPT_MS;
+  await repeat(app, signal, (tx) => {
+    const old = tx.all(oldAttempts, { before, limit: ROWS_A_STEP });
+    for (const { id } of old) tx.run(dropAttempt, { id });
+    freed.attempts += old.length;
+    return old.length === ROWS_A_STEP;
+  });
+  await repeat(app, signal, (tx) => {
+    const old = tx.all(oldAlerts, { after: 0, before, limit: ROWS_A_STEP });
+    for (const { id } of old) tx.run(dropAlert, { id });
+    freed.alerts += old.length;
+    return old.length === ROWS_A_STEP;
+  });
+  return freed;
+}
+
+/** `step` returns whether there is more of it. */
+async function repeat(app: App, signal: AbortSignal, step: (tx: Tx) => boolean): Promise<void> {
+  let more = true;
+  while (more && !signal.aborted) {
+    more = await app.store.write(step);
+    await turn();
+  }
+}
+
+/**
+ * Forgets whole transactions that paid us once all of their coins are spent and buried. Where it stopped is remembered, so
+ * that each spend is looked at once.
+ */
+function freePrevious(app: App, tx: Tx, chain_key: string, to: number, freed: Freed): boolean {
+  const setting = `maintenance.spends.${chain_key}`;
+  const [height = 0, id = 0] = (tx.get(settingOf, { key: setting })?.value ?? '').split(':').map(Number);
+  const page = tx.all(buriedSpends, { chain_key, height, id, to, limit: ROWS_A_STEP });
+  const last = page.at(-1);
+  if (!last) return false;
+  for (const txid of new Set(page.map((coin) => coin.txid))) {
+    if (tx.get(coinInUse, { after: `${txid}:`, to: `${txid};`, chain_key, height: to })) continue;
+    freed.transactions += tx.run(dropPrevious, { txid, chain_key }).changes;
+  }
+  const value = `${last.spent_block_height}:${last.id}`;
+  tx.run(saveSetting, { key: setting, value, updated_at: app.now() });
+  return page.length === ROWS_A_STEP;
+}

@@ -1,0 +1,115 @@
+/** `countinghouse maintenance`: what is stored, and how to have less of it. */
+import { statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { action } from './commands.ts';
+import { EXIT, Failure, type Io } from './io.ts';
+import { confirm } from './prompt.ts';
+import type { Session } from './session.ts';
+import { pairs, table } from './table.ts';
+
+const DATABASE = 'countinghouse.db';
+const BYTES_PER_MB = 1_000_000;
+const TABLES_SHOWN_MAX = 15;
+
+type Options = { free?: boolean; compact?: boolean };
+
+export function maintenanceCommand(root: Command, io: Io): void {
+  root
+    .command('maintenance')
+    .option('--free', 'remove at once what the service removes every night')
+    .option('--compact', 'give free room inside the database back to the disk; the service must not run')
+    .description('what is stored, by kind, and how much of it is free room')
+    .action(action(io, maintenance));
+}
+
+const megabytes = (bytes: number): string => `${(bytes / BYTES_PER_MB).toFixed(1)} MB`;
+
+async function maintenance(session: Session, { free = false, compact = false }: Options): Promise<void> {
+  if (free && compact) throw new Failure('give --free or --compact, not both', EXIT.usage, 'usage');
+  if (free) return freeNow(session);
+  if (compact) return compactNow(session);
+  return list(session);
+}
+
+async function freeNow(session: Session): Promise<void> {
+  const freed = await session.call('maintenance.free', {});
+  session.print(freed, () =>
+    pairs([
+      ['Transactions of coins that are long spent', `${freed.transactions}`],
+      ['Attempts of webhooks', `${freed.attempts}`],
+      ['Closed alerts', `${freed.alerts}`],
+    ]),
+  );
+}
+
+/** The database, or `Failure` where there is none. */
+async function open(session: Session, readonly: boolean) {
+  const file = join(session.dataDir, DATABASE);
+  const { default: Database } = await import('better-sqlite3');
+  if (!statSync(file, { throwIfNoEntry: false })) throw new Failure(`there is no database in ${session.dataDir}`);
+  return { file, db: new Database(file, { readonly, timeout: 5_000 }) };
+}
+
+/** Reads every page, in this process and not in the service's. */
+async function list(session: Session): Promise<void> {
+  const { file, db } = await open(session, true);
+  try {
+    const rows = db
+      .prepare(
+        `SELECT s.tbl_name AS name, sum(d.pgsize) AS bytes FROM dbstat d JOIN sqlite_schema s ON s.name = d.name
+         WHERE d.aggregate = TRUE GROUP BY s.tbl_name ORDER BY bytes DESC`,
+      )
+      .all() as { name: string; bytes: number }[];
+    const pageSize = db.pragma('page_size', { simple: true }) as number;
+    const unused = (db.pragma('freelist_count', { simple: true }) as number) * pageSize;
+    const bytes = statSync(file).size;
+    const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    session.print({ bytes, log_bytes: log, unused_bytes: unused, tables: rows }, () =>
+      [
+        pairs([
+          ['Database', megabytes(bytes)],
+          ['Free room in it', megabytes(unused)],
+          ['Write-ahead log', megabytes(log)],
+        ]),
+        table(
+          ['KIND', '>WITH ITS INDEXES'],
+          rows.slice(0, TABLES_SHOWN_MAX).map((row) => [row.name, megabytes(row.bytes)]),
+          'Nothing is stored yet.',
+        ),
+      ].join('\n'),
+    );
+  } finally {
+    db.close();
+  }
+}
+
+async function compactNow(session: Session): Promise<void> {
+  if (await isRunning(session)) {
+    throw new Failure('stop the service first: it could not store anything meanwhile', EXIT.locked, 'store.locked');
+  }
+  const { file, db } = await open(session, false);
+  try {
+    const before = statSync(file).size;
+    const { bavail, bsize } = statfsSync(session.dataDir);
+    // the new file, and the log that carries it over
+    if (bavail * bsize < 2 * before) throw new Failure(`this needs ${megabytes(2 * before)} of free room for a while`);
+    await confirm(session.io, session.yes, `Write ${megabytes(before)} anew?`);
+    db.exec('VACUUM');
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    const after = statSync(file).size;
+    session.print({ before, after }, () => `${megabytes(before)} before, ${megabytes(after)} now.\n`);
+  } finally {
+    db.close();
+  }
+}
+
+async function isRunning(session: Session): Promise<boolean> {
+  try {
+    await session.call('status', {});
+    return true;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'NoDaemon') return false;
+    throw error;
+  }
+}
