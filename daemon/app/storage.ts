@@ -5,7 +5,8 @@ import type { App } from './app.ts';
 
 /** Reserved room on the disk, so that an operator can still act when it is full. */
 export const RESERVE_BYTES = 8 * 1_048_576;
-const FREE_BYTES_LOW = 256 * 1_048_576;
+/** Below it the operator is told. */
+export const FREE_BYTES_LOW = 256 * 1_048_576;
 const FREE_BYTES_ENOUGH = 2 * FREE_BYTES_LOW;
 /** Four times the log's own limit: a reader holds the database open without end. */
 const LOG_BYTES_HIGH = 256 * 1_048_576;

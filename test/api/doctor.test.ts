@@ -122,10 +122,11 @@ describe('with real money', () => {
 
   it('a disk that fills at the pace of the last weeks is foretold', async () => {
     const bench = await open();
-    Object.defineProperty(bench.app.store, 'size', { value: () => 1_000_000 + (bench.at / DAY) * 1_000 });
+    Object.defineProperty(bench.app.store, 'size', { value: () => (bench.at / DAY) * 10_000_000 });
     Object.defineProperty(bench.app.store, 'health', {
-      value: () => ({ freeBytes: 30_000, logBytes: 0, trouble: null }),
+      value: () => ({ freeBytes: free, logBytes: 0, trouble: null }),
     });
+    const free = 300_000_000;
     for (let day = 0; day < 40; day++) {
       await noteSize(bench.app);
       if (day < 7) expect(daysUntilFull(bench.app)).toBeNull();

@@ -13,7 +13,7 @@ import type { Tx } from '../../store/store.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import { jobDoneAt } from '../job-times.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
-import { daysUntilFull } from '../storage.ts';
+import { daysUntilFull, FREE_BYTES_LOW } from '../storage.ts';
 import { monitor } from './monitor.ts';
 import { openAlertsCount } from './status.ts';
 
@@ -94,6 +94,11 @@ function disk(app: App): Finding[] {
       problem('disk', `nothing can be stored: ${trouble.message}`, 'free some room, or see the log of the system'),
     ];
   if (freeBytes === null) return [];
+  if (freeBytes < FREE_BYTES_LOW) {
+    return [
+      problem('disk', `only ${Math.floor(freeBytes / BYTES_PER_MB)} MB free`, 'free some room before it is full'),
+    ];
+  }
   const left = daysUntilFull(app);
   const megabytes = `${Math.floor(freeBytes / BYTES_PER_MB)} MB free`;
   if (left === null) return [ok('disk', megabytes)];
