@@ -1,16 +1,15 @@
 /**
- * The API description, OpenAPI 3.1. Request bodies are made from the schemas that validate them. Answers are described
- * here; the tests compare them with real answers.
+ * The API description, OpenAPI 3.1. Request bodies are made from the schemas that validate them, and answers from
+ * `answers.ts`; the tests compare them with real answers.
  */
 import { z } from 'zod';
 import type { App } from '../app/app.ts';
 import { RECEIPT_STATUSES } from '../app/books/lists.ts';
 import type { Business } from '../app/shops/directory.ts';
-import { ASSETS } from '../domain/assets.ts';
 import { INVOICE_STATUSES } from '../domain/payment.ts';
-import { clientPaths, clientSchemas, type Kit } from './client/openapi.ts';
+import { answerSchemas } from './answers.ts';
+import { clientPaths, type Kit } from './client/openapi.ts';
 import { listSchema, WITHDRAWAL_STATUSES } from './merchant/books.ts';
-import { FLAG_NAMES } from './merchant/present.ts';
 import { SANDBOX_SCHEMAS } from './merchant/sandbox.ts';
 import { balanceSchema, createInvoiceSchema, requestPaymentSchema } from './merchant/schemas.ts';
 import { refundSchema, withdrawSchema } from './merchant/withdraw.ts';
@@ -39,148 +38,7 @@ function fromZod(schema: z.ZodType): Json {
   return json;
 }
 
-const text = (description?: string): Json => ({ type: 'string', ...(description ? { description } : {}) });
-const decimal: Json = { type: 'string', pattern: '^\\d+(\\.\\d+)?$' };
-const instant: Json = { type: 'string', format: 'date-time', examples: ['2026-11-30T23:59:59.000000Z'] };
-const truth: Json = { type: 'boolean' };
-const textOrNull: Json = { type: ['string', 'null'] };
-const whole: Json = { type: 'integer' };
 const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
-
-function object(properties: Record<string, Json>, optional: string[] = []): Json {
-  return { type: 'object', properties, required: Object.keys(properties).filter((name) => !optional.includes(name)) };
-}
-
-const pageOf = (item: string): Json =>
-  object({
-    items: { type: 'array', items: ref(item) },
-    next: {
-      ...textOrNull,
-      description: 'The `cursor` of the next page; null when there is none. A page may be short.',
-    },
-  });
-
-const symbols: Json = { type: 'string', enum: ASSETS.map((asset) => asset.symbol) };
-const symbolsOrAll: Json = { type: 'string', enum: [...ASSETS.map((asset) => asset.symbol), 'ALL'] };
-
-const withdrawalStatus: Json = { type: 'string', enum: ['pending', 'completed', 'failed'] };
-
-const PAYMENT_FIELDS: Record<string, Json> = {
-  invoice_id: { type: 'string', format: 'uuid' },
-  address: text('Where to pay to.'),
-  amount: decimal,
-  status: { type: 'string', enum: ['pending', 'paid', 'overdue'] },
-  crypto: symbols,
-  rates: text('A JSON object, as text, with the worth of one coin: {"usd":…,"eur":…,"gbp":…}.'),
-  created_at: instant,
-  updated_at: instant,
-  received: {
-    ...decimal,
-    description:
-      'In `crypto`. What came in another coin, which the payer had left, counts with what its value buys of it.',
-  },
-  confirmed: decimal,
-  remaining: decimal,
-  confirmations: whole,
-  required_confirmations: whole,
-  quote_expires_at: instant,
-  transactions: {
-    type: 'array',
-    items: object({ tx_id: text(), crypto: symbols, amount: decimal, confirmations: whole }),
-  },
-  underpaid: truth,
-  overpaid: truth,
-  late: truth,
-  undone: truth,
-  unvalued: truth,
-  flags: { type: 'array', items: { type: 'string', enum: [...FLAG_NAMES] } },
-};
-
-const SCHEMAS: Record<string, Json> = {
-  Payment: object(PAYMENT_FIELDS),
-  CreatedInvoice: object({
-    id: text(),
-    success: { const: true },
-    invoice_url: { type: 'string', format: 'uri' },
-    due_date: instant,
-    amount: decimal,
-    crypto: symbolsOrAll,
-    rates: { type: 'null' },
-    currency: text(),
-    status: { const: 'unpaid' },
-  }),
-  Invoice: object({
-    id: text(),
-    invoice_url: { type: 'string', format: 'uri' },
-    due_date: instant,
-    amount: decimal,
-    currency: text(),
-    crypto: symbolsOrAll,
-    url_slug: text(),
-    status: { type: 'string', enum: ['unpaid', 'paid', 'canceled'] },
-    rates: { type: ['string', 'null'] },
-    created_at: instant,
-    order_id: textOrNull,
-    description: textOrNull,
-    metadata: { type: ['object', 'null'], additionalProperties: text() },
-    payment: { oneOf: [ref('Payment'), object({ status: { type: 'null' } })] },
-  }),
-  Cryptos: { type: 'array', items: object({ id: whole, name: text(), symbol: symbols }) },
-  Rates: object({ usd: decimal, eur: decimal, gbp: decimal }),
-  Balance: {
-    type: 'object',
-    additionalProperties: {
-      oneOf: [
-        { type: 'number' },
-        object({
-          balance: { type: 'number' },
-          rates: object({ USD: { type: 'number' }, EUR: { type: 'number' }, GBP: { type: 'number' } }),
-        }),
-      ],
-    },
-  },
-  RequestedWithdrawal: object({ id: text('A decimal.'), status: withdrawalStatus }),
-  Withdrawal: object({
-    id: text('A decimal.'),
-    status: withdrawalStatus,
-    tx_id: { type: ['string', 'null'], description: 'Only when completed.' },
-    amount: decimal,
-    crypto: symbols,
-    address: text(),
-    invoice_id: { ...textOrNull, description: 'The invoice that it refunds.' },
-    fee: { type: ['string', 'null'], description: 'On top of the amount; null until it is signed.' },
-    created_at: instant,
-    updated_at: instant,
-  }),
-  Invoices: pageOf('Invoice'),
-  Withdrawals: pageOf('Withdrawal'),
-  Transactions: pageOf('Transaction'),
-  Transaction: object({
-    tx_id: text(),
-    crypto: symbols,
-    amount: decimal,
-    address: text(),
-    status: { type: 'string', enum: [...RECEIPT_STATUSES] },
-    confirmations: whole,
-    required_confirmations: whole,
-    network: text(),
-    invoice_id: { ...textOrNull, description: 'The invoice at whose address it came.' },
-    order_id: textOrNull,
-    counts_for_invoice: truth,
-    value: { ...textOrNull, description: 'In `currency`, at the rate that it counted with.' },
-    currency: textOrNull,
-    value_usd: textOrNull,
-    created_at: instant,
-  }),
-  WithdrawalError: object({ message: text(), status: { const: 'error' } }),
-  Message: object({ message: text() }),
-  Error: object({ error: text() }),
-  MessageAndError: object({ message: text(), error: text() }, ['error']),
-  Validation: object({
-    message: text(),
-    errors: { type: 'object', additionalProperties: { type: 'array', items: text() } },
-  }),
-};
 
 const answer = (description: string, schema: string): Json => ({
   description,
@@ -353,7 +211,7 @@ function listPaths(): Record<string, Json> {
   };
 }
 
-const KIT: Kit = { bodyOf, fromZod, object, ref, answer, inPath };
+const KIT: Kit = { bodyOf, fromZod, answer, inPath };
 
 function withdrawalPaths(): Record<string, Json> {
   const failed = (description: string): Json => answer(description, 'WithdrawalError');
@@ -416,7 +274,7 @@ export function openApi(app: App): Json {
     servers: [{ url: '/api/v1' }],
     paths: { ...invoicePaths(app), ...otherPaths(), ...listPaths(), ...withdrawalPaths(), ...clientPaths(app, KIT) },
     components: {
-      schemas: { ...SCHEMAS, ...clientSchemas(SCHEMAS, KIT) },
+      schemas: answerSchemas(),
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'MB-API-KEY' },
         clientId: { type: 'apiKey', in: 'header', name: 'MB-CLIENT-ID' },

@@ -23,6 +23,9 @@ export const text = asStored<string>();
 export const int = asStored<number>();
 export const bytes = asStored<Uint8Array>();
 
+/** Text of a few words, which the program alone writes. */
+export const only = asStored as <T extends string>() => Codec<T>;
+
 /** Milliseconds since 1970. */
 export const time = int;
 

@@ -1,6 +1,8 @@
 /** Every table and its columns, once: their types, and how their values are stored (`columns.ts`). */
 import type { Selectable } from 'kysely';
+import type { AssetId } from '../domain/assets.ts';
 import type { AccountKey, Checkpoint } from '../domain/chain.ts';
+import type { InvoiceStatus, PaymentStatus } from '../domain/payment.ts';
 import {
   bytes,
   type Codec,
@@ -10,6 +12,7 @@ import {
   json,
   made,
   maybe,
+  only,
   parts,
   type Stored,
   text,
@@ -114,7 +117,7 @@ export const TABLES = {
     tolerance: units,
     currency: text,
     crypto: text,
-    status: text,
+    status: only<InvoiceStatus>(),
     due_at: time,
     check_at: maybe(time),
     close_url: maybe(text),
@@ -132,10 +135,10 @@ export const TABLES = {
   payment: {
     invoice_id: int,
     chain_key: text,
-    asset: text,
+    asset: only<AssetId>(),
     target_id: int,
     address: text,
-    status: text,
+    status: only<PaymentStatus>(),
     deadline_at: time,
     check_at: maybe(time),
     quote_rate: units,
@@ -159,7 +162,7 @@ export const TABLES = {
    */
   former_target: {
     invoice_id: int,
-    asset: text,
+    asset: only<AssetId>(),
     chain_key: text,
     target_id: int,
     address: text,
@@ -187,7 +190,7 @@ export const TABLES = {
     target_id: int,
     account_id: int,
     invoice_id: maybe(int),
-    asset: text,
+    asset: only<AssetId>(),
     units: units,
     block_height: maybe(int),
     block_hash: maybe(text),
@@ -249,7 +252,7 @@ export const TABLES = {
     account_id: int,
     /** The address of ours that it left; null on a coin chain, where it left the coins that the transaction spends. */
     target_id: maybe(int),
-    asset: text,
+    asset: only<AssetId>(),
     /** 'paid': to others, and to addresses that payers were given. 'fee'. 'moved': to an address of the account itself (branch 1). */
     kind: text,
     /** Below 0 only where somebody else made a transaction that brings more than it takes. */

@@ -32,7 +32,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 type NewDebit = Omit<DebitRow, 'id' | 'at' | 'usd_rate'>;
 
 /** What one transaction takes from one account, smallest units of one asset. */
-type Taken = { account_id: number; asset: string; units: bigint; block: BlockId | null };
+type Taken = { account_id: number; asset: AssetId; units: bigint; block: BlockId | null };
 
 /** `valued`: a debit of the same transaction and asset that may be valued already. */
 type Known = { valued?: DebitRow | undefined; blockTime?: number | undefined };
@@ -43,7 +43,7 @@ export class Entries {
   readonly #chain: ChainRuntime;
   readonly #tx: Tx;
   readonly #timeOf: (blockHash: string) => number | undefined;
-  readonly #moves = new Map<string, { account_id: number; asset: string; units: bigint }>();
+  readonly #moves = new Map<string, { account_id: number; asset: AssetId; units: bigint }>();
   /** Transactions whose coins changed. */
   readonly #touched = new Set<string>();
 
@@ -56,7 +56,7 @@ export class Entries {
   }
 
   /** Smallest units that a credit adds to its account's total, or takes off again. */
-  move({ account_id, asset }: { account_id: number; asset: string }, units: bigint): void {
+  move({ account_id, asset }: { account_id: number; asset: AssetId }, units: bigint): void {
     const key = `${account_id} ${asset}`;
     const move = this.#moves.get(key) ?? { account_id, asset, units: 0n };
     move.units += units;

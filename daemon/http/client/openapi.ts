@@ -11,8 +11,6 @@ type Json = Record<string, unknown>;
 export type Kit = {
   bodyOf: (id: string, schema: Json) => Json;
   fromZod: (schema: z.ZodType) => Json;
-  object: (properties: Record<string, Json>, optional?: string[]) => Json;
-  ref: (name: string) => Json;
   answer: (description: string, schema: string) => Json;
   inPath: (name: string, description: string) => Json;
 };
@@ -20,44 +18,6 @@ export type Kit = {
 /** Placeholders for schemas that are made for a client ID. */
 const ANY_BUSINESS = { timeZone: 'UTC', enabled: [] } as unknown as Business;
 const ANY_CLIENT = { hosts: [], origins: new Set() } as unknown as Client;
-
-/** The schemas of answers that only the browser API gives. `shared`: those of the merchant API, by name. */
-export function clientSchemas(shared: Record<string, Json>, { object, ref }: Kit): Record<string, Json> {
-  const payment = shared.Payment as { properties: Record<string, Json> };
-  const invoice = shared.Invoice as { properties: Record<string, Json> };
-  const { metadata: _, ...ofPayers } = invoice.properties;
-  const orNull = (type: string): Json => ({ type: [type, 'null'] });
-  const url: Json = { type: ['string', 'null'], format: 'uri' };
-  return {
-    PayersPayment: object(payment.properties, ['address']),
-    PayersInvoice: object(
-      {
-        ...ofPayers,
-        close_url: url,
-        redirect_url: url,
-        automatic_redirect: { type: 'boolean' },
-        payment: ref('PayersPayment'),
-      },
-      ['payment'],
-    ),
-    InvoiceStatus: object({
-      status: { type: 'string', enum: ['unpaid', 'paid', 'canceled'] },
-      payment_status: { enum: ['pending', 'paid', 'overdue', null] },
-      received: orNull('string'),
-      remaining: orNull('string'),
-      confirmations: orNull('integer'),
-      required_confirmations: orNull('integer'),
-    }),
-    RatesByCrypto: {
-      type: 'object',
-      additionalProperties: object({ usd: { type: 'number' }, eur: { type: 'number' }, gbp: { type: 'number' } }, [
-        'usd',
-        'eur',
-        'gbp',
-      ]),
-    },
-  };
-}
 
 /** "createInvoice" and "get rates" become `browserCreateInvoice` and `browserGetRates`. */
 const browserId = (summary: string): string =>

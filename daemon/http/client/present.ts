@@ -4,18 +4,19 @@ import type { InvoiceView, PaymentView } from '../../app/invoices/views.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { formatUnits } from '../../domain/money.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
+import type { Answer } from '../answers.ts';
 import { exactNumber } from '../json.ts';
 import { presentInvoice, presentPayment } from '../merchant/present.ts';
 
 /** The payment resource, without the address if nothing may be sent to it because its price has expired. */
-export function presentPayersPayment(invoice: InvoiceRow, payment: PaymentView) {
+export function presentPayersPayment(invoice: InvoiceRow, payment: PaymentView): Answer<'PayersPayment'> {
   const { address, ...rest } = presentPayment(invoice, payment);
   const withheld = invoice.status === 'canceled' || payment.quoteEnded;
   return withheld ? rest : { ...rest, address };
 }
 
 /** The answer of getInvoice, without the notification URL and the metadata, which are the shop's. */
-export function presentPayersInvoice(app: App, found: InvoiceView) {
+export function presentPayersInvoice(app: App, found: InvoiceView): Answer<'PayersInvoice'> {
   const { invoice, payment } = found;
   const { payment: _, metadata: __, ...rest } = presentInvoice(app, found);
   return {
@@ -28,7 +29,7 @@ export function presentPayersInvoice(app: App, found: InvoiceView) {
 }
 
 /** The answer of getInvoiceStatus: always the same fields, null without a payment. */
-export function presentStatus({ invoice, payment }: InvoiceView) {
+export function presentStatus({ invoice, payment }: InvoiceView): Answer<'InvoiceStatus'> {
   return {
     status: invoice.status,
     payment_status: payment?.row.status ?? null,

@@ -19,6 +19,7 @@ import { ASSETS, type AssetId, assetOf, findAsset } from '../../domain/assets.ts
 import { toIso } from '../../domain/calendar.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { INVOICE_STATUSES } from '../../domain/payment.ts';
+import type { Answer } from '../answers.ts';
 import { onlyMethods } from '../errors.ts';
 import { EXACT_PATHS } from '../requests.ts';
 import { callerOf, type WithKey } from './auth.ts';
@@ -87,7 +88,7 @@ function filterOf(statuses: readonly [string, ...string[]], query: unknown): Boo
 }
 
 /** One receipt. `value`: in the invoice's currency, at the rate at which it counted. */
-export function presentReceipt(app: App, business: Business, row: Receipt) {
+export function presentReceipt(app: App, business: Business, row: Receipt): Answer<'Transaction'> {
   const asset = assetOf(row.asset as AssetId);
   const chain = app.chains.find(row.chain_key);
   return {

@@ -3,13 +3,14 @@ import type { InvoiceView, PaymentView } from '../../app/invoices/views.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
+import { type Answer, FLAG_NAMES } from '../answers.ts';
 
 export const fiatText = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
 
 export const invoiceUrl = (app: App, invoice: InvoiceRow): string => `${app.publicUrl}/pay/${invoice.slug}`;
 
 /** The answer of Create invoice. */
-export function presentCreated(app: App, invoice: InvoiceRow) {
+export function presentCreated(app: App, invoice: InvoiceRow): Answer<'CreatedInvoice'> {
   return {
     id: invoice.slug,
     success: true,
@@ -19,15 +20,12 @@ export function presentCreated(app: App, invoice: InvoiceRow) {
     crypto: invoice.crypto,
     rates: null,
     currency: invoice.currency,
-    status: invoice.status,
+    status: 'unpaid',
   };
 }
 
-/** The names that `flags` of a payment may have; each is also a field of its own. */
-export const FLAG_NAMES = ['underpaid', 'overpaid', 'late', 'undone', 'unvalued'] as const;
-
 /** The contract's payment resource with this service's additional fields. */
-export function presentPayment(invoice: InvoiceRow, payment: PaymentView) {
+export function presentPayment(invoice: InvoiceRow, payment: PaymentView): Answer<'Payment'> {
   const { row, asset } = payment;
   return {
     invoice_id: invoice.uuid,
@@ -60,7 +58,7 @@ export function presentPayment(invoice: InvoiceRow, payment: PaymentView) {
 }
 
 /** The answer of Get invoice. */
-export function presentInvoice(app: App, { invoice, payment }: InvoiceView) {
+export function presentInvoice(app: App, { invoice, payment }: InvoiceView): Answer<'Invoice'> {
   return {
     id: invoice.slug,
     invoice_url: invoiceUrl(app, invoice),

@@ -28,6 +28,7 @@ import { answersTo } from '../../domain/rejections.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
+import type { Answer } from '../answers.ts';
 import { JsonNumber, jsonBody } from '../body.ts';
 import { onlyMethods } from '../errors.ts';
 import { EXACT_PATHS, idempotent } from '../requests.ts';
@@ -204,7 +205,7 @@ function get(app: App): RequestHandler {
   };
 }
 
-export function presentWithdrawal(app: App, row: WithdrawalRow) {
+export function presentWithdrawal(app: App, row: WithdrawalRow): Answer<'Withdrawal'> {
   const asset = assetOf(row.asset as AssetId);
   const status = apiStatus(row.state as WithdrawalState);
   return {
@@ -212,7 +213,7 @@ export function presentWithdrawal(app: App, row: WithdrawalRow) {
     status,
     tx_id: status === 'completed' ? row.txid : null,
     amount: formatUnits(row.units, asset),
-    crypto: row.asset,
+    crypto: asset.symbol,
     address: row.address,
     invoice_id: refundedInvoice(app.store, row)?.slug ?? null,
     fee: row.fee === null ? null : formatUnits(row.fee, feeAssetFor(row)),

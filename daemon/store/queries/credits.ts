@@ -1,5 +1,6 @@
 /** Statements about targets, credits, spends, running balances and the inbox. */
 import { sql } from 'kysely';
+import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, NO, remove, sqlite, statement, update, YES } from '../statement.ts';
 
@@ -111,7 +112,7 @@ export const creditsOfTarget = statement((p: { target_id: number }) =>
 const pays = sql<boolean>`(claim is null or claim = 'invoice')`;
 
 /** The credits of an address in an asset that its invoice counts, or may yet count. */
-export const payingCredits = statement((p: { target_id: number; asset: string }) =>
+export const payingCredits = statement((p: { target_id: number; asset: AssetId }) =>
   sqlite
     .selectFrom('credit')
     .selectAll()
@@ -136,7 +137,7 @@ export const payingCreditAfter = statement((p: { target_id: number; skip: number
 );
 
 /** What came to an address in an asset, whoever has it. */
-export const arrivedCredits = statement((p: { target_id: number; asset: string; limit: number }) =>
+export const arrivedCredits = statement((p: { target_id: number; asset: AssetId; limit: number }) =>
   sqlite
     .selectFrom('credit')
     .select('units')
@@ -148,7 +149,7 @@ export const arrivedCredits = statement((p: { target_id: number; asset: string; 
 );
 
 /** A credit of an address, whoever has it, that has not the confirmations it needs. */
-export const creditUnderWay = statement((p: { target_id: number; asset: string }) =>
+export const creditUnderWay = statement((p: { target_id: number; asset: AssetId }) =>
   sqlite
     .selectFrom('credit')
     .select('id')
@@ -284,7 +285,7 @@ export const deleteCredit = remove('credit', 'id');
 
 export const deleteInboxItem = remove('inbox', 'credit_id');
 
-export const balanceOf = statement((p: { account_id: number; asset: string }) =>
+export const balanceOf = statement((p: { account_id: number; asset: AssetId }) =>
   sqlite.selectFrom('balance').select('units').where('account_id', '=', p.account_id).where('asset', '=', p.asset),
 );
 

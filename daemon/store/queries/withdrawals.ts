@@ -1,5 +1,6 @@
 /** Statements about withdrawals, what was signed for them, and the coins that are spoken for. */
 import { sql } from 'kysely';
+import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, NO, remove, sqlite, statement, update, YES } from '../statement.ts';
 
@@ -361,7 +362,7 @@ const coins = sqlite
   .select('inbox.state as inbox_state');
 
 /** The unspent coins of an account, confirmed or not, the most valuable first: dust never hides what is worth more. */
-export const coinsOf = statement((p: { account_id: number; asset: string; limit: number }) =>
+export const coinsOf = statement((p: { account_id: number; asset: AssetId; limit: number }) =>
   coins
     .where('credit.account_id', '=', p.account_id)
     .where('credit.asset', '=', p.asset)

@@ -39,7 +39,7 @@ describe('values', () => {
     tolerance: 0n,
     currency: 'USD',
     crypto: 'ALL',
-    status: 'unpaid',
+    status: 'unpaid' as const,
     due_at: 1,
     check_at: null,
     close_url: null,
@@ -64,7 +64,7 @@ describe('values', () => {
   it('keep when parts of a deposit were seen', async () => {
     const inherited: [number, bigint][] = [[1, 2n ** 70n]];
     await it_.store.write((tx) => {
-      const plain = { chain_key: 'c', outpoint: 'o', txid: 't', asset: 'BTC', units: 5n };
+      const plain = { chain_key: 'c', outpoint: 'o', txid: 't', asset: 'BTC' as const, units: 5n };
       const ids = { target_id: 1, account_id: 1, first_seen_at: 2, required: 1, maturity: 1 };
       const flags = { locked: false, replaceable: true, confirmed: false, settled: false, counted: false, gone: false };
       const row = { ...plain, ...ids, ...flags, inherited };

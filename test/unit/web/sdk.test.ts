@@ -1,11 +1,26 @@
 /** The browser client against a service that says what the test wants: what it asks, answers, throws and waits. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, expectTypeOf, it, vi } from 'vitest';
+import type { Answer } from '../../../daemon/http/answers.ts';
 import * as sdk from '../../../daemon/web/sdk/sdk.ts';
 import type * as Types from '../../../daemon/web/sdk/types.ts';
 import { FakePage, fakeFetch, type Said } from './page-kit.ts';
 
 /** What is published as types is what the module exports: this line does not compile otherwise. */
 const published: typeof Types = sdk;
+
+/** What is published fits what the service answers, field by field: these lines do not compile otherwise. */
+it('has the types of the answers', () => {
+  expectTypeOf<Answer<'CreatedInvoice'>>().toExtend<Types.CreatedInvoice>();
+  expectTypeOf<Answer<'PayersInvoice'>>().toExtend<Types.Invoice>();
+  expectTypeOf<Answer<'PayersPayment'>>().toExtend<Types.Payment>();
+  expectTypeOf<Answer<'InvoiceStatus'>>().toExtend<Types.InvoiceStatus>();
+  expectTypeOf<Answer<'RatesByCrypto'>>().toExtend<Types.Rates>();
+  expectTypeOf<Answer<'Cryptos'>>().toExtend<Types.Crypto[]>();
+  expectTypeOf<keyof Answer<'CreatedInvoice'>>().toEqualTypeOf<keyof Types.CreatedInvoice>();
+  expectTypeOf<keyof Answer<'PayersInvoice'>>().toEqualTypeOf<keyof Types.Invoice>();
+  expectTypeOf<keyof Answer<'PayersPayment'>>().toEqualTypeOf<keyof Types.Payment>();
+  expectTypeOf<keyof Answer<'InvoiceStatus'>>().toEqualTypeOf<keyof Types.InvoiceStatus>();
+});
 
 const BASE = 'https://pay.example/api/v1/sdk';
 const SLUG = 'AbCdEfGh1234';
