@@ -93,7 +93,7 @@ const targets = new Map<string, DerivedAddress>();
 const places = new Map<string, string>();
 /** How far a restore jumps, and how many addresses behind each jump are ever used here. */
 export const JUMPED = 10_000;
-export const USED_MAX = 240;
+export const USED_MAX = 500;
 /** What begins from the words alone begins so far behind the last address that it found (the gap limit). */
 const SKIPPED = 1_000;
 
