@@ -26,7 +26,7 @@ const { values } = parseArgs({
     seeds: { type: 'string' },
     steps: { type: 'string', default: `${STEPS}` },
     minutes: { type: 'string' },
-    without: { type: 'string', default: 'restore older' },
+    without: { type: 'string', default: '' },
     kind: { type: 'string', default: 'any' },
     only: { type: 'string', default: '' },
     also: { type: 'string', default: '' },
