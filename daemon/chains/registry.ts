@@ -1,4 +1,4 @@
-/** Which adapter serves a chain, by what the operator configured for it. A new kind of source is a row here. */
+/** Chooses the adapter of a chain by the operator's configuration. To add a kind of source: a row here. */
 import type { AssetId, ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
 import { isEvm } from '../domain/evm.ts';
@@ -11,7 +11,7 @@ import { builtInServers } from './utxo/electrum/servers/built-in.ts';
 import type { UtxoChain } from './utxo/params.ts';
 import { MoneroAdapter } from './xmr/adapter.ts';
 
-/** What connects a chain to its network. Lists are empty and values null where the operator gave none. */
+/** A chain's configured sources. Lists are empty and values null if none is configured. */
 export type SourceSettings = {
   readonly coreRpc: string | null;
   readonly coreRpcCookie: string | null;
@@ -20,32 +20,32 @@ export type SourceSettings = {
   readonly rpc: readonly string[];
 };
 
-/** What of the program around it a source needs. */
+/** The parts of the program that a source needs. */
 export type SourceContext = {
   list: ScriptList;
-  /** Contracts that stand for tokens on networks where none is pinned. */
+  /** Contracts of tokens on networks where none is built in. */
   contracts: Readonly<Partial<Record<AssetId, string>>>;
   /** The accounts of the chain. */
   accounts: () => readonly AccountKey[];
   /** Where what was fetched and learned of servers is kept. */
   folder: string;
   socksProxy: string | null;
-  /** Whether public servers may be used where the operator named none. */
+  /** Whether public servers may be used if none are configured. */
   publicServers: boolean;
-  /** Whether the proxy is for every Electrum server, or for onion services only. */
+  /** Whether the proxy is for all Electrum servers, or for onion services only. */
   proxyForAll: boolean;
   /** Whether two servers must agree before credits of a transaction count as confirmed. */
   needsAgreement: NeedsAgreement;
   log: (message: string) => void;
-  /** A server was caught; `server` is its address. */
+  /** Called when a server misbehaved; `server` is its address. */
   alert: (server: string, message: string) => void;
-  /** What is paid to a target is not seen, since no server tells its history. */
+  /** Called for a target whose payments are not seen, because no server gives its history. */
   leftOut: (targetId: number, message: string) => void;
 };
 
 const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
 
-/** The keys of sources that are known but that no adapter of this release speaks to, of those that were given. */
+/** The configured keys of known sources that this release does not support. */
 export function unservedKeys(network: Network, settings: Pick<SourceSettings, 'monerod' | 'rpc'>): string[] {
   // An asset that this release cannot pay out is not taken in either where it is worth something.
   const lists = network === 'mainnet' ? settings : { monerod: [], rpc: [] };
@@ -53,14 +53,14 @@ export function unservedKeys(network: Network, settings: Pick<SourceSettings, 'm
 }
 
 /**
- * Whether a chain is connected only because of a default: then nothing is connected to before a business needs it.
- * On mainnet BTC, LTC and BCH have public servers to begin with; on other networks the operator names a source.
+ * Whether a chain is connected only by default, so that no connection is opened before a business needs it. On mainnet
+ * BTC, LTC and BCH have public servers by default; on other networks the operator configures a source.
  */
 export function isDefaultSource(network: Network, chain: ChainId, settings: SourceSettings): boolean {
   return isUtxo(chain) && network === 'mainnet' && settings.coreRpc === null && settings.electrum.length === 0;
 }
 
-/** The adapter of a real chain, or null when nothing connects it. A node of one's own comes before servers. */
+/** The adapter of a real chain, or null without a source. A configured node takes precedence over servers. */
 export function openAdapter(
   network: Network,
   chain: ChainId,

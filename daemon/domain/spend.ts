@@ -1,8 +1,7 @@
 /**
- * What leaves the wallet: the coins that are spent, what is built from them, and what comes back signed. Facts and
- * plans only; `domain/withdrawal.ts` judges them.
+ * Types of spending: the coins, the plan made of them, and the signed result.
  *
- * Invariant: a plan names every satoshi: the inputs are worth the outputs plus the fee.
+ * Invariant: a plan accounts for every unit: the inputs are worth the outputs plus the fee.
  */
 import type { AssetId, ChainId, Network } from './assets.ts';
 import type { Branch } from './chain.ts';
@@ -14,47 +13,44 @@ export type Coin = {
   units: bigint;
   /** Its scriptPubKey. */
   script: Uint8Array;
-  /** Where its key is below the account (BIP-44). */
+  /** The position of its key below the account (BIP-44). */
   branch: Branch;
   index: number;
   /** Confirmations when it was read; 0 only for our own change. */
   confirmations: number;
 };
 
-/**
- * The conflict key of a transaction on a chain of accounts: the nonce of the address that sends it. It is there whatever
- * happens to any coin.
- */
+/** The conflict key of a transaction on an account chain: the nonce of its sender. It exists independently of coins. */
 export const nonceKey = (address: string, nonce: bigint | number): string => `nonce:${address}:${nonce}`;
 export const isNonceKey = (key: string): boolean => key.startsWith('nonce:');
 
 export type Payout = { address: string; script: Uint8Array; units: bigint };
 
-/** An address of ours for change, taken from branch 1. */
+/** An address of ours for change, from branch 1. */
 export type ChangeTarget = { address: string; script: Uint8Array; index: number };
 
 export type PlannedOutput =
   | { kind: 'payout'; address: string; script: Uint8Array; units: bigint }
   | { kind: 'change'; address: string; script: Uint8Array; units: bigint; index: number };
 
-/** An unsigned transaction of a UTXO chain, whole: what is signed is built from this and from nothing else. */
+/** A complete unsigned transaction of a UTXO chain. The signed one is built from this alone. */
 export type UtxoPlan = {
   kind: 'utxo';
   network: Network;
   chain: ChainId;
-  /** The account level of the wallet whose keys sign. */
+  /** The number of the account whose keys sign. */
   accountNo: number;
   version: number;
   lockTime: number;
-  /** `sequence` signals replacement (BIP-125) where the chain knows it. */
+  /** `sequence` signals replacement (BIP-125) where the chain supports it. */
   inputs: (Coin & { sequence: number })[];
   outputs: PlannedOutput[];
   fee: bigint;
-  /** Virtual size when signed, at the most. */
+  /** The maximum virtual size when signed. */
   vsize: number;
 };
 
-/** A transaction of the sandbox's simulated account chains and Monero: openly not a real one. */
+/** A transaction of the sandbox's simulated account chains and Monero, marked as simulated. */
 export type SandboxPlan = {
   kind: 'sandbox';
   network: 'sandbox';
@@ -69,61 +65,61 @@ export type SandboxPlan = {
 
 export type SpendPlan = UtxoPlan | SandboxPlan;
 
-/** A plan of BTC, LTC or BCH. `previous`: every transaction that an input spends from, whole, in hex, by its id. */
+/** `previous`: every transaction that an input spends, complete, in hex, by its id. */
 export type UtxoUnsigned = { plan: UtxoPlan; previous: { [txid: string]: string } };
 export type SandboxUnsigned = { plan: SandboxPlan };
-/** What is to be signed: a plan, with what the signer checks it against. */
+/** A plan with the data that the signer checks. */
 export type UnsignedSpend = UtxoUnsigned | SandboxUnsigned;
 
-/** Signed bytes: stored before they are sent, and the only thing that is ever sent. `size`: what the fee is counted by. */
+/** Signed bytes: stored before they are sent. `size`: in the unit of fees. */
 export type SignedSpend = { txid: string; raw: string; fee: bigint; size: number };
 
-/** `address` null: a script that no address stands for. */
+/** `address` null: a script without an address. */
 export type DecodedOutput = { address: string | null; script: Uint8Array; asset: AssetId; units: bigint };
 
-/** What the bytes of a transaction pay, signed or not. */
+/** The payments of a transaction, signed or not. */
 export type Decoded = {
   txid: string;
-  /** What one transaction at most can use: outpoints, the nonce of an address, key images. */
+  /** Keys that at most one transaction can use: outpoints, the nonce of an address, key images. */
   conflictKeys: string[];
   outputs: DecodedOutput[];
 };
 
-/** What the bytes of a transaction of coins say. */
+/** The content of a transaction of coins. */
 export type DecodedSpend = Omit<Decoded, 'conflictKeys'> & {
   inputs: { outpoint: string; sequence: number }[];
   lockTime: number;
-  /** As the bytes are: an unsigned one is smaller. */
+  /** Of these bytes: an unsigned transaction is smaller. */
   vsize: number;
 };
 
-/** What a wallet is asked to pay, for one or several withdrawals of one account. */
+/** A payment request for one or several withdrawals of one account. */
 export type SpendRequest = {
   network: Network;
   chain: ChainId;
   accountNo: number;
   asset: AssetId;
   /**
-   * In the order of the withdrawals. `units` null: everything less the fee, and then it is the only one. None at all:
-   * what the anchors are worth comes back to us as change (a cancel, or a child that pays for its parent).
+   * In the order of the withdrawals. `units` null: everything less the fee; then it is the only payout. No payout: the
+   * anchors' value becomes change (a cancel, or a child that pays for its parent).
    */
   payouts: { address: string; script: Uint8Array; units: bigint | null }[];
   /** Outpoints that must be among the inputs: the anchors of what was signed before. */
   anchors: string[];
-  /** Coins that may be spent, the anchors' among them. */
+  /** Coins that may be spent, including the anchors'. */
   coins: Coin[];
   change: ChangeTarget;
   /** Smallest units per 1,000 virtual bytes. */
   feeRate: bigint;
   /**
-   * What the transactions that this one replaces pay together, 0 without any. The plan pays at least that and the
-   * relay fee of its own size (BIP-125 rules 3 and 4), and adds only confirmed coins (rule 2).
+   * The fees of the replaced transactions together; 0 without any. The plan pays at least that plus the relay fee of
+   * its own size (BIP-125 rules 3 and 4), and adds only confirmed coins (rule 2).
    */
   feeMin: bigint;
-  /** Above this the plan is refused. */
+  /** A plan with a higher fee is refused. */
   feeMax: bigint;
   /** The height of the tip, for the lock time. */
   tipHeight: number;
-  /** Unconfirmed transactions that the anchors come from, when the fee is to be enough for them too (CPFP). */
+  /** Unconfirmed ancestors whose fee this transaction must complete (CPFP). */
   parents?: { fee: bigint; vsize: number };
 };

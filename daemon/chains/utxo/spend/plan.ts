@@ -19,24 +19,24 @@ import { FEE_TERMS, feeOf } from './fees.ts';
 import { choose, type Market } from './select.ts';
 import { dustOf, inputWeight, vsizeOf, WEIGHT_MAX, weightOf } from './sizes.ts';
 
-/** Coins of one transaction: signing takes a while for each, and with 500 it stays far below what nodes relay. */
+/** Coins per transaction: signing each takes time, and 500 stay far below the limit of relay. */
 export const INPUTS_MAX = 500;
-/** Withdrawals of one batch. */
+/** Withdrawals per batch. */
 export const PAYOUTS_MAX = 500;
 
 const VERSION = 2;
-/** Signals replacement (BIP-125) and leaves the lock time in force. */
+/** Signals replacement (BIP-125) and keeps the lock time in force. */
 const SEQUENCE_REPLACEABLE = 0xffff_fffd;
-/** BCH knows no replacement; this leaves the lock time in force. */
+/** BCH has no replacement; this keeps the lock time in force. */
 const SEQUENCE_LOCKED = 0xffff_fffe;
-/** From here on a lock time is a time (BIP-65). */
+/** Higher lock times are times (BIP-65). */
 const LOCK_TIME_HEIGHT_END = 500_000_000;
 
 type Payout = { address: string; script: Uint8Array; units: bigint };
 
 /**
- * The transaction that does what the request asks for. Throws `Rejected`: `spend.insufficient` (with what is missing),
- * `.dust`, `.too_many_coins`, `.too_large`, `.fee_too_high`.
+ * The transaction for a request. Throws `Rejected`: `spend.insufficient` (with the missing amount), `.dust`,
+ * `.too_many_coins`, `.too_large`, `.fee_too_high`.
  */
 export function planUtxo(request: SpendRequest, chain: UtxoChain): UtxoPlan {
   const wallet = new Wallet(request, chain);
@@ -46,7 +46,7 @@ export function planUtxo(request: SpendRequest, chain: UtxoChain): UtxoPlan {
 
 type Inputs = { coins: Coin[]; payouts: Payout[]; change: bigint | null };
 
-/** The coins of a request, and what it takes to spend them. */
+/** The coins of a request, and the cost of spending them. */
 class Wallet {
   readonly #request: SpendRequest;
   readonly #chain: UtxoChain;
@@ -74,13 +74,13 @@ class Wallet {
     return this.#request.feeMin === 0n || coin.confirmations > 0;
   }
 
-  /** What an input costs, at the most: a coin that is worth no more is left alone. */
+  /** The maximum cost of an input; coins worth less are left. */
   #inputFee(): bigint {
     const rate = this.#lines().reduce((most, line) => (line.rate > most ? line.rate : most), 0n);
     return feeOf(Math.ceil(inputWeight(this.#chain) / 4), rate) + 1n;
   }
 
-  /** The fee is the highest of these, each a fixed sum and a rate. */
+  /** The fee is the highest of these: a fixed amount plus a rate. */
   #lines(): { fixed: bigint; rate: bigint }[] {
     const { feeRate, feeMin, parents } = this.#request;
     const lines = [{ fixed: 0n, rate: feeRate }];
@@ -100,7 +100,7 @@ class Wallet {
       .reduce((a, b) => (a > b ? a : b));
   }
 
-  /** All coins that are worth their fee, to the one recipient. */
+  /** All coins worth more than their fee, for the one recipient. */
   everything(): Inputs {
     const { payouts } = this.#request;
     const [payout] = payouts;
@@ -114,7 +114,7 @@ class Wallet {
     return { coins, payouts: [{ ...payout, units }], change: null };
   }
 
-  /** The cheapest coins for what is asked: confirmed ones, and only if these are not enough, all. */
+  /** The cheapest coins: confirmed ones; all only if these do not suffice. */
   chosen(): Inputs {
     const confirmed = this.#optional.filter(({ confirmations }) => confirmations > 0);
     const chosen = this.#chosenFrom(confirmed) ?? this.#chosenFrom(this.#optional);
@@ -148,7 +148,7 @@ class Wallet {
     const { feeRate, change } = this.#request;
     const spendLater = feeOf(Math.ceil(inputWeight(this.#chain) / 4), feeRate < later ? feeRate : later);
     const dust = dustOf(this.#chain, change.script);
-    // Change that is worth less than its own spending is none, unless it is all that is wanted.
+    // change worth less than its own spending is not made, unless it is the purpose
     const leastChange = paid > 0n && spendLater > dust ? spendLater : dust;
     const changeFee = this.fee(1, true) - this.fee(1, false);
     return {
@@ -181,7 +181,7 @@ class Wallet {
   }
 }
 
-/** What no caller may ask for; what a recipient gets must not be dust. */
+/** Checks a request. A recipient's amount must not be dust. */
 function check(request: SpendRequest, chain: UtxoChain): void {
   const { network, payouts, change, coins, tipHeight, feeRate, feeMin } = request;
   assert(feeRate > 0n && feeMin >= 0n, 'a fee rate is positive');
@@ -225,7 +225,7 @@ function finished(request: SpendRequest, chain: UtxoChain, { coins, payouts, cha
     chain,
     accountNo: request.accountNo,
     version: VERSION,
-    // As Core does, against miners who would mine an old block anew for its fees: valid only after the tip.
+    // like Core, against miners who would mine an old block again for its fees: valid only after the tip
     lockTime: request.tipHeight,
     inputs: coins.map((coin) => ({ ...coin, sequence })).sort(byOutpoint),
     outputs: outputs.sort(byAmount),
@@ -242,18 +242,18 @@ function sameBytes(a: Uint8Array | null, b: Uint8Array): boolean {
 
 const compare = <T>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Descending; equal ones, the deeper first, in an order that does not depend on how they were listed. */
+/** Descending; equal coins by depth, then in an order independent of the listing. */
 function bySize(a: Coin, b: Coin): number {
   return compare(b.units, a.units) || b.confirmations - a.confirmations || compare(a.outpoint, b.outpoint);
 }
 
-/** BIP-69: by the id as it is written, then by the number of the output. */
+/** BIP-69: by displayed id, then by output number. */
 function byOutpoint(a: Coin, b: Coin): number {
   const [idA, idB] = [a.outpoint.slice(0, 64), b.outpoint.slice(0, 64)];
   return compare(idA, idB) || Number(a.outpoint.slice(65)) - Number(b.outpoint.slice(65));
 }
 
-/** BIP-69: by the amount, then by the script's bytes. */
+/** BIP-69: by amount, then by the script's bytes. */
 function byAmount(a: PlannedOutput, b: PlannedOutput): number {
   return compare(a.units, b.units) || Buffer.compare(a.script, b.script);
 }

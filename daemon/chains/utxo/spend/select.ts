@@ -6,32 +6,32 @@
  * Invariant: the same coins give the same choice, and the search takes a bounded number of steps.
  */
 
-/** Amounts are of one asset, in its smallest units. */
+/** Amounts are smallest units of one asset. */
 export type Market = {
-  /** What the optional coins are worth, descending. */
+  /** The values of the optional coins, descending. */
   units: readonly bigint[];
-  /** What must be spent in any case: how many coins, and their sum. */
+  /** The number and sum of the coins that must be spent. */
   fixedCount: number;
   fixedUnits: bigint;
-  /** Optional coins at the most. */
+  /** The maximum number of optional coins. */
   countMax: number;
-  /** What `count` inputs in all must be worth, at the least: payouts and fee, and with change the least change. */
+  /** The minimum value of `count` inputs in total: payouts and fee, and with change the least change. */
   need(count: number, change: boolean): bigint;
-  /** What `count` inputs without change cost if they are worth just what they must be; it grows with the count. */
+  /** The cost of `count` inputs without change at exactly the minimum value; grows with the count. */
   fee(count: number): bigint;
-  /** What change adds to the cost, now and when it is spent. */
+  /** The additional cost of change, now and when it is spent. */
   changeCost: bigint;
-  /** False when the change is the very purpose. */
+  /** False if change is the purpose. */
   mayLackChange: boolean;
 };
 
-/** Positions in `units`, and whether the rest becomes change or goes to the fee. */
+/** Positions in `units`; `change`: whether the rest becomes change or fee. */
 export type Choice = { picks: number[]; change: boolean };
 
-/** Steps of the search for a sum that needs no change; each is a binary search, so all take some milliseconds. */
+/** The limit of the search for a sum without change. Each step is a binary search; all take some milliseconds. */
 const STEPS_MAX = 10_000;
 
-/** The cheapest choice that was found, or null when no choice is worth enough. */
+/** The cheapest choice found, or null if no choice suffices. */
 export function choose(market: Market): Choice | null {
   const sums = prefixSums(market.units);
   const withChange = fewest(market, sums, true);
@@ -54,13 +54,13 @@ function least(a: bigint | null, b: bigint | null): bigint | null {
   return a <= b ? a : b;
 }
 
-/** Without change all that is over goes to the fee. */
+/** Without change, the excess becomes fee. */
 function costWithout(market: Market, sum: bigint, count: number): bigint {
   const inputs = market.fixedCount + count;
   return market.fee(inputs) + (market.fixedUnits + sum - market.need(inputs, false));
 }
 
-/** `sums[n]`: what the `n` largest are worth. */
+/** `sums[n]`: the value of the `n` largest. */
 function prefixSums(units: readonly bigint[]): bigint[] {
   const sums = [0n];
   let sum = 0n;
@@ -71,7 +71,7 @@ function prefixSums(units: readonly bigint[]): bigint[] {
   return sums;
 }
 
-/** The least number of optional coins that is enough: that many of the largest. */
+/** The smallest sufficient number of optional coins: that many of the largest. */
 function fewest(market: Market, sums: readonly bigint[], change: boolean): number | null {
   const max = Math.min(market.countMax, market.units.length);
   for (let count = market.fixedCount > 0 ? 0 : 1; count <= max; count++) {
@@ -81,8 +81,8 @@ function fewest(market: Market, sums: readonly bigint[], change: boolean): numbe
 }
 
 /**
- * As many coins as the largest that are enough, but smaller ones where they do: it costs the same, and large coins stay
- * whole for the day they are needed.
+ * As many coins as the fewest sufficient ones, but smaller ones where possible: the cost is the same, and large coins
+ * are kept.
  */
 function tightened(market: Market, sums: readonly bigint[], count: number): number[] {
   const { units } = market;
@@ -104,7 +104,7 @@ function tightened(market: Market, sums: readonly bigint[], count: number): numb
   return picks;
 }
 
-/** The last position of a descending list whose value is at least `value`, or -1. */
+/** The last position of a descending list with a value of at least `value`, or -1. */
 function lastOfAtLeast(units: readonly bigint[], value: bigint): number {
   let low = 0;
   let high = units.length;
@@ -117,8 +117,8 @@ function lastOfAtLeast(units: readonly bigint[], value: bigint): number {
 }
 
 /**
- * Coins that need no change and cost less than `limit`, what is left over included; the cheapest that the steps allow.
- * Branch and bound, for one count of coins after the other: with the count, the mark is fixed.
+ * Coins without change that cost less than `limit`, excess included; the cheapest found within the steps. Branch and
+ * bound for each count of coins, because a count fixes the target sum.
  */
 function withoutChange(market: Market, sums: readonly bigint[], from: number, limit: bigint): number[] | null {
   const search = new Search(market.units, sums);
@@ -155,7 +155,7 @@ class Search {
     return this.#steps >= STEPS_MAX;
   }
 
-  /** The `count` coins whose sum is the lowest from `low` to `high`, as far as the steps went. */
+  /** The `count` coins with the lowest sum from `low` to `high` that the steps find. */
   sumsTo(count: number, low: bigint, high: bigint): { picks: number[]; sum: bigint } | null {
     this.#low = low;
     this.#high = high;
@@ -166,7 +166,7 @@ class Search {
     return this.#best;
   }
 
-  /** Adds `left` more coins, of positions from `start` on, to those on the path, which are worth `sum`. */
+  /** Adds `left` more coins, from position `start` on, to the path with the value `sum`. */
   #extend(start: number, left: number, sum: bigint): void {
     const units = this.#units;
     if (left === 1) {
@@ -174,7 +174,7 @@ class Search {
       return;
     }
     const smallest = this.#between(units.length - (left - 1), units.length);
-    // The largest that leaves room for the smallest others: no coin before it can be on the path.
+    // the largest coin that leaves room for the smallest others: no earlier one can be on the path
     const first = Math.max(start, lastOfAtLeast(units, this.#high - sum - smallest + 1n) + 1);
     for (let at = first; at + left <= units.length; at++) {
       if (sum + this.#between(at, at + left) < this.#low) return;
@@ -184,12 +184,12 @@ class Search {
       this.#path.push(at);
       this.#extend(at + 1, left - 1, sum + unit);
       this.#path.pop();
-      // An equal coin in the place of the one that was tried leads to nothing new.
+      // an equal coin leads to nothing new
       at = lastOfAtLeast(units, unit);
     }
   }
 
-  /** The last coin: the smallest that is enough. */
+  /** The last coin: the smallest sufficient one. */
   #finish(start: number, sum: bigint): void {
     this.#steps++;
     const at = lastOfAtLeast(this.#units, this.#low - sum);
@@ -197,7 +197,7 @@ class Search {
     const total = sum + (this.#units[at] as bigint);
     if (total > this.#high) return;
     this.#best = { picks: [...this.#path, at], sum: total };
-    // From now on only what is closer.
+    // from now on only closer sums
     this.#high = total - 1n;
   }
 

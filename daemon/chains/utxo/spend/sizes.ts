@@ -1,12 +1,12 @@
 /**
- * How large transactions are, before they are signed: an input counts as what its largest signature makes of it, so
- * that a fee by these sizes is never short of its rate.
+ * Sizes of transactions before they are signed. Inputs count with their largest signature, so that the fee never falls
+ * below its rate.
  *
  * Sources: BIP-141 (weight), `GetDustThreshold` of Bitcoin Core, Litecoin Core and Bitcoin Cash Node.
  */
 import type { UtxoChain } from '../params.ts';
 
-/** MAX_STANDARD_TX_WEIGHT; on BCH, without witnesses, the same as its 100,000 bytes. */
+/** MAX_STANDARD_TX_WEIGHT; on BCH, without witnesses, equal to its 100,000 bytes. */
 export const WEIGHT_MAX = 400_000;
 
 const SEGWIT_MARKER_WEIGHT = 2;
@@ -17,19 +17,19 @@ const P2PKH_INPUT_WEIGHT = (36 + 1 + 1 + 72 + 1 + 33 + 4) * 4;
 
 const isSegwit = (chain: UtxoChain): boolean => chain !== 'BCH';
 
-/** What one input of ours weighs: P2WPKH on BTC and LTC, P2PKH on BCH. */
+/** The weight of one input of ours: P2WPKH on BTC and LTC, P2PKH on BCH. */
 export const inputWeight = (chain: UtxoChain): number => (isSegwit(chain) ? P2WPKH_INPUT_WEIGHT : P2PKH_INPUT_WEIGHT);
 
-/** The bytes of a count ("compact size"). */
+/** The size of a compact size. */
 export function countBytes(count: number): number {
   if (count < 0xfd) return 1;
   return count <= 0xffff ? 3 : 5;
 }
 
-/** The bytes of an output. */
+/** The size of an output. */
 export const outputBytes = (script: Uint8Array): number => 8 + countBytes(script.length) + script.length;
 
-/** The weight of a signed transaction, at the most. */
+/** The maximum weight of a signed transaction. */
 export function weightOf(chain: UtxoChain, inputs: number, scripts: readonly Uint8Array[]): number {
   const outputs = scripts.reduce((sum, script) => sum + outputBytes(script), 0);
   const frame = 4 + countBytes(inputs) + countBytes(scripts.length) + outputs + 4;
@@ -39,7 +39,7 @@ export function weightOf(chain: UtxoChain, inputs: number, scripts: readonly Uin
 /** Virtual bytes (BIP-141): a quarter of the weight, rounded up. */
 export const vsizeOf = (weight: number): number => Math.ceil(weight / 4);
 
-/** Units per 1,000 bytes at which an output must be worth more than what it takes to spend it. BCH: three times 1,000. */
+/** An output must be worth more than its spending at this rate per 1,000 bytes. BCH: three times 1,000. */
 const DUST_RELAY_RATE: Readonly<Record<UtxoChain, number>> = { BTC: 3_000, LTC: 30_000, BCH: 3_000 };
 const P2PKH_SPEND_BYTES = 148;
 const WITNESS_SPEND_BYTES = 67;
@@ -51,9 +51,9 @@ function isWitness(script: Uint8Array): boolean {
   return isVersion && script.length >= 4 && script.length <= 42 && length === script.length - 2;
 }
 
-/** The least that an output may hold: nodes call one below it dust and do not relay its transaction. */
+/** The minimum value of an output; nodes do not relay less (dust). */
 export function dustOf(chain: UtxoChain, script: Uint8Array): bigint {
   const spend = isSegwit(chain) && isWitness(script) ? WITNESS_SPEND_BYTES : P2PKH_SPEND_BYTES;
-  // Every rate is a multiple of 1,000: nothing is rounded.
+  // every rate is a multiple of 1,000, so nothing is rounded
   return BigInt(outputBytes(script) + spend) * BigInt(DUST_RELAY_RATE[chain] / 1_000);
 }

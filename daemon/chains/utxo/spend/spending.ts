@@ -1,4 +1,4 @@
-/** How BTC, LTC and BCH are spent, whatever source they are connected by. */
+/** Spending of BTC, LTC and BCH, with any source. */
 import type { AssetId, Network } from '../../../domain/assets.ts';
 import { CHECKPOINT_BLOCKS_MAX } from '../../../domain/chain.ts';
 import { assert, Rejected } from '../../../domain/errors.ts';
@@ -31,9 +31,9 @@ import { planUtxo } from './plan.ts';
 import { dustOf, vsizeOf, weightOf } from './sizes.ts';
 import { decodeTransaction, unsignedTransaction, withoutWitnesses } from './transaction.ts';
 
-/** Virtual bytes of what cannot be planned yet: two coins spent, two outputs. */
+/** The virtual size assumed while there is no plan: two coins, two outputs. */
 const USUAL_VSIZE = 250;
-/** A highest fee is that of a rate so many times higher than the rate of now: blocks may ask for more by then. */
+/** A highest fee is that of a rate this many times the current one, because rates may rise. */
 const HIGHEST_RATE_FACTOR = 2n;
 const FEE_UNLIMITED = 1n << 256n;
 
@@ -51,10 +51,10 @@ export class UtxoSpending extends OfSource implements Spending {
     this.#chain = chain;
     this.#network = network;
     this.feeAsset = chain;
-    // nodes of BCH take the first transaction that they see, and weigh each by itself
+    // BCH's nodes accept the first transaction they see, and consider each by itself
     this.replacement = chain === 'BCH' ? 'none' : 'fee';
     this.childPays = chain !== 'BCH';
-    // with witnesses apart it could not be sent again
+    // without its witnesses it could not be broadcast again
     this.isWhole = chain === 'BCH';
     this.fallbackRate = FEE_TERMS[chain].fallback;
   }
@@ -82,7 +82,7 @@ export class UtxoSpending extends OfSource implements Spending {
 
   estimate({ payout, holdings, ...request }: EstimateRequest): Estimate {
     const script = this.#scriptOf(payout.address);
-    // any address is as long as our own change's
+    // our change address has a fixed length
     const change = { address: payout.address, script, index: 0 };
     const limits = { conflictKeys: [], feeMin: 0n, feeMax: FEE_UNLIMITED };
     try {
@@ -181,7 +181,7 @@ export class UtxoSpending extends OfSource implements Spending {
     const depth = inputs.find(({ outpoint }) => outpoint === key)?.confirmations ?? 0;
     return {
       inputs: base === null ? [] : this.decode(Buffer.from(base).toString('hex')).conflictKeys,
-      // the coin's own block when it was spent, less the deepest reorganisation; the lock time is the tip of then
+      // the coin's block when it was spent, less the deepest reorganisation; the lock time is the tip of that time
       fromHeight: Math.max(0, lockTime - depth - CHECKPOINT_BLOCKS_MAX),
     };
   }
@@ -199,14 +199,14 @@ function utxoPlan(plan: SpendPlan): UtxoPlan {
   return plan;
 }
 
-/** The outpoint of the coin with the most confirmations: a reorganisation reaches it last. */
+/** The outpoint of the coin with the most confirmations, which a reorganisation reaches last. */
 export function deepestOf(coins: readonly Coin[]): string {
   const [deepest] = [...coins].sort((a, b) => b.confirmations - a.confirmations);
   assert(deepest, 'a transaction has an input');
   return deepest.outpoint;
 }
 
-/** Outputs with the indices of those that a plan says are our change. */
+/** Outputs with the indices of our change by the plan. */
 export function withChange(outputs: DecodedOutput[], planned: readonly PlannedOutput[]): Description['outputs'] {
   return outputs.map((output) => {
     const own = planned.find(({ kind, script }) => kind === 'change' && Buffer.compare(script, output.script) === 0);

@@ -1,8 +1,8 @@
 /**
- * The bytes of a planned transaction before they are signed, and what any transaction's bytes say: what an operator
- * approves is read from these, not from the plan that they were made of.
+ * The bytes of a planned transaction before signing, and the decoding of any transaction. Operators approve what is
+ * decoded from bytes, not the plan.
  *
- * On BTC and LTC witnesses are no part of a transaction's id: the unsigned one has the id of the signed one already.
+ * On BTC and LTC the id does not cover witnesses: the unsigned transaction already has the signed one's id.
  */
 import type { Network } from '../../../domain/assets.ts';
 import { assert, Rejected } from '../../../domain/errors.ts';
@@ -12,11 +12,11 @@ import { type ParsedTransaction, ParseError, parseTransaction } from '../block.t
 import type { UtxoChain } from '../params.ts';
 import { countBytes, vsizeOf } from './sizes.ts';
 
-/** The largest that a block can hold; previous transactions are anybody's. */
+/** The maximum of a block; a previous transaction may be anybody's. */
 const BYTES_MAX = 4_000_000;
 const HEX = /^(?:[0-9a-f]{2})+$/;
 
-/** The transaction of a plan without signatures, in hex. */
+/** The unsigned transaction of a plan, in hex. */
 export function unsignedTransaction(plan: UtxoPlan): string {
   const inputs = plan.inputs.map(({ outpoint, sequence }) => {
     const [txid = '', n] = outpoint.split(':');
@@ -29,7 +29,7 @@ export function unsignedTransaction(plan: UtxoPlan): string {
   ]).toString('hex');
 }
 
-/** What a transaction's bytes (hex) say. Throws `Rejected('spend.malformed')`. */
+/** Decodes a transaction (hex). Throws `Rejected('spend.malformed')`. */
 export function decodeTransaction(raw: string, chain: UtxoChain, network: Network): DecodedSpend {
   const { bytes, parsed } = parsedHex(raw, chain);
   const weight = parsed.base().length * 3 + bytes.length;
@@ -47,7 +47,7 @@ export function decodeTransaction(raw: string, chain: UtxoChain, network: Networ
   };
 }
 
-/** A transaction (hex) without its witnesses, which must have this id; null when it does not. */
+/** A transaction (hex) without witnesses, if it has this id; else null. */
 export function withoutWitnesses(raw: string, txid: string, chain: UtxoChain): string | null {
   const { parsed } = parsedHex(raw, chain);
   return parsed.txid() === txid ? parsed.base().toString('hex') : null;
@@ -76,7 +76,6 @@ function u64(value: bigint): Buffer {
   return bytes;
 }
 
-/** A compact size. */
 function count(value: number): Buffer {
   const size = countBytes(value);
   if (size === 1) return Buffer.from([value]);

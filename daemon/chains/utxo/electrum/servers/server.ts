@@ -1,8 +1,8 @@
 /**
- * One server: its connection, what it says its tip is, which scripts are subscribed there, how fast it answers, and when
- * it may be tried again. The calls of the protocol are typed here; what a server answers is read before it is passed on.
+ * One server: its connection, its tip, its subscriptions, its speed, and when it may be tried again. Its methods are
+ * the protocol's calls; answers are parsed before they are returned.
  *
- * Invariant: a server that misbehaved is dropped before anybody can use what it said.
+ * Invariant: a server that misbehaved is dropped before its statements are used.
  */
 import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import { HEADER_BYTES } from '../headers/header.ts';
@@ -18,17 +18,17 @@ const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 60_000;
 const DOUBLINGS_MAX = 10;
 const JITTER = 0.3;
-/** A connection that held so long forgives the failures before it. */
+/** A connection of this duration clears earlier failures. */
 const STABLE_MS = 30_000;
-/** A stranger's server that misbehaved is left alone for so long: its lies are noticed, but cost time. */
+/** How long a public server that misbehaved is not used. */
 const DROPPED_MS = 60 * 60 * 1000;
-/** One that the operator named is tried again within a minute, whatever it did: it may have been mended. */
+/** A configured server is tried again within a minute, whatever it did, because it may have been repaired. */
 const OWN_RETRY_MS_MAX = 20_000;
-/** What is of any length in what it answers: nobody can make other answers too long. */
+/** Calls whose answers may have any length. Others cannot make an answer too long. */
 const LISTS: ReadonlySet<string> = new Set(['blockchain.scripthash.get_history', 'blockchain.scripthash.listunspent']);
-/** Weight of the newest answer in the running mean of latencies. */
+/** The weight of the newest answer in the running mean of latencies. */
 const LATENCY_WEIGHT = 0.2;
-/** A status that changes while it is asked for is asked for again, so often; the next news tell the rest. */
+/** How often a status that changes during its request is requested again; the next announcement covers the rest. */
 const SUBSCRIBE_TRIES_MAX = 3;
 
 export type ServerState = 'idle' | 'connecting' | 'ready' | 'waiting' | 'dropped';
@@ -36,46 +36,46 @@ export type Tip = { height: number; hash: string; header: Buffer };
 
 export type ServerEvents = {
   onTip(server: Server): void;
-  /** The status of a script changed on this server. */
+  /** Called when a script's status changed on this server. */
   onStatus(server: Server, scriptHash: string): void;
   onReady(server: Server): void;
   onGone(server: Server): void;
-  /** It was caught; `reason` says at what. */
+  /** Called when it misbehaved; `reason` is how. */
   onDropped(server: Server, reason: string): void;
 };
 
 export type ServerOptions = {
   endpoint: Endpoint;
-  /** Whether the operator named this server, rather than a built-in list. */
+  /** Whether the operator configured this server. */
   own: boolean;
   proxy: string | null;
   proxyForAll: boolean;
   pins: Pins;
   timeouts: Timeouts;
-  /** Hashes of first blocks that this chain may begin with. */
+  /** The accepted first blocks of this chain. */
   genesis: readonly string[];
   events: ServerEvents;
 };
 
 export class Server {
   readonly name: string;
-  /** Who runs it: servers of one operator are one opinion. */
+  /** Servers of one operator count as one opinion. */
   readonly operator: string;
   tip: Tip | null = null;
   tipAtMs = 0;
-  /** By script hash, as hex in the protocol's order: the last status that this server told. Only while connected. */
+  /** By script hash (hex in the protocol's order): the last announced status. Only while connected. */
   readonly statuses = new Map<string, string | null>();
-  /** What may be asked at once; it outlives a connection. */
+  /** Concurrent requests; outlives a connection. */
   readonly pace = new Pace();
   /** Running mean; null before the first answer. */
   latencyMs: number | null = null;
   failures = 0;
-  /** Why it is not connected, in an operator's words. */
+  /** Why it is not connected, for the operator. */
   error: string | null = null;
   readonly #options: ServerOptions;
-  /** Subscriptions that are being asked for: how many requests are under way, and how many news came meanwhile. */
+  /** Subscriptions being requested: the number of requests under way, and of announcements since. */
   readonly #joining = new Map<string, { news: number; asking: number }>();
-  /** Subscriptions that are being ended. */
+  /** Subscriptions being ended. */
   readonly #leaving = new Map<string, Promise<void>>();
   #connection: Connection | null = null;
   #connecting: AbortController | null = null;
@@ -97,7 +97,7 @@ export class Server {
     return now < this.#retryAtMs ? 'waiting' : 'idle';
   }
 
-  /** What the server calls itself and the protocol's version; null while it is not connected. */
+  /** Its software and protocol version; null while it is not connected. */
   get software(): string | null {
     return this.#connection && `${this.#connection.software}, protocol ${this.#connection.protocol}`;
   }
@@ -106,12 +106,12 @@ export class Server {
     return this.#connection?.protocol ?? '';
   }
 
-  /** Whether histories list what is unconfirmed in the order in which statuses hash it: since protocol 1.6. */
+  /** Whether histories list unconfirmed transactions in the order of the status hash (since protocol 1.6). */
   get isOrdered(): boolean {
     return /^1\.6/.test(this.protocol);
   }
 
-  /** Connects and learns the server's tip. Never throws: how it went is told by the state and the events. */
+  /** Connects and reads the server's tip. Never throws: state and events tell the result. */
   async connect(): Promise<void> {
     if (this.#connection || this.#connecting) return;
     const stop = new AbortController();
@@ -145,7 +145,7 @@ export class Server {
     }
   }
 
-  /** Ends the connection, not to be tried again for a while. `reason`: why, when it is the server's fault. */
+  /** Disconnects for a while. `reason`: the server's fault, if any. */
   disconnect(reason: string | null): void {
     this.#connecting?.abort(new Error('stopped'));
     const connection = this.#connection;
@@ -155,19 +155,19 @@ export class Server {
     if (reason !== null) this.#failed(new ConnectionLost(reason));
   }
 
-  /** Drops the server because of what it said, and returns the error to throw. */
+  /** Drops the server for misbehaviour, and returns the error to throw. */
   caught(reason: string): Misbehaved {
     const error = new Misbehaved(reason);
     this.#ended(error);
     return error;
   }
 
-  /** The tip as the server has it now: whatever it had to tell before has arrived once this returns. */
+  /** The server's current tip. Everything that it announced before has arrived when this returns. */
   askTip(): Promise<Tip> {
     return this.#call('blockchain.headers.subscribe', [], (value) => this.#setTip(answers.readTip(value)));
   }
 
-  /** Headers from a height upwards, fewer where the chain ends. */
+  /** Headers from a height upwards; fewer at the end of the chain. */
   headers(from: number, count: number): Promise<Buffer> {
     return this.#call('blockchain.block.headers', [from, count], (value) => answers.readHeaders(value, count));
   }
@@ -177,8 +177,8 @@ export class Server {
   }
 
   /**
-   * Subscribes to a script; `statuses` has its status then, and every later one. News that come before the answer may be
-   * older or newer than it: then the server is asked again.
+   * Subscribes to a script; `statuses` then has its status and every later one. If an announcement arrives before the
+   * answer, the order is unknown and the server is asked again.
    */
   async subscribe(scriptHash: string, haste: Haste = 'news'): Promise<string | null> {
     await this.#leaving.get(scriptHash);
