@@ -1,6 +1,6 @@
 /**
- * How many addresses the invoices of a client ID may hold. Anybody can make such invoices, so each caller has a share, and
- * what nobody paid makes room for others before it is canceled for its age.
+ * Limits how many addresses the invoices of a client ID hold. Anybody can make such invoices, so each caller has a
+ * share, and unpaid ones make room for others.
  */
 import { createHash } from 'node:crypto';
 import { TooMany } from '../../domain/errors.ts';
@@ -18,19 +18,19 @@ import { raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { settleInvoice } from './settle.ts';
 
-/** One address (IPv6: its /64) may hold that part of a client ID's cap. */
+/** One address (IPv6: its /64) may hold this part of a client ID's limit. */
 const SHARES = 10;
 const RELEASED_AT_ONCE_MAX = 10;
 const CAP_RETRY_SECONDS = 60;
 const HOLDER_CHARACTERS = 32;
 
-/** The database keeps no payer's address: a hash tells whether two are the same. */
+/** A hash, because payers' addresses are not stored. */
 const holderOf = (asker: string): string =>
   createHash('sha256').update(asker).digest('hex').slice(0, HOLDER_CHARACTERS);
 
 /**
- * Counts an invoice that is being given an address. `asker`: the address that asks for it, in one spelling, or null where
- * there is none. Throws `TooMany` when the asker, or the client ID, has too many of them open.
+ * Counts an invoice that gets an address. `asker`: the normalised address of the request, or null. Throws `TooMany` if
+ * the asker or the client ID has too many of them open.
  */
 export function holdAddress(app: App, tx: Tx, invoice: InvoiceRow, asker: string | null): void {
   const made = invoice.origin === 'client' ? tx.get(clientInvoice, { invoice_id: invoice.id }) : undefined;
@@ -56,12 +56,12 @@ export function holdAddress(app: App, tx: Tx, invoice: InvoiceRow, asker: string
   tx.run(setHolds, { invoice_id: invoice.id, holds: true, holder });
 }
 
-/** Cancels invoices that nobody paid while their quote held. */
+/** Cancels invoices that were not paid while their quote was valid. */
 function release(app: App, tx: Tx, rows: readonly { invoice_id: number }[]): void {
   for (const { invoice_id } of rows) settleInvoice(app, tx, invoice_id, { decision: 'cancel' });
 }
 
-/** In a write of its own: the one that found it out is refused and leaves nothing. */
+/** In a write of its own, because the refused one leaves nothing. */
 function alertFull(app: App, invoice: InvoiceRow, clientId: number): void {
   const { name, network } = app.directory.business(invoice.business_id);
   const client = app.directory.clients().find(({ id }) => id === clientId);

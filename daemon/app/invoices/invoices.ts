@@ -1,4 +1,4 @@
-/** Creating, finding, deleting and deciding about invoices. */
+/** Creates, finds, deletes and decides invoices. */
 import { randomUUIDv7 } from 'node:crypto';
 import { type Asset, findAsset, INVOICE_SYMBOLS } from '../../domain/assets.ts';
 import { dayOf, daysInMonth, endOfDay } from '../../domain/calendar.ts';
@@ -38,7 +38,7 @@ export type NewInvoice = {
   /** Fiat, 1e-8. */
   amount: bigint;
   currency: string;
-  /** A symbol of the contract's list, or ALL. */
+  /** A symbol that the contract lists, or ALL. */
   crypto: string;
   /** Null: the last day of the current month. Milliseconds since 1970. */
   dueAt: number | null;
@@ -47,16 +47,16 @@ export type NewInvoice = {
   webhookUrl: string | null;
   automaticRedirect: boolean;
   origin: 'merchant' | 'client';
-  /** The number of the client ID that made it, for those of a browser. */
+  /** The client ID that made it, for invoices of browsers. */
   clientId?: number;
-  /** What the shop calls it, and says of it to the payer. */
+  /** The shop's order id and description, shown to the payer. */
   orderId?: string | null;
   description?: string | null;
-  /** What the shop keeps with it; never a payer's to see. */
+  /** The shop's own data, never shown to payers. */
   metadata?: Readonly<Record<string, string>> | null;
 };
 
-/** Whether a business makes invoices in this crypto: of the contract's list, and enabled. */
+/** Whether a business makes invoices in this crypto: listed in the contract, and enabled. */
 export function acceptsCrypto(app: App, business: Business, symbol: string): boolean {
   if (symbol === 'ALL') return true;
   const asset = findAsset(symbol);
@@ -64,12 +64,11 @@ export function acceptsCrypto(app: App, business: Business, symbol: string): boo
   return asset !== undefined && listed && app.directory.takes(business, asset.symbol);
 }
 
-/** What a business makes invoices in. */
 export function cryptosFor(app: App, business: Business): string[] {
   return [...INVOICE_SYMBOLS, 'ALL'].filter((symbol) => acceptsCrypto(app, business, symbol));
 }
 
-/** What an invoice's amount is worth in dollars (1e-8, rounded down). Throws `Unavailable` without a rate. */
+/** An invoice's amount in dollars (1e-8, rounded down). Throws `Unavailable` without a rate. */
 function inDollars(app: App, business: Business, amount: bigint, currency: string, now: number): bigint {
   return (amount * USD_1) / dollarIn(app, business, currency, now);
 }
@@ -80,15 +79,15 @@ function dollarIn(app: App, business: Business, currency: string, now: number): 
   return scaled;
 }
 
-/** The end of the current month of the business, its last second. */
+/** The last second of the business's current month. */
 export function endOfMonth(business: Business, now: number): number {
   const { year, month } = dayOf(now, business.timeZone);
   return endOfDay({ year, month, day: daysInMonth(year, month) }, business.timeZone);
 }
 
 /**
- * Writes a new invoice. Throws `Rejected` for a field that is wrong in itself or below the minimum of 10 USD, and
- * `Unavailable` when its currency has no rate.
+ * Creates an invoice. Throws `Rejected` for a wrong field or an amount below 10 USD, and `Unavailable` if its currency
+ * has no rate.
  */
 export function createInvoice(app: App, business: Business, wanted: NewInvoice, tx: Tx): InvoiceRow {
   const now = app.now();
@@ -136,7 +135,7 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
 const SLUG = /^[A-Za-z0-9]{12}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The invoice of a slug or UUID. Throws `Rejected('invoice.not_found')` when there is none, or it was deleted. */
+/** The invoice with a slug or UUID. Throws `Rejected('invoice.not_found')` if there is none or it was deleted. */
 export function findInvoice(reader: Reader, name: string): InvoiceRow {
   const row = SLUG.test(name)
     ? reader.get(invoiceBySlug, { slug: name })
@@ -147,7 +146,7 @@ export function findInvoice(reader: Reader, name: string): InvoiceRow {
   return row;
 }
 
-/** The same, of one business: another's is not found. */
+/** The same for one business; another's invoice is not found. */
 export function findInvoiceOf(reader: Reader, business: Business, name: string): InvoiceRow {
   const row = findInvoice(reader, name);
   if (row.business_id !== business.id) throw new Rejected('invoice.not_found', 'Invoice not found');
@@ -155,8 +154,8 @@ export function findInvoiceOf(reader: Reader, business: Business, name: string):
 }
 
 /**
- * Removes an invoice. Throws `Rejected` when it is paid, has a pending payment, or funds for it are on their way. Its
- * address stays watched, and what arrives there goes to the inbox.
+ * Deletes an invoice. Throws `Rejected` if it is paid, has a pending payment, or money for it is on its way. Its
+ * address stays watched; later money goes to the inbox.
  */
 export function deleteInvoice(app: App, invoice: InvoiceRow, tx: Tx): void {
   if (invoice.status === 'paid') throw new Rejected('invoice.paid', 'Invoice has already been paid');
@@ -170,7 +169,7 @@ export function deleteInvoice(app: App, invoice: InvoiceRow, tx: Tx): void {
   if (payment && invoice.status === 'unpaid') settleInvoice(app, tx, invoice.id, { decision: 'cancel' });
 }
 
-/** Carries out an operator's decision. Throws `Rejected('invoice.not_unpaid')` when it comes too late. */
+/** Executes an operator's decision. Throws `Rejected('invoice.not_unpaid')` if it is too late. */
 export function decideInvoice(app: App, invoice: InvoiceRow, decision: Decision, tx: Tx): void {
   const current = tx.get(invoiceById, { id: invoice.id });
   if (current?.status !== 'unpaid') {
@@ -188,8 +187,8 @@ export function decideInvoice(app: App, invoice: InvoiceRow, decision: Decision,
 }
 
 /**
- * Cancels invoices for which no payment was ever requested once their time of grace is over: they depend on no chain,
- * only on the clock. Returns how many were looked at.
+ * Cancels invoices without a requested payment after their grace, by the clock alone, because they depend on no chain.
+ * Returns how many were checked.
  */
 export function cancelForgotten(app: App, tx: Tx): number {
   const rows = tx.all(invoicesToCheck, { now: app.chains.credibleNow(app.now()), limit: UNPAID_CHECKED_PER_RUN_MAX });
@@ -206,7 +205,7 @@ export function cancelForgotten(app: App, tx: Tx): number {
   return rows.length;
 }
 
-/** The symbol's asset, for an invoice whose crypto is fixed. */
+/** The asset of an invoice with a fixed crypto. */
 export function fixedAsset(invoice: InvoiceRow): Asset | null {
   return invoice.crypto === 'ALL' ? null : (findAsset(invoice.crypto) ?? null);
 }

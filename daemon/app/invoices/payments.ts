@@ -1,4 +1,4 @@
-/** Requesting a payment for an invoice, changing its coin, and keeping its quote fresh for whoever reads it. */
+/** Requests payments for invoices, changes their coin, and renews their quotes. */
 import { type Asset, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { deadlineOf, makeQuote, type Quote } from '../../domain/quote.ts';
@@ -27,12 +27,12 @@ import { isEnough } from './settle.ts';
 const MS_PER_MINUTE = 60_000;
 const RATE_RETRY_SECONDS = 60;
 
-/** What the payer chose, if anything: asked for only once it matters, since checking it may throw. */
+/** The payer's choice, if any. Called only when needed, because its check may throw. */
 export type Choice = () => string | undefined;
 
 /**
- * The asset that a payment will be in. Throws `Rejected` in the order of
- * the contract: missing, then unknown, ambiguous, not enabled or not the invoice's.
+ * The asset of a new payment. Throws `Rejected` in the contract's order: missing, unknown, ambiguous, not enabled, not
+ * the invoice's.
  */
 function chooseAsset(app: App, business: Business, invoice: InvoiceRow, symbol: string | undefined): Asset {
   const fixed = fixedAsset(invoice);
@@ -50,7 +50,7 @@ function chooseAsset(app: App, business: Business, invoice: InvoiceRow, symbol: 
 const cryptoMissing = (): Rejected =>
   new Rejected('payment.crypto_missing', 'crypto parameter is required for this invoice');
 
-/** `USDT` alone names a network only where there is one to choose. */
+/** `USDT` alone is unambiguous only if there is a single network. */
 function onlyTether(business: Business, fixed: Asset | null): Asset | undefined {
   const networks = business.enabled.filter((asset) => asset.priceSymbol === 'USDT');
   if (fixed && networks.length === 1) return networks[0];
@@ -92,7 +92,7 @@ function quoteFor(
   return { quote, rates: ratesJson(app, business, asset.symbol, now) };
 }
 
-/** The contract's `rates` of a payment: a JSON object, as text, of what one coin is worth where that is known. */
+/** The contract's `rates` of a payment: the value of one coin as a JSON object in text, as far as known. */
 function ratesJson(app: App, business: Business, asset: AssetId, now: number): string {
   const known = Object.entries(app.rates.shownKnown(business.network, asset, now));
   return `{${known.map(([fiat, decimal]) => `"${fiat}":${decimal}`).join(',')}}`;
@@ -229,7 +229,7 @@ export function changeCoin(
   }
 }
 
-/** Whether a reader of this payment is owed a fresh quote: the last one ended, and something is still to be paid. */
+/** Whether a payment needs a new quote: the last one ended, and something is left to pay. */
 export function needsQuote(invoice: InvoiceRow, payment: PaymentRow, graceEndsAt: number, now: number): boolean {
   if (invoice.status !== 'unpaid' || now < payment.quote_ends_at || now >= graceEndsAt) return false;
   return !isEnough(invoice, payment);

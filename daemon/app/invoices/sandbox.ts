@@ -1,4 +1,4 @@
-/** The sandbox's controls for a business: what a payer, a miner or bad luck would do to its invoices. */
+/** The sandbox's controls for a business: actions of a payer, a miner, or the network. */
 
 import { type Asset, type AssetId, assetOf, type ChainId, findAsset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -28,8 +28,8 @@ export class SandboxControls {
   }
 
   /**
-   * Pays what remains after the time: the invoice's due date, its deadline and the end of its quote are moved to now, as
-   * if the payer had waited so long. Throws `Rejected`.
+   * Pays the rest late: moves the invoice's due date, its deadline and the end of its quote to now, as if the payer had
+   * waited. Throws `Rejected`.
    */
   async payLate(business: Business, invoiceName: string): Promise<{ txid: string; amount: string }> {
     const app = this.#app;
@@ -51,7 +51,7 @@ export class SandboxControls {
       });
       tx.afterCommit(() => app.invoiceSubscribers.changed(invoice.id));
     });
-    // whoever reads it gets a fresh quote, and that is what is paid
+    // the read makes a new quote, which is then paid
     await readInvoice(app, business, invoiceName);
     return this.pay(business, invoiceName);
   }

@@ -1,6 +1,6 @@
 /**
- * Brings an invoice's stored state in line with its facts: loads both, asks `domain/payment.ts`, writes what changed and
- * queues what follows. Everything happens inside the caller's transaction, together with the facts themselves.
+ * Updates an invoice's stored state by its facts: loads both, calls `domain/payment.ts`, writes the changes and queues
+ * the effects, all inside the caller's transaction.
  */
 import { type Asset, type AssetId, assetOf, type Network } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
@@ -43,15 +43,15 @@ import { FLAG } from './flags.ts';
 import { creditsFor, followMoney, type PaymentTarget, targetsOf, unitsIn } from './payment-targets.ts';
 
 /**
- * Deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts only such as are worth a hundredth of it, and
- * none beyond ANY_CREDITS_PER_INVOICE_MAX: what it does not count goes to the inbox.
+ * The deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts only those worth at least a hundredth
+ * of it, and none beyond ANY_CREDITS_PER_INVOICE_MAX; the others go to the inbox.
  */
 export const CREDITS_PER_INVOICE_MAX = 100;
 const ANY_CREDITS_PER_INVOICE_MAX = 1_000;
 const SMALL_SHARE = 100n;
 /** Deposits at an address that are summed up for a reader of a canceled invoice. */
 const ARRIVED_READ_MAX = 1_000;
-/** A payment that waits for another chain to be caught up is looked at again so often. */
+/** The interval at which a payment that waits for another chain is checked. */
 const OTHER_CHAIN_RETRY_MS = 60_000;
 
 /** Whether a deposit that is not stored yet may count for its invoice. */
@@ -91,14 +91,14 @@ export function arrived(reader: Reader, payment: PaymentRow): { asset: Asset; un
   });
 }
 
-/** Whether money for a payment has been seen that is not confirmed yet. */
+/** Whether unconfirmed money for a payment was seen. */
 export function hasFundsUnderWay(reader: Reader, payment: PaymentRow): boolean {
   return targetsOf(reader, payment).some(
     ({ target_id, asset }) => reader.get(creditUnderWay, { target_id, asset }) !== undefined,
   );
 }
 
-/** Whether what was seen for a payment is enough to pay its invoice. */
+/** Whether the seen money suffices for the invoice. */
 export function isEnough(invoice: InvoiceRow, payment: PaymentRow): boolean {
   const terms = { amount: invoice.amount, tolerance: invoice.tolerance };
   return payment.seen_value >= amountNeeded(terms);
@@ -110,7 +110,7 @@ export type SettleOptions = {
   deadlinesUntil?: number;
 };
 
-/** Settles the invoice by its facts, and by the operator's decision where there is one. */
+/** Settles the invoice by its facts, and by the operator's decision if there is one. */
 export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: SettleOptions = {}): void {
   const { decision = null } = options;
   const invoice = tx.get(invoiceById, { id: invoiceId });
@@ -163,7 +163,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
 const deadlinesUntil = (app: App, { chain_key }: Pick<PaymentTarget, 'chain_key'>): number =>
   app.chains.find(chain_key)?.deadlinesUntil ?? 0;
 
-/** Writes what changed, and returns what of it is news, in the order in which it happened. */
+/** Writes the changes, and returns their events in order. */
 function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement, marked: boolean): InvoiceEvent[] {
   const flags =
     (result.underpaid ? FLAG.underpaid : 0) |
@@ -195,7 +195,7 @@ function claimCredit(app: App, tx: Tx, invoice: InvoiceRow, credit: CreditRow, c
   fileInInbox(app, tx, invoice.business_id, credit, invoice.deleted_at === null ? claim : 'deleted');
 }
 
-/** Puts a deposit that no invoice claims before the operator. */
+/** Puts an unclaimed deposit into the operator's inbox. */
 export function fileInInbox(
   app: App,
   tx: Tx,

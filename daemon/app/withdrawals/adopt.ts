@@ -29,10 +29,10 @@ const TRANSACTION_TIMEOUT_MS = 20_000;
 
 type Unknown = { txid: string; blockHash: string | null };
 
-/** By chain: the height up to which all spends in blocks were looked at. A restart looks from the backup's on. */
+/** By chain: the height up to which all spends in blocks were checked. A restart begins at the backup's height. */
 const lookedTo = new WeakMap<ChainRuntime, number>();
 
-/** The transactions that spent coins of ours since the backup and are none of ours, those in blocks first. */
+/** Unknown transactions that spent coins of ours since the backup, those in blocks first. */
 function* unknownSpends(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<Unknown> {
   const { key } = chain;
   const isUnknown = (txid: string): boolean => !reader.get(versionByTxid, { txid, chain_key: key });
@@ -59,13 +59,13 @@ function* unknownSpends(reader: Reader, chain: ChainRuntime, record: QuarantineR
 }
 
 /**
- * Looks at every unknown spend of a chain that was caught up with. Throws `Unavailable` when the source does not answer,
- * or has a transaction no more; those before it were looked at.
+ * Checks every unknown spend of a synced chain. Throws `Unavailable` if the source does not answer or no longer has a
+ * transaction; those before it were checked.
  */
 export async function adoptSpends(app: App, chain: ChainRuntime): Promise<void> {
   const quarantine = quarantineOf(app.store);
   const record = quarantine ?? (isInDoubt(app, chain) ? restoredFrom(app.store) : null);
-  // before that, coins and change may be missing from our books
+  // before that, coins and change may be missing in the store
   if (!record || !chain.adapter.spending || chain.syncedAt === 0 || !areSkippedWatched(app)) return;
   if (quarantine && !hasLookedEverywhere(app, chain)) return;
   for (;;) {
@@ -86,8 +86,8 @@ export async function adoptSpends(app: App, chain: ChainRuntime): Promise<void> 
 }
 
 /**
- * Why nothing may be signed on a chain now, once the quarantine is over: what may have been paid before the restore is not
- * known yet. Null when it is, and when no withdrawal is in doubt.
+ * Why nothing may be signed on a chain after the quarantine: payments made before the restore may not be known yet.
+ * Null if they are, or if no withdrawal is in doubt.
  */
 export async function whyHeld(app: App, chain: ChainRuntime): Promise<string | null> {
   if (!isInDoubt(app, chain)) return null;
@@ -101,22 +101,22 @@ export async function whyHeld(app: App, chain: ChainRuntime): Promise<string | n
   }
 }
 
-/** Whether a withdrawal of a chain waits that a transaction of the time after the backup may have paid. */
+/** Whether a withdrawal of a chain waits that a transaction made after the backup may have paid. */
 function isInDoubt(app: App, { key }: ChainRuntime): boolean {
   return app.store.get(doubtedWithdrawal, { chain_key: key }) !== undefined;
 }
 
-/** How many syncs of a chain there were when the looking ended, and when the next was asked for. */
+/** The number of syncs when the search ended, and when the next one was requested. */
 type Look = { endedAfter: number; askedAfter: number };
-/** By chain: the end of the looking of a source that must be told what to look at; null until then. */
+/** By chain: the end of the search by a source that must be told what to search; null until then. */
 const looked = new WeakMap<ChainRuntime, Look | null>();
-/** The sync that is under way when the looking ends may have begun before: the one after it did not. */
+/** The sync under way at the end of the search may have begun before it; the next one did not. */
 const SYNCS_AFTER_LOOK = 2;
 
 /**
- * Whether every address there ever was, those that were skipped among them, was looked at since they are all watched: a
- * source that is asked address by address follows only the lively ones by itself. Begins that where it has to. What was
- * found is in our books once they were brought up to date: that is told by counting, as clocks jump.
+ * Whether every address, including the skipped ones, was searched since all are watched: a source that is asked per
+ * address watches only the active ones by itself. Starts the search if needed. The result is stored after further
+ * complete syncs, which are counted, because clocks may jump.
  */
 function hasLookedEverywhere(app: App, chain: ChainRuntime): boolean {
   const { adapter, syncs } = chain;
@@ -133,7 +133,7 @@ function hasLookedEverywhere(app: App, chain: ChainRuntime): boolean {
     looked.set(chain, look);
   }
   if (syncs >= look.endedAfter + SYNCS_AFTER_LOOK) return true;
-  // once for each: a sync that is not complete is tried again without being asked for
+  // once for each: an incomplete sync is repeated anyway
   if (look.askedAfter !== syncs) app.wake.chain(chain.key);
   look.askedAfter = syncs;
   return false;
@@ -144,8 +144,8 @@ function transactionOf(chain: ChainRuntime, { txid, blockHash }: Unknown): Promi
 }
 
 /**
- * The operator's word that this appliance takes over: what was spent meanwhile is looked at once more, and the quarantine
- * ends. Throws `Rejected`: `restore.none`, `restore.not_ready`.
+ * The operator's confirmation that this appliance takes over: checks once more what was spent meanwhile, and ends the
+ * quarantine. Throws `Rejected`: `restore.none`, `restore.not_ready`.
  */
 export async function takeOver(app: App): Promise<void> {
   for (const chain of app.chains.all()) {

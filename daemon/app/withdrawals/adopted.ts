@@ -34,10 +34,10 @@ import { applyEvent, withdrawalOf } from './rows.ts';
 import { feeShare, settleSpends } from './settle.ts';
 import { writePlan } from './stored-plan.ts';
 
-/** Of a transaction that pays nobody we know: it belongs to no withdrawal, and is remembered as looked at. */
+/** The kind of a transaction that pays no known withdrawal; it is only remembered as checked. */
 export const UNKNOWN = 'unknown';
 
-/** `raw`: without witnesses. `knownTo`: the newest withdrawal that can be meant. */
+/** `raw`: without witnesses. `knownTo`: the newest withdrawal that it can pay. */
 export type Seen = { decoded: Decoded; raw: string; knownTo: number };
 
 type Output = Decoded['outputs'][number];
@@ -50,13 +50,13 @@ type Case = {
   /** The known payment whose coin it spends. */
   spend: SpendRow | null;
   paid: Paid[];
-  /** Outputs that pay neither a withdrawal nor ourselves. */
+  /** Outputs to neither a withdrawal nor ourselves. */
   strange: Output[];
-  /** What it pays the miners; 0 while not all of its inputs are ours. */
+  /** Its network fee; 0 if not all of its inputs are ours. */
   fee: bigint;
 };
 
-/** Takes a transaction over. False when it spends no coin of ours any more: the chain moved on. */
+/** Adopts a transaction. False if it no longer spends a coin of ours, because the chain moved on. */
 export function adopt(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw, knownTo }: Seen): boolean {
   const { txid } = decoded;
   if (tx.get(versionByTxid, { txid, chain_key: chain.key })) return true;
@@ -97,13 +97,13 @@ function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: num
 
 const total = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((sum, { units }) => sum + units, 0n);
 
-/** The payments that are not decided yet and of which a version spends an outpoint: its other versions share a coin with it. */
+/** The open payments with a version that spends an outpoint; other versions share a coin with it. */
 const openSpendOf = (tx: Reader, { key }: ChainRuntime, outpoint: string): SpendRow[] =>
   tx.all(undecidedSpendsOfKey, { conflict_key: outpoint, chain_key: key }).map(({ id }) => spendOf(tx, id));
 
 /**
- * The withdrawals that it may pay, the likeliest first: those of the payment whose coin it spends, then what was never
- * signed, the oldest first, and of these what takes everything last.
+ * The withdrawals that it may pay, the most likely first: those of the payment whose coin it spends, then unsigned ones
+ * by age, sweeps last.
  */
 function candidates(tx: Reader, coins: readonly CreditRow[], spend: SpendRow | null, knownTo: number): WithdrawalRow[] {
   const own = spend ? tx.all(withdrawalsOfSpend, { spend_id: spend.id }) : [];
@@ -116,7 +116,7 @@ function candidates(tx: Reader, coins: readonly CreditRow[], spend: SpendRow | n
   return [...own, ...waiting];
 }
 
-/** Whether an output is a withdrawal's payment: its address, and its units unless it takes all that there is. */
+/** Whether an output pays a withdrawal: its address, and its units unless it is a sweep. */
 function pays(chain: ChainRuntime, decoded: Decoded, output: Output, row: WithdrawalRow): boolean {
   if (row.outpoint !== null && !decoded.conflictKeys.includes(row.outpoint)) return false;
   const units = row.sweep ? decoded.outputs.length === 1 : output.units === row.units;
@@ -129,13 +129,13 @@ function kindOf({ spend, paid, strange }: Case): string {
   return spend.purpose === 'pay' ? 'cancel' : 'pay';
 }
 
-/** Writes it down as a version of the payment that it belongs to, or of one of its own. Returns that one's id. */
+/** Stores it as a version of its payment, or of a new one. Returns the version's id. */
 function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number {
   const { chain, decoded, coins, paid, fee } = found;
   const [first] = coins;
   assert(first, 'it spends a coin of ours');
   const { account_id, asset } = first;
-  // before it is given another payment, a withdrawal leaves the one that was planned and never signed
+  // a withdrawal leaves its unsigned plan before it gets another payment
   for (const { row } of paid) {
     const before = withdrawalOf(tx, row.id).spend_id;
     if (before !== null && before !== found.spend?.id) dropUnsigned(app, tx, before);
@@ -164,7 +164,7 @@ function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number
   return spendId;
 }
 
-/** The plan that it would have been made from here. */
+/** The plan with which this program would have made it. */
 function planOf(app: App, tx: Tx, { chain, coins, fee }: Case, raw: string): SpendPlan {
   const tip = tipHeightOf(tx, chain);
   const [first] = coins;
@@ -184,7 +184,7 @@ function planOf(app: App, tx: Tx, { chain, coins, fee }: Case, raw: string): Spe
   });
 }
 
-/** A withdrawal that is paid by it was approved and signed, wherever that was. */
+/** Marks a withdrawal paid by it as approved and signed. */
 function take(
   app: App,
   tx: Tx,
@@ -201,14 +201,14 @@ function take(
   applyEvent(app, tx, row, 'sign', signed);
 }
 
-/** What was planned for a payment and never signed is not to be signed any more. */
+/** Drops unsigned plans of a payment. */
 function dropUnsigned(app: App, tx: Tx, spendId: number): void {
   for (const version of tx.all(versionsOf, { spend_id: spendId })) {
     if (version.txid === null) dropPlan(app, tx, version);
   }
 }
 
-/** Its change is ours before it confirms, as that of any transaction of ours. */
+/** Its change counts before it confirms, like that of every transaction of ours. */
 function countChange(tx: Tx, { key }: ChainRuntime, txid: string): void {
   for (const row of tx.all(creditsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key: key })) {
     if (tx.get(targetById, { id: row.target_id })?.branch === 1) tx.run(markOwnChange, { id: row.id });

@@ -1,7 +1,7 @@
 /**
- * The operator's decisions about a withdrawal that is not signed yet, and what is shown before one.
+ * The operator's decisions about unsigned withdrawals, and the previews before them.
  *
- * Invariant: approving and rejecting are one compare-and-set on the state; whoever comes second is told so.
+ * Invariant: approval and rejection are a compare-and-set on the state; the later one fails.
  */
 import type { Description } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
@@ -31,23 +31,23 @@ export type Warning = {
   text: string;
 };
 
-/** One transaction as it would be signed now, read from its own bytes. */
+/** The transaction that would be signed now, decoded from its own bytes. */
 export type Preview = Description & {
-  /** What the approval's MAC is made over. */
+  /** The purpose under the approval's MAC. */
   purpose: SignPurpose;
   intents: Intent[];
   asset: AssetId;
   feeAsset: AssetId;
   fee: bigint;
-  /** What the approval allows at the most. */
+  /** The maximum that the approval allows. */
   feeMax: bigint;
   /** What the fee is counted by. */
   size: number;
-  /** 1e-8 US dollars for one of the asset, and one of the fee's; null while no rate is known. */
+  /** 1e-8 US dollars per coin of the asset, and of the fee's asset; null while no rate is known. */
   usdRate: bigint | null;
   feeUsdRate: bigint | null;
   warnings: Warning[];
-  /** What the withdrawals are for, where that is known. */
+  /** The purposes of the withdrawals, where known. */
   notes: string[];
   /** Until when an approval made now holds, milliseconds since 1970. */
   until: number;
@@ -74,10 +74,10 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const { plan } = await prepare(app, place, { ...wish, feeMax: FEE_UNLIMITED, inputsMax: null });
   const limit = needApprovable(place.chain, plan);
   const spending = spendingOf(place.chain);
-  // blocks may ask for more by the time it is signed: the fee may rise to what was held, or to twice that of now
+  // rates may rise before it is signed: the fee may rise to the reserved one, or to twice the current one
   const highest = (plan.fee * spending.highestRate(rate)) / rate;
   const feeMax = minOf([heldWithin(row, limit), highest, plan.fee].reduce(maxOf), limit);
-  // a sweep gives what its coins hold now, less the fee: coins that come later are none of it
+  // a sweep takes only the coins of now, less the fee
   const total = plan.outputs.reduce((sum, { units }) => sum + units, spending.feeAsset === row.asset ? plan.fee : 0n);
   const units = (row.sweep ? total : row.units).toString();
   const intent: Intent = { ...intentOf(place, row), units, feeMax: feeMax.toString() };
@@ -86,13 +86,13 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   return { ...described, warnings, purpose: 'pay', intents: [intent], feeMax };
 }
 
-/** What is held for the fee; 0 when that cannot be approved, so that today's fee decides. */
+/** The reserved fee; 0 if it is above the limits, so that the current fee decides. */
 export function heldWithin({ fee_held }: WithdrawalRow, limit: bigint): bigint {
   const held = fee_held;
   return held <= limit ? held : 0n;
 }
 
-/** Says when less may be paid as fee than was held for it: what was held is above every limit. */
+/** A warning if the allowed fee is below the reserved one, which exceeds a limit. */
 export function feeWarnings(row: WithdrawalRow, feeMax: bigint): Warning[] {
   if (feeMax >= row.fee_held) return [];
   const [held, most] = [row.fee_held, feeMax].map((units) => formatUnits(units, feeAssetFor(row)));
@@ -100,7 +100,7 @@ export function feeWarnings(row: WithdrawalRow, feeMax: bigint): Warning[] {
   return [{ code: 'fee_lowered', text }];
 }
 
-/** What a plan says when it is read as the bytes that are signed. */
+/** The description of a plan, decoded from its bytes. */
 export function describePlan(
   app: App,
   { business, chain, asset }: Pick<Place, 'business' | 'chain' | 'asset'>,
@@ -114,7 +114,7 @@ export function describePlan(
   const { feeAsset } = spending;
   const { outputs } = description;
   const paid = outputs.filter(({ changeIndex }) => changeIndex === null);
-  // what pays nobody else is measured by what comes back
+  // a transaction that pays only ourselves is measured by what comes back
   const amount = (paid.length > 0 ? paid : outputs).reduce((sum, { units }) => sum + units, 0n);
   const warnings = rows.flatMap((row) => warningsOf(reportAddress(app.store, row), row));
   const refunds = rows.flatMap((row) => refundSaid(app.store, row) ?? []);
@@ -145,12 +145,12 @@ function warningsOf({ isNew, lookalikes }: AddressReport, { id, state, may_be_pa
 }
 
 /**
- * `feeMax`: what the approval allows, smallest units. `units`: of a sweep, the most that it may give. `mac` null only in the
- * sandbox, whose wallet has no lock.
+ * `feeMax`: the highest allowed fee, smallest units. `units`: the maximum of a sweep. `mac` is null only on the
+ * sandbox.
  */
 export type GivenApproval = { feeMax: bigint; units: bigint | null; until: number; mac: string | null };
 
-/** Approves a withdrawal that waits. Throws `Rejected`: `withdrawal.state`, `.approval`, `.insufficient`. */
+/** Approves a waiting withdrawal. Throws `Rejected`: `withdrawal.state`, `.approval`, `.insufficient`. */
 export function approve(app: App, tx: Tx, name: string, given: GivenApproval): WithdrawalRow {
   const found = findWithdrawal(tx, name);
   // what was approved and cannot be claimed so, for a fee that rose, say, is approved anew
@@ -162,7 +162,7 @@ export function approve(app: App, tx: Tx, name: string, given: GivenApproval): W
   return approved;
 }
 
-/** What an approval writes into a row. */
+/** The fields that an approval changes. */
 export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: GivenApproval): Partial<WithdrawalRow> {
   const { feeMax, units, until, mac } = given;
   checkApproval(app, placeOf(app, row).business, given);
@@ -187,7 +187,7 @@ export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: Give
   };
 }
 
-/** Whether an approval can be one at all. Throws `Rejected('withdrawal.approval')`. */
+/** Checks whether an approval is valid. Throws `Rejected('withdrawal.approval')`. */
 export function checkApproval(app: App, { network }: Business, { until, mac }: GivenApproval): void {
   const now = app.now();
   if (mac === null && network !== 'sandbox') {
@@ -202,12 +202,12 @@ export function checkApproval(app: App, { network }: Business, { until, mac }: G
   }
 }
 
-/** The operator's machine may have another clock. */
+/** The clock of the operator's machine may differ. */
 const CLOCKS_APART_MAX_MS = 3_600_000;
 
 /**
- * Rejects a withdrawal that is not signed yet. Throws `Rejected`: `withdrawal.not_found`, `withdrawal.state`, and in
- * quarantine `Unavailable`.
+ * Rejects an unsigned withdrawal. Throws `Rejected`: `withdrawal.not_found`, `withdrawal.state`, and in quarantine
+ * `Unavailable`.
  */
 export function reject(app: App, tx: Tx, name: string, reason: string | null): WithdrawalRow {
   // it may have been paid after the backup

@@ -20,7 +20,7 @@ export async function previewBatch(app: App, names: readonly string[]): Promise<
   const { place, rows, planned } = await batched(app, names, () => FEE_UNLIMITED);
   const limit = needApprovable(place.chain, planned.plan);
   const share = shareOf(planned.plan.fee, rows.length);
-  // what was held for each may be more, as long as all together stay within what anybody may approve
+  // more may be reserved for each, as long as the sum is within the limits
   const feeMaxes = rows.map((row) => maxOf(share, heldWithin(row, limit / BigInt(rows.length))));
   const intents = rows.map((row, at): Intent => ({ ...intentOf(place, row), feeMax: `${feeMaxes[at]}` }));
   const feeMax = feeMaxes.reduce((sum, one) => sum + one, 0n);
@@ -30,7 +30,7 @@ export async function previewBatch(app: App, names: readonly string[]): Promise<
   return { ...described, warnings, purpose: 'pay', intents, feeMax };
 }
 
-/** Approves those of them that still wait, and claims all for one transaction. Throws `Rejected`. */
+/** Approves those that still wait, and claims all for one transaction. Throws `Rejected`. */
 export async function batch(
   app: App,
   names: readonly string[],
@@ -53,7 +53,7 @@ export async function batch(
   );
 }
 
-/** What is approved already takes a new approval all the same: the batch's fee was worked out with it. */
+/** Approved ones need a new approval too, because the batch's fee is part of it. */
 function approveForBatch(app: App, tx: Tx, row: WithdrawalRow, approvals: ReadonlyMap<string, GivenApproval>): void {
   const given = approvals.get(row.uuid);
   if (given) {

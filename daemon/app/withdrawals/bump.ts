@@ -1,6 +1,6 @@
 /**
- * A child that pays for its parent (CPFP): a deposit that is stuck, or the change of a transaction of ours, is paid on to
- * ourselves with a fee that is enough for both. Nothing leaves the wallet but the fee.
+ * A child that pays for its parent (CPFP): spends a stuck deposit, or change of ours, to ourselves with a fee that
+ * suffices for both. Only the fee leaves the wallet.
  */
 import { randomUUIDv7 } from 'node:crypto';
 import { Rejected } from '../../domain/errors.ts';
@@ -32,8 +32,7 @@ export async function previewBump(app: App, place: Place, wish: BumpWish): Promi
 }
 
 /**
- * Pays a stuck deposit on to ourselves, with a fee that is enough for both. Returns the id of the version. Throws
- * `Rejected`.
+ * Spends a stuck deposit to ourselves with a fee that suffices for both. Returns the version's id. Throws `Rejected`.
  */
 export async function bump(
   app: App,
@@ -56,7 +55,7 @@ export async function bump(
   );
 }
 
-/** What is approved when a stuck deposit is paid on to ourselves: that coin, and what it costs. */
+/** The intent to approve for a bump: that coin, and the fee. */
 const bumpIntent = (place: Place, { outpoint }: BumpWish, uuid: string, feeMax: bigint): Intent => ({
   uuid,
   network: place.business.network,
@@ -72,8 +71,8 @@ const bumpIntent = (place: Place, { outpoint }: BumpWish, uuid: string, feeMax: 
 });
 
 /**
- * Gives up a bump that no node has: the deposit can be spent again. It pays only ourselves, so that nobody is paid twice
- * whatever becomes of its bytes. Throws `Rejected`: `bump.not_found`, `.under_way`.
+ * Gives up a bump that no node has, so that the deposit can be spent again. Its bytes pay only ourselves, so nobody can
+ * be paid twice. Throws `Rejected`: `bump.not_found`, `.under_way`.
  */
 export function giveUpBump(app: App, tx: Tx, { chain }: Place, outpoint: string): void {
   const spend = tx

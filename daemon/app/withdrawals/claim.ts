@@ -56,10 +56,7 @@ export function claim(app: App, tx: Tx, place: Place, planned: Planned, rows: re
   return spendId;
 }
 
-/**
- * Claims an unconfirmed coin, to pay it on to ourselves with a higher fee. Returns the id of the version. Throws
- * `Overtaken`.
- */
+/** Claims an unconfirmed coin for a bump. Returns the version's id. Throws `Overtaken`. */
 export function claimBump(app: App, tx: Tx, place: Place, planned: Planned, key: string, approval: string): number {
   const spendId = tx.run(insertSpend, {
     account_id: place.account.id,
@@ -72,19 +69,19 @@ export function claimBump(app: App, tx: Tx, place: Place, planned: Planned, key:
   return addVersion(app, tx, place, { spendId, kind: 'pay', approval, planned, pays: [] });
 }
 
-/** Approvals of a higher fee, by the withdrawal's UUID: they hold for one version and are its own until it is signed. */
+/** Approvals of a higher fee by the withdrawal's UUID, valid for one version. */
 export type Raised = { [uuid: string]: { feeMax: string; until: number; mac: string | null } };
 
 type Version = {
   spendId: number;
   kind: 'pay' | 'cancel';
-  /** What the signer is shown beside the withdrawals' own approvals. */
+  /** Approvals for the signer besides the withdrawals' own. */
   approval: string | null;
   planned: Planned;
   pays: readonly WithdrawalRow[];
 };
 
-/** Adds another version to a spend, or its first. Throws `Overtaken`. */
+/** Adds a version to a spend. Throws `Overtaken`. */
 export function addVersion(app: App, tx: Tx, place: Place, version: Version): number {
   const { spendId, kind, approval, planned, pays } = version;
   const { plan, change } = planned;
@@ -124,7 +121,7 @@ export function addVersion(app: App, tx: Tx, place: Place, version: Version): nu
   return id;
 }
 
-/** No two versions of a spend can both confirm: each has a conflict key in common with each other one. */
+/** Checks that each version shares a conflict key with each other one. */
 function needConflict(reader: Reader, keys: readonly string[], earlier: readonly VersionRow[]): void {
   for (const { id } of earlier) {
     const isShared = reader.all(keysOf, { version_id: id }).some(({ conflict_key }) => keys.includes(conflict_key));
@@ -132,7 +129,9 @@ function needConflict(reader: Reader, keys: readonly string[], earlier: readonly
   }
 }
 
-/** A key may be used by this spend: it is there, unused but by our own versions, and no other spend has reserved it. */
+/**
+ * Checks that this spend may use a key: it exists, only our own versions use it, and no other spend has reserved it.
+ */
 function needFree(
   tx: Tx,
   { chain }: Place,
@@ -146,16 +145,13 @@ function needFree(
     throw new Overtaken(`${key} is spent`);
   }
   if (reservedBy(tx, chain, key, spendId) !== null) throw new Overtaken(`${key} is reserved`);
-  // what only pays ourselves on loses nothing when another version takes the place of the one that made the change
+  // a payment to ourselves may spend change of a transaction that another version may replace
   if (changeOf !== null && purpose === 'pay' && !isSoleChange(tx, chain, changeOf)) {
     throw new Overtaken(`${key} is change of what is being replaced`);
   }
 }
 
-/**
- * Throws `Rejected` when what is to be replaced has a descendant of ours, which would fall with it. What lacks a coin has
- * none that is alive.
- */
+/** Throws `Rejected` if the transaction to replace has a descendant of ours, which would fall with it. */
 export function needReplaceable(reader: Reader, place: Place, known: readonly Known[]): void {
   for (const { version, lack } of known) {
     if (lack === null && version.txid !== null && hasDescendant(reader, place.chain, version.txid)) {
@@ -168,8 +164,8 @@ export function needReplaceable(reader: Reader, place: Place, known: readonly Kn
 }
 
 /**
- * Forgets a version that was never signed, and with it the spend when there is no other: nothing was ever sent, so the
- * withdrawals are planned anew.
+ * Drops an unsigned version, and the spend if it was the only one. Nothing was sent, so the withdrawals are planned
+ * again.
  */
 export function dropPlan(app: App, tx: Tx, version: VersionRow): void {
   tx.run(dropKeys, { version_id: version.id });
@@ -187,7 +183,7 @@ export function dropPlan(app: App, tx: Tx, version: VersionRow): void {
   tx.run(dropSpend, { id: version.spend_id });
 }
 
-/** A withdrawal that the newest version pays after all is not being canceled any more. */
+/** Withdraws the cancellation of withdrawals that the newest version pays. */
 function takeBackCancels(app: App, tx: Tx, spendId: number): void {
   const newest = tx.all(versionsOf, { spend_id: spendId }).at(-1);
   const paid = new Set(newest ? tx.all(payoutsOf, { version_id: newest.id }).map((one) => one.withdrawal_id) : []);
@@ -196,7 +192,6 @@ function takeBackCancels(app: App, tx: Tx, spendId: number): void {
   }
 }
 
-/** A spend that is known to exist. */
 export function spendOf(reader: Reader, id: number): SpendRow {
   const row = reader.get(spendById, { id });
   if (!row) throw new Error(`assertion failed: no spend ${id}`);

@@ -1,6 +1,6 @@
 /**
- * Which coins of an account may be spent now. A coin that any version of an open spend names is spoken for, whether or
- * not that version was ever sent.
+ * The spendable coins of an account. A coin of any version of an open spend is reserved, whether that version was sent
+ * or not.
  */
 import { tipOf } from '../../chains/adapter.ts';
 import type { AssetId } from '../../domain/assets.ts';
@@ -25,15 +25,15 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/ingest.ts';
 import type { Account } from '../shops/directory.ts';
 
-/** What one selection looks at, at the most: the most valuable coins come first. */
+/** The coins that one selection reads; the most valuable first. */
 export const COINS_READ_MAX = 20_000;
 
-/** Coins by how gladly they are spent: deposits nobody has to decide about, those in the inbox, our unconfirmed change. */
+/** Coins by preference: plain deposits, deposits in the inbox, our unconfirmed change. */
 export type Coins = { plain: Coin[]; undecided: Coin[]; change: Coin[] };
 
 const BEGINNING_RETRY_SECONDS = 30;
 
-/** The height of the tip that the stored facts belong to. Throws `Unavailable` while the chain was never looked at. */
+/** The height of the tip of the stored facts. Throws `Unavailable` before the first sync. */
 export function tipHeightOf(reader: Reader, chain: ChainRuntime): number {
   const checkpoint = checkpointOf(reader, chain);
   if (!checkpoint) {
@@ -42,7 +42,7 @@ export function tipHeightOf(reader: Reader, chain: ChainRuntime): number {
   return tipOf(checkpoint).height;
 }
 
-/** `settledOnly`: nothing but what has the confirmations that its value asks for, and our own confirmed change. */
+/** `settledOnly`: only coins with their required confirmations, and our own confirmed change. */
 export function spendableCoins(
   reader: Reader,
   chain: ChainRuntime,
@@ -65,54 +65,54 @@ export function spendableCoins(
   return coins;
 }
 
-/** Whether a coin may be spent by what the chain says of it: our own change before it confirms, too. */
+/** Whether the chain's state of a coin allows spending it; our own change also before it confirms. */
 function isRipe(row: CoinRow, tip: number): boolean {
   const depth = row.block_height === null ? 0 : Math.max(0, tip - row.block_height + 1);
   return !row.locked && depth >= Math.max(row.own_change ? 0 : 1, row.maturity);
 }
 
 /**
- * Change that is there as surely as its transaction is: of one that has no other version, which might confirm in its
- * place. From then on it gets none, since nothing is replaced that a later transaction of ours spends from.
+ * Whether change is as certain as its transaction: there is no other version that might confirm instead. It gets none
+ * any more, because a transaction with a spent output of ours is not replaced.
  */
 export function isSoleChange(reader: Reader, chain: { key: string }, txid: string): boolean {
   const version = reader.get(versionByTxid, { txid, chain_key: chain.key });
   return version !== undefined && reader.all(versionsOf, { spend_id: version.spend_id }).length === 1;
 }
 
-/** The coin of an outpoint as it is now, spent or not; undefined when it is not ours. */
+/** The coin of an outpoint, spent or not; undefined if it is not ours. */
 export function coinAt(reader: Reader, chain: ChainRuntime, outpoint: string): AnyCoinRow | undefined {
   return reader.get(coinByOutpoint, { outpoint, chain_key: chain.key });
 }
 
-/** The spend that has reserved a conflict key, other than `except`; null when it is free. */
+/** The spend that has reserved a conflict key, other than `except`; null if it is free. */
 export function reservedBy(reader: Reader, chain: { key: string }, key: string, except: number): number | null {
   const spends = reader.all(spendsOfKey, { conflict_key: key, chain_key: chain.key });
   return spends.find(({ id }) => id !== except)?.id ?? null;
 }
 
-/** Whether a transaction of ours that is not buried yet spends what another one pays to us. */
+/** Whether an unburied transaction of ours spends an output to us of another one. */
 export function hasDescendant(reader: Reader, chain: ChainRuntime, txid: string): boolean {
   const range = { from: `${txid}:`, to: `${txid};`, chain_key: chain.key };
   return reader.all(spendsOfTransaction, range).length > 0;
 }
 
 /**
- * Smallest units that open withdrawals take off an account's balance of an asset, beside one of them: their amounts in it,
- * and the fees that are paid in it.
+ * The units of an asset that open withdrawals of an account reserve, without one of them: their amounts in it, and
+ * their fees in it.
  */
 function heldUnits(reader: Reader, accountId: number, asset: AssetId, except: number | null): bigint {
   return reader
     .all(heldWithdrawals, { account_id: accountId })
     .filter(({ id }) => id !== except)
     .reduce((sum, row) => {
-      // of a sweep the fee comes out of the amount, where both are the same asset
+      // a sweep's fee is part of its amount if both are the same asset
       const fee = row.sweep && row.fee_asset === row.asset ? (row.fee ?? 0n) : row.fee_held;
       return sum + (row.asset === asset ? row.units : 0n) + (row.fee_asset === asset ? fee : 0n);
     }, 0n);
 }
 
-/** What an account can still withdraw: its coins less what is held; never below 0. */
+/** The units that an account can still withdraw: its coins less reservations; at least 0. */
 export function availableUnits(
   reader: Reader,
   accountId: number,

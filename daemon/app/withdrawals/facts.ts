@@ -1,9 +1,9 @@
 /**
- * What the chain says of the transactions that were signed for a payment: where each of them is, what it lacks, and
- * whether it can still be in a block. Read from their conflict keys, anew each time.
+ * The state of the transactions signed for a payment: where each is, what it lacks, and whether it can still confirm.
+ * Derived from their conflict keys each time.
  *
- * Invariant: a transaction counts as impossible only by what a block holds: another user of one of its keys, or of an input
- * of the transaction that made one of them and vanished.
+ * Invariant: only a block can make a transaction impossible: with another user of one of its keys, or of an input of
+ * the vanished transaction that made one.
  */
 import type { VersionFact } from '../../domain/withdrawal.ts';
 import {
@@ -18,29 +18,29 @@ import type { Reader } from '../../store/store.ts';
 import { isSoleChange, reservedBy } from './coins.ts';
 import { type KeyState, keyState } from './keys.ts';
 
-/** Transactions of ours in a row that are looked through: nodes take 25 unconfirmed ones. */
+/** Unconfirmed ancestors of ours that are followed; nodes accept 25. */
 const ANCESTORS_MAX = 100;
 
 /** A conflict key that is not there for a transaction: its coin left the chain, or another transaction used it. */
 export type Lack = {
   key: string;
-  /** What used it in place of the transaction; null: what it names is gone. */
+  /** The transaction that used it instead; null: its coin is gone. */
   usedBy: string | null;
 };
 
 export type Known = VersionFact & {
   version: VersionRow;
-  /** Its conflict keys, in the order of their text. */
+  /** In the order of their text. */
   keys: string[];
-  /** The first key without which it cannot be sent now; null: it lacks none. */
+  /** The first missing key; null if it can be sent. */
   lack: Lack | null;
-  /** Whether what one of its keys names left the chain. */
+  /** Whether the coin of one of its keys left the chain. */
   vanished: boolean;
-  /** What made it impossible; null while nothing in a block did. */
+  /** The confirmed transaction that made it impossible, or null. */
   killer: string | null;
 };
 
-/** The signed versions of a spend, oldest first. */
+/** The signed versions of a spend, the oldest first. */
 export function versionFacts(reader: Reader, spend: SpendRow, tipHeight: number): Known[] {
   const versions = reader.all(versionsOf, { spend_id: spend.id }).filter(({ txid }) => txid !== null);
   const own = new Set(versions.map(({ txid }) => txid));
@@ -71,7 +71,7 @@ type Death = { dead: number; killer: string | null };
 const ALIVE: Death = { dead: 0, killer: null };
 const surer = (a: Death, b: Death): Death => (b.dead > a.dead ? b : a);
 
-/** How deep the block is that makes one of our transactions impossible. */
+/** The confirmations of the block that makes a transaction of ours impossible. */
 function deathOf(reader: Reader, version: VersionRow, tipHeight: number, left: number): Death {
   const { chain_key, txid } = version;
   return reader.all(keysOf, { version_id: version.id }).reduce<Death>((found, { conflict_key: key }) => {
@@ -82,7 +82,7 @@ function deathOf(reader: Reader, version: VersionRow, tipHeight: number, left: n
   }, ALIVE);
 }
 
-/** The same of a transaction that made a coin which is gone. */
+/** The same for a transaction that made a coin which is gone. */
 function vanishedOf(reader: Reader, key: string, chain_key: string, tipHeight: number, left: number): Death {
   const txid = txidOf(key);
   const ours = reader.get(versionByTxid, { txid, chain_key });
@@ -93,7 +93,7 @@ function vanishedOf(reader: Reader, key: string, chain_key: string, tipHeight: n
 
 export const txidOf = (outpoint: string): string => outpoint.slice(0, outpoint.indexOf(':'));
 
-/** Whether another version may use this key: it is there, and nothing but versions of the same spend wants it. */
+/** Whether another version may use this key: it exists, and only versions of this spend use it. */
 export function isUsable(reader: Reader, spend: SpendRow, known: readonly Known[], key: string): boolean {
   const chain = { key: spend.chain_key };
   const state = keyState(reader, chain, key);
@@ -105,9 +105,9 @@ export function isUsable(reader: Reader, spend: SpendRow, known: readonly Known[
 }
 
 /**
- * The conflict keys that the next version has to use, so that none of the earlier ones can confirm beside it: what is still
- * usable of the newest one's, with the preferred key while that exists, and of each other one that shares none of these, one
- * more. Null when one of them has no usable key left: nothing can take its place.
+ * The conflict keys that the next version must use, so that no earlier one can confirm beside it: the usable ones of
+ * the newest version, the preferred key first, and one more of each version that shares none of these. Null if a
+ * version has no usable key left, so that nothing can replace it.
  */
 export function sharedKeys(reader: Reader, spend: SpendRow, known: readonly Known[]): string[] | null {
   const newest = known.at(-1);

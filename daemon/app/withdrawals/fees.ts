@@ -1,4 +1,4 @@
-/** What a chain's blocks ask for now, asked of its source at most every so often, and what stands in when it is away. */
+/** The current fee rates of a chain, requested from its source at intervals, with a fallback while it is away. */
 import type { Spending } from '../../chains/spending.ts';
 import { assetOf } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
@@ -8,14 +8,14 @@ import { approvableFee } from '../../wallet/signer/limits.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 
-/** A withdrawal is to be in one of the next blocks, and need not be in the very next. */
+/** A withdrawal should confirm within the next blocks. */
 const TARGET_BLOCKS = 6;
-/** A replacement is to be in one of the very next. */
+/** A replacement should confirm sooner. */
 const TARGET_BLOCKS_FAST = 2;
 export const RATE_TIMEOUT_MS = 5_000;
 const RATE_HOLDS_MS = 30_000;
 
-/** How a chain is spent on. Throws `Rejected` where this release does not. */
+/** A chain's spending interface. Throws `Rejected` if this release cannot spend it. */
 export function spendingOf({ adapter }: ChainRuntime): Spending {
   if (adapter.spending) return adapter.spending;
   throw new Rejected('withdrawal.unsupported', `This release does not spend on ${adapter.chain} yet`, 'crypto');
@@ -38,12 +38,12 @@ export async function feeRateNow(chain: ChainRuntime): Promise<bigint> {
   }
 }
 
-/** What a place in the very next blocks costs. Throws `Unavailable`. */
+/** The rate for the very next blocks. Throws `Unavailable`. */
 export function fastRate(chain: ChainRuntime): Promise<bigint> {
   return spendingOf(chain).feeRate(TARGET_BLOCKS_FAST, deadline(RATE_TIMEOUT_MS, chain.key));
 }
 
-/** The most that anybody may approve as the fee of a plan. Throws `Rejected('withdrawal.fee')` when it costs more. */
+/** The highest fee that may be approved for a plan. Throws `Rejected('withdrawal.fee')` if it costs more. */
 export function needApprovable(chain: ChainRuntime, plan: SpendPlan): bigint {
   const limit = approvableFee(plan);
   if (plan.fee <= limit) return limit;

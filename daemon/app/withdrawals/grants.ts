@@ -1,6 +1,6 @@
 /**
- * Policies with what the wallet has to be told of them. The signer counts limits of its own, in units of each asset, and
- * takes them only from somebody who has the passphrase: so a hole in the service approves no more than was granted.
+ * Policies with their grants to the wallet. The signer counts limits in units of each asset and accepts them only with
+ * the passphrase, so that a compromised daemon cannot approve more than was granted.
  */
 import type { Asset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -13,7 +13,9 @@ import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
 import { addressBook, addressOf, changePolicy, policyFor, removeAddress } from './policy.ts';
 
-/** A coin may lose half its worth before the operator has to grant anew: the daemon counts dollars, the signer coins. */
+/**
+ * A coin may lose half its value before new grants are needed, because the daemon counts dollars and the signer coins.
+ */
 const GRANT_HEADROOM = 2n;
 
 /** A grant with the operator's MAC. */
@@ -105,7 +107,7 @@ export async function removeAddressGranted(
   return row;
 }
 
-/** `done`: what is in force already, should the signer not take the rest. */
+/** `done`: what is already in force if the signer refuses the rest. */
 async function grantAll(app: App, grants: readonly SignedGrant[], done: string): Promise<void> {
   try {
     for (const { grant, mac } of grants) await app.signer.grantPolicy(grant, mac);

@@ -1,6 +1,6 @@
 /**
- * The operator's decision about a deposit that no invoice claims: it counts for its invoice after all, it goes back, or it
- * stays. One compare-and-set: whoever decides second is told so.
+ * The operator's decisions about deposits that no invoice claims: accept, refund or keep. A compare-and-set: the later
+ * decision fails.
  */
 
 import { type AssetId, assetOf } from '../../domain/assets.ts';
@@ -55,7 +55,7 @@ export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
   needThere(deposit);
   decide(app, tx, item, 'accepted');
   tx.run(setClaim, { id: credit.id, claim: 'invoice' });
-  // what was canceled for want of this money is judged anew; without enough it is canceled again at once
+  // an invoice canceled for lack of this money is judged again; if it does not suffice, it is canceled again at once
   if (invoice.status === 'canceled') {
     tx.run(setInvoiceStatus, { id: invoice.id, status: 'unpaid', updated_at: app.now() });
   }
@@ -63,7 +63,7 @@ export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
   return tx.get(invoiceById, { id: invoice.id }) ?? invoice;
 }
 
-/** Leaves a deposit where it is: ours, and nobody's. Throws `Rejected`: `inbox.not_found`, `.decided`. */
+/** Keeps a deposit without an invoice. Throws `Rejected`: `inbox.not_found`, `.decided`. */
 export function keepDeposit(app: App, tx: Tx, id: number): void {
   decide(app, tx, depositOf(tx, id).item, 'kept');
 }

@@ -1,4 +1,4 @@
-/** What the books say of a conflict key now: here alone it matters where a kind of key is kept. */
+/** The stored state of a conflict key. Only this file knows where each kind of key is stored. */
 import { isNonceKey } from '../../domain/spend.ts';
 import { creditByOutpoint } from '../../store/queries/credits.ts';
 import { usedKey } from '../../store/queries/used-keys.ts';

@@ -12,7 +12,7 @@ import type { Business } from '../shops/directory.ts';
 import { spendOf } from './claim.ts';
 import { findWithdrawal } from './request.ts';
 
-/** What one call looks at at the most: a filter that matches little must not read everything. */
+/** The maximum number of rows that one call reads, for filters with few matches. */
 const SCANNED_MAX = 5_000;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
@@ -40,7 +40,7 @@ export function listWithdrawals(
 
 export type WithdrawalDetails = { row: WithdrawalRow; spend: SpendRow | null; versions: VersionRow[] };
 
-/** Everything about one. Throws `Rejected('withdrawal.not_found')`. */
+/** All data of one. Throws `Rejected('withdrawal.not_found')`. */
 export function showWithdrawal(app: App, name: string): WithdrawalDetails {
   const row = findWithdrawal(app.store, name);
   if (row.spend_id === null) return { row, spend: null, versions: [] };

@@ -1,14 +1,16 @@
-/** What became of a transaction that the operator asked for just now, so that the answer is more than "asked for". */
+/** The result of a transaction that the operator has just requested. */
 import { type VersionRow, versionById } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 
 const WAIT_MS_MAX = 5_000;
 const LOOK_MS = 50;
 
-/** `sent`: a node has it. `problem`: why not, in words; null while nothing is known yet. */
+/** `sent`: a node has it. `problem`: why not, in words; null while unknown. */
 export type Outcome = { sent: boolean; problem: string | null };
 
-/** Waits some seconds for a version to be sent, refused or given up. `problemNow`: why it was not signed, if it was not. */
+/**
+ * Waits some seconds until a version is sent, refused or given up. `problemNow`: why it was not signed, if it was not.
+ */
 export async function outcomeOf(app: App, versionId: number, problemNow: () => string | null): Promise<Outcome> {
   const deadline = performance.now() + WAIT_MS_MAX;
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Planning what is to be signed: reads holdings, the change address and the fee rate, and asks the chain's planner. Nothing
- * here is stored; `claim.ts` checks it all again inside the transaction that does.
+ * Plans transactions: reads holdings, change address and fee rate, and calls the chain's planner. Stores nothing;
+ * `claim.ts` checks everything again inside its transaction.
  */
 import type { EstimateRequest, PaymentRequest } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
@@ -20,10 +20,10 @@ import { holdingsFor } from './holdings.ts';
 
 const PLAN_TIMEOUT_MS = 60_000;
 
-/** Where a withdrawal lives. */
+/** The business, account, chain and asset of a withdrawal. */
 export type Place = { business: Business; account: Account; chain: ChainRuntime; asset: AssetId };
 
-/** The place of a withdrawal. Throws `Rejected` when its chain is not connected any more. */
+/** Throws `Rejected` if its chain is no longer connected. */
 export function placeOf(app: App, row: Pick<WithdrawalRow, 'business_id' | 'asset'>): Place {
   const business = app.directory.business(row.business_id);
   const asset = row.asset as AssetId;
@@ -33,7 +33,7 @@ export function placeOf(app: App, row: Pick<WithdrawalRow, 'business_id' | 'asse
   return { business, account, chain, asset };
 }
 
-/** The fee at a rate with these holdings, as far as it can be approved. */
+/** The fee at a rate with these holdings, limited to what may be approved. */
 export function highestFee(chain: ChainRuntime, request: EstimateRequest): bigint {
   const { fee, plan } = spendingOf(chain).estimate(request);
   return plan ? minOf(fee, approvableFee(plan)) : fee;
@@ -43,18 +43,18 @@ export type Wish = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' | 'pare
   feeMin?: bigint;
   /** Conflict keys that the plan has to use, whether or not earlier versions of the payment used them. */
   conflictKeys?: string[];
-  /** These coins and no others, those of the conflict keys aside; by default all that may be spent. */
+  /** Only these coins besides those of the conflict keys; default: all spendable ones. */
   only?: string[];
-  /** Only what has its confirmations. */
+  /** Only confirmed coins. */
   settledOnly?: boolean;
   /** Of a sweep: what its coins may hold together, smallest units; null: no end to it. */
   inputsMax?: bigint | null;
 };
 
-/** A plan, and the change address that was kept for it: to be given back to `claim`. */
+/** A plan with its reserved change address, to be passed to `claim`. */
 export type Planned = { plan: SpendPlan; change: ChangeTarget; usesChange: boolean };
 
-/** Plans a transaction. Throws `Rejected` with what stands in its way. */
+/** Plans a transaction. Throws `Rejected` with the obstacle. */
 export async function prepare(app: App, place: Place, wish: Wish): Promise<Planned> {
   const { chain, account, asset, business } = place;
   assert(account.businessId === business.id, 'an account is of its business');
@@ -78,15 +78,15 @@ async function nextChange(app: App, { account, chain }: Place): Promise<ChangeTa
   return { ...derived, index: row.next_change };
 }
 
-/** What the recipients get of a plan, in the order of its outputs. */
+/** The payouts of a plan in the order of its outputs. */
 export function payoutsIn(plan: SpendPlan): { address: string; units: bigint }[] {
   return plan.outputs.flatMap(({ kind, address, units }) => (kind === 'payout' ? [{ address, units }] : []));
 }
 
-/** One of several equal shares of a fee: rounded up, so that together they are never less. */
+/** An equal share of a fee, rounded up, so that the sum is never less. */
 export const shareOf = (fee: bigint, shares: number): bigint => divideUp(fee, BigInt(Math.max(1, shares)));
 
-/** Somebody was faster, or the chain moved on: plan anew. */
+/** Another caller was faster, or the chain moved on: plan again. */
 export class Overtaken extends Error {
   constructor(why: string) {
     super(why);
@@ -94,7 +94,7 @@ export class Overtaken extends Error {
   }
 }
 
-/** Runs the storing of a plan that the operator made, who is told to try again when it is overtaken. */
+/** Stores a plan of the operator, who is told to try again if it is overtaken. */
 export function overtakenIsRejected<T>(work: () => T): T {
   try {
     return work();

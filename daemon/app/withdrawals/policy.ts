@@ -1,4 +1,4 @@
-/** Approval policies and the address book of a business, and what they say about one withdrawal. */
+/** Approval policies and address books of businesses, and their verdict on a withdrawal. */
 import { assetOf, type ChainId } from '../../domain/assets.ts';
 import { chainKey } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -24,7 +24,7 @@ export const ADDRESSES_MAX = 1_000;
 const LABEL_CHARACTERS_MAX = 100;
 const ALIKE_MAX = 20;
 
-/** The policy of a business: where none was set, by hand, and in the sandbox without asking. Restored: by hand. */
+/** The policy of a business. By default: manual, and on the sandbox automatic. After a restore: manual. */
 export function policyFor(reader: Reader, business: Business): Policy {
   if (quarantineOf(reader)) return MANUAL;
   const row = reader.get(policyOf, { business_id: business.id });
@@ -37,7 +37,7 @@ export function policyFor(reader: Reader, business: Business): Policy {
   };
 }
 
-/** Sets a business's policy. Throws `Rejected` for one without any limit where money is real. */
+/** Sets a business's policy. Throws `Rejected` for real money without any limit. */
 export function changePolicy(app: App, tx: Tx, business: Business, policy: Policy): void {
   const unlimited = policy.perWithdrawalUsd === null || policy.perDayUsd === null;
   if (policy.mode === 'automatic' && unlimited && business.network !== 'sandbox') {
@@ -57,7 +57,7 @@ export function changePolicy(app: App, tx: Tx, business: Business, policy: Polic
   });
 }
 
-/** What the policy let go in the last 24 hours, in 1e-8 US dollars. A clock that was set back forgets none of it. */
+/** The value approved by the policy in the last 24 hours, 1e-8 US dollars, also after a clock was set back. */
 export function usedOfPolicy(app: App, reader: Reader, business: Business): bigint {
   const rows = reader.all(approvedByPolicySince, {
     business_id: business.id,
@@ -68,7 +68,7 @@ export function usedOfPolicy(app: App, reader: Reader, business: Business): bigi
     .reduce((sum, { usd_value }) => sum + (usd_value ?? 0n), 0n);
 }
 
-/** Why this withdrawal waits for the operator, or null when the policy approves it. */
+/** Why this withdrawal needs the operator, or null if the policy approves it. */
 export function whyByHand(
   app: App,
   reader: Reader,
@@ -137,13 +137,13 @@ export function addressOf(reader: Reader, id: number): AddressBookRow {
   return row;
 }
 
-/** What speaks for or against an address that is to be paid. */
+/** Information about an address to be paid. */
 export type AddressReport = {
   /** Its label in the address book. */
   label: string | null;
-  /** No withdrawal to it was ever completed, and it is not in the book. */
+  /** True if no withdrawal to it was completed and it is not in the book. */
   isNew: boolean;
-  /** Known addresses that begin and end like it and are others. */
+  /** Other known addresses with the same beginning and end. */
   lookalikes: string[];
 };
 

@@ -1,4 +1,4 @@
-/** What becomes of bytes that a node does not take: the operator is told whose they are, until it is over. */
+/** Alerts about transactions that nodes refuse. */
 
 import { networkOf } from '../../domain/chain.ts';
 import { closeAlertsOf } from '../../store/queries/effects.ts';
@@ -10,10 +10,10 @@ import { spendOf } from './claim.ts';
 
 const NOT_SENT = 'withdrawal.not_sent';
 
-/** Notes that a node will not have a version, and tells the operator which one it is once it `isKnown` to be in no block. */
+/** Records that a node refuses a version, and alerts the operator once it `isKnown` to be in no block. */
 export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: string, isKnown: boolean): void {
   if (version.problem !== reason) tx.run(setVersionProblem, { id: version.id, problem: reason });
-  // a long chain of our own change is taken once its beginning is confirmed
+  // a long chain of our own change is accepted once its beginning confirms
   if (!isKnown || reason.includes('too-long-mempool-chain')) return;
   const { what, how } = wordsFor(tx, version);
   const message = `The network's node does not take ${what}: ${reason}. It is offered again. ${how}`;
@@ -21,7 +21,7 @@ export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: strin
   raiseIn(app, tx, network, NOT_SENT, version.txid ?? `${version.id}`, message);
 }
 
-/** What a version is in the operator's words, and what can be done about one that is refused. */
+/** The description of a version, and what can be done about its refusal. */
 function wordsFor(reader: Reader, version: VersionRow): { what: string; how: string } {
   const spend = spendOf(reader, version.spend_id);
   if (spend.purpose === 'bump') {
@@ -42,7 +42,7 @@ function wordsFor(reader: Reader, version: VersionRow): { what: string; how: str
   return { what: `the transaction of withdrawal ${ids}`, how: 'To give it up, cancel it' };
 }
 
-/** Closes what was said of versions that a node did not take, once the chain shows one of the spend or it is decided. */
+/** Closes the alerts once the chain shows a version of the spend, or it is decided. */
 export function closeRefusals(app: App, tx: Tx, versions: readonly VersionRow[]): void {
   for (const { id, txid, problem } of versions) {
     if (problem === null) continue;

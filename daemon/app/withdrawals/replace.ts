@@ -29,16 +29,16 @@ export type ReplaceWish = {
   feeRate: bigint | null;
 };
 
-/** What can be replaced of a withdrawal. */
+/** The replaceable state of a withdrawal. */
 type Open = { spend: SpendRow; known: Known[]; keys: string[] };
 
 type Replacement = {
   place: Place;
   row: WithdrawalRow;
   open: Open;
-  /** Whom the replacement pays. */
+  /** The withdrawals that the replacement pays. */
   pays: WithdrawalRow[];
-  /** Whose approvals it needs: of a cancellation, everybody's that was ever signed with it. */
+  /** The withdrawals whose approval it needs: for a cancellation, all that were ever signed with it. */
   concerned: WithdrawalRow[];
   planned: Planned;
 };
@@ -48,7 +48,7 @@ export async function previewReplacement(app: App, wish: ReplaceWish): Promise<P
   const { place, planned, pays, concerned } = await replacement(app, wish, FEE_UNLIMITED);
   needApprovable(place.chain, planned.plan);
   const share = shareOf(planned.plan.fee, concerned.length);
-  // only a fee above what was approved has to be approved anew
+  // only a fee above the approved one needs a new approval
   const intents = concerned
     .filter((row) => share > row.fee_held)
     .map((row): Intent => ({ ...intentOf(place, row), feeMax: share.toString() }));
@@ -132,13 +132,13 @@ async function replacement(app: App, { id, kind, feeRate }: ReplaceWish, feeMax:
   if (kind === 'cancel' && !paid.some(({ id }) => id === row.id)) {
     throw new Rejected('withdrawal.canceled', `Withdrawal ${row.id} is being canceled already: speed it up instead`);
   }
-  // what lacks a coin is in no mempool: nothing has to be outbid
+  // a version that lacks a coin is in no mempool and need not be outbid
   const outbid = open.known.filter(({ lack }) => lack === null).map(({ version }) => version);
   const fees = outbid.map(({ fee, size }) => ({ fee, size: Math.max(1, size) }));
   const planned = await prepare(app, place, {
     payouts: pays.map(({ address, units, sweep }) => ({ address, units: sweep ? null : units })),
     conflictKeys: open.keys,
-    // what takes everything, or gives everything back, has coins enough
+    // a sweep or a complete cancellation has enough coins
     ...(pays.length === 0 || pays.some(({ sweep }) => sweep) ? { only: [] } : {}),
     settledOnly: pays.some(({ approved_by }) => approved_by === 'policy'),
     feeRate: await replacingRate(place, fees, feeRate),
@@ -156,7 +156,7 @@ function concernedBy(reader: Reader, row: WithdrawalRow, kind: ReplaceWish['kind
   return others.length > 0 ? others : [row];
 }
 
-/** The least rate that replaces every version, or what the next blocks ask for, or what the operator said. */
+/** The operator's rate, or the rate for the next blocks, but at least the one that replaces every version. */
 async function replacingRate(
   { chain }: Place,
   replaced: readonly { fee: bigint; size: number }[],
@@ -167,7 +167,7 @@ async function replacingRate(
   return rate > least ? rate : least;
 }
 
-/** What can be replaced of a withdrawal now. Throws `Rejected` with what is in the way. */
+/** The replaceable state of a withdrawal. Throws `Rejected` with the obstacle. */
 function needOpen(reader: Reader, place: Place, row: WithdrawalRow): Open {
   const { state, spend_id, id } = withdrawalOf(reader, row.id);
   if ((state !== 'signed' && state !== 'broadcast') || spend_id === null) {

@@ -1,6 +1,6 @@
 /**
- * Asking for a withdrawal. From then on its amount and its highest fee are off the balance; what follows is the
- * operator's decision, or that of the business's policy, taken in the same transaction.
+ * Requests withdrawals. Their amount and highest fee are reserved at once. In the same transaction the business's
+ * policy approves them, or they wait for the operator.
  */
 import { randomUUIDv7 } from 'node:crypto';
 import type { Holdings } from '../../chains/spending.ts';
@@ -32,7 +32,7 @@ import { withdrawalOf } from './rows.ts';
 
 /** How long a request waits for a decision, and an approval for the signer. */
 export const APPROVAL_HOLDS_MS = 7 * 24 * MS_PER_HOUR;
-/** Withdrawals of one business that are not signed yet. */
+/** Unsigned withdrawals of one business. */
 const WAITING_MAX = 1_000;
 const WITHDRAWAL_USD_MIN = 10n * 100_000_000n;
 const RATE_RETRY_SECONDS = 60;
@@ -43,9 +43,9 @@ export type NewWithdrawal = {
   units: bigint | null;
   address: string;
   origin: 'merchant' | 'operator' | 'inbox' | 'refund';
-  /** A refund: the deposit that it spends, and nothing else. */
+  /** For a refund: the only deposit that it may spend. */
   deposit?: { outpoint: string; inboxId: number };
-  /** The invoice that it is a refund of. */
+  /** The invoice that it refunds. */
   invoice?: { id: number; slug: string };
 };
 
@@ -54,12 +54,11 @@ export function withdrawable(app: App, business: Business, asset: Asset): boolea
   return app.directory.takes(business, asset.symbol) && canSpend(app, business, asset);
 }
 
-/** What a business can withdraw. */
 export function withdrawables(app: App, business: Business): string[] {
   return business.enabled.filter((asset) => withdrawable(app, business, asset)).map(({ symbol }) => symbol);
 }
 
-/** Whether a business has an account of an asset on a chain that takes transactions of ours. */
+/** Whether a business has an account of an asset on a chain that can be spent from. */
 export function canSpend(app: App, business: Business, asset: Asset): boolean {
   return chainOf(app, business, asset)?.adapter.spending !== undefined;
 }
@@ -69,7 +68,7 @@ function chainOf(app: App, business: Business, asset: Asset): ChainRuntime | nul
   return (account && app.chains.find(account.chainKey)) ?? null;
 }
 
-/** The rate that a request's highest fee is worked out with; 0 for one that will be refused anyway. */
+/** The rate for a request's highest fee; 0 for one that will be refused anyway. */
 export async function estimateHighestFee(app: App, business: Business, wanted: () => NewWithdrawal): Promise<bigint> {
   let chain: ChainRuntime | null;
   try {
@@ -144,7 +143,7 @@ export function requestWithdrawal(
   return row;
 }
 
-/** Why it waits for the operator's approval; null when the business's policy approves it. */
+/** Why it needs the operator's approval; null if the business's policy approves it. */
 function whyApprove(
   app: App,
   reader: Reader,
@@ -153,7 +152,7 @@ function whyApprove(
 ): string | null {
   if (quarantineOf(reader)) return 'this service was restored from a backup and waits for its operator';
   if (invoice) return `a refund of invoice ${invoice.slug}: every refund is approved by hand`;
-  // the signer takes nothing else by a policy
+  // the signer accepts nothing else by a policy
   if (business.network !== 'sandbox' && (units === null || deposit))
     return 'a policy approves plain payments: sweeps and refunds are approved by hand';
   return whyByHand(app, reader, business, { chain: asset.chain, address, usd });
