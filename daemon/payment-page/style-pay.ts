@@ -72,8 +72,8 @@ button.offer:hover, summary.offer:hover { border-color: var(--main); background:
 
 .change { margin-block-start: 1.25rem; padding-block-start: .5rem; border-block-start: 1px solid var(--line); }
 .change summary { padding-block: .65rem; color: var(--main); font-weight: 600; cursor: pointer; }
-.change .offers { grid-template-columns: repeat(auto-fill, minmax(min(13rem, 100%), 1fr)); }
-.change .offer { display: block; min-block-size: 3rem; }
+.change .offers { align-items: stretch; grid-template-columns: repeat(auto-fill, minmax(min(13rem, 100%), 1fr)); }
+.change .offer { grid-template-columns: 1fr; gap: 0; min-block-size: 3rem; }
 
 .wait { display: grid; justify-items: center; gap: .35rem; margin-block: 1.5rem; text-align: center; }
 .ring { inline-size: 9rem; block-size: 9rem; margin-block-end: .5rem; fill: none; stroke-width: 9; }

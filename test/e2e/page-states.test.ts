@@ -50,6 +50,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), { t
       name: 'Corner Coffee',
       accent: '#0f766e',
       logo: await drawLogo(visit),
+      contact: 'hello@corner-coffee.example',
     });
     await visit.end();
   });
@@ -142,8 +143,30 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), { t
     const topOf = async (part: string): Promise<number> => (await page.locator(part).boundingBox())!.y;
     const tops = await Promise.all(['.bar', '.amount', '[data-part="network"]', '.open', '.address', '.qr'].map(topOf));
     expect(tops).toEqual(tops.toSorted((a, b) => a - b));
-    expect(await page.locator('.about').innerText()).toMatch(/espresso[\s\S]*A-1042[\s\S]*shop\.example/);
+    expect(await page.locator('.about').innerText()).toMatch(/espresso[\s\S]*A-1042[\s\S]*shop\.example[\s\S]*hello@/);
     await examine(visit, 'waiting');
+  });
+
+  it('another coin instead', async () => {
+    const slug = await stage.invoice({ crypto: 'ALL', ...SALE });
+    const visit = await opened(slug);
+    const { page } = visit;
+    await visit.shows('choose');
+    await page.locator('button[value="BTC"]').click();
+    await visit.shows('waiting');
+    const { address } = await stage.payment(slug);
+    await page.locator('.change summary').click();
+    const offered = await page.locator('.change button').allInnerTexts();
+    expect(offered).toHaveLength(9);
+    expect(offered).toContain('Tether USD\nBNB Smart Chain (BEP-20)');
+    expect(offered.join()).not.toContain('Bitcoin\n');
+    await page.locator('.change button[value="LTC"]').click();
+    await page.getByText('on Litecoin').waitFor();
+    const changed = await stage.payment(slug);
+    expect(changed.address).not.toBe(address);
+    expect((await page.locator('[data-part="address"]').textContent())!.trim()).toBe(changed.address);
+    await page.locator('.change summary').click();
+    await examine(visit, 'change');
   });
 
   it('waiting for a token, whose full code is behind a switch', async () => {

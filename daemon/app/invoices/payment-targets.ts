@@ -7,7 +7,7 @@
  */
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
-import { unitsWorth } from '../../domain/money.ts';
+import { maxOf, unitsWorth } from '../../domain/money.ts';
 import { arrivedCredits, type CreditRow, payingCredits } from '../../store/queries/credits.ts';
 import {
   deleteFormerTarget,
@@ -52,14 +52,17 @@ export function isPaidInto(reader: Reader, payment: PaymentRow): boolean {
   );
 }
 
-/** What a credit is in units of a payment's coin: its own, or of another coin what its value buys at a rate, rounded down. */
+/**
+ * A credit in units of a payment's coin. One in another coin has the units that its value buys at a rate: rounded down, and
+ * at least one, so that an invoice for which something came is never taken for one without funds.
+ */
 export function unitsIn(
   payment: PaymentRow,
   rate: bigint,
   credit: Pick<CreditRow, 'asset' | 'units' | 'value'>,
 ): bigint {
   if (credit.asset === payment.asset) return credit.units;
-  return unitsWorth(credit.value ?? 0n, assetOf(payment.asset as AssetId), rate);
+  return maxOf(1n, unitsWorth(credit.value ?? 0n, assetOf(payment.asset as AssetId), rate));
 }
 
 /** What was received and confirmed for an unpaid payment, in units of its coin, were `rate` the rate of its quote. */

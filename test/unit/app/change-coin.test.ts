@@ -288,6 +288,8 @@ describe('money for the coin that was left', () => {
     await btc.tell({ credits: () => [btc.credit(at.btc, paid.units)] });
     expect(btc.row(`tx${at.btc}:0`).value).toBeNull();
     expect([(await read()).remaining, (await read()).unvalued]).toEqual([0n, true]);
+    // what has no value yet is not nothing: such an invoice makes no room for others
+    expect(state()).toEqual(['unpaid', 'pending', 'LTC', 1n, 1]);
     btc.rate(RATES);
     await btc.tell({ credits: () => [btc.credit(at.btc, paid.units)] });
     expect(state()).toEqual(['unpaid', 'pending', 'BTC', paid.units, 0]);
