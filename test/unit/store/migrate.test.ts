@@ -72,7 +72,7 @@ async function expectOpens(dataDir: string, hadRow: boolean): Promise<void> {
 
 describe('an upgrade that is cut off', () => {
   it.each(names().map((name, level) => [name, level] as const))(
-    'after any statement of %s or of those behind it leaves a database that opens',
+    'after any statement of %s leaves a database that opens',
     { timeout: 120_000 },
     async (_, level) => {
       const dataDir = dataAt(level);
@@ -95,7 +95,9 @@ describe('an upgrade that is cut off', () => {
       const statements = MIGRATIONS.slice(level).flatMap(([, each]) => each);
       // with BEGIN, the bookkeeping table and COMMIT of each
       expect(cuts.length).toBe(statements.length + 3 * (MIGRATIONS.length - level));
-      for (const cut of cuts) await expectOpens(cut, level > 0);
+      // a cut in a later migration is one of a database at that level: the two longest ways are gone to their end
+      const own = MIGRATIONS[level]![1].length + 3;
+      for (const cut of level < 2 ? cuts : cuts.slice(0, own)) await expectOpens(cut, level > 0);
     },
   );
 
