@@ -37,6 +37,8 @@ export type PaymentRequest = {
   tipHeight: number;
   /** Unconfirmed transactions whose fee this one must complete (CPFP). */
   parents?: { fee: bigint; vsize: number };
+  /** Of a sweep: the most that the coins it takes may hold together; null: no end to it. */
+  inputsMax?: bigint | null;
 };
 
 export type EstimateRequest = Pick<PaymentRequest, 'accountNo' | 'asset' | 'holdings' | 'feeRate' | 'tipHeight'> & {

@@ -108,6 +108,8 @@ export type SpendRequest = {
   anchors: string[];
   /** Coins that may be spent, including the anchors'. */
   coins: Coin[];
+  /** The most that optional coins may hold together, the oldest first: what came after an approval is none of it. */
+  inputsMax?: bigint | null;
   change: ChangeTarget;
   /** Smallest units per 1,000 virtual bytes. */
   feeRate: bigint;
@@ -123,3 +125,16 @@ export type SpendRequest = {
   /** Unconfirmed ancestors whose fee this transaction must complete (CPFP). */
   parents?: { fee: bigint; vsize: number };
 };
+
+/** The oldest coins that hold no more than `most` together; null: all. */
+export function oldestWithin(coins: Coin[], most: bigint | null): Coin[] {
+  if (most === null) return coins;
+  let left = most;
+  return coins
+    .toSorted((a, b) => b.confirmations - a.confirmations)
+    .filter(({ units }) => {
+      const fits = units <= left;
+      if (fits) left -= units;
+      return fits;
+    });
+}

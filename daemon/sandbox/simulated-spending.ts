@@ -14,13 +14,15 @@ import {
 import { deepestOf, withChange } from '../chains/utxo/spend/spending.ts';
 import { type AssetId, type ChainId, nativeAsset } from '../domain/assets.ts';
 import { assert, Rejected } from '../domain/errors.ts';
-import type {
-  Decoded,
-  DecodedOutput,
-  PlannedOutput,
-  SandboxPlan,
-  SandboxUnsigned,
-  SpendPlan,
+import {
+  type Coin,
+  type Decoded,
+  type DecodedOutput,
+  oldestWithin,
+  type PlannedOutput,
+  type SandboxPlan,
+  type SandboxUnsigned,
+  type SpendPlan,
 } from '../domain/spend.ts';
 import { scriptAt } from './addresses.ts';
 import { decodeSimulated, planSimulated, SIMULATED_VSIZE, simulatedSpend } from './simulated.ts';
@@ -84,7 +86,8 @@ export class SimulatedSpending extends OfSource implements Spending {
       anchors: conflictKeys,
     };
     const spent = conflictKeys.map((key) => request.holdings.coin(key));
-    return planByTiers(request, spent, (coins) => planSimulated({ ...base, coins }));
+    const within = (coins: Coin[]): Coin[] => oldestWithin(coins, request.inputsMax ?? null);
+    return planByTiers(request, spent, (coins) => planSimulated({ ...base, coins: within(coins) }));
   }
 
   conflictKeys(plan: SpendPlan): string[] {

@@ -24,21 +24,8 @@ export function holdingsFor(reader: Reader, { chain, account, asset }: Place, wi
     }
     const { plain, undecided, change } = spendableCoins(reader, chain, account, asset, wish.settledOnly ?? false);
     const all = [...plain, ...undecided, ...change];
-    if (wish.payouts.some(({ units }) => units === null)) return [oldestWithin(all, wish.inputsMax ?? null)];
+    if (wish.payouts.some(({ units }) => units === null)) return [all];
     return [plain, [...plain, ...undecided], all];
   };
   return { coin, coins };
-}
-
-/** The oldest coins that hold no more than `most` together: what a sweep was approved for, and none that came later. */
-function oldestWithin(coins: Coin[], most: bigint | null): Coin[] {
-  if (most === null) return coins;
-  let left = most;
-  return coins
-    .toSorted((a, b) => b.confirmations - a.confirmations)
-    .filter(({ units }) => {
-      const fits = units <= left;
-      if (fits) left -= units;
-      return fits;
-    });
 }

@@ -59,10 +59,10 @@ export async function prepare(app: App, place: Place, wish: Wish): Promise<Plann
   const { chain, account, asset, business } = place;
   assert(account.businessId === business.id, 'an account is of its business');
   const change = await nextChange(app, place);
-  const { payouts, feeRate, feeMax, feeMin = 0n, conflictKeys = [], parents } = wish;
+  const { payouts, feeRate, feeMax, feeMin = 0n, conflictKeys = [], parents, inputsMax = null } = wish;
   const request: PaymentRequest = {
     accountNo: business.accountNo,
-    ...{ asset, payouts, conflictKeys, change, feeRate, feeMin, feeMax },
+    ...{ asset, payouts, conflictKeys, change, feeRate, feeMin, feeMax, inputsMax },
     ...(parents ? { parents } : {}),
     holdings: holdingsFor(app.store, place, wish),
     tipHeight: tipHeightOf(app.store, chain),

@@ -1,5 +1,6 @@
 /** Which withdrawals, and which coins, come to their turn however many others there are. */
 import { expect, it } from 'vitest';
+import { approve, previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
 import { spendableCoins } from '../../../daemon/app/withdrawals/coins.ts';
 import { expireWithdrawals } from '../../../daemon/app/withdrawals/work.ts';
 import { insertCredit } from '../../../daemon/store/queries/credits.ts';
@@ -101,4 +102,25 @@ it('twenty-seven withdrawals in a chain from one coin all go out, block by block
     'broadcast',
     'broadcast',
   ]);
+});
+
+it('coins that a sweep leaves alone, as they are worth less than their fee, take no part of what was approved', async () => {
+  const pay = await PayBench.open();
+  await pay.deposits(
+    Array.from({ length: 40 }, () => 100n),
+    10,
+  );
+  const [young] = await pay.deposits([COIN]);
+  const id = await pay.request(null);
+  const { preview } = await previewWithdrawal(pay.app, `${id}`);
+  await pay.app.store.write((tx) =>
+    approve(pay.app, tx, `${id}`, {
+      ...{ until: pay.app.now() + 86_400_000, mac: 'mac', feeMax: preview!.feeMax },
+      units: BigInt(preview!.intents[0]!.units),
+    }),
+  );
+  await pay.round();
+  expect(pay.row(id).state).toBe('broadcast');
+  const [version] = pay.versions(id);
+  expect(pay.chain.mempool.get(version!.txid!)!.inputs).toEqual([`${young!.txid}:0`]);
 });

@@ -12,7 +12,13 @@
 import { assetOf } from '../../../domain/assets.ts';
 import { assert, Rejected } from '../../../domain/errors.ts';
 import { formatUnits } from '../../../domain/money.ts';
-import type { Coin, PlannedOutput, SpendRequest, UtxoPlan } from '../../../domain/spend.ts';
+import {
+  type Coin,
+  oldestWithin,
+  type PlannedOutput,
+  type SpendRequest,
+  type UtxoPlan,
+} from '../../../domain/spend.ts';
 import { scriptOf } from '../address.ts';
 import type { UtxoChain } from '../params.ts';
 import { FEE_TERMS, feeOf } from './fees.ts';
@@ -63,9 +69,11 @@ class Wallet {
     this.#anchors = request.coins.filter(({ outpoint }) => anchors.has(outpoint));
     assert(this.#anchors.length === anchors.size, 'the anchors are among the coins');
     const floor = this.#inputFee();
-    this.#optional = request.coins
-      .filter((coin) => !anchors.has(coin.outpoint) && coin.units > floor && this.#mayBeAdded(coin))
-      .sort(bySize);
+    const optional = request.coins.filter(
+      (coin) => !anchors.has(coin.outpoint) && coin.units > floor && this.#mayBeAdded(coin),
+    );
+    // coins that are left alone take no part of what was approved
+    this.#optional = oldestWithin(optional, request.inputsMax ?? null).sort(bySize);
     this.#scripts = request.payouts.map(({ script }) => script);
   }
 
