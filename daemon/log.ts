@@ -9,6 +9,10 @@ import { type Logger, pino } from 'pino';
 
 export type Log = Logger;
 
+/** The parts of the program that may have a level of their own. */
+export const LOG_PARTS = ['alerts', 'backup', 'chains', 'http', 'rates', 'signer', 'webhooks', 'withdrawals'] as const;
+export type LogPart = (typeof LOG_PARTS)[number];
+
 export type LogOptions = {
   level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   /** `auto`: text on a terminal, else JSON. */
@@ -137,4 +141,10 @@ function quietStderr(): NodeJS.WriteStream {
   if (!quiet) process.stderr.on('error', () => undefined);
   quiet = true;
   return process.stderr;
+}
+
+/** The log of a part, whose lines name it. `levels`: as the configuration has them, "part:level". */
+export function partLog(log: Log, part: LogPart, levels: readonly string[]): Log {
+  const own = levels.find((one) => one.startsWith(`${part}:`))?.slice(part.length + 1);
+  return log.child({ part }, own === undefined ? {} : { level: own });
 }

@@ -32,7 +32,7 @@ import { RequestMeter } from './http/metrics/requests.ts';
 import { serveMetrics } from './http/metrics/server.ts';
 import { serveOperator } from './http/operator/server.ts';
 import { listen, publicApp } from './http/server.ts';
-import { createLog, type Log } from './log.ts';
+import { createLog, type Log, type LogPart, partLog } from './log.ts';
 import { pageRouter } from './payment-page/router.ts';
 import { RateBook } from './rates/book.ts';
 import { HISTORY_KEPT_MS } from './rates/history.ts';
@@ -179,6 +179,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
+/** The program's parts, with the log of one of them. What changes of `app` changes there. */
+const as = (app: App, part: LogPart): App =>
+  Object.create(app, { log: { value: partLog(app.log, part, app.config.log.parts) } }) as App;
+
 /** Opens the store and creates all parts. */
 async function assemble(options: DaemonOptions, config: Config, log: Log, cleanup: Cleanup): Promise<Parts> {
   const now = options.now ?? Date.now;
@@ -199,7 +203,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   };
   const folder = join(options.dataDir, VAULT_FOLDER);
   const wallet = await ensureSandboxWallet(folder);
-  const signer = openSigner(config, folder, wallet, log);
+  const signer = openSigner(config, folder, wallet, partLog(log, 'signer', config.log.parts));
   cleanup.push(() => signer.close());
   const app: App = {
     store,
@@ -240,7 +244,11 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   const controls = new SandboxControls(app, sandbox);
   const pages = pageRouter(app, controls);
   const meter = config.metrics.port === 0 ? null : new RequestMeter();
-  const server = await listen(publicApp(app, { sandbox: controls, pages, meter }), config.host, config.port);
+  const server = await listen(
+    publicApp(as(app, 'http'), { sandbox: controls, pages, meter }),
+    config.host,
+    config.port,
+  );
   cleanup.push(() => server.close());
   const metrics = meter && (await serveMetrics(app, meter, version(), startedAt));
   if (metrics) cleanup.push(() => metrics.close());
@@ -256,18 +264,18 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
     nodeHosts: configuredHosts(config),
     socksProxy: config.webhook.socksProxy,
   };
-  const webhooks = new WebhookWorker(app, targets);
+  const webhooks = new WebhookWorker(as(app, 'webhooks'), targets);
   hooks.webhooks = () => webhooks.wake();
   cleanup.push(() => webhooks.stop());
-  const shopEvents = new ShopEventWorker(app, targets);
+  const shopEvents = new ShopEventWorker(as(app, 'webhooks'), targets);
   hooks.shopEvents = () => shopEvents.wake();
   cleanup.push(() => shopEvents.stop());
   shopEvents.start();
 
-  const alerts = new AlertWorker(app);
+  const alerts = new AlertWorker(as(app, 'alerts'));
   cleanup.push(() => alerts.stop());
   alerts.start(timetable);
-  const backups = new Backups(app, dataDir, version());
+  const backups = new Backups(as(app, 'backup'), dataDir, version());
   await backups.start(timetable);
   cleanup.push(() => backups.stop());
   let scan: AccountDiscovery | null = null;
@@ -294,7 +302,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
 
 /** Starts the workers. */
 async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup): Promise<void> {
-  const loops = new SyncLoops(app);
+  const loops = new SyncLoops(as(app, 'chains'));
   hooks.chain = (key) => loops.wake(key);
   cleanup.push(() => loops.stop());
   // the sandbox answers at once; a real chain may take its time, which delays only its own payments
@@ -302,16 +310,18 @@ async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup)
   const simulated = app.chains.all().filter(({ adapter }) => adapter.network === 'sandbox');
   await Promise.all(simulated.map(({ key }) => loops.firstPass(key)));
   sandbox.start();
-  const withdrawals = new Map(app.chains.all().map((chain) => [chain.key as string, new WithdrawalWorker(app, chain)]));
+  const withdrawals = new Map(
+    app.chains.all().map((chain) => [chain.key as string, new WithdrawalWorker(as(app, 'withdrawals'), chain)]),
+  );
   hooks.withdrawals = (key) => withdrawals.get(key)?.wake();
   cleanup.push(async () => {
     await Promise.all([...withdrawals.values()].map((worker) => worker.stop()));
   });
   for (const worker of withdrawals.values()) worker.start();
 
-  const { rates, config, log } = app;
+  const { rates, config } = app;
   const liveRates = new LiveRates(app, () =>
-    startRates({ book: rates, sources: chooseSources(config.rates.sources), log }),
+    startRates({ book: rates, sources: chooseSources(config.rates.sources), log: as(app, 'rates').log }),
   );
   cleanup.push(() => liveRates.stop());
   liveRates.begin();
@@ -386,7 +396,7 @@ function openSource(
     folder: join(dataDir, 'electrum'),
     ...{ publicServers: publicServers === 'use', socksProxy, proxyForAll: proxyFor === 'all' },
     needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
-    log: (message) => app.log.warn({ chain: key }, message),
+    log: (message) => as(app, 'chains').log.warn({ chain: key }, message),
     alert: (server, message) => void raise(app, 'source.dropped', `${key} ${server}`, `${server}: ${message}`, network),
     leftOut(targetId, message) {
       const address = app.store.get(targetById, { id: targetId })?.address ?? `target ${targetId}`;

@@ -145,6 +145,11 @@ export const TREE = {
   log: {
     level: setting.choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     format: setting.choice(['auto', 'json', 'text'], 'auto'),
+    /** Of `LOG_PARTS`. */
+    parts: setting.partLevels(
+      ['alerts', 'backup', 'chains', 'http', 'rates', 'signer', 'webhooks', 'withdrawals'],
+      ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    ),
   },
   payments: {
     quote_minutes: setting.whole(0, 1_440, 60, 'minutes; 0 = until the due date'),

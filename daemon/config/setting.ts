@@ -316,6 +316,20 @@ export function hostPorts(): Setting<readonly string[]> {
   });
 }
 
+/** Levels of the log for parts of the program, as "part:level", each part once. */
+export function partLevels(parts: readonly string[], levels: readonly string[]): Setting<readonly string[]> {
+  const item = text.refine((value) => {
+    const [part = '', level = '', ...rest] = value.split(':');
+    return parts.includes(part) && levels.includes(level) && rest.length === 0;
+  });
+  const schema = z
+    .array(item)
+    .max(LIST_ITEMS_MAX)
+    .refine((list) => new Set(list.map((one) => one.split(':')[0])).size === list.length, 'a part occurs twice');
+  const takes = `a list such as ["chains:debug"], of ${parts.join(', ')} with ${levels.join(', ')}`;
+  return new Setting<readonly string[]>({ schema, takes, fallback: [], fromText: listFromText });
+}
+
 /** A list of addresses and CIDR ranges. */
 export function addressRanges(): Setting<readonly string[]> {
   const { IPv4, IPv6 } = ipaddr;

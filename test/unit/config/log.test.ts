@@ -1,6 +1,7 @@
 /** The log: both formats, and that no way of handing a secret over brings it out. */
 import { describe, expect, it } from 'vitest';
-import { createLog, type LogOptions } from '../../../daemon/log.ts';
+import { loadConfig } from '../../../daemon/config/config.ts';
+import { createLog, LOG_PARTS, type LogOptions, partLog } from '../../../daemon/log.ts';
 
 function capture(options: Partial<LogOptions> & { isTTY?: boolean } = {}) {
   const lines: string[] = [];
@@ -132,5 +133,31 @@ describe('the format is chosen', () => {
     log.info('x');
     log.warn('y');
     expect(lines).toHaveLength(1);
+  });
+});
+
+describe('a part of the program', () => {
+  it('is named on its lines, and may be louder or quieter than the rest', () => {
+    const lines: string[] = [];
+    const log = createLog({ level: 'info', format: 'json', stream: { write: (line) => lines.push(line) } });
+    const levels = ['chains:debug', 'rates:error'];
+    partLog(log, 'chains', levels).debug('heard');
+    partLog(log, 'rates', levels).warn('not heard');
+    partLog(log, 'http', levels).debug('not heard');
+    partLog(log, 'http', levels).info({ token: 'x' }, 'heard too');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { part: 'chains', level: 'debug', msg: 'heard' },
+      { part: 'http', token: '***', msg: 'heard too' },
+    ]);
+  });
+
+  it('is one that there is, with a level that there is, once', () => {
+    const load = (parts: string[]) =>
+      loadConfig({ dataDir: '/x', env: {}, flags: { 'log.parts': parts.join(',') } }).log.parts;
+    expect(load(['chains:debug', 'http:warn'])).toEqual(['chains:debug', 'http:warn']);
+    for (const part of LOG_PARTS) expect(load([`${part}:silent`])).toHaveLength(1);
+    for (const wrong of [['chain:debug'], ['chains'], ['chains:loud'], ['chains:debug', 'chains:info']]) {
+      expect(() => load(wrong)).toThrow(/log\.parts/);
+    }
   });
 });
