@@ -126,7 +126,7 @@ function shareConnections(isTrusted: (address: string, hop: number) => boolean):
 }
 
 /** Waits for running requests for a limited time, then closes every connection. */
-function closeServer(server: Server): Promise<void> {
+export function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
     server.close(() => {

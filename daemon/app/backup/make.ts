@@ -14,6 +14,7 @@ import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
 import { copyDatabase, settle, storeFacts } from '../../store/snapshot.ts';
 import { type BackupKey, readBackupKey } from '../../wallet/backup-key.ts';
+import { syncFolder } from '../../wallet/files.ts';
 import { seal } from '../../wallet/sealed-file.ts';
 import { JOURNAL_BYTES_MAX } from '../../wallet/signer/files.ts';
 import { belongsIn, CONFIG, DATABASE, FOLDERS, MANIFEST, pack } from './container.ts';
@@ -158,15 +159,4 @@ export async function isThere(file: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** Makes a folder's new entry durable. Windows does not open folders. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

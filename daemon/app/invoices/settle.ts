@@ -39,8 +39,10 @@ import { fiatValue } from '../chains/valuation.ts';
 import { tellInvoice } from '../notifications/news.ts';
 import { queueWebhook } from '../notifications/webhooks.ts';
 import { abandonedAt, releaseAddress } from '../shops/clients.ts';
-import { FLAG } from './flags.ts';
 import { creditsFor, followMoney, type PaymentTarget, targetsOf, unitsIn } from './payment-targets.ts';
+
+/** Bits of `payment.flags`. */
+export const FLAG = { underpaid: 1, overpaid: 2, late: 4, undone: 8, markedPaid: 16 } as const;
 
 /**
  * The deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts only those worth at least a hundredth

@@ -7,11 +7,10 @@ import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import { type App, graceMs } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
-import { FLAG } from './flags.ts';
 import { findInvoice, findInvoiceOf } from './invoices.ts';
 import { creditsFor } from './payment-targets.ts';
 import { needsQuote, refreshQuote } from './payments.ts';
-import { isEnough } from './settle.ts';
+import { FLAG, isEnough } from './settle.ts';
 
 const TRANSACTIONS_SHOWN_MAX = 100;
 

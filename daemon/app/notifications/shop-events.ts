@@ -33,7 +33,7 @@ import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { raiseIn } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
-import { FLAG } from '../invoices/flags.ts';
+import { FLAG } from '../invoices/settle.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { SECRET_PREFIX, signatureHeaders } from './signature.ts';
 

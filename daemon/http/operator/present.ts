@@ -2,7 +2,7 @@
 
 import type { App } from '../../app/app.ts';
 import { balances } from '../../app/books/balance.ts';
-import { FLAG } from '../../app/invoices/flags.ts';
+import { FLAG } from '../../app/invoices/settle.ts';
 import type { PaymentView } from '../../app/invoices/views.ts';
 import type { InvoiceDetails, InvoiceLine } from '../../app/operator/invoices.ts';
 import type { NamedWebhook } from '../../app/operator/lists.ts';

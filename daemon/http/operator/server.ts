@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import type { App } from '../../app/app.ts';
 import { OPERATOR_FILE, type OperatorFile } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { closeServer } from '../server.ts';
 import { type Answer, answer } from './answer.ts';
 import type { OperatorExtra } from './context.ts';
 import { Gate } from './gate.ts';
@@ -24,7 +25,6 @@ const TOKEN_BYTES = 32;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTIONS_MAX = 100;
-const DRAIN_MS = 3_000;
 const PROBE_TIMEOUT_MS = 1_000;
 
 export type OperatorServer = {
@@ -155,16 +155,4 @@ async function writeFile(file: string, contents: OperatorFile): Promise<void> {
     await handle.close();
   }
   await rename(aside, file);
-}
-
-/** Waits for running requests for a limited time, then closes every connection. */
-function closeServer(server: Server): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-  server.close(() => {
-    clearTimeout(deadline);
-    resolve();
-  });
-  server.closeIdleConnections();
-  return promise;
 }
