@@ -14,6 +14,8 @@ import type { SpendingSource } from './adapter.ts';
 export interface Holdings {
   /** Free coins of the account in tiers: each tier contains the one before. */
   coins(): Coin[][];
+  /** Free coins of the asset that fees are paid in, where that is another one. */
+  feeCoins(): Coin[];
   /** A coin of ours, spent or not. Throws `Rejected('spend.gone')` if it is unknown. */
   coin(outpoint: string): Coin;
 }

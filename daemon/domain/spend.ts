@@ -11,6 +11,8 @@ export type Coin = {
   /** "txid:n". */
   outpoint: string;
   units: bigint;
+  /** Left out: the asset that is paid. */
+  asset?: AssetId;
   /** Its scriptPubKey. */
   script: Uint8Array;
   /** The position of its key below the account (BIP-44). */
@@ -31,7 +33,8 @@ export type ChangeTarget = { address: string; script: Uint8Array; index: number 
 
 export type PlannedOutput =
   | { kind: 'payout'; address: string; script: Uint8Array; units: bigint }
-  | { kind: 'change'; address: string; script: Uint8Array; units: bigint; index: number };
+  /** `asset`: left out where it is the asset that is paid. */
+  | { kind: 'change'; address: string; script: Uint8Array; units: bigint; index: number; asset?: AssetId };
 
 /** A complete unsigned transaction of a UTXO chain. The signed one is built from this alone. */
 export type UtxoPlan = {
@@ -57,7 +60,7 @@ export type SandboxPlan = {
   chain: ChainId;
   accountNo: number;
   asset: AssetId;
-  /** What is spent: outpoints of the simulated chain, one of them the anchor. */
+  /** What is spent: outpoints of the simulated chain, and where a token is paid, of the coin that its fee is paid in. */
   inputs: Coin[];
   outputs: PlannedOutput[];
   fee: bigint;
@@ -108,6 +111,8 @@ export type SpendRequest = {
   anchors: string[];
   /** Coins that may be spent, including the anchors'. */
   coins: Coin[];
+  /** Those that the fee may be paid from, where that is in another asset. */
+  feeCoins?: Coin[];
   /** The most that optional coins may hold together, the oldest first: what came after an approval is none of it. */
   inputsMax?: bigint | null;
   change: ChangeTarget;

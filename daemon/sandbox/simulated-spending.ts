@@ -25,7 +25,7 @@ import {
   type SpendPlan,
 } from '../domain/spend.ts';
 import { scriptAt } from './addresses.ts';
-import { decodeSimulated, planSimulated, SIMULATED_VSIZE, simulatedSpend } from './simulated.ts';
+import { decodeSimulated, planSimulated, SIMULATED_VSIZE, simulatedFee, simulatedSpend } from './simulated.ts';
 
 const HIGHEST_RATE_FACTOR = 2n;
 const FEE_UNLIMITED = 1n << 256n;
@@ -69,7 +69,9 @@ export class SimulatedSpending extends OfSource implements Spending {
       return { fee: plan.fee, plan };
     } catch (error) {
       if (!(error instanceof Rejected) || error.code !== 'spend.insufficient') throw error;
-      return { fee: 0n, plan: null };
+      const { asset, feeRate } = request;
+      const isOther = asset !== this.feeAsset;
+      return { fee: isOther ? simulatedFee({ chain: this.#chain, asset, feeRate, feeMin: 0n }) : 0n, plan: null };
     }
   }
 
@@ -87,7 +89,8 @@ export class SimulatedSpending extends OfSource implements Spending {
     };
     const spent = conflictKeys.map((key) => request.holdings.coin(key));
     const within = (coins: Coin[]): Coin[] => oldestWithin(coins, request.inputsMax ?? null);
-    return planByTiers(request, spent, (coins) => planSimulated({ ...base, coins: within(coins) }));
+    const feeCoins = request.asset === this.feeAsset ? [] : request.holdings.feeCoins();
+    return planByTiers(request, spent, (coins) => planSimulated({ ...base, coins: within(coins), feeCoins }));
   }
 
   conflictKeys(plan: SpendPlan): string[] {
@@ -120,11 +123,13 @@ export class SimulatedSpending extends OfSource implements Spending {
     const { conflictKeys, outputs: paid } = this.decode(raw);
     const [first] = paid;
     assert(first, 'it has an output');
+    const { asset } = paid.find((output) => own.changeIndex(output) === null) ?? first;
     const outputs = paid.map((output): PlannedOutput => {
       const { address, script, units } = output;
       const index = own.changeIndex(output);
       const to = { address: address ?? '', script, units };
-      return index === null ? { kind: 'payout', ...to } : { kind: 'change', ...to, index };
+      if (index === null) return { kind: 'payout', ...to };
+      return { kind: 'change', ...to, index, ...(output.asset !== asset && { asset: output.asset }) };
     });
     const inputs = conflictKeys.flatMap((key) => own.coin(key) ?? []);
     const { accountNo, fee } = own;
@@ -133,7 +138,7 @@ export class SimulatedSpending extends OfSource implements Spending {
       network: 'sandbox',
       chain: this.#chain,
       accountNo,
-      asset: first.asset,
+      asset,
       inputs,
       outputs,
       fee,

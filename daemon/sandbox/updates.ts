@@ -25,6 +25,9 @@ export const STEP_BLOCKS_MAX = 100;
 const STEP_TXS_MAX = 2_000;
 const FOREIGN_RETRY_SECONDS = 60;
 
+/** As on Monero, nothing is spent before it is so deep: change neither (CRYPTONOTE_DEFAULT_TX_SPENDABLE_AGE). */
+const XMR_LOCK_BLOCKS = 10;
+
 type Found = { credits: Credit[]; spends: SpendSeen[] };
 
 /** The last blocks up to a height, without gaps. */
@@ -117,6 +120,7 @@ function collect(
         ...(block && { blockTime: block.time }),
         inputs: inputs.slice(0, INPUTS_KEPT_MAX),
         replaceable: block === null,
+        ...(chain === 'XMR' && { maturity: XMR_LOCK_BLOCKS }),
       });
     }
   }

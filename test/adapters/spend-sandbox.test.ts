@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SpendingSource } from '../../daemon/chains/adapter.ts';
 import { planUtxo } from '../../daemon/chains/utxo/spend/plan.ts';
 import { decodeTransaction } from '../../daemon/chains/utxo/spend/transaction.ts';
-import { ASSETS, type AssetId, assetOf, type ChainId } from '../../daemon/domain/assets.ts';
+import { ASSETS, type AssetId, assetOf, type ChainId, nativeAsset } from '../../daemon/domain/assets.ts';
 import type { Coin, SignedSpend, SpendPlan, SpendRequest } from '../../daemon/domain/spend.ts';
 import { deriveAddress, scriptAt } from '../../daemon/sandbox/addresses.ts';
 import { decodeSimulated, planSimulated, simulatedSpend } from '../../daemon/sandbox/simulated.ts';
@@ -19,7 +19,9 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
   let wallet: SpendWallet | null;
   let spending: SpendingSource;
   const one = 10n ** BigInt(assetOf(asset).decimals);
-  const isToken = !isUtxo(chain) && asset !== 'XMR' && asset !== 'ETH' && asset !== 'BNB';
+  const isToken = asset !== nativeAsset(chain);
+  /** What the fee of a token's payment is paid from. */
+  let gas: Coin[] = [];
 
   beforeEach(async () => {
     bench = await openBench();
@@ -28,6 +30,7 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
     await adapter.begin(null, signal());
     if (!adapter.spending) throw new Error('the sandbox takes transactions');
     spending = adapter.spending;
+    gas = isToken ? await funded(nativeAsset(chain), 10n ** 18n, 10n ** 18n) : [];
   });
   afterEach(() => bench.close());
 
@@ -39,23 +42,31 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
   };
 
   /** Coins of these amounts that were paid to us, one a transaction. */
-  async function funded(...units: bigint[]): Promise<Coin[]> {
+  async function funded(asset: AssetId, ...units: bigint[]): Promise<Coin[]> {
     const coins: Coin[] = [];
     for (const [index, each] of units.entries()) {
       const { address, script } = ours(0, index);
       const { txid } = await bench.sandbox.pay(chain, { address, asset, units: each });
-      coins.push({ outpoint: `${txid}:0`, units: each, script, branch: 0, index, confirmations: 1 });
+      coins.push({ outpoint: `${txid}:0`, units: each, asset, script, branch: 0, index, confirmations: 1 });
     }
     await bench.sandbox.mine(chain, 1);
     return coins;
   }
 
-  async function planned(coins: Coin[], fields: Partial<SpendRequest>): Promise<SpendPlan> {
+  async function planned(free: Coin[], fields: Partial<SpendRequest>): Promise<SpendPlan> {
+    const isAnchor = ({ outpoint }: Coin): boolean => fields.anchors?.includes(outpoint) ?? false;
+    const coins = [...free, ...gas.filter(isAnchor)];
+    const feeCoins = gas.filter((coin) => bench.rows.output(chain, coin.outpoint)?.spentBy === null);
     const request: SpendRequest = {
       ...{ network: 'sandbox', chain, accountNo: 0, asset, coins, payouts: [], anchors: [] },
       change: { ...ours(1, 0), index: 0 },
       feeRate: await spending.feeRate(6, signal()),
-      ...{ feeMin: 0n, feeMax: one, tipHeight: bench.rows.tip(chain)?.height ?? 0 },
+      feeCoins,
+      ...{
+        feeMin: 0n,
+        feeMax: 10n ** BigInt(assetOf(nativeAsset(chain)).decimals),
+        tipHeight: bench.rows.tip(chain)?.height ?? 0,
+      },
       ...fields,
     };
     return isUtxo(chain) ? planUtxo(request, chain) : planSimulated(request);
@@ -72,12 +83,16 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
   const heightOf = (txid: string) => bench.rows.transaction(chain, txid)?.height;
 
   it('is paid to somebody, and confirms in a block, and again after a reorganisation', async () => {
-    const coins = await funded(2n * one, one);
+    const coins = await funded(asset, 2n * one, one);
     const plan = await planned(coins, { payouts: [{ ...stranger(), units: (5n * one) / 2n }] });
     expect(plan.inputs.reduce((sum, { units }) => sum + units, 0n)).toBe(
       plan.outputs.reduce((sum, { units }) => sum + units, plan.fee),
     );
-    expect(plan.fee > 0n).toBe(!isToken);
+    expect(plan.fee).toBeGreaterThan(0n);
+    // of a token as much goes out as comes in
+    const ofAsset = (list: readonly { units: bigint; asset?: AssetId }[]) =>
+      list.filter((one) => (one.asset ?? asset) === asset).reduce((sum, { units }) => sum + units, 0n);
+    expect(ofAsset(plan.inputs)).toBe(ofAsset(plan.outputs) + (isToken ? 0n : plan.fee));
     const { raw, txid, fee } = signed(plan);
     expect(fee).toBe(plan.fee);
     expect(decoded(raw)).toMatchObject({ txid });
@@ -97,9 +112,10 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
   });
 
   it('can be swept', async () => {
-    const coins = await funded(one, one, one);
+    const coins = await funded(asset, one, one, one);
     const plan = await planned(coins, { payouts: [{ ...stranger(), units: null }] });
-    expect(plan.outputs).toMatchObject([{ kind: 'payout', units: 3n * one - plan.fee }]);
+    expect(plan.outputs[0]).toMatchObject({ kind: 'payout', units: 3n * one - (isToken ? 0n : plan.fee) });
+    expect(plan.outputs.length).toBe(isToken ? 2 : 1);
     await spending.broadcast(signed(plan).raw, signal());
     await expect(planned(coins, { payouts: [{ ...stranger(), units: 3n * one + 1n }] })).rejects.toMatchObject({
       code: 'spend.insufficient',
@@ -107,17 +123,13 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
   });
 
   it('is replaced by what pays more and spends the same anchor, and by nothing else', async () => {
-    const coins = await funded(2n * one, one);
+    const coins = await funded(asset, 2n * one, one);
     const first = await planned(coins, { payouts: [{ ...stranger(), units: one / 2n }] });
     const anchors = first.inputs.map(({ outpoint }) => outpoint);
     const again = { anchors, feeMin: first.fee, feeRate: 3n * (await spending.feeRate(6, signal())) };
     await spending.broadcast(signed(first).raw, signal());
     const worse = await planned(coins, { anchors, payouts: [{ ...stranger(), units: one / 3n }], feeRate: 1_000n });
-    if (chain === 'BCH' || !isToken) {
-      await expect(spending.broadcast(signed(worse).raw, signal())).rejects.toMatchObject({
-        code: 'broadcast.refused',
-      });
-    }
+    await expect(spending.broadcast(signed(worse).raw, signal())).rejects.toMatchObject({ code: 'broadcast.refused' });
     const second = await planned(coins, { ...again, payouts: [{ ...stranger(), units: one / 2n }] });
     const cancel = await planned(coins, { ...again, feeMin: second.fee, feeRate: 2n * again.feeRate });
     expect(cancel.outputs.every(({ kind }) => kind === 'change')).toBe(true);
@@ -127,16 +139,25 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
       });
       return;
     }
-    expect(isToken || second.fee > first.fee).toBe(true);
-    for (const plan of isToken ? [cancel] : [second, cancel]) await spending.broadcast(signed(plan).raw, signal());
+    expect(second.fee).toBeGreaterThan(first.fee);
+    for (const plan of [second, cancel]) await spending.broadcast(signed(plan).raw, signal());
     await bench.sandbox.mine(chain, 1);
     expect(heightOf(signed(cancel).txid)).toBeTypeOf('number');
     expect(heightOf(signed(first).txid)).toBeUndefined();
     await expect(spending.broadcast(signed(first).raw, signal())).rejects.toMatchObject({ code: 'broadcast.refused' });
   });
 
+  it.runIf(asset !== nativeAsset(chain))('is not planned without coins for the gas', async () => {
+    const coins = await funded(asset, one);
+    gas = [];
+    await expect(planned(coins, { payouts: [{ ...stranger(), units: null }] })).rejects.toMatchObject({
+      code: 'spend.insufficient',
+      message: expect.stringContaining(nativeAsset(chain)),
+    });
+  });
+
   it('waits while the source is down', async () => {
-    const coins = await funded(one);
+    const coins = await funded(asset, one);
     const plan = await planned(coins, { payouts: [{ ...stranger(), units: null }] });
     const { raw, txid } = signed(plan);
     await bench.sandbox.outage(chain, true);
@@ -151,7 +172,7 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
   });
 
   it('is refused where it does not add up, or spends what is not there', async () => {
-    const coins = await funded(one);
+    const coins = await funded(asset, one);
     const plan = await planned(coins, { payouts: [{ ...stranger(), units: one / 2n }] });
     const more = plan.outputs.map((output) => ({ ...output, units: output.units * 2n }));
     const lost = plan.inputs.map((input) => ({ ...input, outpoint: `${'ab'.repeat(32)}:0` }));
@@ -167,7 +188,7 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
   });
 
   it('counts what an unconfirmed chain of transactions pays together', async () => {
-    const coins = await funded(one);
+    const coins = await funded(asset, one);
     const first = await planned(coins, { payouts: [{ ...stranger(), units: one / 4n }] });
     const { raw, txid } = signed(first);
     await spending.broadcast(raw, signal());

@@ -232,6 +232,44 @@ describe('a withdrawal', () => {
     expect((await withdrawal(service, body.id!)).amount).toBe(amount);
   });
 
+  it('of a token needs the coin that its gas is paid in', async () => {
+    await deposit(service, 'USDT_BEP20', 100, 16);
+    const before = await balance('USDT_BEP20');
+    const wanted = { amount: '50', crypto: 'USDT_BEP20', address: stranger('BSC') };
+    const { status, body } = await withdraw(wanted);
+    expect([status, body.message]).toEqual([400, 'Insufficient balance of BNB for the network fee']);
+    await deposit(service, 'BNB', 100, 16);
+    const gas = await balance('BNB');
+    const { body: taken } = await withdraw(wanted);
+    await until('it is completed', async () => {
+      await service.call('POST', '/sandbox/mine', { crypto: 'USDT_BEP20' });
+      return (await withdrawal(service, taken.id!)).status === 'completed';
+    });
+    const { fee } = await withdrawal(service, taken.id!);
+    expect(await balance('USDT_BEP20')).toBe(before - 50);
+    expect(await balance('BNB')).toBeCloseTo(gas - Number(fee), 12);
+    const { items } = (await service.call('GET', '/transactions?crypto=BNB')).body as { items: { amount: string }[] };
+    // what is left of the gas comes back, and is no receipt
+    expect(items).toHaveLength(1);
+    const report = await operator()('ledger.prove', { chain: 'sandbox:BSC' });
+    expect(report.chains).toMatchObject([{ problems: [] }]);
+  });
+
+  it('of XMR locks its change for ten blocks', async () => {
+    await deposit(service, 'XMR', 100, 11);
+    const before = await balance('XMR');
+    const { body } = await withdraw({ amount: '0.1', crypto: 'XMR', address: stranger('XMR') });
+    const isLocked = async () => (await balance('XMR')) < before - 0.15;
+    await until('its change is locked', isLocked);
+    const isSent = async () => (await operator()('withdrawal.show', { id: body.id! })).withdrawal.state === 'broadcast';
+    await until('it is sent', isSent);
+    await service.call('POST', '/sandbox/mine', { crypto: 'XMR', blocks: 9 });
+    await until('it is completed', async () => (await withdrawal(service, body.id!)).status === 'completed');
+    expect(await isLocked()).toBe(true);
+    await service.call('POST', '/sandbox/mine', { crypto: 'XMR' });
+    await until('it is free again', async () => (await balance('XMR')) > before - 0.11);
+  });
+
   it('waits while the source is down, and goes out when it is back', async () => {
     await service.call('POST', '/sandbox/outage', { crypto: 'BTC', down: true });
     const { status, body } = await withdraw({ amount: '0.001', crypto: 'BTC', address: stranger('BTC') });

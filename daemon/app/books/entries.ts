@@ -120,7 +120,7 @@ export class Entries {
     const left = new Map(stored.map((row) => [row.ref, row]));
     for (const one of taken) {
       const moved = sum(change.filter((row) => row.account_id === one.account_id && row.asset === one.asset));
-      const cost = fee?.accountId === one.account_id ? fee.units : 0n;
+      const cost = fee?.accountId === one.account_id && fee.asset === one.asset ? fee.units : 0n;
       for (const [kind, units] of [
         ['paid', one.units - moved - cost],
         ['fee', cost],
@@ -149,10 +149,11 @@ export class Entries {
   }
 
   /** What a transaction that we made costs, and which account; null for one of somebody else. */
-  #feeOf(txid: string): { accountId: number; units: bigint } | null {
+  #feeOf(txid: string): { accountId: number; asset: string; units: bigint } | null {
     const version = this.#tx.get(versionByTxid, { txid, chain_key: this.#chain.key });
     const spend = version && this.#tx.get(spendById, { id: version.spend_id });
-    return spend ? { accountId: spend.account_id, units: version.fee } : null;
+    const asset = this.#chain.adapter.spending?.feeAsset ?? spend?.asset;
+    return spend && asset !== undefined ? { accountId: spend.account_id, asset, units: version.fee } : null;
   }
 
   #debit(txid: string, { account_id, asset, block }: Taken, kind: DebitKind, units: bigint): NewDebit {

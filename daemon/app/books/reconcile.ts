@@ -259,8 +259,9 @@ class Proof {
     }
     const { spending } = this.#chain.adapter;
     const paid = this.#app.store.get(spendById, { id: version.spend_id })?.asset;
-    const total = readPlan(version.plan).outputs.reduce((sum, { units }) => sum + units, 0n);
-    const outputs = paid === asset ? total : 0n;
+    const outputs = readPlan(version.plan)
+      .outputs.filter((output) => ((output.kind === 'change' && output.asset) || paid) === asset)
+      .reduce((sum, { units }) => sum + units, 0n);
     const fee = (spending?.feeAsset ?? paid) === asset ? version.fee : 0n;
     if (outputs + fee !== taken) {
       this.problem(`${txid}: took ${taken} ${asset} and pays ${outputs} with a fee of ${fee}`);

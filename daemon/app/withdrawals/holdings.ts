@@ -1,10 +1,12 @@
 /** What a payment may spend, as the chain's planner is told it. Read without a transaction: `claim.ts` checks all again. */
 import type { Holdings } from '../../chains/spending.ts';
+import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Coin } from '../../domain/spend.ts';
 import type { Reader } from '../../store/store.ts';
 import { coinFrom } from '../addresses/watch.ts';
 import { coinAt, reservedBy, spendableCoins, tipHeightOf } from './coins.ts';
+import { spendingOf } from './fees.ts';
 import type { Place, Wish } from './plan.ts';
 
 /** Throws `Rejected` when a coin that the payment names is not there, or is being spent. */
@@ -13,7 +15,7 @@ export function holdingsFor(reader: Reader, { chain, account, asset }: Place, wi
   const coin = (outpoint: string): Coin => {
     const row = coinAt(reader, chain, outpoint);
     if (!row) throw new Rejected('spend.gone', `The coin ${outpoint} is not known any more`);
-    return coinFrom(row, tip);
+    return { ...coinFrom(row, tip), ...(row.asset !== asset && { asset: row.asset as AssetId }) };
   };
   const coins = (): Coin[][] => {
     const { only } = wish;
@@ -27,5 +29,16 @@ export function holdingsFor(reader: Reader, { chain, account, asset }: Place, wi
     if (wish.payouts.some(({ units }) => units === null)) return [all];
     return [plain, [...plain, ...undecided], all];
   };
-  return { coin, coins };
+  return { coin, coins, feeCoins: () => feeCoins(reader, { chain, account }, wish.settledOnly ?? false) };
+}
+
+/** Coins of the asset that a chain's fees are paid in. */
+export function feeCoins(
+  reader: Reader,
+  { chain, account }: Pick<Place, 'chain' | 'account'>,
+  settledOnly: boolean,
+): Coin[] {
+  const { feeAsset } = spendingOf(chain);
+  const { plain, change } = spendableCoins(reader, chain, account, feeAsset, settledOnly);
+  return [...plain, ...change].map((coin) => ({ ...coin, asset: feeAsset }));
 }

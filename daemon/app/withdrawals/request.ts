@@ -26,6 +26,7 @@ import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Account, Business } from '../shops/directory.ts';
 import { availableUnits, coinAt, spendableCoins, tipHeightOf } from './coins.ts';
 import { feeRateNow, spendingOf } from './fees.ts';
+import { feeCoins } from './holdings.ts';
 import { highestFee } from './plan.ts';
 import { whyByHand } from './policy.ts';
 import { withdrawalOf } from './rows.ts';
@@ -230,7 +231,7 @@ function estimateHoldings(tx: Tx, chain: ChainRuntime, account: Account, { asset
     const { plain, undecided, change } = spendableCoins(tx, chain, account, asset.symbol, false);
     return [[...plain, ...undecided, ...change]];
   };
-  return { coin, coins };
+  return { coin, coins, feeCoins: () => feeCoins(tx, { chain, account }, false) };
 }
 
 function depositUnits(reader: Reader, chain: ChainRuntime, outpoint: string): bigint {

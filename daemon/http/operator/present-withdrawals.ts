@@ -85,7 +85,6 @@ const RATE_DECIMALS = 3;
 export function previewJson(preview: Preview): PreviewJson {
   const { purpose, intents, raw, conflictKeys, outputs, fee, feeMax, size, usdRate, feeUsdRate, warnings, notes } =
     preview;
-  const asset = assetOf(preview.asset);
   const feeAsset = assetOf(preview.feeAsset);
   const worth = (units: bigint, of: Asset, rate: bigint | null): string | null =>
     rate === null ? null : usd(fiatFor(units, of, rate));
@@ -94,11 +93,11 @@ export function previewJson(preview: Preview): PreviewJson {
     purpose,
     intents,
     raw,
-    outputs: outputs.map(({ address, script, units, changeIndex }) => ({
+    outputs: outputs.map(({ address, script, units, changeIndex, asset: symbol }) => ({
       address,
       groups: inGroups(address ?? hex(script)),
-      amount: formatUnits(units, asset),
-      usd_value: worth(units, asset, usdRate),
+      amount: formatUnits(units, assetOf(symbol)),
+      usd_value: worth(units, assetOf(symbol), symbol === preview.asset ? usdRate : feeUsdRate),
       change: changeIndex !== null,
       change_index: changeIndex,
     })),

@@ -17,6 +17,7 @@ const COIN = [
   'id',
   'outpoint',
   'txid',
+  'asset',
   'units',
   'block_height',
   'maturity',
