@@ -49,7 +49,7 @@ export function planSimulated(request: SpendRequest): SandboxPlan {
   const { chain, accountNo, asset, payouts, anchors, change } = request;
   assert(request.network === 'sandbox', 'only the sandbox simulates');
   assert(payouts.length > 0 || anchors.length > 0, 'something is paid or moved');
-  const feeAsset = nativeAsset(chain);
+  const feeAsset = nativeAsset(chain).symbol;
   const fee = simulatedFee(request);
   const isOther = asset !== feeAsset;
   const isGas = (coin: Coin): boolean => isOther && coin.asset === feeAsset;
@@ -91,7 +91,7 @@ export function simulatedFee({
   feeRate,
   feeMin,
 }: Pick<SpendRequest, 'chain' | 'asset' | 'feeRate' | 'feeMin'>): bigint {
-  const gas = asset === nativeAsset(chain) ? feeRate : feeRate * TOKEN_GAS_FACTOR;
+  const gas = asset === nativeAsset(chain).symbol ? feeRate : feeRate * TOKEN_GAS_FACTOR;
   // A replacement pays a tenth more, as on account chains.
   const bumped = feeMin > 0n ? feeMin + feeMin / 10n + 1n : 0n;
   return bumped > gas ? bumped : gas;
@@ -185,7 +185,7 @@ export function acceptSimulated(tx: SandboxWriter, chain: ChainId, raw: string, 
   });
   const isWrong = ({ symbol }: { symbol: AssetId }): boolean => {
     const [taken, paid] = [coins, outputs].map((list) => total(list.filter(({ asset }) => asset === symbol)));
-    return symbol === nativeAsset(chain) ? paid! > taken! : paid !== taken;
+    return symbol === nativeAsset(chain).symbol ? paid! > taken! : paid !== taken;
   };
   if (ASSETS.some(isWrong)) {
     throw new Rejected('broadcast.outputs_exceed_inputs', 'The outputs are more than the inputs');

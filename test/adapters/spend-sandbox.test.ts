@@ -19,7 +19,7 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
   let wallet: SpendWallet | null;
   let spending: SpendingSource;
   const one = 10n ** BigInt(assetOf(asset).decimals);
-  const isToken = asset !== nativeAsset(chain);
+  const isToken = asset !== nativeAsset(chain).symbol;
   /** What the fee of a token's payment is paid from. */
   let gas: Coin[] = [];
 
@@ -30,7 +30,7 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
     await adapter.begin(null, signal());
     if (!adapter.spending) throw new Error('the sandbox takes transactions');
     spending = adapter.spending;
-    gas = isToken ? await funded(nativeAsset(chain), 10n ** 18n, 10n ** 18n) : [];
+    gas = isToken ? await funded(nativeAsset(chain).symbol, 10n ** 18n, 10n ** 18n) : [];
   });
   afterEach(() => bench.close());
 
@@ -64,7 +64,7 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
       feeCoins,
       ...{
         feeMin: 0n,
-        feeMax: 10n ** BigInt(assetOf(nativeAsset(chain)).decimals),
+        feeMax: 10n ** BigInt(assetOf(nativeAsset(chain).symbol).decimals),
         tipHeight: bench.rows.tip(chain)?.height ?? 0,
       },
       ...fields,
@@ -147,12 +147,12 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
     await expect(spending.broadcast(signed(first).raw, signal())).rejects.toMatchObject({ code: 'broadcast.refused' });
   });
 
-  it.runIf(asset !== nativeAsset(chain))('is not planned without coins for the gas', async () => {
+  it.runIf(asset !== nativeAsset(chain).symbol)('is not planned without coins for the gas', async () => {
     const coins = await funded(asset, one);
     gas = [];
     await expect(planned(coins, { payouts: [{ ...stranger(), units: null }] })).rejects.toMatchObject({
       code: 'spend.insufficient',
-      message: expect.stringContaining(nativeAsset(chain)),
+      message: expect.stringContaining(nativeAsset(chain).symbol),
     });
   });
 

@@ -20,6 +20,8 @@ const FACTS: Record<string, { usd: bigint; decimals: number; needed: readonly [n
   ETH: { usd: 3_000n, decimals: 18, needed: [12, 12, 12] },
   USDT_ERC20: { usd: 1n, decimals: 6, needed: [12, 12, 12] },
 };
+/** Nothing of XMR can be spent before. */
+const XMR_SPENDABLE_DEPTH = 10;
 const GRACE_MS = 24 * 3_600_000;
 const PAGE = 200;
 
@@ -301,7 +303,8 @@ function checkBalance(outputs: readonly Output[], text: string): string[] {
   const said = new Map([...text.matchAll(/"(\w+)":([\d.]+)/g)].map(([, asset, number]) => [asset, number]));
   const faults: string[] = [];
   for (const [asset, { decimals }] of Object.entries(FACTS)) {
-    const unspent = outputs.filter((output) => output.asset === asset && output.depth >= 1 && !output.spent);
+    const depth = asset === 'XMR' ? XMR_SPENDABLE_DEPTH : 1;
+    const unspent = outputs.filter((output) => output.asset === asset && output.depth >= depth && !output.spent);
     const number = said.get(asset);
     if (number === undefined) faults.push(`the balance lacks ${asset}`);
     else if (toUnits(number, decimals) !== total(unspent)) {

@@ -89,7 +89,7 @@ export function previewJson(preview: Preview): PreviewJson {
   const worth = (units: bigint, of: Asset, rate: bigint | null): string | null =>
     rate === null ? null : usd(fiatFor(units, of, rate));
   return {
-    crypto: asset.symbol,
+    crypto: preview.asset,
     purpose,
     intents,
     raw,
