@@ -88,7 +88,15 @@ export class SimulatedSpending extends OfSource implements Spending {
       anchors: conflictKeys,
     };
     const spent = conflictKeys.map((key) => request.holdings.coin(key));
-    const within = (coins: Coin[]): Coin[] => oldestWithin(coins, request.inputsMax ?? null);
+    const isGas = ({ asset = request.asset }: Coin): boolean => asset !== request.asset;
+    // what was approved for a sweep says nothing of the coins that its gas is paid from
+    const within = (coins: Coin[]): Coin[] => [
+      ...oldestWithin(
+        coins.filter((coin) => !isGas(coin)),
+        request.inputsMax ?? null,
+      ),
+      ...coins.filter(isGas),
+    ];
     const feeCoins = request.asset === this.feeAsset ? [] : request.holdings.feeCoins();
     return planByTiers(request, spent, (coins) => planSimulated({ ...base, coins: within(coins), feeCoins }));
   }
