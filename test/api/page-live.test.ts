@@ -272,7 +272,9 @@ describe('branding', () => {
       accent: '#FFD400',
       logo: PNG.toString('base64'),
     });
-    expect(business.brand).toEqual({ name: hostile, accent: '#ffd400', logo: expect.stringMatching(/^[0-9a-f]{32}$/) });
+    const logoId = expect.stringMatching(/^[0-9a-f]{32}$/);
+    const NOTHING_ELSE = { contact: null, favourites: [] };
+    expect(business.brand).toEqual({ name: hostile, accent: '#ffd400', logo: logoId, ...NOTHING_ELSE });
     const { text } = await fetchPage(slug);
     expect(text).toContain('&lt;b&gt;Rosa &amp; &quot;Co&quot;&lt;/b&gt;</bdi>');
     expect(text).not.toContain('\u202e');
@@ -289,7 +291,7 @@ describe('branding', () => {
     operator = strictCaller(service.dataDir);
     expect((await fetchPage(slug)).text).toContain(src);
     const plain = await operator('business.brand', { business: '1', name: null, accent: null, logo: null });
-    expect(plain.business.brand).toEqual({ name: null, accent: null, logo: null });
+    expect(plain.business.brand).toEqual({ name: null, accent: null, logo: null, ...NOTHING_ELSE });
     expect((await fetchPage(src)).status).toBe(404);
     expect((await fetchPage(slug)).text).not.toContain('<style');
   });
@@ -303,7 +305,7 @@ describe('branding', () => {
   ])('refuses %j', async (change, code) => {
     expect(await refusal(service.dataDir, 'business.brand', { business: '1', ...change })).toMatchObject({ code });
     const { businesses } = await operator('business.list', {});
-    expect(businesses[0]!.brand).toEqual({ name: null, accent: null, logo: null });
+    expect(businesses[0]!.brand).toEqual({ name: null, accent: null, logo: null, contact: null, favourites: [] });
   });
 
   it.each(['logo/00000000000000000000000000000000', 'logo/x', 'logo/..%2f..%2fetc'])(
