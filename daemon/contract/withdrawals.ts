@@ -95,7 +95,7 @@ const VersionShape = z.object({
 
 export const WithdrawalDetailShape = WithdrawalShape.extend({
   /** The input that all versions share. */
-  anchor: z.string().nullable(),
+  conflict_key: z.string().nullable(),
   versions: z.array(VersionShape),
 });
 

@@ -12,7 +12,7 @@ import { freeRows, MAINTENANCE_SCHEDULE } from '../app/maintenance.ts';
 import { dropOldEvents } from '../app/notifications/shop-events.ts';
 import { PROOF_SCHEDULE, tellClock, tellLate, tellWaiting } from '../app/operator/watchdog.ts';
 import { noteSize, tendStorage } from '../app/storage.ts';
-import { expireWithdrawals } from '../app/withdrawals/work.ts';
+import { expireWithdrawals } from '../app/withdrawals/pass.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
 import { parseSchedule } from '../domain/schedule.ts';
 import type { Timetable } from './timetable.ts';

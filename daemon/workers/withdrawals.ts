@@ -5,7 +5,7 @@
 import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
-import { type Progress, passWithdrawals } from '../app/withdrawals/work.ts';
+import { type Progress, passWithdrawals } from '../app/withdrawals/pass.ts';
 import { Unavailable } from '../domain/errors.ts';
 import { WakeablePause } from '../kit/async.ts';
 

@@ -235,7 +235,7 @@ describe('deposits in the inbox', () => {
     await when(id, 'broadcast');
     await mine();
     await when(id, 'completed');
-    expect((await operator.show(id)).anchor).toBe(item.outpoint);
+    expect((await operator.show(id)).conflict_key).toBe(item.outpoint);
   });
 
   it('a refund that is rejected leaves the deposit to be decided about again', async () => {
@@ -279,7 +279,7 @@ describe('other versions', () => {
     expect((await outcomes(twice)).filter((code) => code === '')).toHaveLength(1);
     await when(a, 'broadcast');
     const both = [await operator.show(a), await operator.show(b)];
-    expect(both[0]!.anchor).toBe(both[1]!.anchor);
+    expect(both[0]!.conflict_key).toBe(both[1]!.conflict_key);
     expect(both[0]!.versions).toEqual(both[1]!.versions);
 
     // one of the two is canceled: the other is still paid
@@ -318,7 +318,7 @@ describe('other versions', () => {
     };
     const first = await ask('0.001', 50);
     const second = await until('its change can be spent', () => ask('0.001', 51).catch(() => null));
-    expect((await operator.show(second)).anchor).toContain((await operator.show(first)).versions[0]!.tx_id);
+    expect((await operator.show(second)).conflict_key).toContain((await operator.show(first)).versions[0]!.tx_id);
     expect(await refusal(operator.replace(first, 'speed-up'))).toBe('withdrawal.descendant');
     expect(await refusal(operator.replace(first, 'cancel'))).toBe('withdrawal.descendant');
     await operator.replace(second, 'speed-up', '100');

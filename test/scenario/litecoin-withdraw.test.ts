@@ -153,8 +153,8 @@ LTC = "80"
     expect(preview.outputs).toContainEqual(expect.objectContaining({ address, amount: '0.7' }));
     const { fees } = await node.rpc<Mempool>('getmempoolentry', [second]);
     expect(fees.base).toBeCloseTo(Number(preview.fee), 8);
-    const { anchor } = await operator.show(id);
-    expect((await decoded(second)).vin.map(({ txid, vout }) => `${txid}:${vout}`)).toContain(anchor);
+    const { conflict_key } = await operator.show(id);
+    expect((await decoded(second)).vin.map(({ txid, vout }) => `${txid}:${vout}`)).toContain(conflict_key);
     await node.mine(1);
     const done = await when(id, 'completed');
     expect(done).toMatchObject({ tx_id: second, fee: preview.fee });

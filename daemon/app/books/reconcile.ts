@@ -22,7 +22,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { inTotal } from '../chains/credits.ts';
 import { checkpointOf } from '../chains/ingest.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
-import { UNKNOWN } from '../withdrawals/adopted.ts';
+import { UNKNOWN } from '../withdrawals/match-spend.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
 
 const PAGE = 1_000;

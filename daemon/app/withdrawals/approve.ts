@@ -19,7 +19,7 @@ import type { Business } from '../shops/directory.ts';
 import { availableUnits } from './coins.ts';
 import { feeRateNow, needApprovable, spendingOf } from './fees.ts';
 import { paymentOf, whyNotNow } from './payment.ts';
-import { FEE_UNLIMITED, type Place, placeOf, prepare } from './plan.ts';
+import { FEE_UNLIMITED, type Holder, holderOf, prepare } from './plan.ts';
 import { type AddressReport, reportAddress } from './policy.ts';
 import { refundSaid } from './refund.ts';
 import { APPROVAL_HOLDS_MS, feeAssetFor, findWithdrawal } from './request.ts';
@@ -68,20 +68,20 @@ export async function previewWithdrawal(app: App, name: string): Promise<Propose
 }
 
 async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
-  const place = placeOf(app, row);
-  const rate = await feeRateNow(place.chain);
-  const wish = paymentOf(app, row, rate);
-  const { plan } = await prepare(app, place, { ...wish, feeMax: FEE_UNLIMITED, inputsMax: null });
-  const limit = needApprovable(place.chain, plan);
-  const spending = spendingOf(place.chain);
+  const holder = holderOf(app, row);
+  const rate = await feeRateNow(holder.chain);
+  const wanted = paymentOf(app, row, rate);
+  const { plan } = await prepare(app, holder, { ...wanted, feeMax: FEE_UNLIMITED, inputsMax: null });
+  const limit = needApprovable(holder.chain, plan);
+  const spending = spendingOf(holder.chain);
   // rates may rise before it is signed: the fee may rise to the reserved one, or to twice the current one
   const highest = (plan.fee * spending.highestRate(rate)) / rate;
   const feeMax = minOf([heldWithin(row, limit), highest, plan.fee].reduce(maxOf), limit);
   // a sweep takes only the coins of now, less the fee
   const total = plan.outputs.reduce((sum, { units }) => sum + units, spending.feeAsset === row.asset ? plan.fee : 0n);
   const units = (row.sweep ? total : row.units).toString();
-  const intent: Intent = { ...intentOf(place, row), units, feeMax: feeMax.toString() };
-  const described = describePlan(app, place, plan, [row]);
+  const intent: Intent = { ...intentOf(holder, row), units, feeMax: feeMax.toString() };
+  const described = describePlan(app, holder, plan, [row]);
   const warnings = [...described.warnings, ...feeWarnings(row, feeMax)];
   return { ...described, warnings, purpose: 'pay', intents: [intent], feeMax };
 }
@@ -103,7 +103,7 @@ export function feeWarnings(row: WithdrawalRow, feeMax: bigint): Warning[] {
 /** The description of a plan, decoded from its bytes. */
 export function describePlan(
   app: App,
-  { business, chain, asset }: Pick<Place, 'business' | 'chain' | 'asset'>,
+  { business, chain, asset }: Pick<Holder, 'business' | 'chain' | 'asset'>,
   plan: SpendPlan,
   rows: readonly WithdrawalRow[],
 ): Omit<Preview, 'purpose' | 'intents' | 'feeMax'> {
@@ -165,7 +165,7 @@ export function approve(app: App, tx: Tx, name: string, given: GivenApproval): W
 /** The fields that an approval changes. */
 export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: GivenApproval): Partial<WithdrawalRow> {
   const { feeMax, units, until, mac } = given;
-  checkApproval(app, placeOf(app, row).business, given);
+  checkApproval(app, holderOf(app, row).business, given);
   if (row.sweep && mac !== null && units === null) {
     throw new Rejected('withdrawal.approval', 'The approval of a sweep names the most that it may give', 'units');
   }

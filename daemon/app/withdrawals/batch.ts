@@ -8,7 +8,7 @@ import type { App } from '../app.ts';
 import { approvedFields, describePlan, feeWarnings, type GivenApproval, heldWithin, type Preview } from './approve.ts';
 import { claim } from './claim.ts';
 import { feeRateNow, needApprovable } from './fees.ts';
-import { FEE_UNLIMITED, overtakenIsRejected, placeOf, prepare, shareOf } from './plan.ts';
+import { FEE_UNLIMITED, holderOf, overtakenIsRejected, prepare, shareOf } from './plan.ts';
 import { findWithdrawal } from './request.ts';
 import { applyEvent, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
@@ -17,14 +17,14 @@ export const BATCH_MAX = 100;
 
 /** What one transaction for all of these would be. Throws `Rejected`. */
 export async function previewBatch(app: App, names: readonly string[]): Promise<Preview> {
-  const { place, rows, planned } = await batched(app, names, () => FEE_UNLIMITED);
-  const limit = needApprovable(place.chain, planned.plan);
+  const { holder, rows, planned } = await batched(app, names, () => FEE_UNLIMITED);
+  const limit = needApprovable(holder.chain, planned.plan);
   const share = shareOf(planned.plan.fee, rows.length);
   // more may be reserved for each, as long as the sum is within the limits
   const feeMaxes = rows.map((row) => maxOf(share, heldWithin(row, limit / BigInt(rows.length))));
-  const intents = rows.map((row, at): Intent => ({ ...intentOf(place, row), feeMax: `${feeMaxes[at]}` }));
+  const intents = rows.map((row, at): Intent => ({ ...intentOf(holder, row), feeMax: `${feeMaxes[at]}` }));
   const feeMax = feeMaxes.reduce((sum, one) => sum + one, 0n);
-  const described = describePlan(app, place, planned.plan, rows);
+  const described = describePlan(app, holder, planned.plan, rows);
   const lowered = rows.flatMap((row, at) => feeWarnings(row, feeMaxes[at] ?? 0n));
   const warnings = [...described.warnings, ...lowered];
   return { ...described, warnings, purpose: 'pay', intents, feeMax };
@@ -36,18 +36,18 @@ export async function batch(
   names: readonly string[],
   approvals: ReadonlyMap<string, GivenApproval>,
 ): Promise<WithdrawalRow[]> {
-  const { place, rows, planned } = await batched(app, names, (row) => approvals.get(row.uuid)?.feeMax ?? row.fee_held);
+  const { holder, rows, planned } = await batched(app, names, (row) => approvals.get(row.uuid)?.feeMax ?? row.fee_held);
   return app.store.write((tx) =>
     overtakenIsRejected(() => {
       for (const { id } of rows) approveForBatch(app, tx, withdrawalOf(tx, id), approvals);
       claim(
         app,
         tx,
-        place,
+        holder,
         planned,
         rows.map(({ id }) => withdrawalOf(tx, id)),
       );
-      tx.afterCommit(() => app.wake.withdrawals(place.chain.key));
+      tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));
       return rows.map(({ id }) => withdrawalOf(tx, id));
     }),
   );
@@ -81,12 +81,12 @@ async function batched(app: App, names: readonly string[], feeMaxOf: (row: Withd
       throw new Rejected('withdrawal.batch', `Withdrawal ${row.id} takes whole coins and stands alone`, 'ids');
     }
   }
-  const place = placeOf(app, first);
-  const planned = await prepare(app, place, {
+  const holder = holderOf(app, first);
+  const planned = await prepare(app, holder, {
     payouts: rows.map(({ address, units }) => ({ address, units })),
-    feeRate: await feeRateNow(place.chain),
+    feeRate: await feeRateNow(holder.chain),
     feeMax: rows.reduce((sum, row) => sum + feeMaxOf(row), 0n),
     settledOnly: rows.some(({ approved_by }) => approved_by === 'policy'),
   });
-  return { place, rows, planned };
+  return { holder, rows, planned };
 }

@@ -14,21 +14,21 @@ import { claimBump, dropPlan } from './claim.ts';
 import { coinAt, tipHeightOf } from './coins.ts';
 import { versionFacts } from './facts.ts';
 import { fastRate, needApprovable, RATE_TIMEOUT_MS, spendingOf } from './fees.ts';
-import { FEE_UNLIMITED, overtakenIsRejected, type Place, type Planned, placeOf, prepare } from './plan.ts';
+import { FEE_UNLIMITED, type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { closeRefusals } from './refusals.ts';
 import { assetFor } from './request.ts';
 import { seenOf } from './settle.ts';
 import { namedFeeAsset, type StoredBump } from './sign.ts';
 
 /** A deposit to us that waits in the mempool. */
-export type BumpWish = { outpoint: string; feeRate: bigint | null };
+export type BumpRequest = { outpoint: string; feeRate: bigint | null };
 
 /** What paying a stuck deposit on to ourselves would be. Throws `Rejected`. */
-export async function previewBump(app: App, place: Place, wish: BumpWish): Promise<Preview> {
-  const { plan } = await bumped(app, place, wish, FEE_UNLIMITED);
-  needApprovable(place.chain, plan);
-  const intent = bumpIntent(place, wish, randomUUIDv7(), plan.fee);
-  return { ...describePlan(app, place, plan, []), purpose: 'pay', intents: [intent], feeMax: plan.fee };
+export async function previewBump(app: App, holder: Holder, wanted: BumpRequest): Promise<Preview> {
+  const { plan } = await bumped(app, holder, wanted, FEE_UNLIMITED);
+  needApprovable(holder.chain, plan);
+  const intent = bumpIntent(holder, wanted, randomUUIDv7(), plan.fee);
+  return { ...describePlan(app, holder, plan, []), purpose: 'pay', intents: [intent], feeMax: plan.fee };
 }
 
 /**
@@ -36,45 +36,45 @@ export async function previewBump(app: App, place: Place, wish: BumpWish): Promi
  */
 export async function bump(
   app: App,
-  place: Place,
-  wish: BumpWish,
+  holder: Holder,
+  wanted: BumpRequest,
   uuid: string,
   given: GivenApproval,
 ): Promise<number> {
-  checkApproval(app, place.business, given);
-  const planned = await bumped(app, place, wish, given.feeMax);
+  checkApproval(app, holder.business, given);
+  const planned = await bumped(app, holder, wanted, given.feeMax);
   const { until, mac, feeMax } = given;
   const approval: Approval = mac === null ? { by: 'policy' } : { by: 'operator', until, mac };
-  const stored: StoredBump = { intent: bumpIntent(place, wish, uuid, feeMax), approval };
+  const stored: StoredBump = { intent: bumpIntent(holder, wanted, uuid, feeMax), approval };
   return app.store.write((tx) =>
     overtakenIsRejected(() => {
-      const versionId = claimBump(app, tx, place, planned, wish.outpoint, JSON.stringify(stored));
-      tx.afterCommit(() => app.wake.withdrawals(place.chain.key));
+      const versionId = claimBump(app, tx, holder, planned, wanted.outpoint, JSON.stringify(stored));
+      tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));
       return versionId;
     }),
   );
 }
 
 /** The intent to approve for a bump: that coin, and the fee. */
-const bumpIntent = (place: Place, { outpoint }: BumpWish, uuid: string, feeMax: bigint): Intent => ({
+const bumpIntent = (holder: Holder, { outpoint }: BumpRequest, uuid: string, feeMax: bigint): Intent => ({
   uuid,
-  network: place.business.network,
-  accountNo: place.business.accountNo,
-  chain: place.chain.adapter.chain,
-  asset: place.asset,
+  network: holder.business.network,
+  accountNo: holder.business.accountNo,
+  chain: holder.chain.adapter.chain,
+  asset: holder.asset,
   address: ADDRESS_SELF,
   units: '0',
   sweep: false,
   coins: [outpoint],
   feeMax: feeMax.toString(),
-  ...namedFeeAsset(place.asset, spendingOf(place.chain).feeAsset),
+  ...namedFeeAsset(holder.asset, spendingOf(holder.chain).feeAsset),
 });
 
 /**
  * Gives up a bump that no node has, so that the deposit can be spent again. Its bytes pay only ourselves, so nobody can
  * be paid twice. Throws `Rejected`: `bump.not_found`, `.under_way`.
  */
-export function giveUpBump(app: App, tx: Tx, { chain }: Place, outpoint: string): void {
+export function giveUpBump(app: App, tx: Tx, { chain }: Holder, outpoint: string): void {
   const spend = tx
     .all(spendsByKey, { conflict_key: outpoint, chain_key: chain.key })
     .find(({ purpose, state }) => purpose === 'bump' && (state === 'open' || state === 'waiting'));
@@ -91,24 +91,24 @@ export function giveUpBump(app: App, tx: Tx, { chain }: Place, outpoint: string)
   tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
-async function bumped(app: App, place: Place, { outpoint, feeRate }: BumpWish, feeMax: bigint): Promise<Planned> {
-  const spending = spendingOf(place.chain);
+async function bumped(app: App, holder: Holder, { outpoint, feeRate }: BumpRequest, feeMax: bigint): Promise<Planned> {
+  const spending = spendingOf(holder.chain);
   if (!spending.childPays) {
-    const text = `Miners of ${place.chain.adapter.chain} do not weigh what a child pays: a transaction there is not mined any sooner for it`;
+    const text = `Miners of ${holder.chain.adapter.chain} do not weigh what a child pays: a transaction there is not mined any sooner for it`;
     throw new Rejected('bump.unsupported', text, 'crypto');
   }
-  const coin = coinAt(app.store, place.chain, outpoint);
+  const coin = coinAt(app.store, holder.chain, outpoint);
   if (!coin || coin.gone) throw new Rejected('bump.not_found', 'There is no such deposit', 'outpoint');
   if (coin.block_height !== null) throw new Rejected('bump.confirmed', 'The deposit is confirmed already', 'outpoint');
   if (coin.locked) throw new Rejected('bump.locked', 'This deposit cannot be spent', 'outpoint');
-  const signal = deadline(RATE_TIMEOUT_MS, place.chain.key);
+  const signal = deadline(RATE_TIMEOUT_MS, holder.chain.key);
   const parents = await spending.unconfirmed(coin.txid, signal);
   if (!parents) throw new Rejected('bump.not_found', 'The deposit is not in the mempool', 'outpoint');
-  const rate = feeRate ?? (await fastRate(place.chain));
-  return prepare(app, place, { payouts: [], conflictKeys: [outpoint], only: [], feeRate: rate, feeMax, parents });
+  const rate = feeRate ?? (await fastRate(holder.chain));
+  return prepare(app, holder, { payouts: [], conflictKeys: [outpoint], only: [], feeRate: rate, feeMax, parents });
 }
 
-/** The asset's place of a business. Throws `Rejected` when it has none. */
-export function placeFor(app: App, businessId: number, asset: string): Place {
-  return placeOf(app, { business_id: businessId, asset: assetFor({ asset }).symbol });
+/** Who holds an asset for a business. Throws `Rejected` when it has none. */
+export function holderFor(app: App, businessId: number, asset: string): Holder {
+  return holderOf(app, { business_id: businessId, asset: assetFor({ asset }).symbol });
 }

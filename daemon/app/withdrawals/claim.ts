@@ -32,17 +32,17 @@ import { hasDescendant, isSoleChange, reservedBy } from './coins.ts';
 import type { Known } from './facts.ts';
 import { spendingOf } from './fees.ts';
 import { keyState } from './keys.ts';
-import { Overtaken, type Place, type Planned, payoutsIn } from './plan.ts';
+import { type Holder, Overtaken, type Planned, payoutsIn } from './plan.ts';
 import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { writePlan } from './stored-plan.ts';
 
 /** Claims approved withdrawals for their first transaction. Throws `Overtaken`. */
-export function claim(app: App, tx: Tx, place: Place, planned: Planned, rows: readonly WithdrawalRow[]): number {
-  const conflict_key = spendingOf(place.chain).preferredKey(planned.plan);
+export function claim(app: App, tx: Tx, holder: Holder, planned: Planned, rows: readonly WithdrawalRow[]): number {
+  const conflict_key = spendingOf(holder.chain).preferredKey(planned.plan);
   const spendId = tx.run(insertSpend, {
-    account_id: place.account.id,
-    chain_key: place.chain.key,
-    asset: place.asset,
+    account_id: holder.account.id,
+    chain_key: holder.chain.key,
+    asset: holder.asset,
     purpose: 'pay',
     conflict_key,
     created_at: app.now(),
@@ -52,21 +52,21 @@ export function claim(app: App, tx: Tx, place: Place, planned: Planned, rows: re
     if (now.state !== 'approved' || now.spend_id !== null) throw new Overtaken(`withdrawal ${id} is ${now.state}`);
     saveWithdrawal(app, tx, { ...now, spend_id: spendId, problem: null }, now.state);
   }
-  addVersion(app, tx, place, { spendId, kind: 'pay', approval: null, planned, pays: rows });
+  addVersion(app, tx, holder, { spendId, kind: 'pay', approval: null, planned, pays: rows });
   return spendId;
 }
 
 /** Claims an unconfirmed coin for a bump. Returns the version's id. Throws `Overtaken`. */
-export function claimBump(app: App, tx: Tx, place: Place, planned: Planned, key: string, approval: string): number {
+export function claimBump(app: App, tx: Tx, holder: Holder, planned: Planned, key: string, approval: string): number {
   const spendId = tx.run(insertSpend, {
-    account_id: place.account.id,
-    chain_key: place.chain.key,
-    asset: place.asset,
+    account_id: holder.account.id,
+    chain_key: holder.chain.key,
+    asset: holder.asset,
     purpose: 'bump',
     conflict_key: key,
     created_at: app.now(),
   }).id;
-  return addVersion(app, tx, place, { spendId, kind: 'pay', approval, planned, pays: [] });
+  return addVersion(app, tx, holder, { spendId, kind: 'pay', approval, planned, pays: [] });
 }
 
 /** Approvals of a higher fee by the withdrawal's UUID, valid for one version. */
@@ -82,14 +82,14 @@ type Version = {
 };
 
 /** Adds a version to a spend. Throws `Overtaken`. */
-export function addVersion(app: App, tx: Tx, place: Place, version: Version): number {
+export function addVersion(app: App, tx: Tx, holder: Holder, version: Version): number {
   const { spendId, kind, approval, planned, pays } = version;
   const { plan, change } = planned;
-  const { chain, account } = place;
+  const { chain, account } = holder;
   const spending = spendingOf(chain);
   const purpose = spendOf(tx, spendId).purpose;
   const keys = spending.conflictKeys(plan);
-  for (const key of keys) needFree(tx, place, { key, spendId, purpose });
+  for (const key of keys) needFree(tx, holder, { key, spendId, purpose });
   const earlier = tx.all(versionsOf, { spend_id: spendId });
   if (earlier.some(({ txid }) => txid === null)) throw new Overtaken('another version is being signed');
   needConflict(tx, keys, earlier);
@@ -134,7 +134,7 @@ function needConflict(reader: Reader, keys: readonly string[], earlier: readonly
  */
 function needFree(
   tx: Tx,
-  { chain }: Place,
+  { chain }: Holder,
   { key, spendId, purpose }: { key: string; spendId: number; purpose: string },
 ): void {
   const state = keyState(tx, chain, key);
@@ -152,9 +152,9 @@ function needFree(
 }
 
 /** Throws `Rejected` if the transaction to replace has a descendant of ours, which would fall with it. */
-export function needReplaceable(reader: Reader, place: Place, known: readonly Known[]): void {
+export function needReplaceable(reader: Reader, holder: Holder, known: readonly Known[]): void {
   for (const { version, lack } of known) {
-    if (lack === null && version.txid !== null && hasDescendant(reader, place.chain, version.txid)) {
+    if (lack === null && version.txid !== null && hasDescendant(reader, holder.chain, version.txid)) {
       throw new Rejected(
         'withdrawal.descendant',
         'A later transaction of ours spends its change: it can be replaced once that one is confirmed',

@@ -7,10 +7,10 @@ import type { Reader } from '../../store/store.ts';
 import { coinFrom } from '../addresses/watch.ts';
 import { coinAt, reservedBy, spendableCoins, tipHeightOf } from './coins.ts';
 import { spendingOf } from './fees.ts';
-import type { Place, Wish } from './plan.ts';
+import type { Holder, PlanRequest } from './plan.ts';
 
 /** Throws `Rejected` when a coin that the payment names is not there, or is being spent. */
-export function holdingsFor(reader: Reader, { chain, account, asset }: Place, wish: Wish): Holdings {
+export function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: PlanRequest): Holdings {
   const tip = tipHeightOf(reader, chain);
   const coin = (outpoint: string): Coin => {
     const row = coinAt(reader, chain, outpoint);
@@ -18,15 +18,15 @@ export function holdingsFor(reader: Reader, { chain, account, asset }: Place, wi
     return { ...coinFrom(row, tip), ...(row.asset !== asset && { asset: row.asset as AssetId }) };
   };
   const coins = (): Coin[][] => {
-    const { only } = wish;
+    const { only } = wanted;
     if (only) {
       const taken = only.find((outpoint) => reservedBy(reader, chain, outpoint, 0) !== null);
       if (taken !== undefined) throw new Rejected('spend.reserved', `The coin ${taken} is being spent already`);
       return [only.map(coin)];
     }
-    const { plain, undecided, change } = spendableCoins(reader, chain, account, asset, wish.settledOnly ?? false);
+    const { plain, undecided, change } = spendableCoins(reader, chain, account, asset, wanted.settledOnly ?? false);
     const all = [...plain, ...undecided, ...change];
-    if (wish.payouts.some(({ units }) => units === null)) return [all];
+    if (wanted.payouts.some(({ units }) => units === null)) return [all];
     return [plain, [...plain, ...undecided], all];
   };
   return { coin, coins, feeCoins: () => feeCoins(reader, { chain, account }, wish.settledOnly ?? false) };

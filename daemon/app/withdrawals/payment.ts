@@ -3,7 +3,7 @@ import { Rejected } from '../../domain/errors.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { availableUnits, coinAt, reservedBy } from './coins.ts';
-import { placeOf, type Wish } from './plan.ts';
+import { holderOf, type PlanRequest } from './plan.ts';
 import { approvedUnits } from './sign.ts';
 
 /**
@@ -12,26 +12,26 @@ import { approvedUnits } from './sign.ts';
  */
 export function whyNotNow(app: App, row: WithdrawalRow, { code, message }: Rejected): string {
   if (code !== 'spend.insufficient' || row.outpoint !== null || row.sweep) return message;
-  const { asset } = placeOf(app, row);
+  const { asset } = holderOf(app, row);
   const needed = row.units + (row.fee_asset === row.asset ? row.fee_held : 0n);
   if (availableUnits(app.store, row.account_id, asset, row.id) < needed) return message;
   return 'It waits for a confirmation: the coins for it are in transactions that are not in a block yet';
 }
 
 /** What a withdrawal asks the planner for. Throws `Rejected` while a refund's deposit is not there to be spent. */
-export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): Wish {
+export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): PlanRequest {
   const { outpoint, sweep, address, units, fee_held, approved_by } = row;
   const payouts = [{ address, units: sweep ? null : units }];
-  const wish = { payouts, feeRate, feeMax: fee_held, settledOnly: approved_by === 'policy' };
-  if (outpoint === null) return { ...wish, inputsMax: inputsMaxOf(row) };
-  const { chain } = placeOf(app, row);
+  const wanted = { payouts, feeRate, feeMax: fee_held, settledOnly: approved_by === 'policy' };
+  if (outpoint === null) return { ...wanted, inputsMax: inputsMaxOf(row) };
+  const { chain } = holderOf(app, row);
   const coin = coinAt(app.store, chain, outpoint);
   if (!coin || coin.gone) throw new Rejected('spend.gone', 'The deposit is not on the chain any more');
   if (coin.spent_txid !== null || reservedBy(app.store, chain, outpoint, 0) !== null) {
     throw new Rejected('spend.spent', 'The deposit was spent by another withdrawal: reject this one');
   }
   if (!coin.confirmed) throw new Rejected('spend.unconfirmed', 'The deposit does not have its confirmations yet');
-  return { ...wish, only: [outpoint] };
+  return { ...wanted, only: [outpoint] };
 }
 
 function inputsMaxOf(row: WithdrawalRow): bigint | null {

@@ -21,10 +21,10 @@ import { holdingsFor } from './holdings.ts';
 const PLAN_TIMEOUT_MS = 60_000;
 
 /** The business, account, chain and asset of a withdrawal. */
-export type Place = { business: Business; account: Account; chain: ChainRuntime; asset: AssetId };
+export type Holder = { business: Business; account: Account; chain: ChainRuntime; asset: AssetId };
 
 /** Throws `Rejected` if its chain is no longer connected. */
-export function placeOf(app: App, row: Pick<WithdrawalRow, 'business_id' | 'asset'>): Place {
+export function holderOf(app: App, row: Pick<WithdrawalRow, 'business_id' | 'asset'>): Holder {
   const business = app.directory.business(row.business_id);
   const asset = row.asset as AssetId;
   const account = app.directory.account(business, asset);
@@ -39,7 +39,7 @@ export function highestFee(chain: ChainRuntime, request: EstimateRequest): bigin
   return plan ? minOf(fee, approvableFee(plan)) : fee;
 }
 
-export type Wish = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' | 'parents'> & {
+export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' | 'parents'> & {
   feeMin?: bigint;
   /** Conflict keys that the plan has to use, whether or not earlier versions of the payment used them. */
   conflictKeys?: string[];
@@ -55,23 +55,23 @@ export type Wish = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' | 'pare
 export type Planned = { plan: SpendPlan; change: ChangeTarget; usesChange: boolean };
 
 /** Plans a transaction. Throws `Rejected` with the obstacle. */
-export async function prepare(app: App, place: Place, wish: Wish): Promise<Planned> {
-  const { chain, account, asset, business } = place;
+export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Promise<Planned> {
+  const { chain, account, asset, business } = holder;
   assert(account.businessId === business.id, 'an account is of its business');
-  const change = await nextChange(app, place);
-  const { payouts, feeRate, feeMax, feeMin = 0n, conflictKeys = [], parents, inputsMax = null } = wish;
+  const change = await nextChange(app, holder);
+  const { payouts, feeRate, feeMax, feeMin = 0n, conflictKeys = [], parents, inputsMax = null } = wanted;
   const request: PaymentRequest = {
     accountNo: business.accountNo,
     ...{ asset, payouts, conflictKeys, change, feeRate, feeMin, feeMax, inputsMax },
     ...(parents ? { parents } : {}),
-    holdings: holdingsFor(app.store, place, wish),
+    holdings: holdingsFor(app.store, holder, wanted),
     tipHeight: tipHeightOf(app.store, chain),
   };
   const plan = await spendingOf(chain).plan(request, () => deadline(PLAN_TIMEOUT_MS, chain.key));
   return { plan, change, usesChange: plan.outputs.some(({ kind }) => kind === 'change') };
 }
 
-async function nextChange(app: App, { account, chain }: Place): Promise<ChangeTarget> {
+async function nextChange(app: App, { account, chain }: Holder): Promise<ChangeTarget> {
   const row = app.store.get(accountById, { id: account.id });
   assert(row, `account ${account.id} exists`);
   const derived = await chain.adapter.deriveAddress(account.key, 1, row.next_change);

@@ -8,7 +8,7 @@ import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { approve, type GivenApproval, type Preview, type Proposed, previewWithdrawal } from './approve.ts';
 import { batch, previewBatch } from './batch.ts';
-import { bump, placeFor, previewBump } from './bump.ts';
+import { bump, holderFor, previewBump } from './bump.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { previewReplacement, replace } from './replace.ts';
 import { findWithdrawal } from './request.ts';
@@ -43,7 +43,7 @@ export async function propose(app: App, proposal: Proposal): Promise<Proposed> {
     case 'batch':
       return of(proposal.ids, await previewBatch(app, proposal.ids));
     case 'bump':
-      return of([], await previewBump(app, placeFor(app, proposal.businessId, proposal.asset), proposal));
+      return of([], await previewBump(app, holderFor(app, proposal.businessId, proposal.asset), proposal));
     default:
       return of([proposal.id], await previewReplacement(app, proposal));
   }
@@ -61,8 +61,8 @@ export async function approveProposal(app: App, proposal: Proposal, approvals: A
       return { rows: await batch(app, proposal.ids, approvals), outcome: null };
     case 'bump': {
       const [uuid, given] = [...approvals][0] ?? missing();
-      const place = placeFor(app, proposal.businessId, proposal.asset);
-      const versionId = await bump(app, place, proposal, uuid, given);
+      const holder = holderFor(app, proposal.businessId, proposal.asset);
+      const versionId = await bump(app, holder, proposal, uuid, given);
       return { rows: [], outcome: await outcomeOf(app, versionId, () => null) };
     }
     default: {

@@ -15,12 +15,12 @@ import { addVersion, needReplaceable, type Raised, spendOf } from './claim.ts';
 import { availableUnits, tipHeightOf } from './coins.ts';
 import { type Known, sharedKeys, versionFacts } from './facts.ts';
 import { fastRate, needApprovable, spendingOf } from './fees.ts';
-import { FEE_UNLIMITED, overtakenIsRejected, type Place, type Planned, placeOf, prepare, shareOf } from './plan.ts';
+import { FEE_UNLIMITED, type Holder, holderOf, overtakenIsRejected, type Planned, prepare, shareOf } from './plan.ts';
 import { findWithdrawal } from './request.ts';
 import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { intentOf, paidBy } from './sign.ts';
 
-export type ReplaceWish = {
+export type ReplaceRequest = {
   /** A withdrawal of the transaction that is to be replaced. */
   id: string;
   /** `speed-up`: the same payments. `cancel`: all of them but this one; with no other, back to ourselves. */
@@ -33,7 +33,7 @@ export type ReplaceWish = {
 type Open = { spend: SpendRow; known: Known[]; keys: string[] };
 
 type Replacement = {
-  place: Place;
+  holder: Holder;
   row: WithdrawalRow;
   open: Open;
   /** The withdrawals that the replacement pays. */
@@ -44,20 +44,20 @@ type Replacement = {
 };
 
 /** What a replacement would be, and the intents of which a higher fee has to be approved. */
-export async function previewReplacement(app: App, wish: ReplaceWish): Promise<Preview> {
-  const { place, planned, pays, concerned } = await replacement(app, wish, FEE_UNLIMITED);
-  needApprovable(place.chain, planned.plan);
+export async function previewReplacement(app: App, wanted: ReplaceRequest): Promise<Preview> {
+  const { holder, planned, pays, concerned } = await replacement(app, wanted, FEE_UNLIMITED);
+  needApprovable(holder.chain, planned.plan);
   const share = shareOf(planned.plan.fee, concerned.length);
   // only a fee above the approved one needs a new approval
   const intents = concerned
     .filter((row) => share > row.fee_held)
-    .map((row): Intent => ({ ...intentOf(place, row), feeMax: share.toString() }));
+    .map((row): Intent => ({ ...intentOf(holder, row), feeMax: share.toString() }));
   const feeMax = concerned.reduce((sum, { fee_held }) => {
     const held = fee_held;
     return sum + (share > held ? share : held);
   }, 0n);
   const purpose = pays.length === 0 ? 'cancel' : 'pay';
-  return { ...describePlan(app, place, planned.plan, pays), purpose, intents, feeMax };
+  return { ...describePlan(app, holder, planned.plan, pays), purpose, intents, feeMax };
 }
 
 /**
@@ -66,31 +66,31 @@ export async function previewReplacement(app: App, wish: ReplaceWish): Promise<P
  */
 export async function replace(
   app: App,
-  wish: ReplaceWish,
+  wanted: ReplaceRequest,
   approvals: ReadonlyMap<string, GivenApproval>,
 ): Promise<{ row: WithdrawalRow; versionId: number }> {
-  const row = findWithdrawal(app.store, wish.id);
+  const row = findWithdrawal(app.store, wanted.id);
   const spendId = row.spend_id;
-  const concerned = spendId === null ? [row] : concernedBy(app.store, row, wish.kind);
+  const concerned = spendId === null ? [row] : concernedBy(app.store, row, wanted.kind);
   const feeMax = concerned.reduce((sum, one) => sum + (approvals.get(one.uuid)?.feeMax ?? one.fee_held), 0n);
-  const found = await replacement(app, wish, feeMax);
+  const found = await replacement(app, wanted, feeMax);
   return app.store.write((tx) =>
     overtakenIsRejected(() => {
-      const { planned, place, pays } = found;
-      const { spend } = needOpen(tx, place, found.row);
-      const raised = raisedFees(app, tx, found, wish, approvals);
-      if (wish.kind === 'cancel') {
+      const { planned, holder, pays } = found;
+      const { spend } = needOpen(tx, holder, found.row);
+      const raised = raisedFees(app, tx, found, wanted, approvals);
+      if (wanted.kind === 'cancel') {
         const now = withdrawalOf(tx, found.row.id);
         saveWithdrawal(app, tx, { ...now, cancel: true, problem: null }, now.state);
       }
-      const versionId = addVersion(app, tx, place, {
+      const versionId = addVersion(app, tx, holder, {
         spendId: spend.id,
         kind: pays.length === 0 ? 'cancel' : 'pay',
         approval: Object.keys(raised).length === 0 ? null : JSON.stringify(raised),
         planned,
         pays,
       });
-      tx.afterCommit(() => app.wake.withdrawals(place.chain.key));
+      tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));
       return { row: withdrawalOf(tx, found.row.id), versionId };
     }),
   );
@@ -103,8 +103,8 @@ export async function replace(
 function raisedFees(
   app: App,
   tx: Tx,
-  { place, concerned }: Replacement,
-  { kind }: ReplaceWish,
+  { holder, concerned }: Replacement,
+  { kind }: ReplaceRequest,
   approvals: ReadonlyMap<string, GivenApproval>,
 ): Raised {
   const raised: Raised = {};
@@ -113,20 +113,20 @@ function raisedFees(
     const now = withdrawalOf(tx, id);
     const given = approvals.get(now.uuid);
     if (!given || given.feeMax <= now.fee_held) continue;
-    checkApproval(app, place.business, given);
+    checkApproval(app, holder.business, given);
     raised[now.uuid] = { feeMax: given.feeMax.toString(), until: given.until, mac: given.mac };
     if (!now.sweep && !now.cancel) more += given.feeMax - (now.held ? now.fee_held : (now.fee ?? 0n));
   }
-  if (kind === 'speed-up' && more > availableUnits(tx, place.account.id, spendingOf(place.chain).feeAsset)) {
+  if (kind === 'speed-up' && more > availableUnits(tx, holder.account.id, spendingOf(holder.chain).feeAsset)) {
     throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');
   }
   return raised;
 }
 
-async function replacement(app: App, { id, kind, feeRate }: ReplaceWish, feeMax: bigint): Promise<Replacement> {
+async function replacement(app: App, { id, kind, feeRate }: ReplaceRequest, feeMax: bigint): Promise<Replacement> {
   const row = findWithdrawal(app.store, id);
-  const place = placeOf(app, row);
-  const open = needOpen(app.store, place, row);
+  const holder = holderOf(app, row);
+  const open = needOpen(app.store, holder, row);
   const paid = paidBy(app.store, open.known.at(-1)!.version);
   const pays = kind === 'cancel' ? paid.filter(({ id }) => id !== row.id) : paid;
   if (kind === 'cancel' && !paid.some(({ id }) => id === row.id)) {
@@ -135,20 +135,20 @@ async function replacement(app: App, { id, kind, feeRate }: ReplaceWish, feeMax:
   // a version that lacks a coin is in no mempool and need not be outbid
   const outbid = open.known.filter(({ lack }) => lack === null).map(({ version }) => version);
   const fees = outbid.map(({ fee, size }) => ({ fee, size: Math.max(1, size) }));
-  const planned = await prepare(app, place, {
+  const planned = await prepare(app, holder, {
     payouts: pays.map(({ address, units, sweep }) => ({ address, units: sweep ? null : units })),
     conflictKeys: open.keys,
     // a sweep or a complete cancellation has enough coins
     ...(pays.length === 0 || pays.some(({ sweep }) => sweep) ? { only: [] } : {}),
     settledOnly: pays.some(({ approved_by }) => approved_by === 'policy'),
-    feeRate: await replacingRate(place, fees, feeRate),
+    feeRate: await replacingRate(holder, fees, feeRate),
     feeMin: fees.reduce((most, { fee }) => (fee > most ? fee : most), 0n),
     feeMax,
   });
-  return { place, row, open, pays, concerned: concernedBy(app.store, row, kind), planned };
+  return { holder, row, open, pays, concerned: concernedBy(app.store, row, kind), planned };
 }
 
-function concernedBy(reader: Reader, row: WithdrawalRow, kind: ReplaceWish['kind']): WithdrawalRow[] {
+function concernedBy(reader: Reader, row: WithdrawalRow, kind: ReplaceRequest['kind']): WithdrawalRow[] {
   const versions = reader.all(versionsOf, { spend_id: row.spend_id ?? 0 });
   const newest = versions.findLast(({ txid }) => txid !== null);
   const paid = newest ? paidBy(reader, newest) : [];
@@ -158,7 +158,7 @@ function concernedBy(reader: Reader, row: WithdrawalRow, kind: ReplaceWish['kind
 
 /** The operator's rate, or the rate for the next blocks, but at least the one that replaces every version. */
 async function replacingRate(
-  { chain }: Place,
+  { chain }: Holder,
   replaced: readonly { fee: bigint; size: number }[],
   wanted: bigint | null,
 ): Promise<bigint> {
@@ -168,15 +168,15 @@ async function replacingRate(
 }
 
 /** The replaceable state of a withdrawal. Throws `Rejected` with the obstacle. */
-function needOpen(reader: Reader, place: Place, row: WithdrawalRow): Open {
+function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Open {
   const { state, spend_id, id } = withdrawalOf(reader, row.id);
   if ((state !== 'signed' && state !== 'broadcast') || spend_id === null) {
-    needReplacement(place, []);
+    needReplacement(holder, []);
     throw new Rejected('withdrawal.state', `Withdrawal ${id} is ${state}: there is nothing to replace`);
   }
   const spend = spendOf(reader, spend_id);
-  const known = versionFacts(reader, spend, tipHeightOf(reader, place.chain));
-  needReplacement(place, known);
+  const known = versionFacts(reader, spend, tipHeightOf(reader, holder.chain));
+  needReplacement(holder, known);
   if (known.length === 0 || known.length < reader.all(versionsOf, { spend_id }).length) {
     throw new Rejected('withdrawal.state', 'Another version is being signed: try again in a moment');
   }
@@ -189,12 +189,12 @@ function needOpen(reader: Reader, place: Place, row: WithdrawalRow): Open {
       'Every coin that another transaction would have to spend is away, so that nothing can take its place yet';
     throw new Rejected('withdrawal.no_coin', text);
   }
-  needReplaceable(reader, place, known);
+  needReplaceable(reader, holder, known);
   return { spend, known, keys };
 }
 
 /** Where a chain knows no replacement, only what lacks a key can be followed by another version. */
-function needReplacement({ chain }: Place, known: readonly Known[]): void {
+function needReplacement({ chain }: Holder, known: readonly Known[]): void {
   if (spendingOf(chain).replacement !== 'none') return;
   if (known.length > 0 && known.every(({ lack, depth }) => lack !== null && depth === null)) return;
   const text = `${chain.adapter.chain} knows no replacement: the transaction is sent again as it is`;

@@ -33,7 +33,7 @@ import { dropPlan, type Raised, spendOf } from './claim.ts';
 import { coinAt } from './coins.ts';
 import { spendingOf } from './fees.ts';
 import { keyState } from './keys.ts';
-import { type Place, placeOf } from './plan.ts';
+import { type Holder, holderOf } from './plan.ts';
 import { applyEvent, saveWithdrawal, stateOf, withdrawalOf } from './rows.ts';
 import { feeShare } from './settle.ts';
 import { readPlan } from './stored-plan.ts';
@@ -41,12 +41,12 @@ import { readPlan } from './stored-plan.ts';
 const PREVIOUS_TIMEOUT_MS = 20_000;
 
 /** What the signer and the operator call a withdrawal's payment. */
-export function intentOf(place: Pick<Place, 'business' | 'chain'>, row: WithdrawalRow): Intent {
+export function intentOf(holder: Pick<Holder, 'business' | 'chain'>, row: WithdrawalRow): Intent {
   return {
     uuid: row.uuid,
-    network: place.business.network,
-    accountNo: place.business.accountNo,
-    chain: place.chain.adapter.chain,
+    network: holder.business.network,
+    accountNo: holder.business.accountNo,
+    chain: holder.chain.adapter.chain,
     asset: row.asset as Intent['asset'],
     address: row.address,
     // of a sweep what was approved: the row has what it took, once it is signed
@@ -84,34 +84,34 @@ export async function signClaimed(app: App, versionId: number): Promise<void> {
   const version = app.store.get(versionById, { id: versionId });
   if (!version || version.txid !== null) return;
   const spend = spendOf(app.store, version.spend_id);
-  const place = placeOfSpend(app, spend);
+  const holder = holderOfSpend(app, spend);
   const plan = readPlan(version.plan);
   const unwanted = paidBy(app.store, version).some((row) => row.state !== 'approved' && !isSigned(stateOf(row)));
-  if (unwanted || isStale(app.store, place, spend, plan) || isPointless(app.store, place, spend)) {
+  if (unwanted || isStale(app.store, holder, spend, plan) || isPointless(app.store, holder, spend)) {
     await app.store.write((tx) => dropUnsigned(app, tx, versionId));
     return;
   }
-  const unsigned = await spendingOf(place.chain).unsigned(plan, keptTransactions(app, place.chain));
+  const unsigned = await spendingOf(holder.chain).unsigned(plan, keptTransactions(app, holder.chain));
   let signed: SignedSpend;
   try {
-    signed = await app.signer.sign({ ...orderOf(app.store, place, spend, version), ...unsigned });
+    signed = await app.signer.sign({ ...orderOf(app.store, holder, spend, version), ...unsigned });
   } catch (error) {
     if (!(error instanceof Rejected) || error.code === 'signer.locked') throw error;
     await app.store.write((tx) => refused(app, tx, versionId, error));
     return;
   }
   await app.store.write((tx) => {
-    if ('previous' in unsigned) keepAll(tx, place, unsigned.previous);
+    if ('previous' in unsigned) keepAll(tx, holder, unsigned.previous);
     storeSigned(app, tx, versionId, signed);
   });
 }
 
-function placeOfSpend(app: App, spend: SpendRow): Place {
-  return placeOf(app, { business_id: app.directory.businessOfAccount(spend.account_id), asset: spend.asset });
+function holderOfSpend(app: App, spend: SpendRow): Holder {
+  return holderOf(app, { business_id: app.directory.businessOfAccount(spend.account_id), asset: spend.asset });
 }
 
 /** Whether there is no reason any more to pay for a deposit: it is confirmed. */
-function isPointless(reader: Reader, { chain }: Place, { purpose, conflict_key }: SpendRow): boolean {
+function isPointless(reader: Reader, { chain }: Holder, { purpose, conflict_key }: SpendRow): boolean {
   return purpose === 'bump' && coinAt(reader, chain, conflict_key)?.block_hash !== null;
 }
 
@@ -119,7 +119,7 @@ function isPointless(reader: Reader, { chain }: Place, { purpose, conflict_key }
  * Whether what a key of a plan names has gone, or was used by something that is no version of this spend, or by one that is
  * in a block already.
  */
-function isStale(reader: Reader, { chain }: Place, spend: SpendRow, plan: SpendPlan): boolean {
+function isStale(reader: Reader, { chain }: Holder, spend: SpendRow, plan: SpendPlan): boolean {
   return spendingOf(chain)
     .conflictKeys(plan)
     .some((key) => {
@@ -145,7 +145,7 @@ function keptTransactions({ store }: App, chain: ChainRuntime): KeptTransactions
  * Keeps what others paid us with and a source had to be asked for: should it leave the chain, its inputs say whether it
  * can come back.
  */
-function keepAll(tx: Tx, { chain }: Place, previous: Readonly<Record<string, string>>): void {
+function keepAll(tx: Tx, { chain }: Holder, previous: Readonly<Record<string, string>>): void {
   for (const [txid, base] of Object.entries(previous)) {
     const key = { txid, chain_key: chain.key };
     if (!tx.get(versionByTxid, key)) tx.run(keepPrevious, { ...key, base: Buffer.from(base, 'hex') });
@@ -154,7 +154,7 @@ function keepAll(tx: Tx, { chain }: Place, previous: Readonly<Record<string, str
 
 function orderOf(
   reader: Reader,
-  place: Place,
+  holder: Holder,
   spend: SpendRow,
   version: VersionRow,
 ): Pick<SignOrder, 'purpose' | 'withdrawals'> {
@@ -170,7 +170,7 @@ function orderOf(
     purpose: version.kind === 'cancel' ? 'cancel' : 'pay',
     withdrawals: rows.map((stored) => {
       const row = withRaised(stored, raised);
-      return { intent: intentOf(place, row), approval: approvalOf(row) };
+      return { intent: intentOf(holder, row), approval: approvalOf(row) };
     }),
   };
 }

@@ -66,7 +66,7 @@ export function detailJson(
   const asset = feeAssetFor(row);
   return {
     ...withdrawalJson(app, row),
-    anchor: spend?.conflict_key ?? null,
+    conflict_key: spend?.conflict_key ?? null,
     versions: versions.map((version) => ({
       id: version.id,
       kind: version.kind,

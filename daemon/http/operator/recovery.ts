@@ -4,7 +4,7 @@ import { areSkippedWatched } from '../../app/addresses/skipped.ts';
 import { noteDrill } from '../../app/operator/doctor.ts';
 import { quarantineOf } from '../../app/recovery/quarantine.ts';
 import { rescansUnderWay } from '../../app/recovery/rescan.ts';
-import { takeOver } from '../../app/withdrawals/adopt.ts';
+import { takeOver } from '../../app/withdrawals/restored-spends.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { RECOVERY } from '../../contract/recovery.ts';
 import { toIso } from '../../domain/calendar.ts';

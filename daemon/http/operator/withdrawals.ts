@@ -3,7 +3,7 @@ import type { App } from '../../app/app.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { settingsOf } from '../../app/operator/status.ts';
 import { type GivenApproval, reject } from '../../app/withdrawals/approve.ts';
-import { giveUpBump, placeFor } from '../../app/withdrawals/bump.ts';
+import { giveUpBump, holderFor } from '../../app/withdrawals/bump.ts';
 import {
   changePolicyGranted,
   grantsWithout,
@@ -103,7 +103,7 @@ export const WITHDRAWAL_METHODS: Methods = {
     return { withdrawal: withdrawalJson(app, row) };
   },
   'withdrawal.giveUpBump': async ({ app }, { outpoint, ...params }) => {
-    const place = placeFor(app, findBusiness(app, params.business).id, cryptoOf(params.crypto).symbol);
+    const place = holderFor(app, findBusiness(app, params.business).id, cryptoOf(params.crypto).symbol);
     await app.store.write((tx) => giveUpBump(app, tx, place, outpoint));
     return {};
   },

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { approve, previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
 import { spendableCoins } from '../../../daemon/app/withdrawals/coins.ts';
-import { expireWithdrawals } from '../../../daemon/app/withdrawals/work.ts';
+import { expireWithdrawals } from '../../../daemon/app/withdrawals/pass.ts';
 import { insertCredit } from '../../../daemon/store/queries/credits.ts';
 import { COIN, PayBench } from './pay-bench.ts';
 

@@ -1,7 +1,7 @@
 /** Faster versions and cancellations: what they may cost, what they leave behind, and when they are pointless. */
 import { describe, expect, it } from 'vitest';
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
-import { bump, giveUpBump, placeFor, previewBump } from '../../../daemon/app/withdrawals/bump.ts';
+import { bump, giveUpBump, holderFor, previewBump } from '../../../daemon/app/withdrawals/bump.ts';
 import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';
 import { Rejected, Unavailable } from '../../../daemon/domain/errors.ts';
 import { openSpends } from '../../../daemon/store/queries/withdrawals.ts';
@@ -28,7 +28,7 @@ async function sent(units: bigint | null, deposits = [COIN], chain: 'BTC' | 'LTC
 
 const bumpOf = async (pay: PayBench, outpoint: string, feeRate: bigint | null = HIGH): Promise<void> => {
   const { app, bench, chain } = pay;
-  const place = placeFor(app, bench.businessId, chain.chain);
+  const place = holderFor(app, bench.businessId, chain.chain);
   const wish = { outpoint, feeRate };
   const { intents, until } = await previewBump(app, place, wish);
   const given = { feeMax: BigInt(intents[0]!.feeMax), until, units: null, mac: 'mac' };
@@ -84,7 +84,7 @@ describe('what a replacement costs', () => {
     const small = pay.deposit(100_000n);
     await pay.sync();
     const wish = { outpoint: `${small.txid}:0`, feeRate: HIGH };
-    const shown = await previewBump(pay.app, placeFor(pay.app, pay.bench.businessId, 'BTC'), wish);
+    const shown = await previewBump(pay.app, holderFor(pay.app, pay.bench.businessId, 'BTC'), wish);
     expect(shown.warnings.map(({ code }) => code)).toEqual(['high_fee']);
   });
 });
@@ -230,7 +230,7 @@ describe('paying for a parent', () => {
     await pay.sync();
     const outpoint = `${stuck.txid}:0`;
     const giveUp = () =>
-      pay.app.store.write((tx) => giveUpBump(pay.app, tx, placeFor(pay.app, pay.bench.businessId, 'BTC'), outpoint));
+      pay.app.store.write((tx) => giveUpBump(pay.app, tx, holderFor(pay.app, pay.bench.businessId, 'BTC'), outpoint));
     expect(await codeOf(giveUp())).toBe('bump.not_found');
     await bumpOf(pay, outpoint);
     pay.chain.refuses = () => 'max-fee-exceeded';
@@ -257,7 +257,7 @@ describe('paying for a parent', () => {
     await pay.sync();
     await bumpOf(pay, `${stuck.txid}:0`);
     await pay.round();
-    const place = placeFor(pay.app, pay.bench.businessId, 'BTC');
+    const place = holderFor(pay.app, pay.bench.businessId, 'BTC');
     const call = pay.app.store.write((tx) => giveUpBump(pay.app, tx, place, `${stuck.txid}:0`));
     expect(await codeOf(call)).toBe('bump.under_way');
   });

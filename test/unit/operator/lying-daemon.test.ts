@@ -95,7 +95,9 @@ describe('approving', () => {
     answers = {
       'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null }),
       'withdrawal.approve': () => ({ withdrawals: [withdrawal({ state: 'approved' })], outcome: null }),
-      'withdrawal.show': () => ({ withdrawal: { ...withdrawal({ state: 'broadcast' }), anchor: null, versions: [] } }),
+      'withdrawal.show': () => ({
+        withdrawal: { ...withdrawal({ state: 'broadcast' }), conflict_key: null, versions: [] },
+      }),
     };
     const { err } = await approve();
     expect(err).toContain('1.4 LTC (140 USD) to');

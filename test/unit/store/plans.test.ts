@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { READ, WRITE } from '../../../daemon/sandbox/statements.ts';
-import * as adopt from '../../../daemon/store/queries/adopt.ts';
 import * as alertNotices from '../../../daemon/store/queries/alert-notices.ts';
 import * as branding from '../../../daemon/store/queries/branding.ts';
 import * as businesses from '../../../daemon/store/queries/businesses.ts';
@@ -14,6 +13,7 @@ import * as debits from '../../../daemon/store/queries/debits.ts';
 import * as effects from '../../../daemon/store/queries/effects.ts';
 import * as invoices from '../../../daemon/store/queries/invoices.ts';
 import * as maintenance from '../../../daemon/store/queries/maintenance.ts';
+import * as adopt from '../../../daemon/store/queries/match.ts';
 import * as monitoring from '../../../daemon/store/queries/monitoring.ts';
 import * as operator from '../../../daemon/store/queries/operator.ts';
 import * as policies from '../../../daemon/store/queries/policies.ts';

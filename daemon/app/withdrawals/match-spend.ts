@@ -8,8 +8,8 @@
  */
 import { assert } from '../../domain/errors.ts';
 import type { Decoded, SpendPlan } from '../../domain/spend.ts';
-import { insertAdopted, markOwnChange } from '../../store/queries/adopt.ts';
 import { type CreditRow, creditByOutpoint, creditsOfTransaction, targetById } from '../../store/queries/credits.ts';
+import { insertMatched, markOwnChange } from '../../store/queries/match.ts';
 import {
   heldWithdrawals,
   insertKey,
@@ -56,8 +56,8 @@ type Case = {
   fee: bigint;
 };
 
-/** Adopts a transaction. False if it no longer spends a coin of ours, because the chain moved on. */
-export function adopt(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw, knownTo }: Seen): boolean {
+/** Takes a transaction over. False if it no longer spends a coin of ours, because the chain moved on. */
+export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw, knownTo }: Seen): boolean {
   const { txid } = decoded;
   if (tx.get(versionByTxid, { txid, chain_key: chain.key })) return true;
   const found = examine(tx, chain, decoded, knownTo);
@@ -147,7 +147,7 @@ function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number
   const conflict_key = spending.preferredKey(plan);
   const known = kind === UNKNOWN ? undefined : found.spend?.id;
   const spendId = known ?? tx.run(insertSpend, { ...common, account_id, asset, purpose, conflict_key }).id;
-  const { id } = tx.run(insertAdopted, {
+  const { id } = tx.run(insertMatched, {
     ...common,
     spend_id: spendId,
     kind,

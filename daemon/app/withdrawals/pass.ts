@@ -14,11 +14,11 @@ import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
-import { adoptSpends, whyHeld } from './adopt.ts';
 import { claim } from './claim.ts';
 import { feeRateNow } from './fees.ts';
 import { paymentOf, whyNotNow } from './payment.ts';
-import { Overtaken, placeOf, prepare } from './plan.ts';
+import { holderOf, Overtaken, prepare } from './plan.ts';
+import { matchSpends, whyHeld } from './restored-spends.ts';
 import { applyEvent, saveWithdrawal, withdrawalOf } from './rows.ts';
 import { send, unseenVersions, unsignedVersions } from './send.ts';
 import { isForLater, noteProblem, signClaimed } from './sign.ts';
@@ -46,7 +46,7 @@ export async function passWithdrawals(
 ): Promise<Pass> {
   if (!chain.adapter.spending) return { waits: false };
   if (quarantineOf(app.store)) {
-    await adoptSpends(app, chain);
+    await matchSpends(app, chain);
     return { waits: true };
   }
   const held = await whyHeld(app, chain);
@@ -111,9 +111,9 @@ async function isLocked(app: App, chain: ChainRuntime): Promise<boolean> {
 async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const place = placeOf(app, row);
-      const planned = await prepare(app, place, paymentOf(app, row, await feeRateNow(place.chain)));
-      await app.store.write((tx) => claim(app, tx, place, planned, [row]));
+      const holder = holderOf(app, row);
+      const planned = await prepare(app, holder, paymentOf(app, row, await feeRateNow(holder.chain)));
+      await app.store.write((tx) => claim(app, tx, holder, planned, [row]));
       return null;
     } catch (error) {
       if (error instanceof Rejected) return whyNotNow(app, row, error);

@@ -17,7 +17,7 @@ export const creditsSpentAbove = statement((p: { chain_key: string; height: numb
 );
 
 /** A version that was signed elsewhere. `raw` null: its signatures are not known. */
-export const insertAdopted = statement(
+export const insertMatched = statement(
   (p: Pick<VersionRow, 'spend_id' | 'chain_key' | 'kind' | 'plan' | 'txid' | 'raw' | 'fee' | 'size' | 'created_at'>) =>
     sqlite.insertInto('spend_version').values({
       spend_id: p.spend_id,

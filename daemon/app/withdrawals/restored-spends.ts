@@ -10,8 +10,8 @@
 
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
-import { creditsSpentAbove } from '../../store/queries/adopt.ts';
 import { creditsSpentUnconfirmed } from '../../store/queries/credits.ts';
+import { creditsSpentAbove } from '../../store/queries/match.ts';
 import { doubtedWithdrawal } from '../../store/queries/restore.ts';
 import { versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
@@ -20,9 +20,9 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 import { endQuarantine, type QuarantineRecord, quarantineOf, restoredFrom } from '../recovery/quarantine.ts';
-import { adopt } from './adopted.ts';
 import { tipHeightOf } from './coins.ts';
 import { spendingOf } from './fees.ts';
+import { matchSpend } from './match-spend.ts';
 
 const PAGE = 500;
 const TRANSACTION_TIMEOUT_MS = 20_000;
@@ -62,7 +62,7 @@ function* unknownSpends(reader: Reader, chain: ChainRuntime, record: QuarantineR
  * Checks every unknown spend of a synced chain. Throws `Unavailable` if the source does not answer or no longer has a
  * transaction; those before it were checked.
  */
-export async function adoptSpends(app: App, chain: ChainRuntime): Promise<void> {
+export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> {
   const quarantine = quarantineOf(app.store);
   const record = quarantine ?? (isInDoubt(app, chain) ? restoredFrom(app.store) : null);
   // before that, coins and change may be missing in the store
@@ -78,7 +78,7 @@ export async function adoptSpends(app: App, chain: ChainRuntime): Promise<void> 
     const decoded = spendingOf(chain).decode(raw);
     assert(decoded.txid === unknown.txid, 'a source gives the transaction that it was asked for');
     const done = await app.store.write((tx) =>
-      adopt(app, tx, chain, { decoded, raw, knownTo: record.last_withdrawal }),
+      matchSpend(app, tx, chain, { decoded, raw, knownTo: record.last_withdrawal }),
     );
     // the chain moved on: the next pass finds what it finds
     if (!done) return;
@@ -93,7 +93,7 @@ export async function whyHeld(app: App, chain: ChainRuntime): Promise<string | n
   if (!isInDoubt(app, chain)) return null;
   if (!chain.isCurrent) return 'What was paid after the backup is not known until the chain was looked at again';
   try {
-    await adoptSpends(app, chain);
+    await matchSpends(app, chain);
     return null;
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
@@ -150,7 +150,7 @@ function transactionOf(chain: ChainRuntime, { txid, blockHash }: Unknown): Promi
 export async function takeOver(app: App): Promise<void> {
   for (const chain of app.chains.all()) {
     try {
-      await adoptSpends(app, chain);
+      await matchSpends(app, chain);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       throw notLookedAt(chain, error.message);
