@@ -29,13 +29,13 @@ export function holdingsFor(reader: Reader, { chain, account, asset }: Holder, w
     if (wanted.payouts.some(({ units }) => units === null)) return [all];
     return [plain, [...plain, ...undecided], all];
   };
-  return { coin, coins, feeCoins: () => feeCoins(reader, { chain, account }, wish.settledOnly ?? false) };
+  return { coin, coins, feeCoins: () => feeCoins(reader, { chain, account }, wanted.settledOnly ?? false) };
 }
 
 /** Coins of the asset that a chain's fees are paid in. */
 export function feeCoins(
   reader: Reader,
-  { chain, account }: Pick<Place, 'chain' | 'account'>,
+  { chain, account }: Pick<Holder, 'chain' | 'account'>,
   settledOnly: boolean,
 ): Coin[] {
   const { feeAsset } = spendingOf(chain);
