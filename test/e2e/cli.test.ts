@@ -269,6 +269,9 @@ describe('business', { timeout: SLOW_MS }, () => {
       expect.stringMatching(/^backup-key-[0-9a-f]{8}\.json$/),
       'sandbox-wallet.json',
       'sandbox-wallet.key',
+      // The journal begins with the wallet: approvals are bound to it.
+      'signer-journal.head',
+      'signer-journal.jsonl',
       'wallet.json',
     ]);
   });
