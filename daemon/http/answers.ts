@@ -50,7 +50,16 @@ const Payment = z.object({
   confirmations: whole,
   required_confirmations: whole,
   quote_expires_at: instant,
-  transactions: z.array(z.object({ tx_id: text, crypto: symbol, amount: decimal, confirmations: whole })),
+  transactions: z.array(
+    z.object({
+      tx_id: text,
+      crypto: symbol
+        .optional()
+        .describe('Only where it is another coin than that of the payment, which the payer had left.'),
+      amount: decimal,
+      confirmations: whole,
+    }),
+  ),
   underpaid: truth,
   overpaid: truth,
   late: truth,
