@@ -142,8 +142,8 @@ export interface HoldingsSource {
 }
 
 /**
- * What a source knows and does about transactions of ours; how they are made is `Spending`. `broadcast` sends the bytes
- * as they were stored. Real chains write transactions in hex, simulated ones in JSON.
+ * Queries about our own transactions at a source, and sending them. `Spending` makes them. `broadcast` sends the bytes as
+ * they were stored. Real chains write transactions in hex, simulated ones in JSON.
  */
 export interface SpendingSource {
   /**
@@ -161,8 +161,8 @@ export interface SpendingSource {
   transaction(txid: string, blockHash: string | null, signal: AbortSignal): Promise<string>;
 
   /**
-   * What an unconfirmed transaction and its unconfirmed ancestors pay and weigh together, for a child that is to pay
-   * for them (CPFP); null when it is not in the mempool. Throws `Unavailable`.
+   * The total fee (smallest units) and size (virtual bytes) of an unconfirmed transaction and its unconfirmed ancestors,
+   * for a child that pays for them (CPFP). Null when the transaction is not in the mempool. Throws `Unavailable`.
    */
   unconfirmed(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null>;
 

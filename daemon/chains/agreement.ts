@@ -1,18 +1,18 @@
 /**
  * Lets a large credit count as confirmed only when an endpoint of another operator has the same block at its height with
- * the same payment in it. Nothing but a second opinion helps against an endpoint that invents a block whose work or
- * signatures are not checked here. A single configured endpoint is its owner's choice, and so are several of one operator.
+ * the same payment in it. An endpoint could invent a block, because work and signatures are not checked here; only a second
+ * endpoint reveals that. A single configured endpoint is its owner's choice, and so are several of one operator.
  *
- * What is not agreed on is reported as unconfirmed, and asked about again. It is held in memory alone: after a restart the
- * adapter reads the blocks of its checkpoint anew.
+ * A credit without agreement is reported as unconfirmed, and the question is repeated. Such credits are kept in memory
+ * only: after a restart the adapter reads the blocks of its checkpoint again.
  */
 import type { AssetId } from '../domain/assets.ts';
 import type { Checkpoint, Credit } from '../domain/chain.ts';
 import { type Endpoint, type Endpoints, Malformed } from './endpoints.ts';
 
-/** A credit that was not agreed on is asked about again after so long. */
+/** The interval between two questions about one credit. */
 const ASK_MS = 5_000;
-/** More large payments than these at a time were never made. */
+/** A limit far above the number of large payments at one time. */
 const HELD_MAX = 1_000;
 
 /** Credits, and the endpoint that told them. */
@@ -72,7 +72,10 @@ export class Agreement<E extends Endpoint> {
     return told;
   }
 
-  /** What is held of a block that left the chain goes; what is below the checkpoint stays, since it can be agreed on yet. */
+  /**
+   * Forgets credits of blocks that left the chain. Credits below the checkpoint stay, since agreement on them is still
+   * possible.
+   */
   #forgetOrphans(checkpoint: Checkpoint): void {
     const hashes = new Set(checkpoint.map(({ hash }) => hash));
     const lowest = checkpoint[0]?.height ?? 0;

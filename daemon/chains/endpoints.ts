@@ -145,7 +145,7 @@ export class Endpoints<E extends Endpoint> {
     }
   }
 
-  /** What a failure is to the program: a refusal or garbage is an endpoint that cannot be used now. */
+  /** Converts a failure of an endpoint: a refusal or a malformed answer becomes `Unavailable`. */
   #unavailable(error: unknown): unknown {
     if (error instanceof Rejected || error instanceof Unavailable) return error;
     if (!(error instanceof Malformed) && !(error instanceof RpcError)) return error;

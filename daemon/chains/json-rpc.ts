@@ -46,7 +46,7 @@ const RETRY_SECONDS = 5;
 const NODE_MESSAGE_CHARS_MAX = 300;
 /** Answers below this are looked into for an error, which some nodes send with HTTP 200. */
 const ERROR_BODY_BYTES_MAX = 4096;
-/** What of a batch's answer is parsed in one turn of the event loop. */
+/** Bytes of a batch's answer that are parsed in one turn of the event loop. */
 const BODY_BYTES_AT_ONCE = 512 * 1024;
 /** RPC_IN_WARMUP: the node runs and reads its files. */
 const STARTING = -28;
@@ -213,7 +213,7 @@ function resultOf(reply: Reply): unknown {
   return reply.result;
 }
 
-/** What the node says of one call, from the object that answers it. */
+/** The reply to one call, from the object that answers it; null when it is malformed. */
 function replyOf(value: unknown): Reply | null {
   if (!isObject(value)) return null;
   const { error, result } = value;

@@ -32,7 +32,7 @@ async function ask(session: Session): Promise<Finding[]> {
   }
 }
 
-/** What can be seen while nothing runs: the configuration, the folder, the disk. */
+/** The findings without a running service: the configuration, the folder, the disk. */
 async function withoutService({ dataDir, io }: Session): Promise<Finding[]> {
   const advice = '`systemctl start countinghouse`, or `countinghouse start`; its log says why it ended';
   const found: Finding[] = [{ subject: 'service', level: 'problem', text: `none runs on ${dataDir}`, advice }];

@@ -23,7 +23,7 @@ const PROGRAM_ENV = [
   ...['COUNTINGHOUSE_DATA_DIR', 'COUNTINGHOUSE_CONFIG'],
   ...['COUNTINGHOUSE_SIGNER_DIR', 'COUNTINGHOUSE_SIGNER_SOCKET'],
 ];
-/** What tests are told: the program of a node, a latency. */
+/** Variables that only tests set: the program of a node, a latency. */
 const TESTS_PREFIX = 'COUNTINGHOUSE_TEST_';
 
 export type Origin = 'default' | 'file' | 'env' | 'flag';

@@ -1,4 +1,4 @@
-/** What Ethereum and BNB Smart Chain have in common, as constants that payers' pages, adapters and the signer share. */
+/** Constants of Ethereum and BNB Smart Chain that the payment page, the adapters and the signer share. */
 import type { AssetId, ChainId, Network } from './assets.ts';
 
 /** The chains that keep accounts with nonces, and speak Ethereum's JSON-RPC. */

@@ -1,4 +1,4 @@
-/** What a shop's program works with: the scopes of its API keys, and the types of the events that it is sent. */
+/** The scopes of API keys, and the types of the events that shops receive. */
 
 /** `refund` asks for refunds of invoices, which always wait for approval; `withdraw` may do that, too. */
 export const SCOPES = ['invoices', 'balance', 'withdraw', 'refund'] as const;

@@ -43,7 +43,7 @@ export type RejectCode =
   | 'webhook.not_found'
   | `withdrawal.${'address' | 'amount' | 'approval' | 'batch' | 'canceled' | 'crypto' | 'descendant' | 'fee' | 'insufficient' | 'minimum' | 'no_coin' | 'no_replacement' | 'not_found' | 'overtaken' | 'state' | 'too_many' | 'unconnected' | 'unsupported'}`;
 
-/** What the body of an answer has: the message as `message`, as `error`, as both, or under the field that is wrong. */
+/** The place of the message in an answer's body: in `message`, in `error`, in both, or under the field that is wrong. */
 export type RejectForm = 'message' | 'error' | 'both' | 'errors';
 
 type Answers = {
@@ -53,7 +53,7 @@ type Answers = {
   withdrawal: number;
   /** HTTP status of the operator API. 409: the state causes it, not the request. */
   operator: number;
-  /** What the payment page does: shows the invoice as it is, asks to choose again, or shows an error of that status. */
+  /** The answer of the payment page: the invoice as it is, the choice of coins again, or an error page of that status. */
   page: 'shows' | 'asks' | 400 | 404;
   /** The exit code of the command line. */
   exit: number;

@@ -60,7 +60,7 @@ export type SandboxPlan = {
   chain: ChainId;
   accountNo: number;
   asset: AssetId;
-  /** What is spent: outpoints of the simulated chain, and where a token is paid, of the coin that its fee is paid in. */
+  /** The inputs: outpoints of the simulated chain. A payment in a token also spends outpoints of the coin that pays its fee. */
   inputs: Coin[];
   outputs: PlannedOutput[];
   fee: bigint;

@@ -129,7 +129,7 @@ function offer(app: App, business: Business, invoice: InvoiceRow, asset: Asset, 
   };
 }
 
-/** What a business takes, its favourites first. */
+/** The assets that a business takes, its favourites first. */
 function inOrder({ enabled, brand }: Business): Asset[] {
   const place = ({ symbol }: Asset): number => brand.favourites.indexOf(symbol) + 1 || Number.MAX_SAFE_INTEGER;
   return [...enabled].sort((a, b) => place(a) - place(b));

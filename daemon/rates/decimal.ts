@@ -5,7 +5,7 @@
  * the eighth are rounded down.
  */
 
-/** What `parseJson` gives: JSON with every number as its text. */
+/** The result of `parseJson`: JSON with every number as its text. */
 export type Json = string | boolean | null | Json[] | { [key: string]: Json };
 
 /** Above 1e12 per coin or dollar something is wrong, in 1e-8. */

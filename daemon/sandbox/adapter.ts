@@ -12,7 +12,7 @@ import { checkpointAt, updateSince } from './updates.ts';
 
 const DOWN_RETRY_SECONDS = 5;
 
-/** What a source that was switched off answers. */
+/** The error of a source that was switched off. */
 export const sourceDown = (): Unavailable =>
   new Unavailable('The sandbox was told not to answer for this chain', DOWN_RETRY_SECONDS);
 

@@ -181,7 +181,7 @@ function prune(tx: SandboxWriter, chain: ChainId, tip: number, isOurs: IsOurs): 
   tx.setPruned(chain, last);
 }
 
-/** What stays of a buried block is its coins that are ours and unspent, and whatever a shallower one still spends. */
+/** Removes the data of a buried block, except our unspent coins and coins that a shallower block spends. */
 function pruneBlock(tx: SandboxWriter, chain: ChainId, height: number, isOurs: IsOurs): void {
   const emptied = new Set([height]);
   const forget = (coin: SandboxOutput): void => {

@@ -145,7 +145,7 @@ function isSigned(chain: UtxoChain, parsed: Transaction, index: number, coin: Sa
   }
 }
 
-/** What an input brings forward: the witness on BTC and LTC, two pushes on BCH; nothing when it brings anything else. */
+/** The signature data of an input: the witness on BTC and LTC, two pushes on BCH. Empty when the input has any other form. */
 function proofOf(chain: UtxoChain, parsed: Transaction, index: number): Uint8Array[] {
   const input = parsed.ins[index];
   if (!input) return [];

@@ -12,7 +12,7 @@ import { scriptAt, unitsMax } from './addresses.ts';
 import { addToMempool, evict, hashFor, needRoom, withDescendants } from './consensus.ts';
 import { PREMINED, type SandboxWriter } from './rows.ts';
 
-/** What it counts as in size, so that the fee is the fee rate. */
+/** The size of a simulated transaction in virtual bytes, so that its fee equals the fee rate. */
 export const SIMULATED_VSIZE = 1_000;
 const RAW_CHARS_MAX = 200_000;
 
@@ -84,7 +84,7 @@ function insufficient(asset: AssetId, units: bigint): Rejected {
   return new Rejected('spend.insufficient', `Insufficient balance: ${missing} are missing, the network fee included`);
 }
 
-/** What it costs, in the chain's own coin. */
+/** The fee, in smallest units of the chain's own coin. */
 export function simulatedFee({
   chain,
   asset,
@@ -136,7 +136,7 @@ const shape = z.object({
   ),
 });
 
-/** What a simulated transaction says. Throws `Rejected('spend.malformed')`. */
+/** Decodes a simulated transaction. Throws `Rejected('spend.malformed')`. */
 export function decodeSimulated(chain: ChainId, raw: string): DecodedSpend {
   const malformed = (): Rejected => new Rejected('spend.malformed', `This is no simulated transaction of ${chain}`);
   const parsed = shape.safeParse(raw.length > RAW_CHARS_MAX ? null : parseJson(raw));

@@ -1,8 +1,8 @@
 /**
- * What a simulated chain's source answers: the facts since a checkpoint, found the way a real node's adapter finds them.
+ * Computes the updates of a simulated chain: the facts since a checkpoint, found as a real node's adapter finds them.
  *
- * Invariant: each answer is of one moment (all reads happen in one turn of the event loop), and a long way is gone in
- * steps of a limited size.
+ * Invariant: each update shows one moment (all reads happen in one turn of the event loop). A long catch-up is done in
+ * steps of limited size.
  */
 
 import { tipOf, type WatchList } from '../chains/adapter.ts';

@@ -233,7 +233,7 @@ export class CreditBook {
   }
 }
 
-/** What the debits of the transaction that spends a coin follow from. */
+/** The columns of a coin from which the debits of its spending transaction are derived. */
 const SPENDER = ['gone', 'spent_txid', 'spent_block_hash'] as const;
 
 /** Smallest units of a credit in its account's total: what is spent is in it, since it is among the debits, too. */

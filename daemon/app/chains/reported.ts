@@ -1,7 +1,6 @@
 /**
- * What a chain of accounts reports beside credits: what left our addresses, and which conflict keys were used. Both are undone,
- * gone and seen as credits are: what a block holds goes with that block alone, and what none holds once a complete view does
- * not have it.
+ * An account chain reports debits and used conflict keys beside credits. Both follow the rules of credits: a fact in a
+ * block disappears only with that block, and an unconfirmed fact disappears when a complete view lacks it.
  */
 import type { ChainUpdate } from '../../domain/chain.ts';
 import { type DebitRow, reportedDebitsInBlock, reportedDebitsUnconfirmed } from '../../store/queries/debits.ts';
@@ -32,7 +31,7 @@ export class Reported {
     this.#entries = entries;
   }
 
-  /** What comes before anything is seen. `undone`: the hashes of blocks that left the chain. */
+  /** The removals, which run before new facts are stored. `undone`: the hashes of blocks that left the chain. */
   before(undone: readonly string[]): Phase[] {
     if (!this.#update.debits) return [];
     const undo = [this.#undoDebits(undone), this.#undoUses(undone)];

@@ -65,7 +65,10 @@ export function unitsIn(
   return maxOf(1n, unitsWorth(credit.value ?? 0n, assetOf(payment.asset as AssetId), rate));
 }
 
-/** What was received and confirmed for an unpaid payment, in units of its coin, were `rate` the rate of its quote. */
+/**
+ * The received and the confirmed amount of an unpaid payment, in smallest units of its coin, if `rate` were its quote's
+ * rate.
+ */
 export function receivedAt(reader: Reader, payment: PaymentRow, rate: bigint): { received: bigint; confirmed: bigint } {
   if (payment.changes === 0) return payment;
   const sums = { received: 0n, confirmed: 0n };

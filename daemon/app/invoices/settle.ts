@@ -72,7 +72,10 @@ export function mayCount(
   return value === null || value * SMALL_SHARE >= amount;
 }
 
-/** What a credit says for a payment: what came in another coin than the payment's has the units that its value buys. */
+/**
+ * A credit as a fact about a payment. A credit in another coin counts as the units of the payment's coin that its value
+ * buys.
+ */
 function factOf(payment: PaymentRow, row: CreditRow): CreditFact {
   return {
     id: row.id,
@@ -84,7 +87,7 @@ function factOf(payment: PaymentRow, row: CreditRow): CreditFact {
   };
 }
 
-/** What came to the addresses of a payment, in smallest units of each asset, whoever may have it now. */
+/** The amounts that the addresses of a payment received, in smallest units of each asset, whatever happened to them since. */
 export function arrived(reader: Reader, payment: PaymentRow): { asset: Asset; units: bigint }[] {
   return targetsOf(reader, payment).flatMap(({ target_id, asset }) => {
     const credits = reader.all(arrivedCredits, { target_id, asset, limit: ARRIVED_READ_MAX });

@@ -102,7 +102,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
   };
 }
 
-/** What one transaction that pays the whole invoice would need. */
+/** The confirmations that one transaction needs if it pays the whole invoice. */
 function expectedConfirmations(app: App, business: Business, invoice: InvoiceRow, asset: Asset): number {
   const perDollar = app.rates.perDollar(business.network, invoice.currency, app.now());
   const dollars = perDollar === null ? null : (invoice.amount * 100_000_000n) / perDollar;

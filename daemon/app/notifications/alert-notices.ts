@@ -1,6 +1,7 @@
 /**
- * What is told of alerts on the operator's channels (e-mail and the like): each alert once, and its end. Of one kind and
- * subject a channel tells one thing an hour; what came meanwhile is told when that hour is over, if it still holds.
+ * Chooses the messages about alerts for the operator's channels (e-mail and the like): each alert once, and its end. A
+ * channel sends one message an hour for each kind and subject. Later news waits until that hour is over, and is sent if it
+ * still holds.
  */
 import {
   alertsAbove,
@@ -38,7 +39,7 @@ const NEWS_MS_MAX = 3 * 24 * MS_PER_HOUR;
 /** A fault of a channel is told by the others. */
 export const UNDELIVERED = 'alert.undelivered';
 
-/** What cannot wait for the morning: money, or a service that stands still. */
+/** Kinds of alert that are sent during quiet hours too: money, or a service that has stopped. */
 const URGENT: ReadonlySet<string> = new Set([
   ...['storage.full', 'storage.failing', 'storage.locked', 'ledger.differs', 'invoice.undone'],
   ...['withdrawal.conflict', 'withdrawal.refused', 'withdrawals.halted', 'restore.unknown_spend'],
@@ -65,7 +66,7 @@ export async function takeInAlerts(app: App, channel: string): Promise<void> {
   });
 }
 
-/** What a channel has to tell now. `passed`: what ended and was raised again, of which only the latter is told. */
+/** The messages that a channel has to send now. `passed`: ends that are not sent, because the alert was raised again. */
 export type News = { raised: Notice[]; ended: Notice[]; passed: Notice[] };
 
 /** `quiet`: only what is urgent. */

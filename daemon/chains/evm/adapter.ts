@@ -1,8 +1,9 @@
 /**
  * The chain source of Ethereum and BNB Smart Chain: JSON-RPC endpoints, of which one is asked at a time. Tokens are found
- * by their events, the native coin by balances. There is no mempool to look into: what is paid is seen in its block.
+ * by their events, the native coin by balances. The mempool is not read: a payment is seen in its block.
  *
- * Invariant: an update speaks of one chain as one endpoint had it, and every block that it names links to the checkpoint.
+ * Invariant: all facts of an update come from one endpoint and one chain, and every block that it names links to the
+ * checkpoint.
  */
 import type { AssetId, Network } from '../../domain/assets.ts';
 import type {
@@ -44,13 +45,13 @@ export type EvmOptions = {
   list: ScriptList;
   needsAgreement: NeedsAgreement;
   log: (message: string) => void;
-  /** An endpoint was caught; `server` is its address. */
+  /** Called when an endpoint gave a false answer. `server`: the endpoint's address. */
   alert: (server: string, message: string) => void;
   pollMs?: number;
   secondLookMs?: number;
 };
 
-/** Blocks whose logs are asked for at once while much is to be caught up with; it adapts to what an endpoint takes. */
+/** Blocks per request for logs during catch-up. The number then adapts to the endpoint's limit. */
 const RANGE_START = 500;
 const RANGE_MAX = 5_000;
 const LOCAL_POLL_MS = 500;
@@ -67,16 +68,19 @@ export class EvmAdapter implements ChainAdapter {
   readonly #secondLook: SecondLook;
   readonly #poller: Poller;
   #range = RANGE_START;
-  /** Whether the blocks of the checkpoint were read since the start: what was held for agreement then is forgotten. */
+  /**
+   * Whether the checkpoint's blocks were read again since the start, because credits without agreement are kept in memory
+   * only.
+   */
   #isReread = false;
   #syncing = false;
-  /** The head that the last sync reached; null when it did not. */
+  /** The head that the last sync reached; null when the sync stopped before its end. */
   #handled: string | null = null;
   #behind = false;
   #head: Header | null = null;
   #error: string | null = null;
 
-  /** Throws `Rejected` when a URL is none. */
+  /** Throws `Rejected` when a URL is malformed. */
   constructor(options: EvmOptions) {
     const { chain, network, urls, contracts, list, alert, needsAgreement } = options;
     this.network = network;
@@ -167,7 +171,7 @@ export class EvmAdapter implements ChainAdapter {
     this.#endpoints.close();
   }
 
-  /** One step of one endpoint; undefined when it is behind what is known. */
+  /** One step with one endpoint; undefined when the endpoint is behind the checkpoint. */
   async #step(endpoint: EvmEndpoint, since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | undefined> {
     const head = await endpoint.head(signal);
     this.#head = head;
@@ -182,7 +186,7 @@ export class EvmAdapter implements ChainAdapter {
     const atHead = step.to >= head.height;
     const from = this.#isReread ? step.from : (kept[0]?.height ?? 0);
     const credits = await this.#tokens(endpoint, { ...step, from }, signal);
-    // A difference is looked for in the blocks of the checkpoint, so that each step which has them all makes its own.
+    // The search for a difference covers the checkpoint's blocks, so each step that has all of them can run it.
     const coins = step.isFar ? [] : await this.#coins(endpoint, checkpoint, orphaned, step, signal);
     if (coins === null && atHead) throw new Malformed('no balance after its own newest block');
     credits.push(...(coins ?? []));
@@ -217,7 +221,7 @@ export class EvmAdapter implements ChainAdapter {
     return confirmed(endpoint, incoming, headers, pause, signal);
   }
 
-  /** What pays us in a step, read in ranges as wide as the endpoint takes. */
+  /** The transfers to our addresses in the blocks of a step, read in ranges as wide as the endpoint allows. */
   async #incoming(endpoint: EvmEndpoint, step: Step, signal: AbortSignal): Promise<Incoming[]> {
     const pause = slices();
     const blocks = step.isFar ? [] : step.headers.map(idOf);
@@ -258,7 +262,7 @@ export class EvmAdapter implements ChainAdapter {
     return Math.max(0, Date.now() - header.timeMs);
   }
 
-  /** Whether a head can be the network's newest by its age. Chains of tests have blocks when somebody mines. */
+  /** Whether a head is young enough to be the network's newest. Test chains have no regular blocks. */
   #isFresh(header: Header): boolean {
     return this.network === 'regtest' || this.#ageOf(header) <= HEAD_AGE_MS_MAX[this.chain];
   }
@@ -271,7 +275,7 @@ export class EvmAdapter implements ChainAdapter {
     return this.#handled !== head.hash || this.#agreement.isDue() || this.#secondLook.isDue();
   }
 
-  /** Runs a use of the endpoints, so that `health` tells how it ended. */
+  /** Runs a use of the endpoints and keeps its result for `health`. */
   async #recording<T>(signal: AbortSignal, use: () => Promise<T>): Promise<T> {
     try {
       const result = await use();
@@ -297,7 +301,7 @@ async function isThere(
   if (!block) return false;
   const [header] = await endpoint.headers([block.height], signal);
   if (header?.hash !== block.hash) return false;
-  // What a contract paid from inside has no transaction of its own: the balance after its block vouches for it.
+  // A payment from inside a contract has no transaction of its own. The balance after its block proves it.
   if (txid === block.hash) {
     const script = list.page(targetId - 1, 1)[0]?.script;
     const [balance] = script ? await endpoint.balances([hexOfScript(script)], block, signal) : [];

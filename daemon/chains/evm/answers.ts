@@ -1,6 +1,6 @@
 /**
- * What an endpoint answers, read strictly: whatever differs from the JSON-RPC specification of Ethereum's execution
- * clients throws `Malformed`, so that garbage is an endpoint's fault and never a payment.
+ * Strict parsers of an endpoint's answers. An answer that differs from the JSON-RPC specification of Ethereum's execution
+ * clients throws `Malformed`, so that it never becomes a payment.
  */
 import { Malformed } from '../endpoints.ts';
 
@@ -13,11 +13,11 @@ export type Log = {
   txid: string;
   height: number;
   blockHash: string;
-  /** Its place among the logs of its block. */
+  /** The log's index in its block. */
   index: number;
 };
 export type Receipt = { txid: string; succeeded: boolean; height: number; blockHash: string; logs: Log[] };
-/** A transaction that sends the native coin by itself. `to` is null where it makes a contract. */
+/** A transaction that transfers the native coin directly. `to` is null when it creates a contract. */
 export type Sending = { txid: string; to: string | null; value: bigint };
 
 const HASH = /^0x[0-9a-fA-F]{64}$/;

@@ -1,6 +1,6 @@
 /**
- * One JSON-RPC endpoint of Ethereum or BNB Smart Chain: what it is asked, in batches as large as it bears, and the check
- * that it is on the right chain. Its words are read strictly; whether they are true is for others to compare.
+ * One JSON-RPC endpoint of Ethereum or BNB Smart Chain: its requests, in batches as large as it accepts, and the check that
+ * it is on the right chain. The form of answers is checked here, their truth by `../agreement.ts` and `second-look.ts`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Network } from '../../domain/assets.ts';
@@ -59,7 +59,7 @@ export const hexOf = (number: number): string => `0x${number.toString(16)}`;
 export const hexOfScript = (script: Uint8Array): string => `0x${Buffer.from(script).toString('hex')}`;
 
 export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
-  /** Its host, without path and credentials: these may be a key. */
+  /** The host, without path and credentials, which may hold a key. */
   readonly name: string;
   readonly #options: EndpointOptions;
   readonly #rpc: Rpc;
@@ -68,7 +68,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   /** The last batch that was refused for its cost. */
   #refused = { calls: BATCH_CALLS_MAX, atMs: Number.NEGATIVE_INFINITY };
 
-  /** Throws `Rejected` when the URL is none. */
+  /** Throws `Rejected` when the URL is malformed. */
   constructor(options: EndpointOptions) {
     this.#options = options;
     const { url, label } = options;
@@ -77,8 +77,8 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   }
 
   /**
-   * Checks, once for each connection, that this is the configured chain and that the tokens' contracts count as the
-   * registry says. Throws `ChainAlert` when not.
+   * Checks, once for each connection, that this is the configured chain and that the tokens' contracts have the decimals of
+   * the registry. Throws `ChainAlert` otherwise.
    */
   async identify(signal: AbortSignal): Promise<void> {
     if (this.#identified === this.#rpc.connections) return;
@@ -140,7 +140,10 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     return logs;
   }
 
-  /** The same of single blocks (EIP-234): an endpoint that does not have a block says so, instead of telling nothing. */
+  /**
+   * The logs of single blocks, by hash (EIP-234): an endpoint without the block answers with an error instead of an empty
+   * list.
+   */
   async logsIn(
     blocks: readonly BlockId[],
     contracts: readonly string[],
@@ -214,7 +217,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       if (answers) {
         replies.push(...answers);
         limited = 0;
-        // A smaller one says nothing about how much it takes.
+        // The success of a smaller batch says nothing about the limit.
         if (batch.length === this.#batchMax) this.#grow();
         continue;
       }
@@ -228,7 +231,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     return replies;
   }
 
-  /** One more call the next time, but none of the size that was refused lately. */
+  /** Adds one call to the next batch, but stays below the size that was refused recently. */
   #grow(): void {
     const { calls, atMs } = this.#refused;
     const isLately = performance.now() - atMs < REFUSED_KEPT_MS;
@@ -257,5 +260,5 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   }
 }
 
-/** Whether a refusal is about how much was asked for lately, so that less may be answered. */
+/** Whether an endpoint refused because too much was requested, so that it may answer a smaller request. */
 export const isLimit = (error: RpcError): boolean => error.code === LIMIT_EXCEEDED || LIMIT_WORDS.test(error.message);

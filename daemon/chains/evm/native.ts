@@ -1,9 +1,9 @@
 /**
- * The native coin that arrives. Transfers from inside a contract, which is how exchanges pay, are in no list of
- * transactions and no log; so balances are compared with what is known, and a difference is looked for in the blocks.
+ * Finds payments in the native coin. Exchanges pay from inside a contract; such transfers are in no list of transactions
+ * and in no log. So balances are compared with the stored credits, and the blocks are searched for a difference.
  *
- * Invariant: what is credited to an address is what its balance shows. A transaction that sends the coin by itself is
- * named; the rest of a block's difference is one credit under that block's hash.
+ * Invariant: the credits of an address sum up to its balance. A direct transfer is credited under its transaction's ID; the
+ * rest of a block's difference is one credit under that block's hash.
  */
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint, Credit } from '../../domain/chain.ts';
@@ -16,7 +16,7 @@ import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 /** Addresses whose balance is asked for at one look: the most urgent, and some of the others by turns. */
 const URGENT_PER_LOOK_MAX = 1_000;
 const OTHERS_PER_LOOK = 50;
-/** Differences that one look explains; the others have their turn at the next. */
+/** Differences that one look explains; the next looks explain the others. */
 const EXPLAINED_PER_LOOK_MAX = 50;
 /** Blocks of one address's difference. */
 const BLOCKS_PER_ADDRESS_MAX = 20;
@@ -24,7 +24,7 @@ const BLOCKS_PER_ADDRESS_MAX = 20;
 export class NativeCoin {
   readonly #asset: AssetId;
   readonly #list: ScriptList;
-  /** Up to where the turns through all addresses have come. */
+  /** The position of the round through all addresses. */
   #turn = 0;
 
   constructor(asset: AssetId, list: ScriptList) {
@@ -80,7 +80,7 @@ export class NativeCoin {
     return [...chosen.values()];
   }
 
-  /** What stored facts in blocks say that an address holds. */
+  /** The balance of an address by the stored facts in blocks, in wei. */
   #known(targetId: number, orphaned: ReadonlySet<string>): bigint {
     let units = 0n;
     for (const coin of this.#list.coinsOf(targetId)) {
@@ -90,7 +90,7 @@ export class NativeCoin {
     return units;
   }
 
-  /** The credits that lead from a known holding to a balance, oldest first. */
+  /** The credits that explain the difference between the stored balance and the endpoint's, oldest first. */
   async #explain(
     endpoint: EvmEndpoint,
     one: ListedScript,
@@ -150,8 +150,8 @@ export class NativeCoin {
 }
 
 /**
- * The first block of a checkpoint, from an index on, after which an address has more than `held`, and how much that is.
- * Where the endpoint no longer has a block's state, what is there counts as later: nobody is credited too early.
+ * The first block of a checkpoint, from an index on, after which an address has more than `held`, and how much that is. A
+ * block whose state the endpoint no longer has is skipped, so that no credit is dated too early.
  */
 async function firstAbove(
   endpoint: EvmEndpoint,

@@ -1,4 +1,4 @@
-/** What differs between Ethereum and BNB Smart Chain for one who watches them. */
+/** The parameters in which Ethereum and BNB Smart Chain differ for the adapter. */
 import { ASSETS, type AssetId, type Network } from '../../domain/assets.ts';
 import type { EvmChain } from '../../domain/evm.ts';
 
@@ -24,8 +24,8 @@ export const POLL_MS: Readonly<Record<EvmChain, number>> = { ETH: 2_000, BSC: 1_
 export type Token = { asset: AssetId; decimals: number; contract: string };
 
 /**
- * The tokens of a chain: the registry's on mainnet, elsewhere those whose contract the operator named. What has no
- * contract is not watched for.
+ * The tokens of a chain: the registry's on mainnet, elsewhere those whose contract the operator named. A token without a
+ * contract is not watched.
  */
 export function tokensOf(
   network: Network,

@@ -1,6 +1,7 @@
 /**
- * Asks an endpoint of another operator, from time to time, whether the one that is asked kept something back: silence
- * proves nothing. What the other has in the same blocks counts, and whoever left it out is left alone for a while.
+ * Asks an endpoint of another operator at intervals for the same blocks, because one endpoint alone can omit a payment
+ * unnoticed. A payment that only the other endpoint reports is credited, and the endpoint that omitted it is not used for a
+ * while.
  */
 import type { Checkpoint, Credit } from '../../domain/chain.ts';
 import type { ListedScript, ScriptList } from '../adapter.ts';
@@ -44,7 +45,10 @@ export class SecondLook {
     return this.#endpoints.operators > 1 && performance.now() - this.#lookedAtMs >= this.#everyMs;
   }
 
-  /** What another endpoint has in the blocks of a checkpoint and neither the store nor `told` knows, if it is time. */
+  /**
+   * The credits that another endpoint reports in the blocks of a checkpoint and that are neither stored nor in `told`. Null
+   * when no look is due.
+   */
   async look(
     asked: EvmEndpoint,
     checkpoint: Checkpoint,
@@ -60,7 +64,7 @@ export class SecondLook {
     );
     if (!omitted) return null;
     const known = new Set(told.map(({ id }) => id));
-    // What is told in this step already explains a part of a balance.
+    // The credits of this step already explain a part of a balance.
     const paid = new Set(told.map(({ targetId }) => targetId));
     const credits = omitted.credits.filter(
       ({ id, targetId }) => !known.has(id) && !this.#list.coin(id) && !(id.endsWith(':0') && paid.has(targetId)),

@@ -1,10 +1,10 @@
 /**
- * Tokens that arrive: the Transfer events (ERC-20) of the registry's contracts whose recipient is an address of ours.
- * Only the recipient counts, since exchanges pay from anywhere, and only the amount in the event, so that a token which
- * keeps a fee is credited with what arrived.
+ * Finds payments in tokens: the Transfer events (ERC-20) of the registry's contracts whose recipient is an address of ours.
+ * The sender does not matter, since exchanges pay from any address. The event's amount is credited, so that a token's own
+ * fee is not.
  *
- * Invariant: no event counts on the word of a list of logs alone. Its transaction's receipt must have it too, at the same
- * place, in the same block, and have succeeded; and the block's own filter must admit it.
+ * Invariant: a list of logs alone credits nothing. The receipt of the event's transaction must be successful and contain
+ * the event at the same index in the same block, and the block's bloom filter must admit it.
  */
 import type { BlockId, Credit } from '../../domain/chain.ts';
 import type { WatchList } from '../adapter.ts';
@@ -26,7 +26,7 @@ const RECEIPTS_PER_PAGE = 50;
 /** The newest blocks are asked for one by one, by hash: an endpoint behind a load balancer may not have them yet. */
 const ASKED_BY_HASH = 8;
 
-/** An event that pays a target of ours, as yet on one endpoint's word. */
+/** An event that pays a target of ours, not yet checked against its receipt. */
 export type Incoming = { log: Log; token: Token; targetId: number };
 
 /** Finds transfers to our addresses; one look in the store for each event, whatever the number of addresses. */
@@ -40,8 +40,8 @@ export class Transfers {
   }
 
   /**
-   * What pays us in blocks from the one after `from` up to `to`. `blocks`: those of them whose hashes are known. Throws
-   * `RpcError` when the range is too much for the endpoint.
+   * The events that pay us in the blocks above `from` up to `to`. `blocks`: those of them whose hashes are known. Throws
+   * `RpcError` when the range is too large for the endpoint.
    */
   async find(
     endpoint: EvmEndpoint,
@@ -66,7 +66,7 @@ export class Transfers {
     return incoming;
   }
 
-  /** What pays these addresses (hex with 0x) in a range of blocks. */
+  /** The events that pay these addresses (hex with 0x) in a range of blocks. */
   async findFor(
     endpoint: EvmEndpoint,
     range: { from: number; to: number },
@@ -84,7 +84,7 @@ export class Transfers {
   async #sort(logs: readonly Log[], incoming: Incoming[], pause: Pause): Promise<void> {
     for (const [i, log] of logs.entries()) {
       const token = this.#tokens.get(log.contract);
-      // An endpoint that lets other contracts or events through does not filter: what matters is picked out here.
+      // Some endpoints do not filter, and return other contracts and events too.
       if (token && isTransfer(log)) {
         const recipient = log.topics[2]?.slice(ADDRESS_PADDING.length) ?? '';
         const targetId = this.#watch.targetIdOf(Buffer.from(recipient, 'hex'));
@@ -103,8 +103,8 @@ const isTransfer = ({ topics, data }: Log): boolean =>
   data.length === WORD_CHARS;
 
 /**
- * The credits of events whose receipts bear them out. `headers`: of the blocks that hold them, by hash. Throws
- * `Malformed` when the endpoint contradicts itself.
+ * The credits of events that their receipts confirm. `headers`: of the blocks that hold them, by hash. Throws `Malformed`
+ * when the endpoint contradicts itself.
  */
 export async function confirmed(
   endpoint: EvmEndpoint,
@@ -136,8 +136,8 @@ const placesOf = (receipt: Receipt | null | undefined): Map<number, number> =>
   new Map(receipt?.logs.map((log, place) => [log.index, place]));
 
 /**
- * The credit of an event. Its id names the event's place within its transaction, which a block that takes the
- * transaction's place elsewhere does not change; 0 is left to the native coin.
+ * The credit of an event. Its id contains the event's place within its transaction, which stays the same when another block
+ * includes the transaction. Place 0 is the native coin's.
  */
 function creditOf(
   { log, token, targetId }: Incoming,
@@ -170,6 +170,6 @@ function creditOf(
   };
 }
 
-/** Whether less may be answered where this much was refused. */
+/** Whether the endpoint may answer a smaller request after this error. */
 export const isTooMuch = (error: unknown): boolean =>
   error instanceof RpcError && (isLimit(error) || error.code !== -32_601);

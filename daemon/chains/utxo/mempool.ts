@@ -1,10 +1,10 @@
 /**
- * What a node's mempool holds for us, kept up to date at a cost that the node does not feel: the ids are listed only
- * when something changed, at intervals stretched to ten times what the last listing took; only unknown transactions are
- * fetched, a bounded number each time; of those that are nobody's a short key is remembered.
+ * Our transactions in a node's mempool, kept up to date at little cost for the node. The ids are listed only when something
+ * changed, at intervals of at least ten times the duration of the last listing. Only unknown transactions are fetched, a
+ * bounded number each time. Of transactions that are not ours a short key is remembered.
  *
- * Invariant: a view is called complete only when every transaction of one listing was looked at, that listing was made
- * at the tip it is reported for, and the tip was still the same after it.
+ * Invariant: a view is complete only when every transaction of one listing was read, and the tip that it is reported for
+ * was the same before and after the listing.
  */
 import type { Credit } from '../../domain/chain.ts';
 import type { WatchList } from '../adapter.ts';

@@ -2,8 +2,8 @@
  * The chain source of Monero: monerods, of which one is asked at a time. Blocks and the pool are read as they are and tried
  * with the view key here, so that a node learns neither addresses nor amounts, and has no wallet.
  *
- * Invariant: an update speaks of one chain as one node had it. Blocks and transactions are held against their hashes, and
- * link to the checkpoint.
+ * Invariant: all facts of an update come from one node and one chain. Blocks and transactions have the hashes that were
+ * asked for, and blocks link to the checkpoint.
  */
 import type { Network } from '../../domain/assets.ts';
 import type {
@@ -47,7 +47,7 @@ export type MoneroOptions = {
   /** The accounts whose view keys outputs are tried with. */
   accounts: () => readonly AccountKey[];
   needsAgreement: NeedsAgreement;
-  /** A node was caught; `server` is its address. */
+  /** Called when a node gave a false answer. `server`: the node's address. */
   alert: (server: string, message: string) => void;
   pollMs?: number;
   blocksPerStep?: number;
@@ -56,7 +56,7 @@ export type MoneroOptions = {
 /** Blocks read by one update. */
 const BLOCKS_PER_STEP = 50;
 const POLL_MS = 1_000;
-/** A tip older than this is a sign that the node is cut off: a gap that chance makes once in years. */
+/** A tip older than this shows that the node is cut off. By chance, such a gap between blocks occurs once in years. */
 const HEAD_AGE_MS_MAX = 60 * 60_000;
 /** Blocks that another node may be ahead before the asked one counts as kept back. */
 const BEHIND_OTHERS_MAX = 3;
@@ -76,13 +76,16 @@ export class MoneroAdapter implements ChainAdapter {
   /** Head and pool that the last sync handled; null when it did not reach them. */
   #handled: string | null = null;
   #behind = false;
-  /** Whether the blocks of the checkpoint were read since the start: what was held for agreement then is forgotten. */
+  /**
+   * Whether the checkpoint's blocks were read again since the start, because credits without agreement are kept in memory
+   * only.
+   */
   #isReread = false;
   #comparedAtMs = performance.now();
   #head: LinkedHeader | null = null;
   #error: string | null = null;
 
-  /** Throws `Rejected` when a URL is none. */
+  /** Throws `Rejected` when a URL is malformed. */
   constructor(options: MoneroOptions) {
     const { network, urls, list, accounts, alert, needsAgreement } = options;
     this.network = network;
@@ -164,7 +167,7 @@ export class MoneroAdapter implements ChainAdapter {
     this.#endpoints.close();
   }
 
-  /** One step of one node; undefined when it is behind what is known. */
+  /** One step with one node; undefined when the node is behind the checkpoint. */
   async #step(node: MoneroNode, since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | undefined> {
     const head = await node.head(signal);
     this.#head = head;
@@ -207,7 +210,7 @@ export class MoneroAdapter implements ChainAdapter {
     };
   }
 
-  /** What blocks hold for us, in order. */
+  /** The credits in blocks, in order. */
   async #read(node: MoneroNode, headers: readonly LinkedHeader[], signal: AbortSignal): Promise<Credit[]> {
     const pause = slices();
     const credits: Credit[] = [];
@@ -225,7 +228,7 @@ export class MoneroAdapter implements ChainAdapter {
     return credits;
   }
 
-  /** Whether a node of another operator is further on the same chain: then this one keeps blocks back. */
+  /** Whether a node of another operator is further ahead on the same chain, so that this one withholds blocks. */
   async #compare(node: MoneroNode, tip: BlockId, signal: AbortSignal): Promise<void> {
     if (this.#endpoints.operators < 2 || performance.now() - this.#comparedAtMs < COMPARE_MS) return;
     this.#comparedAtMs = performance.now();
@@ -245,7 +248,7 @@ export class MoneroAdapter implements ChainAdapter {
     return Math.max(0, Date.now() - header.timeMs);
   }
 
-  /** Whether a head can be the network's newest by its age. Chains of tests have blocks when somebody mines. */
+  /** Whether a head is young enough to be the network's newest. Test chains have no regular blocks. */
   #isFresh(header: LinkedHeader): boolean {
     return this.network === 'regtest' || this.#ageOf(header) <= HEAD_AGE_MS_MAX;
   }
@@ -258,7 +261,7 @@ export class MoneroAdapter implements ChainAdapter {
     return this.#handled !== mark || this.#agreement.isDue();
   }
 
-  /** Runs a use of the nodes, so that `health` tells how it ended. */
+  /** Runs a use of the nodes and keeps its result for `health`. */
   async #recording<T>(signal: AbortSignal, use: () => Promise<T>): Promise<T> {
     try {
       const result = await use();
@@ -274,7 +277,7 @@ export class MoneroAdapter implements ChainAdapter {
   }
 }
 
-/** What calls for a sync whenever it changes. */
+/** The state of head and pool; a change of it requires a sync. */
 const markOf = ({ hash }: BlockId, pool: readonly string[]): string => `${hash} ${pool.toSorted().join()}`;
 
 /** Whether a node has the credit's block on its chain, with its transaction in it. */

@@ -1,6 +1,6 @@
 /**
- * One monerod over RPC: what it is asked, its login, and the check that it is on the right network. What it sends of
- * blocks and transactions is parsed here and must have the hash that was asked for.
+ * One monerod over RPC: its requests, its login, and the check that it is on the right network. Blocks and transactions are
+ * parsed here and must have the hash that was asked for.
  */
 import type http from 'node:http';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ import type { HeaderSource, LinkedHeader } from '../follow.ts';
 import { type Answer, codeOf, keepAliveAgent, post } from '../http.ts';
 import { type Block, parseBlock, parseTransaction, type Transaction } from './transaction.ts';
 
-/** What `get_info` calls a network. A regtest chain is "fakechain". */
+/** The names of networks in `get_info`. A regtest chain is "fakechain". */
 const NET_TYPES: Readonly<Record<Network, string>> = {
   mainnet: 'mainnet',
   testnet: 'stagenet',
@@ -31,7 +31,7 @@ const RESPONSE_BYTES_MAX = 16_000_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 const CONNECTIONS_MAX = 3;
 const RETRY_SECONDS = 5;
-/** What a node in restricted mode gives in one answer. */
+/** Limits of one answer of a node in restricted mode. */
 const HEADERS_PER_REQUEST = 500;
 const TRANSACTIONS_PER_REQUEST = 50;
 const POOL_HASHES_MAX = 100_000;
@@ -93,10 +93,10 @@ export class MoneroNode implements Endpoint, HeaderSource {
   #identified = -1;
   #challenge: Challenge | null = null;
   #queue: Promise<unknown> = Promise.resolve();
-  /** Whether it said itself, when it was asked last, that it has not caught up. */
+  /** Whether its last `get_info` said that it is still synchronizing. */
   isBehind = false;
 
-  /** Throws `Rejected` when the URL is none. */
+  /** Throws `Rejected` when the URL is malformed. */
   constructor(options: NodeOptions) {
     this.#options = options;
     const url = URL.canParse(options.url) ? new URL(options.url) : null;
@@ -148,7 +148,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
     return heights.map((height) => found.get(height) ?? null);
   }
 
-  /** A block by its hash. Throws `Malformed` when the bytes are of another one. */
+  /** A block by its hash. Throws `Malformed` when the bytes have another hash. */
   async block(hash: string, signal: AbortSignal): Promise<Block> {
     const { blob } = await this.#json('get_block', { hash }, BlockAnswer, signal);
     const block = parseBlock(Buffer.from(blob, 'hex'));
@@ -156,7 +156,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
     return block;
   }
 
-  /** Transactions by their ids, without those that it does not have. Their bytes were held against the ids. */
+  /** Transactions by their ids, without those that the node does not have. Their bytes are checked against the ids. */
   async transactions(txids: readonly string[], signal: AbortSignal): Promise<Map<string, Known>> {
     const known = new Map<string, Known>();
     for (let at = 0; at < txids.length; at += TRANSACTIONS_PER_REQUEST) {
@@ -173,7 +173,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
     return known;
   }
 
-  /** The ids of what is in its pool. */
+  /** The ids of the transactions in the node's pool. */
   async pool(signal: AbortSignal): Promise<string[]> {
     return (await this.#post('/get_transaction_pool_hashes', {}, PoolAnswer, signal)).tx_hashes;
   }

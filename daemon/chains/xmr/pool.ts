@@ -1,28 +1,28 @@
 /**
- * The unconfirmed transactions of a node: each is fetched and tried once, and what concerns us is told as long as it is
- * there.
+ * The unconfirmed transactions of a node. Each is fetched and scanned once, and its credits are reported as long as it is
+ * in the pool.
  */
 import type { Credit } from '../../domain/chain.ts';
 import { slices } from '../slices.ts';
 import type { MoneroNode } from './node.ts';
 import type { Scanner } from './scan.ts';
 
-/** Transactions fetched at one look; the others have their turn at the next. */
+/** Transactions fetched at one look; the next looks fetch the others. */
 const FETCHED_PER_LOOK_MAX = 500;
-/** Beyond these the oldest are forgotten, and read anew if they are still there. */
+/** Beyond these the oldest are forgotten, and fetched again if they are still in the pool. */
 const KNOWN_MAX = 50_000;
 
 export type PoolView = {
-  /** What was in the pool, ascending. */
+  /** The ids of the pool, ascending. */
   hashes: string[];
   credits: Credit[];
-  /** Whether all of it was tried. */
+  /** Whether all transactions were scanned. */
   isWhole: boolean;
 };
 
 export class Pool {
   readonly #scanner: Scanner;
-  /** What each transaction pays us: nothing, mostly. */
+  /** The credits of each transaction; mostly none. */
   readonly #known = new Map<string, readonly Credit[]>();
 
   constructor(scanner: Scanner) {
@@ -37,7 +37,7 @@ export class Pool {
     const page = fresh.slice(0, FETCHED_PER_LOOK_MAX);
     const pause = slices();
     for (const [txid, { transaction, height }] of await node.transactions(page, signal)) {
-      // It was mined just now: the next step tells it with its block.
+      // It was mined meanwhile: the next step reports it with its block.
       if (height !== null || this.#known.size >= KNOWN_MAX) continue;
       this.#known.set(txid, await this.#scanner.find(transaction, null, pause));
     }
@@ -46,7 +46,7 @@ export class Pool {
     const credits = paying.flatMap((txid) => {
       const there = now.get(txid);
       if (!there || there.height !== null) return [];
-      // Another transaction that spends the same was seen: whichever is mined, the other never is.
+      // The node saw another transaction that spends the same output, so only one of them can be mined.
       const replaceable = there.doubleSpendSeen;
       return (this.#known.get(txid) ?? []).map((credit) => ({ ...credit, replaceable }));
     });

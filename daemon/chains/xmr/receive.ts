@@ -2,8 +2,8 @@
  * Which outputs of a transaction are paid to an account, and how much: the receiver's half of Monero's stealth addresses
  * (CryptoNote), subaddresses (MRL-0006), view tags and sealed amounts. It needs the private view key and no other secret.
  *
- * Invariant: an amount counts only when the commitment in the transaction is to exactly this amount, since a sealed amount
- * is whatever its sender wrote.
+ * Invariant: an amount counts only when the commitment in the transaction is to exactly this amount, because a sender can
+ * write any encrypted amount.
  */
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
@@ -30,7 +30,7 @@ const PUBLIC_KEYS_MAX = 4;
 /** An output that pays a subaddress. `spendKey`: the subaddress's own public spend key, 32 bytes. */
 export type Received = { n: number; spendKey: Uint8Array; units: bigint };
 
-/** What an account needs to recognise what is paid to it. Throws on a key that is no Monero account. */
+/** Recognises outputs that are paid to an account. Throws on a key that is no Monero account. */
 export class Receiver {
   readonly #view: bigint;
 
@@ -39,7 +39,7 @@ export class Receiver {
     this.#view = scalarOf(Buffer.from(account.privateViewKey, 'hex'));
   }
 
-  /** The outputs that may be ours: whether a subaddress with such a spend key was ever given out is for others to say. */
+  /** The outputs that may be ours. The caller checks whether a subaddress with the spend key was given out. */
   async *candidates(transaction: Transaction, pause: Pause): AsyncGenerator<Received> {
     const shared = transaction.publicKeys.slice(0, PUBLIC_KEYS_MAX).map((key) => this.#secret(key));
     const outputs = transaction.outputs.slice(0, OUTPUTS_MAX);
@@ -86,7 +86,7 @@ function receive(output: Output, n: number, secret: Uint8Array): Received | null
   return units === null ? null : { n, spendKey: spendKey.toBytes(), units };
 }
 
-/** What an output is worth to who has its shared secret; null when its commitment is to something else. */
+/** The amount of an output in piconero, decrypted with its shared secret; null when the commitment is to another amount. */
 function unitsOf({ sealedUnits, commitment, clearUnits }: Output, secret: Uint8Array): bigint | null {
   if (!sealedUnits || !commitment) return clearUnits;
   const { units, mask } = opened(sealedUnits, secret);

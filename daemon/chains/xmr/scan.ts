@@ -1,7 +1,7 @@
 /**
- * What of blocks and of the pool concerns us: every output is tried with each account's view key, in turns of a few
- * milliseconds, and one look in the store says whether its subaddress was given out. So the cost of a block does not
- * depend on the number of subaddresses.
+ * Finds our credits in blocks and in the pool. Every output is scanned with each account's view key, in turns of a few
+ * milliseconds. One look-up in the store tells whether its subaddress was given out, so the cost of a block does not depend
+ * on the number of subaddresses.
  */
 
 import type { Network } from '../../domain/assets.ts';
@@ -53,7 +53,8 @@ export class Scanner {
           ...(where && { blockTime: where.blockTime }),
           replaceable: false,
           ...(transaction.isCoinbase && { maturity: COINBASE_MATURITY }),
-          // The time of a coinbase is its maturity; of any other transaction it is a way to pay what cannot be spent.
+          // A coinbase has an unlock time for its maturity. In any other transaction, an unlock time makes a payment that
+          // cannot be spent.
           ...(!transaction.isCoinbase && transaction.unlockTime !== 0n && { locked: true }),
         });
       }
@@ -62,9 +63,9 @@ export class Scanner {
   }
 
   /**
-   * Marks credits as locked whose one-time key an earlier output has already: of two such outputs one alone can ever be
-   * spent, since both have one key image, so that who pays twice to one key pays once. Earlier is what comes first here,
-   * and what the store knows in a block.
+   * Marks credits as locked whose one-time key an earlier output has already (the burning bug). Both outputs have the same
+   * key image, so only one of them can ever be spent, and only one counts. Earlier are credits before it in the list, and
+   * stored credits in blocks.
    */
   async withoutTwins(credits: readonly Credit[], node: MoneroNode, signal: AbortSignal): Promise<Credit[]> {
     const seen = new Map<string, string>();
@@ -96,7 +97,7 @@ export class Scanner {
     this.#keys.set(outpoint, key);
   }
 
-  /** One for each view key that there is now. */
+  /** One receiver for each present view key. */
   #current(): Receiver[] {
     const receivers = new Map<string, Receiver>();
     for (const account of this.#accounts()) {

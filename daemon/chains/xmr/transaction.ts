@@ -1,6 +1,6 @@
 /**
- * Monero's transactions and blocks as bytes: what of them concerns a receiver, and their ids, so that what a node sends is
- * held against the hash that it was asked for. Format: `cryptonote_basic` and `ringct` of the Monero project.
+ * Parses Monero's transactions and blocks: the fields that a receiver needs, and their ids, which are checked against the
+ * hash that was asked for. Format: `cryptonote_basic` and `ringct` of the Monero project.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { Malformed } from '../endpoints.ts';
@@ -8,9 +8,9 @@ import { Malformed } from '../endpoints.ts';
 export type Output = {
   /** The one-time public key, 32 bytes. */
   key: Uint8Array;
-  /** One byte that lets a receiver pass over most outputs of others; null in transactions before August 2022. */
+  /** One byte with which a receiver skips most outputs of others; null in transactions before August 2022. */
   viewTag: number | null;
-  /** In the open: of a coinbase, and of transactions before 2017. */
+  /** The amount in clear: of a coinbase, and of transactions before 2017. */
   clearUnits: bigint;
   /** Encrypted for the receiver: 8 bytes since 2018, 64 before; null where the amount is in the open. */
   sealedUnits: Uint8Array | null;

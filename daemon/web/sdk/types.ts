@@ -27,9 +27,9 @@ export type NewInvoice = {
   automatic_redirect?: boolean;
   /** https only; gets one POST without a body once the invoice is paid. */
   webhook_url?: string;
-  /** What the shop calls the order: 1 to 100 characters, shown to the payer. */
+  /** The shop's number of the order: 1 to 100 characters, shown to the payer. */
   order_id?: string;
-  /** What is bought: 1 to 500 characters, shown to the payer. */
+  /** The goods: 1 to 500 characters, shown to the payer. */
   description?: string;
 };
 
@@ -112,11 +112,11 @@ export type InvoiceStatus = {
 };
 
 export type Crypto = { id: number; name: string; symbol: string };
-/** What one coin is worth, by its symbol. A currency without a rate is absent. */
+/** Prices of one coin, by its symbol. A currency without a rate is absent. */
 export type Rates = { [symbol: string]: { usd?: number; eur?: number; gbp?: number } };
 
 /**
- * What the functions reject with. Without `details` the service was not reached, and `message` is "Network error".
+ * The error of the functions. Without `details` the service was not reached, and `message` is "Network error".
  * `details.retryAfter`: in how many seconds to try again, where the service said so.
  */
 export type SdkError = Error & { details?: { status: number; payload: unknown; retryAfter?: number } };

@@ -71,7 +71,7 @@ export async function needTaken(server: string, response: Response): Promise<voi
   if (!ok) throw new Error(`${server} answered ${status}`);
 }
 
-/** What a request that got no answer failed of, without the URL, which may hold a secret. */
+/** The reason why a request got no answer, without the URL, which may hold a secret. */
 export function withoutSecrets(server: string, error: unknown): Error {
   const { cause, name, code } = error as { cause?: { code?: string }; name?: string; code?: string };
   const late = name === 'TimeoutError' || name === 'AbortError';

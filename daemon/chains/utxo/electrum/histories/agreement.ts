@@ -1,10 +1,10 @@
 /**
- * Lets a large credit count as confirmed only when a second server, of another operator, shows the same block at its height and the same
- * transaction in its history. The proof of work and the merkle proof stand for a block's cost; against someone who pays
- * that cost to cheat one merchant, whose only server he runs, a second opinion helps. A single configured server is its
- * owner's choice, and so are several of one operator: then nobody is asked.
+ * Lets a large credit count as confirmed only when a second server, of another operator, shows the same block at its height
+ * and the same transaction in its history. Proof of work and merkle proof only make a false block expensive. An attacker
+ * who runs the merchant's only server may pay that price; a second server reveals the false block. A single configured
+ * server is its owner's choice, and so are several of one operator: then nobody is asked.
  *
- * What is not agreed on is reported as unconfirmed; what the store has in a block already is never taken back.
+ * A credit without agreement is reported as unconfirmed. A credit that is stored in a block is never taken back.
  */
 import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import type { Headers } from '../headers/types.ts';
@@ -13,7 +13,7 @@ import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
 import type { UnstoredTransaction } from './unstored.ts';
 
-/** A transaction that was not agreed on is asked about again after so long. */
+/** The interval between two questions about one transaction. */
 const ASK_MS = 2_000;
 const ASKED_AT_ONCE_MAX = 20;
 
@@ -23,7 +23,7 @@ export class Agreement {
   readonly #isNeeded: (held: UnstoredTransaction) => boolean;
   readonly #wake: () => void;
   readonly #bug: (error: unknown) => void;
-  /** When each was asked about last. Bounded by the ledger: it goes with what it is about. */
+  /** The time of the last question about each transaction. The map is weak, so the number of held transactions bounds it. */
   readonly #askedAtMs = new WeakMap<UnstoredTransaction, number>();
   #asking = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -94,7 +94,7 @@ export class Agreement {
     return history.some((entry) => entry.txid === txid && entry.height === block.height);
   }
 
-  /** Somebody must look again even if no server has news. */
+  /** Schedules another look, which is needed even if no server has news. */
   #later(): void {
     if (this.#timer || this.#closed) return;
     this.#timer = setTimeout(() => {

@@ -1,10 +1,9 @@
 /**
- * Has a second server checked against the one that is asked. A proof shows that what a server tells is true, but not that
- * it tells everything: so what is watched is subscribed on another server too (`watching.ts`), and where the two go on to
- * differ about what is in blocks, whoever keeps something back that the other can prove is caught. It also makes the other
- * one ready to be asked at once when the first one fails.
+ * Compares a second server with the primary. A proof shows that a server's statement is true, but not that it is complete.
+ * So watched scripts are subscribed on a second server too (`watching.ts`). When both differ about blocks for a while, the
+ * server that omits a proven transaction is dropped. The second server can also replace the primary at once.
  *
- * Differences about what is unconfirmed prove nothing: mempools differ.
+ * Differences about unconfirmed transactions prove nothing, because mempools differ.
  */
 
 import type { HeaderSync } from '../headers/sync.ts';
@@ -16,7 +15,7 @@ import type { HistoryReader } from './reader.ts';
 import type { Script, Scripts } from './scripts.ts';
 
 const LOOK_MS = 1_000;
-/** How long two servers may differ about a script: what one has just learned, the other soon will. */
+/** How long two servers may differ about a script, because news takes time from one to the other. */
 const DIFFER_MS = 3_000;
 const COMPARED_PER_LOOK_MAX = 20;
 
@@ -64,14 +63,14 @@ export class Auditor {
     const { primary } = this.#set;
     const other = primary && this.#set.others(primary).find((server) => this.#headerSync.behind(server) === 0);
     if (!primary || !other) return;
-    // Two servers at different tips differ by right.
+    // Servers at different tips may differ.
     if (!primary.tip || primary.tip.hash !== other.tip?.hash) return;
     const due = this.#differences(primary, other);
     for (const script of due) {
       try {
         await this.#compare(primary, other, script);
       } catch (error) {
-        // One history that a server refuses keeps nobody from the others; it is looked at again once either has news.
+        // A refused history does not stop the comparison of the others. It is compared again when either server has news.
         if (!(error instanceof ServerRefusal)) throw error;
         this.#settle(script);
       }
@@ -98,7 +97,7 @@ export class Auditor {
     return due;
   }
 
-  /** Finds out which of the two keeps something back. */
+  /** Finds out which of the two omits a transaction. */
   async #compare(primary: Server, other: Server, script: Script): Promise<void> {
     const tip = primary.tip;
     const [one, two] = await Promise.all([primary.history(script.hash), other.history(script.hash)]);
@@ -115,7 +114,7 @@ export class Auditor {
         throw silent.caught(`it keeps back that transaction ${entry.txid} is in block ${entry.height}`);
       }
     }
-    // Neither keeps anything back. But one may have told nothing: a server may drop a subscription without a word.
+    // Neither server omits anything, but one may have dropped its subscription without notice.
     const [status] = await Promise.all([primary.subscribe(script.hash), other.subscribe(script.hash)]);
     this.#settle(script);
     if (status === script.status) return;

@@ -1,9 +1,9 @@
 /**
- * One connection to one server: JSON-RPC, an object a line, both ways. Requests are sent as they come, several under way
- * at once, each on a line of its own: every server takes that, which not all do of JSON-RPC's batches.
+ * One connection to one server: JSON-RPC, an object a line, both ways. Requests are sent as they come, several under way at
+ * once, each on a line of its own: every server takes that, which not all do of JSON-RPC's batches.
  *
- * Invariant: what the other side can make us hold is bounded, whatever it sends: one line, the requests that we made
- * ourselves, and notifications, which are handled as they come and counted. After the end nothing is called any more.
+ * Invariant: the memory that a server can occupy is bounded: one line, our own pending requests, and notifications, which
+ * are counted and handled at once. After the end no callback is called.
  *
  * Source: the Electrum protocol, versions 1.4 to 1.6 (electrum-protocol.readthedocs.io), "Protocol Basics".
  */

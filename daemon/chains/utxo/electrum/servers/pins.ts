@@ -1,10 +1,10 @@
 /**
- * Which certificate each server showed first. Most public servers sign their own: then the first certificate seen is the
- * server's for good, as in Electrum, and another one is refused. A server that once had a certificate that the system
- * trusts must go on having one.
+ * Remembers the first certificate of each server (trust on first use). Most public servers have self-signed certificates:
+ * the first one seen stays the server's, as in Electrum, and another one is refused. A server that once had a certificate
+ * that the system trusts must always have one.
  *
- * Invariant: a pin is on the disk before anything is said to the server that it is for. The file is read each time: an
- * operator who takes a line out of it need not start again.
+ * Invariant: a pin is on the disk before the first byte is sent to its server. The file is read each time, so that removing
+ * a line needs no restart.
  */
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
@@ -16,7 +16,7 @@ const TRUSTED = 'trusted';
 export type Verdict = 'accepted' | 'changed';
 
 export class Pins {
-  /** The file's name, for those who are to look into it. */
+  /** The file's name, for messages to the operator. */
   readonly file: string;
   readonly #path: string | null;
   /** Without a file. */
@@ -43,7 +43,7 @@ export class Pins {
     const pins = this.#path === null ? this.#remembered : new Map(await readPins(this.#path));
     const pin = pins.get(server);
     if (pin === shown) return 'accepted';
-    // A certificate that is vouched for is worth more than the memory of one that was not.
+    // A certificate that the system trusts replaces the pin of one that it did not.
     if (pin !== undefined && shown !== TRUSTED) return 'changed';
     pins.delete(server);
     pins.set(server, shown);
@@ -66,7 +66,7 @@ async function readPins(path: string): Promise<[string, string][]> {
   try {
     value = JSON.parse(text);
   } catch {
-    // Told below: what is damaged is not taken for empty, or every server could show a new certificate.
+    // A damaged file is an error below. If it counted as empty, every server could show a new certificate.
   }
   if (typeof value !== 'object' || value === null) throw new Error(`${path} is damaged: repair or remove it`);
   return Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string');

@@ -1,18 +1,18 @@
 /**
- * The servers of one chain. A few of them are connected at a time: one that is asked, one that stands by and checks it,
- * and one more for a third opinion. Which ones is decided by failures and latency, and by chance, so that installs spread.
+ * The servers of one chain. Three are connected at a time: the primary, one that checks it and can replace it, and one for
+ * a third opinion. The choice depends on failures, latency and chance, so that installations use different servers.
  *
  * Invariant: the number of connections is bounded, whatever servers do; a dropped one gets none.
  */
 import type { Endpoint } from './endpoint.ts';
 import { Server, type ServerOptions } from './server.ts';
 
-/** The asked one, the one that stands by, and another; of as many operators as there are. */
+/** The primary, the one that checks it, and a third; of as many operators as possible. */
 export const CONNECTIONS_MAX = 3;
 const TEND_MS = 250;
-/** What a failure counts in the choice of a server, in milliseconds of latency. */
+/** The penalty of a failure in the choice of a server, in milliseconds of latency. */
 const FAILURE_MS = 2_000;
-/** A server that was never asked counts as this fast, give or take a part that chance decides once. */
+/** The assumed latency of a server that was never asked. A random part of `SPREAD_MS` is applied to it once. */
 const LATENCY_MS_UNKNOWN = 300;
 const SPREAD_MS = 400;
 /** A block takes seconds from one server to the next. */
@@ -22,7 +22,7 @@ export type ServerSetOptions = Omit<ServerOptions, 'endpoint'> & {
   endpoints: readonly Endpoint[];
   /** Blocks that a connected server is behind the best chain known; infinite on another branch or while not known. */
   behind: (server: Server) => number;
-  /** Called when another server is the asked one now; null when none is connected. */
+  /** Called when another server becomes the primary; null when none is connected. */
   onPrimary: (server: Server | null) => void;
 };
 
@@ -69,7 +69,7 @@ export class ServerSet {
     for (const server of this.servers) server.disconnect(null);
   }
 
-  /** The server that is asked, or null while none is connected. */
+  /** The primary, or null while no server is connected. */
   get primary(): Server | null {
     return this.#primary;
   }
@@ -86,8 +86,8 @@ export class ServerSet {
   }
 
   /**
-   * Connected servers but for one, for what need not burden it: those of other operators first, since they are an opinion
-   * of their own, and the asked one last.
+   * Connected servers except one, for work that should not burden it. Those of other operators come first, because they are
+   * independent, and the primary last.
    */
   others(server: Server): Server[] {
     const others = this.ready().filter((other) => other !== server);
@@ -96,8 +96,8 @@ export class ServerSet {
   }
 
   /**
-   * Gives the task of the asked server to the one that is least behind, the best of those. The present one keeps it while
-   * it is on the chain and behind the others for no longer than a block takes to get around.
+   * Makes the server that is least behind the primary; among equals, the best. The present primary stays while it is on the
+   * best chain and behind the others for at most `BEHIND_MS_MAX`.
    */
   elect(): void {
     const { behind } = this.#options;

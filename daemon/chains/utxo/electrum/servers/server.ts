@@ -40,7 +40,7 @@ export type ServerEvents = {
   onStatus(server: Server, scriptHash: string): void;
   onReady(server: Server): void;
   onGone(server: Server): void;
-  /** Called when it misbehaved; `reason` is how. */
+  /** Called when the server misbehaved. `reason`: its fault. */
   onDropped(server: Server, reason: string): void;
 };
 
@@ -202,12 +202,12 @@ export class Server {
     return status;
   }
 
-  /** Ends a subscription. Before protocol 1.4.2 the server goes on telling, and is not listened to. */
+  /** Ends a subscription. Before protocol 1.4.2 the server goes on announcing, which is ignored. */
   unsubscribe(scriptHash: string): Promise<void> {
     this.statuses.delete(scriptHash);
     if (this.protocol === '1.4' || this.protocol === '1.4.1') return Promise.resolve();
     const left = this.#paced('passing', 'blockchain.scripthash.unsubscribe', [scriptHash], () => null);
-    // Requests may be served in any order: whoever subscribes again waits for the end.
+    // Requests may be served in any order, so a new subscription waits for this end.
     const ended = left.then(
       () => {},
       () => {},
@@ -259,7 +259,7 @@ export class Server {
     await this.#call('blockchain.transaction.broadcast', [raw], () => null);
   }
 
-  /** A call of which there may be many: no more at once than the server bears. */
+  /** A call that may be frequent: the pace limits how many run at once. */
   #paced<T>(haste: Haste, method: string, params: readonly unknown[], read: (value: unknown) => T): Promise<T> {
     return this.pace.run(haste, isCostly, () => this.#call(method, params, read));
   }
@@ -299,7 +299,7 @@ export class Server {
         if (typeof scriptHash !== 'string') return;
         const joining = this.#joining.get(scriptHash);
         if (joining) joining.news++;
-        // News of what was unsubscribed since, or never was, are worth nothing and are not kept.
+        // Announcements for scripts that are not subscribed are ignored.
         if (!this.statuses.has(scriptHash)) return;
         this.statuses.set(scriptHash, status);
         this.#options.events.onStatus(this, scriptHash);
@@ -339,7 +339,10 @@ export class Server {
   }
 }
 
-/** What ended a connection, in an operator's words; what is no server's fault (a damaged file of ours) is told as it is. */
+/**
+ * The reason why a connection ended, for the operator. Errors that are no server's fault (a damaged file of ours) keep
+ * their message.
+ */
 function asFault(error: unknown): ConnectionLost | Misbehaved {
   if (error instanceof Misbehaved || error instanceof ConnectionLost) return error;
   if (error instanceof ServerRefusal) {

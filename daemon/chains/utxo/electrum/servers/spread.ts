@@ -1,12 +1,12 @@
-/** Does work on a list of things on several servers, each of which gets as much at once as its pace allows. */
+/** Distributes a list of work over several servers; each gets as much at once as its pace allows. */
 import { ConnectionLost, isOfServer } from './faults.ts';
 import type { Haste } from './pace.ts';
 import type { Server } from './server.ts';
 
 /**
- * Calls `work` for each item with one of the servers, and returns what was not begun before `deadlineMs` (as
- * `performance.now()` counts). What one server fails at is given to another. Throws what is no server's fault, and how the
- * last server failed when none is left.
+ * Calls `work` for each item with one of the servers, and returns the items that were not begun before `deadlineMs` (by
+ * `performance.now()`). An item at which one server fails goes to another. Throws errors that are no server's fault, and
+ * the last server's error when no server is left.
  */
 export async function spread<T>(
   servers: readonly Server[],
@@ -49,7 +49,7 @@ export async function spread<T>(
   await Promise.all(servers.map(serve));
   if (bug !== undefined) throw bug;
   if (waiting.length > 0 && open === 0) throw failure;
-  // What a server gave back when the others had ended already.
+  // A server failed after the others had ended; its items are still waiting.
   if (waiting.length > 0 && !isOver()) {
     const left = servers.filter((server) => server.state === 'ready');
     return spread(left, waiting.reverse(), haste, work, deadlineMs);

@@ -1,6 +1,6 @@
 /**
  * A stream of bytes to a server: TCP or TLS, straight or through a SOCKS5 proxy (RFC 1928). Over TLS the server's
- * certificate is judged before the first byte is said to it.
+ * certificate is checked before the first byte is sent.
  */
 import net from 'node:net';
 import tls from 'node:tls';
@@ -63,7 +63,7 @@ async function reach(options: TransportOptions, signal: AbortSignal): Promise<ne
 
 async function secure(plain: net.Socket, options: TransportOptions, signal: AbortSignal): Promise<tls.TLSSocket> {
   const servername = tlsNameOf(options.endpoint);
-  // What is not vouched for is not refused here: it is compared with the certificate that this server showed first.
+  // TLS itself must not refuse self-signed certificates: `pins.ts` compares them with the first one of this server.
   const socket = tls.connect({ socket: plain, rejectUnauthorized: false, ...(servername ? { servername } : {}) });
   await once(socket, 'secureConnect', signal);
   const { fingerprint256 } = socket.getPeerCertificate();
@@ -91,7 +91,7 @@ function once(socket: net.Socket, event: string, signal: AbortSignal): Promise<v
     const done = () => settle(resolve);
     const fail = (error: Error) =>
       settle(() => {
-        // Whoever destroys a socket with an error must not be struck down by a second one.
+        // Destroying a socket may raise a second error, which must not end the process.
         socket.on('error', () => {});
         socket.destroy();
         reject(error);
