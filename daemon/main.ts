@@ -179,7 +179,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-/** The program's parts, with the log of one of them. What changes of `app` changes there. */
+/** The program's parts, with the log of one of them. Changes of `app` take effect there too. */
 const as = (app: App, part: LogPart): App =>
   Object.create(app, { log: { value: partLog(app.log, part, app.config.log.parts) } }) as App;
 
@@ -340,7 +340,7 @@ async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup)
   cleanup.push(() => timetable.stop());
 }
 
-/** The sandbox's coins are signed for; its simulated transactions are compared with what they are to pay. */
+/** Signs for the sandbox's coins. Its simulated transactions are compared with their intents. */
 async function signSandbox(wallet: SandboxWallet, order: SignOrder): Promise<SignedSpend> {
   if (isUtxoOrder(order)) return wallet.sign(order.plan);
   judgeSimulated(order);

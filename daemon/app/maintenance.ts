@@ -1,7 +1,7 @@
 /**
  * Removes rows that nobody needs any more, a bounded step at a time: transactions kept for coins that are long spent,
- * attempts of webhooks and closed alerts that are older than a year. What has a rule of its own (answers kept for an
- * Idempotency-Key, events for shops, rates) goes every minute.
+ * attempts of webhooks and closed alerts that are older than a year. Rows with a rule of their own (answers kept for an
+ * Idempotency-Key, events for shops, rates) are removed every minute.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import {
@@ -20,7 +20,7 @@ import type { App } from './app.ts';
 const ROWS_A_STEP = 100;
 /** No reorganisation reaches so deep: a week of Bitcoin's blocks. */
 const BURIED_BLOCKS = 1_008;
-/** A year, and what accounting takes. */
+/** A year, and some weeks for the accounting. */
 const KEPT_MS = 400 * 86_400_000;
 
 export type Freed = { transactions: number; attempts: number; alerts: number };

@@ -1,11 +1,11 @@
-/** The disk that the database lies on: what the operator must know of it before and while it does not take writes. */
+/** The disk of the database: the alerts before it is full and while it takes no writes. */
 import { saveSetting, settingOf } from '../store/queries/settings.ts';
 import { end, raise, storeWaitingAlerts } from './alerts.ts';
 import type { App } from './app.ts';
 
 /** Reserved room on the disk, so that an operator can still act when it is full. */
 export const RESERVE_BYTES = 8 * 1_048_576;
-/** Below it the operator is told. */
+/** Below it an alert is raised. */
 export const FREE_BYTES_LOW = 256 * 1_048_576;
 const FREE_BYTES_ENOUGH = 2 * FREE_BYTES_LOW;
 /** Four times the log's own limit: a reader holds the database open without end. */

@@ -1,4 +1,4 @@
-/** `countinghouse doctor`: what is out of order, and what to do about it. Exits with 1 when there is a problem. */
+/** `countinghouse doctor`: the problems of the service and their remedies. Exits with 1 when there is a problem. */
 import { lstat, statfs } from 'node:fs/promises';
 import type { Result } from '../contract/operator.ts';
 import { configFile } from './config.ts';

@@ -1,4 +1,4 @@
-/** `countinghouse maintenance`: what is stored, and how to have less of it. */
+/** `countinghouse maintenance`: the stored rows by kind, and their removal. */
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';

@@ -51,7 +51,7 @@ async function showWallet(session: Session): Promise<void> {
 async function unlock(session: Session, options: { passphraseFile?: string; remember?: boolean }): Promise<void> {
   const passphrase = await given(session, options.passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
   const { seal, SEAL_UNLOCK } = await sealing();
-  // to a signer that is a service of its own directly: then no key is the daemon's word
+  // a signer that is a service of its own is asked directly, so that the key does not come from the daemon
   await withSignerService(session, async (signer) => {
     await signer.unlock(seal(await signer.sealKey(), SEAL_UNLOCK, passphrase));
   });

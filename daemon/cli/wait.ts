@@ -1,4 +1,4 @@
-/** Waits for the service, tells what for, and reports why if it was in vain. */
+/** Waits for the service, shows the reason, and reports it if the time runs out. */
 import type { Command } from 'commander';
 import { EXIT, Failure } from './io.ts';
 import { secondsToWait } from './parse.ts';

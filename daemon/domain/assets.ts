@@ -112,7 +112,7 @@ export function assetOf(id: AssetId): Asset {
   return asset;
 }
 
-/** The coin of a chain itself: what its fees are paid in. */
+/** The native coin of a chain, which pays its fees. */
 export function nativeAsset(chain: ChainId): Asset {
   const native = ASSETS.find((asset) => asset.chain === chain && asset.contract === undefined);
   assert(native, `${chain} has a coin`);

@@ -107,13 +107,13 @@ export type SpendRequest = {
    * anchors' value becomes change (a cancel, or a child that pays for its parent).
    */
   payouts: { address: string; script: Uint8Array; units: bigint | null }[];
-  /** Outpoints that must be among the inputs: the anchors of what was signed before. */
+  /** Outpoints that must be among the inputs: those of earlier signed versions, so that at most one version confirms. */
   anchors: string[];
   /** Coins that may be spent, including the anchors'. */
   coins: Coin[];
   /** Those that the fee may be paid from, where that is in another asset. */
   feeCoins?: Coin[];
-  /** The most that optional coins may hold together, the oldest first: what came after an approval is none of it. */
+  /** The maximum sum of the optional coins, the oldest first, so that deposits after an approval are not spent. */
   inputsMax?: bigint | null;
   change: ChangeTarget;
   /** Smallest units per 1,000 virtual bytes. */

@@ -1,6 +1,6 @@
 /**
- * Every answer of the merchant API and the client API, once: the API description, the types of what the presenters
- * give, and the check of the SDK's types follow from it. What JSON Schema says in another way than zod stands beside
+ * Every answer of the merchant API and the client API, once: the API description, the presenters' types and the check of
+ * the SDK's types are derived from it. Schemas that JSON Schema expresses in another way than zod are given beside
  * (`json`).
  */
 import { z } from 'zod';
@@ -204,7 +204,7 @@ function plain(schema: z.ZodType, found: Json): void {
     for (const name of Object.keys(found)) delete found[name];
     Object.assign(found, override, description === undefined ? {} : { description });
   }
-  // an answer may get more fields, and whoever reads it passes over those that it does not know
+  // an answer may get more fields, and a client ignores those that it does not know
   if (found.additionalProperties === false) delete found.additionalProperties;
   delete found.propertyNames;
   if (found.properties) found.required ??= [];

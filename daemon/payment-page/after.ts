@@ -67,7 +67,7 @@ export function siteOf({ backUrl }: InvoicePage): Part {
   return backUrl === null ? null : html`<bdi dir="ltr" translate="no">${new URL(backUrl).host}</bdi>`;
 }
 
-/** Whom payers ask, in the merchant's own words. */
+/** The merchant's contact for payers. */
 export const contactOf = ({ business }: InvoicePage): Part =>
   business.contact === null ? null : html`<bdi class="clip">${business.contact}</bdi>`;
 

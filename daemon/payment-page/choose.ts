@@ -73,7 +73,7 @@ function networkOf({ asset }: Offer): Part {
   return network === format.plainName(asset) ? null : html`<bdi>${network}</bdi>`;
 }
 
-/** Another coin instead of the one that was chosen, behind a line that opens. The page it leads to says what it costs. */
+/** Another coin instead of the one that was chosen, behind a line that opens. The page behind it shows its price. */
 export function changeForm({ root, slug, query, others }: InvoicePage, { words }: Locale): Part {
   if (others.length === 0) return null;
   const rows = others.map((asset) => {

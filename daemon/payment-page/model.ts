@@ -164,7 +164,7 @@ function isBehind(app: App, payment: PaymentView, now: number): boolean {
 
 function payState(app: App, { business }: InvoiceView, payment: PaymentView, now: number): State {
   const funds = fundsOf(app, business, payment);
-  // also when what arrived is not valued yet for want of a rate: nothing more is asked for until it is
+  // also while the received money has no value for lack of a rate: no further amount is requested until it has
   if (payment.remaining === 0n) return { is: 'detected', funds };
   if (payment.quoteEnded) {
     const over = now >= payment.row.deadline_at + graceMs(app);

@@ -12,7 +12,7 @@ export class OtherClocks {
     if (!Number.isNaN(theirs)) this.#ahead.set(source, now - theirs);
   }
 
-  /** Forgets what was measured by a clock that was set since. */
+  /** Forgets the measurements of a clock that was set since. */
   clear(): void {
     this.#ahead.clear();
   }

@@ -55,7 +55,7 @@ function replaceConflicts(tx: SandboxWriter, chain: UtxoChain, coins: SandboxOut
   const fees = [...replaced].reduce((total, id) => total + sum(tx.spentBy(id)) - sum(tx.outputsOf(id)), 0n);
   if (replaced.size > 0 && fee <= fees) throw conflict(`To replace, it must pay a fee above ${fees}`);
   for (const id of replaced) if (tx.transactionById(id)) evict(tx, chain, id);
-  // A premined coin goes with what spends it, and this is to spend it now.
+  // A premined coin is removed with its spending transaction; the new transaction spends it now.
   for (const coin of coins) {
     if (replaced.size > 0 && coin.transactionId === PREMINED && !tx.output(chain, coin.outpoint)) {
       tx.addOutput(chain, { ...coin, spentBy: null });

@@ -1,4 +1,4 @@
-/** A simulated chain behind the interface of the real ones: what it reports comes out of the database it is kept in. */
+/** A simulated chain behind the interface of the real ones. It reports facts from its database. */
 
 import type { ChainAdapter, WatchList } from '../chains/adapter.ts';
 import type { Spending } from '../chains/spending.ts';
@@ -53,8 +53,8 @@ export class SandboxAdapter implements ChainAdapter {
   }
 
   /**
-   * As the interface says; a birthday before all that is kept begins at the first block kept. What was spent more than
-   * a thousand blocks deep is not found again.
+   * As the interface says; a birthday before all that is kept begins at the first block kept. Coins that were spent more
+   * than a thousand blocks deep are not found again.
    */
   async begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
     await this.#answering(signal);

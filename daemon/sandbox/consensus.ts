@@ -18,15 +18,15 @@ import {
   type SandboxWriter,
 } from './rows.ts';
 
-/** The tip of a new chain: deep enough for any reorganisation, and past what counts from a chain's first blocks. */
+/** The tip of a new chain: deep enough for any reorganisation, and above the rules for a chain's first blocks. */
 const FIRST_TIP_HEIGHT = 200;
 const FIRST_BLOCK_SPACING_MS = 10_000;
 
 export const REORG_BLOCKS_MAX = 100;
 export const BLOCKS_KEPT_MAX = 1_000;
-/** While its source is down a chain keeps what nobody could read yet, up to this many blocks more. */
+/** While its source is down, a chain keeps up to this many more blocks that were not read yet. */
 export const UNREAD_BLOCKS_MAX = 1_000;
-/** Above 1, so that the backlog of an outage goes, slowly: by then it was read. */
+/** Above 1, so that the blocks kept during an outage are removed slowly, after they were read. */
 const PRUNED_PER_BLOCK_MAX = 2;
 export const MEMPOOL_TXS_MAX = 10_000;
 export const BLOCK_TXS_MAX = 2_000;
@@ -86,7 +86,7 @@ export function roomForBlocks(tx: SandboxWriter, chain: ChainId): number {
   return Math.max(0, BLOCKS_KEPT_MAX + UNREAD_BLOCKS_MAX - (tipOfChain(tx, chain).height - row.pruned));
 }
 
-/** A block with the oldest transactions of the mempool. Prunes what became too deep. */
+/** A block with the oldest transactions of the mempool. Prunes blocks that became too deep. */
 export function mineBlock(tx: SandboxWriter, chain: ChainId, now: number, isOurs: IsOurs): SandboxBlock {
   const block = addBlock(tx, chain, now, tx.transactionsIn(chain, null, BLOCK_TXS_MAX));
   prune(tx, chain, block.height, isOurs);
@@ -151,7 +151,7 @@ export function addToMempool(tx: SandboxWriter, chain: ChainId, candidate: Candi
 /** A transaction and all that descend from it. */
 export function withDescendants(tx: SandboxWriter, id: number): Set<number> {
   const found = new Set([id]);
-  // A set hands out what is added while it is walked.
+  // Iterating a set includes elements that are added meanwhile.
   for (const each of found) {
     for (const { spentBy } of tx.outputsOf(each)) if (spentBy !== null) found.add(spentBy);
   }
@@ -193,7 +193,7 @@ function pruneBlock(tx: SandboxWriter, chain: ChainId, height: number, isOurs: I
   };
   for (const { id } of tx.transactionsIn(chain, height, BLOCK_TXS_MAX)) {
     for (const coin of tx.spentBy(id)) forget(coin);
-    // The bytes of a real one are needed again when what it pays is spent.
+    // The bytes of a real transaction are needed again when its outputs are spent.
     if (!isUtxo(chain)) tx.forgetRaw(id);
     const outputs = tx.outputsOf(id);
     if (outputs.length === 0) tx.removeTransaction(chain, id);

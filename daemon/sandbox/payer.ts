@@ -18,11 +18,11 @@ export type Recipient = { script: Uint8Array; address: string; units: bigint };
 export interface Payer {
   /** The premined coins' script. */
   readonly script: Uint8Array;
-  /** Smallest units on top of what is paid. */
+  /** Smallest units on top of the payment. */
   readonly fee: bigint;
-  /** Who receives what a double-spend takes back. */
+  /** The recipient of double-spends. */
   readonly stranger: { script: Uint8Array; address: string };
-  /** Spends a whole coin; what the recipients do not get is the fee. Returns the transaction's id. */
+  /** Spends a whole coin. The rest is the fee. Returns the transaction's id. */
   send(tx: SandboxWriter, coin: SandboxOutput, to: readonly Recipient[], now: number): string;
 }
 

@@ -9,7 +9,7 @@ import { type OutputRow, READ, type TransactionRow, WRITE } from './statements.t
 export type SandboxChain = {
   /** True while the chain's source is made not to answer. */
   down: boolean;
-  /** Counts what was ever made on this chain, so that no two blocks or premined coins are alike. */
+  /** Counts the blocks and coins that were ever made on this chain, so that no two blocks or premined coins are alike. */
   sequence: number;
   /** Up to this height only blocks are kept whose transactions still matter; -1 when none was pruned. */
   pruned: number;

@@ -1,9 +1,9 @@
 /**
- * The sandbox: a network whose chains live in this process and its database. It is the merchant's test mode and the
- * fast chain of every test.
+ * The sandbox: a network whose chains live in this process and its database. It is the merchant's test mode and the fast
+ * chain of every test.
  *
- * Invariant: a control or a block is one transaction of the database and is answered after its commit, so whoever was
- * told of it finds it again after a power cut. Only then are those woken who wait for news.
+ * Invariant: a control or a block is one transaction of the database and is answered after its commit, so an answered
+ * control survives a power cut. Waiting syncs are woken after the commit.
  */
 
 import type { ChainAdapter, WatchList } from '../chains/adapter.ts';
@@ -46,8 +46,10 @@ export interface Sandbox {
   /** Replaces the last 1 to 100 blocks by `depth + 1` empty ones; their transactions return to the mempool, or vanish
    * with `drop`. `Rejected`: `sandbox.depth`, `.full`. */
   reorg(chain: ChainId, depth: number, drop: boolean): Promise<{ height: number }>;
-  /** Replaces a payment in the mempool by one of the same coin that pays somebody else; what descends from it goes too.
-   * `Rejected`: `sandbox.unknown_tx`, `.already_mined`, `.not_the_payers`. */
+  /**
+   * Replaces a payment in the mempool by one of the same coin that pays somebody else; its descendants are removed too.
+   * `Rejected`: `sandbox.unknown_tx`, `.already_mined`, `.not_the_payers`.
+   */
   doubleSpend(chain: ChainId, txid: string): Promise<{ txid: string }>;
   /** The chain's source stops or starts answering, across restarts too; the chain itself goes on. */
   outage(chain: ChainId, down: boolean): Promise<void>;
@@ -69,7 +71,7 @@ export type SandboxOptions = {
   now: () => number;
   /** Seconds between the blocks that come by themselves; 0: none do. */
   blockSeconds: number;
-  /** Told of a block that could not be mined; the next one is tried all the same. */
+  /** Called when a block could not be mined. The next one is tried at its time. */
   log?: (message: string, error: unknown) => void;
 };
 

@@ -55,7 +55,7 @@ const scriptCodeOf = (publicKey: Uint8Array): Uint8Array => addressOfKey(publicK
 
 const hashTypeOf = (chain: UtxoChain): number => (chain === 'BCH' ? SIGHASH_ALL_FORKID : SIGHASH_ALL);
 
-/** The payer's transaction: it spends one of its coins whole; what the outputs leave is the fee. */
+/** The payer's transaction: it spends one whole coin, and the rest is the fee. */
 export function payFrom(
   chain: UtxoChain,
   coin: { outpoint: string; units: bigint },

@@ -89,7 +89,7 @@ export class SimulatedSpending extends OfSource implements Spending {
     };
     const spent = conflictKeys.map((key) => request.holdings.coin(key));
     const isGas = ({ asset = request.asset }: Coin): boolean => asset !== request.asset;
-    // what was approved for a sweep says nothing of the coins that its gas is paid from
+    // the approval of a sweep does not limit the coins that pay its gas
     const within = (coins: Coin[]): Coin[] => [
       ...oldestWithin(
         coins.filter((coin) => !isGas(coin)),

@@ -1,7 +1,7 @@
 /**
  * Transactions of the sandbox's XMR, ETH and BSC: a line of JSON that says openly what it is, whose hash is its id. It
- * needs no signature, spends whole coins as on the other chains, and pays its fee in the chain's own coin: what pays a token
- * also spends coins for the gas.
+ * needs no signature, spends whole coins as on the other chains, and pays its fee in the chain's own coin: a payment in a
+ * token also spends coins for the gas.
  */
 import { z } from 'zod';
 import { ASSETS, type AssetId, assetOf, type ChainId, findAsset, nativeAsset } from '../domain/assets.ts';
@@ -169,8 +169,9 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Takes a simulated transaction into the mempool, by the rules that real ones have: its coins exist, it pays out no
- * more than it takes in, and what it replaces is unconfirmed and paid less. One that is known already is no error.
+ * Takes a simulated transaction into the mempool, by the rules that real ones have: its coins exist, it pays out no more
+ * than it takes in, and the transactions that it replaces are unconfirmed and paid a lower fee. A known transaction is no
+ * error.
  */
 export function acceptSimulated(tx: SandboxWriter, chain: ChainId, raw: string, now: number): string {
   const { txid, inputs, outputs } = decodeSimulated(chain, raw);
@@ -190,7 +191,7 @@ export function acceptSimulated(tx: SandboxWriter, chain: ChainId, raw: string, 
   if (ASSETS.some(isWrong)) {
     throw new Rejected('broadcast.outputs_exceed_inputs', 'The outputs are more than the inputs');
   }
-  // of a token as much goes out as comes in
+  // the outputs of a token equal its inputs
   const fee = total(coins) - total(outputs);
   const replaced = new Set<number>();
   for (const { spentBy } of coins) {

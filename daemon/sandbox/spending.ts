@@ -1,4 +1,4 @@
-/** How the simulated chains take what leaves the wallet. */
+/** How the simulated chains accept the wallet's transactions. */
 
 import type { SpendingSource } from '../chains/adapter.ts';
 import { FEE_TERMS } from '../chains/utxo/spend/fees.ts';
@@ -44,7 +44,7 @@ export class SandboxSpending implements SpendingSource {
     if (!row || row.height !== null) return null;
     let fee = 0n;
     let vsize = 0;
-    // A map hands out what is added while it is walked.
+    // Iterating a map includes entries that are added meanwhile.
     const family = new Map<number, SandboxTransaction>([[row.id, row]]);
     for (const member of family.values()) {
       const spent = this.#store.spentBy(member.id);

@@ -1,6 +1,6 @@
 /**
- * Decides for which payments two servers of a light client, or two endpoints of an account chain, must agree: those
- * above a configured amount. What cannot be valued counts as large; quotients are rounded down.
+ * Decides for which payments two servers of a light client, or two endpoints of an account chain, must agree: those above a
+ * configured amount. A payment without a known value counts as large. Quotients are rounded down.
  */
 import { type AssetId, assetOf, type ChainId, type Network } from '../../domain/assets.ts';
 import { isEvm } from '../../domain/evm.ts';

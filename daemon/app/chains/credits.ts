@@ -1,10 +1,10 @@
 /**
- * The credits that one step of a chain update touches. They are edited in memory and written once, when everything that
- * follows from their facts (confirmed, settled, counted) is worked out; the ledger's other entries are told of it.
+ * The credits that one step of a chain update touches. They are edited in memory and written once, after everything that
+ * follows from their facts (confirmed, settled, counted) is computed. The ledger's other entries are then updated.
  *
  * How many confirmations a credit needs follows from the worth of its whole transaction, of which a step may touch a part
- * only: that worth is kept once a transaction (`paying_tx`), and where it changed what was asked of credits that are not
- * at hand, the transaction is marked stale. While a transaction is not read to its end, it asks for the most there are.
+ * only: that worth is kept once a transaction (`paying_tx`), and where it changed what was asked of credits that are not at
+ * hand, the transaction is marked stale. While a transaction is not read to its end, it asks for the most there are.
  */
 import { type AssetId, assetOf, type Network } from '../../domain/assets.ts';
 import { seenBy } from '../../domain/inheritance.ts';
@@ -76,7 +76,7 @@ export class CreditBook {
     return row;
   }
 
-  /** Says whether an unconfirmed credit may be replaced; a change asks anew for its confirmations. */
+  /** Sets whether an unconfirmed credit may be replaced. A change computes its required confirmations again. */
   setReplaceable(row: CreditRow, replaceable: boolean): void {
     if (row.replaceable === replaceable) return;
     row.replaceable = replaceable;
@@ -131,7 +131,7 @@ export class CreditBook {
     this.#payingOf(txid).unread = unread;
   }
 
-  /** Works out anew how many confirmations a credit needs. */
+  /** Computes the required confirmations of a credit again. */
   ask(stored: CreditRow): void {
     this.#asking.add(this.edit(stored).id);
   }
@@ -145,7 +145,7 @@ export class CreditBook {
     if (late && losesQuote(row)) row.value = fiatValue(this.#app, this.#tx, this.#network, row);
   }
 
-  /** Says that no part of a credit was first seen later than `at`, milliseconds since 1970, and values it anew. */
+  /** Records that a credit was first seen at `at` (milliseconds since 1970) at the latest, and values it again. */
   date(row: CreditRow, at: number): void {
     if (row.first_seen_at <= at) return;
     row.first_seen_at = at;
@@ -187,7 +187,7 @@ export class CreditBook {
     return row;
   }
 
-  /** Stores what changed about a transaction, and has its other credits asked again where that matters to them. */
+  /** Stores the changes of a transaction, and marks it stale when they change the confirmations that its other credits need. */
   #flushPaying(stored: PayingRow, row: PayingRow): void {
     const here = [...this.#edited.values()].filter((edited) => edited.row.txid === row.txid);
     const asset = here[0]?.row.asset;
@@ -236,7 +236,7 @@ export class CreditBook {
 /** The columns of a coin from which the debits of its spending transaction are derived. */
 const SPENDER = ['gone', 'spent_txid', 'spent_block_hash'] as const;
 
-/** Smallest units of a credit in its account's total: what is spent is in it, since it is among the debits, too. */
+/** Smallest units of a credit in its account's total: a spent credit is included, because its debit is too. */
 export const inTotal = ({ gone, counted, spent_txid, units }: CreditRow): bigint =>
   !gone && (counted || spent_txid !== null) ? units : 0n;
 

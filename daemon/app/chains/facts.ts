@@ -111,7 +111,7 @@ function seeAgain(step: Step, row: CreditRow, credit: Credit): void {
   if (block) retire(tx, row.target_id, row.txid);
 }
 
-/** Retires an address that was paid unasked in a block, because somebody knows it. */
+/** Retires an address that was paid in a block before it was given out, because somebody else knows it. */
 function retire(tx: Tx, targetId: number, txid: string): void {
   const target = tx.get(targetById, { id: targetId });
   if (!target || target.invoice_id) return;
@@ -251,7 +251,7 @@ function seeUse(chain: ChainRuntime, tx: Tx, { outpoint, txid, block }: SpendSee
   const key = { conflict_key: outpoint, chain_key: chain.key };
   const known = tx.get(usedKey, key);
   const use = { ...key, txid, block_height: block?.height ?? null, block_hash: block?.hash ?? null };
-  // what a block says is not taken back by the mempool
+  // the mempool does not undo a spend in a block
   if (known && known.block_hash !== null && block === null) return;
   if (known?.txid === txid && known.block_hash === use.block_hash) return;
   tx.run(saveUsedKey, use);

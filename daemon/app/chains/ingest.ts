@@ -2,13 +2,13 @@
  * Applies a chain's facts: the one path by which money is seen, confirmed, reorged away, evicted and caught up with.
  *
  * Invariants. An update is applied by compare-and-set on the checkpoint that it was made against. A credit in a block is
- * undone only by that block leaving the chain; an unconfirmed one goes when the mempool view was complete without it, or
- * when something is there that spends its input.
+ * undone only by that block leaving the chain; an unconfirmed one disappears when a complete mempool view lacks it, or when
+ * a present transaction spends one of its inputs.
  *
- * An update is one transaction with everything that follows from it, unless that would hold the event loop for longer
- * than TURN_MS: then it goes on in the next one. In between the checkpoint lies below every block of which facts may be
- * stored, and `chain_state.ahead` names those blocks: whatever comes in between, the next update from that checkpoint
- * tells what is missing, and undoes those of them that have left the chain. Deadlines are judged when all facts are in.
+ * An update is one transaction with everything that follows from it, unless that would hold the event loop for longer than
+ * TURN_MS: then it goes on in the next one. In between the checkpoint lies below every block of which facts may be stored,
+ * and `chain_state.ahead` names those blocks: whatever comes in between, the next update from that checkpoint tells what is
+ * missing, and undoes those of them that have left the chain. Deadlines are judged when all facts are in.
  */
 import { tipOf } from '../../chains/adapter.ts';
 import {
@@ -205,7 +205,7 @@ class Facts {
     };
   }
 
-  /** Asks the credits of transactions anew whose worth changed after they were written. */
+  /** Computes the required confirmations again for credits of transactions whose value changed after they were written. */
   asked(tipHeight: number): Phase {
     return (tx, at, key) => {
       const paying = tx.get(stalePayingTx, { chain_key: this.chain.key });

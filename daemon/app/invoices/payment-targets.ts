@@ -1,5 +1,5 @@
 /**
- * Where an invoice is paid: the address of its payment, and those of the coins that its payer left.
+ * The addresses at which an invoice is paid: the payment's, and those of coins that the payer chose before.
  *
  * Invariants. An invoice has one address in each asset, and takes it up again with the asset. The quote of a coin ends when
  * the coin is left, so what comes there later counts at the rate of when it was first seen. Once the first money worth
@@ -45,7 +45,7 @@ export function creditsFor(reader: Reader, payment: PaymentRow): CreditRow[] {
   return payment.changes === 0 ? credits : credits.sort((a, b) => a.id - b.id);
 }
 
-/** Whether anything is there at an address of a payment, whoever may have it. */
+/** Whether any credit is at an address of a payment, whichever invoice it counts for. */
 export function isPaidInto(reader: Reader, payment: PaymentRow): boolean {
   return targetsOf(reader, payment).some(
     ({ target_id, asset }) => reader.get(arrivedCredits, { target_id, asset, limit: 1 }) !== undefined,
@@ -89,7 +89,7 @@ export function quotedAt(
   if (payment.target_id === targetId) return payment;
   const left = leftTargets(reader, payment).find(({ target_id }) => target_id === targetId);
   assert(left, `target ${targetId} is one of invoice ${payment.invoice_id}`);
-  // what was seen after a coin was left was not seen inside its quote
+  // a credit that was seen after its coin was left is outside its quote
   return { asset: left.asset, quote_issued_at: left.left_at + 1, quote_ends_at: left.left_at };
 }
 

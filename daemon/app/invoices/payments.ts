@@ -105,7 +105,7 @@ const quoteColumns = ({ rate, amount, issuedAt, endsAt }: Quote) => ({
   quote_ends_at: endsAt,
 });
 
-/** An address for an invoice that nobody was given before. Throws `Unavailable` and `PoolEmpty`. */
+/** A new address for an invoice, which was never given out before. Throws `Unavailable` and `PoolEmpty`. */
 function newTarget(
   app: App,
   business: Business,
@@ -121,9 +121,9 @@ function newTarget(
 }
 
 /**
- * Gives an unpaid invoice its one payment: an address that nobody was given before and an amount at a rate fixed for a
- * while. Throws `Rejected` in the contract's order of checks, `Unavailable` without a rate or a synced chain, and
- * `PoolEmpty`. `asker`: the address that a browser asks from.
+ * Gives an unpaid invoice its one payment: a new address and an amount at a rate fixed for a while. Throws `Rejected` in
+ * the contract's order of checks, `Unavailable` without a rate or a synced chain, and `PoolEmpty`. `asker`: the address
+ * that a browser asks from.
  */
 export function requestPayment(
   app: App,

@@ -69,7 +69,7 @@ export class SandboxControls {
     return this.#sandbox.outage(this.#chainOf(business, symbol), down);
   }
 
-  /** Replaces an unconfirmed payment, on whichever chain it is, by one to somebody else. */
+  /** Replaces an unconfirmed payment on any chain by a payment to another recipient. */
   async doubleSpend(business: Business, txid: string): Promise<{ txid: string }> {
     const chains = new Set(business.enabled.map((asset) => asset.chain));
     let refusal: Rejected | null = null;

@@ -124,7 +124,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
   tx.afterCommit(() => app.invoiceSubscribers.changed(invoiceId));
   const credits = creditsFor(tx, stored);
   const ownUntil = options.deadlinesUntil ?? deadlinesUntil(app, stored);
-  // nothing expires before each chain on which it may be paid was caught up
+  // a payment expires only after each chain on which it may be paid was synced past the deadline
   const others = targetsOf(tx, stored).filter(({ chain_key }) => chain_key !== stored.chain_key);
   const until = Math.min(ownUntil, ...others.map((target) => deadlinesUntil(app, target)));
   const payment = followMoney(app, tx, invoice, stored, credits);

@@ -22,7 +22,7 @@ export type PaymentView = {
   received: bigint;
   confirmed: bigint;
   remaining: bigint;
-  /** Of the transaction that is furthest from done; 0 of what the invoice would need while there is none. */
+  /** The confirmations of the transaction that lacks the most; 0 while there is no transaction. */
   confirmations: number;
   required: number;
   /** The asset of that transaction, whose chain is waited for. */
@@ -82,7 +82,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     amount: row.quote_amount,
     received,
     confirmed: row.confirmed,
-    // nothing more is asked for until it is known what that in another coin is worth
+    // no further amount is requested until the value of the money in another coin is known
     remaining: remainingUnits(row.quote_amount, received, done || seen.some(isUnknown)),
     confirmations: depths[furthest] ?? 0,
     waitsFor: assetOf((credits[furthest]?.asset ?? row.asset) as AssetId),

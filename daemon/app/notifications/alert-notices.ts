@@ -36,7 +36,7 @@ const TOLD_KEPT_MAX = 500;
 /** So old an alert is no news any more: the channel was away for all that time. */
 const NEWS_MS_MAX = 3 * 24 * MS_PER_HOUR;
 
-/** A fault of a channel is told by the others. */
+/** The alert about a channel that fails, which the other channels send. */
 export const UNDELIVERED = 'alert.undelivered';
 
 /** Kinds of alert that are sent during quiet hours too: money, or a service that has stopped. */
@@ -49,7 +49,7 @@ export const isUrgent = (kind: string): boolean => URGENT.has(kind);
 
 const cursorKey = (channel: string): string => `alerts.cursor.${channel}`;
 
-/** Notes which alerts a channel has yet to tell. Those from before the channel was set up are not told. */
+/** Records the alerts that a channel has to send. Alerts from before the channel was set up are not sent. */
 export async function takeInAlerts(app: App, channel: string): Promise<void> {
   const row = app.store.get(settingOf, { key: cursorKey(channel) });
   const newest = app.store.get(newestAlertId, {})?.id ?? 0;
@@ -90,7 +90,10 @@ export function newsOf(app: App, channel: string, quiet: boolean): News {
   return { raised, ended: left.filter(due), passed };
 }
 
-/** Forgets what is not to be told any more: alerts that were closed before they were told, and those told and marked as seen. */
+/**
+ * Deletes notices that are not sent any more: of alerts that were closed before they were sent, and of alerts that were
+ * sent and marked as seen.
+ */
 export async function dropSettled(app: App, channel: string): Promise<void> {
   const now = app.now();
   const old = app.store
@@ -104,7 +107,7 @@ export async function dropSettled(app: App, channel: string): Promise<void> {
   });
 }
 
-/** Records that a channel has told these. */
+/** Records that a channel has sent these. */
 export function recordTold(app: App, tx: Tx, channel: string, { raised, ended, passed }: News): void {
   const at = app.now();
   for (const { id, kind, subject } of raised) {

@@ -22,8 +22,8 @@ export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: Invoice
 }
 
 /**
- * Tells the operator's stream how deep a deposit for an unpaid invoice is by now. Shops are told when it counts; what nobody
- * may miss is in `tellInvoice`.
+ * Sends the confirmations of a deposit for an unpaid invoice to the operator's stream. Shops get an event only when the
+ * deposit counts; see `tellInvoice`.
  */
 export function tellDepth(app: App, tx: Tx, credit: CreditRow, confirmations: number): void {
   const invoice = credit.invoice_id === null ? undefined : tx.get(invoiceById, { id: credit.invoice_id });

@@ -1,6 +1,6 @@
 /**
- * Looks the service over: each finding says what is so, and, where something is to be done, what. Asks nothing of the
- * network but the service's own public address.
+ * Checks the service. Each finding states a fact and, where needed, the remedy. The only network request goes to the
+ * service's own public address.
  */
 import { stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -122,7 +122,7 @@ async function permissions(dataDir: string): Promise<Finding[]> {
   for (const path of paths) {
     const found = await stat(path).catch(() => null);
     if (found && (found.mode & OTHERS_READ) !== 0) open.push(path);
-    // behind a folder that is closed nobody reads what it holds
+    // if the folder is closed to others, its content is too
     else if (path === dataDir) break;
   }
   if (open.length === 0) return [ok('permissions', `${dataDir} is for its owner alone`)];

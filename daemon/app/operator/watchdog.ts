@@ -53,7 +53,7 @@ async function tellLateJob(app: App, job: string, schedule: string, subject: str
   await raise(app, kind, subject, text);
 }
 
-/** To be called every minute. The sources of rates say what time it is. */
+/** To be called every minute. The answers of the rate sources contain the time. */
 export async function tellClock(app: App): Promise<void> {
   const ahead = app.rates.otherClocks.aheadMs();
   if (ahead === null) return;

@@ -199,7 +199,7 @@ function refund(app: App): RequestHandler {
 function get(app: App): RequestHandler {
   return (request, response) => {
     const row = findWithdrawalOf(app.store, callerOf(response), (request.params as { id: string }).id);
-    // who may only ask for refunds is told of nothing else
+    // a key that may only ask for refunds sees nothing else
     if (row.invoice_id === null && !hasScope(response, 'withdraw')) throw withdrawalNotFound();
     response.status(201).json(presentWithdrawal(app, row));
   };

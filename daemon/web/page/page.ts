@@ -82,7 +82,7 @@ function show(markup: string): void {
   dress();
 }
 
-// ---- what the server cannot know
+// ---- clock, copy buttons and time zone, which the server does not know
 
 const tag = `${language}-u-nu-latn`;
 const moment = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'short' } as object);

@@ -11,7 +11,7 @@ export type ClientOptions = {
 };
 
 export type NewInvoice = {
-  /** In `currency`; worth at least 10 USD. What a browser sends is the payer's word: check it on your server. */
+  /** In `currency`; worth at least 10 USD. A payer can change it in the browser: check it on your server. */
   amount: number | string;
   /** A fiat currency; USD by default. */
   currency?: string;
@@ -58,7 +58,7 @@ export type Payment = {
   amount: string;
   status: PaymentState;
   crypto: string;
-  /** A JSON object, as text: what one coin is worth, by `usd`, `eur`, `gbp`. */
+  /** A JSON object, as text: the prices of one coin, by `usd`, `eur`, `gbp`. */
   rates: string;
   created_at: string;
   updated_at: string;
@@ -73,9 +73,9 @@ export type Payment = {
   underpaid: boolean;
   overpaid: boolean;
   late: boolean;
-  /** A reorganisation of the chain took away what had paid the invoice. */
+  /** A reorganisation of the chain removed the payment of the invoice. */
   undone: boolean;
-  /** No rate was known yet for a part of what was received. */
+  /** A part of the received money has no value yet for lack of a rate. */
   unvalued: boolean;
   /** The names of those of the five above that are true. */
   flags: ('underpaid' | 'overpaid' | 'late' | 'undone' | 'unvalued')[];
@@ -122,7 +122,7 @@ export type Rates = { [symbol: string]: { usd?: number; eur?: number; gbp?: numb
 export type SdkError = Error & { details?: { status: number; payload: unknown; retryAfter?: number } };
 
 export type PollOptions<T> = {
-  /** Called with each answer. What it throws is reported to the console and ends nothing. */
+  /** Called with each answer. An error that it throws is reported to the console, and polling goes on. */
   onUpdate?: (value: T) => void;
   /** Ends the polling; the promise then rejects with an `AbortError`. */
   signal?: AbortSignal;
@@ -162,7 +162,7 @@ export declare const pollInvoice: Client['pollInvoice'];
 export declare const rates: Client['rates'];
 export declare const cryptos: Client['cryptos'];
 
-/** Any JSON resource, with errors as above: what `poll` can be given to read. */
+/** Reads any JSON resource, with errors as above, for example for `poll`. */
 export declare function ask<T>(url: string, init?: RequestInit): Promise<T>;
 /**
  * The polling itself: reads until `isEnd`. `wake` is called once with a function that asks at once, for pages that have

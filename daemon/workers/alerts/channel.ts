@@ -1,4 +1,4 @@
-/** A way to reach the operator, and what goes over it. */
+/** A channel to the operator, and the messages on it. */
 import type { News, Notice } from '../../app/notifications/alert-notices.ts';
 
 export const CHANNEL_NAMES = ['email', 'ntfy', 'telegram', 'webhook'] as const;
@@ -44,7 +44,7 @@ function line(notice: Notice): string {
   return oneLine(`${network}${notice.message}`);
 }
 
-/** The message about what was raised and what is over. `host`: how the operator knows this service. */
+/** The message about raised and ended alerts. `host`: how the operator knows this service. */
 export function compose(news: News, host: string, urgent: boolean): Message {
   const { raised, ended } = news;
   const all = [...raised, ...ended];

@@ -1,6 +1,6 @@
 /**
- * Tells alerts on the configured channels, each for itself: a channel that hangs holds up none of the others. What could
- * not be sent is tried again, less and less often; the channel's own fault is an alert that the others tell.
+ * Sends alerts on the configured channels, each independently, so that one that hangs does not delay the others. A failed
+ * message is sent again at growing intervals. A channel's failure is an alert that the others send.
  */
 import { hostname } from 'node:os';
 import { end, raise } from '../../app/alerts.ts';
@@ -41,7 +41,7 @@ export function channelsOf({ config: { alerts }, now }: App): Channel[] {
   ];
 }
 
-/** Whether only what is urgent is told at this instant. By the machine's own time zone. */
+/** Whether only urgent alerts are sent at this instant, by the machine's time zone. */
 export function isQuiet({ config, now }: Pick<App, 'config' | 'now'>): boolean {
   const span = config.alerts.quietHours;
   if (span === null) return false;
@@ -57,7 +57,7 @@ export class AlertWorker {
   readonly #app: App;
   readonly #passed: () => number;
   readonly #states: State[];
-  /** While nothing can be stored: when each channel was told so, by its name and the kind of trouble. */
+  /** While the database takes no writes: the time when each channel sent that, by its name and the kind of trouble. */
   readonly #toldUnstored = new Map<string, number>();
   readonly #abort = new AbortController();
 
@@ -72,7 +72,7 @@ export class AlertWorker {
     if (this.#states.length > 0) timetable.every('alerts', EVERY_MS, async () => this.tick());
   }
 
-  /** Begins what every channel has to tell. */
+  /** Starts sending on every channel. */
   tick(): void {
     for (const state of this.#states) {
       if (state.busy || this.#passed() < state.notBefore || this.#abort.signal.aborted) continue;
@@ -109,7 +109,7 @@ export class AlertWorker {
     await this.#app.store.write((tx) => recordTold(this.#app, tx, channel.name, news));
   }
 
-  /** A database that takes no writes remembers nothing: what is told of that is remembered here. */
+  /** Sends that the database takes no writes, and remembers it in memory. */
   async #tellUnstored(state: State, trouble: string): Promise<void> {
     const key = `${state.channel.name} ${trouble}`;
     const last = this.#toldUnstored.get(key);
