@@ -7,7 +7,7 @@ import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { SCOPES, type Scope } from '../domain/merchant.ts';
 import { INVOICE_STATUSES } from '../domain/payment.ts';
 
-/** Those of a key that names none: `withdraw` includes `refund`. */
+/** The scopes of a key that names none: `withdraw` includes `refund`. */
 export const DEFAULT_SCOPES: Scope[] = ['invoices', 'balance', 'withdraw'];
 
 const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`));
@@ -43,11 +43,11 @@ export const BusinessShape = z.object({
   account_no: z.int().min(0),
   /** The symbols that it takes. */
   cryptos: z.array(z.string()),
-  /** Those that it could take: it has an account on their chain, and the chain is connected. */
+  /** The symbols that it could take: it has an account on their chain, and the chain is connected. */
   possible_cryptos: z.array(z.string()),
   /**
-   * How it looks to payers; null where it has nothing of its own. `logo`: a hash of the picture. `contact`: whom payers ask.
-   * `favourites`: the symbols that they see first.
+   * Its appearance to payers; null where it uses the default. `logo`: a hash of the picture. `contact`: the contact for
+   * payers. `favourites`: the symbols that payers see first.
    */
   brand: z.object({
     name: z.string().nullable(),
@@ -56,7 +56,7 @@ export const BusinessShape = z.object({
     contact: z.string().nullable(),
     favourites: z.array(z.string()),
   }),
-  /** What it can spend of each that it takes. */
+  /** The spendable amount of each asset that it takes. */
   balances: z.array(CryptoAmount),
   created_at: Instant,
 });
@@ -96,7 +96,7 @@ export const ClientShape = z.object({
 });
 
 export const InvoiceShape = z.object({
-  /** Its number in the order of creation: what a list continues from. */
+  /** Its number in the order of creation, used as the cursor of lists. */
   id: Id,
   slug: z.string(),
   uuid: z.uuid(),
@@ -105,10 +105,10 @@ export const InvoiceShape = z.object({
   origin: z.string(),
   amount: Decimal,
   currency: z.string(),
-  /** What it may be paid in: a symbol or ALL. */
+  /** The asset that it may be paid in: a symbol or ALL. */
   crypto: z.string(),
   status: z.enum(INVOICE_STATUSES),
-  /** What the shop calls it, and says of it to the payer. */
+  /** The shop's own reference, and a text for the payer. */
   order_id: z.string().nullable(),
   description: z.string().nullable(),
   payment: z
@@ -123,9 +123,9 @@ export const AttemptShape = z.object({
   by_operator: z.boolean(),
   started_at: Instant,
   finished_at: Instant.nullable(),
-  /** The HTTP status that came back. */
+  /** The HTTP status of the answer. */
   status: z.int().nullable(),
-  /** Why none came back. */
+  /** Why there was no answer. */
   error: z.string().nullable(),
 });
 
@@ -133,7 +133,10 @@ export const WebhookShape = z.object({
   id: Id,
   invoice: z.string(),
   url: z.string(),
-  /** `waiting`: not sent yet. `attempted`: once by itself, and not again by itself. `skipped`: never. */
+  /**
+   * `waiting`: not sent yet. `attempted`: sent once automatically, and never again automatically. `skipped`: never
+   * sent.
+   */
   state: z.string(),
   created_at: Instant,
   /** The newest attempts, oldest first. */
@@ -154,7 +157,7 @@ export const CreditShape = z.object({
   confirmations: z.int().min(0),
   required_confirmations: z.int().min(0),
   confirmed: z.boolean(),
-  /** `invoice`: counts for it. Another word: in the inbox, for that reason. Null: not decided. */
+  /** `invoice`: it counts for the invoice. Another word: it is in the inbox, for that reason. Null: not decided. */
   claim: z.string().nullable(),
   /** It was replaced, or dropped from the mempool. */
   gone: z.boolean(),
@@ -167,12 +170,12 @@ export const PaymentShape = z.object({
   network: z.string(),
   address: z.string(),
   status: z.string(),
-  /** What the current quote asks for, in whole coins. */
+  /** The amount of the current quote, in whole coins. */
   amount: Decimal,
   received: Decimal,
   confirmed: Decimal,
   remaining: Decimal,
-  /** What was received and what of it is confirmed, in the invoice's currency. */
+  /** The received value and its confirmed part, in the invoice's currency. */
   received_value: Decimal,
   confirmed_value: Decimal,
   confirmations: z.int().min(0),
@@ -196,12 +199,12 @@ export const PaymentShape = z.object({
 
 export const InvoiceDetailShape = InvoiceShape.omit({ payment: true }).extend({
   invoice_url: z.string(),
-  /** How much less than its amount is enough. */
+  /** The accepted shortfall. */
   tolerance: Decimal,
   close_url: z.string().nullable(),
   redirect_url: z.string().nullable(),
   webhook_url: z.string().nullable(),
-  /** What the shop keeps with it; payers never see it. */
+  /** The shop's own data, which payers never see. */
   metadata: z.record(z.string(), z.string()).nullable(),
   automatic_redirect: z.boolean(),
   updated_at: Instant,
@@ -234,11 +237,11 @@ export const InboxShape = z.object({
   created_at: Instant,
 });
 
-/** Where the next page of alerts begins: "rank:id", as the page before it gave it. */
+/** The cursor of the next page of alerts: "rank:id", as the previous page returned it. */
 export const AlertCursor = z.string().regex(/^[01]:\d{1,16}$/);
 
 export const AlertShape = z.object({
-  /** 0: it could not be stored yet, for want of room on the disk, and cannot be marked as seen. */
+  /** 0: it could not be stored yet, because the disk is full, and cannot be marked as seen. */
   id: z.int().min(0),
   kind: z.string(),
   subject: z.string(),
@@ -271,11 +274,11 @@ export const StatusShape = z.object({
   uptime_seconds: z.int().min(0),
   businesses: z.array(z.object({ id: Id, name: z.string(), network: z.string(), cryptos: z.array(z.string()) })),
   chains: z.array(ChainShape),
-  /** What a coin is worth in US dollars; null when no rate holds. `at`: when that was found. */
+  /** US dollars per coin; null if no rate is valid. `at`: the time of the rate. */
   rates: z.array(
     z.object({ network: z.string(), crypto: z.string(), usd: Decimal.nullable(), at: Instant.nullable() }),
   ),
-  /** How many addresses each account has ready to give out, and how many it should have. */
+  /** The number of unused addresses of each account, and the number that it should have. */
   pools: z.array(
     z.object({
       business_id: Id,
@@ -286,9 +289,11 @@ export const StatusShape = z.object({
     }),
   ),
   open_alerts: z.int().min(0),
-  /** What of the configuration will not do as it is, and what would be right. */
+  /** Faults of the configuration, and how to correct them. */
   warnings: z.array(z.string()),
-  /** Room on the disk of the data directory, the size of the write-ahead log, and why nothing can be stored, if so. */
+  /**
+   * The free space on the disk of the data directory, the size of the write-ahead log, and why writes fail, if they do.
+   */
   storage: z.object({
     free_bytes: z.int().min(0).nullable(),
     log_bytes: z.int().min(0),

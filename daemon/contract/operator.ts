@@ -1,8 +1,8 @@
 /**
- * The operator API: every method with what it takes and what it gives. `POST /operator/v1/{method}` with `params` as the
- * JSON body; a 200 carries the result, anything else an `ErrorBody`.
+ * The operator API: every method with its parameters and its result. `POST /operator/v1/{method}` with `params` as the
+ * JSON body. A 200 carries the result, any other status an `ErrorBody`.
  *
- * Invariant: a parameter that a method does not know is refused, so that a misspelt one is never silently without effect.
+ * Invariant: an unknown parameter is refused, so that a misspelt one is never silently ignored.
  */
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
@@ -40,42 +40,42 @@ export const PAGE_MAX = 200;
 
 const TEXT_CHARS_MAX = 300;
 const LIST_MAX = 100;
-/** More than a logo may have, so that one that is too large gets an answer that says so. */
+/** Larger than the limit of a logo, so that a logo that is too large gets a specific error. */
 const LOGO_BASE64_MAX = 524_288;
 
 const Nothing = z.strictObject({});
 const Text = z.string().min(1).max(TEXT_CHARS_MAX);
 const Texts = z.array(Text).max(LIST_MAX);
-/** A business by its number, its UUID or its name, if only one has that name. */
+/** A business by its number, its UUID or its name. A name must be unique. */
 const BusinessRef = Text;
 const Scopes = z.array(z.enum(SCOPES)).min(1).max(SCOPES.length);
 const Name = z.string().trim().min(1).max(LIST_MAX);
 const Page = z.strictObject({
   limit: z.int().min(1).max(PAGE_MAX).default(50),
-  /** Only what has a lower id than this. */
+  /** Returns only ids below this. */
   before: Id.optional(),
 });
 /** The `before` of the next page; null when there is none. */
 const next = Id.nullable();
 
-/** The browsers' origins, none only for the sandbox, which takes any; without `hosts`, those of the origins. */
+/** The browsers' origins; empty only for the sandbox, which accepts any. Default of `hosts`: those of the origins. */
 const NewClient = z.strictObject({ name: Name, origins: Texts.default([]), hosts: Texts.optional() });
 
 const NewBusiness = z.strictObject({
   name: Text,
   network: z.enum(NETWORKS),
   time_zone: Text.default('UTC'),
-  /** Left out for the sandbox, whose wallet the daemon has itself. */
+  /** Absent for the sandbox, whose wallet the daemon holds. */
   account_no: z.int().min(0).optional(),
   accounts: z.partialRecord(z.enum(CHAINS), AccountKeySchema).optional(),
   /** When the wallet was first used; null: it is new. */
   birthday: z.iso.datetime().nullable().default(null),
   /**
-   * Of a wallet that was used before: how many addresses past the last one used are watched and given to nobody, in each
-   * branch. Left out with a birthday: 1,000; left out without: the wallet is new.
+   * For a wallet that was used before: how many addresses past the last used one are watched and never given out, in
+   * each branch. Default with a birthday: 1,000. Without a birthday the wallet is new.
    */
   gap: Gap.optional(),
-  /** The highest indices that are known to be used of each chain, as `wallet.scanned` tells them; -1 for none. */
+  /** The highest used indices of each chain, as `wallet.scanned` returns them; -1: none. */
   used: z.partialRecord(z.enum(CHAINS), HighestUsed).default({}),
   key: z.strictObject({ name: Name, scopes: Scopes }),
   client: NewClient.optional(),
@@ -86,7 +86,7 @@ const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) 
 export const OPERATOR = {
   status: method(Nothing, StatusShape),
 
-  /** Looks the service over: what is so, and what is to be done. */
+  /** Checks the service, and reports its state and the necessary actions. */
   doctor: method(
     Nothing,
     z.object({
@@ -102,7 +102,7 @@ export const OPERATOR = {
   ),
 
   'business.list': method(Nothing, z.object({ businesses: z.array(BusinessShape) })),
-  /** The number of the next account of a network: what its keys are derived with. */
+  /** The number of the next account of a network, from which its keys are derived. */
   'business.nextAccount': method(
     z.strictObject({ network: z.enum(NETWORKS) }),
     z.object({ account_no: z.int().min(0) }),
@@ -122,7 +122,7 @@ export const OPERATOR = {
     z.object({ business: BusinessShape }),
   ),
 
-  /** How it looks to payers: what is left out stays, null goes back to how every business looks. `logo`: in base64. */
+  /** Its appearance to payers. An absent field stays unchanged; null restores the default. `logo`: in base64. */
   'business.brand': method(
     z.strictObject({
       business: BusinessRef,
@@ -155,14 +155,14 @@ export const OPERATOR = {
     z.object({ clients: z.array(ClientShape) }),
   ),
   'client.add': method(NewClient.extend({ business: BusinessRef }), z.object({ client: ClientShape })),
-  /** What is left out stays. `client`: its number or its public id. */
+  /** An absent field stays unchanged. `client`: its number or its public id. */
   'client.change': method(
     z.strictObject({ client: Text, origins: Texts.optional(), hosts: Texts.optional() }),
     z.object({ client: ClientShape }),
   ),
   'client.revoke': method(z.strictObject({ client: Text }), z.object({})),
 
-  /** Newest first. Looks at a bounded number of invoices: a page may be short, even empty, and still have a next. */
+  /** Newest first. Reads a bounded number of invoices: a page may be short, even empty, and still have a next one. */
   'invoice.list': method(
     Page.extend({
       business: BusinessRef.optional(),
@@ -178,7 +178,7 @@ export const OPERATOR = {
 
   'inbox.list': method(Page, z.object({ items: z.array(InboxShape), next })),
   'webhook.list': method(Page, z.object({ webhooks: z.array(WebhookShape), next })),
-  /** Sends one again and answers when that attempt has ended. */
+  /** Sends a webhook again, and answers after that attempt. */
   'webhook.resend': method(
     z.strictObject({ id: Id }),
     z.object({ status: z.int().nullable(), error: z.string().nullable(), webhook: WebhookShape }),
@@ -189,7 +189,7 @@ export const OPERATOR = {
   ...WITHDRAWALS,
   ...ENDPOINTS,
   ...SOURCES,
-  /** Removes at once what is removed every night. */
+  /** Runs the nightly removal of old data at once. */
   'maintenance.free': method(
     Nothing,
     z.object({ transactions: z.int().min(0), attempts: z.int().min(0), alerts: z.int().min(0) }),
@@ -199,7 +199,7 @@ export const OPERATOR = {
     z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX), after: AlertCursor.optional() }),
     z.object({ alerts: z.array(AlertShape), next: AlertCursor.nullable() }),
   ),
-  /** Sends a message of trial over every channel that is configured. */
+  /** Sends a test message over every configured channel. */
   'alert.test': method(
     Nothing,
     z.object({ channels: z.array(z.object({ channel: z.string(), error: z.string().nullable() })) }),
@@ -208,9 +208,9 @@ export const OPERATOR = {
 } as const;
 
 export type Method = keyof typeof OPERATOR;
-/** What a caller gives: defaults may be left out. */
+/** The parameters as a caller passes them: fields with a default are optional. */
 export type Params<M extends Method> = z.input<(typeof OPERATOR)[M]['params']>;
-/** What the server works with. */
+/** The parameters after parsing, with defaults filled in. */
 export type Parsed<M extends Method> = z.output<(typeof OPERATOR)[M]['params']>;
 export type Result<M extends Method> = z.output<(typeof OPERATOR)[M]['result']>;
 
@@ -221,10 +221,10 @@ export const ErrorBody = z.object({
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
-/** Where a running daemon can be reached, as it writes it into its data directory: for the owner's eyes only. */
+/** The file in the data directory that has the address of a running daemon. Only its owner can read it. */
 export const OPERATOR_FILE = 'operator.json';
 export const OperatorFile = z.object({
-  /** `http://127.0.0.1:port`; with a socket, only the name that requests are sent under. */
+  /** `http://127.0.0.1:port`; with a socket, only the host name of requests. */
   url: z.string(),
   socket: z.string().nullable(),
   token: z.string(),

@@ -24,7 +24,10 @@ export const RECOVERY = {
       quarantined: z.boolean(),
       since: z.string().nullable(),
       backup_made_at: z.string().nullable(),
-      /** The businesses whose policy let withdrawals go without asking: they wait until it is set again. */
+      /**
+       * The businesses whose policy approved withdrawals automatically. Their withdrawals wait until the policy is set
+       * again.
+       */
       policies: z.array(z.string()),
       /** Whether all skipped addresses are watched, so that the quarantine can end. */
       ready: z.boolean(),

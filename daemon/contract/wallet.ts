@@ -12,7 +12,7 @@ const WalletShape = z.object({
   state: z.enum(['none', 'locked', 'unlocked']),
   /** BIP-32's fingerprint of its master key. */
   fingerprint: z.string().nullable(),
-  /** Who unlocks it: the operator, or the service itself. */
+  /** How it is unlocked: by the operator, or by the service itself. */
   unlock: z.enum(['prompt', 'keychain', 'file', 'systemd']),
   /** When it locks itself if it is not used. */
   locks_at: z.iso.datetime().nullable(),
@@ -37,8 +37,8 @@ export const WALLET = {
   /** `sealed`: `{"old","new"}` as JSON, for the purpose `change passphrase`. */
   'wallet.passphrase': method(z.strictObject({ sealed: SealedShape }), z.object({ wallet: WalletShape })),
   /**
-   * Every approval and limit so far is worth nothing to the wallet from now on. `next` and `mac`: made by the operator's
-   * client with the passphrase. Needs the wallet unlocked.
+   * Invalidates every earlier approval and limit. `next` and `mac`: made by the operator's client with the passphrase.
+   * The wallet must be unlocked.
    */
   'wallet.revoke': method(
     z.strictObject({ next: z.string().regex(/^[0-9a-f]{32}$/), mac: z.string().regex(/^[0-9a-f]{64}$/) }),

@@ -32,7 +32,7 @@ export const IntentShape = z.object({
   sweep: z.boolean(),
   coins: z.array(z.string()).nullable(),
   feeMax: z.string(),
-  /** What the fee is paid in; left out: `asset`. */
+  /** The asset that the fee is paid in; absent: `asset`. */
   feeAsset: z.string().optional(),
 });
 
@@ -73,7 +73,7 @@ export const WithdrawalShape = z.object({
   /** The highest fee, which is reserved, and its share of the fee paid. */
   fee_max: Decimal,
   fee: Decimal.nullable(),
-  /** What fees are paid in: the coin of the chain. */
+  /** The asset that fees are paid in: the coin of the chain. */
   fee_crypto: z.string(),
   tx_id: z.string().nullable(),
   canceling: z.boolean(),

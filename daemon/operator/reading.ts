@@ -1,4 +1,4 @@
-/** How the operator's own program reads what is to be signed: by itself, in a way of its own for each family of chains. */
+/** Decodes a transaction for the operator's own program, separately for each family of chains. */
 import type { AssetId, ChainId, Network } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import { isUtxo } from '../wallet/signer/wire.ts';
@@ -8,25 +8,25 @@ import { utxoReading } from './utxo.ts';
 /** An output of a transaction. `to`: the destination in the form in which the family compares them. */
 export type Output = { to: string; units: bigint };
 
-/** What the bytes of a transaction say. `keys`: its conflict keys, the outpoints of coins. */
+/** The content of a transaction's bytes. `keys`: its conflict keys, which are the outpoints of coins. */
 export type Bytes = { keys: string[]; outputs: Output[] };
 
 export type Reading = {
   chain: ChainId;
-  /** What the outputs pay. */
+  /** The asset of its outputs. */
   asset: AssetId;
   feeAsset: AssetId;
   /** The destination that an address stands for; null: it is no address of this chain and network. */
   destination(address: string): string | null;
-  /** Throws `Rejected('review.differs')` for what does not wait to be signed. */
+  /** Throws `Rejected('review.differs')` for bytes that are not an unsigned transaction. */
   bytes(raw: string | null): Bytes;
-  /** The most that the signer signs as its fee. `toSelf`: it pays only ourselves. */
+  /** The highest fee that the signer accepts. `toSelf`: the transaction pays only ourselves. */
   feeLimit(bytes: Bytes, toSelf: boolean): bigint;
-  /** The destination of our own change of an index. */
+  /** The destination of our own change address at an index. */
   change(keys: OperatorKeys, accountNo: number, index: number): string;
 };
 
-/** Null: nothing is signed for on this chain. */
+/** Null if transactions of this chain are not signed. */
 export function readingOf(chain: ChainId, network: Network): Reading | null {
   return isUtxo(chain) ? utxoReading(chain, network) : null;
 }

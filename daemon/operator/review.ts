@@ -46,7 +46,7 @@ export class Review {
   readonly network: Network;
   readonly chain: ChainId;
   readonly asset: AssetId;
-  /** What the fee is paid in. */
+  /** The asset that the fee is paid in. */
   readonly feeAsset: AssetId;
   readonly accountNo: number;
   readonly payments: readonly Payment[];
@@ -58,7 +58,7 @@ export class Review {
   /** The highest fee of all approvals together, smallest units. */
   readonly feeMax: bigint;
   readonly until: number;
-  /** What the MACs are made for: one that takes the place of something begins no payment. */
+  /** The purpose under the MACs. An approval of a replacement cannot begin a payment. */
   readonly #approves: ApprovalPurpose;
   readonly #intents: readonly Intent[];
   readonly #reading: Reading;

@@ -1,4 +1,4 @@
-/** What unsigned bytes of BTC, LTC and BCH say, read apart from the code that made them. */
+/** Decodes unsigned bytes of BTC, LTC and BCH, independently of the code that made them. */
 import { Transaction } from 'bitcoinjs-lib';
 import type { Network } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
@@ -22,7 +22,7 @@ export function utxoReading(chain: UtxoChain, network: Network): Reading {
   };
 }
 
-/** A transaction without signatures, in the one form that it has. Throws `Rejected('review.differs')`. */
+/** A transaction without signatures, in its only valid form. Throws `Rejected('review.differs')`. */
 function bytesOf(raw: string | null): Bytes {
   try {
     const transaction = Transaction.fromHex(raw ?? '');

@@ -1,4 +1,4 @@
-/** A stream of bytes from which exact numbers are taken, and how its content is refused. */
+/** Reads exact numbers of bytes from a stream. */
 import { Rejected } from '../domain/errors.ts';
 
 /** Takes exact numbers of bytes from a stream. */
@@ -10,7 +10,7 @@ export class ByteReader {
     this.#chunks = source[Symbol.asyncIterator]();
   }
 
-  /** Fewer than `count` only at the end. */
+  /** The next `count` bytes. The result is shorter only at the end of the stream. */
   async take(count: number): Promise<Buffer> {
     const parts: Buffer[] = [this.#held];
     let length = this.#held.length;
@@ -25,7 +25,7 @@ export class ByteReader {
     return all.subarray(0, count);
   }
 
-  /** The next `count` bytes as they come; fewer only at the end. */
+  /** Yields the next `count` bytes as they arrive. There are fewer only at the end of the stream. */
   async *next(count: number): AsyncGenerator<Uint8Array> {
     for (let missing = count; missing > 0; ) {
       if (this.#held.length === 0) {
@@ -45,12 +45,12 @@ export class ByteReader {
     this.#held = Buffer.concat([bytes, this.#held]);
   }
 
-  /** What was not taken yet. */
+  /** Yields all bytes that were not taken yet. */
   async *rest(): AsyncGenerator<Uint8Array> {
     yield* this.next(Number.POSITIVE_INFINITY);
   }
 }
 
-/** What a backup is refused with that its key does not open as a whole. */
+/** The error for a backup that its key does not open completely. */
 export const damaged = (): Rejected =>
   new Rejected('backup.damaged', 'This backup is damaged or was cut off: take another copy of it');

@@ -21,9 +21,9 @@ const KEY_BYTES = 32;
 const Header = z.strictObject({
   format: z.literal('countinghouse-backup'),
   version: z.literal(1),
-  /** Of the wallet whose words open it. */
+  /** The fingerprint of the wallet whose words open it. */
   fingerprint: z.string().regex(/^[0-9a-f]{8}$/),
-  /** When it was made, ISO 8601. */
+  /** ISO 8601. */
   made_at: z.string(),
   /** The ephemeral X25519 public key, base64. */
   key: z.string(),
@@ -65,7 +65,10 @@ export async function hasWholeFrames(file: FileHandle, start: number): Promise<b
   return at === size;
 }
 
-/** The content behind a header line, each frame only once it proved genuine. Throws `Rejected('backup.damaged')`. */
+/**
+ * Decrypts the content behind a header line. Each frame is yielded only after it was authenticated. Throws
+ * `Rejected('backup.damaged')`.
+ */
 export async function* openFormer(reader: ByteReader, line: Uint8Array, privateKey: KeyObject): AsyncGenerator<Buffer> {
   const ephemeral = Buffer.from(formerHeader(line)?.key ?? '', 'base64');
   if (ephemeral.length !== KEY_BYTES) throw damaged();

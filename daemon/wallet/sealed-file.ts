@@ -26,10 +26,13 @@ const NONCE_BYTES = 16;
 const CHUNK_BYTES = 65_536;
 const TAG_BYTES = 16;
 
-/** Of the wallet whose words open it; when it was made, ISO 8601. */
+/** `fingerprint`: of the wallet whose words open it. `made_at`: ISO 8601. */
 export type SealedHeader = { fingerprint: string; made_at: string };
 
-/** `end`: how many bytes the header has. `size`: how many the whole file has to have; null: of a former release. */
+/**
+ * `end`: the length of the header in bytes. `size`: the expected length of the whole file in bytes; null for a file of
+ * an earlier release.
+ */
 type Parsed = SealedHeader & { end: number; size: number | null };
 
 /** The identity that opens the backups of a wallet with the program `age`. It is a secret. */
@@ -77,7 +80,7 @@ export async function sealedHeader(source: AsyncIterable<Uint8Array>): Promise<S
 }
 
 /**
- * What a sealed file says of itself, if it is whole as far as that is to be seen without the key. Throws `Rejected`:
+ * Reads the header of a sealed file, and checks the file as far as possible without the key. Throws `Rejected`:
  * `backup.format`, `backup.damaged`.
  */
 export async function inspectSealed(path: string): Promise<SealedHeader> {
@@ -94,7 +97,7 @@ export async function inspectSealed(path: string): Promise<SealedHeader> {
 }
 
 /**
- * The content of a sealed file, each part only once it proved genuine. Throws `Rejected`: `backup.format`,
+ * Decrypts a sealed file. Each part is yielded only after it was authenticated. Throws `Rejected`: `backup.format`,
  * `backup.words` (sealed to another wallet), `backup.damaged`.
  */
 export async function* openSealed(
@@ -119,7 +122,7 @@ export async function* openSealed(
     const content = await decrypter.decrypt(webStream(reader.rest()));
     yield* content as ReadableStream<Uint8Array>;
   } catch (error) {
-    // what the disk refuses is no fault of the file
+    // a read error of the disk does not mean that the file is damaged
     throw (error as NodeJS.ErrnoException).syscall === undefined ? damaged() : error;
   }
 }

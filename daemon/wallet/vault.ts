@@ -63,7 +63,7 @@ const Header = z.strictObject({
   format: z.literal('countinghouse-vault'),
   version: z.literal(1),
   fingerprint: z.string().regex(/^[0-9a-f]{8}$/),
-  /** `none`: the key is in a file of its own. */
+  /** `none`: a separate file holds the key. */
   kdf: z.union([Scrypt, z.strictObject({ name: z.literal('none') })]),
   cipher: z.strictObject({
     name: z.literal('aes-256-gcm'),

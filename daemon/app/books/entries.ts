@@ -1,14 +1,15 @@
 /**
- * Ledger entries. A credit is what came to an account (`credit`), a debit what left it (`debit`), and the balance is the
- * running total of its credits less its debits. The export and the proof of the ledger read the same rows.
+ * Ledger entries. A credit (`credit`) is money that came to an account, a debit (`debit`) is money that left it. The
+ * balance is the running total of credits less debits. The export and the proof of the ledger read the same rows.
  *
- * Debits of a coin chain follow from the coins: a transaction took what its inputs of ours were worth; of that, what it
- * pays to our change addresses was only moved, the fee is known where we made it, and the rest was paid. So its debits are
- * worked out anew from the rows whenever one of these coins changed, and what a reorganisation undoes is gone with it. A
- * chain of accounts reports its debits.
+ * The debits of a coin chain are derived from the coins. A transaction takes the value of its inputs of ours. The part
+ * that it pays to our change addresses is moved, the fee is known if we made the transaction, and the rest is paid. Its
+ * debits are derived again whenever one of these coins changes, so a reorganisation removes them. An account chain
+ * reports its debits.
  *
- * Invariants. The debits of a transaction add up to the coins of ours that it spends. A credit is in the total while it can
- * be spent, and from when it is spent on: then it is in the debits, too. An entry is valued once, when a block first holds it.
+ * Invariants. The debits of a transaction add up to the coins of ours that it spends. A credit is in the total while it
+ * can be spent, and stays in it once it is spent: then the debits include it too. An entry is valued once, when a block
+ * first holds it.
  */
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Debit, DebitKind } from '../../domain/chain.ts';
@@ -31,13 +32,13 @@ import type { ChainRuntime } from '../chains/chains.ts';
 
 type NewDebit = Omit<DebitRow, 'id' | 'at' | 'usd_rate'>;
 
-/** What one transaction takes from one account, smallest units of one asset. */
+/** The amount that one transaction takes from one account, smallest units of one asset. */
 type Taken = { account_id: number; asset: AssetId; units: bigint; block: BlockId | null };
 
-/** `valued`: a debit of the same transaction and asset that may be valued already. */
+/** `valued`: a debit of the same transaction and asset that may already have a value. */
 type Known = { valued?: DebitRow | undefined; blockTime?: number | undefined };
 
-/** The entries that one step touches; they and the balances are written by `flush`. */
+/** The entries that one sync step changes. `flush` writes them and the balances. */
 export class Entries {
   readonly #app: App;
   readonly #chain: ChainRuntime;
@@ -47,7 +48,7 @@ export class Entries {
   /** Transactions whose coins changed. */
   readonly #touched = new Set<string>();
 
-  /** `timeOf`: the times of the blocks that are told now, milliseconds since 1970. */
+  /** `timeOf`: the times of the blocks in this step, milliseconds since 1970. */
   constructor(app: App, chain: ChainRuntime, tx: Tx, timeOf: (blockHash: string) => number | undefined) {
     this.#app = app;
     this.#chain = chain;
@@ -55,7 +56,7 @@ export class Entries {
     this.#timeOf = timeOf;
   }
 
-  /** Smallest units that a credit adds to its account's total, or takes off again. */
+  /** Adds the smallest units of a credit to its account's total, or subtracts them if negative. */
   move({ account_id, asset }: { account_id: number; asset: AssetId }, units: bigint): void {
     const key = `${account_id} ${asset}`;
     const move = this.#moves.get(key) ?? { account_id, asset, units: 0n };
@@ -63,12 +64,12 @@ export class Entries {
     this.#moves.set(key, move);
   }
 
-  /** Says that a coin which a transaction makes or spends has changed. */
+  /** Marks a transaction whose made or spent coin has changed. */
   touch(txid: string | null): void {
     if (txid !== null) this.#touched.add(txid);
   }
 
-  /** Takes in what a chain of accounts reports. */
+  /** Stores a debit that an account chain reports. */
   see({ id, txid, targetId, kind, amount, block, blockTime }: Debit): void {
     const chain_key = this.#chain.key;
     const target = this.#tx.get(targetById, { id: targetId });
@@ -80,18 +81,18 @@ export class Entries {
     this.#save(this.#tx.get(debitByRef, { ref: id, chain_key }), fields, { blockTime });
   }
 
-  /** Takes a reported debit out of its block; without one it is `lost` once no mempool has it. */
+  /** Removes a reported debit from its block. Without a block it is `lost` once no mempool has it. */
   unplace(row: DebitRow): void {
     this.#save(row, { ...row, ...placed(null) });
   }
 
-  /** Says that a debit is neither in a block nor in the mempool any more. */
+  /** Removes a debit that is neither in a block nor in the mempool any more. */
   lose(row: DebitRow): void {
     this.#tx.run(deleteDebit, { id: row.id });
     this.move(row, row.units);
   }
 
-  /** Writes everything. */
+  /** Writes the changed entries and balances. */
   flush(): void {
     for (const txid of this.#touched) this.#derive(txid);
     this.#touched.clear();
@@ -108,7 +109,7 @@ export class Entries {
     this.#moves.clear();
   }
 
-  /** Brings the debits of a transaction in line with the coins that it spends. */
+  /** Derives the debits of a transaction again from the coins that it spends. */
   #derive(txid: string): void {
     const range = { from: `${txid}:`, to: `${txid};`, chain_key: this.#chain.key };
     const stored = this.#tx.all(debitsOfTransaction, range).filter(({ target_id }) => target_id === null);
@@ -148,7 +149,7 @@ export class Entries {
     return [...taken.values()];
   }
 
-  /** What a transaction that we made costs, and which account; null for one of somebody else. */
+  /** The fee of a transaction that we made, and the account that pays it; null for any other transaction. */
   #feeOf(txid: string): { accountId: number; asset: string; units: bigint } | null {
     const version = this.#tx.get(versionByTxid, { txid, chain_key: this.#chain.key });
     const spend = version && this.#tx.get(spendById, { id: version.spend_id });
@@ -170,12 +171,12 @@ export class Entries {
     this.move(row, (stored?.units ?? 0n) - row.units);
   }
 
-  /** When a block first held it, and what it was worth then: as it was known already, or now. */
+  /** The time of the first block that held it, and its value at that time: the stored ones, or the current ones. */
   #valued({ block_hash, asset }: NewDebit, { valued, blockTime }: Known): Pick<DebitRow, 'at' | 'usd_rate'> {
     if (valued && valued.at !== null) return { at: valued.at, usd_rate: valued.usd_rate };
     if (block_hash === null) return { at: null, usd_rate: null };
     const told = blockTime ?? this.#timeOf(block_hash) ?? this.#timeInStore(block_hash);
-    // the clock of a miner may be ahead of ours
+    // a block's time may be ahead of our clock
     const at = Math.min(told ?? this.#app.now(), this.#app.now());
     const rate = this.#app.rates.rateAt(this.#chain.adapter.network, asset as AssetId, 'USD', at);
     return { at, usd_rate: rate?.scaled ?? null };

@@ -1,11 +1,11 @@
 /**
- * What an accountant needs, in pages: every receipt, every payment out and every network fee, each with what it was worth
- * at the time. These are the ledger's entries (`entries.ts`) that are in blocks, but for what was only moved. In every asset,
- * receipts less withdrawals less fees are what is held.
+ * The export for accounting, in pages: every receipt, every payment out and every network fee, each with its value at
+ * the time. The rows are the ledger's entries (`entries.ts`) that are in blocks, without moves within an account. In
+ * every asset, receipts less withdrawals less fees equal the holdings.
  *
- * A receipt is worth what it counted for when it was first seen. What was paid, and a fee, is worth what the market said
- * when the first block held it, or when the withdrawal was asked for where nobody knew.
- * Nothing is valued anew here. All rounded down to cents' 1e-8.
+ * A receipt has the value that it counted for when it was first seen. A payment or fee has the market value when the
+ * first block held it, or the value when the withdrawal was requested if no rate was known then. No entry is valued
+ * again here. All values are rounded down to 1e-8 of the currency unit.
  */
 import { type Asset, type AssetId, assetOf } from '../../domain/assets.ts';
 import { compareDays, type Day, dayOf } from '../../domain/calendar.ts';
@@ -23,7 +23,7 @@ const PAGE = 500;
 export type ExportRow = {
   /** Milliseconds since 1970. */
   at: number;
-  /** That day where the business is: YYYY-MM-DD. */
+  /** The date of `at` in the time zone of the business: YYYY-MM-DD. */
   day: string;
   kind: 'receipt' | 'withdrawal' | 'fee';
   business: string;
@@ -36,22 +36,25 @@ export type ExportRow = {
   value: string;
   /** Empty when no rate is known. */
   usd_value: string;
-  /** The invoice's id, or the withdrawal's number; empty for what another program or machine paid. */
+  /** The invoice's id or the withdrawal's number; empty for a payment that another program or machine made. */
   reference: string;
   address: string;
   tx_id: string;
-  /** What the shop calls the invoice of a receipt, or of a refund, and says of it; empty where there is none. */
+  /** The shop's reference and text of the invoice that was paid or refunded; empty where there is none. */
   order_id: string;
   description: string;
 };
 
-/** Where a page goes on: which entries, and above which id. */
+/** The position where the next page begins: the kind of entries, and the id before it. */
 export type ExportCursor = { part: 'receipts' | 'spends'; after: number };
 
-/** `from`, `to`: days of each business, `to` included. Without a business: all but those of the sandbox. */
+/**
+ * `from`, `to`: days in the time zone of each business, `to` included. `business` null: all except those of the
+ * sandbox.
+ */
 export type ExportRequest = { business: Business | null; from: Day; to: Day; cursor: ExportCursor };
 
-/** The rows of one page (there may be none) and where the next begins, or null. */
+/** The rows of one page, which may be empty, and the cursor of the next one, or null. */
 export function exportPage(app: App, wish: ExportRequest): { rows: ExportRow[]; next: ExportCursor | null } {
   const { part, after } = wish.cursor;
   const page = { id: after, limit: PAGE };
@@ -74,7 +77,7 @@ const businessOf = (app: App, row: { account_id: number }): Business =>
 
 const fiat = (value: bigint | null): string => (value === null ? '' : formatDecimal(value, FIAT_DECIMALS));
 
-/** What all rows of one fact have in common; null when it is not asked for. */
+/** The common fields of all rows of one entry; null if the request excludes it. */
 function common({ business, from, to }: ExportRequest, of: Business, at: number, asset: Asset) {
   const isAsked = business === null ? of.network !== 'sandbox' : business.id === of.id;
   const day = dayOf(at, of.timeZone);
@@ -119,7 +122,10 @@ function receipt(app: App, wish: ExportRequest, row: CreditEntry): ExportRow[] {
   ];
 }
 
-/** What a debit says: what each withdrawal paid, what nobody asked for here, or the fee. */
+/**
+ * The rows of a debit: one for each withdrawal that it pays, one for a payment without a withdrawal, or one for the
+ * fee.
+ */
 function debited(app: App, wish: ExportRequest, row: DebitRow): ExportRow[] {
   if (row.kind === 'moved' || row.block_hash === null || row.at === null) return [];
   const asset = assetOf(row.asset as AssetId);
@@ -149,13 +155,13 @@ function debited(app: App, wish: ExportRequest, row: DebitRow): ExportRow[] {
 
 type Payout = { units: bigint; to: WithdrawalRow };
 
-/** What a fee was worth when the withdrawal was asked for; null where it is paid in another asset. */
+/** The value of a fee when the withdrawal was requested; null if the fee is paid in another asset. */
 function shareOf({ units, to }: Payout, fee: DebitRow): bigint | null {
   const asked = to.usd_value;
   return asked && units > 0n && to.asset === fee.asset ? (asked * fee.units) / units : null;
 }
 
-/** The withdrawals of an account that the transaction of a debit pays. */
+/** The withdrawals of an account that a debit's transaction pays. */
 function payoutsBy(app: App, { txid, chain_key, account_id }: DebitRow): Payout[] {
   const version = app.store.get(versionByTxid, { txid, chain_key });
   const payouts = version ? app.store.all(payoutsOf, { version_id: version.id }) : [];

@@ -41,7 +41,7 @@ export type Preview = Description & {
   fee: bigint;
   /** The maximum that the approval allows. */
   feeMax: bigint;
-  /** What the fee is counted by. */
+  /** The transaction's size, in the unit of the fee rate. */
   size: number;
   /** 1e-8 US dollars per coin of the asset, and of the fee's asset; null while no rate is known. */
   usdRate: bigint | null;
@@ -53,10 +53,15 @@ export type Preview = Description & {
   until: number;
 };
 
-/** What a proposal would do now. `preview` null: it cannot be planned yet, `why` says why; it can be approved, and waits. */
+/**
+ * The current result of a proposal. `preview` null: it cannot be planned yet, for the reason in `why`. It can be
+ * approved all the same, and then waits.
+ */
 export type Proposed = { rows: WithdrawalRow[]; preview: Preview | null; why: string | null };
 
-/** What approving a withdrawal would sign now. Throws `Rejected('withdrawal.not_found')`. */
+/**
+ * A preview of the transaction that approving a withdrawal would sign now. Throws `Rejected('withdrawal.not_found')`.
+ */
 export async function previewWithdrawal(app: App, name: string): Promise<Proposed> {
   const row = findWithdrawal(app.store, name);
   try {
@@ -153,7 +158,7 @@ export type GivenApproval = { feeMax: bigint; units: bigint | null; until: numbe
 /** Approves a waiting withdrawal. Throws `Rejected`: `withdrawal.state`, `.approval`, `.insufficient`. */
 export function approve(app: App, tx: Tx, name: string, given: GivenApproval): WithdrawalRow {
   const found = findWithdrawal(tx, name);
-  // what was approved and cannot be claimed so, for a fee that rose, say, is approved anew
+  // an approved withdrawal that cannot be claimed, because its fee rose for example, needs a new approval
   const stuck = found.state === 'approved' && found.spend_id === null && found.problem !== null;
   const row = stuck ? applyEvent(app, tx, found, 'return') : found;
   const change = approvedFields(app, tx, row, given);

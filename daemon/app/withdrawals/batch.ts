@@ -15,7 +15,7 @@ import { intentOf } from './sign.ts';
 
 export const BATCH_MAX = 100;
 
-/** What one transaction for all of these would be. Throws `Rejected`. */
+/** A preview of one transaction for all of these withdrawals. Throws `Rejected`. */
 export async function previewBatch(app: App, names: readonly string[]): Promise<Preview> {
   const { holder, rows, planned } = await batched(app, names, () => FEE_UNLIMITED);
   const limit = needApprovable(holder.chain, planned.plan);
@@ -30,7 +30,7 @@ export async function previewBatch(app: App, names: readonly string[]): Promise<
   return { ...described, warnings, purpose: 'pay', intents, feeMax };
 }
 
-/** Approves those that still wait, and claims all for one transaction. Throws `Rejected`. */
+/** Approves the withdrawals that still wait, and claims all of them for one transaction. Throws `Rejected`. */
 export async function batch(
   app: App,
   names: readonly string[],

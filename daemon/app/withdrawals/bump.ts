@@ -23,7 +23,7 @@ import { namedFeeAsset, type StoredBump } from './sign.ts';
 /** A deposit to us that waits in the mempool. */
 export type BumpRequest = { outpoint: string; feeRate: bigint | null };
 
-/** What paying a stuck deposit on to ourselves would be. Throws `Rejected`. */
+/** A preview of a bump. Throws `Rejected`. */
 export async function previewBump(app: App, holder: Holder, wanted: BumpRequest): Promise<Preview> {
   const { plan } = await bumped(app, holder, wanted, FEE_UNLIMITED);
   needApprovable(holder.chain, plan);
@@ -71,8 +71,8 @@ const bumpIntent = (holder: Holder, { outpoint }: BumpRequest, uuid: string, fee
 });
 
 /**
- * Gives up a bump that no node has, so that the deposit can be spent again. Its bytes pay only ourselves, so nobody can
- * be paid twice. Throws `Rejected`: `bump.not_found`, `.under_way`.
+ * Gives up a bump that no node has, so that the deposit can be spent again. Its bytes pay only ourselves, so no
+ * recipient can be paid twice. Throws `Rejected`: `bump.not_found`, `.under_way`.
  */
 export function giveUpBump(app: App, tx: Tx, { chain }: Holder, outpoint: string): void {
   const spend = tx
@@ -108,7 +108,7 @@ async function bumped(app: App, holder: Holder, { outpoint, feeRate }: BumpReque
   return prepare(app, holder, { payouts: [], conflictKeys: [outpoint], only: [], feeRate: rate, feeMax, parents });
 }
 
-/** Who holds an asset for a business. Throws `Rejected` when it has none. */
+/** The holder of an asset of a business. Throws `Rejected` if it has none. */
 export function holderFor(app: App, businessId: number, asset: string): Holder {
   return holderOf(app, { business_id: businessId, asset: assetFor({ asset }).symbol });
 }

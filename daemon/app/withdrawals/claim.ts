@@ -1,9 +1,9 @@
 /**
- * Claiming: from here on a withdrawal's transaction exists, as a plan whose conflict keys are reserved. One caller gets it, by
- * compare-and-set, and everything that the plan was made from is checked again inside the transaction.
+ * Claims withdrawals: stores a plan of their transaction and reserves its conflict keys. A compare-and-set lets only
+ * one caller succeed. All facts that the plan depends on are checked again inside the transaction.
  *
- * Invariants. Every plan of a spend has a conflict key in common with each version of it that was signed before. Change is
- * watched before anything is signed that pays it.
+ * Invariants. Every plan of a spend shares a conflict key with each version of it that was signed before. A change
+ * address is watched before a transaction that pays it is signed.
  */
 import { Rejected } from '../../domain/errors.ts';
 import { insertTarget } from '../../store/queries/credits.ts';

@@ -72,8 +72,8 @@ function isRipe(row: CoinRow, tip: number): boolean {
 }
 
 /**
- * Whether change is as certain as its transaction: there is no other version that might confirm instead. It gets none
- * any more, because a transaction with a spent output of ours is not replaced.
+ * Whether change is as certain as its transaction: no other version can confirm instead. No new version is made,
+ * because a transaction with a spent output of ours is not replaced.
  */
 export function isSoleChange(reader: Reader, chain: { key: string }, txid: string): boolean {
   const version = reader.get(versionByTxid, { txid, chain_key: chain.key });

@@ -22,9 +22,9 @@ const GRANT_HEADROOM = 2n;
 export type SignedGrant = { grant: PolicyGrant; mac: string };
 
 /**
- * What has to be granted for a policy, of every asset that is signed for; for one by hand, nothing of each, and nothing of
- * what the business does not take, since it may have taken it before. `without`: an address that is to leave the address
- * book. Throws `Rejected` without a rate.
+ * The grants that a policy needs, for every asset that the wallet signs for. A manual policy grants 0 of each. An asset
+ * that the business does not take gets 0 too, because it may have taken it before. `without`: an address that will be
+ * removed from the address book. Throws `Rejected` without a rate.
  */
 export function wantedGrants(
   app: App,
@@ -57,9 +57,8 @@ function unitsFor(app: App, { network, enabled }: Business, asset: Asset, policy
 }
 
 /**
- * Sets a policy, and tells the signer what it may let go by it. What lets more go is granted first, and what lets less go
- * is in force here before the signer is told. Throws `Rejected`: `policy.limits`, `policy.grants`, `signer.locked`,
- * `signer.approval`.
+ * Sets a policy, and grants its limits to the signer. Raised limits are granted before the policy is stored; lowered
+ * limits after it. Throws `Rejected`: `policy.limits`, `policy.grants`, `signer.locked`, `signer.approval`.
  */
 export async function changePolicyGranted(
   app: App,
@@ -79,7 +78,7 @@ export async function changePolicyGranted(
   }
 }
 
-/** What the signer has to be granted anew when an address leaves the book. Throws `Rejected('address_book.not_found')`. */
+/** The new grants that the removal of an address from the book needs. Throws `Rejected('address_book.not_found')`. */
 export function grantsWithout(app: App, id: number): { grants: PolicyGrant[]; policy: Policy } {
   const row = addressOf(app.store, id);
   const business = app.directory.business(row.business_id);
@@ -89,7 +88,7 @@ export function grantsWithout(app: App, id: number): { grants: PolicyGrant[]; po
 }
 
 /**
- * Removes an address from the book, and then from what the signer may pay. Throws `Rejected`: `address_book.not_found`,
+ * Removes an address from the book, and then from the signer's grants. Throws `Rejected`: `address_book.not_found`,
  * `policy.grants`, `signer.locked`, `signer.approval`.
  */
 export async function removeAddressGranted(
@@ -107,7 +106,7 @@ export async function removeAddressGranted(
   return row;
 }
 
-/** `done`: what is already in force if the signer refuses the rest. */
+/** `done`: the part that is already in force if the signer refuses the rest. */
 async function grantAll(app: App, grants: readonly SignedGrant[], done: string): Promise<void> {
   try {
     for (const { grant, mac } of grants) await app.signer.grantPolicy(grant, mac);

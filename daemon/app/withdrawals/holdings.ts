@@ -1,4 +1,7 @@
-/** What a payment may spend, as the chain's planner is told it. Read without a transaction: `claim.ts` checks all again. */
+/**
+ * Reads the holdings that a chain's planner may spend. Reads outside a transaction, because `claim.ts` checks
+ * everything again.
+ */
 import type { Holdings } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -9,7 +12,7 @@ import { coinAt, reservedBy, spendableCoins, tipHeightOf } from './coins.ts';
 import { spendingOf } from './fees.ts';
 import type { Holder, PlanRequest } from './plan.ts';
 
-/** Throws `Rejected` when a coin that the payment names is not there, or is being spent. */
+/** Throws `Rejected` if a coin that the payment names does not exist, or is being spent. */
 export function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: PlanRequest): Holdings {
   const tip = tipHeightOf(reader, chain);
   const coin = (outpoint: string): Coin => {

@@ -38,8 +38,8 @@ function needThere({ credit, item }: Deposit): void {
 }
 
 /**
- * Counts a deposit for the invoice at whose address it came, a canceled one too: with enough money that is paid. Throws
- * `Rejected`: `inbox.not_found`, `.decided`, `.gone`, `.no_invoice`, `.asset`.
+ * Counts a deposit for the invoice at whose address it came. A canceled invoice becomes paid if the deposit suffices.
+ * Throws `Rejected`: `inbox.not_found`, `.decided`, `.gone`, `.no_invoice`, `.asset`.
  */
 export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
   const deposit = depositOf(tx, id);
@@ -69,8 +69,9 @@ export function keepDeposit(app: App, tx: Tx, id: number): void {
 }
 
 /**
- * Drafts a withdrawal that sends a deposit to an address, less the fee: of its own coin, and signed once that has its
- * confirmations. Throws `Rejected`: `inbox.not_found`, `.decided`, `.gone`, `.spent`, and what a withdrawal does.
+ * Drafts a withdrawal that sends a deposit to an address, less the fee. It spends only that coin, and is signed once
+ * the coin has its confirmations. Throws `Rejected`: `inbox.not_found`, `.decided`, `.gone`, `.spent`, and the errors
+ * of a withdrawal.
  */
 export async function refundDeposit(app: App, id: number, address: string): Promise<WithdrawalRow> {
   const { item, credit } = depositOf(app.store, id);

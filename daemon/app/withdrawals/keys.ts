@@ -11,11 +11,11 @@ export type KeyState = {
   usedBy: string | null;
   /** The block that holds that transaction; null: none does. */
   block: { height: number; hash: string } | null;
-  /** The unconfirmed transaction of ours of which it is the change; null: it is no such thing. */
+  /** The unconfirmed transaction of ours whose change it is; null: it is no such change. */
   changeOf: string | null;
 };
 
-/** Null when nothing is known of the key. */
+/** Null if the key is unknown. */
 export function keyState(reader: Reader, { key: chain_key }: { key: string }, key: string): KeyState | null {
   if (isNonceKey(key)) {
     const use = reader.get(usedKey, { conflict_key: key, chain_key });

@@ -1,10 +1,10 @@
 /**
- * Taking over one transaction that was made elsewhere with our keys: which withdrawals it pays, and writing it down as a
- * version of their payment. From then on it is settled by the same facts as any other.
+ * Takes over one transaction that was made elsewhere with our keys: finds the withdrawals that it pays, and stores it
+ * as a version of their payment. From then on it is settled by the same facts as any other version.
  *
- * Invariants. An output pays one withdrawal at most. A transaction that spends a coin of a known payment is a version of
- * that payment; a withdrawal that was signed is paid by nothing else. A doubt is decided for "paid": the operator can
- * pay again, and nobody can take a payment back.
+ * Invariants. An output pays one withdrawal at most. A transaction that spends a coin of a known payment is a version
+ * of that payment, and only such a transaction can pay a signed withdrawal. A doubtful withdrawal counts as paid,
+ * because the operator can pay again, but cannot take a payment back.
  */
 import { assert } from '../../domain/errors.ts';
 import type { Decoded, SpendPlan } from '../../domain/spend.ts';

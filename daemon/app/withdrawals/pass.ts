@@ -1,6 +1,6 @@
 /**
- * One pass over a chain's withdrawals: whatever is approved is claimed, whatever is claimed is signed, whatever is signed
- * is sent until the chain shows it. Everything is read from rows, so a pass after a crash goes on where the last one was.
+ * One pass over a chain's withdrawals: claims the approved ones, signs the claimed ones, and sends the signed ones
+ * until the chain shows them. A pass reads everything from rows, so after a crash the next pass continues.
  */
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import {
@@ -28,16 +28,16 @@ const CLAIMED_PER_PASS_MAX = 100;
 const EXPIRED_PER_PASS_MAX = 1_000;
 const CLAIM_TRIES_MAX = 5;
 
-/** What a pass found to do later. */
+/** `waits`: whether something must be tried again later. */
 export type Pass = { waits: boolean };
 
 /**
- * What a pass leaves for the next one of its chain. `after`: where it stopped among what could not be claimed, the id of a
- * withdrawal, 0 at the beginning.
+ * The state that a pass leaves for the next one of its chain. `after`: the id of the last withdrawal that was tried
+ * among those that could not be claimed; 0 at the beginning.
  */
 export type Progress = { after: number; asked: Asked };
 
-/** `progress`: the same object at each pass of a chain. `isDue`: whether a version is to be sent (again) now. */
+/** `progress`: the same object at each pass of a chain. `isDue`: whether a version must be sent (again) now. */
 export async function passWithdrawals(
   app: App,
   chain: ChainRuntime,
@@ -59,7 +59,7 @@ export async function passWithdrawals(
   return { waits: held !== null || waits.some(Boolean) };
 }
 
-/** Has every claimed version signed, unless they are `held` back. True when one has to wait. */
+/** Signs every claimed version, unless signing is `held` back. Returns true if one has to wait. */
 async function signAll(app: App, chain: ChainRuntime, held: string | null): Promise<boolean> {
   let waits = false;
   for (const version of unsignedVersions(app.store, chain)) {
@@ -71,7 +71,7 @@ async function signAll(app: App, chain: ChainRuntime, held: string | null): Prom
   return waits;
 }
 
-/** Has one version signed; what it waits for, or null. */
+/** Signs one version. Returns the reason if it has to wait, or null. */
 async function signOne(app: App, { id }: VersionRow): Promise<string | null> {
   try {
     await signClaimed(app, id);
@@ -82,13 +82,13 @@ async function signOne(app: App, { id }: VersionRow): Promise<string | null> {
   }
 }
 
-/** New ones first; of those that wait a part at a time, so that none keeps another from its turn. */
+/** Claims new withdrawals first, then a part of the waiting ones in turn, so that each of them is tried. */
 async function claimAll(app: App, chain: ChainRuntime, progress: Progress, held: string | null): Promise<boolean> {
   const page = { chain_key: chain.key, limit: CLAIMED_PER_PASS_MAX };
   const tried = app.store.all(triedWithdrawalsAbove, { ...page, id: progress.after });
   progress.after = tried.length === CLAIMED_PER_PASS_MAX ? (tried.at(-1)?.id ?? 0) : 0;
   const rows = [...app.store.all(untriedWithdrawals, page), ...tried];
-  // a plan of a locked wallet would be old when it is signed
+  // a plan made while the wallet is locked would be outdated when it is signed
   const locked = rows.length > 0 && (await isLocked(app, chain)) ? 'the wallet is locked' : null;
   const common = held ?? locked;
   let waits = false;
@@ -107,7 +107,7 @@ async function isLocked(app: App, chain: ChainRuntime): Promise<boolean> {
   return (await app.signer.status()).state !== 'unlocked';
 }
 
-/** Plans and claims one withdrawal; what it waits for, or null. */
+/** Plans and claims one withdrawal. Returns the reason if it has to wait, or null. */
 async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -124,7 +124,7 @@ async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
   }
 }
 
-/** Notes what a withdrawal waits for; the same words twice write nothing. */
+/** Stores the reason why a withdrawal waits. Writes only if the text changed. */
 function noteWaiting(app: App, tx: Tx, id: number, why: string): void {
   const row = withdrawalOf(tx, id);
   if (row.state === 'approved' && row.problem !== why) saveWithdrawal(app, tx, { ...row, problem: why }, row.state);
@@ -134,7 +134,7 @@ async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRo
   let waits = false;
   for (const version of unseenVersions(app.store, chain)) {
     waits = true;
-    // what is stored may have been mined while the service or its source was away: only a look at the chain tells
+    // a stored transaction may have been mined while the service or its source was away, so a sync must come first
     if (!chain.isCurrent) break;
     if (!isDue(version)) continue;
     try {
@@ -149,9 +149,9 @@ async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRo
   return waits;
 }
 
-/** Ends what waited longer than seven days for a decision, or for the signer. Called every minute. */
+/** Ends withdrawals that waited longer than seven days for a decision or for the signer. Called every minute. */
 export function expireWithdrawals(app: App, tx: Tx): void {
-  // what was paid after the backup did not expire
+  // a withdrawal may have been paid after the backup, so it must not expire
   if (quarantineOf(tx)) return;
   for (const row of tx.all(expiredWithdrawals, { now: app.now(), limit: EXPIRED_PER_PASS_MAX })) {
     applyEvent(app, tx, row, 'expire', { reason: 'expired', deadline_at: null, problem: null });

@@ -7,8 +7,8 @@ import { holderOf, type PlanRequest } from './plan.ts';
 import { approvedUnits } from './sign.ts';
 
 /**
- * Why a withdrawal cannot be planned. Where the balance has it and the coins do not, they are under way in transactions of
- * ours: nothing is missing, but a block.
+ * Why a withdrawal cannot be planned. If the balance suffices and the coins do not, the rest is in unconfirmed
+ * transactions of ours: the next block solves it.
  */
 export function whyNotNow(app: App, row: WithdrawalRow, { code, message }: Rejected): string {
   if (code !== 'spend.insufficient' || row.outpoint !== null || row.sweep) return message;
@@ -18,7 +18,7 @@ export function whyNotNow(app: App, row: WithdrawalRow, { code, message }: Rejec
   return 'It waits for a confirmation: the coins for it are in transactions that are not in a block yet';
 }
 
-/** What a withdrawal asks the planner for. Throws `Rejected` while a refund's deposit is not there to be spent. */
+/** The planner's request for a withdrawal. Throws `Rejected` while a refund's deposit cannot be spent. */
 export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): PlanRequest {
   const { outpoint, sweep, address, units, fee_held, approved_by } = row;
   const payouts = [{ address, units: sweep ? null : units }];

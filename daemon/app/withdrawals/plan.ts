@@ -47,7 +47,7 @@ export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' 
   only?: string[];
   /** Only confirmed coins. */
   settledOnly?: boolean;
-  /** Of a sweep: what its coins may hold together, smallest units; null: no end to it. */
+  /** For a sweep: the maximum value of its coins together, smallest units; null: none. */
   inputsMax?: bigint | null;
 };
 
@@ -94,7 +94,7 @@ export class Overtaken extends Error {
   }
 }
 
-/** Stores a plan of the operator, who is told to try again if it is overtaken. */
+/** Stores a plan for the operator. If it is overtaken, throws `Rejected`, which asks the operator to try again. */
 export function overtakenIsRejected<T>(work: () => T): T {
   try {
     return work();

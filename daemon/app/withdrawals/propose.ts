@@ -1,6 +1,6 @@
 /**
- * Every transaction that an operator approves: proposed first, which answers with the unsigned transaction and what it does,
- * and approved then, by approvals that are made over its intents.
+ * Transactions that an operator approves. A proposal returns the unsigned transaction and its description. The operator
+ * approves it with approvals made over its intents.
  */
 import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -13,24 +13,30 @@ import { type Outcome, outcomeOf } from './outcome.ts';
 import { previewReplacement, replace } from './replace.ts';
 import { findWithdrawal } from './request.ts';
 
-/** Fee rates are smallest units per 1,000 units of size; null: what the next blocks ask for. */
+/** Fee rates are smallest units per 1,000 units of size; null: the rate for the next blocks. */
 export type Proposal =
-  /** The first payment of a withdrawal: also of one that takes everything, and of a refund. */
+  /** The first payment of a withdrawal, a sweep or a refund included. */
   | { kind: 'pay'; id: string }
-  /** `speed-up`: the same payments with a higher fee. `cancel`: all but this one; without another, back to ourselves. */
+  /**
+   * `speed-up`: the same payments with a higher fee. `cancel`: the other payments only; if there is none, pays back to
+   * ourselves.
+   */
   | { kind: 'speed-up' | 'cancel'; id: string; feeRate: bigint | null }
   /** One transaction for several withdrawals. */
   | { kind: 'batch'; ids: readonly string[] }
-  /** A deposit that is stuck is paid on to ourselves, with a fee that is enough for both. */
+  /** Pays a stuck deposit on to ourselves, with a fee for both transactions. */
   | { kind: 'bump'; businessId: number; asset: AssetId; outpoint: string; feeRate: bigint | null };
 
-/** By the UUID of the intent. */
+/** Approvals by the UUID of their intent. */
 export type Approvals = ReadonlyMap<string, GivenApproval>;
 
-/** `outcome`: of what is signed and sent at once, as far as it is known after some seconds. */
+/**
+ * `outcome`: the result of a transaction that is signed and sent at once, as far as known after some seconds; else
+ * null.
+ */
 export type Approved = { rows: WithdrawalRow[]; outcome: Outcome | null };
 
-/** What a proposal would sign now. Throws `Rejected` with what stands in its way. */
+/** A preview of the transaction that a proposal would sign now. Throws `Rejected` with the obstacle. */
 export async function propose(app: App, proposal: Proposal): Promise<Proposed> {
   const of = (ids: readonly string[], preview: Preview): Proposed => ({
     rows: ids.map((id) => findWithdrawal(app.store, id)),
@@ -49,7 +55,7 @@ export async function propose(app: App, proposal: Proposal): Promise<Proposed> {
   }
 }
 
-/** Carries a proposal out with what was approved of it. Throws `Rejected`. */
+/** Carries a proposal out with the operator's approvals. Throws `Rejected`. */
 export async function approveProposal(app: App, proposal: Proposal, approvals: Approvals): Promise<Approved> {
   switch (proposal.kind) {
     case 'pay': {

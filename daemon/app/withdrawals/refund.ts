@@ -1,9 +1,10 @@
 /**
- * Refunds of an invoice: withdrawals in a coin that it was paid in, each of which waits for the operator.
+ * Refunds of an invoice: withdrawals in an asset that it was paid in. Each waits for the operator.
  *
- * Invariant: when a refund is asked for, all refunds of its invoice in that coin that were not rejected and have not failed
- * are together no more than what the invoice counts in that coin and is confirmed. What no invoice counts is the inbox's, so nothing is refunded
- * from both. An invoice that is not paid yet has no refunds: its credits may still go to the inbox.
+ * Invariant: when a refund is requested, the refunds of its invoice in that asset, without rejected and failed ones,
+ * add up to at most the confirmed amount that the invoice counts in that asset. A deposit that no invoice counts
+ * belongs to the inbox, so no deposit is refunded twice. An unpaid invoice has no refunds, because its credits may
+ * still go to the inbox.
  */
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -18,7 +19,10 @@ import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
 import { canSpend, type NewWithdrawal } from './request.ts';
 
-/** What of an invoice's confirmed money in a coin was not refunded, in smallest units; below 0 when a reorganisation took some back. */
+/**
+ * The confirmed amount of an invoice in an asset less its refunds, smallest units; below 0 if a reorganisation removed
+ * a receipt.
+ */
 function leftUnits(reader: Reader, payment: PaymentRow, asset: string): bigint {
   const mine = ({ claim, confirmed, asset: other }: CreditRow) => claim === 'invoice' && confirmed && other === asset;
   const received = creditsFor(reader, payment).filter(mine);
@@ -27,7 +31,10 @@ function leftUnits(reader: Reader, payment: PaymentRow, asset: string): bigint {
   return sum(received) - sum(refunds);
 }
 
-/** What is left to refund of an invoice, in the coin that was asked for: by default the payment's, or another that is left. */
+/**
+ * The refundable amount of an invoice in the requested asset. Default: the payment's asset, or another one with an
+ * amount left.
+ */
 function leftIn(
   reader: Reader,
   payment: PaymentRow,
@@ -40,8 +47,8 @@ function leftIn(
 }
 
 /**
- * The withdrawal that refunds an invoice. `amount`: decimal, in whole coins; null: all that is left. `crypto`: the coin,
- * where its payer sent several; null: the payment's while something of it is left. Throws `Rejected`:
+ * The withdrawal that refunds an invoice. `amount`: decimal, in whole coins; null: all that is left. `crypto`: the
+ * asset, if the payer sent several; null: the payment's while an amount of it is left. Throws `Rejected`:
  * `refund.not_paid`, `.nothing`, `.too_much`, `withdrawal.crypto`, `validation`.
  */
 export function refundWanted(
@@ -73,12 +80,15 @@ export function refundWanted(
   return { asset, units, address, origin: 'refund', invoice: { id: invoice.id, slug: invoice.slug } };
 }
 
-/** The invoice that a withdrawal is a refund of, or null. */
+/** The invoice that a withdrawal refunds, or null. */
 export function refundedInvoice(reader: Reader, { invoice_id }: Pick<WithdrawalRow, 'invoice_id'>): InvoiceRow | null {
   return invoice_id === null ? null : (reader.get(invoiceById, { id: invoice_id }) ?? null);
 }
 
-/** What an approver is told of a refund: of what it is, and whether its invoice still has that much. Null: it is none. */
+/**
+ * The text for the approver of a refund: its invoice, and a warning if the invoice does not cover it. Null: it is no
+ * refund.
+ */
 export function refundSaid(reader: Reader, row: WithdrawalRow): { note: string; excess: string | null } | null {
   const invoice = refundedInvoice(reader, row);
   if (!invoice) return null;

@@ -1,9 +1,9 @@
 /**
- * Taking the place of what was signed: the same payments with a higher fee, or without one of them.
+ * Replaces a signed transaction: the same payments with a higher fee, or without one of them.
  *
- * Invariants. Each version of a spend shares with each earlier one a conflict key that still exists, so that one at most
- * confirms. Nothing is replaced that a later transaction of ours spends from. Where a chain knows no replacement, stored bytes
- * are sent again, and nothing else, unless what they spend is gone.
+ * Invariants. Each version of a spend shares a usable conflict key with each earlier one, so that at most one confirms.
+ * A transaction is not replaced if a later transaction of ours spends from it. On a chain without replacement, only the
+ * stored bytes are sent again, unless one of their conflict keys is gone.
  */
 import { Rejected } from '../../domain/errors.ts';
 import { type SpendRow, versionsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
@@ -21,11 +21,11 @@ import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { intentOf, paidBy } from './sign.ts';
 
 export type ReplaceRequest = {
-  /** A withdrawal of the transaction that is to be replaced. */
+  /** A withdrawal of the transaction to replace. */
   id: string;
-  /** `speed-up`: the same payments. `cancel`: all of them but this one; with no other, back to ourselves. */
+  /** `speed-up`: the same payments. `cancel`: the other payments only; if there is none, pays back to ourselves. */
   kind: 'speed-up' | 'cancel';
-  /** Smallest units per 1,000 units of size; null: what the next blocks ask for. */
+  /** Smallest units per 1,000 units of size; null: the rate for the next blocks. */
   feeRate: bigint | null;
 };
 
@@ -38,12 +38,12 @@ type Replacement = {
   open: Open;
   /** The withdrawals that the replacement pays. */
   pays: WithdrawalRow[];
-  /** The withdrawals whose approval it needs: for a cancellation, all that were ever signed with it. */
+  /** The withdrawals whose approval it needs: for a cancellation, all that any version paid. */
   concerned: WithdrawalRow[];
   planned: Planned;
 };
 
-/** What a replacement would be, and the intents of which a higher fee has to be approved. */
+/** A preview of a replacement, and the intents whose higher fee needs an approval. */
 export async function previewReplacement(app: App, wanted: ReplaceRequest): Promise<Preview> {
   const { holder, planned, pays, concerned } = await replacement(app, wanted, FEE_UNLIMITED);
   needApprovable(holder.chain, planned.plan);
@@ -61,8 +61,8 @@ export async function previewReplacement(app: App, wanted: ReplaceRequest): Prom
 }
 
 /**
- * Replaces a transaction that is not confirmed yet; it is signed and sent afterwards. `approvals`: for those withdrawals
- * that may now cost more than was approved. Returns the withdrawal and the id of its new version. Throws `Rejected`.
+ * Replaces an unconfirmed transaction. It is signed and sent afterwards. `approvals`: for the withdrawals whose fee may
+ * now exceed the approved one. Returns the withdrawal and the id of its new version. Throws `Rejected`.
  */
 export async function replace(
   app: App,
@@ -97,8 +97,8 @@ export async function replace(
 }
 
 /**
- * The approvals that raise a fee. Of the balance they take only what the fee may become more: the amount is spoken for. A
- * cancellation, and a faster one, pays out of what comes back with it, and a sweep out of what it takes.
+ * The approvals that raise a fee. They reserve only the increase of the fee, because the amount is reserved already. A
+ * cancellation pays its fee from the returned amount, and a sweep from its own amount.
  */
 function raisedFees(
   app: App,
@@ -193,7 +193,7 @@ function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Open {
   return { spend, known, keys };
 }
 
-/** Where a chain knows no replacement, only what lacks a key can be followed by another version. */
+/** On a chain without replacement, only a transaction with a missing conflict key can get another version. */
 function needReplacement({ chain }: Holder, known: readonly Known[]): void {
   if (spendingOf(chain).replacement !== 'none') return;
   if (known.length > 0 && known.every(({ lack, depth }) => lack !== null && depth === null)) return;

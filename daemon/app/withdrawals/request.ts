@@ -31,7 +31,7 @@ import { highestFee } from './plan.ts';
 import { whyByHand } from './policy.ts';
 import { withdrawalOf } from './rows.ts';
 
-/** How long a request waits for a decision, and an approval for the signer. */
+/** How long a request waits for a decision, and an approval for the signer, in milliseconds. */
 export const APPROVAL_HOLDS_MS = 7 * 24 * MS_PER_HOUR;
 /** Unsigned withdrawals of one business. */
 const WAITING_MAX = 1_000;
@@ -82,8 +82,8 @@ export async function estimateHighestFee(app: App, business: Business, wanted: (
 }
 
 /**
- * Takes a request, in the order of the contract's checks. `feeRate`: of `estimateHighestFee`. Throws `Rejected` and, for
- * want of a rate, `Unavailable`.
+ * Checks and stores a request, in the order of the contract's checks. `feeRate`: from `estimateHighestFee`. Throws
+ * `Rejected`, and `Unavailable` if there is no rate.
  */
 export function requestWithdrawal(
   app: App,
@@ -166,7 +166,7 @@ export async function requestByOperator(
   { crypto, address, amount }: { crypto: string; address: string; amount: string | null },
 ): Promise<WithdrawalRow> {
   const asset = findAsset(crypto);
-  // what a business no longer takes it may still have
+  // an asset that the business no longer takes may still have a balance
   if (!asset || !canSpend(app, business, asset)) {
     throw new Rejected('withdrawal.crypto', `${business.name} cannot withdraw ${crypto}`, 'crypto');
   }
@@ -182,7 +182,7 @@ export async function requestByOperator(
 
 type Case = { business: Business; account: Account; chain: ChainRuntime; wanted: NewWithdrawal; feeRate: bigint };
 
-/** What it takes off the balance: the amount, the highest fee, and what that amount is worth. */
+/** The amounts that it reserves: its units and the highest fee, and the value of the units. */
 function measured(app: App, tx: Tx, { business, account, chain, wanted, feeRate }: Case) {
   const { asset, address, deposit } = wanted;
   const rate = app.rates.rate(business.network, asset.symbol, 'USD', app.now());
@@ -219,7 +219,7 @@ function measured(app: App, tx: Tx, { business, account, chain, wanted, feeRate 
   return { units, fee, usd };
 }
 
-/** What an estimate is made with: the deposit that is refunded, or all that may be spent now. */
+/** The holdings for an estimate: the deposit to refund, or all spendable coins. */
 function estimateHoldings(tx: Tx, chain: ChainRuntime, account: Account, { asset, deposit }: NewWithdrawal): Holdings {
   const coin = (outpoint: string): Coin => {
     const row = coinAt(tx, chain, outpoint);
@@ -245,7 +245,7 @@ export function findWithdrawalOf(reader: Reader, business: Business, name: strin
   return row;
 }
 
-/** The same whosever it is, for the operator. */
+/** A withdrawal of any business by its id, for the operator. Throws `Rejected('withdrawal.not_found')`. */
 export function findWithdrawal(reader: Reader, name: string): WithdrawalRow {
   const row = /^[1-9]\d{0,14}$/.test(name) ? reader.get(withdrawalById, { id: Number(name) }) : undefined;
   if (!row) throw withdrawalNotFound();

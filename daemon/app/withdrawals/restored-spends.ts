@@ -1,11 +1,11 @@
 /**
- * A restored appliance meets transactions that its wallet made after the backup, on the machine that is gone. While it is
- * quarantined each of them is looked at once: what pays a withdrawal that the backup knew becomes that withdrawal's own
- * transaction, and what pays nobody that it knew is told to the operator.
+ * Finds transactions that the wallet made after the backup, on the machine that was lost. During the quarantine each is
+ * checked once. If it pays a withdrawal that the backup knew, it becomes a version of that withdrawal's payment. If
+ * not, the operator is alerted.
  *
- * Invariant: the quarantine does not end while a coin of ours was spent by a transaction that nobody looked at, so that
- * nothing that was paid is paid again. A transaction that no source had by then may still appear: as long as a withdrawal
- * waits that it may have paid, the looking goes on.
+ * Invariant: the quarantine does not end while a coin of ours was spent by a transaction that was not checked, so that
+ * no withdrawal is paid twice. A transaction that no source had by then may still appear. So the check continues while
+ * a withdrawal waits that it may have paid.
  */
 
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
@@ -80,7 +80,7 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
     const done = await app.store.write((tx) =>
       matchSpend(app, tx, chain, { decoded, raw, knownTo: record.last_withdrawal }),
     );
-    // the chain moved on: the next pass finds what it finds
+    // the chain moved on; the next pass continues
     if (!done) return;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Changing a withdrawal's row: the table of the domain decides, compare-and-set on the state that was read keeps two
- * deciders apart, and what is held of the balance follows from the state.
+ * Changes a withdrawal's row. The domain's table decides about transitions. A compare-and-set on the state that was
+ * read prevents conflicting decisions. The reserved amount follows from the state.
  */
 
 import { networkOf } from '../../domain/chain.ts';
@@ -22,7 +22,7 @@ export function withdrawalOf(reader: Reader, id: number): WithdrawalRow {
   return row;
 }
 
-/** Writes a changed row. Throws when the stored one is in another state than `was`: that is a bug inside a transaction. */
+/** Writes a changed row. Throws if the stored state is not `was`, which is a bug inside a transaction. */
 export function saveWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string): void {
   const saved = tx.run(updateWithdrawal, { ...row, updated_at: app.now(), was });
   assert(saved.changes === 1, `withdrawal ${row.id} is ${was}`);
@@ -35,7 +35,7 @@ const ALERTS = {
   lost: 'Withdrawal % was completed, and another transaction took its place for good: its recipient was not paid',
 } as const;
 
-/** The row after an event that is known to be possible, with what follows from it; unchanged fields stay. */
+/** The row after an allowed event, with its consequences. Unchanged fields stay. */
 export function applyEvent(
   app: App,
   tx: Tx,
@@ -72,7 +72,7 @@ function sameRow(a: WithdrawalRow, b: WithdrawalRow): boolean {
   return (Object.keys(b) as (keyof WithdrawalRow)[]).every((name) => a[name] === b[name]);
 }
 
-/** A refund that will not be: its deposit waits for a decision again. */
+/** Reopens the decision about the deposit of a refund that will not be paid. */
 function reopenDeposit(app: App, tx: Tx, row: WithdrawalRow): void {
   if (row.inbox_id === null) return;
   tx.run(stepInbox, { id: row.inbox_id, from: 'refunded', to: 'open', withdrawal_id: null, updated_at: app.now() });

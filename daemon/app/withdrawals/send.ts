@@ -1,6 +1,6 @@
 /**
- * Sending stored bytes. Idempotent and at least once: a version is sent until the chain's own view shows it, or another one
- * in a block, and whatever is sent was stored before.
+ * Sends stored bytes. Idempotent and at least once: a version is sent until the chain shows it, or shows another
+ * version in a block. Bytes are always stored before they are sent.
  */
 
 import { Rejected } from '../../domain/errors.ts';
@@ -19,24 +19,24 @@ import { seenOf } from './settle.ts';
 import { paidBy } from './sign.ts';
 
 const BROADCAST_TIMEOUT_MS = 30_000;
-/** Versions whose refusal is remembered. */
+/** The maximum number of versions whose refusal is remembered. */
 const REFUSALS_MAX = 10_000;
 
-/** The versions that nobody has signed yet, of spends that are open. */
+/** The unsigned versions of open spends. */
 export function unsignedVersions(reader: Reader, chain: ChainRuntime): VersionRow[] {
   return openVersions(reader, chain).flatMap((versions) => versions.filter(({ txid }) => txid === null));
 }
 
 /**
- * The newest version of every open spend that can be sent and that the chain does not show yet. What a block says is not
- * argued with, and what would push a descendant of ours out of the mempool is not sent.
+ * The newest sendable version of every open spend that the chain does not show yet. A spend with a version in a block
+ * is skipped, and so is a version that would remove a descendant of ours from the mempool.
  */
 export function unseenVersions(reader: Reader, chain: ChainRuntime): VersionRow[] {
   const tipHeight = tipHeightOf(reader, chain);
   return reader.all(openSpends, { chain_key: chain.key }).flatMap((spend) => {
     const known = versionFacts(reader, spend, tipHeight);
     const seen = seenOf(known);
-    // one that was made before a restore may be known without its signatures
+    // a version made before a restore may be known without its signatures
     const newest = known.findLast(({ version, lack }) => version.raw !== null && lack === null);
     if (!newest || newest === seen || (seen?.depth ?? 0) > 0) return [];
     const isFinal = spendingOf(chain).replacement === 'none';
@@ -49,7 +49,7 @@ function openVersions(reader: Reader, chain: ChainRuntime): VersionRow[][] {
   return reader.all(openSpends, { chain_key: chain.key }).map(({ id }) => reader.all(versionsOf, { spend_id: id }));
 }
 
-/** Sends a version and records how that ended. Throws `Unavailable` when it is not known. */
+/** Sends a version and records the result. Throws `Unavailable` if the result is unknown. */
 export async function send(app: App, chain: ChainRuntime, version: VersionRow): Promise<void> {
   if (version.raw === null) throw new Error(`assertion failed: version ${version.id} is signed`);
   try {
@@ -67,12 +67,12 @@ export async function send(app: App, chain: ChainRuntime, version: VersionRow): 
 }
 
 /**
- * Whether a sync that began after the first refusal of a version has ended without showing it: a node also refuses what a
- * block has that is not read here yet.
+ * Whether a complete sync after the first refusal of a version did not show it. A node also refuses a transaction that
+ * is in a block that was not synced here yet.
  */
 function isStillUnseen({ refusals, syncs }: ChainRuntime, { id }: VersionRow): boolean {
   const first = refusals.get(id);
-  // one may have been under way when it was refused
+  // the first sync may have begun before the refusal
   if (first !== undefined) return syncs >= first + 2;
   if (refusals.size >= REFUSALS_MAX) refusals.clear();
   refusals.set(id, syncs);

@@ -1,9 +1,9 @@
 /**
- * What the chain's facts mean for withdrawals, inside the transaction that applies those facts.
+ * Applies the chain's facts to withdrawals, inside the transaction that stores those facts.
  *
- * Invariant: what uses the conflict keys of a spend's versions is the whole truth about it, read anew at each update until it is
- * decided: one version is buried, and with it every other one is impossible, or all are impossible. Then the inputs of
- * its other versions are free; a reorganisation that reaches so deep opens it again.
+ * Invariant: the state of a spend follows only from the users of its versions' conflict keys. It is derived again at
+ * each update until it is decided: one version is buried, which makes every other one impossible, or all are
+ * impossible. Then the keys of its other versions are free. A reorganisation of that depth reopens it.
  */
 import type { BlockId } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
@@ -39,33 +39,36 @@ import { shareOf } from './plan.ts';
 import { closeRefusals } from './refusals.ts';
 import { applyEvent, saveWithdrawal, stateOf } from './rows.ts';
 
-/** Whether a new credit is the change of a transaction of ours, which is ours before it confirms. */
+/** Whether a new credit is the change of a transaction of ours, which counts before it confirms. */
 export function isOwnChange(reader: Reader, target: TargetRow, txid: string): boolean {
   if (target.branch !== 1) return false;
   const version = reader.get(versionByTxid, { txid, chain_key: target.chain_key });
-  // what is paid on from a stranger's unconfirmed deposit can still be taken back by the stranger
+  // the sender of an unconfirmed deposit can still take it back, so a bump's output does not count yet
   return version !== undefined && reader.get(spendById, { id: version.spend_id })?.purpose === 'pay';
 }
 
-/** Opens the spends again whose end a reorganisation may reach, and forgets what its blocks had made impossible. */
+/**
+ * Reopens the spends whose decision a reorganisation may undo, and forgets the transactions that its blocks had made
+ * impossible.
+ */
 export function reopenSpends(tx: Tx, chain: ChainRuntime, orphaned: readonly BlockId[]): void {
   if (orphaned.length === 0) return;
   const lowest = Math.min(...orphaned.map(({ height }) => height));
-  // what decided it was buried then: it stood that much lower
+  // a decision is stored with the height of the tip, which is above the deciding block by this depth
   const height = lowest + BURIED_BLOCKS[chain.adapter.chain] - 1;
   tx.run(reopenSpendsFrom, { chain_key: chain.key, height });
   for (const { hash } of orphaned) tx.run(dropDeadTransactions, { block_hash: hash });
 }
 
-/** Brings every open spend of a chain in line with what is known now. Called after the credits were written. */
+/** Settles every open spend of a chain by the current facts. Called after the credits were written. */
 export function settleSpends(app: App, tx: Tx, chain: ChainRuntime, tipHeight: number): void {
   for (const spend of unsettledSpends(tx, chain)) settleSpend(app, tx, chain, spend, tipHeight);
-  // coins that somebody waits for may be there now, or what was paid after a backup
+  // new coins may suffice for a waiting withdrawal, or a payment made after the backup may have appeared
   if (quarantineOf(tx) || tx.get(unclaimedWithdrawal, { chain_key: chain.key }))
     tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
-/** The spends of which it is not decided yet what becomes of them. */
+/** The spends that are not decided yet. */
 export function unsettledSpends(reader: Reader, { key }: ChainRuntime): SpendRow[] {
   return [...reader.all(openSpends, { chain_key: key }), ...reader.all(waitingSpends, { chain_key: key })];
 }
@@ -74,11 +77,11 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
   const known = versionFacts(tx, spend, tipHeight);
   const seen = seenOf(known);
   const strange = strangersOf(tx, chain, known);
-  // what left the mempool is to be sent again, and what somebody else made is to be looked at
+  // a version that left the mempool must be sent again, and a foreign transaction must be checked
   if (!seen) tx.afterCommit(() => app.wake.withdrawals(chain.key));
-  // after a restore, what is not known may be a version that was signed before
+  // after a restore, an unknown transaction may be a version that was signed before
   if (strange.length > 0 && quarantineOf(tx)) return;
-  // a crash came between its sending and the note of it
+  // a crash happened between sending it and recording that
   if (seen && seen.version.sent_at === null) tx.run(setVersionSent, { id: seen.version.id, sent_at: app.now() });
   const versions = tx.all(versionsOf, { spend_id: spend.id });
   const buried = BURIED_BLOCKS[chain.adapter.chain];
@@ -93,7 +96,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
     settleWithdrawal(app, tx, row, { paying, seen, stuck, buried, problem, isTold: strange.length > 0 });
   }
   for (const txid of strange) alertForeign(app, tx, spend, withdrawals, txid);
-  // a refusal matters as long as what was refused is still wanted
+  // a refusal matters only while the refused version is still needed
   const over = decided || (seen !== undefined && ((seen.depth ?? 0) > 0 || seen === known.at(-1)));
   if (over) closeRefusals(app, tx, versions);
   const state = decided ? 'buried' : stuck ? 'waiting' : 'open';
@@ -109,7 +112,7 @@ export function seenOf(known: readonly Known[]): Known | undefined {
   );
 }
 
-/** Transactions that spend what only versions of the spend should, and are of no spend of ours. */
+/** Transactions that use a conflict key of the spend and belong to no spend of ours. */
 function strangersOf(reader: Reader, chain: ChainRuntime, known: readonly Known[]): string[] {
   const users = new Set<string>();
   for (const key of new Set(known.flatMap(({ keys }) => keys))) {
@@ -120,18 +123,18 @@ function strangersOf(reader: Reader, chain: ChainRuntime, known: readonly Known[
 }
 
 /**
- * Whether nothing that was signed can be sent now and nothing can take its place, because coins vanished: that may never
- * end. What somebody else spends in a block ends when that is buried.
+ * Whether no signed version can be sent now, and none can be replaced, because coins vanished. This may never end. If
+ * another transaction spends the coin in a block, it ends when that block is buried.
  */
 function isStuck(reader: Reader, spend: SpendRow, known: readonly Known[]): boolean {
   const possible = known.some(({ lack, depth }) => lack === null || depth !== null);
   return !possible && known.some(({ vanished }) => vanished) && sharedKeys(reader, spend, known) === null;
 }
 
-/** How the words begin that this file writes about a withdrawal, and takes away again. */
+/** The beginning of the problem texts that this file writes and removes. */
 const LACKS = 'A coin is missing: ';
 
-/** Why nothing of it can be sent now; null when something can. */
+/** Why no version can be sent now; null if one can. */
 function problemOf(known: readonly Known[], { stuck, buried }: { stuck: boolean; buried: number }): string | null {
   const lack = known.at(-1)?.lack;
   if (!lack || known.some((one) => one.lack === null)) return null;
@@ -150,21 +153,21 @@ function problemOf(known: readonly Known[], { stuck, buried }: { stuck: boolean;
 }
 
 type Found = {
-  /** The versions that pay it. */
+  /** The versions that pay the withdrawal. */
   paying: (Known & { pays: PayoutRow[] })[];
-  /** What the chain shows of its spend. */
+  /** The version of its spend that the chain shows. */
   seen: Known | undefined;
   stuck: boolean;
   buried: number;
   problem: string | null;
-  /** Whether another alert says it: that somebody else spends our coins. */
+  /** Whether another alert already reports that a foreign transaction spends our coins. */
   isTold: boolean;
 };
 
 function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found): void {
   const { paying, seen, stuck, buried } = found;
   const payer = paying.find(({ version }) => version.id === seen?.version.id);
-  // a version that is only planned says nothing yet
+  // a planned version has no facts yet
   if (!isSigned(stateOf(before)) && before.state !== 'failed') return;
   let row = before;
   for (const event of eventsOf(paying, buried)) {
@@ -172,7 +175,7 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found)
       ...(event === 'pay' && payer
         ? {
             txid: payer.version.txid,
-            // of a sweep each version pays what its fee leaves, and it need not be the newest that is mined
+            // each version of a sweep pays its amount less its own fee, and an older version may be mined
             units: payer.pays.find(({ withdrawal_id }) => withdrawal_id === row.id)?.units ?? row.units,
             fee: feeShare(payer.version, payer.pays.length),
             reason: null,
@@ -184,7 +187,7 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found)
   }
   const open = row.state === 'signed' || row.state === 'broadcast';
   const held = open && !payer && !stuck;
-  // other words than these are somebody else's
+  // other texts were written by other files
   const mine = row.problem === null || row.problem.startsWith(LACKS);
   const problem = mine ? (open ? found.problem : null) : row.problem;
   if (row.held !== held || row.problem !== problem) saveWithdrawal(app, tx, { ...row, held, problem }, row.state);
@@ -195,7 +198,7 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found)
 
 const COIN_MISSING = 'withdrawal.coin_missing';
 
-/** What the operator is told of a coin that is missing, until the chain shows a version or it is decided. */
+/** Alerts the operator about a missing coin, until the chain shows a version or the spend is decided. */
 function tellMissing(app: App, tx: Tx, { id, chain_key }: WithdrawalRow, problem: string): void {
   raiseIn(app, tx, networkOf(chain_key), COIN_MISSING, `${id}`, `Withdrawal ${id}. ${problem}`);
 }

@@ -1,8 +1,8 @@
 /**
- * Having a claimed transaction signed, and keeping its bytes.
+ * Gets claimed transactions signed, and stores their bytes.
  *
- * Invariant: the same stored plan is given to the signer until its bytes are stored, so that a crash in between changes
- * nothing; bytes that could not be stored are forgotten, never sent.
+ * Invariant: the signer gets the same stored plan until its bytes are stored, so that a crash in between changes
+ * nothing. Bytes that could not be stored are dropped, never sent.
  */
 
 import type { KeptTransactions } from '../../chains/spending.ts';
@@ -40,7 +40,7 @@ import { readPlan } from './stored-plan.ts';
 
 const PREVIOUS_TIMEOUT_MS = 20_000;
 
-/** What the signer and the operator call a withdrawal's payment. */
+/** The intent of a withdrawal's payment, for the signer and the operator. */
 export function intentOf(holder: Pick<Holder, 'business' | 'chain'>, row: WithdrawalRow): Intent {
   return {
     uuid: row.uuid,
@@ -49,7 +49,7 @@ export function intentOf(holder: Pick<Holder, 'business' | 'chain'>, row: Withdr
     chain: holder.chain.adapter.chain,
     asset: row.asset as Intent['asset'],
     address: row.address,
-    // of a sweep what was approved: the row has what it took, once it is signed
+    // for a sweep the approved maximum, because the row has the actual amount once it is signed
     units: approvedUnits(row) ?? row.units.toString(),
     sweep: row.sweep,
     coins: row.outpoint === null ? null : [row.outpoint],
@@ -58,19 +58,21 @@ export function intentOf(holder: Pick<Holder, 'business' | 'chain'>, row: Withdr
   };
 }
 
-/** An intent names the asset of its fee only where it is another one: so MACs that were made without still hold. */
+/**
+ * An intent names its fee's asset only if that differs from the paid asset, so that earlier MACs without it stay valid.
+ */
 export const namedFeeAsset = (asset: string, feeAsset: AssetId): Pick<Intent, 'feeAsset'> =>
   feeAsset === asset ? {} : { feeAsset };
 
-/** An approval as it is kept in a row. `units`: of a sweep, the most that it may give. */
+/** An approval as a row stores it. `units`: the maximum of a sweep, smallest units. */
 export type StoredApproval = { until: number; mac: string; units?: string };
 
-/** The most that an approved sweep may give, smallest units; null: it is none, or not approved. */
+/** The maximum of an approved sweep, smallest units; null: it is no sweep, or not approved. */
 export function approvedUnits({ approval, sweep }: Pick<WithdrawalRow, 'approval' | 'sweep'>): string | null {
   return sweep && approval !== null ? ((JSON.parse(approval) as StoredApproval).units ?? null) : null;
 }
 
-/** That of a transaction which pays only ourselves has its intent beside it: there is no withdrawal that would tell. */
+/** The stored approval of a bump. It includes the intent, because a bump has no withdrawal. */
 export type StoredBump = { intent: Intent; approval: Approval };
 
 function approvalOf({ approval }: WithdrawalRow): Approval {
@@ -79,7 +81,9 @@ function approvalOf({ approval }: WithdrawalRow): Approval {
   return { by: 'operator', until, mac };
 }
 
-/** Signs a claimed version and stores its bytes. Throws `Unavailable`, and `Rejected('signer.locked')`: ask again. */
+/**
+ * Signs a claimed version and stores its bytes. Throws `Unavailable`, and `Rejected('signer.locked')`: try again later.
+ */
 export async function signClaimed(app: App, versionId: number): Promise<void> {
   const version = app.store.get(versionById, { id: versionId });
   if (!version || version.txid !== null) return;
@@ -110,14 +114,13 @@ function holderOfSpend(app: App, spend: SpendRow): Holder {
   return holderOf(app, { business_id: app.directory.businessOfAccount(spend.account_id), asset: spend.asset });
 }
 
-/** Whether there is no reason any more to pay for a deposit: it is confirmed. */
+/** Whether a bump is no longer needed because its deposit is confirmed. */
 function isPointless(reader: Reader, { chain }: Holder, { purpose, conflict_key }: SpendRow): boolean {
   return purpose === 'bump' && coinAt(reader, chain, conflict_key)?.block_hash !== null;
 }
 
 /**
- * Whether what a key of a plan names has gone, or was used by something that is no version of this spend, or by one that is
- * in a block already.
+ * Whether a conflict key of a plan is gone, or was used by a foreign transaction, or by a version that is in a block.
  */
 function isStale(reader: Reader, { chain }: Holder, spend: SpendRow, plan: SpendPlan): boolean {
   return spendingOf(chain)
@@ -142,8 +145,8 @@ function keptTransactions({ store }: App, chain: ChainRuntime): KeptTransactions
 }
 
 /**
- * Keeps what others paid us with and a source had to be asked for: should it leave the chain, its inputs say whether it
- * can come back.
+ * Stores previous transactions that were requested from a source. If one leaves the chain, its inputs show whether it
+ * can return.
  */
 function keepAll(tx: Tx, { chain }: Holder, previous: Readonly<Record<string, string>>): void {
   for (const [txid, base] of Object.entries(previous)) {
@@ -175,12 +178,12 @@ function orderOf(
   };
 }
 
-/** The approvals of a higher fee that a version of a withdrawal's payment came with. */
+/** The approvals of a higher fee that belong to a version. */
 function raisedOf({ approval }: VersionRow, { purpose }: SpendRow): Raised {
   return approval === null || purpose === 'bump' ? {} : (JSON.parse(approval) as Raised);
 }
 
-/** A withdrawal with what was approved for this version of it. */
+/** A withdrawal with the approval for this version of it. */
 function withRaised(row: WithdrawalRow, raised: Raised): WithdrawalRow {
   const given = raised[row.uuid];
   if (!given) return row;
@@ -197,7 +200,7 @@ export function paidBy(reader: Reader, version: Pick<VersionRow, 'id'>): Withdra
     .map(({ withdrawal_id }) => withdrawalOf(reader, withdrawal_id));
 }
 
-/** Stores signed bytes, unless somebody decided otherwise meanwhile: then they are forgotten. */
+/** Stores signed bytes, unless another decision was made meanwhile: then they are dropped. */
 function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): void {
   const version = tx.get(versionById, { id: versionId });
   if (!version || version.txid !== null) return;
@@ -226,7 +229,10 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
   tx.afterCommit(() => app.wake.withdrawals(chain_key));
 }
 
-/** What the signer will not sign. Its limits are asked of the operator; anything else is told and tried no more. */
+/**
+ * Drops a plan that the signer refuses, and returns its withdrawals to the operator. Any reason other than a limit
+ * raises an alert.
+ */
 function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   const version = tx.get(versionById, { id: versionId });
   if (!version || version.txid !== null) return;
@@ -249,12 +255,12 @@ function dropUnsigned(app: App, tx: Tx, versionId: number): void {
   if (version && version.txid === null) dropPlan(app, tx, version);
 }
 
-/** Notes why a version is not signed yet; the same words twice write nothing. */
+/** Stores why a version is not signed yet. Writes only if the text changed. */
 export function noteProblem(tx: Tx, version: VersionRow, problem: string): void {
   if (version.problem !== problem) tx.run(setVersionProblem, { id: version.id, problem });
 }
 
-/** Whether an error only means that the same is to be tried later. */
+/** Whether an error is temporary, so that the same can be tried again later. */
 export function isForLater(error: unknown): boolean {
   if (error instanceof Unavailable) return true;
   return error instanceof Rejected && error.code === 'signer.locked';

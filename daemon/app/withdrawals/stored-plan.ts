@@ -1,13 +1,12 @@
-/** Plans as they are kept in a row: JSON, with amounts as decimals and bytes in hex. Written and read here alone. */
+/** The stored form of plans: JSON, with amounts as decimals and bytes in hex. No other file reads or writes it. */
 import type { SpendPlan } from '../../domain/spend.ts';
 
 type Tagged = { $units: string } | { $hex: string };
 
-/** The text of a plan. */
 export function writePlan(plan: SpendPlan): string {
   return JSON.stringify(plan, (_key, value: unknown) => {
     if (typeof value === 'bigint') return { $units: value.toString() } satisfies Tagged;
-    // a Buffer has made itself an object before it comes here
+    // JSON.stringify converts a Buffer to an object before it calls the replacer
     const bytes = bytesOf(value);
     return bytes ? ({ $hex: Buffer.from(bytes).toString('hex') } satisfies Tagged) : value;
   });
@@ -20,7 +19,7 @@ function bytesOf(value: unknown): Uint8Array | null {
   return isBuffer ? Uint8Array.from(made.data as number[]) : null;
 }
 
-/** The plan of a text that `writePlan` made. */
+/** The inverse of `writePlan`. */
 export function readPlan(text: string): SpendPlan {
   return JSON.parse(text, (_key, value: unknown) => {
     const tagged = value as { $units?: unknown; $hex?: unknown } | null;

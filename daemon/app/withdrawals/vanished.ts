@@ -1,9 +1,9 @@
 /**
- * Coins that a reorganisation took away, and that versions of ours spend: whether they can ever come back. Their
- * transaction is dead for good once a block has another one that spends one of its inputs; the chain's source is asked for
- * that, once a tip.
+ * Checks whether coins that a reorganisation removed, and that versions of ours spend, can return. Their transaction is
+ * impossible once a block has another transaction that spends one of its inputs. The chain's source is asked for that,
+ * once per tip.
  *
- * Invariant: what is written down is a block of the chain that the books follow; it is forgotten when that block leaves it.
+ * Invariant: a stored result names a block of the followed chain, and is forgotten when that block leaves the chain.
  */
 import { Unavailable } from '../../domain/errors.ts';
 import { previousTx } from '../../store/queries/previous.ts';
@@ -26,13 +26,13 @@ import { unsettledSpends } from './settle.ts';
 import { readPlan } from './stored-plan.ts';
 
 const CONFLICT_TIMEOUT_MS = 120_000;
-/** Vanished transactions of which it is remembered at which tip they were asked about. */
+/** The maximum number of vanished transactions whose last check is remembered. */
 const REMEMBERED_MAX = 1_000;
 
-/** By transaction: the tip at which it was asked about last. */
+/** By transaction: the tip of its last check. */
 export type Asked = Map<string, number>;
 
-/** Asks about every vanished transaction that versions of ours depend on, each once a tip. Throws `Unavailable`. */
+/** Checks every vanished transaction that versions of ours depend on, once per tip. Throws `Unavailable`. */
 export async function lookForConflicts(app: App, chain: ChainRuntime, asked: Asked): Promise<void> {
   if (chain.syncedAt === 0) return;
   const tip = tipHeightOf(app.store, chain);
@@ -61,7 +61,7 @@ export async function lookForConflicts(app: App, chain: ChainRuntime, asked: Ask
 
 type Vanished = { version: VersionRow; key: string };
 
-/** The transactions of others that vanished, with the versions of ours that spend from them. */
+/** The vanished transactions of others, with the versions of ours that spend from them. */
 function vanished(reader: Reader, chain: ChainRuntime, tipHeight: number): Map<string, Vanished> {
   const found = new Map<string, Vanished>();
   for (const spend of unsettledSpends(reader, chain)) {

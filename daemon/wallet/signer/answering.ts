@@ -1,7 +1,7 @@
 /**
  * Answers one line of the signer's protocol.
  *
- * Invariant: no answer and no error carries a secret, and whatever is wrong with a line is answered to who sent it.
+ * Invariant: no answer and no error carries a secret. An invalid line is answered to the sender of that line.
  */
 import { z } from 'zod';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
@@ -11,12 +11,12 @@ const STACK_FRAMES_MAX = 8;
 
 const Numbered = z.object({ id: z.int().min(0) });
 
-/** Never throws. `carryOut` gives the result as JSON can carry it. */
+/** Never throws. `carryOut` returns a result that JSON can represent. */
 export async function answerLine(line: string, carryOut: (request: Request) => Promise<unknown>): Promise<Answer> {
   let id = 0;
   try {
     const asked: unknown = JSON.parse(line);
-    // before anything else, so that whatever is wrong is answered to the one who asked
+    // read first, so that every later error carries the number of its request
     id = Numbered.parse(asked).id;
     return { id, end: 'ok', result: await carryOut(Request.parse(asked)) };
   } catch (error) {
@@ -32,7 +32,7 @@ export async function answerLine(line: string, carryOut: (request: Request) => P
   }
 }
 
-/** Where an unexpected error came from. Its message stays here: nobody knows what it quotes. */
+/** Where an unexpected error came from. Its message is not passed on, because it may quote a secret. */
 function whereOf(error: unknown): string {
   if (!(error instanceof Error)) return 'no error';
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));

@@ -1,9 +1,9 @@
 /**
- * What an approval is worth: HMAC-SHA-256 over the intent's canonical text and the journal's epoch, under a key that only
- * the wallet's words give. The operator's own client makes it from the passphrase; the signer checks it; the daemon can do
- * neither.
+ * The MAC of an approval: HMAC-SHA-256 over the intent's canonical text and the journal's epoch, under a key that is
+ * derived from the wallet's words. The operator's client makes it from the passphrase. The signer checks it. The daemon
+ * can do neither.
  *
- * Invariant: two different intents never have the same text, so that no approval can be passed off as another's.
+ * Invariant: two different intents never have the same text, so that an approval is valid for one intent only.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { ApprovalPurpose, Intent, PolicyGrant } from './port.ts';
@@ -12,31 +12,35 @@ const KEY_BYTES = 32;
 const MAC_HEX = /^[0-9a-f]{64}$/;
 
 /**
- * A stretch of the journal's life, 32 hex digits: approvals and limits hold in the one that they were made in. Null: of a
- * journal that release 0.1.0 began.
+ * A period of the journal, named by 32 hex digits. An approval or a limit is valid only in the epoch in which it was
+ * made. Null: the first epoch of a journal that release 0.1.0 began.
  */
 export type Epoch = string | null;
 
-/** The keys that the words give beside those of coins. The caller wipes them. */
+/** The key of approvals, derived from the wallet's seed. The caller wipes it. */
 export function approvalKey(seed: Uint8Array): Buffer {
   return derived(seed, 'approval');
 }
+/** The key of the MACs in the signer's journal. The caller wipes it. */
 export function journalKey(seed: Uint8Array): Buffer {
   return derived(seed, 'signer journal');
 }
 
-/** HKDF of the BIP-39 seed; BIP-32 takes it another way (HMAC under "Bitcoin seed"), so that no two keys have a relation. */
+/**
+ * HKDF of the BIP-39 seed. BIP-32 derives differently (HMAC under "Bitcoin seed"), so the keys are unrelated to coin
+ * keys.
+ */
 const derived = (seed: Uint8Array, use: string): Buffer =>
   Buffer.from(hkdfSync('sha256', seed, '', `countinghouse ${use} v1`, KEY_BYTES));
 
-/** Whose payment it is, to whom and how much: what stays the same for a withdrawal, whatever fee is paid. */
+/** The payer, the recipient and the amount. This text stays the same for a withdrawal when its fee changes. */
 export function identityText({ uuid, network, accountNo, chain, asset, address, units, sweep, coins }: Intent): string {
-  // a plain payment is told as in release 0.1.0, so that what was approved then still holds
+  // a plain payment has the text of release 0.1.0, so that earlier approvals stay valid
   const more = sweep || coins !== null ? [sweep, coins] : [];
   return JSON.stringify(['pay', uuid, network, accountNo, chain, asset, address, units, ...more]);
 }
 
-/** How release 0.1.0 named what takes everything: without an end to the amount, so that no approval of it holds now. */
+/** The text of release 0.1.0 for a sweep. It has no maximum amount, so no approval of it is valid any more. */
 export const openIdentityText = (intent: Intent): string =>
   identityText({ ...intent, units: 'all', sweep: false, coins: null });
 
@@ -51,7 +55,7 @@ export function intentMac(
   return mac(key, purpose === 'pay' ? text : [purpose, ...text], epoch);
 }
 
-/** The highest fee; its asset is named where it is not the asset that is paid. */
+/** The highest fee. Its asset is named only if it differs from the asset that is paid. */
 const feeText = ({ asset, feeAsset = asset, feeMax }: Intent): string =>
   feeAsset === asset ? feeMax : `${feeMax} ${feeAsset}`;
 
@@ -60,7 +64,7 @@ export function grantMac(key: Uint8Array, epoch: Epoch, grant: PolicyGrant): str
   return mac(key, ['grant', network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt], epoch);
 }
 
-/** Ends `epoch`, so that it holds once. `next`: the one that begins. */
+/** The MAC that ends `epoch` and begins `next`. It is valid once, because it covers `epoch`. */
 export function revocationMac(key: Uint8Array, epoch: Epoch, next: string): string {
   return mac(key, ['revoke', next], epoch);
 }
@@ -70,7 +74,7 @@ function mac(key: Uint8Array, parts: readonly unknown[], epoch: Epoch): string {
   return createHmac('sha256', key).update(text).digest('hex');
 }
 
-/** Compares in a time that tells nothing about where they differ. */
+/** Compares in constant time. */
 export function sameMac(given: string, right: string): boolean {
   return MAC_HEX.test(given) && timingSafeEqual(Buffer.from(given, 'hex'), Buffer.from(right, 'hex'));
 }

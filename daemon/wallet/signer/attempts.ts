@@ -1,8 +1,9 @@
 /**
- * Slows guessing down: after a few wrong passphrases each further one has to wait, twice as long every time.
+ * Slows down the guessing of passphrases. After a few wrong ones each further try has to wait, and the wait doubles
+ * each time.
  *
- * Invariant: a try is counted on the disk before it is made, so that neither a restart nor a kill gives one for free. It
- * is against guesses through the operator API; whoever has the vault's file is slowed down by scrypt alone.
+ * Invariant: a try is written to the disk before it is made, so that a restart does not reset the count. This protects
+ * the operator API. Only scrypt slows down an attacker who has the vault's file.
  */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,7 +27,7 @@ async function readAttempts(folder: string): Promise<Attempts> {
   }
 }
 
-/** Seconds until the next try, rounded up; 0: at once. A clock that was set back does not make the wait longer. */
+/** Seconds until the next try, rounded up; 0: at once. A clock that was set back does not extend the wait. */
 function waitSeconds({ wrong, at }: Attempts, now: number): number {
   if (wrong < FREE_TRIES) return 0;
   const wait = Math.min(2 ** Math.min(wrong - FREE_TRIES, DOUBLINGS_MAX), WAIT_SECONDS_MAX);
@@ -37,7 +38,7 @@ export async function retryAfterSeconds(folder: string, now: number): Promise<nu
   return waitSeconds(await readAttempts(folder), now);
 }
 
-/** Makes a try when it is time for one. `isWrong` tells a wrong passphrase from any other failure. Throws `Unavailable`. */
+/** Makes a try if none is blocked now. `isWrong` tells a wrong passphrase from other failures. Throws `Unavailable`. */
 export async function attempt<T>(
   folder: string,
   now: () => number,
@@ -54,7 +55,7 @@ export async function attempt<T>(
     await rm(path, { force: true });
     return made;
   } catch (error) {
-    // what failed for another reason was no guess; the wait begins when the answer is known
+    // other failures are not counted as guesses; the wait begins when the result is known
     const after = isWrong(error) ? { wrong: before.wrong + 1, at: now() } : before;
     await replaceFile(path, JSON.stringify(after));
     throw error;

@@ -1,15 +1,18 @@
-/** The two ends that a signer has: a child process with pipes, or a service behind a unix socket. */
+/** The two connections to a signer: the pipes of a child process, or a service's unix socket. */
 import type { ChildProcess } from 'node:child_process';
 import { connect } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 
-/** A way to a signer. `onEnd` is told once, with the exit code of a process, or null and perhaps why. */
+/**
+ * A connection to a signer. `onEnd` is called once, with the exit code of a process or null, and with the reason if it
+ * is known.
+ */
 export type Channel = {
   input: Writable | null;
   output: Readable | null;
-  /** What it says of itself when it cannot start. */
+  /** The process's stderr, which says why it cannot start. */
   said: Readable | null;
-  /** Ends it without asking. */
+  /** Ends it at once. */
   kill(): void;
   onEnd(told: (code: number | null, why?: string) => void): void;
 };
@@ -27,7 +30,7 @@ export function childChannel(child: ChildProcess): Channel {
   };
 }
 
-/** Connects to the service. Its end is that of the connection: the service goes on. */
+/** Connects to the service. The channel ends with the connection; the service keeps running. */
 export function socketChannel(path: string): Channel {
   const socket = connect({ path });
   let why: string | undefined;

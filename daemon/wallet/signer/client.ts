@@ -1,8 +1,8 @@
 /**
- * The daemon's end of the signer: starts the process when it is first needed, or connects to the service that is one, asks
- * it one thing after the other, and takes its end for what it is: the wallet is locked then.
+ * The daemon's client of the signer. It starts the process when it is first needed, or connects to the service.
+ * Requests are sent one at a time. When the signer ends, the wallet is locked.
  *
- * Invariant: no secret passes through here in clear; whatever is asked is answered or fails within its time.
+ * Invariant: no secret passes through here in clear. Every request is answered or fails within its time limit.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,11 +20,11 @@ import { spawnSigner } from './spawn.ts';
 import { sealedBy, type UnlockSource } from './unlock.ts';
 import { decodeSigned, encodeOrder, GrantShape, isUtxo, SealedShape, SignedShape, StatusShape } from './wire.ts';
 
-/** scrypt on a slow machine, twice for a change of the passphrase. */
+/** scrypt takes long on a slow machine, and a change of the passphrase runs it twice. */
 const UNLOCK_MS = 120_000;
 const SIGN_MS = 300_000;
 const STATUS_MS = 60_000;
-/** After an automatic unlocking failed, how long until it is tried again. */
+/** The wait between two attempts to unlock automatically. */
 const RETRY_MS = 60_000;
 
 const WRITES: ReadonlySet<Call['call']> = new Set(['unlock', 'change', 'sign', 'grant', 'revoke']);
@@ -32,18 +32,20 @@ const WRITES: ReadonlySet<Call['call']> = new Set(['unlock', 'change', 'sign', '
 export type SignerOptions = {
   /** The wallet's folder. */
   folder: string;
-  /** After so many minutes without a use it locks itself; 0: never. Only what an operator opened. */
+  /** The minutes without a use after which it locks itself; 0: never. Applies only if an operator unlocked it. */
   autoLockMinutes: number;
   source: UnlockSource;
-  /** The unix socket of a signer that is a service of its own; then folder, source and locking are the service's. */
+  /**
+   * The unix socket of a separate signer service. That service then decides about folder, unlock source and locking.
+   */
   remote?: string | null;
   /** Signs for the sandbox, whose wallet has no lock. */
   sandbox: { sign(order: SignOrder): Promise<SignedSpend> };
-  /** A failure, in an operator's words. */
+  /** Logs a failure in words for an operator. */
   log: (message: string) => void;
 };
 
-/** A service that does not answer signs nothing. */
+/** The status while the service does not answer: it cannot sign. */
 const AWAY: SignerStatus = { state: 'locked', fingerprint: null, lockAt: null, retryAfterSeconds: 0 };
 
 export class SignerClient implements Signer {
@@ -69,7 +71,7 @@ export class SignerClient implements Signer {
     const { folder } = this.#options;
     const vault = join(folder, VAULT_FILE);
     if (!(await exists(vault))) return { state: 'none', fingerprint: null, lockAt: null, retryAfterSeconds: 0 };
-    // whoever looks may wait for it: where nobody is needed it is opened now
+    // a status request also starts the automatic unlocking, without waiting for it
     void this.#needUnlocked().catch(() => {});
     return {
       state: 'locked',
@@ -79,7 +81,7 @@ export class SignerClient implements Signer {
     };
   }
 
-  /** What the process says of itself; null when it ends meanwhile. */
+  /** The status of the process; null if it ends meanwhile. */
   async #running(): Promise<SignerStatus | null> {
     try {
       return await this.#ask({ call: 'status' }, StatusShape, STATUS_MS);
@@ -105,7 +107,7 @@ export class SignerClient implements Signer {
     const peer = this.#peer;
     this.#gone(peer);
     await peer?.stop();
-    // the operator's word holds until the operator takes it back
+    // a lock by the operator stays until the operator unlocks
     this.#failedAt = Number.POSITIVE_INFINITY;
     return this.status();
   }
@@ -146,7 +148,7 @@ export class SignerClient implements Signer {
   async #ask<T extends z.ZodType>(call: Call, shape: T, ms: number): Promise<z.infer<T>> {
     const peer = await this.#start();
     const answer = shape.parse(await peer.ask(call, ms));
-    // the signer's files are on the disk; that their names are too, only a process without its fence can see to
+    // the signer has synced its files; it cannot sync their folder under the permission model, so that is done here
     if (this.#remote === null && WRITES.has(call.call)) await syncFolder(this.#options.folder);
     return answer;
   }
@@ -174,9 +176,9 @@ export class SignerClient implements Signer {
     this.#unlocked = false;
   }
 
-  /** Opens the wallet by itself where it is set up to. Throws `Rejected('signer.locked')`. */
+  /** Unlocks the wallet automatically if that is configured. Throws `Rejected('signer.locked')`. */
   async #needUnlocked(): Promise<void> {
-    // the service opens its wallet by itself, or says that it is locked
+    // a remote service unlocks its wallet by itself, or answers that it is locked
     if (this.#unlocked || this.#remote !== null) return;
     const { source } = this.#options;
     const waits = this.#failedAt !== null && performance.now() < this.#failedAt + RETRY_MS;

@@ -1,8 +1,8 @@
 /**
- * Addresses as the signer reads them: through bitcoinjs-lib and libauth, not through the code that built the plan, so
- * that one mistake or one manipulation there is not believed twice.
+ * Converts addresses to scripts for the signer. It uses bitcoinjs-lib and libauth instead of the code that built the
+ * plan, so that one error or manipulation cannot deceive both.
  *
- * Invariant: a text has a script only when it is a standard destination of exactly this chain and network.
+ * Invariant: a text has a script only if it is a standard destination of exactly this chain and network.
  */
 import { cashAddressToLockingBytecode } from '@bitauth/libauth';
 import { address as Address, crypto, initEccLib } from 'bitcoinjs-lib';
@@ -15,7 +15,10 @@ initEccLib(secp256k1);
 type Form = { bech32: string; pubKeyHash: number; scriptHash: number };
 const form = (bech32: string, pubKeyHash: number, scriptHash: number): Form => ({ bech32, pubKeyHash, scriptHash });
 
-/** `chainparams.cpp` of Bitcoin Core and Litecoin Core; LTC's old `3…` form is BTC's too, and refused. */
+/**
+ * From `chainparams.cpp` of Bitcoin Core and Litecoin Core. LTC's old `3…` form is refused, because BTC has the same
+ * one.
+ */
 const SEGWIT: Readonly<Record<'BTC' | 'LTC', Readonly<Record<Network, Form>>>> = {
   BTC: {
     mainnet: form('bc', 0x00, 0x05),
@@ -48,7 +51,7 @@ export function destination(address: string, chain: UtxoChain, network: Network)
   if (!ADDRESS.test(address)) return null;
   if (chain === 'BCH') return cashDestination(address, CASH_PREFIX[network]);
   try {
-    // it takes the parameters of any chain, and asks for more than it reads
+    // the library requires all parameters of a network, although it does not read all of them
     const parameters = { ...SEGWIT[chain][network], messagePrefix: '', bip32: { public: 0, private: 0 }, wif: 0 };
     const script = hex(Address.toOutputScript(address, parameters));
     return STANDARD.test(script) ? script : null;
@@ -58,7 +61,7 @@ export function destination(address: string, chain: UtxoChain, network: Network)
 }
 
 function cashDestination(address: string, prefix: string): string | null {
-  // the CashAddr specification takes either case, and no mixture
+  // the CashAddr specification allows upper case or lower case, but not both
   if (/[a-z]/.test(address) && /[A-Z]/.test(address)) return null;
   const whole = address.includes(':') ? address : `${/[A-Z]/.test(address) ? prefix.toUpperCase() : prefix}:${address}`;
   const decoded = cashAddressToLockingBytecode(whole);
@@ -74,8 +77,8 @@ export function ownScript(publicKey: Uint8Array, chain: UtxoChain): string {
 }
 
 /**
- * Below this many smallest units an output costs more to spend than it is worth, and nodes refuse it: `GetDustThreshold`
- * of Bitcoin Core at its 3 sat/vB, of Litecoin Core at its 30; BCH's as Bitcoin's without witnesses.
+ * The dust limit of an output, smallest units: nodes refuse an output below it. `GetDustThreshold` of Bitcoin Core at 3
+ * sat/vB, of Litecoin Core at 30; BCH's equals Bitcoin's without witnesses.
  */
 export function dustLimit(script: string, chain: UtxoChain): bigint {
   const scriptBytes = script.length / 2;

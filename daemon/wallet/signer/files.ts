@@ -1,7 +1,9 @@
-/** The names of the files in the wallet's folder, without what it takes to read them. All of them belong into a backup. */
+/** The names of the files in the wallet's folder, in a module without dependencies. A backup includes all of them. */
 export const VAULT_FILE = 'wallet.json';
 export const JOURNAL_FILE = 'signer-journal.jsonl';
-/** A journal that is full takes no more signatures; a backup takes one of this size. */
+/**
+ * The maximum size of the journal. A full journal accepts no more signatures; a backup accepts a journal of this size.
+ */
 export const JOURNAL_BYTES_MAX = 512 * 1_048_576;
 export const HEAD_FILE = 'signer-journal.head';
 export const ATTEMPTS_FILE = 'signer-attempts.json';

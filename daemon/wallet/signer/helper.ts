@@ -1,7 +1,7 @@
 /**
- * Reads the wallet's passphrase from the keychain, a file or a systemd credential and prints it sealed to the signer's
- * key: a process of its own, so that the passphrase never stands in the daemon's memory, and the keychain's addon not in
- * the signer's. It ends right after; an error goes to stderr as one line without the secret.
+ * Reads the wallet's passphrase from the keychain, a file or a systemd credential, and prints it sealed to the signer's
+ * key. It is a separate process, so that the passphrase is never in the daemon's memory, and the keychain's addon never
+ * in the signer's. It ends after its answer. An error goes to stderr as one line without the secret.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ async function passphraseOf(job: Job): Promise<string> {
   return secretFile(join(folder, CREDENTIAL));
 }
 
-/** The line end that an editor leaves is none of the secret. */
+/** Reads a secret from a file. The line end that an editor adds is removed. */
 async function secretFile(path: string): Promise<string> {
   const bytes = await readFile(path);
   if (bytes.length > SECRET_BYTES_MAX) throw new Error(`${path} is too large`);

@@ -1,13 +1,12 @@
 /**
- * The signer's own memory: a file that only grows, each line under a MAC that covers the line before it, and beside it the
- * head, under a MAC of its own, which says how far the file had come when the last signature was given out. Both are on
- * the disk before a signature leaves, so that neither a crash nor a restart forgets which coins were spent for whom, or
- * what was spent of a limit.
+ * The signer's journal: an append-only file whose lines have MACs, and beside it the head with a MAC of its own. The
+ * MAC of a line covers the line before it. The head names the newest line for which a signature was given out. Both are
+ * on the disk before a signature leaves. So a crash or a restart loses neither the spent coins nor the used limits.
  *
- * Seen, and refused for ever after: an altered, missing, added or reordered line; a file cut short, with its head or with
- * one that was made up; a missing file or head. Not seen: a head that was kept from before, with the file cut to fit, or
- * both files removed, by somebody who can write to the folder. Where the signer is a service of its own user, the daemon's
- * user cannot. The daemon's own database knows the coins too, and the chain lets a coin be spent once.
+ * Detected, and refused from then on: an altered, missing, added or reordered line; a file that was cut short, with its
+ * own head or a forged one; a missing file or head. Not detected: an old head together with a file cut to fit it, or
+ * the removal of both files, by somebody who can write to the folder. The daemon's user cannot do that if the signer is
+ * a service of its own user. The daemon's database also knows the coins, and the chain accepts one spend of a coin.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -32,9 +31,9 @@ const EPOCH_BYTES = 16;
 const Entry = z.object({
   uuid: z.string(),
   identity: z.string(),
-  /** What the operator approved. */
+  /** The highest fee that the operator approved, smallest units. */
   feeMax: z.string(),
-  /** A policy let it go: the line's fee counts for it. */
+  /** A policy approved it, so the line's fee counts against the grant. */
   byPolicy: z.literal(true).optional(),
 });
 const Use = z.object({ subject: z.string(), units: z.string() });
@@ -44,16 +43,16 @@ const signFields = {
   purpose: z.string(),
   txid: z.string(),
   fee: z.string(),
-  /** What counts against a grant, if a policy allowed it. */
+  /** The use of a grant, if a policy allowed it. */
   spent: Use.optional(),
-  /** The fee, against the grant of its own asset; left out where it is in `spent`. */
+  /** The fee, counted against the grant of its own asset; absent if it is part of `spent`. */
   spentFee: Use.optional(),
 };
-/** `inputs`: every conflict key of the transaction, which are the outpoints that it spends where there are coins. */
+/** `inputs`: every conflict key of the transaction. On a coin chain these are the outpoints that it spends. */
 const SignLine = z.object({ ...signFields, inputs: z.array(z.string()).min(1), entries: z.array(Entry) });
 /**
- * How release 0.1.0 wrote it: of the inputs it names one, which every version of a withdrawal had to spend, and where a
- * policy allowed anything it does not tell for whom, nor which highest fee was the operator's word.
+ * The line format of release 0.1.0. It names only one input, which every version of a withdrawal had to spend. For a
+ * payment by a policy it names neither the subject nor the operator's highest fee.
  */
 const AnchoredLine = z
   .object({ ...signFields, entries: z.array(Entry.extend({ anchor: z.string() })).min(1) })
@@ -65,29 +64,31 @@ const AnchoredLine = z
     ),
   }));
 const Line = z.union([
-  /** `sealed`: left out by release 0.1.0, whose heads had no MAC of their own. */
+  /** `sealed`: absent in release 0.1.0, whose heads had no MAC of their own. */
   z.object({
     ...{ kind: z.literal('start'), at: z.number(), fingerprint: z.string(), sealed: z.literal(true).optional() },
     epoch: EpochShape.optional(),
   }),
-  /** From here on the head has a MAC, in a journal that release 0.1.0 began. */
+  /** In a journal that release 0.1.0 began: from this line on the head has a MAC. */
   z.object({ kind: z.literal('sealed'), at: z.number() }),
   z.object({ kind: z.literal('grant'), at: z.number(), grant: GrantShape }),
   /**
-   * What was signed between a backup and its restore is not known here. No approval or limit of before holds any more, so
-   * that none that somebody kept pays a second time.
+   * Begins a new epoch. After a restore the signatures made since the backup are unknown. So earlier approvals and
+   * limits are no longer valid, and a kept approval cannot pay a second time.
    */
   z.object({ kind: z.literal('revoked'), at: z.number(), epoch: EpochShape }),
   SignLine,
   AnchoredLine,
 ]);
 export type Line = z.output<typeof Line>;
-/** `mac`: of the newest line. `seal`: of the head itself, so that no line's MAC makes an older one. */
+/**
+ * `mac`: of the newest line. `seal`: of the head itself, so that a line's MAC cannot be used to forge an older head.
+ */
 const Head = z.object({
   lines: z.int().min(1),
   mac: z.string().length(MAC_CHARS),
   seal: z.string().length(MAC_CHARS).optional(),
-  /** For who makes approvals. The signer believes the lines. */
+  /** For the programs that make approvals. The signer itself reads the epoch from the lines. */
   epoch: EpochShape.nullable().default(null),
 });
 type Head = z.infer<typeof Head>;
@@ -112,9 +113,9 @@ export class Journal {
   #lines = 0;
   #mac = NO_MAC;
   #bytes = 0;
-  /** Whether heads have had a MAC of their own since some line. */
+  /** Whether heads have a MAC of their own since some line. */
   #sealed = false;
-  /** Set while nothing is known about the file's end: a line may be there in part. */
+  /** Set while the end of the file is unknown: an incomplete line may be there. */
   #broken = false;
 
   private constructor(folder: string, key: Buffer, file: FileHandle) {
@@ -133,14 +134,14 @@ export class Journal {
   }
 
   /**
-   * The journal of this folder, begun when there is none. The key is the caller's to wipe, after `close`. Throws
-   * `Rejected('signer.journal')` when the files are not as the signer left them.
+   * Opens the journal of this folder, or begins one. The caller wipes the key after `close`. Throws
+   * `Rejected('signer.journal')` if the files are not as the signer left them.
    */
   static async open(folder: string, key: Buffer, fingerprint: string, now: number): Promise<Journal> {
     const path = join(folder, JOURNAL_FILE);
     const head = await readHead(folder);
     if (head && !(await exists(path))) throw altered();
-    // 'as': what is appended is on the disk when the call returns
+    // 'as': an appended line is on the disk when the call returns
     const journal = new Journal(folder, key, await open(path, 'as', 0o600));
     try {
       await journal.#read(path, head);
@@ -159,7 +160,7 @@ export class Journal {
     return this.#epochs.at(-1) ?? null;
   }
 
-  /** Returns when the line is on the disk. Throws the disk's error, and then the journal is as before. */
+  /** Returns when the line is on the disk. Throws the disk's error; then the journal is unchanged. */
   async append(line: Line): Promise<void> {
     if (this.#broken) throw new Error('the journal could not be written: restart the signer');
     const json = JSON.stringify(line);
@@ -176,7 +177,7 @@ export class Journal {
       throw error;
     }
     this.#take(line, mac, text.length);
-    // should this fail, the line stands and its signature was not given out: the next head covers both
+    // if this fails, the line stays but its signature was not given out; the next head covers both lines
     await this.#writeHead();
   }
 
@@ -188,7 +189,7 @@ export class Journal {
     const { size } = await this.#file.stat();
     if (size > JOURNAL_BYTES_MAX) throw altered();
     let seen = head === null;
-    // a line without its end, or one that no MAC belongs to, is what a crash left of the newest: see below
+    // an incomplete line or a line without a valid MAC is the newest one, left by a crash: see below
     for await (const text of readLines(createReadStream(path), LINE_BYTES_MAX)) {
       const line = this.#parse(text);
       if (!line) break;
@@ -196,12 +197,13 @@ export class Journal {
       if (head?.lines === this.#lines) seen = sameMac(head.mac, this.#mac);
     }
     if (head && !this.#isGenuine(head)) throw altered();
-    // without a head only the very first line may be there: the head follows each line before anything is given out
+    // without a head only the first line is accepted, because the head is written after each line before a signature
+    // leaves
     if (!seen || (!head && this.#lines > 1)) throw altered();
     if (this.#bytes < size) await this.#dropRest(path, size);
   }
 
-  /** Nothing beyond the head was ever given out; what is left there may be one unfinished line and no more. */
+  /** Removes one incomplete line after the head. No signature beyond the head was ever given out. */
   async #dropRest(path: string, size: number): Promise<void> {
     const rest = Buffer.alloc(size - this.#bytes);
     const file = await open(path, 'r');
@@ -216,7 +218,7 @@ export class Journal {
     await truncate(path, this.#bytes);
   }
 
-  /** The line, or null when its MAC is not the one that belongs here. */
+  /** The line, or null if its MAC is wrong. */
   #parse(text: string): Line | null {
     const json = text.slice(MAC_CHARS + 1);
     if (text[MAC_CHARS] !== ' ' || !sameMac(text.slice(0, MAC_CHARS), this.#macOf(json))) return null;
@@ -239,7 +241,7 @@ export class Journal {
     }
     if (line.kind === 'grant') this.#grants.set(subjectOf(line.grant), line.grant);
     if (line.kind !== 'sign') return;
-    // shared by all that a batch pays
+    // all withdrawals of a batch share it
     const version = { txid: line.txid, keys: line.inputs, epoch: this.#epoch };
     for (const { uuid, identity, feeMax, byPolicy } of line.entries) {
       const before = this.#signed.get(uuid);
@@ -247,14 +249,14 @@ export class Journal {
       const known = before?.policyFee ?? null;
       this.#signed.set(uuid, {
         identity,
-        // asked for again, the same transaction is the same version
+        // the same transaction requested again is not a new version
         versions: versions.some(({ txid }) => txid === line.txid) ? versions : [...versions, version],
         feeMax: maxOf(before?.feeMax ?? 0n, BigInt(feeMax)),
         policyFee: byPolicy ? maxOf(known ?? 0n, BigInt(line.fee)) : known,
       });
     }
     for (const { subject, units } of [line.spent, line.spentFee].filter((use) => use !== undefined)) {
-      // by the newest line, not by the clock: one that was set back must not make the past forgotten
+      // relative to the newest line, so that a clock that was set back does not drop recent spends
       this.#spends = this.#spends.filter(({ at }) => at > line.at - 2 * DAY_MS);
       this.#spends.push({ at: line.at, subject, units: BigInt(units) });
     }
@@ -264,7 +266,7 @@ export class Journal {
     return seal === undefined ? !this.#sealed : sameMac(seal, this.#sealOf(lines, mac));
   }
 
-  /** No line's MAC begins like this. */
+  /** Begins with text that no line's MAC begins with. */
   #sealOf(lines: number, mac: string): string {
     return createHmac('sha256', this.#key).update(`head ${lines} ${mac}`).digest('hex');
   }
@@ -276,23 +278,25 @@ export class Journal {
   }
 }
 
-/** One that nobody could know before. */
+/** A random epoch that cannot be guessed. */
 export const newEpoch = (): string => randomBytes(EPOCH_BYTES).toString('hex');
 
-/** In which epoch approvals are to be made for the wallet of this folder. A wrong answer makes them worthless, no more. */
+/**
+ * The epoch in which approvals for the wallet of this folder must be made. A wrong result only makes approvals invalid.
+ */
 export async function epochOf(folder: string): Promise<Epoch> {
   return (await readHead(folder).catch(() => null))?.epoch ?? null;
 }
 
 /**
- * After the words, or a backup, brought a wallet into this folder: begins its journal, or another epoch of it. The signer
- * must not have it open. Throws `Rejected('signer.journal')`.
+ * Begins a journal in this folder, or a new epoch of the existing one, after a wallet was restored from its words or a
+ * backup. The signer must not have it open. Throws `Rejected('signer.journal')`.
  */
 export async function revokeIn(folder: string, key: Buffer, fingerprint: string, now: number): Promise<void> {
   const isThere = await exists(join(folder, JOURNAL_FILE));
   const journal = await Journal.open(folder, key, fingerprint, now);
   try {
-    // one that begins here has a new epoch
+    // a new journal already begins with a new epoch
     if (isThere) await journal.append({ kind: 'revoked', at: now, epoch: newEpoch() });
   } finally {
     await journal.close();

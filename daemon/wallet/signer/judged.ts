@@ -1,17 +1,20 @@
-/** What the judge of each family answers, and the comparison of payments with intents that they have in common. */
+/** The result of each family's judge, and the comparison of payments with intents that all judges share. */
 import { Rejected } from '../../domain/errors.ts';
 import type { SignedSpend } from '../../domain/spend.ts';
 import type { Verdict } from './permission.ts';
 import type { Intent } from './port.ts';
 
-/** An order that may be signed. `conflictKeys`: what its transaction uses and no other then can. */
+/**
+ * An order that may be signed. `conflictKeys`: the keys that its transaction uses, each usable by one confirmed
+ * transaction only.
+ */
 export type Judged = { verdict: Verdict; conflictKeys: readonly string[]; sign(): SignedSpend };
 
 export const differs = (why: string): Rejected => new Rejected('signer.differs', `Refused to sign: ${why}`);
 
 /**
- * Every intent is paid exactly once, and nobody else is. `to` of a payment is compared with `toOf` its intent. Throws
- * `Rejected('signer.differs')`.
+ * Checks that every intent is paid exactly once and nobody else is paid. Compares `to` of a payment with `toOf` its
+ * intent. Throws `Rejected('signer.differs')`.
  */
 export function needPaid(
   payments: readonly { to: string; units: bigint }[],

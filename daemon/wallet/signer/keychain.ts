@@ -1,13 +1,13 @@
 /**
- * The operating system's keychain (macOS Keychain, Windows Credential Manager, Secret Service): an addon, so it is loaded
- * only in processes that end soon, never in the daemon or the signer.
+ * The operating system's keychain (macOS Keychain, Windows Credential Manager, Secret Service). It needs an addon, so
+ * only short-lived processes load it, never the daemon or the signer.
  */
 import { Unavailable } from '../../domain/errors.ts';
 
 const SERVICE = 'Countinghouse';
 const RETRY_SECONDS = 60;
 
-/** The entry of a wallet, by its fingerprint. Throws `Unavailable` where there is no keychain. */
+/** The keychain entry of a wallet, by its fingerprint. Throws `Unavailable` if there is no keychain. */
 async function entry<T>(
   fingerprint: string,
   use: (entry: import('@napi-rs/keyring').AsyncEntry) => Promise<T>,
@@ -29,7 +29,7 @@ export async function writeKeychain(fingerprint: string, passphrase: string): Pr
   await entry(fingerprint, (one) => one.setPassword(passphrase));
 }
 
-/** Whether there was one. */
+/** Removes the passphrase of a wallet. Returns whether there was one. */
 export async function forgetKeychain(fingerprint: string): Promise<boolean> {
   return entry(fingerprint, (one) => one.deleteCredential());
 }

@@ -1,5 +1,5 @@
 /**
- * The private keys of an account's addresses, derived when something is signed and wiped right after (BIP-32 CKDpriv).
+ * The private keys of an account's addresses (BIP-32 CKDpriv). They are derived for a signature and wiped after it.
  *
  * Invariant: a key exists only while `use` runs.
  */
@@ -22,7 +22,7 @@ export interface AccountKeys {
   withKey<T>(branch: Branch, index: number, use: (pair: KeyPair) => T): T;
 }
 
-/** Lends the keys of an account. The seed stays the caller's to wipe. */
+/** Lends the keys of an account. The caller wipes the seed. */
 export function withAccountKeys<T>(
   seed: Uint8Array,
   chain: UtxoChain,
@@ -48,7 +48,7 @@ export function withAccountKeys<T>(
   });
 }
 
-/** BIP-32 CKDpriv, not hardened. Throws on a child that BIP-32 calls invalid (chance 2^-127). */
+/** BIP-32 CKDpriv, not hardened. Throws on a child that BIP-32 declares invalid (probability 2^-127). */
 function childOf(parent: SecretNode, index: number): SecretNode {
   assert(Number.isInteger(index) && index >= 0 && index <= INDEX_MAX, 'a child has an index from 0 to 2^31 - 1');
   const data = Buffer.alloc(37);

@@ -1,17 +1,17 @@
 /**
- * What nobody may approve, not the operator either: fees and times so far out that they are a mistake or an attack. The
- * operator's client refuses to make such an approval, and the signer to act on one.
+ * Limits that no approval may exceed, not even the operator's. Fees and times beyond them are a mistake or an attack.
+ * The operator's client does not make such an approval, and the signer refuses it.
  */
 import { ASSETS, type Asset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
 import { isUtxo, type UtxoChain } from './wire.ts';
 
-/** How long an approval may wait until it begins a payment, by the clock of who makes it. */
+/** How long an approval stays valid before it begins a payment, by the clock of the operator's machine. */
 export const APPROVAL_MS = 7 * 24 * 3_600_000;
 const CLOCKS_APART_MS_MAX = 3_600_000;
 
-/** No fee is ever above this. Smallest units. */
+/** The highest fee of a transaction, smallest units. */
 const FEE_UNITS_MAX: Readonly<Record<UtxoChain, bigint>> = {
   BTC: 10_000_000n,
   LTC: 1_000_000_000n,
@@ -19,8 +19,8 @@ const FEE_UNITS_MAX: Readonly<Record<UtxoChain, bigint>> = {
 };
 
 /**
- * Nor is one for each virtual byte, about 25 times what blocks ever asked for in the last years. Only a transaction to
- * ourselves may pay more: its fee is for its parents too.
+ * The highest fee per virtual byte, smallest units: about 25 times the rates of recent years. A transaction that pays
+ * only ourselves may pay more, because its fee is for its parents too.
  */
 const FEE_RATE_MAX: Readonly<Record<UtxoChain, bigint>> = { BTC: 5_000n, LTC: 5_000n, BCH: 500n };
 
@@ -30,10 +30,10 @@ const FRAME_VBYTES = 18;
 const INPUT_VBYTES: Readonly<Record<UtxoChain, number>> = { BTC: 69, LTC: 69, BCH: 149 };
 const OUTPUT_VBYTES = 9;
 
-/** The parts of a transaction that its size follows from. */
+/** The parts of a transaction that determine its size. */
 export type Parts = { inputs: readonly unknown[]; outputs: readonly { script: Uint8Array }[] };
 
-/** The most that a transaction of these parts may pay as fee, smallest units. `toSelf`: it pays nobody else. */
+/** The highest fee for a transaction of these parts, smallest units. `toSelf`: it pays only ourselves. */
 export function feeLimit(chain: UtxoChain, { inputs, outputs }: Parts, toSelf: boolean): bigint {
   const most = FEE_UNITS_MAX[chain];
   if (toSelf) return most;
@@ -42,20 +42,20 @@ export function feeLimit(chain: UtxoChain, { inputs, outputs }: Parts, toSelf: b
   return limit < most ? limit : most;
 }
 
-/** The assets that the wallet signs for: limits of a policy are granted for each of them. */
+/** The assets that the wallet signs for. The limits of a policy are granted for each of them. */
 export const SIGNED_ASSETS: readonly Asset[] = ASSETS.filter(({ symbol, chain }) => isUtxo(chain) && symbol === chain);
 
-/** More than any fee: of transactions that cost nothing that is worth anything. */
+/** More than any fee, for simulated transactions, whose coins are worthless. */
 export const FEE_UNLIMITED = 1n << 256n;
 
-/** The most that anybody may approve as the fee of a plan, smallest units of the asset that the fee is paid in. */
+/** The highest fee that can be approved for a plan, smallest units of the fee's asset. */
 export function approvableFee(plan: SpendPlan): bigint {
   if (plan.kind === 'sandbox') return FEE_UNLIMITED;
   const toSelf = plan.outputs.every(({ kind }) => kind === 'change');
   return isUtxo(plan.chain) ? feeLimit(plan.chain, plan, toSelf) : FEE_UNLIMITED;
 }
 
-/** Throws `Rejected('signer.approval')` unless `until` is ahead of `now` and no further than an approval holds. */
+/** Throws `Rejected('signer.approval')` unless `until` is later than `now` by at most APPROVAL_MS. */
 export function needTimely(until: number, now: number): void {
   if (until <= now) throw new Rejected('signer.approval', "Refused: the operator's approval has expired");
   if (until > now + APPROVAL_MS + CLOCKS_APART_MS_MAX) {

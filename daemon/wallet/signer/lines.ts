@@ -1,9 +1,12 @@
-/** Lines out of a pipe, as long as they may be and no longer. */
+/** Reads lines of limited length from a stream. */
 import type { Readable } from 'node:stream';
 
 const NEWLINE = 0x0a;
 
-/** Yields each line without its end. Throws when one is longer than `bytesMax`; what follows the last end is no line. */
+/**
+ * Yields each line without its end. Throws if a line is longer than `bytesMax`. Text after the last line end is
+ * dropped.
+ */
 export async function* readLines(stream: Readable, bytesMax: number): AsyncGenerator<string> {
   let parts: Buffer[] = [];
   let bytes = 0;

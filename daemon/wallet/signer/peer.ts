@@ -1,8 +1,8 @@
 /**
- * One running signer as seen from outside: requests by number, answers in their order, and an end.
+ * The connection to one running signer: numbered requests, answers in the same order, and the end.
  *
- * Invariant: every request is settled once: by its answer, by its time limit, or by the end of the process. One that
- * does not answer in time is ended, since nobody knows what it does.
+ * Invariant: every request is settled once: by its answer, by its time limit, or by the end of the process. A signer
+ * that does not answer in time is ended, because its state is unknown.
  */
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { RejectCode } from '../../domain/rejections.ts';
@@ -42,13 +42,13 @@ export class Peer {
     });
     channel.input?.on('error', () => {});
     channel.said?.on('data', (chunk: Buffer) => {
-      // only before it was asked for anything: later it may have something to hide
+      // stderr is kept only before the first request: later it might contain a secret
       if (this.#id === 0) this.#said = (this.#said + chunk.toString('utf8')).slice(-STDERR_CHARS_MAX);
     });
     void this.#read();
   }
 
-  /** Throws what the signer threw, and `Unavailable` when it did not answer. */
+  /** Throws the signer's error, or `Unavailable` if it did not answer. */
   ask(call: Call, ms: number): Promise<unknown> {
     if (this.#waiting.size >= WAITING_MAX) {
       return Promise.reject(new Unavailable('The wallet has too much to do', RETRY_SECONDS));
@@ -68,7 +68,7 @@ export class Peer {
     return promise;
   }
 
-  /** Ends the process, and with it every secret. */
+  /** Ends the process, and with it every secret in its memory. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#channel.input?.end();

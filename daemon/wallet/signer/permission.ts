@@ -1,10 +1,10 @@
 /**
- * Who allowed a payment, and whether it may be signed (again): by the operator's MAC, within what a grant leaves to the
- * policy, or because it was signed before and this is another version of it.
+ * Decides whether a payment may be signed, or signed again. It is allowed by the operator's MAC, by a policy within the
+ * rest of a grant, or as another version of a payment that was signed before.
  *
- * Invariant: any two transactions that were signed for one withdrawal have at least one conflict key in common, so that at
- * most one of them can confirm; what the policy let go in 24 hours is counted once for each withdrawal, and before a signature
- * leaves.
+ * Invariants. Any two transactions that were signed for one withdrawal share at least one conflict key, so that at most
+ * one of them can confirm. Each withdrawal that a policy approved counts once against its limit for 24 hours, before a
+ * signature leaves.
  */
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -25,74 +25,76 @@ export const DAY_MS = 24 * 3_600_000;
 /** One transaction that was signed for a withdrawal: to pay it, or to cancel it. */
 export type SignedVersion = {
   txid: string;
-  /** Its conflict keys. Of a journal line that names only one that all versions share, that one. */
+  /** Its conflict keys. A journal line of release 0.1.0 names only the one that all versions share. */
   keys: readonly string[];
-  /** When it was signed. */
+  /** The epoch in which it was signed. */
   epoch: Epoch;
 };
 
-/** What is remembered of a withdrawal that was signed. */
+/** The record of a withdrawal that was signed. */
 export type Signed = {
   /** `identityText` of its intent. */
   identity: string;
   /** Each transaction once, oldest first. */
   versions: readonly SignedVersion[];
-  /** The highest fee that the operator approved for it, 0 when a policy let it go. */
+  /** The highest fee that the operator approved for it; 0 if a policy approved it. */
   feeMax: bigint;
-  /** The highest fee that was counted against a grant for it; null: the operator approved it. */
+  /** The highest fee that was counted against a grant for it; null if the operator approved it. */
   policyFee: bigint | null;
 };
 
-/** What the policy let go: when (milliseconds since 1970), of which grant's subject, and how much. */
+/** One use of a grant by a policy: when (milliseconds since 1970), the grant's subject, and the amount. */
 export type PolicySpend = { at: number; subject: string; units: bigint };
 
-/** The signer's memory, as its journal tells it. */
+/** The content of the signer's journal. */
 export type Memory = {
   signed: ReadonlyMap<string, Signed>;
   /** By subject. */
   grants: ReadonlyMap<string, PolicyGrant>;
-  /** At least those of the last 24 hours. */
+  /** Includes at least those of the last 24 hours. */
   policySpends: readonly PolicySpend[];
-  /** Oldest first; the last one is now. At the beginning of each, something may have been signed that is not known. */
+  /**
+   * Oldest first; the last one is the current one. Unknown signatures may have been made before the beginning of each.
+   */
   epochs: readonly Epoch[];
 };
 
-/** What approvals are judged with. */
+/** The inputs for judging approvals. */
 export type Witness = {
   memory: Memory;
   /** Milliseconds since 1970. */
   now: number;
-  /** Whether the operator's MAC on this intent is right, for this purpose, and of this epoch. */
+  /** Whether the operator's MAC on this intent is valid for this purpose and epoch. */
   isApproved(epoch: Epoch, purpose: ApprovalPurpose, intent: Intent, approval: ByOperator): boolean;
 };
 
 type ByOperator = Extract<Approval, { by: 'operator' }>;
 
 /**
- * What is to be remembered of one withdrawal of an order. `feeMax`: what the operator approved. `policyUnits`: null unless
- * a policy lets it go; else what counts against the grant beside the fee, which is 0 for another version.
+ * The journal's entry for one withdrawal of an order. `feeMax`: the fee that the operator approved. `policyUnits`: null
+ * unless a policy approves it; else the units that count against the grant besides the fee, 0 for another version.
  */
 export type Entry = { intent: Intent; identity: string; feeMax: bigint; policyUnits: bigint | null };
 
-/** What counts against the grant of a subject. */
+/** The use of a grant, by its subject. */
 export type PolicyUse = { subject: string; units: bigint };
 
 /**
- * `feeMax`: the most that this transaction may pay as fee. `spent`: what counts against the grant of the asset that is paid;
- * null: no policy was asked. `spentFee`: the fee, against the grant of its own asset; null: it is in `spent`.
+ * `feeMax`: the highest fee of this transaction. `spent`: the use of the grant of the paid asset; null if no policy was
+ * asked. `spentFee`: the fee, counted against the grant of its own asset; null if it is part of `spent`.
  */
 export type Verdict = { entries: Entry[]; feeMax: bigint; spent: PolicyUse | null; spentFee: PolicyUse | null };
 
-/** What a transaction does, as the judge of its family derived it. */
+/** The effect of a transaction, derived by the judge of its family. */
 export type Moved = {
   network: Network;
   chain: ChainId;
   accountNo: number;
-  /** What it pays. */
+  /** The asset that it pays. */
   asset: AssetId;
   fee: bigint;
   feeAsset: AssetId;
-  /** What no other transaction can use once this one is confirmed. */
+  /** The keys that no other transaction can use after this one confirms. */
   conflictKeys: readonly string[];
 };
 
@@ -102,7 +104,7 @@ const overLimit = (why: string): Rejected => new Rejected('signer.limit', `It ne
 export const subjectOf = ({ network, accountNo, asset }: Pick<Intent, 'network' | 'accountNo' | 'asset'>): string =>
   `${network}/${accountNo}/${asset}`;
 
-/** Judges every withdrawal of an order: what it may cost, and whether it may be paid. Throws `Rejected`. */
+/** Judges every withdrawal of an order: whether it may be paid, and its highest fee. Throws `Rejected`. */
 export function judgeWithdrawals({ withdrawals, purpose }: SignOrder, moved: Moved, witness: Witness): Verdict {
   const uuids = new Set(withdrawals.map(({ intent }) => intent.uuid));
   if (withdrawals.length === 0 || uuids.size !== withdrawals.length) {
@@ -124,7 +126,7 @@ export function judgeWithdrawals({ withdrawals, purpose }: SignOrder, moved: Mov
     return first(intent, approval, witness);
   });
   const used = judgePolicyTotal(entries, moved, witness);
-  // what a policy lets go has its end in the grant, where the whole fee counts
+  // a policy's payment is limited by the grant, against which the whole fee counts
   const feeMax = used.spent === null ? entries.reduce((total, one) => total + one.feeMax, 0n) : moved.fee;
   return { entries, feeMax, ...used };
 }
@@ -137,7 +139,7 @@ export function needSameAccount(intent: Intent, moved: Omit<Moved, 'conflictKeys
   throw new Rejected('signer.differs', 'Refused to sign: what was approved is of another account, chain or asset');
 }
 
-/** Nothing is signed whose amount has no end: what pays only ourselves names its coins. */
+/** Every intent must have a maximum amount. A payment to ourselves must name its coins instead. */
 function needBound({ address, coins, sweep, units }: Intent): void {
   if (address !== ADDRESS_SELF) return;
   if (coins !== null && !sweep && units === '0') return;
@@ -145,8 +147,8 @@ function needBound({ address, coins, sweep, units }: Intent): void {
 }
 
 /**
- * Pairwise conflict: a transaction that has no conflict key in common with one of the earlier versions could confirm beside
- * it. A coin that no longer exists in common is enough: what spends it cannot confirm.
+ * Checks pairwise conflict: without a shared conflict key, this transaction and an earlier version could both confirm.
+ * A shared coin that no longer exists is enough, because a transaction that spends it cannot confirm.
  */
 function needConflict({ uuid }: Intent, { versions }: Signed, keys: ReadonlySet<string>): void {
   const apart = versions.find((version) => !version.keys.some((key) => keys.has(key)));
@@ -158,8 +160,8 @@ function needConflict({ uuid }: Intent, { versions }: Signed, keys: ReadonlySet<
 }
 
 /**
- * Whether a version that was signed before this epoch, and of which nothing is known, could confirm beside this one. Such a
- * one has a coin in common with each that was known before it: it cannot where all coins of one of those are spent here.
+ * Whether an unknown version from before this epoch could confirm beside this one. An unknown version shares a coin
+ * with each version known before it. So it cannot confirm if this transaction spends all coins of one of those.
  */
 function mayMissOne({ versions }: Signed, keys: ReadonlySet<string>, { epochs }: Memory): boolean {
   const before = versions.filter(({ epoch }) => epoch !== epochs.at(-1));
@@ -175,8 +177,8 @@ function first(intent: Intent, approval: Approval, witness: Witness): Entry {
 }
 
 /**
- * Another version of what was signed: the same payment. A fee above what the operator approved is approved anew; of what
- * a policy let go, the rise counts against the grant.
+ * Judges another version of a signed payment. A fee above the approved one needs a new approval. For a payment by a
+ * policy, the increase counts against the grant.
  */
 function again(
   purpose: SignPurpose,
@@ -186,7 +188,7 @@ function again(
   witness: Witness,
 ): Entry {
   const identity = identityText(intent);
-  // an end to what was approved without one is the operator's to set
+  // only the operator can set a maximum for a sweep that was approved without one
   const endsNow = identity !== known.identity && intent.sweep && known.identity === openIdentityText(intent);
   if (identity !== known.identity && !endsNow) {
     throw new Rejected('signer.differs', `Refused to sign: ${intent.uuid} was signed as another payment`);
@@ -203,7 +205,7 @@ function again(
   return { ...entry, feeMax: known.feeMax, policyUnits: 0n };
 }
 
-/** `purposes`: those that will do. */
+/** `purposes`: the accepted ones. */
 function checkMac(purposes: readonly ApprovalPurpose[], intent: Intent, approval: ByOperator, witness: Witness): void {
   const of = witness.memory.epochs.findLast((epoch) =>
     purposes.some((purpose) => witness.isApproved(epoch, purpose, intent, approval)),
@@ -227,8 +229,8 @@ function unitsWithinGrant(intent: Intent, { memory }: Witness): bigint {
 }
 
 /**
- * What an order takes of the limits for 24 hours. The fee counts as it is paid, whole, against the grant of the asset that it
- * is paid in. Of several versions at most one confirms: the highest fee counts, once.
+ * The amounts of an order that count against the limits for 24 hours. The whole fee counts against the grant of its own
+ * asset. Of several versions at most one confirms, so only the highest fee counts, once.
  */
 function judgePolicyTotal(
   entries: Entry[],

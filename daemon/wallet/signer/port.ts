@@ -1,13 +1,14 @@
 /**
- * What the daemon may ask of the signer, the process that alone holds the merchant's secrets. Types, and what tells them apart.
+ * The interface between the daemon and the signer. The signer is the only process that holds the merchant's secrets.
+ * This module has types and their type guards.
  *
- * Invariant: nothing that crosses this boundary is a secret. Passphrases go in sealed to the signer's key; transactions
- * come out signed. Whatever the signer is asked to sign it decodes itself, and refuses what differs from the intents.
+ * Invariant: no secret crosses this boundary. Passphrases are sealed to the signer's key; transactions leave signed.
+ * The signer decodes everything that it is asked to sign, and refuses any difference from the intents.
  */
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
 import type { SandboxUnsigned, SignedSpend, UnsignedSpend, UtxoUnsigned } from '../../domain/spend.ts';
 
-/** A text that only the holder of a key can read: made with `seal` (seal.ts). All three in base64. */
+/** A text that only the holder of a key can read, made by `seal` (seal.ts). All three fields are base64. */
 export type Sealed = { key: string; nonce: string; box: string };
 
 /** `none`: there is no wallet in the data directory. */
@@ -17,87 +18,88 @@ export type SignerStatus = {
   state: SignerState;
   /** BIP-32's fingerprint of the master key, 8 hex digits; null without a wallet. */
   fingerprint: string | null;
-  /** When it locks itself unless it is used, milliseconds since 1970; null while locked, or when it never does. */
+  /** When it locks itself unless it is used, milliseconds since 1970; null while locked, or if it never does. */
   lockAt: number | null;
-  /** Until the next passphrase is tried, after wrong ones; 0: at once. */
+  /** The wait before the next passphrase after wrong ones; 0: none. */
   retryAfterSeconds: number;
 };
 
 /**
- * What an intent names in place of an address when the transaction pays only ourselves (CPFP); `units` is then "0", and
- * `coins` names what it spends.
+ * Stands for an address in an intent whose transaction pays only ourselves (CPFP). Then `units` is "0", and `coins`
+ * names the coins that it spends.
  */
 export const ADDRESS_SELF = 'self';
 
 /**
- * What somebody approves: one payment, whole, with an end to everything that it may cost. `uuid` names the withdrawal for
- * ever and on every machine. All of it goes into the operator's MAC.
+ * The complete content of an approval: one payment, with a maximum for every cost. `uuid` identifies the withdrawal
+ * permanently, on every machine. The operator's MAC covers all fields.
  */
 export type Intent = {
   uuid: string;
   network: Network;
-  /** The account level of the wallet. */
+  /** The account level of the wallet's derivation path. */
   accountNo: number;
   chain: ChainId;
   asset: AssetId;
-  /** As the operator was shown it, or ADDRESS_SELF. */
+  /** As shown to the operator, or ADDRESS_SELF. */
   address: string;
-  /** Smallest units as a decimal: what the recipient gets; of a sweep, the most that it may get. */
+  /** Smallest units as a decimal: the recipient's amount; for a sweep, its maximum. */
   units: string;
-  /** Gives all that is spent to one recipient, less the fee and without change. */
+  /** Pays everything that is spent to one recipient, less the fee and without change. */
   sweep: boolean;
-  /** The outpoints that it spends, all of them and no others; null: what the planner chooses. */
+  /** Exactly the outpoints that it spends; null: the planner chooses. */
   coins: string[] | null;
-  /** The highest fee, in smallest units of `feeAsset`. A batch may pay the sum of its withdrawals'. */
+  /** The highest fee, in smallest units of `feeAsset`. A batch may pay the sum of its withdrawals' highest fees. */
   feeMax: string;
-  /** What the fee is paid in; left out: the asset that is paid. */
+  /** The asset that the fee is paid in; absent: the asset that is paid. */
   feeAsset?: AssetId | undefined;
 };
 
 /**
- * `operator`: HMAC-SHA-256 (hex) over the purpose, the intent, the epoch of the wallet's journal, and `until` (milliseconds
- * since 1970, seven days ahead at the most), after which it does not begin a payment any more. `policy`: within what the operator granted beforehand.
+ * `operator`: HMAC-SHA-256 (hex) over the purpose, the intent, the epoch of the wallet's journal, and `until`
+ * (milliseconds since 1970, at most seven days ahead). After `until` the approval cannot begin a payment. `policy`: the
+ * operator granted the limit beforehand.
  */
 export type Approval = { by: 'operator'; until: number; mac: string } | { by: 'policy' };
 
 /**
- * `pay`: what the intents say. `cancel`: pays all of it back to ourselves, for withdrawals that were signed before; needs
- * no approval for a fee that was approved, since it takes the place of what was. A speed-up is a `pay` whose withdrawals
- * were signed before.
+ * `pay`: pays the intents; a speed-up is a `pay` whose withdrawals were signed before. `cancel`: pays everything back
+ * to ourselves in place of withdrawals that were signed before. It needs no approval if its fee was approved, because
+ * it replaces a signed transaction.
  */
 export type SignPurpose = 'pay' | 'cancel';
 
 /**
- * What an operator approves. `raise`: a higher fee of a payment that was signed before, so that nothing is paid for the
- * first time by it, whoever it is said to be of. An approval of one purpose is none of another; one to `pay` also raises.
+ * The purpose of an operator's approval. `raise`: a higher fee of a payment that was signed before; it can never begin
+ * a payment. An approval is valid for its own purpose only, except that an approval to `pay` also raises.
  */
 export type ApprovalPurpose = SignPurpose | 'raise';
 
 type OrderOf<U extends UnsignedSpend> = U & {
   purpose: SignPurpose;
   /**
-   * Whose payments this is, or whose it cancels. With each transaction that was signed for one of them before, this one
-   * has to have a conflict key in common.
+   * The withdrawals that it pays or cancels. It must share a conflict key with each transaction that was signed for one
+   * of them before.
    */
   withdrawals: { intent: Intent; approval: Approval }[];
 };
 export type UtxoOrder = OrderOf<UtxoUnsigned>;
 export type SandboxOrder = OrderOf<SandboxUnsigned>;
-/** What the signer is asked, an order for each family: `plan.kind` tells which it is. */
+/** A request to sign. `plan.kind` names the family. */
 export type SignOrder = UtxoOrder | SandboxOrder;
 
 export const isUtxoOrder = (order: SignOrder): order is UtxoOrder => order.plan.kind === 'utxo';
 
-/** What may be signed without the operator, of one asset of one account. Units are smallest units as decimals. */
+/** The limits of one asset of one account for payments without the operator. Units are smallest units as decimals. */
 export type PolicyGrant = {
   network: Network;
   accountNo: number;
   asset: AssetId;
-  /** The most for one withdrawal; "0" ends what was granted before. */
+  /** The maximum of one withdrawal; "0" ends the earlier grant. */
   perWithdrawal: string;
-  /** The most in any 24 hours, with every fee that is paid in this asset, whatever asset it was paid for. */
+  /** The maximum in any 24 hours, including every fee that is paid in this asset, also for payments of other assets. */
   perDay: string;
-  /** Only to these addresses; null: to any. */
+  /** The allowed addresses; null: any. */
   addresses: string[] | null;
   /** Milliseconds since 1970: a grant replaces only an older one. */
   issuedAt: number;
@@ -105,38 +107,41 @@ export type PolicyGrant = {
 
 /**
  * Every call may throw `Rejected`: `vault.missing`, `vault.corrupted`, `signer.journal` (its journal was altered), and
- * `Unavailable` when the process cannot be started, does not answer in time, or died.
+ * `Unavailable` if the process cannot be started, does not answer in time, or died.
  */
 export interface Signer {
-  /** Does not start the process: without one the wallet is locked. */
+  /** Does not start the process. Without a process the wallet is locked. */
   status(): Promise<SignerStatus>;
-  /** The X25519 public key (hex) of this start of the process, to seal secrets to. Starts it. */
+  /** The X25519 public key (hex) to which secrets are sealed, new at each start of the process. Starts the process. */
   sealKey(): Promise<string>;
   /**
-   * `sealed`: the passphrase under SEAL_UNLOCK. Throws `Rejected('vault.passphrase')`, `Rejected('seal')` when it was made
-   * for another start, `Unavailable` while wrong tries are slowed down.
+   * `sealed`: the passphrase under SEAL_UNLOCK. Throws `Rejected('vault.passphrase')`, `Rejected('seal')` if it was
+   * sealed for another start, `Unavailable` while wrong tries are slowed down.
    */
   unlock(sealed: Sealed): Promise<SignerStatus>;
   lock(): Promise<SignerStatus>;
-  /** `sealed`: JSON `{"old","new"}` under SEAL_CHANGE. Throws also `Rejected('vault.weak_passphrase')`. */
+  /**
+   * `sealed`: JSON `{"old","new"}` under SEAL_CHANGE. Throws like `unlock`, and `Rejected('vault.weak_passphrase')`.
+   */
   changePassphrase(sealed: Sealed): Promise<SignerStatus>;
   /**
-   * Signs and sends nothing. The same order gives the same bytes. Throws `Rejected`: `signer.locked` (wait, and ask
-   * again), `signer.approval` (no valid approval), `signer.limit` (policy: above what was granted; ask the operator),
-   * `signer.conflict` (an earlier version could confirm beside this one), `signer.differs` and `signer.input` (the plan is not what was approved, or an input is not what it
-   * claims to be: a bug or an attack), `signer.fee`, `signer.unsupported`.
+   * Signs without sending. The same order gives the same bytes. Throws `Rejected`: `signer.locked` (wait and ask
+   * again), `signer.approval` (no valid approval), `signer.limit` (above a policy's grant; the operator must approve),
+   * `signer.conflict` (an earlier version could confirm beside this one), `signer.differs` (the plan differs from the
+   * intents: a bug or an attack), `signer.input` (an input differs from its transaction: a bug or an attack),
+   * `signer.fee`, `signer.unsupported`.
    */
   sign(order: SignOrder): Promise<SignedSpend>;
   /** `mac`: made by `grantMac`. Needs the wallet unlocked. Throws `Rejected`: `signer.locked`, `signer.approval`. */
   grantPolicy(grant: PolicyGrant, mac: string): Promise<void>;
   /**
-   * Every approval and grant of before is worth nothing from now on. `next`: the epoch that begins, 32 hex digits that nobody
-   * could know. `mac`: made by `revocationMac`. Throws `Rejected`: `signer.locked`, `signer.approval`.
+   * Invalidates every earlier approval and grant. `next`: the new epoch, 32 random hex digits. `mac`: made by
+   * `revocationMac`. Throws `Rejected`: `signer.locked`, `signer.approval`.
    */
   revokeApprovals(next: string, mac: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The purposes that a secret is sealed under: one cannot be passed off as another. */
+/** The purposes of sealed secrets: a secret sealed for one does not open for another. */
 export const SEAL_UNLOCK = 'unlock';
 export const SEAL_CHANGE = 'change passphrase';

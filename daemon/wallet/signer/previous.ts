@@ -1,9 +1,9 @@
 /**
- * The outputs of a previous transaction, and proof that they are its: what an input is worth is never believed, since a
- * wrong amount makes a wallet pay the difference as fee (CVE-2020-14199).
+ * Reads the outputs of a previous transaction, and proves by its id that they are its outputs. The amount of an input
+ * must be proved, because a wrong amount makes a wallet pay the difference as fee (CVE-2020-14199).
  *
- * Only what the transaction's id is made of is read: version, inputs, outputs and lock time. Witnesses, and LTC's MWEB
- * part, lie in between and have no say: if anything there were taken for an output, the id would not come out.
+ * Reads only the parts that the id covers: version, inputs, outputs and lock time. Witnesses and LTC's MWEB part lie
+ * between them. If they were mistaken for outputs, the id would differ.
  */
 import { createHash, hash } from 'node:crypto';
 import { Rejected } from '../../domain/errors.ts';
@@ -15,10 +15,10 @@ const SEGWIT_MARKER = 0x00;
 const INPUT_BYTES_MIN = 41;
 const OUTPUT_BYTES_MIN = 9;
 const TX_BYTES_MAX = 4_000_000;
-/** Without its witness: one of 64 could be an inner node of a merkle tree. */
+/** The minimum size without witnesses: a transaction of 64 bytes could be an inner node of a merkle tree. */
 const TX_BYTES_MIN = 10 + INPUT_BYTES_MIN;
 
-/** Reads from the front; whatever lies beyond the end throws `RangeError`. */
+/** Reads from the front. Reading beyond the end throws `RangeError`. */
 class Reader {
   readonly bytes: Buffer;
   at = 0;
@@ -49,7 +49,7 @@ class Reader {
   }
 }
 
-/** The outputs of the transaction `txid`. Throws `Rejected('signer.input')` when these bytes are not that transaction. */
+/** The outputs of the transaction `txid`. Throws `Rejected('signer.input')` if the bytes are not that transaction. */
 export function previousOutputs(txid: string, raw: string): PreviousOutput[] {
   const bytes = Buffer.from(raw, 'hex');
   try {
@@ -66,7 +66,7 @@ export function previousOutputs(txid: string, raw: string): PreviousOutput[] {
 function read(bytes: Buffer, txid: string): PreviousOutput[] {
   const reader = new Reader(bytes);
   reader.skip(4);
-  // a transaction without inputs is none, so that a zero here is the mark of an extended form (BIP-144)
+  // a transaction has at least one input, so a zero count marks the extended form (BIP-144)
   if (bytes[reader.at] === SEGWIT_MARKER) reader.skip(2);
   const start = reader.at;
   for (let left = reader.count(INPUT_BYTES_MIN); left > 0; left--) {

@@ -1,9 +1,10 @@
 /**
- * The signer: the process that alone sees the words. The daemon starts it with an empty environment under Node's
- * permission model (see spawn.ts), writes requests to its stdin and reads answers from its stdout, a line of JSON each.
+ * The signer: the only process that reads the words. The daemon starts it with an empty environment under Node's
+ * permission model (see spawn.ts), writes requests to its stdin and reads answers from its stdout. Each is one line of
+ * JSON.
  *
- * Invariant: no answer and no error carries a secret. Locking ends the process, so that its memory goes with it; so does
- * the end of stdin, which is the daemon's.
+ * Invariant: no answer and no error carries a secret. Locking ends the process, which frees its memory. The end of
+ * stdin, which means the end of the daemon, ends it too.
  */
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -19,12 +20,12 @@ import { sealPair, unseal } from './seal.ts';
 import { Session } from './session.ts';
 import { decodeOrder, encodeSigned, LINE_BYTES_MAX, type Request } from './wire.ts';
 
-/** `autoLockMs`: after so long without a use; 0: never. */
+/** `autoLockMs`: the time without a use after which it locks itself; 0: never. */
 const Settings = z.strictObject({ folder: z.string(), autoLockMs: z.int().min(0) });
-/** A process that nobody unlocked is not kept. */
+/** A process that was not unlocked ends after this time. */
 const UNUSED_MS = 10 * 60_000;
 
-/** What counts as a use of the wallet: looking at its state does not keep it open. */
+/** The calls that count as a use of the wallet. A status request does not keep it unlocked. */
 const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'sign', 'grant', 'revoke']);
 
 const { folder, autoLockMs } = Settings.parse(JSON.parse(process.argv[2] ?? ''));
@@ -33,10 +34,10 @@ const pair = sealPair();
 let session: Session | null = null;
 let lockAt: number | null = null;
 let timer: NodeJS.Timeout | undefined;
-/** Set when it was asked to lock: it answers, and goes. */
+/** Set by a request to lock: the process answers and ends. */
 let isOver = false;
 
-/** Ends it all when nothing more is asked for. */
+/** Restarts the timer that ends the process when it is not used. */
 function used(): void {
   clearTimeout(timer);
   const afterMs = session ? autoLockMs : UNUSED_MS;
@@ -44,7 +45,7 @@ function used(): void {
   if (afterMs > 0) timer = setTimeout(end, afterMs);
 }
 
-/** Wipes and goes. */
+/** Wipes the secrets and ends the process. */
 async function end(): Promise<void> {
   await session?.close();
   process.exit(0);
@@ -68,7 +69,7 @@ async function unlock(sealed: Sealed): Promise<SignerStatus> {
   await session?.close();
   session = opened;
   used();
-  // what the passphrase and the words left in strings is garbage now
+  // collects strings that held the passphrase and the words
   globalThis.gc?.();
   return status();
 }
@@ -114,7 +115,7 @@ async function carryOut(request: Request): Promise<unknown> {
 
 process.on('uncaughtException', () => process.exit(1));
 used();
-// one after the other: what is judged is what is in the journal
+// one at a time, so that each order is judged by a complete journal
 for await (const line of readLines(process.stdin, LINE_BYTES_MAX)) {
   const answer = await answerLine(line, async (request) => {
     if (USES.has(request.call)) clearTimeout(timer);

@@ -1,9 +1,9 @@
 /**
  * Seals a short secret so that only the holder of an X25519 key can read it: an ephemeral key pair, HKDF-SHA-256 and
- * AES-256-GCM, which WebCrypto has too. Passphrases cross the daemon in this form.
+ * AES-256-GCM. WebCrypto has all three. Passphrases cross the daemon in this form.
  *
- * Invariant: what was sealed for one purpose, or to one key, does not open for another; the length of what is sealed does
- * not tell that of the secret.
+ * Invariant: a box that was sealed for one purpose, or to one key, does not open for another. The length of a box does
+ * not reveal the length of the secret.
  */
 import {
   createCipheriv,
@@ -27,14 +27,14 @@ const PADDED_BYTES = 16_384;
 /** `publicKey` is in hex. */
 export type SealPair = { privateKey: KeyObject; publicKey: string };
 
-/** A fresh key pair: of a start of the signer, or of one sealing. */
+/** A new key pair, for one start of the signer or for one sealing. */
 export function sealPair(): SealPair {
   const { privateKey, publicKey } = generateKeyPairSync('x25519');
   const { x } = publicKey.export({ format: 'jwk' });
   return { privateKey, publicKey: Buffer.from(x ?? '', 'base64url').toString('hex') };
 }
 
-/** Seals a text to a public key (hex) for a purpose. Throws `Rejected('seal')` on what is no key, and on a long text. */
+/** Seals a text to a public key (hex) for a purpose. Throws `Rejected('seal')` for an invalid key or a long text. */
 export function seal(sealKey: string, purpose: string, text: string): Sealed {
   const plain = Buffer.alloc(PADDED_BYTES, ' ');
   const json = Buffer.from(JSON.stringify(text));
@@ -52,7 +52,7 @@ export function seal(sealKey: string, purpose: string, text: string): Sealed {
   return { key: ephemeral.toString('base64'), nonce: nonce.toString('base64'), box: box.toString('base64') };
 }
 
-/** What was sealed to this pair for this purpose. Throws `Rejected('seal')` when it was not. */
+/** Opens a text that was sealed to this pair for this purpose. Throws `Rejected('seal')` if it was not. */
 export function unseal(pair: SealPair, purpose: string, { key: ephemeral, nonce, box }: Sealed): string {
   const bytes = Buffer.from(box, 'base64');
   const epk = Buffer.from(ephemeral, 'base64');
@@ -75,7 +75,7 @@ export function unseal(pair: SealPair, purpose: string, { key: ephemeral, nonce,
 
 const notOurs = (): Rejected => new Rejected('seal', 'This was sealed for another start of the wallet: ask again');
 
-/** Bound to both public keys and the purpose. Throws `Rejected('seal')` on what is no point (RFC 7748). */
+/** Depends on both public keys and the purpose. Throws `Rejected('seal')` for an invalid point (RFC 7748). */
 function sharedKey(own: KeyObject, other: Buffer, ephemeral: Buffer, recipient: Buffer, purpose: string): Buffer {
   let secret: Buffer;
   try {

@@ -1,9 +1,9 @@
 /**
- * The signer as a service of its own user: it listens on a unix socket for the daemon, whose user can connect to it and
- * can neither read nor write the wallet's folder, nor put another socket in the place of this one.
+ * The signer as a service of its own user. It listens on a unix socket for the daemon. The daemon's user can connect to
+ * the socket. It can neither access the wallet's folder nor replace the socket.
  *
- * Invariant: this process holds no secret. The words are in its child, which has the fence of every signer (spawn.ts); what
- * comes by the socket is checked before it is passed on, and again in there.
+ * Invariant: this process holds no secret. The words are in its child, which has the restrictions of every signer
+ * (spawn.ts). Requests from the socket are checked here, and again in the child.
  */
 import { chmod, lstat, mkdir, rm, stat } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
@@ -18,13 +18,13 @@ const CONNECTIONS_MAX = 10;
 const PROBE_MS = 1_000;
 
 export type ServiceOptions = Omit<SignerOptions, 'sandbox' | 'remote'> & {
-  /** The path of the unix socket: whoever may write to it may ask for signatures. */
+  /** The path of the unix socket. Write access to it allows asking for signatures. */
   socket: string;
 };
 
 /**
- * Serves until it is closed. Throws `Rejected('signer.service')` when folder or socket are somebody else's, open to others,
- * or in use.
+ * Serves until it is closed. Throws `Rejected('signer.service')` if the folder or the socket belongs to another user,
+ * is open to others, or is in use.
  */
 export async function serveSigner({ socket, ...options }: ServiceOptions): Promise<{ close(): Promise<void> }> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
@@ -48,7 +48,7 @@ export async function serveSigner({ socket, ...options }: ServiceOptions): Promi
   );
   server.listen({ path: socket }, resolve);
   await promise;
-  // the group is the daemon's: its folder decides who else gets here
+  // the group is the daemon's; the permissions of its folder limit access further
   await chmod(socket, 0o660);
   return {
     async close() {
@@ -59,7 +59,7 @@ export async function serveSigner({ socket, ...options }: ServiceOptions): Promi
   };
 }
 
-/** `forbidden`: the mode bits of others. */
+/** `forbidden`: the mode bits of other users. */
 async function needOwn(folder: string, forbidden: number): Promise<void> {
   const { uid, mode } = await stat(folder);
   if (uid === process.getuid?.() && (mode & forbidden) === 0) return;
@@ -76,7 +76,7 @@ function answers(path: string): Promise<boolean> {
   return promise.finally(() => probe.destroy());
 }
 
-/** One line after the other; a line that is none of ours ends the connection. */
+/** Handles one line at a time. An invalid line ends the connection. */
 async function serve(connection: Socket, signer: SignerClient): Promise<void> {
   connection.on('error', () => {});
   try {

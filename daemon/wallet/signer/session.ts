@@ -1,8 +1,9 @@
 /**
- * The unlocked wallet inside the signer's process: the seed, what is derived from it beside coins' keys, and the journal.
+ * The unlocked wallet inside the signer's process: the seed, the keys derived from it that are not coin keys, and the
+ * journal.
  *
- * Invariant: a signature is given out only after its order was judged and its line is in the journal. Closed, every
- * secret that has a buffer is wiped; what went through JavaScript's strings goes with the process, which ends then.
+ * Invariant: a signature is given out only after its order was judged and its line is in the journal. Closing wipes
+ * every secret that is in a buffer. Secrets in JavaScript strings are freed when the process ends, right after.
  */
 import { join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
@@ -17,7 +18,7 @@ import type { Judged } from './judged.ts';
 import { subjectOf, type Witness } from './permission.ts';
 import { isUtxoOrder, type PolicyGrant, type SignOrder } from './port.ts';
 
-/** How far ahead the operator's clock may be of this machine's when a grant is made. */
+/** How far the operator's clock may be ahead of this machine's for a grant. */
 const GRANT_AHEAD_MS = 3_600_000;
 
 export class Session {
@@ -62,7 +63,7 @@ export class Session {
     return signed;
   }
 
-  /** Has an order judged by its own family. */
+  /** Calls the judge of the order's family. */
   async #judge(order: SignOrder): Promise<Judged> {
     const witness: Witness = {
       memory: this.#journal.memory,
@@ -70,12 +71,14 @@ export class Session {
       isApproved: (epoch, purpose, intent, { mac, until }) =>
         sameMac(mac, intentMac(this.#approvalKey, epoch, purpose, intent, until)),
     };
-    // loaded when first needed: a wallet that is only unlocked need not wait for it
+    // loaded on first use, because unlocking does not need it
     if (isUtxoOrder(order)) return (await import('./utxo.ts')).judgeUtxo(order, this.#seed, witness);
     throw new Rejected('signer.unsupported', `The wallet does not sign for ${order.plan.chain} yet`);
   }
 
-  /** Throws `Rejected('signer.approval')` when it is not the operator's, or older than what is granted already. */
+  /**
+   * Throws `Rejected('signer.approval')` if the MAC is not the operator's, or the grant is older than the current one.
+   */
   async grant(grant: PolicyGrant, mac: string): Promise<void> {
     const now = this.#now();
     const before = this.#journal.memory.grants.get(subjectOf(grant));
@@ -90,7 +93,7 @@ export class Session {
     await this.#journal.append({ kind: 'grant', at: now, grant: { ...grant, network: realNetwork(grant) } });
   }
 
-  /** Throws `Rejected('signer.approval')` when it is not the operator's word about the epoch that this one is. */
+  /** Throws `Rejected('signer.approval')` if the MAC does not end the current epoch. */
   async revoke(next: string, mac: string): Promise<void> {
     if (!sameMac(mac, revocationMac(this.#approvalKey, this.#epoch, next))) {
       throw new Rejected('signer.approval', "The operator's word does not belong to the approvals of now");

@@ -1,10 +1,10 @@
 /**
- * Makes the signed bytes of a plan: BTC and LTC as a PSBT of bitcoinjs-lib with P2WPKH inputs, BCH through libauth with
+ * Makes the signed bytes of a plan. BTC and LTC use a PSBT of bitcoinjs-lib with P2WPKH inputs. BCH uses libauth with
  * P2PKH inputs and SIGHASH_ALL | FORKID (its replay-protected digest of 2017). Signatures are deterministic (RFC 6979)
  * and have a low S, so that the same plan always gives the same bytes and the same id.
  *
- * Invariant: what is signed has been judged before (judge.ts, or it is the sandbox), and every signature is checked
- * before it is given out.
+ * Invariant: a plan was judged before it is signed, except on the sandbox. Every signature is verified before it is
+ * given out.
  */
 import { hash } from 'node:crypto';
 import {
@@ -26,7 +26,7 @@ import { isUtxo } from './wire.ts';
 const SIGHASH_ALL = 0x01;
 const SIGHASH_ALL_FORKID = 0x41;
 
-/** Signs a plan of BTC, LTC or BCH with the wallet's keys. The seed stays the caller's to wipe. */
+/** Signs a plan of BTC, LTC or BCH with the wallet's keys. The caller wipes the seed. */
 export function signPlan(seed: Uint8Array, plan: UtxoPlan): SignedSpend {
   const { chain } = plan;
   assert(isUtxo(chain), 'a plan of BTC, LTC or BCH');
@@ -55,7 +55,7 @@ function signSegwit(plan: UtxoPlan, withKey: WithKey): Made {
       psbt.updateInput(at, { partialSig: [{ pubkey: pair.publicKey, signature }] });
     });
   }
-  // the library computes the digest by itself; what its parts are is the same for all inputs
+  // the library computes this digest independently; the parts of it are the same for all inputs
   assert(
     psbt.validateSignaturesOfInput(0, (key, hash, signature) => verify(hash, key, signature, true)),
     'as signed',
@@ -64,7 +64,7 @@ function signSegwit(plan: UtxoPlan, withKey: WithKey): Made {
   return { txid: transaction.getId(), raw: transaction.toHex(), size: transaction.virtualSize() };
 }
 
-/** The PSBT of a plan, read from its bytes: adding inputs one by one looks at all of those before, each time. */
+/** The PSBT of a plan, parsed from its bytes: adding inputs one by one takes quadratic time. */
 function unsignedPsbt({ version, lockTime, inputs, outputs }: UtxoPlan): Psbt {
   const unsigned = new Transaction();
   unsigned.version = version;
@@ -106,7 +106,7 @@ function signCash(plan: UtxoPlan, withKey: WithKey): Made {
   assert(hex(digest(0)) === hex(cashDigest(plan, transaction)), 'the library computes the same digest');
   for (const at of plan.inputs.keys()) {
     const unlockingBytecode = withKey(at, (pair) => {
-      // bitcoinjs writes DER (BIP-66) and appends the hash type, of which it knows no FORKID
+      // bitcoinjs writes DER (BIP-66) and appends the hash type, but does not know FORKID
       const der = Script.signature.encode(checkedSignature(digest(at), pair), SIGHASH_ALL).slice(0, -1);
       const typed = Uint8Array.of(...der, SIGHASH_ALL_FORKID);
       return Uint8Array.of(...encodeDataPush(typed), ...encodeDataPush(pair.publicKey));
@@ -134,8 +134,8 @@ function checkedSignature(digest: Uint8Array, { privateKey, publicKey }: KeyPair
 }
 
 /**
- * BIP-143's digest of each input, for SIGHASH_ALL, and with 0x41 BCH's. What it says of all inputs and outputs is hashed
- * once: the libraries do it anew for each input, which takes minutes where there are a thousand.
+ * BIP-143's digest of each input, for SIGHASH_ALL, and for BCH with 0x41. The parts about all inputs and outputs are
+ * hashed once. The libraries hash them again for each input, which takes minutes for a thousand inputs.
  */
 function digests({ version, lockTime, inputs, outputs }: UtxoPlan, hashType: number): (at: number) => Uint8Array {
   const points = inputs.map(({ outpoint }) => {

@@ -1,13 +1,13 @@
 /**
- * Whether a simulated transaction of the sandbox does what its intents say. The sandbox's wallet has no lock: no approval is
- * asked for, and nothing is remembered.
+ * Judges a simulated transaction of the sandbox against its intents. The sandbox's wallet has no lock: it needs no
+ * approval, and no journal is kept.
  */
 import { nativeAsset } from '../../domain/assets.ts';
 import { differs, needPaid } from './judged.ts';
 import { needSameAccount } from './permission.ts';
 import { ADDRESS_SELF, type SandboxOrder } from './port.ts';
 
-/** Throws `Rejected('signer.differs')` unless the plan pays the intents, and nobody else but ourselves. */
+/** Throws `Rejected('signer.differs')` unless the plan pays exactly the intents, and otherwise only ourselves. */
 export function judgeSimulated({ plan, purpose, withdrawals }: SandboxOrder): void {
   const { outputs, fee, chain } = plan;
   const intents = withdrawals.map(({ intent }) => intent);
@@ -16,7 +16,7 @@ export function judgeSimulated({ plan, purpose, withdrawals }: SandboxOrder): vo
   if (fee > feeMax) throw differs(`its fee of ${fee} is above the limit of ${feeMax}`);
   const paid = outputs.filter(({ kind }) => kind === 'payout').map(({ address, units }) => ({ to: address, units }));
   const wanted = purpose === 'cancel' ? [] : intents.filter(({ address }) => address !== ADDRESS_SELF);
-  // nobody approved an end to what a sweep of the sandbox may give
+  // a sweep of the sandbox has no approved maximum
   const most = outputs.reduce((sum, { units }) => sum + units, 0n).toString();
   const open = wanted.map((intent) => (intent.sweep ? { ...intent, units: most } : intent));
   needPaid(paid, open, ({ address }) => address);

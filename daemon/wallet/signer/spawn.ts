@@ -1,9 +1,9 @@
 /**
- * How the processes of the wallet are started.
+ * Starts the processes of the wallet.
  *
- * The signer gets Node's permission model: no network, no other programs, no addons, no workers, no debugger; it reads the
- * program's own files and reads and writes the wallet's folder. Its environment is empty and no text becomes code in it.
- * What the model cannot deny: a process of the same user may look into another's memory (ptrace) where the system lets it.
+ * The signer runs under Node's permission model: no network, no other programs, no addons, no workers, no debugger. It
+ * can read the program's own files, and read and write the wallet's folder. Its environment is empty, and it evaluates
+ * no text as code. Limit of the model: a process of the same user may read its memory (ptrace) if the system allows it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
@@ -12,12 +12,15 @@ import { fileURLToPath } from 'node:url';
 
 const HEAP_MB_MAX = 1_024;
 
-/** Built code runs what was built, sources run sources. */
+/** Built code starts built code, and sources start sources. */
 const isBuilt = import.meta.filename.endsWith('.js');
 const SIGNER = fileURLToPath(new URL(isBuilt ? './process.js' : './process.ts', import.meta.url));
 const HELPER = fileURLToPath(new URL(isBuilt ? './helper.js' : './helper.ts', import.meta.url));
 
-/** What the program consists of: its code, the packages beside or above it, and the file that says they are modules. */
+/**
+ * The files of the program: its code, the packages beside or above it, and the `package.json` that marks them as
+ * modules.
+ */
 function programPaths(): string[] {
   const code = join(import.meta.dirname, '..', '..');
   const paths = [code];
@@ -27,7 +30,7 @@ function programPaths(): string[] {
   return [...new Set(paths.filter((path) => existsSync(path)).map((path) => realpathSync(path)))];
 }
 
-/** The flags that fence a process in, with what it may read and write. */
+/** The flags of the permission model, with the paths that may be read and written. */
 export function fence(folder: string): string[] {
   return [
     '--permission',
@@ -35,7 +38,7 @@ export function fence(folder: string): string[] {
     `--allow-fs-read=${folder}`,
     `--allow-fs-write=${folder}`,
     '--no-addons',
-    // the permission model of Node 26.10 does not reach these: a database could be opened, and written, anywhere
+    // Node 26.10's permission model does not cover these: a database could be opened and written anywhere
     ...['--no-experimental-sqlite', '--no-experimental-ffi', '--no-experimental-webstorage'],
     '--no-experimental-websocket',
     '--disable-sigusr1',
@@ -58,8 +61,8 @@ export function spawnSigner(folder: string, autoLockMs: number): ChildProcess {
 }
 
 /**
- * Starts the helper that reads a passphrase from where the operator put it, and gives it sealed. It needs what the
- * daemon's user has: the session's bus, the credentials' folder.
+ * Starts the helper that reads a passphrase from the operator's source and returns it sealed. It needs the environment
+ * of the daemon's user: the session's bus and the credentials' folder.
  */
 export function spawnHelper(job: unknown): ChildProcess {
   return spawn(process.execPath, ['--disable-sigusr1', HELPER, JSON.stringify(job)], {
@@ -68,7 +71,7 @@ export function spawnHelper(job: unknown): ChildProcess {
   });
 }
 
-/** Windows does not start a program without knowing where it is itself. */
+/** Windows does not start a program without SystemRoot. */
 function emptyEnvironment(): NodeJS.ProcessEnv {
   const { SystemRoot } = process.env;
   return process.platform === 'win32' && SystemRoot ? { SystemRoot } : {};

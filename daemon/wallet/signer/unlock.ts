@@ -1,11 +1,11 @@
-/** Where a passphrase comes from when nobody types it, fetched by a helper that seals it: see helper.ts. */
+/** The sources of a passphrase that nobody types. A helper reads it and seals it: see helper.ts. */
 import { z } from 'zod';
 import { Unavailable } from '../../domain/errors.ts';
 import type { Sealed } from './port.ts';
 import { spawnHelper } from './spawn.ts';
 import { SealedShape } from './wire.ts';
 
-/** `prompt`: from the operator alone. */
+/** `prompt`: only the operator. */
 export type UnlockSource =
   | { kind: 'prompt' }
   | { kind: 'keychain' }
@@ -18,7 +18,7 @@ const RETRY_SECONDS = 60;
 
 const unavailable = (why: string): Unavailable => new Unavailable(why, RETRY_SECONDS);
 
-/** The passphrase, sealed to the signer's key. Throws `Unavailable` with the reason why there is none. */
+/** The passphrase, sealed to the signer's key. Throws `Unavailable` with the reason if it cannot be read. */
 export async function sealedBy(
   source: Exclude<UnlockSource, { kind: 'prompt' }>,
   sealKey: string,

@@ -1,9 +1,9 @@
 /**
- * Whether an order of BTC, LTC or BCH may be signed: what the signer is asked for against what was approved, and against what
- * it signed before. Pure, and total: every output is an approved payment or our own change, every input is a coin of ours worth
- * what its transaction says, and nothing is left over but a fee within its limits.
+ * Judges an order of BTC, LTC or BCH against its approvals and against earlier signatures. Pure and complete: every
+ * output is an approved payment or our own change, every input is a coin of ours with the amount in its own
+ * transaction, and the rest is a fee within its limits.
  *
- * Invariant: nothing here trusts the plan's own words (kinds, addresses, fee) without deriving them again.
+ * Invariant: the plan's own statements (kinds, addresses, fee) are not believed but derived again.
  */
 import type { Branch } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -18,26 +18,26 @@ import { type PreviousOutput, previousOutputs } from './previous.ts';
 import { signPlan } from './sign.ts';
 import { isUtxo, type UtxoChain } from './wire.ts';
 
-/** About what fits into a transaction that nodes relay: 100,000 virtual bytes. */
+/** About the number that fits into a transaction that nodes relay: 100,000 virtual bytes. */
 export const INPUTS_MAX = 1_470;
 export const WITHDRAWALS_MAX = 200;
-/** A change address further out would be found by no restore. */
+/** A restore would not find a change address with a higher index. */
 const CHANGE_INDEX_MAX = 10_000_000;
 const LOCK_TIME_IS_HEIGHT_BELOW = 500_000_000;
-/** From here on a sequence carries no relative lock time (BIP-68); this one signals replacement (BIP-125). */
+/** Sequences from here on have no relative lock time (BIP-68); this one signals replacement (BIP-125). */
 const SEQUENCE_MIN = 0xfffffffd;
 const SEQUENCE_MAX = 0xffffffff;
 
 type Facts = Witness & {
   /** The script (hex) of our own address at branch/index of the plan's account. */
   ownScript(branch: Branch, index: number): string;
-  /** The output that an outpoint names, read from its own transaction. Throws `Rejected('signer.input')`. */
+  /** The output at an outpoint, read from its own transaction. Throws `Rejected('signer.input')`. */
   output(outpoint: string): PreviousOutput;
 };
 
 const badInput = (why: string): Rejected => new Rejected('signer.input', `Refused to sign: ${why}`);
 
-/** Judges an order; what comes back signs it. Throws `Rejected` (see `Signer.sign`) unless everything is right. */
+/** Judges an order. The result can sign it. Throws `Rejected` (see `Signer.sign`) if a check fails. */
 export function judgeUtxo(order: UtxoOrder, seed: Uint8Array, witness: Witness): Judged {
   const { plan, chain } = utxoPlan(order);
   const { conflictKeys, verdict } = withAccountKeys(seed, chain, plan.network, plan.accountNo, (keys) =>
@@ -86,7 +86,7 @@ function judgeFrame({ version, lockTime, inputs }: UtxoPlan): void {
   }
 }
 
-/** What the inputs are worth: each is ours, named once, and exactly what the transaction says that it comes from. */
+/** The sum of the inputs. Each must be ours, named once, and equal to the output of its transaction. */
 function judgeInputs({ inputs }: UtxoPlan, { ownScript, output }: Facts): bigint {
   if (new Set(inputs.map(({ outpoint }) => outpoint)).size !== inputs.length) throw badInput('an input is named twice');
   for (const { outpoint, units, script, branch, index } of inputs) {
@@ -98,7 +98,7 @@ function judgeInputs({ inputs }: UtxoPlan, { ownScript, output }: Facts): bigint
   return sum(inputs);
 }
 
-/** Every output is a payment of the intents, exactly once each, or the one change. */
+/** Checks that every output is one payment of the intents, or the only change. */
 function judgeOutputs(order: UtxoOrder, plan: UtxoPlan, chain: UtxoChain, facts: Facts): void {
   const { outputs, network } = plan;
   const payouts = outputs.filter((output) => output.kind === 'payout');
@@ -126,7 +126,7 @@ function judgeOutputs(order: UtxoOrder, plan: UtxoPlan, chain: UtxoChain, facts:
 
 const paysSelf = ({ intent }: { intent: Intent }): boolean => intent.address === ADDRESS_SELF;
 
-/** Exactly the coins that were approved. */
+/** Checks that exactly the approved coins are spent. */
 function judgeCoins({ inputs }: UtxoPlan, coins: readonly string[]): void {
   const approved = new Set(coins);
   if (approved.size !== inputs.length || inputs.some(({ outpoint }) => !approved.has(outpoint))) {
@@ -134,7 +134,7 @@ function judgeCoins({ inputs }: UtxoPlan, coins: readonly string[]): void {
   }
 }
 
-/** Each payment is matched by the script that its address stands for. */
+/** Matches each payment by the script of its address. */
 function matchPayouts(plan: UtxoPlan, chain: UtxoChain, payouts: PlannedOutput[], wanted: Intent[]): void {
   const paid = payouts.map(({ script, units }) => ({ to: hex(script), units }));
   needPaid(paid, wanted, ({ address }) => {
@@ -144,7 +144,7 @@ function matchPayouts(plan: UtxoPlan, chain: UtxoChain, payouts: PlannedOutput[]
   });
 }
 
-/** Each previous transaction is read and hashed once, however many of its outputs are spent. */
+/** Reads and hashes each previous transaction once, even if several of its outputs are spent. */
 function outputsOf(previous: UtxoOrder['previous']): (outpoint: string) => PreviousOutput {
   const known = new Map<string, PreviousOutput[]>();
   return (outpoint) => {

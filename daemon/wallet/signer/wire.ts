@@ -1,6 +1,6 @@
 /**
- * How orders and answers cross the pipe between daemon and signer: one line of JSON each, amounts as decimals, bytes as
- * hex. The signer believes nothing before it has been checked here: limits, canonical spellings, no unknown fields.
+ * The encoding of orders and answers between daemon and signer: one line of JSON each, amounts as decimals, bytes as
+ * hex. The signer checks everything here first: limits, canonical spellings, no unknown fields.
  */
 import { z } from 'zod';
 import { CHAINS, type ChainId, NETWORKS } from '../../domain/assets.ts';
@@ -22,13 +22,13 @@ const Units = z.string().regex(/^(?:0|[1-9]\d{0,29})$/);
 const Whole = z.int().min(0);
 const U32 = Whole.max(0xffffffff);
 const Index = Whole.max(2 ** 31 - 1);
-/** In one spelling only, so that no two name the same coin. */
+/** One spelling only, so that two different texts never name the same coin. */
 const Outpoint = z.string().regex(/^[0-9a-f]{64}:(?:0|[1-9]\d{0,9})$/);
 const Script = z
   .string()
   .regex(/^(?:[0-9a-f]{2})+$/)
   .max(2 * SCRIPT_BYTES_MAX);
-/** Without spaces, controls and what only looks like something else. */
+/** Printable ASCII without spaces: no controls and no look-alike characters. */
 const Text = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 const Asset = z.enum(['BTC', 'BCH', 'LTC', 'XMR', 'ETH', 'BNB', 'USDT_ERC20', 'USDT_BEP20', 'XAUT', 'PAXG']);
 
@@ -67,7 +67,6 @@ const Output = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('change'), ...output, index: Index }),
 ]);
 
-/** A plan of BTC, LTC or BCH. */
 const UtxoPlanShape = z.strictObject({
   kind: z.literal('utxo'),
   network: z.enum(['mainnet', 'testnet', 'regtest']),
@@ -81,7 +80,7 @@ const UtxoPlanShape = z.strictObject({
   vsize: Whole,
 });
 
-/** One strict shape for each family that is signed for. */
+/** One strict shape for each family that can be signed. */
 const OrderShape = z.strictObject({
   purpose: z.enum(['pay', 'cancel']),
   plan: UtxoPlanShape,
@@ -110,7 +109,7 @@ export const SealedShape = z.strictObject({
   box: z.base64().max(65_536),
 });
 
-/** What the daemon asks, each line one. */
+/** A request of the daemon, one per line. */
 export const Request = z.discriminatedUnion('call', [
   z.strictObject({ id: Whole, call: z.literal('status') }),
   z.strictObject({ id: Whole, call: z.literal('sealKey') }),
@@ -123,7 +122,7 @@ export const Request = z.discriminatedUnion('call', [
 ]);
 export type Request = z.infer<typeof Request>;
 
-/** What the signer answers. `rejected` and `unavailable` become the errors of these names again. */
+/** An answer of the signer. `rejected` and `unavailable` become the errors of the same names again. */
 export const Answer = z.discriminatedUnion('end', [
   z.object({ id: Whole, end: z.literal('ok'), result: z.unknown().optional() }),
   z.object({
@@ -146,24 +145,24 @@ export const StatusShape = z.object({
   retryAfterSeconds: z.number(),
 });
 
-/** A signed transaction as JSON can carry it. */
+/** Converts a signed transaction to JSON values. */
 export function encodeSigned({ txid, raw, fee, size }: SignedSpend): z.infer<typeof SignedShape> {
   return { txid, raw, fee: fee.toString(), vsize: size };
 }
 
-/** The signed transaction again. */
+/** The inverse of `encodeSigned`. */
 export function decodeSigned({ txid, raw, fee, vsize }: z.infer<typeof SignedShape>): SignedSpend {
   return { txid, raw, fee: BigInt(fee), size: vsize };
 }
 
-/** The order as JSON can carry it. */
+/** Converts an order to JSON values. */
 export function encodeOrder(order: SignOrder): unknown {
   assert(isUtxoOrder(order), 'only plans of real chains cross to the signer');
   const { purpose, plan, withdrawals, previous } = order;
   return { purpose, plan: encodePlan(plan), withdrawals, previous };
 }
 
-/** Whatever else a plan holds is left behind: what was not checked does not get in. */
+/** Copies only the known fields of a plan, because the signer refuses unknown ones. */
 function encodePlan(plan: UtxoPlan): unknown {
   const { kind, network, chain, accountNo, version, lockTime, vsize } = plan;
   const inputs = plan.inputs.map(({ outpoint, units, script, branch, index, confirmations, sequence }) => ({
@@ -180,7 +179,7 @@ function encodePlan(plan: UtxoPlan): unknown {
 const hex = (data: Uint8Array): string => Buffer.from(data).toString('hex');
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
-/** The order again. */
+/** The inverse of `encodeOrder`. */
 export function decodeOrder({ plan, ...rest }: z.infer<typeof OrderShape>): UtxoOrder {
   return {
     ...rest,
