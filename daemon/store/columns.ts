@@ -1,20 +1,20 @@
 /**
- * How values are kept in columns. A codec is both the type of a column's values, for the statements, and the way back
- * from what SQLite stores. Writing needs no codec: `stored` goes by the value alone.
+ * The storage of values in columns. A codec has the type of a column's values, for the statements, and reads them from
+ * the form that SQLite stores. Writing needs no codec: `stored` depends on the value alone.
  */
 import type { Generated } from 'kysely';
 import type { Part } from '../domain/inheritance.ts';
 
-/** What SQLite takes and gives. */
+/** The values that SQLite stores and returns. */
 export type Stored = string | number | null | Uint8Array;
 
-/** What a column may hold in the program. `undefined` and dates are missing on purpose. */
+/** The values of columns in the program. `undefined` and dates are excluded on purpose. */
 export type Value = Stored | bigint | boolean | object;
 
-/** `read` is missing where a value is stored as it is. It is never asked for NULL. */
+/** `read` is absent if the stored form is the value. It is never called for NULL. */
 export type Codec<T> = { readonly read?: (stored: Stored) => T };
 
-/** The type of a column's values, in inserts optional where the column is made by SQLite or may be NULL. */
+/** The type of a column's values. In inserts it is optional if SQLite fills the column or it may be NULL. */
 export type Column<C> = C extends Codec<infer T> ? T : never;
 
 const asStored = <T>(): Codec<T> => ({});
@@ -23,7 +23,7 @@ export const text = asStored<string>();
 export const int = asStored<number>();
 export const bytes = asStored<Uint8Array>();
 
-/** Text of a few words, which the program alone writes. */
+/** Text of fixed words, written by the program alone. */
 export const only = asStored as <T extends string>() => Codec<T>;
 
 /** Milliseconds since 1970. */
@@ -35,7 +35,7 @@ export const units: Codec<bigint> = { read: (stored) => BigInt(stored as string)
 /** 0 or 1. */
 export const flag: Codec<boolean> = { read: (stored) => stored === 1 };
 
-/** JSON text. `T` is an object or a list: texts and numbers alone would be stored as they are. */
+/** JSON text. `T` is an object or a list, because single texts and numbers would be stored without JSON. */
 export const json = <T extends object>(): Codec<T> => ({ read: (stored) => JSON.parse(stored as string) as T });
 
 /** When parts of a deposit were first seen: JSON, with units as text. */
@@ -49,7 +49,7 @@ export const maybe = <T>(codec: Codec<T>): Codec<T | null> => codec;
 /** A column that has a default: an insert may leave it out. */
 export const made = <T>(codec: Codec<T>): Codec<Generated<T>> => codec as Codec<unknown> as Codec<Generated<T>>;
 
-/** What is stored of a value, whatever its column. */
+/** The stored form of a value, for any column. */
 export function stored(value: Value): Stored {
   switch (typeof value) {
     case 'bigint':

@@ -75,7 +75,7 @@ export function migrate(db: Database.Database, migrations = MIGRATIONS): void {
   }
 }
 
-/** What migrations calculate amounts with: decimal texts of any length, of smallest units. */
+/** Adds SQL functions that calculate with amounts: decimal texts of any length, in smallest units. */
 function addArithmetic(db: Database.Database): void {
   db.aggregate('sum_units', {
     start: '0',

@@ -1,4 +1,4 @@
-/** The tables of alerts, as `schema.ts` has the others. */
+/** The tables of alerts. See `schema.ts` for the other tables. */
 import { int, made, maybe, text, time } from './columns.ts';
 
 export const ALERT_TABLES = {
@@ -11,16 +11,16 @@ export const ALERT_TABLES = {
     seen_at: maybe(time),
     /** Null: it is about the appliance itself. */
     network: maybe(text),
-    /** When what it says was over, which closes it; null when the operator marked it as seen, or nobody did. */
+    /** When the cause ended, which closed the alert; null if the operator marked it as seen, or it is open. */
     ended_at: maybe(time),
   },
-  /** What a channel has to tell or has told of an alert; a row goes when there is nothing more to tell of it. */
+  /** The notices of alerts that a channel must send or has sent. A row is deleted when no further notice can follow. */
   alert_notice: {
     channel: text,
     alert_id: int,
-    /** 'new': to be told. 'told': its end is to be told, should it come. */
+    /** 'new': to be sent. 'told': sent; the end of the alert is sent later. */
     state: text,
   },
-  /** When a channel last told anything of a kind and subject. */
+  /** When a channel last sent a notice of a kind and subject. */
   alert_told: { channel: text, kind: text, subject: text, at: time },
 };

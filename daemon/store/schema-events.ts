@@ -1,4 +1,4 @@
-/** The tables of the events that shops are sent, as `schema.ts` has the others. */
+/** The tables of events for shops. See `schema.ts` for the other tables. */
 import { int, json, made, maybe, text, time } from './columns.ts';
 
 export const EVENT_TABLES = {
@@ -8,9 +8,9 @@ export const EVENT_TABLES = {
     url: text,
     /** A JSON list of types; an empty one means all. */
     types: json<string[]>(),
-    /** "whsec_" and base64: what events are signed with (Standard Webhooks). */
+    /** "whsec_" and base64: the key that signs events (Standard Webhooks). */
     secret: text,
-    /** The secret before the last rotation: it signs beside the new one until then. */
+    /** The secret before the last rotation. It signs beside the new one until the time below. */
     former_secret: maybe(text),
     former_until: maybe(time),
     /** Since when every attempt has failed; null after a success. */
@@ -22,11 +22,11 @@ export const EVENT_TABLES = {
   },
   shop_event: {
     id: made(int),
-    /** What a receiver knows it by, however often it comes. */
+    /** The event's id for receivers, the same in every attempt. */
     uuid: text,
     business_id: int,
     type: text,
-    /** What it is about: events of one subject arrive in their order. */
+    /** The subject. Events of one subject are delivered in order. */
     subject: text,
     /** The whole JSON text that is signed and sent. */
     body: text,
@@ -41,7 +41,7 @@ export const EVENT_TABLES = {
     state: text,
     attempts: int,
     due_at: time,
-    /** Of the last attempt. */
+    /** The HTTP status of the last attempt. */
     status: maybe(int),
     error: maybe(text),
     attempted_at: maybe(time),

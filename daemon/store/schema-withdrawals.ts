@@ -1,10 +1,10 @@
-/** The tables of withdrawals, as `schema.ts` has the others. */
+/** The tables of withdrawals. See `schema.ts` for the other tables. */
 import { bytes, flag, int, made, maybe, text, time, units } from './columns.ts';
 
 export const WITHDRAWAL_TABLES = {
   withdrawal: {
     id: made(int),
-    /** Names it for ever and on every machine: what the signer knows it by. */
+    /** The withdrawal's permanent id on every machine, which the signer uses. */
     uuid: text,
     business_id: int,
     account_id: int,
@@ -12,96 +12,99 @@ export const WITHDRAWAL_TABLES = {
     asset: text,
     /** 'merchant', 'operator', 'inbox' or 'refund'. */
     origin: text,
-    /** What the recipient gets. Of a sweep that is not planned yet: all that it takes, fee included. */
+    /** The recipient's amount. For a sweep that is not planned yet: everything that it takes, fee included. */
     units: units,
-    /** 1: everything that there is, less the fee. */
+    /** 1: takes the whole balance, less the fee. */
     sweep: flag,
-    /** The highest fee, in `fee_asset`: held on top, but of a sweep in the same asset. */
+    /** The highest fee, in `fee_asset`. It is reserved on top of the amount, except for a sweep in the same asset. */
     fee_held: units,
-    /** What fees are paid in: the coin of the chain. */
+    /** The asset that fees are paid in: the coin of the chain. */
     fee_asset: text,
     address: text,
-    /** What people compare of the address: see `domain/policy.ts`. */
+    /** The part of the address that people compare: see `domain/policy.ts`. */
     face: text,
-    /** A refund spends this one coin and no other. */
+    /** The only coin that a refund spends. */
     outpoint: maybe(text),
     inbox_id: maybe(int),
     state: text,
-    /** 1 while its amount and highest fee are taken off the balance: it is open and spends no coin yet. */
+    /** 1 while its amount and highest fee are reserved: it is open and has no transaction yet. */
     held: flag,
     /** Why it was rejected, or failed. */
     reason: maybe(text),
-    /** 1e-8 US dollars when it was asked for. */
+    /** Its value in 1e-8 US dollars when it was requested. */
     usd_value: maybe(units),
     /** 'operator' or 'policy'. */
     approved_by: maybe(text),
     approved_at: maybe(time),
-    /** What the signer is shown of the approval. */
+    /** The approval as the signer gets it. */
     approval: maybe(text),
-    /** When the wait for a decision, or for the signer, is over. */
+    /** When its wait for a decision, or for the signer, ends. */
     deadline_at: maybe(time),
     spend_id: maybe(int),
-    /** 1 once the operator asked for its cancellation: no further version pays it. */
+    /** 1 after the operator requested its cancellation: no further version pays it. */
     cancel: flag,
     /** Its share of the fee of the newest version, or of the one in a block. */
     fee: maybe(units),
     txid: maybe(text),
-    /** Why it waits, in the operator's words. */
+    /** Why it waits, in words for the operator. */
     problem: maybe(text),
-    /** 1: it was open in the backup that this service was restored from, so it may have been paid after that was made. */
+    /** 1: it was open in the backup that was restored, so it may have been paid after that backup. */
     may_be_paid: made(flag),
-    /** The invoice that it is a refund of. Null: of none, or of a deposit in the inbox. */
+    /** The invoice that it refunds; null: none, or it refunds a deposit in the inbox. */
     invoice_id: maybe(int),
     created_at: time,
     updated_at: time,
   },
-  /** All versions of one payment: each shares a conflict key with each other, so that one at most can be on the chain. */
+  /** All versions of one payment. Any two of them share a conflict key, so that at most one can confirm. */
   spend: {
     id: made(int),
     account_id: int,
     chain_key: text,
     asset: text,
-    /** 'pay': withdrawals. 'bump': a deposit to us that is stuck, paid on to ourselves with a higher fee. */
+    /** 'pay': pays withdrawals. 'bump': pays a stuck deposit on to ourselves with a higher fee. */
     purpose: text,
-    /** The key that all versions share as long as it exists: an outpoint, the nonce of an address, a key image. */
+    /** The key that all versions share while it exists: an outpoint, the nonce of an address, a key image. */
     conflict_key: text,
     /**
-     * 'open' until it is decided for good which version is on the chain, or that none can be: so long the conflict keys
-     * of all versions are reserved. 'waiting': the same, but none of them can be sent or replaced now, so that nothing is
-     * reserved. 'buried': decided. 'given_up': never sent, and its coins are free again.
+     * 'open': undecided; the conflict keys of all versions are reserved. 'waiting': undecided, but no version can be
+     * sent or replaced now, so no key is reserved. 'buried': decided, because a version is buried or all are
+     * impossible. 'given_up': never sent; its coins are free.
      */
     state: text,
     created_at: time,
-    /** The tip's height when it was decided; null while it is not. */
+    /** The tip's height at the decision; null while undecided. */
     closed_height: maybe(int),
   },
-  /** Transactions that vanished and can never come back: a block has another one that spends what they spend. */
+  /**
+   * Transactions that vanished and can never confirm, because a block has a transaction that spends one of their
+   * inputs.
+   */
   dead_tx: { txid: text, chain_key: text, conflict_txid: text, block_height: int, block_hash: text },
-  /** A transaction as planned; with `raw` signed, and from then on it can be sent at any time. */
+  /** A planned transaction. If `raw` is set it is signed, and can be sent at any time. */
   spend_version: {
     id: made(int),
     spend_id: int,
     chain_key: text,
-    /** 'pay' or 'cancel': one that pays nobody but ourselves. */
+    /** 'pay', or 'cancel', which pays only ourselves. */
     kind: text,
     plan: text,
-    /** What the signer is shown of an approval that is this version's alone. */
+    /** The approval of this version alone, as the signer gets it. */
     approval: maybe(text),
     txid: maybe(text),
     raw: maybe(text),
     fee: units,
-    /** What the fee is counted by: virtual bytes, gas. */
+    /** The size in the unit of the fee rate: virtual bytes, gas. */
     size: int,
     created_at: time,
     signed_at: maybe(time),
     sent_at: maybe(time),
     problem: maybe(text),
   },
-  /** What each version uses and one transaction at most can: see `chains/spending.ts`. */
+  /** The conflict keys of each version: see `chains/spending.ts`. */
   spend_key: { conflict_key: text, chain_key: text, version_id: int },
   /**
-   * What used a conflict key that is no coin of ours, whoever made that transaction: what used a coin stands at its credit
-   * (`app/withdrawals/keys.ts` reads both). Without a block it is in the mempool.
+   * The transactions, ours or others', that used a conflict key that is no coin of ours. The user of a coin is stored
+   * at its credit (`app/withdrawals/keys.ts` reads both). Without a block the transaction is in the mempool.
    */
   used_key: {
     conflict_key: text,
@@ -111,12 +114,12 @@ export const WITHDRAWAL_TABLES = {
     block_hash: maybe(text),
   },
   /**
-   * Transactions that paid us, without witnesses (`base`): a signer wants them whole, and a pruned node has none of the
-   * old ones.
+   * Transactions that paid us, without witnesses (`base`). A signer needs them complete, and a pruned node does not
+   * keep old ones.
    */
   previous_tx: { txid: text, chain_key: text, base: bytes },
   spend_payout: { version_id: int, withdrawal_id: int, units: units },
-  /** Limits are 1e-8 US dollars, null without. */
+  /** Limits are 1e-8 US dollars; null: no limit. */
   policy: {
     business_id: int,
     mode: text,

@@ -1,4 +1,4 @@
-/** Every table and its columns, once: their types, and how their values are stored (`columns.ts`). */
+/** Every table with the types and the storage (`columns.ts`) of its columns. */
 import type { Selectable } from 'kysely';
 import type { AssetId } from '../domain/assets.ts';
 import type { AccountKey, Checkpoint } from '../domain/chain.ts';
@@ -38,8 +38,8 @@ export const TABLES = {
   },
   business_asset: { business_id: int, asset: text, enabled: flag },
   /**
-   * `logo_id`: a hash of the picture's bytes, under which it is served. `contact`: whom payers ask. `favourites`: symbols of
-   * the assets that they see first. Null: as every business looks.
+   * `logo_id`: a hash of the picture's bytes, under which it is served. `contact`: the contact for payers.
+   * `favourites`: symbols of the assets that payers see first. Null: the default.
    */
   brand: {
     business_id: int,
@@ -60,7 +60,7 @@ export const TABLES = {
     created_at: time,
     last_used_at: maybe(time),
     revoked_at: maybe(time),
-    /** Requests that the key may make in a minute; null: as many as it likes. */
+    /** The requests per minute that the key may make; null: no limit. */
     per_minute: maybe(int),
   },
   client: {
@@ -80,22 +80,28 @@ export const TABLES = {
     key: json<AccountKey>(),
     next_index: int,
     birthday: maybe(int),
-    /** The checkpoint from which this account's past is still to be read, `[]` before its birthday was looked up; null when it was read. JSON, compared as text. */
+    /**
+     * The checkpoint from which this account's history is still to be read, `[]` until its birthday was looked up; null
+     * once it was read. JSON, compared as text.
+     */
     rescan: maybe(text),
     /** The index of the next change address. */
     next_change: made(int),
-    /** Of a wallet that was used before: how many addresses past the last one used are looked at. Null: it has no past. */
+    /**
+     * For a wallet that was used before: how many addresses past the last used one are searched. Null: it was not used
+     * before.
+     */
     gap: made(maybe(int)),
-    /** The highest indices that the past is known to have used, -1 for none. */
+    /** The highest used index of each branch that is known from the history, -1: none. */
     used_index: made(int),
     used_change: made(int),
-    /** The highest indices that could be found used, without anything being missed, since the past is read this time. */
+    /** The highest index of each branch up to which the current reading of the history finds every use. */
     ready_index: made(maybe(int)),
     ready_change: made(maybe(int)),
-    /** Up to this height it was not this service that spent its coins. */
+    /** Up to this height, spends of its coins were not made by this service. */
     past_until: made(maybe(int)),
   },
-  /** Indices of addresses that are watched and never given out; up to `reached` they are derived. */
+  /** Ranges of addresses that are watched and never given out. They are derived up to `reached`. */
   skipped: { account_id: int, branch: int, from_index: int, to_index: int, reached: int },
   target: {
     id: made(int),
@@ -127,7 +133,7 @@ export const TABLES = {
     created_at: time,
     updated_at: time,
     deleted_at: maybe(time),
-    /** What the shop calls it, says of it, and keeps with it: a JSON object of texts. */
+    /** The shop's reference, text for the payer, and own data: a JSON object of texts. */
     order_id: maybe(text),
     description: maybe(text),
     metadata: maybe(json<Record<string, string>>()),
@@ -153,12 +159,12 @@ export const TABLES = {
     flags: int,
     created_at: time,
     updated_at: time,
-    /** How often the payer has chosen another coin. */
+    /** How often the payer has changed the asset. */
     changes: int,
   },
   /**
-   * Where an invoice was to be paid before its payer chose another coin, with the quote that was left: one for each asset,
-   * and none for the one that the payment is in. `open`: 1 while its invoice is unpaid, so that the address is watched closely.
+   * The address of an invoice before its payer chose another asset, with the quote of that time: one row per former
+   * asset, none for the current one. `open`: 1 while the invoice is unpaid, so that the address is watched closely.
    */
   former_target: {
     invoice_id: int,
@@ -176,9 +182,9 @@ export const TABLES = {
   client_invoice: {
     invoice_id: int,
     client_id: int,
-    /** 1 while the invoice is unpaid and has an address: what the cap of its client ID counts. */
+    /** 1 while the invoice is unpaid and has an address. The limit of its client ID counts these. */
     holds: flag,
-    /** While it holds: a hash of the address (IPv6: of its /64) that asked for the payment; null where none is known. */
+    /** While it holds: a hash of the network address (IPv6: of its /64) that requested the payment; null if unknown. */
     holder: maybe(text),
   },
   past_quote: { invoice_id: int, asset: text, issued_at: time, ends_at: time, rate: units },
@@ -202,66 +208,72 @@ export const TABLES = {
     maturity: int,
     locked: flag,
     replaceable: flag,
-    /** 1 while it has the confirmations that it needs to pay. */
+    /** 1 while it has the required confirmations. */
     confirmed: flag,
-    /** 1 while no further block on top can change anything about it. */
+    /** 1 while no further block can change it. */
     settled: flag,
     /** 1 while its units are in the running total of `balance`. */
     counted: flag,
     gone: flag,
-    /** When it was found gone; null while it is there. */
+    /** When it vanished; null while it is there. */
     gone_at: maybe(time),
-    /** What of it was first seen earlier, in a transaction that its own replaced: JSON, [[at, units], …]; null for none. */
+    /**
+     * The amounts that were first seen earlier, in a transaction that this one replaced: JSON, [[at, units], …]; null:
+     * none.
+     */
     inherited: maybe(parts),
     claim: maybe(text),
     spent_txid: maybe(text),
     spent_block_hash: maybe(text),
     spent_block_height: maybe(int),
-    /** 1 for the change of a transaction of ours: it counts before it confirms. */
+    /** 1 for change of a transaction of ours, which counts before it confirms. */
     own_change: flag,
   },
   /** A transaction that pays us. */
   paying_tx: {
     txid: text,
     chain_key: text,
-    /** The worth of its credits in dollars (1e-8), as far as it is known. */
+    /** The value of its credits in 1e-8 US dollars, as far as known. */
     usd_value: units,
-    /** How many credits it has. */
+    /** The number of its credits. */
     outputs: int,
-    /** How many of them have no worth in dollars yet. */
+    /** The number of its credits without a value in dollars. */
     unvalued: int,
-    /** 1 while only a part of its credits has been taken in: its worth is not known yet. */
+    /** 1 while only a part of its credits is stored, so that its value is unknown. */
     unread: flag,
-    /** 1 while credits of it may have the confirmations that a former worth asked for. */
+    /** 1 while some of its credits may be marked as confirmed by the number of confirmations for its former value. */
     stale: flag,
   },
-  /** What a transaction that pays us spends: the first INPUTS_KEPT_MAX of its inputs. */
+  /** The inputs of a transaction that pays us, at most INPUTS_KEPT_MAX. */
   paying_input: { outpoint: text, chain_key: text, txid: text },
   balance: { account_id: int, asset: text, units: units },
   /**
-   * What left an account, whoever made the transaction. With `credit`, which is what came, these are all its ledger entries:
-   * an account holds its credits less its debits. Those of a coin chain follow from its coins (`app/books/entries.ts`), those
-   * of an account chain are reported.
+   * The amounts that left an account, in transactions of anybody. Together with `credit`, which has the incoming
+   * amounts, these are all ledger entries: the balance of an account is its credits less its debits. The debits of a
+   * coin chain are derived from the coins (`app/books/entries.ts`), those of an account chain are reported.
    */
   debit: {
     id: made(int),
     chain_key: text,
-    /** Unique on its chain: the transaction's id, a colon, and what tells it from the other debits of that transaction. */
+    /** Unique on its chain: the transaction's id, a colon, and a text that is unique in that transaction. */
     ref: text,
     txid: text,
     account_id: int,
-    /** The address of ours that it left; null on a coin chain, where it left the coins that the transaction spends. */
+    /** The address of ours that paid it; null on a coin chain, where the coins of the transaction paid it. */
     target_id: maybe(int),
     asset: only<AssetId>(),
-    /** 'paid': to others, and to addresses that payers were given. 'fee'. 'moved': to an address of the account itself (branch 1). */
+    /**
+     * 'paid': to others, and to addresses that were given to payers. 'fee'. 'moved': to an address of the same account
+     * (branch 1).
+     */
     kind: text,
-    /** Below 0 only where somebody else made a transaction that brings more than it takes. */
+    /** Below 0 only for a transaction made by others that brings more than it takes. */
     units: units,
     block_height: maybe(int),
     block_hash: maybe(text),
-    /** When the first block held it; null before. */
+    /** The time of the first block that held it; null before. */
     at: maybe(time),
-    /** A whole coin's worth then, 1e-8 US dollars; null where nobody knew. */
+    /** The value of a whole coin at that time, 1e-8 US dollars; null if unknown. */
     usd_rate: maybe(units),
   },
   inbox: {
@@ -273,7 +285,7 @@ export const TABLES = {
     state: text,
     created_at: time,
     updated_at: time,
-    /** The refund that was drafted for it. */
+    /** The withdrawal that refunds it. */
     withdrawal_id: maybe(int),
   },
   webhook: {
@@ -282,7 +294,7 @@ export const TABLES = {
     url: text,
     state: text,
     created_at: time,
-    /** `shop`: of a shop's server. `public`: what browsers and the sandbox asked for, which waits in a lane of its own. */
+    /** `shop`: from a shop's server. `public`: from browsers and the sandbox, processed in a separate queue. */
     lane: text,
   },
   webhook_attempt: {
@@ -298,7 +310,7 @@ export const TABLES = {
     chain_key: text,
     checkpoint: json<Checkpoint>(),
     synced_at: time,
-    /** Hashes of blocks that are not in the checkpoint, of which facts may be stored: JSON. */
+    /** Hashes of blocks beyond the checkpoint of which facts may be stored: JSON. */
     ahead: json<string[]>(),
   },
   idempotency: {
@@ -312,7 +324,7 @@ export const TABLES = {
     expires_at: maybe(time),
   },
   setting: { key: text, value: text, updated_at: time },
-  /** SQLite's own: the last id of each AUTOINCREMENT table. */
+  /** SQLite's own table: the last id of each AUTOINCREMENT table. */
   sqlite_sequence: { name: text, seq: int },
   rate_snapshot: { at: time, body: text },
   sandbox_block: { chain: text, height: int, hash: text, time: time },
@@ -339,27 +351,27 @@ export const TABLES = {
   sandbox_chain: {
     chain: text,
     down: flag,
-    /** Counts what was ever made on this chain, so that no two blocks or premined coins are alike. */
+    /** Counts everything that was ever made on this chain, so that no two blocks or premined coins are equal. */
     sequence: int,
-    /** Up to this height only blocks are kept whose transactions still matter. */
+    /** Up to this height, only blocks with needed transactions are kept. */
     pruned: int,
-    /** How many rows `sandbox_tx` has of this chain: a running total. */
+    /** The number of this chain's rows in `sandbox_tx`: a running total. */
     transactions: int,
   },
 };
 
 type Tables = typeof TABLES;
 
-/** The types of the tables as Kysely wants them. */
+/** The table types in Kysely's form. */
 export type Schema = { [T in keyof Tables]: { [C in keyof Tables[T]]: Column<Tables[T][C]> } };
 
-/** A row of a table as it is read. */
+/** A row of a table, as read. */
 export type Row<T extends keyof Schema> = Selectable<Schema[T]>;
 
-/** Puts the values of a row's columns in the place of how they are stored. */
+/** Replaces the stored forms in a row by the values. */
 export type RowReader = (row: unknown) => void;
 
-/** The reader of the rows with these columns, told apart by the tables that they come from; null where there is nothing to do. */
+/** The reader of rows with these columns, identified by their tables; null if no column needs conversion. */
 export function rowReader(
   columns: readonly { name: string; column: string | null; table: string | null }[],
 ): RowReader | null {

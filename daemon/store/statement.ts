@@ -1,7 +1,7 @@
 /**
- * Statements that are compiled once, and that better-sqlite3 runs synchronously. A statement of one table that goes by
- * its columns alone is named (`insert`, `find`, `update`, `remove`); any other is written for Kysely, as a function of its
- * parameters. That is called once, with markers in their place, and from then on only binding costs.
+ * Statements that are compiled once and run synchronously by better-sqlite3. A statement of one table that depends on
+ * its columns alone is named (`insert`, `find`, `update`, `remove`). Any other is written for Kysely, as a function of
+ * its parameters. The function is called once, with markers for the parameters; each later use only binds values.
  */
 import {
   type CompiledQuery,
@@ -26,7 +26,7 @@ class Marker {
   }
 }
 
-/** Compiling is all that this Kysely may do: a query that it ran itself would silently see no rows. */
+/** Kysely only compiles here: a query that it ran itself would silently return no rows. */
 class RefusingDriver implements Driver {
   async init(): Promise<void> {}
   async destroy(): Promise<void> {}
@@ -39,7 +39,7 @@ class RefusingDriver implements Driver {
   async releaseConnection(): Promise<void> {}
 }
 
-/** The builder that statements are written with. */
+/** The query builder of all statements. */
 export const sqlite = new Kysely<Schema>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
@@ -49,7 +49,7 @@ export const sqlite = new Kysely<Schema>({
   },
 });
 
-/** A flag as the condition of a partial index has it: such an index is used only where the condition itself is written. */
+/** A flag as a literal, because SQLite uses a partial index only if its condition is in the statement. */
 export const YES = sql<boolean>`1`;
 export const NO = sql<boolean>`0`;
 
@@ -60,7 +60,7 @@ function bound(value: Value | undefined, name: string): Stored {
 
 /**
  * Declares a statement: `statement((p: { slug: string }) => sqlite.selectFrom('invoice')….where('slug', '=', p.slug))`.
- * The function must use its parameters as whole values only, since it sees markers instead.
+ * The function may use its parameters only as whole values, because it gets markers instead of values.
  */
 export function statement<P extends { [name in keyof P]: Value }, R>(
   build: (parameters: P) => { compile(): CompiledQuery<R> },
@@ -94,13 +94,13 @@ const listOf = (names: readonly string[]): string => names.map(quoted).join(', '
 const equal = (names: readonly string[], separator: string): string =>
   names.map((name) => `${quoted(name)} = ?`).join(separator);
 
-/** A statement whose parameters are columns, in the order of its marks. */
+/** A statement whose parameters are columns, in the order of its placeholders. */
 const byColumns = <P, R>(text: string, names: readonly string[]): Statement<P, R> => ({
   sql: text,
   bind: (parameters) => names.map((name) => bound(parameters[name as keyof P] as Value, name)),
 });
 
-/** The columns of a table but for some. */
+/** The columns of a table without some. */
 export const columnsBut = <T extends Table, const N extends readonly Name<T>[]>(
   table: T,
   ...names: N
@@ -110,10 +110,13 @@ export const columnsBut = <T extends Table, const N extends readonly Name<T>[]>(
     N[number]
   >[];
 
-/** What an insert does with a row whose key is there: `ignore` keeps that one, a key's columns name the row to write over. */
+/**
+ * The handling of an insert whose key exists: `ignore` keeps the stored row; the columns of a key name the row to
+ * overwrite.
+ */
 type Conflict<N> = 'ignore' | readonly N[];
 
-/** Inserts a row with these columns; the others get their defaults. */
+/** Inserts a row with these columns. The other columns get their defaults. */
 export function insert<T extends Table, const N extends Name<T>>(
   table: T,
   columns: readonly N[],
@@ -127,14 +130,14 @@ export function insert<T extends Table, const N extends Name<T>>(
   return byColumns(`${into} on conflict (${listOf(conflict)}) do update set ${set}`, columns);
 }
 
-/** The rows in which these columns have the values given. */
+/** Selects the rows with the given values in these columns. */
 export const find = <T extends Table, const N extends Name<T>>(
   table: T,
   ...columns: N[]
 ): Statement<Pick<Row<T>, N>, Row<T>> =>
   byColumns(`select * from ${quoted(table)} where ${equal(columns, ' and ')}`, columns);
 
-/** Sets columns of the rows in which the columns of `where` have the values given. */
+/** Sets columns of the rows with the given values in the columns of `where`. */
 export const update = <T extends Table, const N extends Name<T>, const K extends Name<T>>(
   table: T,
   columns: readonly N[],
@@ -145,7 +148,7 @@ export const update = <T extends Table, const N extends Name<T>, const K extends
     ...where,
   ]);
 
-/** Deletes the rows in which these columns have the values given. */
+/** Deletes the rows with the given values in these columns. */
 export const remove = <T extends Table, const N extends Name<T>>(
   table: T,
   ...columns: N[]

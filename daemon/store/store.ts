@@ -1,10 +1,10 @@
 /**
  * The database of one data directory: one connection, one writer.
  *
- * Invariants. What `write` has answered survives a power cut (WAL, synchronous=FULL). A write is one synchronous
- * function, so nothing interleaves with it. Writes that arrive in the same turn of the event loop share a transaction
- * and are answered after its commit; one that throws is undone alone, for which its group may be run a second time: so a
- * write changes nothing but through `tx`, and caches in `afterCommit` only.
+ * Invariants. A write that was answered survives a power cut (WAL, synchronous=FULL). A write is one synchronous
+ * function, so no other work interleaves with it. Writes of the same turn of the event loop share a transaction, and
+ * are answered after its commit. A write that throws is undone alone, for which its group may run a second time. So a
+ * write has effects only through `tx`, and updates caches only in `afterCommit`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { statSync } from 'node:fs';
@@ -91,7 +91,7 @@ export class Store implements Reader {
   #closed = false;
   /** Since when another process has held the lock, by `performance.now()`; null if none does. */
   #lockedSince: number | null = null;
-  /** Called after every commit with its number of writes. The crash tests stop the process here. */
+  /** Whether only urgent writes are accepted, because the disk is full. */
   #sparing = false;
   #trouble: Trouble | null = null;
   /** Called after every commit with its number of writes. The crash tests stop the process here. */
@@ -193,7 +193,7 @@ export class Store implements Reader {
     return { freeBytes, logBytes: log?.size ?? 0, trouble: this.#trouble };
   }
 
-  /** What the database takes on the disk without its log, in bytes. */
+  /** The size of the database on the disk in bytes, without its log. */
   size(): number {
     const { page_size: size, page_count: count } = this.#db
       .prepare('SELECT page_size, page_count FROM pragma_page_size, pragma_page_count')
@@ -285,7 +285,7 @@ export class Store implements Reader {
     this.#continue();
   }
 
-  /** Puts a group back to be tried again, unless that has gone on for too long. */
+  /** Puts a group back for another try, unless the time limit has passed. */
   #waitForLock(jobs: readonly Job[]): boolean {
     const now = performance.now();
     this.#lockedSince ??= now;
@@ -303,7 +303,7 @@ export class Store implements Reader {
     this.#continue();
   }
 
-  /** What can be given back to a full disk: the reserve, and the log. */
+  /** Frees space on a full disk: deletes the reserve and folds the log. */
   #makeRoom(): void {
     if (this.#reserve) {
       this.#reserve.giveUp();
@@ -313,7 +313,7 @@ export class Store implements Reader {
     this.#fold();
   }
 
-  /** Folds the log into the database and empties it; what cannot be folded now stays in it. */
+  /** Folds the log into the database and empties it. A part that cannot be folded now stays in it. */
   #fold(): void {
     try {
       this.#db.pragma('wal_checkpoint(TRUNCATE)');
@@ -329,8 +329,8 @@ export class Store implements Reader {
   }
 
   /**
-   * A group without savepoints, which cost as much as a statement each: a write that throws before it has changed
-   * anything needs none. Null, and nothing done, when one throws later than that.
+   * Runs a group without savepoints, each of which costs as much as a statement. A write that throws before its first
+   * change needs none. Returns null, with nothing changed, if one throws later than that.
    */
   #runTogether(jobs: readonly Job[]): Outcome[] | null {
     this.#exec('BEGIN IMMEDIATE');
@@ -346,7 +346,7 @@ export class Store implements Reader {
     return outcomes;
   }
 
-  /** The same group again, each write under a savepoint, so that one is undone alone. */
+  /** Runs the group again with a savepoint for each write, so that each can be undone alone. */
   #runApart(jobs: readonly Job[]): Outcome[] {
     this.#exec('BEGIN IMMEDIATE');
     return jobs.map((job) => {
@@ -358,7 +358,7 @@ export class Store implements Reader {
     });
   }
 
-  /** One write. Throws when an error ended the transaction itself: then it ends the whole group. */
+  /** Runs one write. Throws if an error ended the transaction itself, which ends the whole group. */
   #runJob(job: Job): Outcome {
     const callbacks: (() => void)[] = [];
     let changed = false;
@@ -379,13 +379,16 @@ export class Store implements Reader {
       this.#needTransaction();
       return { job, value, failed: false, changed, callbacks };
     } catch (error) {
-      // SQLITE_FULL and SQLITE_IOERR end the transaction: what follows would commit alone
+      // SQLITE_FULL and SQLITE_IOERR end the transaction; later statements would commit alone
       if (!this.#db.inTransaction || isDiskError(error)) throw error;
       return { job, error, failed: true, changed, callbacks: [] };
     }
   }
 
-  /** SQLITE_FULL and SQLITE_IOERR end the transaction: what runs after one, because a write caught it, would commit alone. */
+  /**
+   * Checks that the transaction is still open. SQLITE_FULL and SQLITE_IOERR end it; if a write caught the error, its
+   * later statements would commit alone.
+   */
   #needTransaction(): void {
     if (!this.#db.inTransaction) throw new Error('the disk ended the transaction');
   }
@@ -407,7 +410,7 @@ export class Store implements Reader {
   }
 }
 
-/** What the operator is told when the database cannot be opened or brought up to date. */
+/** The error for the operator if the database cannot be opened or updated. */
 function atStart(error: unknown, dataDir: string): unknown {
   if (error instanceof Rejected || !isDiskError(error)) return error;
   const { message } = troubleOf(error);
@@ -426,7 +429,7 @@ function unavailable(cause: unknown): Unavailable {
 }
 
 /**
- * An exclusive transaction on a small file of its own: the operating system releases it however the process ends, and
+ * Holds an exclusive transaction on a small separate file. The operating system releases it when the process ends, and
  * read-only connections to the real database stay possible.
  */
 function takeLock(file: string): Database.Database {

@@ -1,6 +1,6 @@
 /**
- * What one transaction means for all that it pays to us is stored once a transaction: its worth and its inputs. See
- * `../schema.ts` for what the columns mean.
+ * Stores the common facts of all credits of one transaction once: its value and its inputs. See `../schema.ts` for the
+ * columns.
  */
 export const DEPOSITS: readonly string[] = [
   `CREATE TABLE paying_tx (

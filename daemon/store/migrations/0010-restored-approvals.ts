@@ -1,6 +1,6 @@
 /**
- * What a restore must know of withdrawals and addresses, and what the books keep of the time of a fact. See `../schema.ts`
- * for what the columns mean.
+ * Facts about withdrawals and addresses that a restore needs, and the times that the books keep. See `../schema.ts` for
+ * the columns.
  */
 export const RESTORED_APPROVALS: readonly string[] = [
   'ALTER TABLE withdrawal ADD COLUMN may_be_paid INTEGER NOT NULL DEFAULT 0',

@@ -1,4 +1,4 @@
-/** What one caller may take of what all share. See `../schema.ts` for what the columns mean. */
+/** Limits of each caller's share of common resources. See `../schema.ts` for the columns. */
 export const SHARES: readonly string[] = [
   'ALTER TABLE api_key ADD COLUMN per_minute INTEGER',
   'ALTER TABLE client_invoice ADD COLUMN holder TEXT',

@@ -1,4 +1,4 @@
-/** What a shop calls its invoices, and lists of them by time. See `../schema.ts` for what the columns mean. */
+/** The shop's references of invoices, and lists of invoices by time. See `../schema.ts` for the columns. */
 export const ORDERS: readonly string[] = [
   'ALTER TABLE invoice ADD COLUMN order_id TEXT',
   'ALTER TABLE invoice ADD COLUMN description TEXT',

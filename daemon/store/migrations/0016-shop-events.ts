@@ -1,4 +1,4 @@
-/** Events that shops are sent, signed and until they take them. See `../schema.ts` for what the columns mean. */
+/** Signed events for shops, kept until they are delivered. See `../schema.ts` for the columns. */
 export const SHOP_EVENTS: readonly string[] = [
   `CREATE TABLE event_endpoint (
     id INTEGER PRIMARY KEY, business_id INTEGER NOT NULL, url TEXT NOT NULL, types TEXT NOT NULL, secret TEXT NOT NULL,

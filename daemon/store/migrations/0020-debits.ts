@@ -1,8 +1,10 @@
 /**
- * What left an account is a row: paid, fee, moved to itself; and so is what used a conflict key that is no coin. See `../schema.ts` for what the columns mean. Rows of what was
- * spent before follow from the coins and the transactions that were signed, with the time and the rate that were kept.
+ * Stores each debit of an account as a row (paid, fee, moved), and the transactions that used a conflict key that is no
+ * coin. See `../schema.ts` for the columns. The debits of earlier spends are derived from the coins and the signed
+ * transactions, with the times and rates that were kept.
  *
- * `sum_units` and `difference` calculate with decimal texts (`../migrations.ts`): amounts in wei are beyond SQLite's integers.
+ * `sum_units` and `difference` calculate with decimal texts (`../migrations.ts`), because amounts in wei exceed
+ * SQLite's integers.
  */
 export const DEBITS: readonly string[] = [
   `CREATE TABLE debit (

@@ -1,5 +1,6 @@
 /**
- * Where an invoice was to be paid before its payer chose another coin; whom payers ask, and the coins they see first. See `../schema.ts` for what the columns mean.
+ * The former payment addresses of an invoice whose payer chose another asset, a contact for payers, and the assets that
+ * they see first. See `../schema.ts` for the columns.
  */
 export const CHECKOUT: readonly string[] = [
   `CREATE TABLE former_target (

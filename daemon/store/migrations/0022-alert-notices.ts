@@ -1,4 +1,7 @@
-/** Alerts that end by themselves, and what of them was told where. See `../schema-alerts.ts` for what the columns mean. */
+/**
+ * Alerts that end by themselves, and the notices that channels sent about them. See `../schema-alerts.ts` for the
+ * columns.
+ */
 export const ALERT_NOTICES: readonly string[] = [
   'ALTER TABLE alert ADD COLUMN ended_at INTEGER',
   `CREATE TABLE alert_notice (

@@ -1,4 +1,4 @@
-/** Statements about what is told of alerts on the operator's channels. */
+/** Statements about the notices of alerts on the operator's channels. */
 import { sql } from 'kysely';
 import { insert, remove, sqlite, statement } from '../statement.ts';
 
@@ -28,7 +28,7 @@ export const insertNotice = insert('alert_notice', ['channel', 'alert_id', 'stat
 
 export const dropNotice = remove('alert_notice', 'channel', 'state', 'alert_id');
 
-/** What a channel has in a state, with the alerts, oldest first. */
+/** The notices of a channel in a state, with their alerts, oldest first. */
 export const noticesOf = statement((p: { channel: string; state: string; limit: number }) =>
   sqlite
     .selectFrom('alert_notice')
@@ -40,7 +40,9 @@ export const noticesOf = statement((p: { channel: string; state: string; limit: 
     .limit(p.limit),
 );
 
-/** What a channel told and is closed since. `limit` is of alerts that are looked at: the oldest. */
+/**
+ * The notices that a channel sent about alerts that were closed since. `limit` counts the oldest alerts that are read.
+ */
 export const closedNotices = statement((p: { channel: string; limit: number }) =>
   sqlite
     .selectFrom('alert_notice')
@@ -53,7 +55,10 @@ export const closedNotices = statement((p: { channel: string; limit: number }) =
     .limit(p.limit),
 );
 
-/** Forgets what a channel told of the oldest alerts, all but the newest `kept`: their end is not told. */
+/**
+ * Drops a channel's notices of the oldest alerts, all but the newest `kept`. The channel does not report the end of
+ * those.
+ */
 export const dropOldNotices = statement((p: { channel: string; channel_again: string; kept: number }) =>
   sqlite
     .deleteFrom('alert_notice')

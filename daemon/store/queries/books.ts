@@ -1,9 +1,9 @@
-/** Statements of the merchant's own lists, newest first. Each reads a bounded number of rows behind a place. */
+/** Statements of a business's lists, newest first. Each reads a bounded number of rows after a position. */
 import { sql } from 'kysely';
 import { sqlite, statement } from '../statement.ts';
 import { moved } from './ledger.ts';
 
-/** A place in a list by time: rows that are older, or as old with a lower number. */
+/** A position in a list by time. It is followed by older rows, and by rows of the same time with a lower id. */
 type Behind = { business_id: number; from: number; at: number; id: number; limit: number };
 
 const invoices = (p: Behind) =>
@@ -23,7 +23,10 @@ export const invoicesOfOrderBehind = statement((p: Behind & { order_id: string }
   invoices(p).where('order_id', 'is not', null).where('order_id', '=', p.order_id),
 );
 
-/** What came to a business from outside: the change of what its coins were spent for is none of it, there or gone. */
+/**
+ * Receipts of a business from outside. Change of transactions that spent its coins is excluded, whether it still exists
+ * or not.
+ */
 export const receiptsBelow = statement((p: { business_id: number; id: number; limit: number }) =>
   sqlite
     .selectFrom('credit')

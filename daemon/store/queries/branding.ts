@@ -1,4 +1,4 @@
-/** Statements about how businesses look to their payers. */
+/** Statements about the appearance of businesses to their payers. */
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, remove, sqlite, statement } from '../statement.ts';
 

@@ -33,7 +33,7 @@ export const accountsOfChain = statement((p: { chain_key: string }) =>
 
 export const accountById = find('account', 'id');
 
-/** Whether more than `above` addresses of an account were given to nobody yet: a row, or none. */
+/** Returns a row if more than `above` addresses of an account are unused. */
 export const poolAbove = statement((p: { account_id: number; above: number }) =>
   sqlite
     .selectFrom('target')
@@ -46,7 +46,7 @@ export const poolAbove = statement((p: { account_id: number; above: number }) =>
     .offset(p.above),
 );
 
-/** How many addresses of an account nobody was given yet. */
+/** The number of unused addresses of an account. */
 export const poolSize = statement((p: { account_id: number }) =>
   sqlite
     .selectFrom('target')
@@ -60,7 +60,7 @@ export const accountsToRescan = statement((p: { chain_key: string }) =>
   sqlite.selectFrom('account').selectAll().where('chain_key', '=', p.chain_key).where('rescan', 'is not', null),
 );
 
-/** Moves an account's rescan on, if it is still where the caller believes it to be. */
+/** Advances an account's rescan if it is still at `from`. */
 export const stepRescan = statement((p: { id: number; from: string; to: string | null }) =>
   sqlite.updateTable('account').set({ rescan: p.to }).where('id', '=', p.id).where('rescan', '=', p.from),
 );

@@ -11,10 +11,10 @@ export const clientInvoice = statement((p: { invoice_id: number }) =>
   sqlite.selectFrom('client_invoice').select('client_id').where('invoice_id', '=', p.invoice_id),
 );
 
-/** `holder` is kept only while it is counted. */
+/** `holder` is kept only while the invoice counts. */
 export const setHolds = update('client_invoice', ['holds', 'holder'], 'invoice_id');
 
-/** Whether one address holds more than `above` of a client ID's: a row, or none. */
+/** Returns a row if one network address holds more than `above` invoices of a client ID. */
 export const heldByAbove = statement((p: { client_id: number; holder: string; above: number }) =>
   sqlite
     .selectFrom('client_invoice')
@@ -41,12 +41,12 @@ const abandoned = (p: { client_id: number; now: number; limit: number }) =>
 /** The oldest of a client ID's invoices that hold an address, have no funds, and whose quote has ended. */
 export const abandonedOf = statement((p: { client_id: number; now: number; limit: number }) => abandoned(p));
 
-/** The same of those that one address holds. */
+/** The same for the invoices that one network address holds. */
 export const abandonedBy = statement((p: { client_id: number; holder: string; now: number; limit: number }) =>
   abandoned(p).where('client_invoice.holder', '=', p.holder),
 );
 
-/** Whether more than `above` unpaid invoices of a client ID hold an address: a row, or none. */
+/** Returns a row if more than `above` unpaid invoices of a client ID hold an address. */
 export const heldAbove = statement((p: { client_id: number; above: number }) =>
   sqlite
     .selectFrom('client_invoice')

@@ -4,7 +4,7 @@ import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, NO, remove, sqlite, statement, update, YES } from '../statement.ts';
 
-/** A partial index is used only where its condition stands in the statement itself, not in a parameter. */
+/** SQLite uses a partial index only if its condition is in the statement as a literal, not as a parameter. */
 const zero = sql.lit(0);
 
 export type CreditRow = Row<'credit'>;
@@ -19,10 +19,10 @@ export const targetIdByScript = statement((p: { script: Uint8Array; chain_key: s
 
 export const targetById = find('target', 'id');
 
-/** The next address of an account that nobody was given. */
+/** The next unused address of an account. */
 export const nextFreeTarget = statement((p: { account_id: number }) => freeTargets(p.account_id));
 
-/** The same, of those to which nobody has sent anything. */
+/** The next unused address of an account that has received nothing. */
 export const nextUntouchedTarget = statement((p: { account_id: number }) =>
   freeTargets(p.account_id).where(({ not, exists, selectFrom }) =>
     not(exists(selectFrom('credit').select('credit.id').whereRef('credit.target_id', '=', 'target.id'))),
@@ -44,7 +44,7 @@ export const assignTarget = update('target', ['invoice_id'], 'id');
 
 export const insertCredit = insert('credit', columnsBut('credit', 'id'));
 
-/** Writes back all that may change of a credit. */
+/** Updates all columns of a credit that can change. */
 export const updateCredit = update(
   'credit',
   [
@@ -86,7 +86,7 @@ export const creditsOfTransaction = statement((p: { from: string; to: string; ch
     .where('chain_key', '=', p.chain_key),
 );
 
-/** The same in pages: those after an outpoint. */
+/** The same in pages, after an outpoint. */
 export const creditsOfTransactionAfter = statement(
   (p: { after: string; to: string; chain_key: string; limit: number }) =>
     sqlite
@@ -99,7 +99,7 @@ export const creditsOfTransactionAfter = statement(
       .limit(p.limit),
 );
 
-/** One credit of a target, gone or not, if there is any. */
+/** One credit of a target, whether it still exists or not. */
 export const anyCreditOfTarget = statement((p: { target_id: number }) =>
   sqlite.selectFrom('credit').select('id').where('target_id', '=', p.target_id).limit(1),
 );
@@ -108,10 +108,10 @@ export const creditsOfTarget = statement((p: { target_id: number }) =>
   sqlite.selectFrom('credit').selectAll().where('target_id', '=', p.target_id).orderBy('id'),
 );
 
-/** Whether a credit speaks for the invoice of its address, or may yet: as the partial index has it. */
+/** Whether a credit counts for the invoice of its address, or may count later. Written as in the partial index. */
 const pays = sql<boolean>`(claim is null or claim = 'invoice')`;
 
-/** The credits of an address in an asset that its invoice counts, or may yet count. */
+/** The credits of an address in an asset that its invoice counts, or may count later. */
 export const payingCredits = statement((p: { target_id: number; asset: AssetId }) =>
   sqlite
     .selectFrom('credit')
@@ -124,7 +124,7 @@ export const payingCredits = statement((p: { target_id: number; asset: AssetId }
     .orderBy('id'),
 );
 
-/** The credit of an address that its invoice may count after `skip` others; undefined when there are no more of them. */
+/** The next credit of an address that its invoice may count, after `skip` others; undefined if there is none. */
 export const payingCreditAfter = statement((p: { target_id: number; skip: number }) =>
   sqlite
     .selectFrom('credit')
@@ -136,7 +136,7 @@ export const payingCreditAfter = statement((p: { target_id: number; skip: number
     .offset(p.skip),
 );
 
-/** What came to an address in an asset, whoever has it. */
+/** The credits of an address in an asset, with any claim. */
 export const arrivedCredits = statement((p: { target_id: number; asset: AssetId; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -148,7 +148,7 @@ export const arrivedCredits = statement((p: { target_id: number; asset: AssetId;
     .limit(p.limit),
 );
 
-/** A credit of an address, whoever has it, that has not the confirmations it needs. */
+/** A credit of an address, with any claim, that lacks confirmations. */
 export const creditUnderWay = statement((p: { target_id: number; asset: AssetId }) =>
   sqlite
     .selectFrom('credit')
@@ -161,7 +161,7 @@ export const creditUnderWay = statement((p: { target_id: number; asset: AssetId 
     .limit(sql.lit(1)),
 );
 
-/** A page, by id, of what further blocks can still change on a chain. */
+/** A page, by id, of the credits of a chain that further blocks can change. */
 export const unsettledCredits = statement((p: { chain_key: string; after: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -174,7 +174,7 @@ export const unsettledCredits = statement((p: { chain_key: string; after: number
     .limit(p.limit),
 );
 
-/** A page, by id, of what is in no block. */
+/** A page, by id, of the credits that are in no block. */
 export const unconfirmedCredits = statement((p: { chain_key: string; after: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -187,7 +187,7 @@ export const unconfirmedCredits = statement((p: { chain_key: string; after: numb
     .limit(p.limit),
 );
 
-/** A page, by id, of what no rate has valued yet. */
+/** A page, by id, of the credits without a value in dollars. */
 export const unvaluedCredits = statement((p: { chain_key: string; after: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -201,7 +201,7 @@ export const unvaluedCredits = statement((p: { chain_key: string; after: number;
     .limit(p.limit),
 );
 
-/** A page, by id, of what a block pays us. */
+/** A page, by id, of the credits in a block. */
 export const creditsInBlock = statement((p: { block_hash: string; after: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -212,7 +212,7 @@ export const creditsInBlock = statement((p: { block_hash: string; after: number;
     .limit(p.limit),
 );
 
-/** A page, by id, of our coins that a block spends. */
+/** A page, by id, of the coins of ours that a block spends. */
 export const creditsSpentInBlock = statement((p: { block_hash: string; after: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -223,7 +223,7 @@ export const creditsSpentInBlock = statement((p: { block_hash: string; after: nu
     .limit(p.limit),
 );
 
-/** A page, by id, of what a transaction spends that is in no block. */
+/** A page, by id, of the coins of ours that unconfirmed transactions spend. */
 export const creditsSpentUnconfirmed = statement((p: { chain_key: string; after: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -236,7 +236,7 @@ export const creditsSpentUnconfirmed = statement((p: { chain_key: string; after:
     .limit(p.limit),
 );
 
-/** The oldest of what vanished, and when; `skip` counts from the newest. */
+/** The credits that vanished first, up to a time. Own change, spent coins and decided deposits are excluded. */
 export const vanishedCredits = statement((p: { chain_key: string; before: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -269,7 +269,7 @@ export const vanishedCredits = statement((p: { chain_key: string; before: number
     .limit(p.limit),
 );
 
-/** When the credit vanished that is the `skip`-th from the last to vanish; undefined when there are not so many. */
+/** When the credit vanished that is `skip` places before the last vanished one; undefined if there are fewer. */
 export const vanishedAfter = statement((p: { chain_key: string; skip: number }) =>
   sqlite
     .selectFrom('credit')
@@ -316,7 +316,7 @@ export const insertInboxItem = statement(
       .onConflict((conflict) => conflict.doNothing()),
 );
 
-/** The newest deposits below an id that no invoice claims, with what was received. */
+/** The newest deposits below an id that no invoice claims, with their amounts. */
 export const inboxBelow = statement((p: { id: number; limit: number }) =>
   sqlite
     .selectFrom('inbox')

@@ -1,4 +1,4 @@
-/** Statements about what left accounts. */
+/** Statements about debits: amounts that left accounts. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, NO, remove, sqlite, statement, update } from '../statement.ts';
@@ -25,12 +25,12 @@ export const debitsAbove = statement((p: { id: number; limit: number }) =>
 
 export const insertDebit = insert('debit', columnsBut('debit', 'id'));
 
-/** Writes back all that may change of a debit. */
+/** Updates all columns of a debit that can change. */
 export const updateDebit = update('debit', ['units', 'block_height', 'block_hash', 'at', 'usd_rate'], 'id');
 
 export const deleteDebit = remove('debit', 'id');
 
-/** A page, by id, of what a block says that left addresses of ours. */
+/** A page, by id, of the reported debits in a block. */
 export const reportedDebitsInBlock = statement((p: { block_hash: string; after: number; limit: number }) =>
   sqlite
     .selectFrom('debit')
@@ -42,7 +42,7 @@ export const reportedDebitsInBlock = statement((p: { block_hash: string; after: 
     .limit(p.limit),
 );
 
-/** A page, by id, of what was reported and is in no block. */
+/** A page, by id, of the reported debits that are in no block. */
 export const reportedDebitsUnconfirmed = statement((p: { chain_key: string; after: number; limit: number }) =>
   sqlite
     .selectFrom('debit')
@@ -65,7 +65,7 @@ export const coinsSpentBy = statement((p: { txid: string; chain_key: string }) =
     .where('gone', '=', NO),
 );
 
-/** What a transaction pays to addresses that are only for change: `from` is "txid:" and `to` "txid;". */
+/** The outputs of a transaction to change addresses of ours: `from` is "txid:" and `to` "txid;". */
 export const changeOf = statement((p: { from: string; to: string; chain_key: string }) =>
   sqlite
     .selectFrom('credit')

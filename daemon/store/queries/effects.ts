@@ -33,7 +33,7 @@ export const webhooksBelow = statement((p: { id: number; limit: number }) =>
 
 export const webhookOf = find('webhook', 'invoice_id');
 
-/** Moves a webhook on, if it is still where the caller believes it to be. */
+/** Changes the state of a webhook if it is still `from`. */
 export const stepWebhook = statement((p: { id: number; from: string; to: string }) =>
   sqlite.updateTable('webhook').set({ state: p.to }).where('id', '=', p.id).where('state', '=', p.from),
 );
@@ -51,7 +51,7 @@ export const webhookAttempts = statement((p: { webhook_id: number }) =>
 /** One open alert per kind and subject. */
 export const insertAlert = insert('alert', columnsBut('alert', 'id', 'seen_at', 'ended_at'), 'ignore');
 
-/** 0 for what is about real money or the appliance itself, 1 for the rest. Spelled as the index has it. */
+/** 0 for alerts about real money or the appliance itself, 1 for the rest. Written as in the index. */
 const RANK = sql<number>`(network IS NOT NULL AND network <> 'mainnet')`;
 
 /** Open alerts of a rank below an id, newest first. */
@@ -70,7 +70,7 @@ export const newestAlert = statement((_: Record<never, never>) =>
   sqlite.selectFrom('alert').select(['id', 'message']).where('seen_at', 'is', null).orderBy('id', 'desc').limit(1),
 );
 
-/** Whether such an alert was raised since an instant, seen or not: a row, or none. */
+/** Returns a row if such an alert was raised since a time, seen or not. */
 export const alertSince = statement((p: { kind: string; subject: string; since: number }) =>
   sqlite
     .selectFrom('alert')
@@ -85,7 +85,7 @@ export const closeAlert = statement((p: { id: number; seen_at: number }) =>
   sqlite.updateTable('alert').set({ seen_at: p.seen_at }).where('id', '=', p.id).where('seen_at', 'is', null),
 );
 
-/** Closes what was said of a subject: it is over. */
+/** Closes the alerts of a subject whose cause is over. */
 export const closeAlertsOf = statement((p: { kind: string; subject: string; seen_at: number }) =>
   sqlite
     .updateTable('alert')
@@ -124,7 +124,7 @@ export const insertIdempotentAnswer = statement(
     }),
 );
 
-/** Drops some of those that have expired. */
+/** Drops up to `limit` expired answers. */
 export const expireIdempotentAnswers = statement((p: { now: number; limit: number }) =>
   sqlite
     .deleteFrom('idempotency')

@@ -18,7 +18,7 @@ export const invoiceBySlug = find('invoice', 'slug');
 
 export const invoiceByUuid = find('invoice', 'uuid');
 
-/** The newest invoices below an id, whatever their state: the caller filters and pages. */
+/** The newest invoices below an id, in any state. The caller filters and pages. */
 export const invoicesBelow = statement((p: { id: number; limit: number }) =>
   sqlite.selectFrom('invoice').selectAll().where('id', '<', p.id).orderBy('id', 'desc').limit(p.limit),
 );
@@ -41,7 +41,7 @@ export const setInvoiceDeleted = statement((p: { id: number; deleted_at: number 
     .where('id', '=', p.id),
 );
 
-/** Invoices whose deadline has passed by the clock: those without a payment depend on no chain. */
+/** Invoices whose deadline has passed by the clock. An invoice without a payment depends on no chain. */
 export const invoicesToCheck = statement((p: { now: number; limit: number }) =>
   sqlite
     .selectFrom('invoice')
@@ -69,24 +69,24 @@ const QUOTE = [
 
 export const updateQuote = update('payment', [...QUOTE, 'received', 'confirmed'], 'invoice_id');
 
-/** Gives a payment another coin: where it is paid, and its quote. */
+/** Changes the asset of a payment: its address and its quote. */
 export const setPaymentTarget = update(
   'payment',
   [...QUOTE, 'chain_key', 'asset', 'target_id', 'address', 'changes'],
   'invoice_id',
 );
 
-/** Where an invoice was to be paid before, in other coins. */
+/** The former payment addresses of an invoice, in other assets. */
 export const formerTargets = find('former_target', 'invoice_id');
 
 export const insertFormerTarget = insert('former_target', columnsBut('former_target'));
 
-/** Says whether the former addresses of an invoice are watched more closely than any other. */
+/** Sets whether the former addresses of an invoice are watched closely. */
 export const setFormerTargetsOpen = update('former_target', ['open'], 'invoice_id');
 
 export const deleteFormerTarget = remove('former_target', 'invoice_id', 'asset');
 
-/** Payments on a chain whose deadline has passed by the time that its sync has reached. */
+/** Payments of a chain whose deadline has passed by the time of its last complete sync. */
 export const paymentsToCheck = statement((p: { chain_key: string; synced_at: number; limit: number }) =>
   sqlite
     .selectFrom('payment')
@@ -100,7 +100,7 @@ export const paymentsToCheck = statement((p: { chain_key: string; synced_at: num
 
 export const insertPastQuote = insert('past_quote', columnsBut('past_quote'), 'ignore');
 
-/** The rate of the earlier quote in an asset that was open at an instant. */
+/** The rate of the earlier quote in an asset that was valid at a time. */
 export const pastQuoteAt = statement((p: { invoice_id: number; asset: string; at: number }) =>
   sqlite
     .selectFrom('past_quote')

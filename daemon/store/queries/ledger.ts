@@ -1,18 +1,19 @@
-/** Statements that read all there is, in pages: for proofs and exports. */
+/** Statements that read all entries in pages, for proofs and exports. */
 import { sql } from 'kysely';
 import { sqlite, statement } from '../statement.ts';
 import type { CreditRow } from './credits.ts';
 
 /**
- * Whether a credit is the account's own money: at an address for change, of a transaction that took it from the same
- * account. The debit is named as `app/books/entries.ts` names those of coins, or as the chain did that reported both.
+ * Whether a credit moved within an account: it is at a change address, and its transaction took it from the same
+ * account. The debit has the reference that `app/books/entries.ts` gives to debits of coins, or the one that an account
+ * chain reported for both.
  */
 export const moved = sql<number>`(target.branch = 1 and exists (
   select 1 from debit
   where debit.ref in (credit.txid || ':moved:' || credit.account_id || ':' || credit.asset, credit.outpoint)
     and debit.chain_key = credit.chain_key and debit.kind = 'moved'))`;
 
-/** `moved`: 1 for the account's own money. */
+/** `moved`: 1 if the credit moved within the account. */
 export type CreditEntry = CreditRow & { address: string; moved: number };
 
 /** Credits of every chain in the order in which they were stored. */

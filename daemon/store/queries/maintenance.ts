@@ -1,8 +1,8 @@
-/** Statements about rows that nobody needs any more. Each looks at a bounded number of rows. */
+/** Statements about rows that are no longer needed. Each reads a bounded number of rows. */
 import { sql } from 'kysely';
 import { remove, sqlite, statement } from '../statement.ts';
 
-/** Coins that were spent in blocks up to `to`, in the order of these, after the one that is named. */
+/** Coins that were spent in blocks up to `to`, in the order of the blocks, after a position. */
 export const buriedSpends = statement(
   (p: { chain_key: string; height: number; id: number; to: number; limit: number }) =>
     sqlite
@@ -17,7 +17,7 @@ export const buriedSpends = statement(
       .limit(p.limit),
 );
 
-/** A coin of a transaction that may still be spent, or whose spend may still be undone: one, or none. */
+/** Returns a coin of a transaction that can still be spent, or whose spend can still be undone, if there is one. */
 export const coinInUse = statement((p: { after: string; to: string; chain_key: string; height: number }) =>
   sqlite
     .selectFrom('credit')
@@ -31,7 +31,7 @@ export const coinInUse = statement((p: { after: string; to: string; chain_key: s
 
 export const dropPrevious = remove('previous_tx', 'txid', 'chain_key');
 
-/** Of the oldest attempts, those that began before an instant. */
+/** Of the oldest attempts, those that began before a time. */
 export const oldAttempts = statement((p: { before: number; limit: number }) =>
   sqlite
     .selectFrom(({ selectFrom }) =>
@@ -43,7 +43,7 @@ export const oldAttempts = statement((p: { before: number; limit: number }) =>
 
 export const dropAttempt = remove('webhook_attempt', 'id');
 
-/** Of the oldest alerts, those that were closed before an instant. */
+/** Of the oldest alerts, those that were closed before a time. */
 export const oldAlerts = statement((p: { after: number; before: number; limit: number }) =>
   sqlite
     .selectFrom(({ selectFrom }) =>

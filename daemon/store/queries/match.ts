@@ -1,9 +1,11 @@
-/** Statements by which a restored appliance finds what was spent without it, and takes it over. */
+/** Statements with which a restored appliance finds and takes over transactions that were made after its backup. */
 import { sql } from 'kysely';
 import { sqlite, statement } from '../statement.ts';
 import type { VersionRow } from './withdrawals.ts';
 
-/** Coins spent in blocks above a height, in the order of those blocks; the cursor is the last row of the page before. */
+/**
+ * Coins spent in blocks above a height, in the order of those blocks. The cursor is the last row of the previous page.
+ */
 export const creditsSpentAbove = statement((p: { chain_key: string; height: number; id: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -36,7 +38,7 @@ export const insertMatched = statement(
     }),
 );
 
-/** Says that a credit is the change of a transaction of ours: the next look at the chain counts it. */
+/** Marks a credit as change of a transaction of ours. The next sync counts it. */
 export const markOwnChange = statement((p: { id: number }) =>
   sqlite.updateTable('credit').set({ own_change: true }).where('id', '=', p.id),
 );

@@ -1,4 +1,4 @@
-/** How much waits, for those who watch the service. Counts stop at a limit: nobody needs to know by how much it is passed. */
+/** Numbers of waiting items, for monitoring. Counts stop at a limit, because a larger number has no use. */
 import { sql } from 'kysely';
 import { sqlite, statement } from '../statement.ts';
 
@@ -32,7 +32,7 @@ export const deliveriesWaiting = statement((p: { endpoint_id: number }) =>
     .select(counted),
 );
 
-/** Of a business: those that wait for an approval, and those that wait for the signer. */
+/** The withdrawals of a business in a state: waiting for an approval, or for the signer. */
 export const withdrawalsWaiting = statement((p: { business_id: number; state: string }) =>
   sqlite
     .selectFrom(({ selectFrom }) =>
@@ -47,7 +47,7 @@ export const withdrawalsWaiting = statement((p: { business_id: number; state: st
     .select(counted),
 );
 
-/** Withdrawals of a business in such a state that were last touched before an instant: one, or none. */
+/** Returns a withdrawal of a business in a state that was last changed before a time, if there is one. */
 export const withdrawalWaitingSince = statement((p: { business_id: number; state: string; before: number }) =>
   sqlite
     .selectFrom('withdrawal')

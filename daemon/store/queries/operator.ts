@@ -1,4 +1,4 @@
-/** Statements that only the operator's lists need. Each looks at a bounded number of rows. */
+/** Statements of the operator's lists. Each reads a bounded number of rows. */
 import { sql } from 'kysely';
 import { sqlite, statement } from '../statement.ts';
 
@@ -8,9 +8,8 @@ export const newestInvoice = statement((_: Record<never, never>) =>
 );
 
 /**
- * The invoices from an id up to below another, newest first, of a business, with a status and of an order where those are
- * not null.
- * Invoices are never removed, so the two ids bound the rows that are looked at.
+ * Invoices with ids from one up to below another, newest first. Filters by business, status and order if these are not
+ * null. Invoices are never removed, so the two ids bound the number of rows.
  */
 export const invoicesBetween = statement(
   (p: {

@@ -1,4 +1,4 @@
-/** Statements about the transactions that pay us: what all credits of one share is stored once. */
+/** Statements about transactions that pay us: the facts that their credits share are stored once. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, remove, sqlite, statement, YES } from '../statement.ts';
@@ -9,7 +9,7 @@ export const payingTx = find('paying_tx', 'txid', 'chain_key');
 
 export const savePayingTx = insert('paying_tx', columnsBut('paying_tx'), ['txid', 'chain_key']);
 
-/** A transaction whose worth changed after some of its credits were written. */
+/** A transaction whose value changed after some of its credits were written. */
 export const stalePayingTx = statement((p: { chain_key: string }) =>
   sqlite
     .selectFrom('paying_tx')
@@ -23,7 +23,7 @@ export const deletePayingTx = remove('paying_tx', 'txid', 'chain_key');
 
 export const insertPayingInput = insert('paying_input', columnsBut('paying_input'), 'ignore');
 
-/** Others than `txid` that pay us and spend an outpoint. */
+/** Other transactions than `txid` that pay us and spend an outpoint. */
 export const payingTxsWithInput = statement((p: { outpoint: string; chain_key: string; txid: string; limit: number }) =>
   sqlite
     .selectFrom('paying_input')

@@ -1,4 +1,4 @@
-/** Statements about approval policies, the address book, and what was decided about deposits in the inbox. */
+/** Statements about approval policies, the address book, and decisions about deposits in the inbox. */
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, remove, sqlite, statement } from '../statement.ts';
 
@@ -60,7 +60,7 @@ export const dropAddress = remove('address_book', 'id');
 
 export const inboxById = find('inbox', 'id');
 
-/** Moves a deposit on, if it is still where the caller believes it to be. */
+/** Changes the state of a deposit if it is still the expected one. */
 export const stepInbox = statement(
   (p: { id: number; from: string; to: string; withdrawal_id: number | null; updated_at: number }) =>
     sqlite

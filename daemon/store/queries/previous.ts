@@ -1,7 +1,9 @@
-/** Statements about the transactions that paid us, kept for the day when what they paid is spent. */
+/**
+ * Statements about transactions that paid us. They are kept because signing needs them when their outputs are spent.
+ */
 import { columnsBut, insert, sqlite, statement } from '../statement.ts';
 
-/** Keeps a transaction, once. */
+/** Stores a transaction if it is not stored yet. */
 export const keepPrevious = insert('previous_tx', columnsBut('previous_tx'), 'ignore');
 
 export const previousTx = statement((p: { txid: string; chain_key: string }) =>

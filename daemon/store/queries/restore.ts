@@ -1,4 +1,4 @@
-/** Statements of a restore: what must not be used again, and how far numbers jump. */
+/** Statements of a restore: addresses and numbers that must not be used again. */
 import { sql } from 'kysely';
 import { sqlite, statement, YES } from '../statement.ts';
 
@@ -12,17 +12,17 @@ export const accountsToJump = statement((_: Nothing) =>
   sqlite.selectFrom('account').select(['id', 'chain_key', 'next_index', 'next_change']).orderBy('id'),
 );
 
-/** Plans that nobody had signed. */
+/** Unsigned plans. */
 export const unsignedPlans = statement((_: Nothing) =>
   sqlite.selectFrom('spend_version').select(['id', 'spend_id']).where('txid', 'is', null),
 );
 
-/** Withdrawals of a payment that has no version any more are planned anew. */
+/** Releases the withdrawals of a payment without versions, so that they are planned again. */
 export const leaveSpend = statement((p: { spend_id: number }) =>
   sqlite.updateTable('withdrawal').set({ spend_id: null }).where('spend_id', '=', p.spend_id),
 );
 
-/** A withdrawal that this version pays is not being canceled: what was to cancel it was never signed. */
+/** Withdraws the cancellation of a withdrawal that this version pays, because the cancellation was never signed. */
 export const keepPaying = statement((p: { version_id: number }) =>
   sqlite
     .updateTable('withdrawal')
@@ -33,8 +33,8 @@ export const keepPaying = statement((p: { version_id: number }) =>
 );
 
 /**
- * What was not signed yet waits for the operator, who alone can know whether it was paid after the backup. The clock
- * does not end it: what may have been paid has not failed.
+ * Makes every unsigned withdrawal wait for the operator, because it may have been paid after the backup. It has no
+ * deadline, because a withdrawal that may have been paid has not failed.
  */
 export const doubtUnsigned = statement((p: { problem: string; now: number }) =>
   sqlite
@@ -63,7 +63,7 @@ export const doubtedWithdrawal = statement((p: { chain_key: string }) =>
     .limit(1),
 );
 
-/** The businesses whose real withdrawals went without asking. */
+/** The businesses whose policy approved real withdrawals automatically. */
 export const automaticPolicies = statement((_: Nothing) =>
   sqlite
     .selectFrom('policy')
@@ -73,22 +73,22 @@ export const automaticPolicies = statement((_: Nothing) =>
     .where('business.network', '!=', sql.lit('sandbox')),
 );
 
-/** Limits stay to be seen; nothing goes by them. */
+/** Suspends a policy. Its limits stay stored, but approve nothing. */
 export const suspendPolicy = statement((p: { business_id: number }) =>
   sqlite.updateTable('policy').set({ mode: 'manual' }).where('business_id', '=', p.business_id),
 );
 
-/** How far the backup knew each chain. */
+/** The height of each chain in the backup. */
 export const chainStates = statement((_: Nothing) =>
   sqlite.selectFrom('chain_state').select(['chain_key', 'checkpoint']),
 );
 
-/** The newest withdrawal that the backup knew. */
+/** The newest withdrawal in the backup. */
 export const lastWithdrawal = statement((_: Nothing) =>
   sqlite.selectFrom('withdrawal').select('id').orderBy('id', 'desc').limit(1),
 );
 
-/** The ids of withdrawals go on from so many later. */
+/** Advances the ids of withdrawals by a number. */
 export const jumpWithdrawals = statement((p: { by: number }) =>
   sqlite
     .updateTable('sqlite_sequence')
@@ -96,7 +96,7 @@ export const jumpWithdrawals = statement((p: { by: number }) =>
     .where('name', '=', sql.lit('withdrawal')),
 );
 
-/** The same where there never was one. */
+/** The same if no withdrawal was ever stored. */
 export const beginWithdrawals = statement((p: { by: number }) =>
   sqlite
     .insertInto('sqlite_sequence')

@@ -1,4 +1,4 @@
-/** Statements about what the appliance itself remembers: one value a key. */
+/** Statements about the appliance's own state: one value per key. */
 import { columnsBut, insert, remove, sqlite, statement } from '../statement.ts';
 
 export const settingOf = statement((p: { key: string }) =>

@@ -1,4 +1,4 @@
-/** Statements about the events that shops are sent. */
+/** Statements about the events for shops. */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, remove, sqlite, statement, update } from '../statement.ts';
@@ -51,7 +51,7 @@ export const insertDelivery = statement(
     }),
 );
 
-/** What an endpoint is to be sent now: of each subject the oldest that waits, and only once that is due. */
+/** The events that an endpoint must be sent now: of each subject the oldest waiting one, once it is due. */
 export const dueDeliveries = statement((p: { endpoint_id: number; now: number; limit: number }) =>
   sqlite
     .selectFrom('event_delivery')
@@ -77,7 +77,7 @@ export const dueDeliveries = statement((p: { endpoint_id: number; now: number; l
     .limit(p.limit),
 );
 
-/** When an endpoint has something to be sent next: the earliest that waits. */
+/** When an endpoint's next event is due. */
 export const nextDue = statement((p: { endpoint_id: number }) =>
   sqlite
     .selectFrom('event_delivery')
@@ -96,7 +96,7 @@ export const updateDelivery = update(
   'id',
 );
 
-/** The log, newest first. */
+/** The log of deliveries, newest first. */
 export const deliveriesBelow = statement((p: { id: number; limit: number }) =>
   sqlite
     .selectFrom('event_delivery')
@@ -108,7 +108,7 @@ export const deliveriesBelow = statement((p: { id: number; limit: number }) =>
     .limit(p.limit),
 );
 
-/** The oldest events that nobody waits for any more. */
+/** The oldest events that were created before a time. */
 export const oldEvents = statement((p: { before: number; limit: number }) =>
   sqlite.selectFrom('shop_event').select('id').where('created_at', '<', p.before).orderBy('created_at').limit(p.limit),
 );

@@ -1,4 +1,7 @@
-/** Statements about addresses that are watched and never given out, and about the past of a wallet that has one. */
+/**
+ * Statements about addresses that are watched and never given out, and about the history of a wallet that was used
+ * before.
+ */
 import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
 import { find, sqlite, statement } from '../statement.ts';
@@ -30,7 +33,7 @@ export const insertSkipped = statement(
     }),
 );
 
-/** Notes how far a range was derived, if it is still where the caller believes it to be. */
+/** Stores how far a range was derived, if its position is still the expected one. */
 export const stepSkipped = statement(
   (p: { account_id: number; branch: number; from_index: number; was: number; reached: number }) =>
     sqlite
@@ -42,7 +45,7 @@ export const stepSkipped = statement(
       .where('reached', '=', p.was),
 );
 
-/** The next receiving address is none below an index. */
+/** Raises the index of the next receiving address to at least `to`. */
 export const raiseNextIndex = statement((p: { account_id: number; to: number }) =>
   sqlite
     .updateTable('account')
@@ -50,7 +53,7 @@ export const raiseNextIndex = statement((p: { account_id: number; to: number }) 
     .where('id', '=', p.account_id),
 );
 
-/** The same of change. */
+/** Raises the index of the next change address to at least `to`. */
 export const raiseNextChange = statement((p: { account_id: number; to: number }) =>
   sqlite
     .updateTable('account')
@@ -58,7 +61,7 @@ export const raiseNextChange = statement((p: { account_id: number; to: number })
     .where('id', '=', p.account_id),
 );
 
-/** Addresses below an index that nobody is known to have are given to nobody any more, and stay watched. */
+/** Retires the unused addresses below an index: they are not given out any more, but stay watched. */
 export const retireBelow = statement((p: { account_id: number; below: number }) =>
   sqlite
     .updateTable('target')
@@ -69,7 +72,7 @@ export const retireBelow = statement((p: { account_id: number; below: number }) 
     .where('idx', '<', p.below),
 );
 
-/** Says that an account has a past, and up to which indices it is known to be used. */
+/** Marks an account as used before, and stores its highest known used indices. */
 export const setPast = statement((p: { account_id: number; gap: number; used_index: number; used_change: number }) =>
   sqlite
     .updateTable('account')
@@ -77,7 +80,7 @@ export const setPast = statement((p: { account_id: number; gap: number; used_ind
     .where('id', '=', p.account_id),
 );
 
-/** A higher index was found used. */
+/** Raises the highest used indices. */
 export const raiseUsed = statement((p: { account_id: number; used_index: number; used_change: number }) =>
   sqlite
     .updateTable('account')
@@ -88,7 +91,7 @@ export const raiseUsed = statement((p: { account_id: number; used_index: number;
     .where('id', '=', p.account_id),
 );
 
-/** Begins to read a past, if it is still where the caller believes it to be. */
+/** Begins to read an account's history, if its position is still the expected one. */
 export const beginPast = statement(
   (p: { account_id: number; from: string; to: string; ready_index: number; ready_change: number }) =>
     sqlite
@@ -98,7 +101,7 @@ export const beginPast = statement(
       .where('rescan', '=', p.from),
 );
 
-/** The past was read: what happened up to this height was before this service. */
+/** Ends the reading of an account's history: transactions up to this height are older than this service. */
 export const endPast = statement((p: { account_id: number; height: number }) =>
   sqlite.updateTable('account').set({ rescan: null, past_until: p.height }).where('id', '=', p.account_id),
 );

@@ -1,4 +1,4 @@
-/** Statements about conflict keys that are no coins, and what used them. */
+/** Statements about conflict keys that are no coins, and the transactions that used them. */
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, remove, sqlite, statement } from '../statement.ts';
 
@@ -10,7 +10,7 @@ export const saveUsedKey = insert('used_key', columnsBut('used_key'), ['conflict
 
 export const dropUsedKey = remove('used_key', 'conflict_key', 'chain_key');
 
-/** A page, by key, of what a block uses. */
+/** A page, by key, of the keys that a block's transactions use. */
 export const usedKeysInBlock = statement((p: { block_hash: string; after: string; limit: number }) =>
   sqlite
     .selectFrom('used_key')
@@ -22,7 +22,7 @@ export const usedKeysInBlock = statement((p: { block_hash: string; after: string
     .limit(p.limit),
 );
 
-/** A page, by key, of what a transaction uses that is in no block. */
+/** A page, by key, of the keys that unconfirmed transactions use. */
 export const usedKeysUnconfirmed = statement((p: { chain_key: string; after: string; limit: number }) =>
   sqlite
     .selectFrom('used_key')

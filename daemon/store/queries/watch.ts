@@ -1,4 +1,4 @@
-/** Statements by which a source that must name its scripts learns which ones: every one of them a bounded page. */
+/** Statements that list scripts for a source that must be told which to watch. Each reads a bounded page. */
 import { sql } from 'kysely';
 import { NO, sqlite, statement, YES } from '../statement.ts';
 
@@ -6,7 +6,10 @@ const zero = sql.lit(0);
 
 export type ScriptRow = { id: number; script: Uint8Array };
 
-/** Scripts of payments with a deadline to come, in its order; the cursor is the last row of the page before. */
+/**
+ * Scripts of payments with a future deadline, in the order of the deadline. The cursor is the last row of the previous
+ * page.
+ */
 export const scriptsOfOpenPayments = statement(
   (p: { chain_key: string; check_at: number; invoice_id: number; limit: number }) =>
     sqlite
@@ -21,7 +24,7 @@ export const scriptsOfOpenPayments = statement(
       .limit(p.limit),
 );
 
-/** Scripts of coins that payers left, while their invoice is unpaid; the cursor is the id of the script. */
+/** Scripts of former payment addresses of unpaid invoices, in pages by the script's id. */
 export const scriptsOfFormerTargets = statement((p: { chain_key: string; id: number; limit: number }) =>
   sqlite
     .selectFrom('former_target')
@@ -34,7 +37,7 @@ export const scriptsOfFormerTargets = statement((p: { chain_key: string; id: num
     .limit(p.limit),
 );
 
-/** Scripts of credits that blocks can still change; the cursor is the id of the credit. */
+/** Scripts of credits that blocks can still change, in pages by the credit's id. */
 export const scriptsOfUnsettledCredits = statement((p: { chain_key: string; id: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -48,7 +51,7 @@ export const scriptsOfUnsettledCredits = statement((p: { chain_key: string; id: 
     .limit(p.limit),
 );
 
-/** Scripts of coins whose spend is in no block yet; the cursor is the id of the credit. */
+/** Scripts of coins whose spend is unconfirmed, in pages by the credit's id. */
 export const scriptsOfPendingSpends = statement((p: { chain_key: string; id: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -62,7 +65,7 @@ export const scriptsOfPendingSpends = statement((p: { chain_key: string; id: num
     .limit(p.limit),
 );
 
-/** The addresses of an account that are given out next. */
+/** Scripts of the addresses of an account that are given out next. */
 export const scriptsGivenNext = statement((p: { account_id: number; limit: number }) =>
   sqlite
     .selectFrom('target')
@@ -74,7 +77,7 @@ export const scriptsGivenNext = statement((p: { account_id: number; limit: numbe
     .limit(p.limit),
 );
 
-/** The newest scripts of a chain that are not waiting in a pool. */
+/** The newest scripts of a chain without the unused ones. */
 export const scriptsUsedLately = statement((p: { chain_key: string; limit: number }) =>
   sqlite
     .selectFrom('target')
@@ -86,7 +89,7 @@ export const scriptsUsedLately = statement((p: { chain_key: string; limit: numbe
     .limit(p.limit),
 );
 
-/** Scripts of whatever age, by id. */
+/** All scripts of a chain, in pages by id. */
 export const scriptsAbove = statement((p: { chain_key: string; id: number; limit: number }) =>
   sqlite
     .selectFrom('target')

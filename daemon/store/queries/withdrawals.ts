@@ -1,4 +1,4 @@
-/** Statements about withdrawals, what was signed for them, and the coins that are spoken for. */
+/** Statements about withdrawals, their signed transactions, and reserved coins. */
 import { sql } from 'kysely';
 import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
@@ -12,7 +12,7 @@ export type VersionRow = Row<'spend_version'>;
 
 export type PayoutRow = Row<'spend_payout'>;
 
-/** Coins with where their keys are, and what became of them in the inbox. */
+/** The columns of coins with their derivation indices and their decisions in the inbox. */
 const COIN = [
   'id',
   'outpoint',
@@ -30,7 +30,7 @@ const PLACE = ['script', 'branch', 'idx'] as const;
 export type CoinRow = Pick<Row<'credit'>, (typeof COIN)[number]> &
   Pick<Row<'target'>, (typeof PLACE)[number]> & { inbox_state: string | null };
 
-/** A coin whether or not it is there and unspent. */
+/** A coin, whether it still exists and is unspent or not. */
 export type AnyCoinRow = CoinRow &
   Pick<Row<'credit'>, 'spent_txid' | 'block_hash' | 'gone'> & { spent_in_block: string | null };
 
@@ -40,7 +40,7 @@ const APPROVED = sql.lit('approved');
 
 export const insertWithdrawal = insert('withdrawal', columnsBut('withdrawal', 'id', 'may_be_paid'));
 
-/** Writes back all that may change of a withdrawal, if it is still in the state that the caller read. */
+/** Updates all columns of a withdrawal that can change, if its state is still the one that the caller read. */
 export const updateWithdrawal = statement((p: WithdrawalRow & { was: string }) =>
   sqlite
     .updateTable('withdrawal')
@@ -81,7 +81,7 @@ export const withdrawalsOfBusinessBelow = statement((p: { business_id: number; i
     .limit(p.limit),
 );
 
-/** What the refunds of an invoice pay, or will: the ones that were neither rejected nor have failed. */
+/** The amounts of an invoice's refunds, without rejected and failed ones. */
 export const refundsOfInvoice = statement((p: { invoice_id: number; asset: string }) =>
   sqlite
     .selectFrom('withdrawal')
@@ -101,7 +101,7 @@ export const newestRefundsOf = statement((p: { invoice_id: number; limit: number
     .limit(p.limit),
 );
 
-/** What is taken off the balances of an account, in whatever asset: open, and spending nothing yet. */
+/** Withdrawals that reserve a balance of an account, in any asset: open ones without a transaction. */
 export const heldWithdrawals = statement((p: { account_id: number }) =>
   sqlite
     .selectFrom('withdrawal')
@@ -111,7 +111,7 @@ export const heldWithdrawals = statement((p: { account_id: number }) =>
     .orderBy('id'),
 );
 
-/** The approved ones of a chain that nobody tried to plan yet, oldest first. */
+/** The approved withdrawals of a chain that were never planned, oldest first. */
 export const untriedWithdrawals = statement((p: { chain_key: string; limit: number }) =>
   sqlite
     .selectFrom('withdrawal')
@@ -124,7 +124,7 @@ export const untriedWithdrawals = statement((p: { chain_key: string; limit: numb
     .limit(p.limit),
 );
 
-/** The approved ones of a chain that could not be planned so far, oldest first, above an id. */
+/** The approved withdrawals of a chain above an id whose planning failed, oldest first. */
 export const triedWithdrawalsAbove = statement((p: { chain_key: string; id: number; limit: number }) =>
   sqlite
     .selectFrom('withdrawal')
@@ -138,7 +138,7 @@ export const triedWithdrawalsAbove = statement((p: { chain_key: string; id: numb
     .limit(p.limit),
 );
 
-/** Whether a chain has an approved one without a transaction: a row, or none. */
+/** Returns a row if a chain has an approved withdrawal without a transaction. */
 export const unclaimedWithdrawal = statement((p: { chain_key: string }) =>
   sqlite
     .selectFrom('withdrawal')
@@ -150,7 +150,7 @@ export const unclaimedWithdrawal = statement((p: { chain_key: string }) =>
     .limit(1),
 );
 
-/** Whether more than `above` withdrawals of a business are not signed yet: a row, or none. */
+/** Returns a row if more than `above` withdrawals of a business are unsigned. */
 export const waitingWithdrawalsAbove = statement((p: { business_id: number; above: number }) =>
   sqlite
     .selectFrom('withdrawal')
@@ -162,7 +162,7 @@ export const waitingWithdrawalsAbove = statement((p: { business_id: number; abov
     .offset(p.above),
 );
 
-/** What nobody decided, or signed, in time. One with a transaction ends with that. */
+/** Unsigned withdrawals without a transaction whose deadline has passed. */
 export const expiredWithdrawals = statement((p: { now: number; limit: number }) =>
   sqlite
     .selectFrom('withdrawal')
@@ -178,7 +178,7 @@ export const withdrawalsOfSpend = statement((p: { spend_id: number }) =>
   sqlite.selectFrom('withdrawal').selectAll().where('spend_id', '=', p.spend_id).orderBy('id'),
 );
 
-/** What a business's policy let go since an instant, in 1e-8 US dollars each. */
+/** The values that a business's policy approved since a time, in 1e-8 US dollars each. */
 export const approvedByPolicySince = statement((p: { business_id: number; since: number }) =>
   sqlite
     .selectFrom('withdrawal')
@@ -188,7 +188,7 @@ export const approvedByPolicySince = statement((p: { business_id: number; since:
     .where('approved_at', '>', p.since),
 );
 
-/** Earlier withdrawals of a business to addresses that look alike. */
+/** Earlier withdrawals of a business to similar addresses. */
 export const withdrawalsByFace = statement((p: { business_id: number; face: string; limit: number }) =>
   sqlite
     .selectFrom('withdrawal')
@@ -219,7 +219,7 @@ export const openSpends = statement((p: { chain_key: string }) =>
 
 export const spendsByKey = find('spend', 'conflict_key', 'chain_key');
 
-/** The spends whose coins vanished: they reserve nothing. */
+/** Spends whose coins vanished. They reserve no conflict keys. */
 export const waitingSpends = statement((p: { chain_key: string }) =>
   sqlite
     .selectFrom('spend')
@@ -231,7 +231,7 @@ export const waitingSpends = statement((p: { chain_key: string }) =>
 
 export const setSpendState = update('spend', ['state', 'closed_height'], 'id');
 
-/** Opens again what was decided at a tip of this height or a higher one. */
+/** Reopens the spends that were decided at a tip of this height or a higher one. */
 export const reopenSpendsFrom = statement((p: { chain_key: string; height: number }) =>
   sqlite
     .updateTable('spend')
@@ -245,7 +245,7 @@ export const deadTransaction = find('dead_tx', 'txid', 'chain_key');
 
 export const insertDeadTransaction = insert('dead_tx', columnsBut('dead_tx'), 'ignore');
 
-/** Forgets what a block that left the chain had made impossible. */
+/** Drops the transactions that a block made impossible, after the block left the chain. */
 export const dropDeadTransactions = remove('dead_tx', 'block_hash');
 
 export const dropSpend = remove('spend', 'id');
@@ -269,7 +269,7 @@ export const versionsOf = statement((p: { spend_id: number }) =>
 
 export const versionByTxid = find('spend_version', 'txid', 'chain_key');
 
-/** Stores the signed bytes of a version, once. */
+/** Stores the signed bytes of a version if it has none. */
 export const signVersion = statement(
   (p: { id: number; txid: string; raw: string; fee: bigint; size: number; signed_at: number }) =>
     sqlite
@@ -285,7 +285,7 @@ export const setVersionSent = statement((p: { id: number; sent_at: number }) =>
 
 export const setVersionProblem = update('spend_version', ['problem'], 'id');
 
-/** Forgets a version that was never signed. */
+/** Deletes an unsigned version. */
 export const dropVersion = statement((p: { id: number }) =>
   sqlite.deleteFrom('spend_version').where('id', '=', p.id).where('txid', 'is', null),
 );
@@ -298,7 +298,7 @@ export const keysOf = statement((p: { version_id: number }) =>
 
 export const dropKeys = remove('spend_key', 'version_id');
 
-/** The open spends whose versions use a conflict key: while there is one, the key is reserved. */
+/** The open spends whose versions use a conflict key. While there is one, the key is reserved. */
 export const spendsOfKey = statement((p: { conflict_key: string; chain_key: string }) =>
   sqlite
     .selectFrom('spend_key')
@@ -310,7 +310,7 @@ export const spendsOfKey = statement((p: { conflict_key: string; chain_key: stri
     .where('spend.state', '=', OPEN),
 );
 
-/** The spends that are not decided yet and whose versions use a conflict key. */
+/** The undecided spends whose versions use a conflict key. */
 export const undecidedSpendsOfKey = statement((p: { conflict_key: string; chain_key: string }) =>
   sqlite
     .selectFrom('spend_key')
@@ -362,7 +362,9 @@ const coins = sqlite
   .select(PLACE.map((name) => `target.${name}` as const))
   .select('inbox.state as inbox_state');
 
-/** The unspent coins of an account, confirmed or not, the most valuable first: dust never hides what is worth more. */
+/**
+ * The unspent coins of an account, confirmed or not. The most valuable come first, so that dust never fills the limit.
+ */
 export const coinsOf = statement((p: { account_id: number; asset: AssetId; limit: number }) =>
   coins
     .where('credit.account_id', '=', p.account_id)
@@ -375,7 +377,7 @@ export const coinsOf = statement((p: { account_id: number; asset: AssetId; limit
     .limit(p.limit),
 );
 
-/** The coin of an outpoint, spent or not. */
+/** The coin at an outpoint, spent or not. */
 export const coinByOutpoint = statement((p: { outpoint: string; chain_key: string }) =>
   coins
     .select(['credit.spent_txid', 'credit.spent_block_hash as spent_in_block', 'credit.block_hash', 'credit.gone'])
@@ -383,7 +385,7 @@ export const coinByOutpoint = statement((p: { outpoint: string; chain_key: strin
     .where('credit.chain_key', '=', p.chain_key),
 );
 
-/** Takes a change index, if it is still the next one. */
+/** Reserves a change index if it is still the next one. */
 export const takeChangeIndex = statement((p: { id: number; next_change: number }) =>
   sqlite
     .updateTable('account')
