@@ -115,9 +115,16 @@ LTC = "80"
       (await operatorClient(service.dataDir)('ledger.prove', { chain: 'regtest:LTC' })).chains[0]!.problems;
 
     db.prepare("UPDATE credit SET units = '100000001' WHERE id = ?").run(credit.id);
-    expect(await prove()).toEqual([`${credit.outpoint}: our books say 100000001 LTC, the source 100000000`]);
+    const balance = 'LTC: the balance is 400000000, its entries make';
+    expect(await prove()).toEqual([
+      `${credit.outpoint}: our books say 100000001 LTC, the source 100000000`,
+      `${balance} 400000001`,
+    ]);
     db.prepare('UPDATE credit SET units = ?, gone = 1 WHERE id = ?').run(credit.units, credit.id);
-    expect(await prove()).toEqual([`${credit.outpoint}: the source holds 100000000 units that our books do not know`]);
+    expect(await prove()).toEqual([
+      `${credit.outpoint}: the source holds 100000000 units that our books do not know`,
+      `${balance} 300000000`,
+    ]);
     db.prepare('UPDATE credit SET gone = 0, outpoint = ? WHERE id = ?').run(`${'ab'.repeat(32)}:0`, credit.id);
     expect(await prove()).toHaveLength(2);
     db.prepare('UPDATE credit SET outpoint = ?, spent_txid = ?, spent_block_height = 1 WHERE id = ?').run(
@@ -127,7 +134,7 @@ LTC = "80"
     );
     expect(await prove()).toEqual([
       `${credit.outpoint}: our books say that ${'cd'.repeat(32)} spent it, the source holds it`,
-      `${'cd'.repeat(32)}: spent 100000000 LTC of ours, and we did not make it`,
+      'LTC: what was received less what was paid out and the fees is not what is held',
     ]);
     db.prepare('UPDATE credit SET spent_txid = NULL, spent_block_height = NULL WHERE id = ?').run(credit.id);
     db.close();
