@@ -29,7 +29,7 @@ export interface WatchList {
 /** A script to watch: its target id and scriptPubKey. */
 export type ListedScript = { id: number; script: Uint8Array };
 
-/** A coin as the store has it. Null blocks: not in a block as far as it was told. */
+/** A coin as the store has it. A null block: the adapter reported no block for it. */
 export type StoredCoin = {
   targetId: number;
   outpoint: string;
@@ -72,7 +72,7 @@ export interface ChainAdapter {
   readonly chain: ChainId;
   /** The assets of its chain that it supports; absent: all. */
   readonly assets?: readonly AssetId[];
-  /** How it takes what leaves the wallet; absent where nothing can be spent yet. */
+  /** Sends and looks up our own transactions; absent where the chain cannot pay out yet. */
   readonly spending?: Spending;
   /** Absent where the chain is simulated. */
   readonly holdings?: HoldingsSource;
@@ -174,9 +174,9 @@ export interface SpendingSource {
   broadcast(raw: string, signal: AbortSignal): Promise<void>;
 
   /**
-   * Another transaction than this one, in a block, that spends one of its inputs (outpoints): what makes it impossible for
-   * good. `fromHeight`: no such block is below it. Null when none was found. Throws `Unavailable`; a source that has
-   * several servers believes two of them.
+   * Another transaction in a block that spends one of this one's inputs (outpoints), so that this one can never confirm.
+   * `fromHeight`: no such block is below it. Null when none was found. Throws `Unavailable`; a source with several servers
+   * needs the same answer from two of them.
    */
   conflict(
     txid: string,

@@ -15,7 +15,7 @@ const ASK_MS = 5_000;
 /** A limit far above the number of large payments at one time. */
 const HELD_MAX = 1_000;
 
-/** Credits, and the endpoint that told them. */
+/** Credits, and the endpoint that reported them. */
 export type Told<E> = { credits: readonly Credit[]; teller: E };
 /** Whether a second opinion is needed on credits. */
 export type NeedsAgreement = (credits: readonly { targetId: number; units: bigint; asset: AssetId }[]) => boolean;
@@ -43,7 +43,7 @@ export class Agreement<E extends Endpoint> {
     return this.#held.size > 0 && performance.now() - this.#askedAtMs >= ASK_MS;
   }
 
-  /** The credits of a step as they may be reported, with what was held before. */
+  /** The credits of a step as they may be reported, with those that were kept back before. */
   async judge(groups: readonly Told<E>[], checkpoint: Checkpoint, signal: AbortSignal): Promise<Credit[]> {
     this.#forgetOrphans(checkpoint);
     const told: Credit[] = [];

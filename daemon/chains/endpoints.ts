@@ -67,8 +67,8 @@ export class Endpoints<E extends Endpoint> {
   }
 
   /**
-   * The result of a use by the first endpoint that has one. `undefined` means that this one has no use at the moment
-   * (it lags). Throws what the last one threw, or gives undefined when none threw.
+   * The result of a use by the first endpoint that has one. `undefined` means that this one has no use at the moment (it
+   * lags). Throws the last endpoint's error, or returns undefined when none threw.
    */
   async first<T>(use: (endpoint: E) => Promise<T | undefined>, signal: AbortSignal): Promise<T | undefined> {
     let thrown: unknown;
@@ -110,7 +110,7 @@ export class Endpoints<E extends Endpoint> {
     }));
   }
 
-  /** Its word was disproved: it is left alone for a while. */
+  /** Records that an endpoint's statement was disproved. It is not used for a while. */
   caught(endpoint: E, what: string): void {
     const state = this.#states.find((one) => one.endpoint === endpoint);
     if (!state) return;

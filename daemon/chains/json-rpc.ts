@@ -1,9 +1,8 @@
 /**
- * JSON-RPC over HTTP to a node: authentication, batches, limits, and every way in which nodes say
- * "no", turned into one of two errors. `RpcError` is the node's answer to one call; `Unavailable` means that no such
- * answer came.
+ * JSON-RPC over HTTP to a node: authentication, batches, limits, and every way in which nodes say "no", turned into one of
+ * two errors. `RpcError` is the node's answer to one call; `Unavailable` means that no such answer came.
  *
- * Invariant: user name, password and cookie stand in the Authorization header and nowhere else, no error included.
+ * Invariant: user name, password and cookie are in the Authorization header only, and never in an error.
  */
 import { readFile } from 'node:fs/promises';
 import type http from 'node:http';
@@ -174,7 +173,7 @@ export class Rpc {
   /** The parsed body, whatever the HTTP status: Bitcoin sends a call's error with status 500 or 404. */
   #parsed({ status, body }: Answer, calls: readonly Call[]): unknown {
     if (status === 401) throw this.#unavailable('the node refuses the user name or password');
-    // Bitcoin Core answers both without a word; one that took a connection's calls before does not mind its address
+    // Bitcoin Core answers both with an empty body; a node that answered calls before does not refuse our address
     if (status === 403) {
       if (this.#options.version === '2.0') throw this.#unavailable('the endpoint refuses this machine or its key');
       throw this.#unavailable(this.#isAllowed ? notWhitelisted(calls) : FORBIDDEN);

@@ -27,7 +27,7 @@ export type SourceContext = {
   contracts: Readonly<Partial<Record<AssetId, string>>>;
   /** The accounts of the chain. */
   accounts: () => readonly AccountKey[];
-  /** Where what was fetched and learned of servers is kept. */
+  /** The folder for headers and for data about servers. */
   folder: string;
   socksProxy: string | null;
   /** Whether public servers may be used if none are configured. */

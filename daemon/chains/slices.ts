@@ -10,7 +10,7 @@ export const SLICE_MS = 4;
 /** Undefined while the turn lasts; then a promise to await, after which a new turn starts. */
 export type Pause = () => Promise<void> | undefined;
 
-/** Work of any length: at each `null` whoever takes the steps may let others have their turn. */
+/** Work of any length. At each `null` the caller may let the event loop run other work. */
 export type Steps<T> = Generator<null, T, undefined>;
 
 /** Takes all steps in one turn. */

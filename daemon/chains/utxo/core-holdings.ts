@@ -58,7 +58,7 @@ export class CoreHoldings implements HoldingsSource {
       publicKey: Buffer.from(account.publicKey, 'hex'),
       chainCode: Buffer.from(account.chainCode, 'hex'),
       depth: ACCOUNT_DEPTH,
-      // without a parent: only what derives from the key counts
+      // without a parent: only keys derived from this key matter
       parentFingerprint: 0,
       versions: { public: version, private: version },
     });

@@ -27,7 +27,7 @@ const LOOKUPS_PER_LOOK = 32;
 export type Finder = {
   chain: UtxoChain;
   watch: WatchList;
-  /** Outpoints credited by what was just read, which the store does not have yet. Credits are added. */
+  /** Outpoints credited by transactions just read, which the store does not have yet. Credits are added. */
   fresh: Set<string>;
   pause: Pause;
 };

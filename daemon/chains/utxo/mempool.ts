@@ -189,7 +189,7 @@ export class Mempool {
     return isOurs;
   }
 
-  /** Records what the node knows of a transaction of ours: whether it can be replaced, and what spends it. */
+  /** Records the node's data of a transaction of ours: whether it can be replaced, and which transactions spend it. */
   #judge(txid: string, entry: MempoolEntry | null): void {
     const found = this.#matched.get(txid);
     if (!found) return;

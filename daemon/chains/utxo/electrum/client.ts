@@ -1,6 +1,6 @@
 /**
- * The light client of one chain: its servers, its headers, and the watched scripts with their histories. It answers
- * what is true now; `electrum.ts` turns that into an adapter's updates.
+ * The light client of one chain: its servers, its headers, and the watched scripts with their histories. It answers with
+ * the present facts; `electrum.ts` turns that into an adapter's updates.
  *
  * Invariant: a view is that of one server at one tip of the verified chain, either complete or marked as incomplete.
  */
@@ -222,7 +222,7 @@ export class LightClient {
     const isOnChain = ({ height, hash }: BlockId): boolean =>
       height <= tip.height && (height < this.headers.lowest || this.headers.hashAt(height) === hash);
     for (const held of this.#unstored.all()) this.#unstored.tell(held, isOnChain, found);
-    // a server behind the best known chain has not told everything
+    // a server behind the best known chain has not reported everything
     const unchanged =
       server.tip?.hash === tip.hash && this.set.primary === server && this.headers.tip.hash === tip.hash;
     const complete = subscribed && read === 'whole' && unchanged;

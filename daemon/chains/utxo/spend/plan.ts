@@ -1,12 +1,12 @@
 /**
- * From what is to be paid to an unsigned transaction, whole: coins, outputs, fee, lock time. A pure function: the same
- * request gives the same plan, so that a crash between planning and storing loses nothing.
+ * Plans a whole unsigned transaction from a request: coins, outputs, fee, lock time. A pure function: the same request
+ * gives the same plan, so that a crash between planning and storing loses nothing.
  *
- * Invariants. Inputs are worth the outputs plus the fee. The fee is at least what the rate asks for, and above that by
- * no more than change would have cost. No output is dust. Every anchor is among the inputs.
+ * Invariants. Inputs are worth the outputs plus the fee. The fee is at least what the rate asks for, and above that by no
+ * more than change would have cost. No output is dust. Every anchor is among the inputs.
  *
- * Inputs and outputs are in BIP-69's order. It is known from the transaction alone, so that whoever checks a plan can
- * make it again, and the place of an output does not tell which of them is our change.
+ * Inputs and outputs are in BIP-69's order. It is known from the transaction alone, so that whoever checks a plan can make
+ * it again, and the place of an output does not tell which of them is our change.
  */
 
 import { assetOf } from '../../../domain/assets.ts';
@@ -72,7 +72,7 @@ class Wallet {
     const optional = request.coins.filter(
       (coin) => !anchors.has(coin.outpoint) && coin.units > floor && this.#mayBeAdded(coin),
     );
-    // coins that are left alone take no part of what was approved
+    // excluded coins do not count against the approved sum
     this.#optional = oldestWithin(optional, request.inputsMax ?? null).sort(bySize);
     this.#scripts = request.payouts.map(({ script }) => script);
   }

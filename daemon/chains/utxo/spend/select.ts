@@ -1,7 +1,7 @@
 /**
- * Which coins to spend. All coins of a wallet weigh the same as inputs, so what a choice costs depends on how many there
- * are and on what it leaves over: with change, as few as possible; without, those whose sum hits the mark. Both are
- * looked for, and the cheaper is taken, the change's own spending counted in.
+ * Selects the coins to spend. All coins of a wallet weigh the same as inputs, so the cost of a selection depends on their
+ * number and on the rest: with change, the fewest coins; without change, coins whose sum matches. Both selections are
+ * computed, and the cheaper one is taken; the cost of spending the change later counts.
  *
  * Invariant: the same coins give the same choice, and the search takes a bounded number of steps.
  */

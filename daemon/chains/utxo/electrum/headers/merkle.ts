@@ -1,11 +1,11 @@
 /**
- * Proofs that a transaction is in a block, from the block's header alone. A server that lies about them is caught; one
- * that tells the truth never is, since what merely looks like an attack asks for further evidence.
+ * Proofs that a transaction is in a block, from the block's header alone. A false proof is always detected. An honest
+ * server is never dropped, because a suspicious proof only requires further evidence.
  *
- * The tree has two weaknesses, both guarded here. Leaves and inner nodes are hashed alike, so that 64 bytes can be read
- * as either (CVE-2017-12842): a transaction of 64 bytes could be passed off as an inner node with an invented
- * transaction below it, or an inner node as a transaction. And an odd level repeats its last node, so that a
- * transaction also has a position that is beyond the block's last (CVE-2012-2459).
+ * The tree has two weaknesses, both guarded here. Leaves and inner nodes are hashed alike, so that 64 bytes can be read as
+ * either (CVE-2017-12842): a transaction of 64 bytes could be passed off as an inner node with an invented transaction
+ * below it, or an inner node as a transaction. And an odd level repeats its last node, so that a transaction also has a
+ * position that is beyond the block's last (CVE-2012-2459).
  */
 import { fromReversedHex, sha256d } from '../../../../kit/bytes.ts';
 import { slices } from '../../../slices.ts';

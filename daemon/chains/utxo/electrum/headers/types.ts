@@ -127,7 +127,7 @@ export interface Headers {
   close(): Promise<void>;
 }
 
-/** Headers that one call may bring: what a server sends at once is 2,016. A longer branch is connected in one run. */
+/** Headers that one call may add. A server sends 2,016 at once. A longer branch is connected in one run. */
 export const HEADERS_PER_CALL_MAX = 20_160;
 /** Headers in one request, as protocol 1.4 and later servers all allow. */
 export const HEADERS_PER_REQUEST = 2_016;

@@ -210,7 +210,7 @@ export class HistoryReader {
       if (error instanceof ServerRefusal) return 'failed';
       throw error;
     }
-    // To read it takes long: only what a block has is worth that.
+    // Parsing it takes long, so only a transaction in a block is parsed.
     if (bytes.length > UNCONFIRMED_BYTES_MAX) {
       if (height === null) return 'left';
       if (!(await this.#proved(server, txid, height, bytes))) return 'failed';

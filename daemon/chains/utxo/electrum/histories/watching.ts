@@ -1,9 +1,9 @@
 /**
- * Decides which scripts are subscribed on which server. The asked server watches as many as it accepts, the most urgent
- * first. The other connected servers watch the rest; scripts beyond that are polled (`rotation.ts`). The first of the
- * other servers also watches the asked one's scripts, so that the two check each other.
+ * Decides which scripts are subscribed on which server. The primary watches as many as it accepts, the most urgent first.
+ * The other connected servers watch the rest; scripts beyond that are polled (`rotation.ts`). The first of the other
+ * servers also watches the primary's scripts, so that the two check each other.
  *
- * Invariant: another server's announcement is only a reason to watch the script on the asked one.
+ * Invariant: another server's announcement is only a reason to watch the script on the primary.
  */
 import { isOfServer, ServerRefusal } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
