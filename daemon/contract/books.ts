@@ -19,7 +19,9 @@ export const BOOKS = {
           chain: z.string(),
           height: z.int(),
           compared: z.boolean(),
-          /** Whole coins as decimals. `held` is received less paid out less fees; own change is in none of them. */
+          /**
+           * Whole coins as decimals. `held` is received less paid out less fees. None of them includes our own change.
+           */
           lines: z.array(
             z.object({
               crypto: z.string(),

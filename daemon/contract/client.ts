@@ -107,7 +107,7 @@ class OneConnection extends Agent {
 
   override createConnection(...[options, done]: Parameters<Agent['createConnection']>) {
     if (this.#made) {
-      // by the callback: nobody could catch an exception thrown here
+      // passed to the callback, because an exception thrown here could not be caught
       done?.(new Error('the connection was closed'), undefined as never);
       return undefined;
     }

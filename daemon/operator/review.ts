@@ -125,7 +125,7 @@ export class Review {
     if (new Set(intents.map(({ uuid }) => uuid)).size !== intents.length) throw differs('it names a payment twice');
     needAsked(given, asked, intents);
     needTimely(given.until, now);
-    // at most seven days by the operator's own clock, whatever the service says
+    // at most seven days by the operator's own clock, even if the service asks for more
     const until = Math.min(given.until, now + APPROVAL_MS);
     const replaces = asked.kind === 'speed-up' || asked.kind === 'cancel';
     const review = new Review({ ...given, until }, [first, ...intents.slice(1)], reading, replaces);
@@ -153,7 +153,7 @@ export class Review {
 
   #needShape(payees: number): void {
     const { purpose, payments, before, back, network } = this;
-    // a cancellation pays none of its intents, and gives back what a sweep had taken
+    // a cancellation pays none of its intents; a sweep's amount is returned too
     const alone = purpose === 'cancel' ? undefined : this.#intents.find(({ sweep, coins }) => sweep || coins !== null);
     if (alone && this.#intents.length > 1) throw differs('what takes whole coins stands alone');
     if (alone?.sweep && (back !== null || before.length > 0)) throw differs('what takes everything leaves no change');

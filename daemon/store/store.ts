@@ -119,7 +119,7 @@ export class Store implements Reader {
       db = new Database(join(dataDir, 'countinghouse.db'), { timeout: BUSY_TIMEOUT_AT_START_MS });
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
-      db.pragma('foreign_keys = OFF'); // no cascades: whoever deletes a row deletes what names it
+      db.pragma('foreign_keys = OFF'); // no cascades: the code that deletes a row deletes its references
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma(`journal_size_limit = ${LOG_BYTES_KEPT}`);
       if (needsUpgrade(db)) await beforeUpgrade?.();

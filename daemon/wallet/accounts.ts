@@ -1,12 +1,12 @@
 /**
- * From a seed to the public half of a chain's account: what a business watches with.
+ * Derives the public keys of a chain's account from a seed. A business watches its addresses with them.
  *
- * BTC and LTC follow BIP-84 (m/84'/coin'/account'), BCH, ETH and BSC follow BIP-44 (m/44'/coin'/account'; an address
- * is account/branch/index), Monero follows Ledger's convention. Coin types are SLIP-44's, ETH and BSC share 60, and
- * every network but mainnet has coin type 1 on every chain, so that no test key can ever hold live money.
+ * BTC and LTC follow BIP-84 (m/84'/coin'/account'), BCH, ETH and BSC follow BIP-44 (m/44'/coin'/account'; an address is
+ * account/branch/index), Monero follows Ledger's convention. Coin types are SLIP-44's, ETH and BSC share 60, and every
+ * network but mainnet has coin type 1 on every chain, so that no test key can ever hold live money.
  *
- * Invariant: private keys stay in this module, but for what `withSecretAccount` lends, and are wiped before a function
- * returns, as far as the language allows.
+ * Invariant: private keys stay in this module, except those that `withSecretAccount` lends. They are wiped before a
+ * function returns, as far as the language allows.
  */
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';

@@ -1,10 +1,10 @@
 /**
- * Reads the sealed files of releases before the age format (`sealed-file.ts`): none is written any more.
+ * Reads the sealed files of releases before the age format (`sealed-file.ts`). New ones are not written.
  *
- * One line of JSON says what it is and carries the sender's ephemeral key; then come frames: four bytes of length, and
- * AES-256-GCM under a key from X25519 and HKDF-SHA-256 (RFC 5869), with the header as associated data. A frame's nonce is
- * its number and whether it is the last (the STREAM construction of Hoang, Reyhanitabar, Rogaway and Vizár), so that
- * frames cannot be left out, reordered or cut off unnoticed.
+ * The first line is JSON: it names the format and has the sender's ephemeral key. Frames follow: four bytes of length,
+ * and AES-256-GCM under a key from X25519 and HKDF-SHA-256 (RFC 5869), with the header as associated data. A frame's
+ * nonce is its number and whether it is the last (the STREAM construction of Hoang, Reyhanitabar, Rogaway and Vizár),
+ * so that frames cannot be left out, reordered or cut off unnoticed.
  */
 import { createDecipheriv, diffieHellman, hkdfSync, type KeyObject } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -42,7 +42,7 @@ function nonceOf(frame: number, last: boolean): Buffer {
   return nonce;
 }
 
-/** The first line of a file of this format; null where it is none. */
+/** The first line of a file of this format; null for any other line. */
 export function formerHeader(line: Uint8Array): Header | null {
   try {
     return Header.parse(JSON.parse(String(line)));

@@ -212,7 +212,7 @@ class Proof {
     }
   }
 
-  /** Reports what is left once every entry was read. `isStill`: no entry changed meanwhile. */
+  /** Reports the remaining differences after every entry was read. `isStill`: no entry changed meanwhile. */
   finish(isStill: boolean): void {
     for (const { outpoint, units } of this.#unmatched?.values() ?? []) {
       this.problem(`${outpoint}: the source holds ${units} units that our books do not know`);

@@ -119,7 +119,7 @@ export function describePlan(
   const { feeAsset } = spending;
   const { outputs } = description;
   const paid = outputs.filter(({ changeIndex }) => changeIndex === null);
-  // a transaction that pays only ourselves is measured by what comes back
+  // the amount of a transaction that pays only ourselves is the returned amount
   const amount = (paid.length > 0 ? paid : outputs).reduce((sum, { units }) => sum + units, 0n);
   const warnings = rows.flatMap((row) => warningsOf(reportAddress(app.store, row), row));
   const refunds = rows.flatMap((row) => refundSaid(app.store, row) ?? []);

@@ -82,7 +82,7 @@ function deathOf(reader: Reader, version: VersionRow, tipHeight: number, left: n
   }, ALIVE);
 }
 
-/** The same for a transaction that made a coin which is gone. */
+/** The same for a vanished transaction that made a coin. */
 function vanishedOf(reader: Reader, key: string, chain_key: string, tipHeight: number, left: number): Death {
   const txid = txidOf(key);
   const ours = reader.get(versionByTxid, { txid, chain_key });

@@ -23,7 +23,7 @@ export type WithdrawalFilter = {
   before: number | null;
 };
 
-/** The newest withdrawals that match, and where the next page begins: null when there is none. */
+/** The newest withdrawals that match, and the cursor of the next page; null if there is none. */
 export function listWithdrawals(
   app: App,
   { business, state, limit, before }: WithdrawalFilter,

@@ -21,7 +21,7 @@ export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: strin
   raiseIn(app, tx, network, NOT_SENT, version.txid ?? `${version.id}`, message);
 }
 
-/** The description of a version, and what can be done about its refusal. */
+/** The description of a version, and the possible reactions to its refusal. */
 function wordsFor(reader: Reader, version: VersionRow): { what: string; how: string } {
   const spend = spendOf(reader, version.spend_id);
   if (spend.purpose === 'bump') {

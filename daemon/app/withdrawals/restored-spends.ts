@@ -108,7 +108,7 @@ function isInDoubt(app: App, { key }: ChainRuntime): boolean {
 
 /** The number of syncs when the search ended, and when the next one was requested. */
 type Look = { endedAfter: number; askedAfter: number };
-/** By chain: the end of the search by a source that must be told what to search; null until then. */
+/** By chain: the end of the search by a source that needs the addresses to search; null until then. */
 const looked = new WeakMap<ChainRuntime, Look | null>();
 /** The sync under way at the end of the search may have begun before it; the next one did not. */
 const SYNCS_AFTER_LOOK = 2;
@@ -144,8 +144,8 @@ function transactionOf(chain: ChainRuntime, { txid, blockHash }: Unknown): Promi
 }
 
 /**
- * The operator's confirmation that this appliance takes over: checks once more what was spent meanwhile, and ends the
- * quarantine. Throws `Rejected`: `restore.none`, `restore.not_ready`.
+ * Carries out the operator's confirmation that this appliance takes over: checks the spends since the backup once more,
+ * and ends the quarantine. Throws `Rejected`: `restore.none`, `restore.not_ready`.
  */
 export async function takeOver(app: App): Promise<void> {
   for (const chain of app.chains.all()) {

@@ -1,4 +1,4 @@
-/** The first schema. See `../schema.ts` for what the columns mean. */
+/** The first schema. See `../schema.ts` for the columns. */
 export const FIRST: readonly string[] = [
   `CREATE TABLE business (
     id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, name TEXT NOT NULL, network TEXT NOT NULL,

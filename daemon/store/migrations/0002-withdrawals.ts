@@ -1,4 +1,4 @@
-/** Withdrawals, what was signed for them, policies and the address book. See `../schema.ts` for what the columns mean. */
+/** Withdrawals, their signed transactions, policies and the address book. See `../schema.ts` for the columns. */
 export const WITHDRAWALS: readonly string[] = [
   // AUTOINCREMENT: an id is never given twice, and a restore can jump ahead in sqlite_sequence
   `CREATE TABLE withdrawal (

@@ -1,4 +1,4 @@
-/** How a business looks to its payers. See `../schema.ts` for what the columns mean. */
+/** The appearance of a business to its payers. See `../schema.ts` for the columns. */
 export const BRANDING: readonly string[] = [
   `CREATE TABLE brand (
     business_id INTEGER PRIMARY KEY, display_name TEXT, accent TEXT, logo_id TEXT) STRICT`,

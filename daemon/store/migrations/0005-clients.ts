@@ -1,4 +1,4 @@
-/** Which client ID made an invoice. See `../schema.ts` for what the columns mean. */
+/** The client ID that made an invoice. See `../schema.ts` for the columns. */
 export const CLIENTS: readonly string[] = [
   `CREATE TABLE client_invoice (
     invoice_id INTEGER PRIMARY KEY, client_id INTEGER NOT NULL, holds INTEGER NOT NULL) STRICT`,

@@ -9,7 +9,7 @@ export const RESTORED_APPROVALS: readonly string[] = [
   `CREATE TABLE skipped (
     account_id INTEGER NOT NULL, branch INTEGER NOT NULL, from_index INTEGER NOT NULL, to_index INTEGER NOT NULL,
     reached INTEGER NOT NULL, PRIMARY KEY (account_id, branch, from_index)) STRICT, WITHOUT ROWID`,
-  // a jump that was not finished goes on as a range
+  // an unfinished jump continues as a range
   `INSERT INTO skipped SELECT id, 0, next_index, jump_to_index, next_index FROM account WHERE jump_to_index > next_index`,
   `INSERT INTO skipped SELECT id, 1, next_change, jump_to_change, next_change FROM account
     WHERE jump_to_change > next_change`,
@@ -23,7 +23,7 @@ export const RESTORED_APPROVALS: readonly string[] = [
   'ALTER TABLE account ADD COLUMN ready_index INTEGER',
   'ALTER TABLE account ADD COLUMN ready_change INTEGER',
   'ALTER TABLE account ADD COLUMN past_until INTEGER',
-  // a past that is being read is read again from its beginning, with both branches
+  // a history that is being read is read again from its beginning, in both branches
   `UPDATE account SET rescan = '[]', gap = 1000,
     used_index = coalesce((SELECT max(target.idx) FROM target JOIN credit ON credit.target_id = target.id
       WHERE target.account_id = account.id AND target.branch = 0), -1)
@@ -32,7 +32,7 @@ export const RESTORED_APPROVALS: readonly string[] = [
   `CREATE TABLE booked_spend (
     txid TEXT NOT NULL, chain_key TEXT NOT NULL, at INTEGER NOT NULL, usd_rate TEXT,
     PRIMARY KEY (txid, chain_key)) STRICT, WITHOUT ROWID`,
-  // what was spent before this was kept has its time, and the worth that its withdrawal was asked for with
+  // earlier spends get the time that was kept, and the value of their withdrawal when it was requested
   `INSERT INTO booked_spend
     SELECT credit.spent_txid, credit.chain_key,
       coalesce(

@@ -1,4 +1,4 @@
-/** On which network an alert's subject is. See `../schema.ts` for what the column means. */
+/** The network of an alert's subject. See `../schema.ts` for the column. */
 export const ALERTS: readonly string[] = [
   'ALTER TABLE alert ADD COLUMN network TEXT',
   `CREATE INDEX alert_live ON alert ((network IS NOT NULL AND network <> 'mainnet'), id) WHERE seen_at IS NULL`,

@@ -9,7 +9,7 @@ export const CONFLICT_KEYS: readonly string[] = [
   'CREATE INDEX spend_key_of ON spend_key (version_id)',
   'ALTER TABLE spend_version RENAME COLUMN vsize TO size',
   `ALTER TABLE withdrawal ADD COLUMN fee_asset TEXT NOT NULL DEFAULT ''`,
-  // until now every fee was in what was paid, and tokens, which only the sandbox paid out, cost none
+  // earlier fees were paid in the paid asset; tokens, which only the sandbox paid out, had no fee
   `UPDATE withdrawal SET fee_asset =
     CASE substr(chain_key, instr(chain_key, ':') + 1) WHEN 'ETH' THEN 'ETH' WHEN 'BSC' THEN 'BNB' ELSE asset END`,
   'DROP INDEX withdrawal_held',

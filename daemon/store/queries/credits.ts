@@ -236,7 +236,7 @@ export const creditsSpentUnconfirmed = statement((p: { chain_key: string; after:
     .limit(p.limit),
 );
 
-/** The credits that vanished first, up to a time. Own change, spent coins and decided deposits are excluded. */
+/** The credits that vanished first, up to a time. Own change, conflict keys of versions and decided deposits are excluded. */
 export const vanishedCredits = statement((p: { chain_key: string; before: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
