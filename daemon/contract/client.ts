@@ -1,9 +1,10 @@
 /**
- * The operator API's client, for the command line and the desktop shell. It reads the address and the token from the data
- * directory at each call, so that it finds a daemon that was started anew.
+ * The operator API's client, for the command line and the desktop shell. It reads the address and the token from the
+ * data directory at each call, so that it finds a daemon that was restarted.
  *
- * Invariant: neither the token nor anything else is said before the other side has proved that it knows the token of this
- * start, and it is said on that same connection. Every answer was checked against the contract before a caller sees it.
+ * Invariant: nothing is sent, the token included, before the other side has proved that it knows the token of this
+ * start. The request uses the connection of that proof. Every answer is checked against the contract before a caller
+ * gets it.
  */
 import { readFile } from 'node:fs/promises';
 import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';

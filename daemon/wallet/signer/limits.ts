@@ -19,8 +19,8 @@ const FEE_UNITS_MAX: Readonly<Record<UtxoChain, bigint>> = {
 };
 
 /**
- * The highest fee per virtual byte, smallest units: about 25 times the rates of recent years. A transaction that pays
- * only ourselves may pay more, because its fee is for its parents too.
+ * The highest fee per virtual byte, smallest units: about 25 times the highest rates of recent years. A transaction that
+ * pays only ourselves may pay more, because its fee is for its parents too.
  */
 const FEE_RATE_MAX: Readonly<Record<UtxoChain, bigint>> = { BTC: 5_000n, LTC: 5_000n, BCH: 500n };
 
