@@ -113,7 +113,7 @@ export type SpendRequest = {
   coins: Coin[];
   /** Those that the fee may be paid from, where that is in another asset. */
   feeCoins?: Coin[];
-  /** The maximum sum of the optional coins, the oldest first, so that deposits after an approval are not spent. */
+  /** The maximum sum of the optional coins, see `oldestWithin`. */
   inputsMax?: bigint | null;
   change: ChangeTarget;
   /** Smallest units per 1,000 virtual bytes. */
@@ -131,15 +131,31 @@ export type SpendRequest = {
   parents?: { fee: bigint; vsize: number };
 };
 
-/** The oldest coins that hold no more than `most` together; null: all. */
+/**
+ * The coins of an approved sweep: together no more than `most`, smallest units; null: all.
+ *
+ * `most` is the sum of the coins that were approved: all that were there, except those worth less than their fee. Since
+ * then younger coins may have come, and a lower fee rate may have made smaller coins worth their fee. So
+ * the youngest and the smallest are left out, as many of each as leave the highest sum.
+ */
 export function oldestWithin(coins: Coin[], most: bigint | null): Coin[] {
   if (most === null) return coins;
-  let left = most;
-  return coins
-    .toSorted((a, b) => b.confirmations - a.confirmations)
-    .filter(({ units }) => {
-      const fits = units <= left;
-      if (fits) left -= units;
-      return fits;
-    });
+  const byAge = coins.filter(({ units }) => units <= most).toSorted((a, b) => b.confirmations - a.confirmations);
+  const bySize = byAge.toSorted((a, b) => (a.units < b.units ? -1 : a.units > b.units ? 1 : 0));
+  const rankOf = new Map(bySize.map((coin, rank) => [coin, rank]));
+  const taken = new Set<Coin>();
+  let sum = 0n;
+  let least = 0;
+  let best = { sum, age: 0, least };
+  for (const [age, coin] of byAge.entries()) {
+    if ((rankOf.get(coin) as number) < least) continue;
+    taken.add(coin);
+    sum += coin.units;
+    for (; sum > most; least++) {
+      const smallest = bySize[least] as Coin;
+      if (taken.has(smallest)) sum -= smallest.units;
+    }
+    if (sum > best.sum) best = { sum, age, least };
+  }
+  return byAge.filter((coin, age) => age <= best.age && (rankOf.get(coin) as number) >= best.least);
 }

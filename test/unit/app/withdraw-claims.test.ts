@@ -1,5 +1,5 @@
 /** Which withdrawals, and which coins, come to their turn however many others there are. */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { approve, previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
 import { spendableCoins } from '../../../daemon/app/withdrawals/coins.ts';
 import { expireWithdrawals } from '../../../daemon/app/withdrawals/pass.ts';
@@ -104,6 +104,22 @@ it('twenty-seven withdrawals in a chain from one coin all go out, block by block
   ]);
 });
 
+/** Approves a sweep as it is shown now. */
+async function approveAsShown(pay: PayBench, id: number): Promise<void> {
+  const { preview } = await previewWithdrawal(pay.app, `${id}`);
+  const units = BigInt(preview!.intents[0]!.units);
+  const until = pay.app.now() + 86_400_000;
+  await pay.app.store.write((tx) =>
+    approve(pay.app, tx, `${id}`, { until, mac: 'mac', feeMax: preview!.feeMax, units }),
+  );
+}
+
+function inputsOf(pay: PayBench, id: number): string[] {
+  expect(pay.row(id).state).toBe('broadcast');
+  const [version] = pay.versions(id);
+  return pay.chain.mempool.get(version!.txid!)!.inputs;
+}
+
 it('coins that a sweep leaves alone, as they are worth less than their fee, take no part of what was approved', async () => {
   const pay = await PayBench.open();
   await pay.deposits(
@@ -112,15 +128,24 @@ it('coins that a sweep leaves alone, as they are worth less than their fee, take
   );
   const [young] = await pay.deposits([COIN]);
   const id = await pay.request(null);
-  const { preview } = await previewWithdrawal(pay.app, `${id}`);
-  await pay.app.store.write((tx) =>
-    approve(pay.app, tx, `${id}`, {
-      ...{ until: pay.app.now() + 86_400_000, mac: 'mac', feeMax: preview!.feeMax },
-      units: BigInt(preview!.intents[0]!.units),
-    }),
-  );
+  await approveAsShown(pay, id);
   await pay.round();
-  expect(pay.row(id).state).toBe('broadcast');
-  const [version] = pay.versions(id);
-  expect(pay.chain.mempool.get(version!.txid!)!.inputs).toEqual([`${young!.txid}:0`]);
+  expect(inputsOf(pay, id)).toEqual([`${young!.txid}:0`]);
+});
+
+it('old dust that a lower fee rate makes worth its fee, and a new deposit, take no place in an approved sweep', async () => {
+  const pay = await PayBench.open();
+  onTestFinished(() => void vi.useRealTimers());
+  vi.useFakeTimers({ toFake: ['performance'] });
+  pay.chain.feeRate = 40_000n;
+  await pay.deposits([1_000n, 1_834n, 600n], 10);
+  const shown = await pay.deposits([2_000_000n, 3_000n, COIN]);
+  const id = await pay.request(null);
+  await approveAsShown(pay, id);
+  pay.chain.feeRate = 1_000n;
+  // the rate of before is not kept for so long
+  vi.advanceTimersByTime(60_000);
+  await pay.deposits([COIN - 1n]);
+  await pay.round();
+  expect(inputsOf(pay, id).toSorted()).toEqual(shown.map(({ txid }) => `${txid}:0`).toSorted());
 });
