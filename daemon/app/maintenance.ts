@@ -1,7 +1,7 @@
 /**
- * Removes rows that nobody needs any more, a bounded step at a time: transactions kept for coins that are long spent,
- * attempts of webhooks and closed alerts that are older than a year. Rows with a rule of their own (answers kept for an
- * Idempotency-Key, events for shops, rates) are removed every minute.
+ * Removes old rows, a bounded step at a time: transactions kept for coins that are long spent, attempts of webhooks and
+ * closed alerts that are older than a year. Rows with a rule of their own (answers kept for an Idempotency-Key, events for
+ * shops, rates) are removed every minute.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import {

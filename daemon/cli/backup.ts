@@ -105,7 +105,7 @@ async function verify(session: Session, options: Opening, name?: string): Promis
     session.print(report, () => reportText(report));
     if (report.problems.length > 0)
       throw new Failure('this backup would not bring everything back', EXIT.failed, 'backup.problems');
-    // without a running service nobody keeps the date of it
+    // without a running service the date of the drill is not stored
     await session.call('backup.drilled', {}).catch(() => undefined);
   } finally {
     words.close();

@@ -1,11 +1,11 @@
 /**
- * When an invoice is paid, overdue or canceled, and to what each of its credits belongs: one pure function of all
- * facts.
+ * Decides when an invoice is paid, overdue or canceled, and whether each of its credits belongs to the invoice or to the
+ * inbox: one pure function of all facts.
  *
- * `settle` is level-triggered: it compares the present facts with the earlier decision. So seen, confirmed,
- * reorganised, replaced and synced are one path, and repeated facts have no effect. Invariants: only credits with their
- * required confirmations make an invoice paid; no invoice leaves `paid` or `canceled`; once an invoice is no longer
- * unpaid, every credit is claimed by the invoice or by the inbox.
+ * `settle` is level-triggered: it compares the present facts with the earlier decision. So seen, confirmed, reorganised,
+ * replaced and synced are one path, and repeated facts have no effect. Invariants: only credits with their required
+ * confirmations make an invoice paid; no invoice leaves `paid` or `canceled`; once an invoice is no longer unpaid, every
+ * credit is claimed by the invoice or by the inbox.
  */
 import { assert } from './errors.ts';
 
@@ -193,7 +193,7 @@ function countsFor(credit: CreditFact, terms: Terms, graceEndsAt: number): boole
   if (credit.claim === 'invoice') return true;
   if (credit.claim !== null) return false;
   if (terms.invoice === 'unpaid') return credit.firstSeenAt <= graceEndsAt;
-  // a payer who replaces money that a reorganisation took away pays the invoice, not the inbox
+  // a payment that replaces one removed by a reorganisation counts for the invoice, not the inbox
   return terms.invoice === 'paid' && terms.undone;
 }
 

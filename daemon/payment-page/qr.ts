@@ -44,7 +44,7 @@ function markOf(asset: AssetId, size: number): Html {
 
 const round = (length: number): number => Math.round(length * 1_000) / 1_000;
 
-/** The QR code of a text, error correction M, with the coin's mark in its middle. `label` is for who cannot see it. */
+/** The QR code of a text, error correction M, with the coin's mark in its middle. `label`: the text for screen readers. */
 export function qrSvg(text: string, label: string, asset: AssetId, kind: 'plain' | 'full' = 'plain'): Html {
   const key = `${asset} ${text}`;
   let picture = cache.get(key);

@@ -82,7 +82,7 @@ function sendProblem(request: Request, response: Response, status: number, probl
   return send(request, response, status, { model: { ...model, slug: known ? slug : null }, locale, ancestors: [] });
 }
 
-/** The slug in the path. Throws the error of an unknown invoice if it is none, such as a record's own id. */
+/** The slug in the path. Throws the error of an unknown invoice if it is no slug, for example a record's id. */
 function slugOf(request: Request): string {
   const { slug } = request.params;
   if (typeof slug !== 'string' || !SLUG.test(slug)) throw new Rejected('invoice.not_found', 'Invoice not found');

@@ -84,7 +84,7 @@ export class RateBook {
   readonly #fixed: FixedRates;
   readonly #history: RateHistory | undefined;
   readonly #timeline: RateTimeline;
-  /** The clocks of those who were asked. */
+  /** The clocks of the rate sources. */
   readonly otherClocks = new OtherClocks();
   readonly #recorded = new Map<string, Recorded>();
   readonly #held: Record<RateTable, Map<string, Held>> = { usd: new Map(), fiat: new Map() };

@@ -1,7 +1,7 @@
 /**
- * Whether a real transaction may enter the mempool of a simulated BTC, LTC or BCH, decided as their nodes decide it:
- * its coins exist and are unspent, its signatures hold, it pays out no more than it takes in, and what it conflicts
- * with allows to be replaced and paid less (BIP-125).
+ * Whether a real transaction may enter the mempool of a simulated BTC, LTC or BCH, decided as their nodes decide it: its
+ * coins exist and are unspent, its signatures hold, its outputs are worth at most its inputs, and conflicting transactions
+ * are replaceable and paid a lower fee (BIP-125).
  */
 
 import type { UtxoChain } from '../chains/utxo/params.ts';

@@ -14,7 +14,7 @@ export function deriveAddress(chain: ChainId, account: AccountKey, branch: Branc
   return derivedAt(chain, 'sandbox', account, branch, index);
 }
 
-/** The script of an address, or null when it is none of this chain in the sandbox. */
+/** The script of an address, or null when it is not an address of this chain in the sandbox. */
 export function scriptAt(chain: ChainId, address: string): Uint8Array | null {
   if (isUtxo(chain)) return utxo.scriptOf(address, chain, 'sandbox');
   return chain === 'XMR' ? xmr.scriptOf(address, 'sandbox') : evm.scriptOf(address);

@@ -2,8 +2,8 @@
  * The rules of a simulated chain, over the rows of one write transaction.
  *
  * Invariants. Heights are contiguous from the last pruned block to the tip, which never falls. An output is spent by one
- * transaction at most, in the mempool or in a block, and a transaction's parents stand before it. Premined coins exist
- * only as long as a transaction spends them, so that nothing but what was paid and not yet spent on grows.
+ * transaction at most, in the mempool or in a block, and a transaction's parents stand before it. Premined coins exist only
+ * as long as a transaction spends them, so that storage grows only with received coins that are unspent.
  */
 import { createHash } from 'node:crypto';
 import type { AssetId, ChainId } from '../domain/assets.ts';
@@ -199,7 +199,7 @@ function pruneBlock(tx: SandboxWriter, chain: ChainId, height: number, isOurs: I
     if (outputs.length === 0) tx.removeTransaction(chain, id);
     for (const output of outputs) if (output.spentBy === null && !isOurs(output.script)) forget(output);
   }
-  // The first block stays, for those who begin before everything.
+  // The first block stays, for an adapter with a birthday before all blocks.
   emptied.delete(0);
   for (const each of emptied) if (tx.transactionsIn(chain, each, 1).length === 0) tx.removeBlock(chain, each);
 }

@@ -1,8 +1,8 @@
 /**
- * The payer: somebody with a key that everybody knows and as many premined coins as are asked for. Each payment spends
- * a coin of its own, so that no double-spend touches another payment.
+ * The payer has a public key pair and unlimited premined coins. Each payment spends a coin of its own, so that no
+ * double-spend touches another payment.
  *
- * On BTC, LTC and BCH it makes real transactions, which are checked like anyone's. Those of XMR and the EVM chains are
+ * On BTC, LTC and BCH it makes real transactions, which are checked like all others. Those of XMR and the EVM chains are
  * openly simulated: a line of JSON that says so, whose hash is the transaction's id.
  */
 import { createHash } from 'node:crypto';
@@ -62,7 +62,7 @@ async function realPayer(chain: UtxoChain): Promise<Payer> {
   };
 }
 
-/** A Monero account that nobody needs the words of: a view key made of a sentence, the curve's base point as spend key. */
+/** A Monero account whose words are not needed: its view key is the hash of a text, its spend key the curve's base point. */
 const STRANGER_XMR = {
   kind: 'monero',
   privateViewKey: createHash('sha256').update('Countinghouse sandbox stranger').digest('hex'),

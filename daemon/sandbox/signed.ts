@@ -27,7 +27,7 @@ const SEQUENCE_REPLACEABLE = 0xfffffffd;
 const SEQUENCE_FINAL = 0xffffffff;
 const LOCK_TIME_IS_HEIGHT_BELOW = 500_000_000;
 
-/** Keys that everybody knows, on purpose: the payer's, and the one who gains from a double-spend. */
+/** Keys that are public on purpose: the payer's, and that of the recipient of double-spends. */
 const publicSecret = (name: string): Uint8Array =>
   createHash('sha256').update(`Countinghouse sandbox ${name}`).digest();
 const PAYER_KEY = publicSecret('payer');

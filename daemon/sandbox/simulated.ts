@@ -169,8 +169,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Takes a simulated transaction into the mempool, by the rules that real ones have: its coins exist, it pays out no more
- * than it takes in, and the transactions that it replaces are unconfirmed and paid a lower fee. A known transaction is no
+ * Takes a simulated transaction into the mempool, by the rules that real ones have: its coins exist, its outputs are worth
+ * at most its inputs, and the transactions that it replaces are unconfirmed and paid a lower fee. A known transaction is no
  * error.
  */
 export function acceptSimulated(tx: SandboxWriter, chain: ChainId, raw: string, now: number): string {

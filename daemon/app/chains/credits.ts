@@ -2,9 +2,9 @@
  * The credits that one step of a chain update touches. They are edited in memory and written once, after everything that
  * follows from their facts (confirmed, settled, counted) is computed. The ledger's other entries are then updated.
  *
- * How many confirmations a credit needs follows from the worth of its whole transaction, of which a step may touch a part
- * only: that worth is kept once a transaction (`paying_tx`), and where it changed what was asked of credits that are not at
- * hand, the transaction is marked stale. While a transaction is not read to its end, it asks for the most there are.
+ * The number of confirmations that a credit needs depends on the value of its whole transaction. A step may read only a
+ * part of it, so that value is stored once for each transaction (`paying_tx`). When a change affects credits outside the
+ * step, the transaction is marked stale. Until a transaction is read to its end, its credits need the configured maximum.
  */
 import { type AssetId, assetOf, type Network } from '../../domain/assets.ts';
 import { seenBy } from '../../domain/inheritance.ts';
@@ -112,7 +112,7 @@ export class CreditBook {
     return this.edit({ id, ...fields });
   }
 
-  /** Values a credit for which there was no rate, if there is one by now; a change also asks for its confirmations. */
+  /** Values a credit that had no rate, if a rate exists now. A change also computes its required confirmations again. */
   value(stored: CreditRow): void {
     const row = this.edit(stored);
     row.value ??= fiatValue(this.#app, this.#tx, this.#network, row);
@@ -159,7 +159,7 @@ export class CreditBook {
     row.gone_at = this.#app.now();
   }
 
-  /** Says that a credit is there, again or still. */
+  /** Marks a credit as present, whether it was before or not. */
   keep(row: CreditRow): void {
     row.gone = false;
     row.gone_at = null;

@@ -44,7 +44,7 @@ export type Step = {
   chain: ChainRuntime;
   tx: Tx;
   credits: CreditBook;
-  /** When the chain was last known, milliseconds since 1970: a deposit found in a block was not there before. */
+  /** The time of the previous update, milliseconds since 1970: a deposit found in a block was not in a block before it. */
   knownAt: number;
   /** The median time of the tip (BIP-113), milliseconds since 1970, if there is one. */
   medianTime?: number | undefined;

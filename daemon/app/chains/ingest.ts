@@ -5,10 +5,10 @@
  * undone only by that block leaving the chain; an unconfirmed one disappears when a complete mempool view lacks it, or when
  * a present transaction spends one of its inputs.
  *
- * An update is one transaction with everything that follows from it, unless that would hold the event loop for longer than
- * TURN_MS: then it goes on in the next one. In between the checkpoint lies below every block of which facts may be stored,
- * and `chain_state.ahead` names those blocks: whatever comes in between, the next update from that checkpoint tells what is
- * missing, and undoes those of them that have left the chain. Deadlines are judged when all facts are in.
+ * An update is one transaction with everything that follows from it, unless that would block the event loop for longer than
+ * TURN_MS: then it continues in the next one. Meanwhile the checkpoint is below every block with stored facts, and
+ * `chain_state.ahead` names those blocks. So after an interruption the next update from that checkpoint brings the missing
+ * facts and undoes those of blocks that left the chain. Deadlines are checked after all facts are stored.
  */
 import { tipOf } from '../../chains/adapter.ts';
 import {
@@ -338,8 +338,8 @@ class Ingestion extends Facts {
   }
 
   /**
-   * Moves credits and spends of orphaned blocks back to the mempool, whether the update names them or not. Named ones
-   * are placed in their turn; in between none may look as if it were gone.
+   * Moves credits and spends of orphaned blocks back to the mempool, whether the update names them or not. The update then
+   * places those that it names; meanwhile no credit may look as if it had disappeared.
    */
   #undo(blocks: readonly string[], tipHeight: number): Phase {
     const { present, spent } = this.facts;

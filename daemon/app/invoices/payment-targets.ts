@@ -1,9 +1,9 @@
 /**
  * The addresses at which an invoice is paid: the payment's, and those of coins that the payer chose before.
  *
- * Invariants. An invoice has one address in each asset, and takes it up again with the asset. The quote of a coin ends when
- * the coin is left, so what comes there later counts at the rate of when it was first seen. Once the first money worth
- * speaking of came in a coin that was left, the payment is in that coin again; other coins count by value.
+ * Invariants. An invoice has one address in each asset, and uses it again when the payer returns to the asset. The quote of
+ * a coin ends when the payer changes the coin, so later money in that coin counts at the rate of when it was first seen.
+ * The first sufficient credit in a former coin switches the payment back to that coin; other coins count by value.
  */
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
@@ -22,7 +22,7 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import { type App, graceMs } from '../app.ts';
 
-/** A payment comes back to a coin that was left for no less than this part of the invoice. */
+/** The divisor of the invoice: a credit in a former coin that is worth at least a hundredth of it switches the payment back. */
 const FOLLOWED_SHARE = 100n;
 
 export type PaymentTarget = Pick<PaymentRow, 'target_id' | 'asset' | 'chain_key'>;

@@ -32,9 +32,9 @@ export type PaymentView = {
   underpaid: boolean;
   overpaid: boolean;
   late: boolean;
-  /** A reorganisation took away what had paid the invoice. */
+  /** A reorganisation removed the payment of the invoice. */
   undone: boolean;
-  /** No rate was known yet for a part of what was received. */
+  /** A part of the received money has no value yet for lack of a rate. */
   unvalued: boolean;
   /** Those that count for the invoice, each in its own asset. */
   transactions: { txid: string; asset: Asset; units: bigint; confirmations: number }[];

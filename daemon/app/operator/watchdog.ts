@@ -10,7 +10,7 @@ import { jobDoneAt } from '../job-times.ts';
 import { CLOCK_MS_MAX } from './doctor.ts';
 
 const MS_PER_MINUTE = 60_000;
-/** Operators who request a withdrawal themselves are at hand. */
+/** An operator who requests a withdrawal and approves it within this time gets no alert. */
 const WAITING_MS_MAX = 15 * MS_PER_MINUTE;
 const UNSIGNED_MS_MAX = 15 * MS_PER_MINUTE;
 /** A failed job is tried again meanwhile. */

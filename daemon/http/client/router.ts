@@ -23,7 +23,7 @@ import { clientInvoiceSchema } from './schemas.ts';
 
 const SLUG = /^[A-Za-z0-9]{12}$/;
 
-/** The slug in the path. Throws the error of an unknown invoice if it is none. */
+/** The slug in the path. Throws the error of an unknown invoice if the path has no slug. */
 function slugOf(request: Request): string {
   const { slug } = request.params;
   if (typeof slug !== 'string' || !SLUG.test(slug)) throw new Rejected('invoice.not_found', 'Invoice not found');

@@ -32,7 +32,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 const wordsOf = ({ kind }: Notice): string => WORDS[kind] ?? kind.replaceAll(/[._]/g, ' ');
 
-/** Text of outside stays on its line and holds nothing that a program obeys. */
+/** Text from outside, on one line and without control characters. */
 const oneLine = (text: string): string =>
   text
     .toWellFormed()

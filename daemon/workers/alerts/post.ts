@@ -58,7 +58,7 @@ const plain = ({ id, kind, subject, message, network, created_at, ended_at }: No
   ended_at: ended_at === null ? null : new Date(ended_at).toISOString(),
 });
 
-/** Signed as the Standard Webhooks specification has it, so that the receiver knows who speaks. */
+/** Signed as the Standard Webhooks specification has it, so that the receiver can check the sender. */
 export function signedWebhook(url: string, secret: string, now: () => number): Channel {
   return channel('webhook', url, ({ title, text, urgent, news }) => {
     const timestamp = now();

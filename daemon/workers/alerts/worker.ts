@@ -24,7 +24,7 @@ const EVERY_MS = 10_000;
 const SEND_MS_MAX = 30_000;
 const RETRY_MS_MIN = 60_000;
 const RETRY_MS_MAX = 60 * 60_000;
-/** A fault of a channel that is shorter than this is nobody's business. */
+/** Failed attempts in a row before a channel's fault raises an alert. */
 const FAILS_BEFORE_ALERT = 3;
 const MINUTES_A_DAY = 1_440;
 
@@ -87,7 +87,7 @@ export class AlertWorker {
     }
   }
 
-  /** Resolves once nothing is under way. */
+  /** Resolves once no message is being sent. */
   async idle(): Promise<void> {
     await Promise.all(this.#states.map(({ busy }) => busy));
   }

@@ -2,11 +2,11 @@
  * Plans a whole unsigned transaction from a request: coins, outputs, fee, lock time. A pure function: the same request
  * gives the same plan, so that a crash between planning and storing loses nothing.
  *
- * Invariants. Inputs are worth the outputs plus the fee. The fee is at least what the rate asks for, and above that by no
- * more than change would have cost. No output is dust. Every anchor is among the inputs.
+ * Invariants. Inputs are worth the outputs plus the fee. The fee is at least the fee rate times the size, and exceeds that
+ * by at most the cost of a change output. No output is dust. Every anchor is among the inputs.
  *
- * Inputs and outputs are in BIP-69's order. It is known from the transaction alone, so that whoever checks a plan can make
- * it again, and the place of an output does not tell which of them is our change.
+ * Inputs and outputs are in BIP-69's order. That order depends on the transaction alone, so a checker can compute it, and
+ * an output's place does not show which one is our change.
  */
 
 import { assetOf } from '../../../domain/assets.ts';

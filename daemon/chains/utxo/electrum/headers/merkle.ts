@@ -1,6 +1,6 @@
 /**
- * Proofs that a transaction is in a block, from the block's header alone. A false proof is always detected. An honest
- * server is never dropped, because a suspicious proof only requires further evidence.
+ * Proofs that a transaction is in a block, from the block's header alone. A false proof is detected. An honest server is
+ * never dropped, because a suspicious proof only requires further evidence.
  *
  * The tree has two weaknesses, both guarded here. Leaves and inner nodes are hashed alike, so that 64 bytes can be read as
  * either (CVE-2017-12842): a transaction of 64 bytes could be passed off as an inner node with an invented transaction
