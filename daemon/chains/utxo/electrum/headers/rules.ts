@@ -46,7 +46,7 @@ export type HeaderRules = {
   lateBlocksAreEasy: boolean;
   /**
    * How many times higher than at the checkpoint the target may become; null on test networks: without limit. Without
-   * it, whoever mines one block after an old checkpoint, dated today, could add any number of blocks at no cost,
+   * it, a miner of one block after an old checkpoint, dated today, could add any number of blocks at no cost,
    * because ASERT's difficulty falls with the time without blocks.
    */
   easingMax: bigint | null;
