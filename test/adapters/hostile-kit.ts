@@ -50,6 +50,9 @@ export class Ground {
   static async start(): Promise<Ground> {
     const node = await Litecoind.start();
     await node.mine(BLOCKS);
+    // One liar needs a block of two transactions; the trials' own payments fill later blocks with more.
+    await node.pay([{ address: await node.newAddress(), units: 100_000n }]);
+    await node.mine(1);
     return new Ground(node, await FollowedChain.start(node, { pollMs: POLL_MS }));
   }
 
