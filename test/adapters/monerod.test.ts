@@ -174,15 +174,18 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
 
   it('logs in by digest, and says when it is refused', async () => {
     const own = await Monerod.start({ login: 'user:p@ss', funded: false });
-    const url = own.url.replace('http://', 'http://user:p%40ss@');
-    const adapter = connect(new FactBook(), [url]);
-    expect((await adapter.begin(null, signal())).at(-1)?.height).toBe(0);
-    await adapter.close();
-    const stranger = connect(new FactBook(), [own.url.replace('http://', 'http://user:wrong@')]);
-    await expect(stranger.begin(null, signal())).rejects.toThrow(/refuses the user name or password/);
-    expect(JSON.stringify(stranger.health())).not.toContain('wrong');
-    await stranger.close();
-    await own.remove();
+    try {
+      const url = own.url.replace('http://', 'http://user:p%40ss@');
+      const adapter = connect(new FactBook(), [url]);
+      expect((await adapter.begin(null, signal())).at(-1)?.height).toBe(0);
+      await adapter.close();
+      const stranger = connect(new FactBook(), [own.url.replace('http://', 'http://user:wrong@')]);
+      await expect(stranger.begin(null, signal())).rejects.toThrow(/refuses the user name or password/);
+      expect(JSON.stringify(stranger.health())).not.toContain('wrong');
+      await stranger.close();
+    } finally {
+      await own.remove();
+    }
   });
 
   conformance({ name: 'monerod', start: controls, spendsUnseen: true, awayBlocks: 8 });
