@@ -68,8 +68,8 @@ function addInvoice(n, fate, at, dueAt) {
     slug,
     business_id: business.id,
     origin: n % 3 === 0 ? 'client' : 'merchant',
-    amount: amount.toString(),
-    tolerance: (amount / 100n).toString(),
+    amount,
+    tolerance: amount / 100n,
     currency: 'EUR',
     crypto: 'ALL',
     status: STATUS[fate],
@@ -78,9 +78,12 @@ function addInvoice(n, fate, at, dueAt) {
     close_url: 'https://shop.example/thanks',
     redirect_url: null,
     webhook_url: n % 2 === 0 ? `https://shop.example/orders/${n}/paid` : null,
-    automatic_redirect: 0,
+    automatic_redirect: false,
     created_at: at,
     updated_at: at,
+    order_id: null,
+    description: null,
+    metadata: null,
   });
   return { id, slug, amount };
 }
@@ -96,7 +99,7 @@ function addPayment(n, fate, at, dueAt, { id, amount }) {
     address,
     invoice_id: id,
   });
-  const units = (amount / 60_000n).toString();
+  const units = amount / 60_000n;
   const got = fate === 'paid';
   add.payment({
     invoice_id: id,
@@ -107,15 +110,16 @@ function addPayment(n, fate, at, dueAt, { id, amount }) {
     status: PAYMENT_STATUS[fate],
     deadline_at: dueAt,
     check_at: fate === 'open' ? dueAt : null,
-    quote_rate: '6000000000000',
+    quote_rate: 6_000_000_000_000n,
     quote_amount: units,
     quote_issued_at: at,
     quote_ends_at: dueAt,
     rates: '{"usd":"65998.10","eur":"60998.10","gbp":"50998.10"}',
-    received: got ? units : '0',
-    confirmed: got ? units : '0',
-    seen_value: got ? amount.toString() : '0',
-    confirmed_value: got ? amount.toString() : '0',
+    received: got ? units : 0n,
+    confirmed: got ? units : 0n,
+    seen_value: got ? amount : 0n,
+    confirmed_value: got ? amount : 0n,
+    changes: 0,
     flags: 0,
     created_at: at,
     updated_at: at,
@@ -134,26 +138,27 @@ function addCredit(n, at, { id, amount }, { target_id, units }) {
     invoice_id: id,
     asset: 'BTC',
     units,
-    inputs: JSON.stringify([`${hex(32)}:1`]),
     block_height: n,
     block_hash: hex(32),
     block_time: at,
     first_seen_at: at,
-    value: amount.toString(),
-    usd_value: amount.toString(),
+    value: amount,
+    usd_value: amount,
     required: 1,
     maturity: 0,
-    locked: 0,
-    replaceable: 1,
-    confirmed: 1,
-    settled: 1,
-    counted: 1,
-    gone: 0,
+    locked: false,
+    replaceable: true,
+    confirmed: true,
+    settled: true,
+    counted: true,
+    gone: false,
+    gone_at: null,
+    inherited: null,
     claim: 'invoice',
     spent_txid: null,
     spent_block_hash: null,
     spent_block_height: null,
-    own_change: 0,
+    own_change: false,
   });
 }
 
@@ -171,12 +176,12 @@ for (let from = 0; from < INVOICES; from += PER_TRANSACTION) {
     const payment = addPayment(n, fate, at, dueAt, invoice);
     if (fate === 'paid') {
       addCredit(n, at, invoice, payment);
-      received += BigInt(payment.units);
+      received += payment.units;
     } else if (fate === 'open') names.push(invoice.slug);
   }
   db.exec('COMMIT');
 }
-add.balance({ account_id: account.id, asset: 'BTC', units: received.toString() });
+add.balance({ account_id: account.id, asset: 'BTC', units: received });
 db.pragma('wal_checkpoint(TRUNCATE)');
 const last = names.at(-1);
 if (!db.prepare(invoiceBySlug.sql).get(...invoiceBySlug.bind({ slug: last }))) throw new Error('nothing was seeded');
