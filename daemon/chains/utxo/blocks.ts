@@ -5,7 +5,7 @@
  * Invariant: every block taken links to the one before it, down to a block of the checkpoint. So a node that
  * reorganises meanwhile can shorten a step, but two branches are never mixed.
  */
-import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../domain/chain.ts';
+import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
 import { tipOf } from '../adapter.ts';
 import { type BlockHeader, ParseError, parseHeader } from './block.ts';
@@ -15,13 +15,6 @@ import type { CoreNode, NodeState } from './node.ts';
 /** The limits of one step. The block that exceeds the limit of bytes is the last one. */
 export const BLOCKS_PER_STEP_MAX = 100;
 export const BYTES_PER_STEP_MAX = 16 * 1024 * 1024;
-
-/** The blocks at the end of a checkpoint without gaps; in a gap, a fork would not be seen. */
-export function contiguousEnd(checkpoint: Checkpoint): Checkpoint {
-  let from = checkpoint.length - 1;
-  while (from > 0 && checkpoint[from - 1]?.height === (checkpoint[from]?.height ?? 0) - 1) from--;
-  return checkpoint.slice(from);
-}
 
 /**
  * How many of `known` (contiguous) are on the node's chain; null if the node is behind `known` without contradicting
@@ -117,9 +110,4 @@ async function scan(finder: Finder, bytes: Buffer, block: BlockId, timeMs: numbe
     // skipping it could lose payments, so the chain stops here with an alert
     throw new ChainAlert(`block ${block.hash} at ${block.height} cannot be read: ${error.message}`);
   }
-}
-
-/** The checkpoint after `blocks` were appended to `known`. */
-export function extended(known: Checkpoint, blocks: BlockId[]): Checkpoint {
-  return [...known, ...blocks].slice(-CHECKPOINT_BLOCKS_MAX);
 }

@@ -5,7 +5,8 @@
 import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../../../domain/chain.ts';
 import { ChainAlert } from '../../../../domain/errors.ts';
 import { tipOf } from '../../../adapter.ts';
-import { BLOCKS_PER_STEP_MAX, contiguousEnd, extended } from '../../blocks.ts';
+import { contiguousEnd, extended } from '../../../follow.ts';
+import { BLOCKS_PER_STEP_MAX } from '../../blocks.ts';
 import type { Headers } from './types.ts';
 
 export type Step = { checkpoint: Checkpoint; orphaned: BlockId[]; atTip: boolean };
