@@ -73,15 +73,23 @@ function networkOf({ asset }: Offer): Part {
   return network === format.plainName(asset) ? null : html`<bdi>${network}</bdi>`;
 }
 
-/** Another coin instead of the one that was chosen, behind a line that opens. The page behind it shows its price. */
-export function changeForm({ root, slug, query, others }: InvoicePage, { words }: Locale): Part {
+/**
+ * Another coin instead of the one that was chosen, behind a line that opens. The page behind it shows its price. Without
+ * scripts, the line leads to a page that does not reload, because reloading would close the list.
+ */
+export function changeForm({ root, slug, query, others, changing }: InvoicePage, { words }: Locale): Part {
   if (others.length === 0) return null;
   const rows = others.map((asset) => {
     const network = format.plainNetwork(asset) === format.plainName(asset) ? null : format.networkOf(asset);
     const below = network === null ? null : html` <bdi class="quiet">${network}</bdi>`;
     return html`<li><button name="change" value="${asset.symbol}" class="offer"><b>${format.plainName(asset)}</b>${below}</button></li>\n`;
   });
-  return html`<details class="change"><summary>${words.changeCoin}</summary>
+  const link = `${root}${slug}${query === '' ? '?' : `${query}&`}change=1`;
+  const opening = changing
+    ? html`<details class="change" open>`
+    : html`<p class="change still"><a href="${link}">${words.changeCoin}</a></p>
+<details class="change live">`;
+  return html`${opening}<summary>${words.changeCoin}</summary>
 <form method="post" action="${root}${slug}${query}">
 <p class="quiet">${words.changeHint}</p>
 <ul class="offers">

@@ -87,6 +87,8 @@ export type InvoicePage = {
   state: State;
   /** The coins that the payer may choose instead; none once a payment was seen. */
   others: Asset[];
+  /** True on the page for choosing another coin without scripts: the coins are shown, and nothing reloads. */
+  changing: boolean;
   /** The problem with the choice that was just sent. */
   notice: Notice;
   /** Until when an overdue payment still counts; null while it is not overdue. */
@@ -105,7 +107,8 @@ export type ProblemPage = { page: 'problem'; root: string; query: string; proble
 export type PageModel = InvoicePage | ProblemPage;
 
 /** Seconds until the page refreshes itself; null if nothing can change, or if a choice would be lost. */
-export function refreshSeconds({ state, sandbox }: InvoicePage): number | null {
+export function refreshSeconds({ state, sandbox, changing }: InvoicePage): number | null {
+  if (changing) return null;
   const changes =
     state.is === 'waiting' || state.is === 'partial' || state.is === 'detected' || state.is === 'withheld';
   if (!changes) return null;
@@ -215,11 +218,11 @@ function stateOf(app: App, found: InvoiceView, now: number, backUrl: string | nu
 
 export type Notice = 'mustChoose' | 'notNow' | null;
 
-/** The page of an invoice. `plays`: with the sandbox's buttons. `notice`: what was wrong with the choice that was just sent. */
+/** The page of an invoice. `plays`: with the sandbox's buttons. `change`: another coin is to be chosen. `notice`: what was wrong with the choice that was just sent. */
 export function invoicePage(
   app: App,
   found: InvoiceView,
-  { root, query, plays }: Pick<InvoicePage, 'root' | 'query'> & { plays: boolean },
+  { root, query, plays, change }: Pick<InvoicePage, 'root' | 'query'> & { plays: boolean; change: boolean },
   notice: Notice = null,
 ): InvoicePage {
   const { invoice, business, payment } = found;
@@ -227,6 +230,7 @@ export function invoicePage(
   const backUrl = backUrlOf(invoice);
   const state = stateOf(app, found, now, backUrl);
   const open = invoice.status === 'unpaid';
+  const others = othersOf(app, found, now);
   return {
     page: 'invoice',
     root,
@@ -240,7 +244,8 @@ export function invoicePage(
     dueAt: invoice.due_at,
     now,
     state,
-    others: othersOf(app, found, now),
+    others,
+    changing: change && others.length > 0,
     notice,
     payableUntil: open && payment?.row.status === 'overdue' ? payment.row.deadline_at + graceMs(app) : null,
     behind: open && payment !== null && isBehind(app, payment, now),

@@ -145,7 +145,8 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     const found = await readInvoice(app, null, slugOf(request));
     const locale = localeOf(request);
     const plays = mayPlay(app, found.business, request);
-    const model = invoicePage(app, found, { root: rootOf(request), query: queryOf(locale), plays }, notice);
+    const change = request.query.change !== undefined;
+    const model = invoicePage(app, found, { root: rootOf(request), query: queryOf(locale), plays, change }, notice);
     await send(request, response, status, { model, locale, ancestors: frameAncestors(app, found.invoice, plays) });
   };
   const read: RequestHandler = async (request, response) => {
@@ -187,7 +188,8 @@ function status(app: App): RequestHandler {
     const found = await readInvoice(app, null, slugOf(request));
     const locale = localeOf(request);
     const plays = mayPlay(app, found.business, request);
-    const model = invoicePage(app, found, { root: `../${request.baseUrl.slice(1)}/`, query: queryOf(locale), plays });
+    const place = { root: `../${request.baseUrl.slice(1)}/`, query: queryOf(locale) };
+    const model = invoicePage(app, found, { ...place, plays, change: false });
     const { view, version } = renderView(model, locale);
     const { invoice } = found;
     const known = request.query.version === version;

@@ -5,8 +5,8 @@ export const PAY_STYLE = `
 .offers { list-style: none; display: grid; gap: .5rem; align-items: start; margin-block-start: .75rem; }
 .offers > li { display: grid; }
 .offer {
-  display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .25rem .55rem; align-items: center; inline-size: 100%;
-  min-block-size: 4.25rem; padding: .5rem .6rem; border: 1px solid var(--line); border-radius: .75rem; background: none; text-align: start;
+  display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .25rem .45rem; align-items: center; inline-size: 100%;
+  min-block-size: 4.25rem; padding: .5rem; border: 1px solid var(--line); border-radius: .75rem; background: none; text-align: start;
 }
 button.offer, summary.offer { cursor: pointer; }
 button.offer:hover, summary.offer:hover { border-color: var(--main); background: var(--field); }

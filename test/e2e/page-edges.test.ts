@@ -30,6 +30,18 @@ describe.skipIf(!hasChromium)(chromiumTitle('an unusual visit in Chromium'), { t
     await heading('Choose how to pay');
     await page.getByRole('button', { name: /Litecoin/ }).click();
     await heading('Waiting for your payment');
+    // a page that reloads would close the list of coins again and again
+    const reloads = page.locator('meta[http-equiv="refresh"]');
+    expect(await reloads.count()).toBe(1);
+    await page.getByRole('link', { name: 'Choose another coin' }).click();
+    await page.getByRole('button', { name: 'Bitcoin Cash' }).waitFor();
+    expect(await reloads.count()).toBe(0);
+    await page.getByRole('button', { name: 'Bitcoin Cash' }).click();
+    await page.getByText('on Bitcoin Cash').or(page.locator('.amount', { hasText: 'BCH' })).first().waitFor();
+    expect(await reloads.count()).toBe(1);
+    await page.getByRole('link', { name: 'Choose another coin' }).click();
+    await page.getByRole('button', { name: 'Litecoin' }).click();
+    await heading('Waiting for your payment');
     expect(await page.locator('.copy, .print, .bar, .left-text').filter({ visible: true }).count()).toBe(0);
     expect(await page.getByText('This price holds until').isVisible()).toBe(true);
     await page.getByRole('button', { name: 'Pay half' }).click();

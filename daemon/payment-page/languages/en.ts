@@ -24,7 +24,7 @@ export const en = {
   fixedHint: 'You get an address and the exact amount on the next page.',
   payWith: 'Pay with {name}',
   onNetwork: 'on {network}',
-  chooseNetwork: 'Choose the network',
+  chooseNetwork: 'Choose network',
   offerChain: 'Not available now: our connection to its network is behind',
   offerRate: 'Not available now: there is no current exchange rate',
   offerWallet: 'Not available now',

@@ -73,6 +73,7 @@ describe.each(LANGUAGES)('$name', ({ language, words }) => {
         },
       },
       others: [],
+      changing: false,
       notice: null,
       payableUntil: null,
       behind: true,

@@ -63,6 +63,7 @@ const page = (state: State, change: Partial<InvoicePage> = {}): InvoicePage => (
   dueAt: NOW + 86_400_000,
   now: NOW,
   others: [],
+  changing: false,
   notice: null,
   state,
   payableUntil: null,
@@ -379,7 +380,7 @@ describe('forms', () => {
     const markup = renderPage(page({ ...choose, offers: both }));
     const [, inside] = /<details class="networks">([\s\S]*?)<\/details>/.exec(markup)!;
     expect(words(inside!)).toMatch(
-      /Tether USD .* Choose the network .* Ethereum \(ERC-20\) .* BNB Smart Chain \(BEP-20\) /,
+      /Tether USD .* Choose network .* Ethereum \(ERC-20\) .* BNB Smart Chain \(BEP-20\) /,
     );
     expect([...inside!.matchAll(/value="(\w+)"/g)].map((match) => match[1])).toEqual(['USDT_ERC20', 'USDT_BEP20']);
     const one = renderPage(page({ ...choose, offers: both.slice(1) }));
