@@ -29,34 +29,40 @@ export function contiguousEnd(checkpoint: Checkpoint): Checkpoint {
   return checkpoint.slice(from);
 }
 
-/** How many of `known` (contiguous) are on the endpoint's chain; null when it is behind them and contradicts nothing. */
-export async function commonBlocks(
-  source: HeaderSource,
-  known: Checkpoint,
-  head: LinkedHeader,
-  signal: AbortSignal,
-): Promise<number | null> {
+/** The hashes of blocks at these heights; null where the source has no block. */
+export type HashesAt = (heights: readonly number[]) => Promise<(string | null)[]>;
+
+/** The hashes of an endpoint's blocks. */
+export const hashesOf =
+  (source: HeaderSource, signal: AbortSignal): HashesAt =>
+  async (heights) =>
+    (await source.headers(heights, signal)).map((header) => header?.hash ?? null);
+
+/**
+ * How many of `known` (contiguous) are on the source's chain; null if the source is behind `known` without contradicting
+ * it. Throws `ChainAlert` if the fork is below all of them.
+ */
+export async function commonBlocks(hashesAt: HashesAt, known: Checkpoint, head: BlockId): Promise<number | null> {
   const tip = tipOf(known);
   if (head.hash === tip.hash) return known.length;
-  if (head.height >= tip.height) {
-    const [there] = await source.headers([tip.height], signal);
-    if (there?.hash === tip.hash) return known.length;
-  }
+  if (head.height >= tip.height && (await hashesAt([tip.height]))[0] === tip.hash) return known.length;
   const reachable = known.filter(({ height }) => height <= head.height);
-  const headers = await source.headers(
-    reachable.map(({ height }) => height),
-    signal,
-  );
-  if (headers.includes(null)) return null;
-  const common = reachable.findLastIndex(({ hash }, i) => hash === headers[i]?.hash) + 1;
+  const hashes = await hashesAt(reachable.map(({ height }) => height));
+  // A height without a block: the chain just became shorter, so the next sync decides.
+  if (hashes.includes(null)) return null;
+  const common = reachable.findLastIndex(({ hash }, i) => hash === hashes[i]) + 1;
   if (head.height < tip.height && common === reachable.length) return null;
   if (common > 0) return common;
-  throw new ChainAlert(
-    `the endpoint's chain (now ${head.hash} at ${head.height}) shares none of the last ${known.length} blocks known ` +
-      `here (${known[0]?.height} to ${tip.height}): a reorganisation deeper than any that can be undone, or a node of ` +
-      'another chain. Nothing of this chain is updated until the endpoint is back on the known one.',
-  );
+  throw deepReorg(known, head);
 }
+
+/** The alert that a source's chain has none of the known blocks. */
+export const deepReorg = (known: Checkpoint, head: BlockId): ChainAlert =>
+  new ChainAlert(
+    `the source's chain (now ${head.hash} at ${head.height}) has none of the last ${known.length} blocks known here ` +
+      `(${known[0]?.height} to ${tipOf(known).height}): a reorganisation deeper than any that can be undone, or a source ` +
+      'of another chain. Nothing of this chain is updated until the source is back on the known one.',
+  );
 
 /** The headers at consecutive heights above a block, which must link to it and to each other. Throws `Unavailable`. */
 export async function linkedAbove<H extends LinkedHeader>(

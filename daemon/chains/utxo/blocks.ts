@@ -5,9 +5,8 @@
  * Invariant: every block taken links to the one before it, down to a block of the checkpoint. So a node that
  * reorganises meanwhile can shorten a step, but two branches are never mixed.
  */
-import type { BlockId, Checkpoint } from '../../domain/chain.ts';
+import type { BlockId } from '../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
-import { tipOf } from '../adapter.ts';
 import { type BlockHeader, ParseError, parseHeader } from './block.ts';
 import { type Finder, type Found, findInBlock } from './match.ts';
 import type { CoreNode, NodeState } from './node.ts';
@@ -15,41 +14,6 @@ import type { CoreNode, NodeState } from './node.ts';
 /** The limits of one step. The block that exceeds the limit of bytes is the last one. */
 export const BLOCKS_PER_STEP_MAX = 100;
 export const BYTES_PER_STEP_MAX = 16 * 1024 * 1024;
-
-/**
- * How many of `known` (contiguous) are on the node's chain; null if the node is behind `known` without contradicting
- * it. Throws `Unavailable` if the fork is below all of them.
- */
-export async function commonBlocks(
-  node: CoreNode,
-  known: Checkpoint,
-  state: NodeState,
-  signal: AbortSignal,
-): Promise<number | null> {
-  const tip = tipOf(known);
-  if (state.hash === tip.hash) return known.length;
-  if (tip.height <= state.height && (await node.hashesAt([tip.height], signal))[0] === tip.hash) return known.length;
-  const reachable = known.filter((block) => block.height <= state.height);
-  const hashes = await node.hashesAt(
-    reachable.map((block) => block.height),
-    signal,
-  );
-  const common = reachable.findLastIndex((block, i) => block.hash === hashes[i]) + 1;
-  // a height without a block: the chain just became shorter, so the next sync decides
-  if (hashes.includes(null)) return null;
-  if (state.height < tip.height && common === reachable.length) return null;
-  if (common > 0) return common;
-  throw deepReorg(known, state);
-}
-
-function deepReorg(known: Checkpoint, state: NodeState): ChainAlert {
-  const [first, last] = [known[0]?.height, tipOf(known).height];
-  return new ChainAlert(
-    `the node's chain (now ${state.hash} at ${state.height}) shares none of the last ${known.length} blocks known ` +
-      `here (${first} to ${last}): a reorganisation deeper than any that can be undone, or a node of another chain. ` +
-      'Nothing of this chain is updated until the node is back on the known one.',
-  );
-}
 
 export type BlocksRead = {
   /** The blocks taken, ascending; the first follows the block from which reading began. */

@@ -2,37 +2,15 @@
  * The chain source of Monero: monerods, of which one is asked at a time. Blocks and the pool are read as they are and tried
  * with the view key here, so that a node learns neither addresses nor amounts, and has no wallet.
  *
- * Invariant: all facts of an update come from one node and one chain. Blocks and transactions have the hashes that were
- * asked for, and blocks link to the checkpoint.
+ * Invariant: blocks and transactions have the hashes that were asked for.
  */
 import type { Network } from '../../domain/assets.ts';
-import type {
-  AccountKey,
-  BlockId,
-  Branch,
-  ChainUpdate,
-  Checkpoint,
-  Credit,
-  DerivedAddress,
-  SourceHealth,
-  SourceServer,
-} from '../../domain/chain.ts';
-import { assert } from '../../domain/errors.ts';
-import { type ChainAdapter, type ScriptList, tipOf } from '../adapter.ts';
-import { Agreement, type NeedsAgreement } from '../agreement.ts';
+import type { AccountKey, BlockId, Branch, Credit, DerivedAddress } from '../../domain/chain.ts';
+import { type ScriptList, tipOf } from '../adapter.ts';
+import type { NeedsAgreement } from '../agreement.ts';
 import { deriveAddress } from '../derive.ts';
-import { Endpoints } from '../endpoints.ts';
-import {
-  changed,
-  checkpointAt,
-  commonBlocks,
-  contiguousEnd,
-  extended,
-  idOf,
-  type LinkedHeader,
-  linkedAbove,
-} from '../follow.ts';
-import { Poller } from '../poller.ts';
+import { EndpointAdapter, type StepRead, type StepStart } from '../endpoint-adapter.ts';
+import { changed, extended, idOf, type LinkedHeader, linkedAbove } from '../follow.ts';
 import { slices } from '../slices.ts';
 import { isValidAddress } from './address.ts';
 import { MoneroNode } from './node.ts';
@@ -62,41 +40,26 @@ const HEAD_AGE_MS_MAX = 60 * 60_000;
 const BEHIND_OTHERS_MAX = 3;
 const COMPARE_MS = 60_000;
 
-export class MoneroAdapter implements ChainAdapter {
-  readonly network: Network;
+export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly chain = 'XMR';
-  readonly #setting: string;
   readonly #blocksPerStep: number;
-  readonly #endpoints: Endpoints<MoneroNode>;
   readonly #scanner: Scanner;
   readonly #pool: Pool;
-  readonly #agreement: Agreement<MoneroNode>;
-  readonly #poller: Poller;
-  #syncing = false;
-  /** Head and pool that the last sync handled; null when it did not reach them. */
-  #handled: string | null = null;
-  #behind = false;
-  /**
-   * Whether the checkpoint's blocks were read again since the start, because credits without agreement are kept in memory
-   * only.
-   */
-  #isReread = false;
   #comparedAtMs = performance.now();
-  #head: LinkedHeader | null = null;
-  #error: string | null = null;
 
   /** Throws `Rejected` when a URL is malformed. */
   constructor(options: MoneroOptions) {
     const { network, urls, list, accounts, alert, needsAgreement } = options;
-    this.network = network;
+    const setting = `[networks.${network}.XMR] monerod`;
+    super({
+      ...{ network, setting, urls, alert, needsAgreement, isThere },
+      open: (url) => new MoneroNode({ url, label: setting, network }),
+      pollMs: options.pollMs ?? POLL_MS,
+      headAgeMsMax: HEAD_AGE_MS_MAX,
+    });
     this.#blocksPerStep = options.blocksPerStep ?? BLOCKS_PER_STEP;
-    this.#setting = `[networks.${network}.XMR] monerod`;
-    const open = (url: string) => new MoneroNode({ url, label: this.#setting, network });
-    this.#endpoints = new Endpoints(this.#setting, urls, open, alert);
     this.#scanner = new Scanner(network, list, accounts);
     this.#pool = new Pool(this.#scanner);
-    this.#agreement = new Agreement(this.#endpoints, needsAgreement, isThere);
-    this.#poller = new Poller(options.pollMs ?? POLL_MS, (signal) => this.#hasNews(signal));
   }
 
   async deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress> {
@@ -107,107 +70,31 @@ export class MoneroAdapter implements ChainAdapter {
     return isValidAddress(text, this.network);
   }
 
-  async begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
-    this.#poller.start();
-    return this.#recording(signal, async () => {
-      const checkpoint = await this.#endpoints.first((node) => checkpointAt(node, birthday, signal), signal);
-      assert(checkpoint, 'a node answers or throws');
-      return checkpoint;
-    });
-  }
-
-  async sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
-    signal.throwIfAborted();
-    assert(!this.#syncing, 'one sync at a time');
-    this.#poller.start();
-    this.#syncing = true;
-    this.#handled = null;
-    try {
-      const update = await this.#recording(signal, () =>
-        this.#endpoints.first((node) => this.#step(node, since, signal), signal),
-      );
-      this.#behind = update === undefined;
-      return update ?? null;
-    } finally {
-      this.#syncing = false;
-    }
-  }
-
-  onHint(wake: () => void): void {
-    this.#poller.onNews(wake);
-    this.#poller.start();
-  }
-
-  health(): SourceHealth {
-    const head = this.#head;
-    return {
-      source: this.#endpoints.asked.name,
-      tip: head && idOf(head),
-      tipAgeMs: head && this.#ageOf(head),
-      lagging: this.#behind || this.#endpoints.asked.isBehind || (head !== null && !this.#isFresh(head)),
-      error: this.#error,
-    };
-  }
-
-  servers(): SourceServer[] {
-    const tip = this.#head && idOf(this.#head);
-    return this.#endpoints.servers().map(({ name, asked, failures, error, waiting }) => ({
-      ...{ name, asked, failures, error },
-      state: waiting ? 'waiting' : asked ? 'ready' : 'idle',
-      software: null,
-      tip: asked ? tip : null,
-      behind: null,
-      latencyMs: null,
-      watched: 0,
-    }));
-  }
-
-  async close(): Promise<void> {
-    await this.#poller.stop();
-    this.#endpoints.close();
-  }
-
-  /** One step with one node; undefined when the node is behind the checkpoint. */
-  async #step(node: MoneroNode, since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | undefined> {
-    const head = await node.head(signal);
-    this.#head = head;
-    const known = contiguousEnd(since);
-    const common = await commonBlocks(node, known, head, signal);
-    if (common === null) return undefined;
-    const kept = known.slice(0, common);
+  protected async read(
+    node: MoneroNode,
+    { head, kept, again }: StepStart<LinkedHeader>,
+    signal: AbortSignal,
+  ): Promise<StepRead<MoneroNode>> {
     const base = tipOf(kept);
     const count = Math.min(this.#blocksPerStep, Math.max(0, head.height - base.height));
     const headers = await linkedAbove(node, base, count, signal);
     const checkpoint = extended(kept, headers);
     const tip = tipOf(checkpoint);
     const atHead = tip.height >= head.height;
-    const again = this.#isReread
-      ? []
-      : await node.headers(
-          kept.map(({ height }) => height),
-          signal,
-        );
-    const confirmed = await this.#read(node, [...again.filter((header) => header !== null), ...headers], signal);
+    const reread = await node.headers(
+      again.map(({ height }) => height),
+      signal,
+    );
+    const confirmed = await this.#read(node, [...reread.filter((header) => header !== null), ...headers], signal);
     const pool = atHead ? await this.#pool.look(node, signal) : null;
-    const mark = pool && markOf(tip, pool.hashes);
-    const [still] = await node.headers([tip.height], signal);
-    if (still?.hash !== tip.hash) throw changed();
     if (atHead) await this.#compare(node, tip, signal);
     const credits = await this.#scanner.withoutTwins([...confirmed, ...(pool?.credits ?? [])], node, signal);
-    const told = await this.#agreement.judge([{ credits, teller: node }], checkpoint, signal);
-    this.#isReread = true;
-    if (pool?.isWhole) this.#handled = mark;
-    return {
-      since: tipOf(since),
-      checkpoint,
-      orphaned: known.slice(common),
-      targets: 'all',
-      mempool: pool?.isWhole && this.#isFresh(head) && !node.isBehind ? 'complete' : 'unknown',
-      credits: told,
-      spends: [],
-      ...(this.network !== 'regtest' && { tipMedianTime: still.timeMs }),
-      more: !atHead || pool?.isWhole === false,
-    };
+    const handled = pool?.isWhole ? markOf(tip, pool.hashes) : null;
+    return { checkpoint, told: [{ credits, teller: node }], handled };
+  }
+
+  protected async mark(node: MoneroNode, signal: AbortSignal): Promise<string> {
+    return markOf(await node.head(signal), await node.pool(signal));
   }
 
   /** The credits in blocks, in order. */
@@ -230,9 +117,9 @@ export class MoneroAdapter implements ChainAdapter {
 
   /** Whether a node of another operator is further ahead on the same chain, so that this one withholds blocks. */
   async #compare(node: MoneroNode, tip: BlockId, signal: AbortSignal): Promise<void> {
-    if (this.#endpoints.operators < 2 || performance.now() - this.#comparedAtMs < COMPARE_MS) return;
+    if (this.endpoints.operators < 2 || performance.now() - this.#comparedAtMs < COMPARE_MS) return;
     this.#comparedAtMs = performance.now();
-    const ahead = await this.#endpoints.other(
+    const ahead = await this.endpoints.other(
       node,
       async (other) => {
         const head = await other.head(signal);
@@ -241,39 +128,7 @@ export class MoneroAdapter implements ChainAdapter {
       },
       signal,
     );
-    if ((ahead ?? 0) > BEHIND_OTHERS_MAX) this.#endpoints.caught(node, `it is ${ahead} blocks behind another node`);
-  }
-
-  #ageOf(header: LinkedHeader): number {
-    return Math.max(0, Date.now() - header.timeMs);
-  }
-
-  /** Whether a head is young enough to be the network's newest. Test chains have no regular blocks. */
-  #isFresh(header: LinkedHeader): boolean {
-    return this.network === 'regtest' || this.#ageOf(header) <= HEAD_AGE_MS_MAX;
-  }
-
-  async #hasNews(signal: AbortSignal): Promise<boolean> {
-    const mark = await this.#recording(signal, () =>
-      this.#endpoints.first(async (node) => markOf(await node.head(signal), await node.pool(signal)), signal),
-    );
-    if (this.#syncing || mark === undefined) return false;
-    return this.#handled !== mark || this.#agreement.isDue();
-  }
-
-  /** Runs a use of the nodes and keeps its result for `health`. */
-  async #recording<T>(signal: AbortSignal, use: () => Promise<T>): Promise<T> {
-    try {
-      const result = await use();
-      this.#error = null;
-      return result;
-    } catch (error) {
-      if (!signal.aborted) {
-        this.#error = error instanceof Error ? error.message : String(error);
-        this.#handled = null;
-      }
-      throw error;
-    }
+    if ((ahead ?? 0) > BEHIND_OTHERS_MAX) this.endpoints.caught(node, `it is ${ahead} blocks behind another node`);
   }
 }
 

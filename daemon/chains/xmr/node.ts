@@ -133,6 +133,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
   }
 
   async headers(heights: readonly number[], signal: AbortSignal): Promise<(LinkedHeader | null)[]> {
+    if (heights.length === 0) return [];
     const found = new Map<number, LinkedHeader>();
     const { height: count } = await this.#info(signal);
     const wanted = heights.filter((height) => height < count).toSorted((a, b) => a - b);

@@ -3,9 +3,8 @@
  * blocks.
  */
 import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../../../domain/chain.ts';
-import { ChainAlert } from '../../../../domain/errors.ts';
 import { tipOf } from '../../../adapter.ts';
-import { contiguousEnd, extended } from '../../../follow.ts';
+import { contiguousEnd, deepReorg, extended } from '../../../follow.ts';
 import { BLOCKS_PER_STEP_MAX } from '../../blocks.ts';
 import type { Headers } from './types.ts';
 
@@ -44,12 +43,4 @@ export function checkpointAt(height: number, headers: Headers): Checkpoint {
     blocks.unshift({ height: at, hash });
   }
   return blocks;
-}
-
-function deepReorg(known: Checkpoint, tip: BlockId): ChainAlert {
-  return new ChainAlert(
-    `the chain with the most work (now ${tip.hash} at ${tip.height}) shares none of the last ${known.length} blocks ` +
-      `known here (${known[0]?.height} to ${tipOf(known).height}): a reorganisation deeper than any that can be undone. ` +
-      'Nothing of this chain is updated until it is back on the known one.',
-  );
 }

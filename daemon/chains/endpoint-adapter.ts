@@ -1,0 +1,234 @@
+/**
+ * The adapter of a chain family whose source is a list of endpoints, of which one is asked at a time. A family adds how a
+ * step is read.
+ *
+ * Invariant: all facts of an update come from one endpoint and one chain, and every block that it names links to the
+ * checkpoint. Facts that another operator's endpoint adds carry its name (`Told`).
+ */
+import type { ChainId, Network } from '../domain/assets.ts';
+import type {
+  AccountKey,
+  BlockId,
+  Branch,
+  ChainUpdate,
+  Checkpoint,
+  Credit,
+  DerivedAddress,
+  SourceHealth,
+  SourceServer,
+} from '../domain/chain.ts';
+import { assert } from '../domain/errors.ts';
+import { type ChainAdapter, tipOf } from './adapter.ts';
+import { Agreement, type NeedsAgreement, type Told } from './agreement.ts';
+import { type Endpoint, Endpoints } from './endpoints.ts';
+import {
+  changed,
+  checkpointAt,
+  commonBlocks,
+  contiguousEnd,
+  type HeaderSource,
+  hashesOf,
+  idOf,
+  type LinkedHeader,
+} from './follow.ts';
+import { Poller } from './poller.ts';
+
+/** An endpoint that serves headers. */
+export interface HeaderEndpoint<H extends LinkedHeader> extends Endpoint, HeaderSource<H> {
+  /** Whether it said itself that it lacks blocks; absent where endpoints do not say so. */
+  readonly isBehind?: boolean;
+}
+
+export type EndpointAdapterOptions<E extends Endpoint> = {
+  network: Network;
+  /** How messages name the setting. */
+  setting: string;
+  /** In the order in which they are asked; at least one. */
+  urls: readonly string[];
+  open: (url: string) => E;
+  needsAgreement: NeedsAgreement;
+  /** Whether an endpoint has the credit's block on its chain, with its transaction in it. */
+  isThere: (endpoint: E, credit: Credit, signal: AbortSignal) => Promise<boolean>;
+  /** Called when an endpoint gave a false answer. `server`: the endpoint's address. */
+  alert: (server: string, message: string) => void;
+  pollMs: number;
+  /** A head older than this shows that the endpoint is cut off. */
+  headAgeMsMax: number;
+};
+
+/** From where a step is read. */
+export type StepStart<H> = {
+  head: H;
+  /** The blocks of the checkpoint that are on the endpoint's chain; at least one. */
+  kept: Checkpoint;
+  /** The blocks of the checkpoint that left the chain. */
+  orphaned: readonly BlockId[];
+  /**
+   * The blocks of the checkpoint to be read again: all of `kept` in the first step after the start, because credits
+   * without agreement are kept in memory only.
+   */
+  again: Checkpoint;
+};
+
+/** The result of a step. */
+export type StepRead<E> = {
+  checkpoint: Checkpoint;
+  told: Told<E>[];
+  /** The mark of the state that was read completely; null when more is to be read. */
+  handled: string | null;
+};
+
+export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends LinkedHeader> implements ChainAdapter {
+  abstract readonly chain: ChainId;
+  readonly network: Network;
+  protected readonly endpoints: Endpoints<E>;
+  readonly #headAgeMsMax: number;
+  readonly #agreement: Agreement<E>;
+  readonly #poller: Poller;
+  #syncing = false;
+  #isReread = false;
+  /** The mark of the state that the last sync reached; null when the sync stopped before its end. */
+  #handled: string | null = null;
+  #behind = false;
+  #head: H | null = null;
+  #error: string | null = null;
+
+  /** Throws `Rejected` when a URL is malformed. */
+  constructor(options: EndpointAdapterOptions<E>) {
+    const { network, setting, urls, open, alert, needsAgreement, isThere } = options;
+    this.network = network;
+    this.endpoints = new Endpoints(setting, urls, open, alert);
+    this.#headAgeMsMax = options.headAgeMsMax;
+    this.#agreement = new Agreement(this.endpoints, needsAgreement, isThere);
+    this.#poller = new Poller(options.pollMs, (signal) => this.#hasNews(signal));
+  }
+
+  abstract deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress>;
+  abstract isValidAddress(text: string): boolean;
+
+  /** Reads a bounded step above `kept`. Throws `Unavailable` when the chain changes meanwhile. */
+  protected abstract read(endpoint: E, start: StepStart<H>, signal: AbortSignal): Promise<StepRead<E>>;
+
+  /** The state of an endpoint whose change requires a sync. */
+  protected abstract mark(endpoint: E, signal: AbortSignal): Promise<string>;
+
+  /** Whether a sync has something to do though no mark has changed. */
+  protected isDue(): boolean {
+    return false;
+  }
+
+  async begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
+    this.#poller.start();
+    const checkpoint = await this.#ask((endpoint) => checkpointAt(endpoint, birthday, signal), signal);
+    assert(checkpoint, 'an endpoint answers or throws');
+    return checkpoint;
+  }
+
+  async sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
+    signal.throwIfAborted();
+    assert(!this.#syncing, 'one sync at a time');
+    this.#poller.start();
+    this.#syncing = true;
+    this.#handled = null;
+    try {
+      const update = await this.#ask((endpoint) => this.#step(endpoint, since, signal), signal);
+      this.#behind = update === undefined;
+      return update ?? null;
+    } finally {
+      this.#syncing = false;
+    }
+  }
+
+  onHint(wake: () => void): void {
+    this.#poller.onNews(wake);
+    this.#poller.start();
+  }
+
+  health(): SourceHealth {
+    const head = this.#head;
+    const { name, isBehind = false } = this.endpoints.asked;
+    return {
+      source: name,
+      tip: head && idOf(head),
+      tipAgeMs: head && ageOf(head),
+      lagging: this.#behind || isBehind || (head !== null && !this.#isFresh(head)),
+      error: this.#error,
+    };
+  }
+
+  servers(): SourceServer[] {
+    const tip = this.#head && idOf(this.#head);
+    return this.endpoints.servers().map(({ name, asked, failures, error, waiting }) => ({
+      ...{ name, asked, failures, error },
+      state: waiting ? 'waiting' : asked ? 'ready' : 'idle',
+      software: null,
+      tip: asked ? tip : null,
+      behind: null,
+      latencyMs: null,
+      watched: 0,
+    }));
+  }
+
+  async close(): Promise<void> {
+    await this.#poller.stop();
+    this.endpoints.close();
+  }
+
+  /** One step with one endpoint; undefined when the endpoint is behind the checkpoint. */
+  async #step(endpoint: E, since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | undefined> {
+    const head = await endpoint.head(signal);
+    this.#head = head;
+    const known = contiguousEnd(since);
+    const common = await commonBlocks(hashesOf(endpoint, signal), known, head);
+    if (common === null) return undefined;
+    const kept = known.slice(0, common);
+    const orphaned = known.slice(common);
+    const again = this.#isReread ? [] : kept;
+    const { checkpoint, told, handled } = await this.read(endpoint, { head, kept, orphaned, again }, signal);
+    const tip = tipOf(checkpoint);
+    const [still] = await endpoint.headers([tip.height], signal);
+    if (still?.hash !== tip.hash) throw changed();
+    const credits = await this.#agreement.judge(told, checkpoint, signal);
+    this.#isReread = true;
+    this.#handled = handled;
+    return {
+      since: tipOf(since),
+      checkpoint,
+      orphaned,
+      targets: 'all',
+      mempool: handled !== null && this.#isFresh(head) && endpoint.isBehind !== true ? 'complete' : 'unknown',
+      credits,
+      spends: [],
+      ...(this.network !== 'regtest' && { tipMedianTime: still.timeMs }),
+      more: handled === null,
+    };
+  }
+
+  async #hasNews(signal: AbortSignal): Promise<boolean> {
+    const mark = await this.#ask((endpoint) => this.mark(endpoint, signal), signal);
+    if (this.#syncing || mark === undefined) return false;
+    return this.#handled !== mark || this.#agreement.isDue() || this.isDue();
+  }
+
+  /** Whether a head is young enough to be the network's newest. Test chains have no regular blocks. */
+  #isFresh(head: H): boolean {
+    return this.network === 'regtest' || ageOf(head) <= this.#headAgeMsMax;
+  }
+
+  /** Asks the endpoints in order, and keeps the result for `health`. */
+  async #ask<T>(use: (endpoint: E) => Promise<T | undefined>, signal: AbortSignal): Promise<T | undefined> {
+    try {
+      const result = await this.endpoints.first(use, signal);
+      this.#error = null;
+      return result;
+    } catch (error) {
+      if (!signal.aborted) {
+        this.#error = error instanceof Error ? error.message : String(error);
+        this.#handled = null;
+      }
+      throw error;
+    }
+  }
+}
+
+const ageOf = ({ timeMs }: LinkedHeader): number => Math.max(0, Date.now() - timeMs);
