@@ -136,5 +136,7 @@ async function listInbox(session: Session, options: PageOptions) {
       'The inbox is empty.',
     ),
   );
-  if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
+  if (session.json) return;
+  for (const { id, advice } of found.items) if (advice !== null) session.note(`${id}: ${advice}`);
+  if (found.next !== null) session.note(`More: --before ${found.next}`);
 }

@@ -15,6 +15,7 @@ import {
   type Network,
 } from '../domain/assets.ts';
 import { FIAT } from '../domain/currencies.ts';
+import { isEvm } from '../domain/evm.ts';
 import type { Setting } from './setting.ts';
 import * as setting from './setting.ts';
 
@@ -119,7 +120,10 @@ function networkLeaves(network: Network): NetworkLeaves {
   const tree: Record<string, unknown> = { rates: rateLeaves() };
   for (const asset of ASSETS) {
     tree[asset.symbol] = {
-      confirmations: setting.tiers(asset.confirmations.map((tier) => ({ ...tier }))),
+      confirmations: setting.tiers(
+        asset.confirmations.map((tier) => ({ ...tier })),
+        isEvm(asset.chain),
+      ),
       ...(asset.symbol !== asset.chain && { contract: contractLeaf(network, asset) }),
     };
   }

@@ -6,7 +6,7 @@
  */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import type { ConfirmationTier } from '../domain/assets.ts';
+import { type ConfirmationTier, FINALIZED } from '../domain/assets.ts';
 import { formatDecimal, parseDecimal } from '../domain/money.ts';
 import { parseSchedule } from '../domain/schedule.ts';
 
@@ -14,6 +14,7 @@ const TEXT_CHARS_MAX = 2_048;
 const LIST_ITEMS_MAX = 64;
 const TIERS_MAX = 8;
 const CONFIRMATIONS_MAX = 100;
+const FINALITY_WORD = 'finalized';
 const TIER_USD_MAX = 1_000_000_000;
 /** A trillion, in 1e-8: above every price of a coin and every currency's units per dollar. */
 const PRICE_SCALED_MAX = 10n ** 20n;
@@ -369,9 +370,17 @@ export function cron(fallback: string): Setting<string> {
 
 const WRONG_TIERS = 'the tiers must begin at 0 USD and ascend in both numbers';
 
-/** Confirmation tiers as [[from USD, confirmations], …]; as text "0:1,1000:3". */
-export function tiers(fallback: readonly ConfirmationTier[]): Setting<readonly ConfirmationTier[]> {
-  const pair = z.tuple([z.int().min(0).max(TIER_USD_MAX), z.int().min(1).max(CONFIRMATIONS_MAX)]);
+/**
+ * Confirmation tiers as [[from USD, confirmations], …]; as text "0:1,1000:3". `hasFinality`: "finalized" may stand in place of
+ * the last number.
+ */
+export function tiers(
+  fallback: readonly ConfirmationTier[],
+  hasFinality: boolean,
+): Setting<readonly ConfirmationTier[]> {
+  const number = z.int().min(1).max(CONFIRMATIONS_MAX);
+  const finalized = z.literal(FINALITY_WORD).transform(() => FINALIZED);
+  const pair = z.tuple([z.int().min(0).max(TIER_USD_MAX), hasFinality ? z.union([number, finalized]) : number]);
   const schema = z
     .array(pair)
     .min(1)
@@ -384,10 +393,18 @@ export function tiers(fallback: readonly ConfirmationTier[]): Setting<readonly C
     );
   return new Setting({
     schema,
-    takes: `pairs of [from USD, confirmations from 1 to ${CONFIRMATIONS_MAX}], such as [[0, 1], [1000, 3]]`,
+    takes: hasFinality
+      ? `pairs of [from USD, confirmations from 1 to ${CONFIRMATIONS_MAX} or "finalized"], such as [[0, 12], [1000, "finalized"]]`
+      : `pairs of [from USD, confirmations from 1 to ${CONFIRMATIONS_MAX}], such as [[0, 1], [1000, 3]]`,
     fallback,
     fromText: (value) => listFromText(value).map((item) => item.split(':').map((part) => numberFromText(part.trim()))),
-    show: (rows) => JSON.stringify(rows.map((row) => [row.fromUsd, row.confirmations])),
+    show: (rows) =>
+      JSON.stringify(
+        rows.map(({ fromUsd, confirmations }) => [
+          fromUsd,
+          confirmations === FINALIZED ? FINALITY_WORD : confirmations,
+        ]),
+      ),
   });
 }
 

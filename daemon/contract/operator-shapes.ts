@@ -224,6 +224,8 @@ export const InboxShape = z.object({
   business: z.string(),
   invoice: z.string().nullable(),
   reason: z.string(),
+  /** The operator's choices, in words, for a deposit that was sent by mistake and is not decided yet. */
+  advice: z.string().nullable(),
   state: z.string(),
   chain: z.string(),
   crypto: z.string(),

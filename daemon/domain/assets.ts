@@ -13,7 +13,13 @@ export type ChainId = (typeof CHAINS)[number];
 
 export type AssetId = 'BTC' | 'BCH' | 'LTC' | 'XMR' | 'ETH' | 'BNB' | 'USDT_ERC20' | 'USDT_BEP20' | 'XAUT' | 'PAXG';
 
-/** From a value of `fromUsd` whole dollars per transaction, this many confirmations are required. */
+/**
+ * In place of a number of confirmations: a block that is final (`finality.ts`). More than every number that can be
+ * configured.
+ */
+export const FINALIZED = 1_000;
+
+/** From a value of `fromUsd` whole dollars per transaction, this many confirmations are required, or `FINALIZED`. */
 export type ConfirmationTier = { fromUsd: number; confirmations: number };
 
 export type Asset = {
@@ -54,7 +60,7 @@ const row = (
   ...(contract ? { contract } : {}),
 });
 
-const ETHEREUM = tiers([0, 12]);
+const ETHEREUM = tiers([0, 12], [10_000, FINALIZED]);
 const BSC = tiers([0, 15]);
 
 /** As published by the issuers (Tether, Binance, Paxos) and the chains' token lists. */

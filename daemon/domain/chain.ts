@@ -116,6 +116,8 @@ export type ChainUpdate = {
    * clock. Absent where blocks have no time of their own, as on test chains.
    */
   tipMedianTime?: number;
+  /** The height up to which no block can leave the chain any more. Absent or null: the source does not tell. */
+  finalized?: number | null;
   /** Whether an immediate further sync has something to report; absent: if this one moved the tip. */
   more?: boolean;
 };

@@ -6,6 +6,9 @@ export type EvmChain = 'ETH' | 'BSC';
 
 export const isEvm = (chain: ChainId): chain is EvmChain => chain === 'ETH' || chain === 'BSC';
 
+/** The other chain whose addresses come from the same keys, or null. */
+export const kinOf = (chain: string): EvmChain | null => (chain === 'ETH' ? 'BSC' : chain === 'BSC' ? 'ETH' : null);
+
 /** The coin that pays for gas. */
 export const NATIVE_COIN: Readonly<Record<EvmChain, AssetId>> = { ETH: 'ETH', BSC: 'BNB' };
 

@@ -14,8 +14,14 @@ export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 export const PAYMENT_STATUSES = ['pending', 'paid', 'overdue'] as const;
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
-/** Why a deposit is in the inbox. */
-export type InboxReason = 'late' | 'extra' | 'short' | 'deleted' | 'unexpected' | 'unassigned' | 'locked';
+/**
+ * Why a deposit is in the inbox. `unexpected`: another asset than the invoice asked for. `wrong-network`: to an address
+ * that an invoice has on another network with the same keys.
+ */
+export const INBOX_REASONS = [
+  ...(['late', 'extra', 'short', 'deleted', 'unexpected', 'wrong-network', 'unassigned', 'locked'] as const),
+] as const;
+export type InboxReason = (typeof INBOX_REASONS)[number];
 
 /** 'invoice': it counts for its invoice permanently. An inbox reason: it is in the inbox. Null: not decided yet. */
 export type Claim = 'invoice' | InboxReason | null;

@@ -10,6 +10,8 @@ import { assignTarget, insertTarget, nextFreeTarget, nextUntouchedTarget } from 
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { Account } from '../shops/directory.ts';
+import { kinTarget, retireKin } from './kin.ts';
+import { NOBODY } from './skipped.ts';
 
 const POOL_TRIES_MAX = 5;
 /** The time of one turn of derivations. */
@@ -68,6 +70,7 @@ export function takeAddress(app: App, account: Account, invoiceId: number, waite
   const target = tx.get(nextUntouchedTarget, key) ?? tx.get(nextFreeTarget, key);
   if (!target) throw new PoolEmpty(account);
   tx.run(assignTarget, { id: target.id, invoice_id: invoiceId });
+  retireKin(tx, target.id);
   tx.afterCommit(app.wake.pool);
   return target;
 }
@@ -121,6 +124,7 @@ function store(app: App, account: Account, branch: Branch, from: number, targets
   return app.store.write((tx) => {
     if (tx.get(accountById, { id: account.id })?.next_index !== from) return 0;
     targets.forEach(({ script, address }, i) => {
+      const isGivenOut = (kinTarget(tx, { chain_key: account.chainKey, script })?.invoice_id ?? null) !== null;
       tx.run(insertTarget, {
         account_id: account.id,
         chain_key: account.chainKey,
@@ -128,7 +132,7 @@ function store(app: App, account: Account, branch: Branch, from: number, targets
         idx: from + i,
         script,
         address,
-        invoice_id: null,
+        invoice_id: isGivenOut ? NOBODY : null,
       });
     });
     tx.run(setNextIndex, { id: account.id, next_index: from + targets.length });

@@ -6,7 +6,8 @@
  * part of it, so that value is stored once for each transaction (`paying_tx`). When a change affects credits outside the
  * step, the transaction is marked stale. Until a transaction is read to its end, its credits need the configured maximum.
  */
-import { type AssetId, assetOf, type Network } from '../../domain/assets.ts';
+import { type AssetId, assetOf, FINALIZED, type Network } from '../../domain/assets.ts';
+import { isDeep } from '../../domain/finality.ts';
 import { seenBy } from '../../domain/inheritance.ts';
 import { type CreditRow, creditByOutpoint, insertCredit, updateCredit } from '../../store/queries/credits.ts';
 import { type PayingRow, payingTx, savePayingTx } from '../../store/queries/paying.ts';
@@ -41,7 +42,7 @@ export class CreditBook {
   readonly #app: App;
   readonly #chain: ChainRuntime;
   readonly #network: Network;
-  readonly #tipHeight: number;
+  readonly #tip: Tip;
   readonly #tx: Tx;
   readonly #entries: Entries;
   /** By id: the row as stored, and as edited. */
@@ -52,11 +53,11 @@ export class CreditBook {
   readonly #asking = new Set<number>();
   readonly #touched = new Set<number>();
 
-  constructor(app: App, chain: ChainRuntime, tipHeight: number, tx: Tx, entries: Entries) {
+  constructor(app: App, chain: ChainRuntime, tip: Tip, tx: Tx, entries: Entries) {
     this.#app = app;
     this.#chain = chain;
     this.#network = chain.adapter.network;
-    this.#tipHeight = tipHeight;
+    this.#tip = tip;
     this.#tx = tx;
     this.#entries = entries;
   }
@@ -213,9 +214,11 @@ export class CreditBook {
   }
 
   #write(stored: CreditRow, row: CreditRow): void {
-    const depth = row.block_height === null ? 0 : Math.max(0, this.#tipHeight - row.block_height + 1);
+    const depth = row.block_height === null ? 0 : Math.max(0, this.#tip.height - row.block_height + 1);
     const here = !row.gone;
-    row.confirmed = here && depth >= Math.max(row.required, row.maturity);
+    const { finalized } = this.#tip;
+    const enough = isDeep({ ...row, depth, height: row.block_height, finalized }) || isStillFinal(stored, row);
+    row.confirmed = here && enough && depth >= row.maturity;
     row.settled = row.confirmed && depth >= 1;
     // our own change is ours before it confirms
     const deep = depth >= Math.max(row.own_change ? 0 : 1, row.maturity);
@@ -232,6 +235,17 @@ export class CreditBook {
     }
   }
 }
+
+/** The chain's tip, and the height of its newest final block; null when the source does not tell. */
+export type Tip = { height: number; finalized: number | null };
+
+/** Whether a block was final already. A source that tells no finality may have taken over since. */
+const isStillFinal = (stored: CreditRow, row: CreditRow): boolean =>
+  stored.confirmed &&
+  stored.required === FINALIZED &&
+  row.required === FINALIZED &&
+  row.block_hash !== null &&
+  stored.block_hash === row.block_hash;
 
 /** The columns of a coin from which the debits of its spending transaction are derived. */
 const SPENDER = ['gone', 'spent_txid', 'spent_block_hash'] as const;

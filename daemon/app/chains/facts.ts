@@ -22,6 +22,7 @@ import { deletePayingInputs, insertPayingInput, payingTx, payingTxsWithInput } f
 import { keepPrevious } from '../../store/queries/previous.ts';
 import { saveUsedKey, usedKey } from '../../store/queries/used-keys.ts';
 import type { Tx } from '../../store/store.ts';
+import { kinTarget } from '../addresses/kin.ts';
 import { NOBODY, noteUsed } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
 import { quotedAt } from '../invoices/payment-targets.ts';
@@ -133,7 +134,8 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
   const seen = seenWhen(taken, units, seenAt);
   const unexpected = quoted && quoted.asset !== credit.amount.asset ? 'unexpected' : null;
   const ownChange = target.branch === 1;
-  const unassigned = invoiceId === null && !ownChange ? 'unassigned' : null;
+  const meant = invoiceId === null ? kinTarget(tx, target)?.invoice_id || null : null;
+  const unassigned = invoiceId === null && !ownChange ? (meant === null ? 'unassigned' : 'wrong-network') : null;
   const fields = {
     outpoint: credit.id,
     txid: credit.txid,
@@ -162,7 +164,8 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
   if (block) retire(tx, target.id, credit.txid);
   const reason = added.claim;
   if (reason !== null && reason !== 'invoice') {
-    fileInInbox(app, tx, app.directory.businessOfAccount(target.account_id), added, reason);
+    const item = { id: added.id, invoice_id: invoiceId ?? meant };
+    fileInInbox(app, tx, app.directory.businessOfAccount(target.account_id), item, reason);
   }
 }
 

@@ -257,7 +257,8 @@ class Facts {
 
   /** Edits credits and writes them. */
   inBook(tx: Tx, tipHeight: number, edit: (credits: CreditBook) => void): void {
-    const credits = new CreditBook(this.app, this.chain, tipHeight, tx, this.entries);
+    const tip = { height: tipHeight, finalized: this.update.finalized ?? null };
+    const credits = new CreditBook(this.app, this.chain, tip, tx, this.entries);
     edit(credits);
     for (const invoiceId of credits.flush()) this.#touched.add(invoiceId);
   }

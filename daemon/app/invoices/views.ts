@@ -2,6 +2,7 @@
  * An invoice as its readers see it, with a fresh quote where one is owed. Reading never fails for want of a rate.
  */
 import { type Asset, type AssetId, assetOf, confirmationsFor } from '../../domain/assets.ts';
+import { shownRequired } from '../../domain/finality.ts';
 import { remainingUnits } from '../../domain/quote.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
@@ -72,9 +73,10 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
   const depths = credits.map(
     ({ chain_key, block_height }) => app.chains.find(chain_key)?.confirmations(block_height) ?? 0,
   );
+  const needed = credits.map((credit, i) => shownRequired(credit, depths[i]!));
   let furthest = 0;
-  credits.forEach((credit, i) => {
-    if (credit.required - depths[i]! > credits[furthest]!.required - depths[furthest]!) furthest = i;
+  credits.forEach((_, i) => {
+    if (needed[i]! - depths[i]! > needed[furthest]! - depths[furthest]!) furthest = i;
   });
   return {
     row,
@@ -86,7 +88,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     remaining: remainingUnits(row.quote_amount, received, done || seen.some(isUnknown)),
     confirmations: depths[furthest] ?? 0,
     waitsFor: assetOf((credits[furthest]?.asset ?? row.asset) as AssetId),
-    required: credits[furthest]?.required ?? expectedConfirmations(app, business, invoice, asset),
+    required: needed[furthest] ?? expectedConfirmations(app, business, invoice, asset),
     quoteEnded: !done && app.now() >= row.quote_ends_at,
     underpaid: (row.flags & FLAG.underpaid) !== 0,
     overpaid: (row.flags & FLAG.overpaid) !== 0,
@@ -106,5 +108,6 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
 function expectedConfirmations(app: App, business: Business, invoice: InvoiceRow, asset: Asset): number {
   const perDollar = app.rates.perDollar(business.network, invoice.currency, app.now());
   const dollars = perDollar === null ? null : (invoice.amount * 100_000_000n) / perDollar;
-  return confirmationsFor(app.config.networks[business.network][asset.symbol].confirmations, dollars);
+  const required = confirmationsFor(app.config.networks[business.network][asset.symbol].confirmations, dollars);
+  return shownRequired({ required, confirmed: false, asset: asset.symbol }, 0);
 }

@@ -1,6 +1,7 @@
 /** Notifies the operator's stream, and shops that asked for events, of changed invoices and withdrawals. */
 
 import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { shownRequired } from '../../domain/finality.ts';
 import type { InvoiceEvent } from '../../domain/merchant.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
@@ -29,7 +30,7 @@ export function tellDepth(app: App, tx: Tx, credit: CreditRow, confirmations: nu
   const invoice = credit.invoice_id === null ? undefined : tx.get(invoiceById, { id: credit.invoice_id });
   if (invoice?.status !== 'unpaid' || invoice.deleted_at !== null || credit.block_height === null) return;
   const amount = `${formatUnits(credit.units, assetOf(credit.asset as AssetId))} ${credit.asset}`;
-  const what = `${confirmations} of ${credit.required} confirmations of ${amount}, ${invoice.status}`;
+  const what = `${confirmations} of ${shownRequired(credit, confirmations)} confirmations of ${amount}, ${invoice.status}`;
   tx.afterCommit(() => app.operatorEvents.tell('invoice', invoice.slug, what));
 }
 

@@ -49,7 +49,8 @@ export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
   if (!invoice || !payment || invoice.deleted_at !== null) {
     throw new Rejected('inbox.no_invoice', `Deposit ${id} belongs to no invoice that it could count for`);
   }
-  if (credit.asset !== quotedAt(tx, payment, credit.target_id).asset || credit.locked) {
+  const isAsked = credit.invoice_id === invoice.id && credit.asset === quotedAt(tx, payment, credit.target_id).asset;
+  if (!isAsked || credit.locked) {
     throw new Rejected('inbox.asset', `Invoice ${invoice.slug} is not paid in what deposit ${id} is`);
   }
   needThere(deposit);

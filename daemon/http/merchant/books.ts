@@ -17,6 +17,7 @@ import { invalidCrypto } from '../../app/shops/cryptos.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { ASSETS, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
+import { shownRequired } from '../../domain/finality.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { INVOICE_STATUSES } from '../../domain/payment.ts';
 import type { Answer } from '../answers.ts';
@@ -91,14 +92,15 @@ function filterOf(statuses: readonly [string, ...string[]], query: unknown): Boo
 export function presentReceipt(app: App, business: Business, row: Receipt): Answer<'Transaction'> {
   const asset = assetOf(row.asset as AssetId);
   const chain = app.chains.find(row.chain_key);
+  const confirmations = row.gone ? 0 : (chain?.confirmations(row.block_height) ?? 0);
   return {
     tx_id: row.txid,
     crypto: row.asset,
     amount: formatUnits(row.units, asset),
     address: row.address,
     status: receiptStatus(row),
-    confirmations: row.gone ? 0 : (chain?.confirmations(row.block_height) ?? 0),
-    required_confirmations: row.required,
+    confirmations,
+    required_confirmations: shownRequired(row, confirmations),
     network: business.network,
     invoice_id: row.slug,
     order_id: row.order_id,

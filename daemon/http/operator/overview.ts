@@ -1,5 +1,6 @@
 /** Methods about the current state: status, inbox, alerts. */
 import type { App } from '../../app/app.ts';
+import { adviceOn } from '../../app/operator/inbox-advice.ts';
 import { alertPage, inboxPage, markSeen, nextOf } from '../../app/operator/lists.ts';
 import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses, warningsOf } from '../../app/operator/status.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
@@ -66,6 +67,7 @@ export function inboxList({ app }: Context, params: Parsed<'inbox.list'>): Resul
     business: app.directory.business(row.business_id).name,
     invoice: row.invoice_slug,
     reason: row.reason,
+    advice: row.state === 'open' ? adviceOn(row.reason, row.asset, row.invoice_slug) : null,
     state: row.state,
     chain: row.chain_key,
     crypto: row.asset,

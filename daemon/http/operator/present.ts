@@ -11,6 +11,7 @@ import type { Business } from '../../app/shops/directory.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf, CHAINS } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
+import { shownRequired } from '../../domain/finality.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { ApiKeyRow, ClientRow } from '../../store/queries/businesses.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
@@ -141,7 +142,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
       usd_value: fiatOrNull(row.usd_value),
       block_height: row.block_height,
       confirmations: depth(row),
-      required_confirmations: row.required,
+      required_confirmations: shownRequired(row, depth(row)),
       confirmed: row.confirmed,
       claim: row.claim,
       gone: row.gone,

@@ -68,6 +68,7 @@ export type Told = {
   /** Only for a chain of accounts. */
   debits?: () => Debit[];
   mempool?: ChainUpdate['mempool'];
+  finalized?: ChainUpdate['finalized'];
   targets?: ChainUpdate['targets'];
   since?: BlockId;
   beganAt?: number;
@@ -218,6 +219,7 @@ export class Bench {
       credits: told.credits?.() ?? [],
       spends: told.spends?.() ?? [],
       ...(told.debits && { debits: told.debits() }),
+      ...(told.finalized !== undefined && { finalized: told.finalized }),
       ...(told.medianTime !== undefined && { tipMedianTime: told.medianTime }),
     };
     return ingest(this.app, this.chain, update, told.beganAt ?? this.at, told.turnMs);

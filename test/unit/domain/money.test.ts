@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ASSETS, assetOf, confirmationsFor } from '../../../daemon/domain/assets.ts';
+import { ASSETS, assetOf, confirmationsFor, FINALIZED } from '../../../daemon/domain/assets.ts';
 import {
   cryptoFor,
   divideUp,
@@ -145,6 +145,9 @@ describe('confirmationsFor', () => {
     ['BCH', usd(5), 1],
     ['XMR', usd(1_000_000), 10],
     ['ETH', usd(1), 12],
+    ['USDT_ERC20', usd(9_999), 12],
+    ['USDT_ERC20', usd(10_000), FINALIZED],
+    ['PAXG', null, FINALIZED],
     ['USDT_BEP20', usd(1), 15],
   ])('%s of %s (1e-8 USD) needs %i', (symbol, value, expected) => {
     expect(confirmationsFor(assetOf(symbol as 'BTC').confirmations, value)).toBe(expected);

@@ -1,0 +1,47 @@
+/**
+ * Finality: on Ethereum and BNB Smart Chain a block counts as final when two thirds of the stake stand for it, and no
+ * reorganisation removes it then (Casper FFG; BEP-126). Endpoints name the newest such block "finalized".
+ */
+import { type Asset, assetOf, FINALIZED } from './assets.ts';
+import { isEvm } from './evm.ts';
+
+/**
+ * Confirmations that stand for finality where the source does not tell it. Ethereum makes a block final after two to three
+ * epochs of 32 blocks; on BSC it takes two blocks, and 15 were the rule before.
+ */
+const BLOCKS_INSTEAD = { ETH: 96, BSC: 15 } as const;
+
+export type Depth = {
+  required: number;
+  /** Blocks that stand behind it; 0 without a block. */
+  depth: number;
+  /** Its block; null without. */
+  height: number | null;
+  /** The height of the newest final block; null when the source does not tell. */
+  finalized: number | null;
+  asset: Asset['symbol'];
+};
+
+/** Whether a deposit has its confirmations, or is in a final block where that is asked for. */
+export function isDeep({ required, depth, height, finalized, asset }: Depth): boolean {
+  if (required !== FINALIZED) return depth >= required;
+  if (finalized !== null) return height !== null && height <= finalized;
+  return depth >= blocksInstead(asset);
+}
+
+/**
+ * The number of confirmations to show as needed. Where finality is asked for, nobody knows it exactly: the usual number, more
+ * when it takes longer, and what the deposit has once it is confirmed.
+ */
+export function shownRequired(
+  { required, confirmed, asset }: { required: number; confirmed: boolean; asset: string },
+  depth: number,
+): number {
+  if (required !== FINALIZED) return required;
+  return confirmed ? depth : Math.max(blocksInstead(asset), depth + 1);
+}
+
+function blocksInstead(asset: string): number {
+  const { chain } = assetOf(asset as Asset['symbol']);
+  return isEvm(chain) ? BLOCKS_INSTEAD[chain] : FINALIZED;
+}
