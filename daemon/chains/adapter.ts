@@ -74,6 +74,8 @@ export interface ChainAdapter {
   readonly assets?: readonly AssetId[];
   /** Sends and looks up our own transactions; absent where the chain cannot pay out yet. */
   readonly spending?: Spending;
+  /** True for an account chain: money is the balance of an address, and updates report debits and used nonces. */
+  readonly accountBased?: boolean;
   /** Absent where the chain is simulated. */
   readonly holdings?: HoldingsSource;
   /** True if a newly watched address is known from its first payment on, whatever blocks were read before. */
@@ -147,9 +149,9 @@ export interface HoldingsSource {
  */
 export interface SpendingSource {
   /**
-   * Smallest units per 1,000 virtual bytes for a first confirmation within `targetBlocks` (1 to 1,008), between the
-   * chain's floor and ceiling (`utxo/spend/fees.ts`). A source that has no estimate gives the chain's fallback.
-   * Throws `Unavailable` when the source does not answer.
+   * Smallest units per 1,000 units of size for a first confirmation within `targetBlocks` (1 to 1,008), between the
+   * chain's floor and ceiling. A source that has no estimate gives the chain's fallback. Throws `Unavailable` when the
+   * source does not answer.
    */
   feeRate(targetBlocks: number, signal: AbortSignal): Promise<bigint>;
 
@@ -161,17 +163,20 @@ export interface SpendingSource {
   transaction(txid: string, blockHash: string | null, signal: AbortSignal): Promise<string>;
 
   /**
-   * The total fee (smallest units) and size (virtual bytes) of an unconfirmed transaction and its unconfirmed ancestors,
-   * for a child that pays for them (CPFP). Null when the transaction is not in the mempool. Throws `Unavailable`.
-   */
-  unconfirmed(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null>;
-
-  /**
    * Hands a signed transaction over. Idempotent: one that the source knows already, in its mempool or in a block, is a
    * success. Throws `Rejected('broadcast.refused', reason)` when the source will not have it, which says nothing about
    * others that may, and `Unavailable` when the outcome is not known.
    */
   broadcast(raw: string, signal: AbortSignal): Promise<void>;
+}
+
+/** The further queries of coin chains. */
+export interface CoinSource extends SpendingSource {
+  /**
+   * The total fee (smallest units) and size (virtual bytes) of an unconfirmed transaction and its unconfirmed ancestors,
+   * for a child that pays for them (CPFP). Null when the transaction is not in the mempool. Throws `Unavailable`.
+   */
+  unconfirmed(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null>;
 
   /**
    * Another transaction in a block that spends one of this one's inputs (outpoints), so that this one can never confirm.

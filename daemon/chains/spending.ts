@@ -6,9 +6,24 @@
  * transaction planned for a payment shares a key with each earlier one.
  */
 import type { AssetId } from '../domain/assets.ts';
+import type { BlockId, Branch, DerivedAddress } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
 import type { ChangeTarget, Coin, Decoded, DecodedOutput, SpendPlan, UnsignedSpend } from '../domain/spend.ts';
 import type { SpendingSource } from './adapter.ts';
+
+/** An address of ours on an account chain, and what is free there by the books. */
+export type AddressFunds = {
+  /** The text that its nonce keys contain. */
+  address: string;
+  script: Uint8Array;
+  branch: Branch;
+  index: number;
+  /** Smallest units of the paid asset and of the fee's asset, less what other open payments take from them. */
+  units: { readonly [asset in AssetId]?: bigint };
+};
+
+/** An address of ours, by its script. */
+export type OwnAddress = Pick<DerivedAddress, 'script'>;
 
 /** The spendable funds by the books. Read on demand, because each family reads only what its chains have. */
 export interface Holdings {
@@ -18,15 +33,33 @@ export interface Holdings {
   feeCoins(): Coin[];
   /** A coin of ours, spent or not. Throws `Rejected('spend.gone')` if it is unknown. */
   coin(outpoint: string): Coin;
+  /** Account chains: the addresses of the account that hold the paid asset, the largest holding first. */
+  balances(): AddressFunds[];
+  /** Account chains: an address of the account, whatever it holds. Throws `Rejected('spend.gone')` if it is not ours. */
+  balance(own: OwnAddress): AddressFunds;
+  /**
+   * Account chains: the lowest nonce of an address that is free: not below `used`, used by no known transaction, and
+   * reserved by no open payment. So nonces have no gaps. `used`: how many transactions of the address blocks contain.
+   */
+  nextNonce(address: string, used: bigint): bigint;
 }
+
+/** The total fee and size of an unconfirmed transaction and its unconfirmed ancestors, in the unit of fees. */
+export type Ancestors = { fee: bigint; size: number };
 
 /** A payment to plan. Fees are in the family's fee asset; rates are smallest units per 1,000 units of size. */
 export type PaymentRequest = {
   /** The wallet's account number. */
   accountNo: number;
   asset: AssetId;
-  /** `units` null: everything less the fee; then it is the only payout. No payout: everything becomes change. */
-  payouts: { address: string; units: bigint | null }[];
+  /**
+   * `units` null: everything less the fee; then it is the only payout. On an account chain everything of one address. No
+   * payout: everything becomes change; on an account chain, with a conflict key, nothing is moved (a cancel).
+   * `own`: the position of an address of the same account.
+   */
+  payouts: { address: string; units: bigint | null; own?: { branch: Branch; index: number } }[];
+  /** Account chains: the only address that may pay. */
+  from?: OwnAddress;
   /** Conflict keys that the plan must use. */
   conflictKeys: string[];
   holdings: Holdings;
@@ -38,8 +71,8 @@ export type PaymentRequest = {
   feeMax: bigint;
   tipHeight: number;
   /** Unconfirmed transactions whose fee this one must complete (CPFP). */
-  parents?: { fee: bigint; vsize: number };
-  /** Of a sweep: the most that the coins it takes may hold together; null: no end to it. */
+  parents?: Ancestors;
+  /** Of a sweep: the most that it may take, fee included; null: no end to it. */
   inputsMax?: bigint | null;
 };
 
@@ -86,8 +119,11 @@ export interface Spending extends SpendingSource {
   readonly feeAsset: AssetId;
   /** How a transaction can replace another: with a higher fee, with the same nonce, or not at all. */
   readonly replacement: 'fee' | 'nonce' | 'none';
-  /** Whether miners consider a transaction together with its unconfirmed ancestors (CPFP). */
-  readonly childPays: boolean;
+  /**
+   * Our address for change: a new one of branch 1 each time, or always the one at index 0 (the tank of an account chain,
+   * the primary address of a Monero account).
+   */
+  readonly changeAddress: 'new' | 'fixed';
   /** Whether the result of `transaction` can be broadcast again; false if signatures are separate. */
   readonly isWhole: boolean;
   /** The fee rate if the source does not answer. */
@@ -106,12 +142,18 @@ export interface Spending extends SpendingSource {
   /** Synchronous, because it is called inside the transaction of a request. Throws `Rejected`. */
   estimate(request: EstimateRequest): Estimate;
   /**
-   * The plan for a request; deterministic. Throws `Rejected`: `spend.insufficient`, `.dust`, `.too_many_coins`,
-   * `.too_large`, `.fee_too_high`. `limit`: the time limit of one request to the source or the signer.
+   * The plan for a request; deterministic. Throws `Rejected`: `spend.insufficient`, `.gas` (the fee's own asset does not
+   * suffice), `.scattered` (no single address has enough), `.dust`, `.too_many_coins`, `.too_large`, `.fee_too_high`.
+   * `limit`: the time limit of one request to the source or the signer.
    */
   plan(request: PaymentRequest, limit: () => AbortSignal): Promise<SpendPlan>;
   /** At least one. */
   conflictKeys(plan: SpendPlan): string[];
+  /**
+   * Keys that other transactions must use before this one can confirm: lower nonces of its sender that were free or
+   * reserved when it was planned. Absent: keys have no order.
+   */
+  keysBefore?(plan: SpendPlan): string[];
   /** The key that all versions should share: the last one that a reorganisation would reach. */
   preferredKey(plan: SpendPlan): string;
   /** The maximum size of the signed transaction, in the unit of fees. */
@@ -124,12 +166,21 @@ export interface Spending extends SpendingSource {
   decode(raw: string): Decoded;
   /** The plan with which this program would have made a transaction. */
   recover(raw: string, own: OwnParts): SpendPlan;
+
   /**
-   * The arguments of `conflict` after the transaction `base` vanished with the coin that this plan uses as a key: its
-   * inputs, and a height below every block that may contain another spender of them.
+   * For a child that pays for its unconfirmed parents (CPFP): the transaction and its unconfirmed ancestors; null: it is
+   * not in the mempool. Throws `Unavailable`. Absent: the fee of a child does not count for its parents.
    */
-  vanished(plan: SpendPlan, key: string, base: Uint8Array | null): { inputs: string[]; fromHeight: number };
+  ancestorsOf?(txid: string, signal: AbortSignal): Promise<Ancestors | null>;
+  /**
+   * Why the transaction that made a conflict key of a plan cannot return after it vanished: another transaction in a block
+   * that excludes it; null: none was found. Throws `Unavailable`. Absent: keys do not vanish, or nobody can tell.
+   */
+  excludedBy?(vanished: VanishedKey, signal: AbortSignal): Promise<{ txid: string; block: BlockId } | null>;
 }
+
+/** A conflict key whose transaction `txid` left the chain. `base`: its stored bytes without signatures; null: none. */
+export type VanishedKey = { plan: SpendPlan; key: string; txid: string; base: Uint8Array | null };
 
 /** The methods that only ask the chain's source. */
 export abstract class OfSource implements SpendingSource {
@@ -145,14 +196,8 @@ export abstract class OfSource implements SpendingSource {
   transaction(txid: string, blockHash: string | null, signal: AbortSignal) {
     return this.#source.transaction(txid, blockHash, signal);
   }
-  unconfirmed(txid: string, signal: AbortSignal) {
-    return this.#source.unconfirmed(txid, signal);
-  }
   broadcast(raw: string, signal: AbortSignal) {
     return this.#source.broadcast(raw, signal);
-  }
-  conflict(txid: string, inputs: readonly string[], fromHeight: number, signal: AbortSignal) {
-    return this.#source.conflict(txid, inputs, fromHeight, signal);
   }
 }
 

@@ -51,6 +51,8 @@ export type Credit = {
   maturity?: number;
   /** True for an output with an unlock time. It never counts. */
   locked?: boolean;
+  /** True on an account chain if an address of the same account sent it: a debit with the same id is `moved`. */
+  moved?: boolean;
 };
 
 export const INPUTS_KEPT_MAX = 100;
@@ -71,11 +73,13 @@ export type SpendSeen = {
   block: BlockId | null;
   /** The time of the block, milliseconds since 1970; only with a block. */
   blockTime?: number;
+  /** True if the transaction is in a block, used the nonce, and had no other effect than its fee. */
+  failed?: boolean;
 };
 
 /**
- * `paid`: to others, and to addresses that payers were given. `fee`: to the network. `moved`: to an address of the same
- * account; there it arrives as a credit, at branch 1.
+ * `paid`: to others, and to addresses of other accounts. `fee`: to the network. `moved`: to an address of the same
+ * account; there it arrives as a credit with the same id.
  */
 export type DebitKind = 'paid' | 'fee' | 'moved';
 

@@ -26,6 +26,12 @@ export type Coin = {
 export const nonceKey = (address: string, nonce: bigint | number): string => `nonce:${address}:${nonce}`;
 export const isNonceKey = (key: string): boolean => key.startsWith('nonce:');
 
+/** The address and nonce of a key; null if it is no nonce. */
+export function nonceOf(key: string): { address: string; nonce: bigint } | null {
+  const [, address, nonce] = /^nonce:([^:]+):(\d+)$/.exec(key) ?? [];
+  return address === undefined || nonce === undefined ? null : { address, nonce: BigInt(nonce) };
+}
+
 export type Payout = { address: string; script: Uint8Array; units: bigint };
 
 /** An address of ours for change, from branch 1. */
@@ -33,8 +39,16 @@ export type ChangeTarget = { address: string; script: Uint8Array; index: number 
 
 export type PlannedOutput =
   | { kind: 'payout'; address: string; script: Uint8Array; units: bigint }
-  /** `asset`: left out where it is the asset that is paid. */
-  | { kind: 'change'; address: string; script: Uint8Array; units: bigint; index: number; asset?: AssetId };
+  /** An address of ours. `branch`: left out for 1. `asset`: left out where it is the asset that is paid. */
+  | {
+      kind: 'change';
+      address: string;
+      script: Uint8Array;
+      units: bigint;
+      branch?: Branch;
+      index: number;
+      asset?: AssetId;
+    };
 
 /** A complete unsigned transaction of a UTXO chain. The signed one is built from this alone. */
 export type UtxoPlan = {

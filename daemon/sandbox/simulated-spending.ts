@@ -1,7 +1,8 @@
 /** How the sandbox's XMR, ETH and BSC are spent: every simulated transaction spends whole coins. */
 
-import type { SpendingSource } from '../chains/adapter.ts';
+import type { CoinSource } from '../chains/adapter.ts';
 import {
+  type Ancestors,
   type Description,
   type Estimate,
   type EstimateRequest,
@@ -30,18 +31,33 @@ import { decodeSimulated, planSimulated, SIMULATED_VSIZE, simulatedFee, simulate
 const HIGHEST_RATE_FACTOR = 2n;
 const FEE_UNLIMITED = 1n << 256n;
 
-export class SimulatedSpending extends OfSource implements Spending {
+export class SimulatedSpending extends OfSource implements Spending, CoinSource {
   readonly feeAsset: AssetId;
   readonly replacement = 'fee';
-  readonly childPays = true;
+  readonly changeAddress = 'new';
   readonly isWhole = true;
   readonly fallbackRate = 1n;
   readonly #chain: ChainId;
+  readonly #source: CoinSource;
 
-  constructor(chain: ChainId, source: SpendingSource) {
+  constructor(chain: ChainId, source: CoinSource) {
     super(source);
+    this.#source = source;
     this.#chain = chain;
     this.feeAsset = nativeAsset(chain).symbol;
+  }
+
+  unconfirmed(txid: string, signal: AbortSignal) {
+    return this.#source.unconfirmed(txid, signal);
+  }
+
+  conflict(txid: string, inputs: readonly string[], fromHeight: number, signal: AbortSignal) {
+    return this.#source.conflict(txid, inputs, fromHeight, signal);
+  }
+
+  async ancestorsOf(txid: string, signal: AbortSignal): Promise<Ancestors | null> {
+    const found = await this.unconfirmed(txid, signal);
+    return found && { fee: found.fee, size: found.vsize };
   }
 
   highestRate(rate: bigint): bigint {
@@ -79,7 +95,7 @@ export class SimulatedSpending extends OfSource implements Spending {
     return this.#plan(request);
   }
 
-  #plan({ conflictKeys, payouts, ...request }: PaymentRequest): SandboxPlan {
+  #plan({ conflictKeys, payouts, parents: _, ...request }: PaymentRequest): SandboxPlan {
     const base = {
       ...request,
       network: 'sandbox' as const,
@@ -151,10 +167,6 @@ export class SimulatedSpending extends OfSource implements Spending {
       outputs,
       fee,
     };
-  }
-
-  vanished(): { inputs: string[]; fromHeight: number } {
-    return { inputs: [], fromHeight: 0 };
   }
 
   #scriptOf(address: string): Uint8Array {

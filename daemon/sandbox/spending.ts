@@ -1,6 +1,6 @@
 /** How the simulated chains accept the wallet's transactions. */
 
-import type { SpendingSource } from '../chains/adapter.ts';
+import type { CoinSource } from '../chains/adapter.ts';
 import { FEE_TERMS } from '../chains/utxo/spend/fees.ts';
 import { decodeTransaction, withoutWitnesses } from '../chains/utxo/spend/transaction.ts';
 import type { ChainId } from '../domain/assets.ts';
@@ -14,7 +14,7 @@ import { SIMULATED_VSIZE, simulatedRate } from './simulated.ts';
 const ANCESTORS_MAX = 25;
 const RETRY_SECONDS = 30;
 
-export class SandboxSpending implements SpendingSource {
+export class SandboxSpending implements CoinSource {
   readonly #chain: ChainId;
   readonly #store: SandboxStore;
   readonly #send: (raw: Uint8Array) => Promise<{ txid: string }>;

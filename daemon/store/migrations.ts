@@ -25,6 +25,7 @@ import { CONFLICT_KEYS } from './migrations/0019-conflict-keys.ts';
 import { DEBITS } from './migrations/0020-debits.ts';
 import { CHECKOUT } from './migrations/0021-checkout.ts';
 import { ALERT_NOTICES } from './migrations/0022-alert-notices.ts';
+import { ACCOUNT_CHAINS } from './migrations/0023-account-chains.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -48,6 +49,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0020-debits', DEBITS],
   ['0021-checkout', CHECKOUT],
   ['0022-alert-notices', ALERT_NOTICES],
+  ['0023-account-chains', ACCOUNT_CHAINS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -61,8 +61,14 @@ export const WITHDRAWAL_TABLES = {
     account_id: int,
     chain_key: text,
     asset: text,
-    /** 'pay': pays withdrawals. 'bump': pays a stuck deposit on to ourselves with a higher fee. */
+    /**
+     * 'pay': pays withdrawals. The others pay ourselves. 'bump': a stuck deposit, on with a higher fee. 'collect': the
+     * money of a deposit address, to the tank of an account chain. 'fund': gas, from the tank to a deposit address.
+     * 'unknown': made elsewhere, for nobody known here.
+     */
     purpose: text,
+    /** Of a payment to ourselves: the deposit's outpoint, or the address that is collected or funded. */
+    subject: maybe(text),
     /** The key that all versions share while it exists: an outpoint, the nonce of an address, a key image. */
     conflict_key: text,
     /**
@@ -112,6 +118,8 @@ export const WITHDRAWAL_TABLES = {
     txid: text,
     block_height: maybe(int),
     block_hash: maybe(text),
+    /** 1 if the transaction used the key and had no other effect than its fee: its execution failed. */
+    failed: flag,
   },
   /**
    * Transactions that paid us, without witnesses (`base`). A signer needs them complete, and a pruned node does not

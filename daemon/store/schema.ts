@@ -248,6 +248,11 @@ export const TABLES = {
   paying_input: { outpoint: text, chain_key: text, txid: text },
   balance: { account_id: int, asset: text, units: units },
   /**
+   * The units at one address of an account chain: its counted credits less its debits. No row: 0. Below 0 while a block
+   * with its credit left the chain and its debit did not.
+   */
+  address_balance: { target_id: int, asset: only<AssetId>(), account_id: int, units: units },
+  /**
    * The amounts that left an account, in transactions of anybody. Together with `credit`, which has the incoming
    * amounts, these are all ledger entries: the balance of an account is its credits less its debits. The debits of a
    * coin chain are derived from the coins (`app/books/entries.ts`), those of an account chain are reported.

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { deadline } from '../../daemon/app/deadline.ts';
 import { coreAdapter } from '../../daemon/chains/utxo/core.ts';
 import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
+import { coinSource } from './coin-source.ts';
 import { until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
 import { bchn, core28, errorsWith200 } from './fixtures/dialects.ts';
@@ -197,11 +198,12 @@ describe('Core RPC in trouble', () => {
     const adapter = coreAdapter({ chain: 'BTC', network: 'regtest', url, watch: new FactBook() });
     closeLater(() => adapter.close(), true);
     const spending = adapter.spending!;
+    const coins = coinSource(adapter);
     const asks: ((limit: AbortSignal) => Promise<unknown>)[] = [
       (limit) => spending.transaction('ab'.repeat(32), null, limit),
       (limit) => spending.feeRate(6, limit),
       (limit) => spending.broadcast('00', limit),
-      (limit) => spending.unconfirmed('ab'.repeat(32), limit),
+      (limit) => coins.unconfirmed('ab'.repeat(32), limit),
       (limit) => adapter.holdings!.coins([{ key: testAccount, receiving: 1, change: 0 }], limit),
       (limit) => adapter.begin(null, limit),
     ];

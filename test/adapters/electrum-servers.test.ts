@@ -22,6 +22,7 @@ import type { ChainUpdate, Checkpoint, SourceServer } from '../../daemon/domain/
 import { Unavailable } from '../../daemon/domain/errors.ts';
 import { type Answer, RawJson, SILENCE, StubServer } from '../nodes/stub-server.ts';
 import { branch, hashOf, mine, REGTEST_GENESIS } from '../unit/chains/headers-kit.ts';
+import { coinSource } from './coin-source.ts';
 import { until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
 import { writeTransaction } from './fixtures/serial.ts';
@@ -337,7 +338,7 @@ describe('a time limit of the caller', () => {
       begin: adapter.begin(null, soon()),
       feeRate: adapter.spending.feeRate(2, soon()),
       transaction: adapter.spending.transaction('ab'.repeat(32), null, soon()),
-      unconfirmed: adapter.spending.unconfirmed('ab'.repeat(32), soon()),
+      unconfirmed: coinSource(adapter).unconfirmed('ab'.repeat(32), soon()),
       broadcast: adapter.spending.broadcast(raw.toString('hex'), soon()),
       coins: adapter.holdings.coins([], soon()),
     };

@@ -9,6 +9,7 @@ import { withoutWitnesses } from '../../daemon/chains/utxo/spend/transaction.ts'
 import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
 import { type Behaviour, ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { coinSource } from './coin-source.ts';
 import { until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
 import { testAccount } from './keys.ts';
@@ -135,14 +136,14 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
     const { txid } = await spendOutputOf(parent);
     await followed.update();
     const entry = await node.rpc<{ ancestorsize: number; fees: { ancestor: number } }>('getmempoolentry', [txid]);
-    expect(await adapter.spending.unconfirmed(txid, signal())).toEqual({
+    expect(await coinSource(adapter).unconfirmed(txid, signal())).toEqual({
       fee: BigInt(Math.round(entry.fees.ancestor * 1e8)),
       vsize: entry.ancestorsize,
     });
     await node.mine(1);
     await followed.update();
-    expect(await adapter.spending.unconfirmed(txid, signal())).toBeNull();
-    expect(await adapter.spending.unconfirmed('cd'.repeat(32), signal())).toBeNull();
+    expect(await coinSource(adapter).unconfirmed(txid, signal())).toBeNull();
+    expect(await coinSource(adapter).unconfirmed('cd'.repeat(32), signal())).toBeNull();
   });
 
   async function spendOutputOf(parent: string): Promise<{ txid: string }> {
@@ -161,7 +162,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
     let inputs: string[];
     let vanished: string;
     let killer: { txid: string; raw: string };
-    const conflict = (txid = vanished) => adapter.spending.conflict(txid, inputs, 0, signal());
+    const conflict = (txid = vanished) => coinSource(adapter).conflict(txid, inputs, 0, signal());
     const answering = (lie: NonNullable<Behaviour['answer']>): Behaviour => ({ answer: lie });
 
     beforeAll(async () => {
@@ -203,7 +204,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
       await until(() => adapter.health().tip?.height === height, 'the block');
       expect(await conflict()).toEqual({ txid: killer.txid, block: { height, hash } });
       expect(await conflict(killer.txid)).toBeNull();
-      expect(await adapter.spending.conflict(vanished, inputs, height + 1, signal())).toBeNull();
+      expect(await coinSource(adapter).conflict(vanished, inputs, height + 1, signal())).toBeNull();
       const hides = answering((method, params, honest) => {
         if (method === MERKLE && params[0] === killer.txid) throw new Error('no');
         return honest();

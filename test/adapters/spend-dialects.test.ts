@@ -1,6 +1,7 @@
 /** What nodes of the family say about fees and about transactions that they are given, in their own words. */
 import { describe, expect, it } from 'vitest';
-import type { SpendingSource } from '../../daemon/chains/adapter.ts';
+import type { CoinSource } from '../../daemon/chains/adapter.ts';
+import { coinSource } from './coin-source.ts';
 import { FactBook } from './fact-book.ts';
 import { bchn, core28 } from './fixtures/dialects.ts';
 import { FakeNode } from './fixtures/fake-node.ts';
@@ -12,11 +13,9 @@ closeAfterEach();
 const RAW = '0200000001';
 const failing = (code: number, message: string) => () => FakeNode.failure(code, message);
 
-async function spendingOn(dialect: typeof core28): Promise<{ node: FakeNode; spending: SpendingSource }> {
+async function spendingOn(dialect: typeof core28): Promise<{ node: FakeNode; spending: CoinSource }> {
   const node = await nodeOf(dialect);
-  const { spending } = adapterOf(node, new FactBook());
-  if (!spending) throw new Error('a node takes transactions');
-  return { node, spending };
+  return { node, spending: coinSource(adapterOf(node, new FactBook())) };
 }
 
 describe('the fee rate', () => {

@@ -1,6 +1,6 @@
 /** Spending on a real litecoind: what we build is taken, mined and replaced; what we refuse, the node refuses too. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ChainAdapter, SpendingSource } from '../../daemon/chains/adapter.ts';
+import type { ChainAdapter, CoinSource } from '../../daemon/chains/adapter.ts';
 import { scriptOf } from '../../daemon/chains/utxo/address.ts';
 import { coreAdapter } from '../../daemon/chains/utxo/core.ts';
 import { replacementRate } from '../../daemon/chains/utxo/spend/fees.ts';
@@ -9,6 +9,7 @@ import { withoutWitnesses } from '../../daemon/chains/utxo/spend/transaction.ts'
 import type { Coin, SpendRequest, UtxoPlan } from '../../daemon/domain/spend.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { DESTINATIONS } from '../unit/chains/spend-kit.ts';
+import { coinSource } from './coin-source.ts';
 import { FactBook } from './fact-book.ts';
 import { SpendWallet } from './spend-wallet.ts';
 
@@ -23,7 +24,7 @@ const payout = (address: string, units: bigint | null): SpendRequest['payouts'][
 describe.skipIf(!hasLitecoind)(litecoindTitle('spending on litecoind'), () => {
   let node: Litecoind;
   let adapter: ChainAdapter;
-  let spending: SpendingSource;
+  let spending: CoinSource;
   let wallet: SpendWallet;
   let height = 0;
 
@@ -42,8 +43,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending on litecoind'), () => {
 
   function connect(): void {
     adapter = coreAdapter({ chain: 'LTC', network: 'regtest', url: node.url, watch: new FactBook() });
-    if (!adapter.spending) throw new Error('a node takes transactions');
-    spending = adapter.spending;
+    spending = coinSource(adapter);
   }
 
   /** Has the node down while `use` runs, then starts it with these options. It ends only when nobody is connected. */

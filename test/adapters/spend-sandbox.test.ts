@@ -1,12 +1,13 @@
 /** Spending in the sandbox: every chain, real signatures where they are real, by the same rules everywhere. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { SpendingSource } from '../../daemon/chains/adapter.ts';
+import type { CoinSource } from '../../daemon/chains/adapter.ts';
 import { planUtxo } from '../../daemon/chains/utxo/spend/plan.ts';
 import { decodeTransaction } from '../../daemon/chains/utxo/spend/transaction.ts';
 import { ASSETS, type AssetId, assetOf, type ChainId, nativeAsset } from '../../daemon/domain/assets.ts';
 import type { Coin, SignedSpend, SpendPlan, SpendRequest } from '../../daemon/domain/spend.ts';
 import { deriveAddress, scriptAt } from '../../daemon/sandbox/addresses.ts';
 import { decodeSimulated, planSimulated, simulatedSpend } from '../../daemon/sandbox/simulated.ts';
+import { coinSource } from './coin-source.ts';
 import { accountOf, type Bench, openBench } from './sandbox-kit.ts';
 import { SpendWallet } from './spend-wallet.ts';
 
@@ -17,7 +18,7 @@ const STRANGER = 9;
 describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, chain]))('%s', (asset, chain) => {
   let bench: Bench;
   let wallet: SpendWallet | null;
-  let spending: SpendingSource;
+  let spending: CoinSource;
   const one = 10n ** BigInt(assetOf(asset).decimals);
   const isToken = asset !== nativeAsset(chain).symbol;
   /** What the fee of a token's payment is paid from. */
@@ -28,8 +29,7 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
     wallet = isUtxo(chain) ? await SpendWallet.open(chain, 'sandbox') : null;
     const adapter = bench.sandbox.adapter(chain);
     await adapter.begin(null, signal());
-    if (!adapter.spending) throw new Error('the sandbox takes transactions');
-    spending = adapter.spending;
+    spending = coinSource(adapter);
     gas = isToken ? await funded(nativeAsset(chain).symbol, 10n ** 18n, 10n ** 18n) : [];
   });
   afterEach(() => bench.close());

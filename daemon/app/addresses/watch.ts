@@ -3,6 +3,7 @@
  * and return bounded pages.
  */
 import type { ListedScript, ScriptList, StoredCoin } from '../../chains/adapter.ts';
+import type { AddressFunds } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import type { Branch, ChainKey } from '../../domain/chain.ts';
 import type { Coin, DecodedOutput } from '../../domain/spend.ts';
@@ -14,6 +15,7 @@ import {
   creditsInBlock,
   creditsOfTarget,
   creditsSpentInBlock,
+  type TargetRow,
   targetById,
   targetIdByScript,
 } from '../../store/queries/credits.ts';
@@ -43,6 +45,14 @@ const USED_LATELY = 500;
 export function ownTarget(reader: Reader, chain_key: string, { script }: Pick<DecodedOutput, 'script'>) {
   const id = reader.get(targetIdByScript, { script, chain_key })?.id;
   return id === undefined ? undefined : reader.get(targetById, { id });
+}
+
+/** The columns of an address of ours. */
+export type PlacedTarget = Pick<TargetRow, 'id' | 'address' | 'script' | 'branch' | 'idx'>;
+
+/** An address of ours for planning. */
+export function placeOf({ address, script, branch, idx }: PlacedTarget): Omit<AddressFunds, 'units'> {
+  return { address, script, branch: branch as Branch, index: idx };
 }
 
 /** A coin for planning; its depth counts from the height of the tip. */

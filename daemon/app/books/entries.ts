@@ -14,6 +14,7 @@
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Debit, DebitKind } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
+import { addressBalance, dropAddressBalance, setAddressBalance } from '../../store/queries/address-balances.ts';
 import { balanceOf, creditsInBlock, setBalance, targetById } from '../../store/queries/credits.ts';
 import {
   changeOf,
@@ -30,6 +31,8 @@ import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 
+type Holding = { account_id: number; asset: AssetId; target_id: number };
+
 type NewDebit = Omit<DebitRow, 'id' | 'at' | 'usd_rate'>;
 
 /** The amount that one transaction takes from one account, smallest units of one asset. */
@@ -45,6 +48,8 @@ export class Entries {
   readonly #tx: Tx;
   readonly #timeOf: (blockHash: string) => number | undefined;
   readonly #moves = new Map<string, { account_id: number; asset: AssetId; units: bigint }>();
+  /** The same for single addresses of an account chain. */
+  readonly #held = new Map<string, Holding & { units: bigint }>();
   /** Transactions whose coins changed. */
   readonly #touched = new Set<string>();
 
@@ -62,6 +67,15 @@ export class Entries {
     const move = this.#moves.get(key) ?? { account_id, asset, units: 0n };
     move.units += units;
     this.#moves.set(key, move);
+  }
+
+  /** Adds smallest units to what one address holds, on an account chain. */
+  hold({ account_id, asset, target_id }: Holding, units: bigint): void {
+    if (!this.#chain.adapter.accountBased || units === 0n) return;
+    const key = `${target_id} ${asset}`;
+    const held = this.#held.get(key) ?? { account_id, asset, target_id, units: 0n };
+    held.units += units;
+    this.#held.set(key, held);
   }
 
   /** Marks a transaction whose made or spent coin has changed. */
@@ -89,7 +103,7 @@ export class Entries {
   /** Removes a debit that is neither in a block nor in the mempool any more. */
   lose(row: DebitRow): void {
     this.#tx.run(deleteDebit, { id: row.id });
-    this.move(row, row.units);
+    this.#give(row, row.units);
   }
 
   /** Writes the changed entries and balances. */
@@ -107,6 +121,12 @@ export class Entries {
       this.#tx.run(setBalance, { ...key, units: total });
     }
     this.#moves.clear();
+    for (const { units, ...holding } of this.#held.values()) {
+      const total = (this.#tx.get(addressBalance, holding)?.units ?? 0n) + units;
+      if (total === 0n) this.#tx.run(dropAddressBalance, holding);
+      else this.#tx.run(setAddressBalance, { ...holding, units: total });
+    }
+    this.#held.clear();
   }
 
   /** Derives the debits of a transaction again from the coins that it spends. */
@@ -168,7 +188,13 @@ export class Entries {
     if (!stored) this.#tx.run(insertDebit, row);
     else if (same(stored, { ...row, id: stored.id })) return;
     else this.#tx.run(updateDebit, { ...row, id: stored.id });
-    this.move(row, (stored?.units ?? 0n) - row.units);
+    this.#give(row, (stored?.units ?? 0n) - row.units);
+  }
+
+  /** Gives smallest units of a debit back to its account, and to its address if it names one. */
+  #give({ account_id, asset, target_id }: NewDebit, units: bigint): void {
+    this.move({ account_id, asset }, units);
+    if (target_id !== null) this.hold({ account_id, asset, target_id }, units);
   }
 
   /** The time of the first block that held it, and its value at that time: the stored ones, or the current ones. */

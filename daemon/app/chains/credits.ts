@@ -228,6 +228,7 @@ export class CreditBook {
     this.#tx.run(updateCredit, row);
     if (row.invoice_id !== null) this.#touched.add(row.invoice_id);
     this.#entries.move(row, inTotal(row) - inTotal(stored));
+    this.#entries.hold(row, onAddress(row) - onAddress(stored));
     if (row.gone !== stored.gone) this.#entries.touch(row.txid);
     if (SPENDER.some((name) => row[name] !== stored[name])) {
       this.#entries.touch(stored.spent_txid);
@@ -253,6 +254,9 @@ const SPENDER = ['gone', 'spent_txid', 'spent_block_hash'] as const;
 /** Smallest units of a credit in its account's total: a spent credit is included, because its debit is too. */
 export const inTotal = ({ gone, counted, spent_txid, units }: CreditRow): bigint =>
   !gone && (counted || spent_txid !== null) ? units : 0n;
+
+/** Smallest units of a credit at its address: those of a spent coin have left it. */
+const onAddress = ({ counted, units }: CreditRow): bigint => (counted ? units : 0n);
 
 function addWorth(paying: PayingRow, usd: bigint | null): void {
   if (usd !== null) paying.usd_value += usd;

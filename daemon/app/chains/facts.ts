@@ -136,6 +136,7 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
   const ownChange = target.branch === 1;
   const meant = invoiceId === null ? kinTarget(tx, target)?.invoice_id || null : null;
   const unassigned = invoiceId === null && !ownChange ? (meant === null ? 'unassigned' : 'wrong-network') : null;
+  const moved = credit.moved ? 'moved' : null;
   const fields = {
     outpoint: credit.id,
     txid: credit.txid,
@@ -154,7 +155,7 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
     replaceable: credit.replaceable !== false,
     own_change: isOwnChange(tx, target, credit.txid),
   };
-  const settled = credit.locked ? 'locked' : (unexpected ?? unassigned);
+  const settled = moved ?? (credit.locked ? 'locked' : (unexpected ?? unassigned));
   const claim = settled ?? (claimed.has(target.id) ? 'invoice' : null);
   const counts =
     claim !== null ||
@@ -163,7 +164,7 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
   const added = credits.add({ ...fields, claim: counts ? claim : 'extra' });
   if (block) retire(tx, target.id, credit.txid);
   const reason = added.claim;
-  if (reason !== null && reason !== 'invoice') {
+  if (reason !== null && reason !== 'invoice' && reason !== 'moved') {
     const item = { id: added.id, invoice_id: invoiceId ?? meant };
     fileInInbox(app, tx, app.directory.businessOfAccount(target.account_id), item, reason);
   }
@@ -250,10 +251,10 @@ export function seeSpend({ chain, tx, credits }: Pick<Step, 'chain' | 'tx' | 'cr
   row.spent_block_height = spend.block?.height ?? null;
 }
 
-function seeUse(chain: ChainRuntime, tx: Tx, { outpoint, txid, block }: SpendSeen): void {
+function seeUse(chain: ChainRuntime, tx: Tx, { outpoint, txid, block, failed = false }: SpendSeen): void {
   const key = { conflict_key: outpoint, chain_key: chain.key };
   const known = tx.get(usedKey, key);
-  const use = { ...key, txid, block_height: block?.height ?? null, block_hash: block?.hash ?? null };
+  const use = { ...key, txid, block_height: block?.height ?? null, block_hash: block?.hash ?? null, failed };
   // the mempool does not undo a spend in a block
   if (known && known.block_hash !== null && block === null) return;
   if (known?.txid === txid && known.block_hash === use.block_hash) return;

@@ -89,7 +89,7 @@ export class Reported {
       const page = tx.all(usedKeysInBlock, { block_hash, after, limit: PAGE });
       for (const use of page) {
         if (this.#isUseGone(use)) tx.run(dropUsedKey, use);
-        else tx.run(saveUsedKey, { ...use, block_height: null, block_hash: null });
+        else tx.run(saveUsedKey, { ...use, block_height: null, block_hash: null, failed: false });
       }
       return page.length === PAGE ? { at, key: page.at(-1)?.conflict_key ?? '' } : { at: at + 1 };
     };

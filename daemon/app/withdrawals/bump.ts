@@ -93,7 +93,7 @@ export function giveUpBump(app: App, tx: Tx, { chain }: Holder, outpoint: string
 
 async function bumped(app: App, holder: Holder, { outpoint, feeRate }: BumpRequest, feeMax: bigint): Promise<Planned> {
   const spending = spendingOf(holder.chain);
-  if (!spending.childPays) {
+  if (!spending.ancestorsOf) {
     const text = `Miners of ${holder.chain.adapter.chain} do not weigh what a child pays: a transaction there is not mined any sooner for it`;
     throw new Rejected('bump.unsupported', text, 'crypto');
   }
@@ -102,7 +102,7 @@ async function bumped(app: App, holder: Holder, { outpoint, feeRate }: BumpReque
   if (coin.block_height !== null) throw new Rejected('bump.confirmed', 'The deposit is confirmed already', 'outpoint');
   if (coin.locked) throw new Rejected('bump.locked', 'This deposit cannot be spent', 'outpoint');
   const signal = deadline(RATE_TIMEOUT_MS, holder.chain.key);
-  const parents = await spending.unconfirmed(coin.txid, signal);
+  const parents = await spending.ancestorsOf(coin.txid, signal);
   if (!parents) throw new Rejected('bump.not_found', 'The deposit is not in the mempool', 'outpoint');
   const rate = feeRate ?? (await fastRate(holder.chain));
   return prepare(app, holder, { payouts: [], conflictKeys: [outpoint], only: [], feeRate: rate, feeMax, parents });

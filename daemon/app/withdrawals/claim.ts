@@ -44,6 +44,7 @@ export function claim(app: App, tx: Tx, holder: Holder, planned: Planned, rows: 
     chain_key: holder.chain.key,
     asset: holder.asset,
     purpose: 'pay',
+    subject: null,
     conflict_key,
     created_at: app.now(),
   }).id;
@@ -63,6 +64,7 @@ export function claimBump(app: App, tx: Tx, holder: Holder, planned: Planned, ke
     chain_key: holder.chain.key,
     asset: holder.asset,
     purpose: 'bump',
+    subject: key,
     conflict_key: key,
     created_at: app.now(),
   }).id;

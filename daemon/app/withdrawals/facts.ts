@@ -21,10 +21,13 @@ import { type KeyState, keyState } from './keys.ts';
 /** Unconfirmed ancestors of ours that are followed; nodes accept 25. */
 const ANCESTORS_MAX = 100;
 
-/** A conflict key that is not there for a transaction: its coin left the chain, or another transaction used it. */
+/**
+ * A conflict key that is not there for a transaction: its coin left the chain, another transaction used it, or the
+ * transaction itself used it and failed.
+ */
 export type Lack = {
   key: string;
-  /** The transaction that used it instead; null: its coin is gone. */
+  /** The transaction that used it; null: its coin is gone. */
   usedBy: string | null;
 };
 
@@ -55,7 +58,7 @@ function factOf(reader: Reader, version: VersionRow, own: ReadonlySet<string | n
     const state = keyState(reader, chain, key);
     const user = state?.isThere ? state.usedBy : null;
     const depth = depthOf(state?.block ?? null, tipHeight);
-    if (user !== null && user === version.txid) known.depth = Math.max(known.depth ?? 0, depth);
+    if (user !== null && user === version.txid && !state?.failed) known.depth = Math.max(known.depth ?? 0, depth);
     else if (user !== null && (depth > 0 || !own.has(user))) known.lack ??= { key, usedBy: user };
     if (state?.isThere) continue;
     known.vanished = true;
@@ -77,7 +80,7 @@ function deathOf(reader: Reader, version: VersionRow, tipHeight: number, left: n
   return reader.all(keysOf, { version_id: version.id }).reduce<Death>((found, { conflict_key: key }) => {
     const state = keyState(reader, { key: chain_key }, key);
     if (!state?.isThere) return surer(found, vanishedOf(reader, key, chain_key, tipHeight, left));
-    if (state.usedBy === null || state.usedBy === txid) return found;
+    if (state.usedBy === null || (state.usedBy === txid && !state.failed)) return found;
     return surer(found, { dead: depthOf(state.block, tipHeight), killer: state.usedBy });
   }, ALIVE);
 }

@@ -8,6 +8,7 @@ import { Rejected } from '../../domain/errors.ts';
 import type { Coin } from '../../domain/spend.ts';
 import type { Reader } from '../../store/store.ts';
 import { coinFrom } from '../addresses/watch.ts';
+import { fundsOf } from './address-funds.ts';
 import { coinAt, reservedBy, spendableCoins, tipHeightOf } from './coins.ts';
 import { spendingOf } from './fees.ts';
 import type { Holder, PlanRequest } from './plan.ts';
@@ -32,7 +33,10 @@ export function holdingsFor(reader: Reader, { chain, account, asset }: Holder, w
     if (wanted.payouts.some(({ units }) => units === null)) return [all];
     return [plain, [...plain, ...undecided], all];
   };
-  return { coin, coins, feeCoins: () => feeCoins(reader, { chain, account }, wanted.settledOnly ?? false) };
+  return {
+    ...fundsOf(reader, { chain, account, asset }, wanted),
+    ...{ coin, coins, feeCoins: () => feeCoins(reader, { chain, account }, wanted.settledOnly ?? false) },
+  };
 }
 
 /** Coins of the asset that a chain's fees are paid in. */

@@ -11,6 +11,8 @@ export type KeyState = {
   usedBy: string | null;
   /** The block that holds that transaction; null: none does. */
   block: { height: number; hash: string } | null;
+  /** Whether that transaction had no effect but its fee. */
+  failed: boolean;
   /** The unconfirmed transaction of ours whose change it is; null: it is no such change. */
   changeOf: string | null;
 };
@@ -20,7 +22,7 @@ export function keyState(reader: Reader, { key: chain_key }: { key: string }, ke
   if (isNonceKey(key)) {
     const use = reader.get(usedKey, { conflict_key: key, chain_key });
     const block = placeOf(use?.block_height ?? null, use?.block_hash ?? null);
-    return { isThere: true, usedBy: use?.txid ?? null, block, changeOf: null };
+    return { isThere: true, usedBy: use?.txid ?? null, block, failed: use?.failed ?? false, changeOf: null };
   }
   const coin = reader.get(creditByOutpoint, { outpoint: key, chain_key });
   if (!coin) return null;
@@ -28,6 +30,7 @@ export function keyState(reader: Reader, { key: chain_key }: { key: string }, ke
     isThere: !coin.gone,
     usedBy: coin.spent_txid,
     block: placeOf(coin.spent_block_height, coin.spent_block_hash),
+    failed: false,
     changeOf: coin.own_change && coin.block_height === null ? coin.txid : null,
   };
 }

@@ -146,7 +146,8 @@ function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number
   const purpose = kind === UNKNOWN ? UNKNOWN : 'pay';
   const conflict_key = spending.preferredKey(plan);
   const known = kind === UNKNOWN ? undefined : found.spend?.id;
-  const spendId = known ?? tx.run(insertSpend, { ...common, account_id, asset, purpose, conflict_key }).id;
+  const spendId =
+    known ?? tx.run(insertSpend, { ...common, account_id, asset, purpose, subject: null, conflict_key }).id;
   const { id } = tx.run(insertMatched, {
     ...common,
     spend_id: spendId,

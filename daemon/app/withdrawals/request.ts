@@ -24,6 +24,7 @@ import { tellWithdrawal } from '../notifications/news.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Account, Business } from '../shops/directory.ts';
+import { fundsOf } from './address-funds.ts';
 import { availableUnits, coinAt, spendableCoins, tipHeightOf } from './coins.ts';
 import { feeRateNow, spendingOf } from './fees.ts';
 import { feeCoins } from './holdings.ts';
@@ -231,7 +232,8 @@ function estimateHoldings(tx: Tx, chain: ChainRuntime, account: Account, { asset
     const { plain, undecided, change } = spendableCoins(tx, chain, account, asset.symbol, false);
     return [[...plain, ...undecided, ...change]];
   };
-  return { coin, coins, feeCoins: () => feeCoins(tx, { chain, account }, false) };
+  const funds = fundsOf(tx, { chain, account, asset: asset.symbol }, {});
+  return { ...funds, coin, coins, feeCoins: () => feeCoins(tx, { chain, account }, false) };
 }
 
 function depositUnits(reader: Reader, chain: ChainRuntime, outpoint: string): bigint {

@@ -29,6 +29,7 @@ import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
+import { isInOrder } from './address-funds.ts';
 import { dropPlan, type Raised, spendOf } from './claim.ts';
 import { coinAt } from './coins.ts';
 import { spendingOf } from './fees.ts';
@@ -120,18 +121,19 @@ function isPointless(reader: Reader, { chain }: Holder, { purpose, conflict_key 
 }
 
 /**
- * Whether a conflict key of a plan is gone, or was used by a foreign transaction, or by a version that is in a block.
+ * Whether a conflict key of a plan is gone, or was used by a foreign transaction, or by a version that is in a block. Or
+ * whether a key before them has lost its transaction, so that this one would wait for ever.
  */
 function isStale(reader: Reader, { chain }: Holder, spend: SpendRow, plan: SpendPlan): boolean {
-  return spendingOf(chain)
-    .conflictKeys(plan)
-    .some((key) => {
-      const state = keyState(reader, chain, key);
-      if (!state?.isThere) return true;
-      if (state.usedBy === null) return false;
-      if (state.block !== null) return true;
-      return reader.get(versionByTxid, { txid: state.usedBy, chain_key: chain.key })?.spend_id !== spend.id;
-    });
+  const spending = spendingOf(chain);
+  if (!isInOrder(reader, chain, spending.keysBefore?.(plan) ?? [])) return true;
+  return spending.conflictKeys(plan).some((key) => {
+    const state = keyState(reader, chain, key);
+    if (!state?.isThere) return true;
+    if (state.usedBy === null) return false;
+    if (state.block !== null) return true;
+    return reader.get(versionByTxid, { txid: state.usedBy, chain_key: chain.key })?.spend_id !== spend.id;
+  });
 }
 
 function keptTransactions({ store }: App, chain: ChainRuntime): KeptTransactions {

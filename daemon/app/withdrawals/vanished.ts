@@ -37,13 +37,14 @@ export async function lookForConflicts(app: App, chain: ChainRuntime, asked: Ask
   if (chain.syncedAt === 0) return;
   const tip = tipHeightOf(app.store, chain);
   const spending = spendingOf(chain);
+  if (!spending.excludedBy) return;
   for (const [txid, { version, key }] of vanished(app.store, chain, tip)) {
     if (asked.get(txid) === tip) continue;
     if (asked.size >= REMEMBERED_MAX) asked.clear();
     asked.set(txid, tip);
     const base = app.store.get(previousTx, { txid, chain_key: chain.key })?.base ?? null;
-    const { inputs, fromHeight } = spending.vanished(readPlan(version.plan), key, base);
-    const found = await spending.conflict(txid, inputs, fromHeight, deadline(CONFLICT_TIMEOUT_MS, chain.key));
+    const vanishedKey = { plan: readPlan(version.plan), key, txid, base };
+    const found = await spending.excludedBy(vanishedKey, deadline(CONFLICT_TIMEOUT_MS, chain.key));
     if (!found) continue;
     const { height, hash } = found.block;
     await app.store.write((tx) => {

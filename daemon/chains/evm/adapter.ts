@@ -44,6 +44,7 @@ const LOCAL_POLL_MS = 500;
 
 export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly chain: EvmChain;
+  readonly accountBased = true;
   readonly assets: readonly AssetId[];
   readonly #transfers: Transfers;
   readonly #native: NativeCoin;

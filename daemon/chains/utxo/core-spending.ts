@@ -6,7 +6,7 @@
  * same bytes may be sent again.
  */
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
-import type { SpendingSource } from '../adapter.ts';
+import type { CoinSource } from '../adapter.ts';
 import { slices } from '../slices.ts';
 import { transactionsOf } from './block.ts';
 import type { CoreNode } from './node.ts';
@@ -20,7 +20,7 @@ const BLOCKS_READ_MAX = 288;
 /** Transactions whose search for a conflict is remembered. */
 const REMEMBERED_MAX = 100;
 
-export class CoreSpending implements SpendingSource {
+export class CoreSpending implements CoinSource {
   readonly #node: CoreNode;
   readonly #chain: UtxoChain;
   readonly #setting: string;

@@ -4,13 +4,14 @@ import { sqlite, statement } from '../statement.ts';
 import type { CreditRow } from './credits.ts';
 
 /**
- * Whether a credit moved within an account: it is at a change address, and its transaction took it from the same
- * account. The debit has the reference that `app/books/entries.ts` gives to debits of coins, or the one that an account
- * chain reported for both.
+ * Whether a credit moved within an account: its transaction took it from the same account. On a coin chain it is at a
+ * change address, and the debit has the reference that `app/books/entries.ts` gives it. An account chain reports the
+ * credit and the debit with the same reference.
  */
-export const moved = sql<number>`(target.branch = 1 and exists (
+export const moved = sql<number>`(exists (
   select 1 from debit
-  where debit.ref in (credit.txid || ':moved:' || credit.account_id || ':' || credit.asset, credit.outpoint)
+  where (debit.ref = credit.outpoint
+      or target.branch = 1 and debit.ref = credit.txid || ':moved:' || credit.account_id || ':' || credit.asset)
     and debit.chain_key = credit.chain_key and debit.kind = 'moved'))`;
 
 /** `moved`: 1 if the credit moved within the account. */

@@ -204,6 +204,7 @@ export const insertSpend = statement((p: Omit<SpendRow, 'id' | 'state' | 'closed
     chain_key: p.chain_key,
     asset: p.asset,
     purpose: p.purpose,
+    subject: p.subject,
     conflict_key: p.conflict_key,
     state: 'open',
     created_at: p.created_at,
@@ -333,6 +334,17 @@ export const spendsOfTransaction = statement((p: { from: string; to: string; cha
     .where('spend_key.conflict_key', '<', p.to)
     .where('spend_key.chain_key', '=', p.chain_key)
     .where('spend.state', '=', OPEN),
+);
+
+/** The open payments to ourselves for a deposit or an address. */
+export const openSpendsFor = statement((p: { subject: string; chain_key: string }) =>
+  sqlite
+    .selectFrom('spend')
+    .selectAll()
+    .where('chain_key', '=', p.chain_key)
+    .where('subject', 'is not', null)
+    .where('subject', '=', p.subject)
+    .where('state', '=', OPEN),
 );
 
 /** Every conflict key that the open spends of a chain use. */

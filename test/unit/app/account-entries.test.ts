@@ -122,7 +122,7 @@ describe('what used a conflict key that is no coin', () => {
     bench = await Bench.open('ETH');
     const key = nonceKey('0xa', 7);
     const state = () => keyState(bench.app.store, bench.chain, key);
-    const unused = { isThere: true, usedBy: null, block: null, changeOf: null };
+    const unused = { isThere: true, usedBy: null, block: null, failed: false, changeOf: null };
     const used = (txid: string, back: number | null) => ({
       debits: () => [],
       spends: () => [{ outpoint: key, txid, block: back === null ? null : bench.block(back) }],

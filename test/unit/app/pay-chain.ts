@@ -3,7 +3,7 @@
  * replaces, mines, reorganises and forgets them as a node would. Signatures are nobody's business here.
  */
 
-import type { ChainAdapter, SpendingSource } from '../../../daemon/chains/adapter.ts';
+import type { ChainAdapter, CoinSource } from '../../../daemon/chains/adapter.ts';
 import { childPublicKey } from '../../../daemon/chains/hd.ts';
 import { addressOfKey, isValidAddress, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { parseTransaction } from '../../../daemon/chains/utxo/block.ts';
@@ -58,7 +58,7 @@ export class PayChain {
   constructor(chain: Chain) {
     this.chain = chain;
     for (let i = 0; i < 5; i++) this.#push([]);
-    const source: SpendingSource = {
+    const source: CoinSource = {
       feeRate: async () => this.feeRate,
       transaction: async (txid) => this.#find(txid)?.raw ?? '',
       unconfirmed: async (txid) => {

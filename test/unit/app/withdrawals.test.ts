@@ -77,7 +77,7 @@ async function signed(key: string, txid: string): Promise<{ id: number; spendId:
   };
   const place = { account_id: bench.accountId, chain_key: bench.chain.key, asset: 'BTC', created_at: bench.at };
   const spendId = await bench.app.store.write(
-    (tx) => tx.run(insertSpend, { ...place, purpose: 'pay', conflict_key: key }).id,
+    (tx) => tx.run(insertSpend, { ...place, purpose: 'pay', subject: null, conflict_key: key }).id,
   );
   const id = await bench.app.store.write((tx) => tx.run(insertWithdrawal, { ...row, spend_id: spendId }).id);
   await version(spendId, txid, [key], [id]);

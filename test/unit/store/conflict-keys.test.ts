@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { readPlan } from '../../../daemon/app/withdrawals/stored-plan.ts';
+import type { CoinSource } from '../../../daemon/chains/adapter.ts';
 import { UtxoSpending } from '../../../daemon/chains/utxo/spend/spending.ts';
 import { MIGRATIONS, migrate } from '../../../daemon/store/migrations.ts';
 
@@ -24,7 +25,7 @@ const WITHDRAWAL = `INSERT INTO withdrawal (uuid, business_id, account_id, chain
   address, face, state, held, cancel, created_at, updated_at)
   VALUES (?, 1, 1, ?, ?, 'merchant', '5', 0, ?, 'a', 'a', 'approved', 1, 0, 0, 0)`;
 
-it('keys, sizes, plans and the asset of a fee are those of before', () => {
+it('keys, sizes, plans and the asset of a fee are those of before', async () => {
   const db = new Database(':memory:');
   const before = MIGRATIONS.findIndex(([name]) => name === '0019-conflict-keys');
   migrate(db, MIGRATIONS.slice(0, before));
@@ -47,14 +48,17 @@ it('keys, sizes, plans and the asset of a fee are those of before', () => {
     { conflict_key: OUTPOINT, chain_key: 'mainnet:BTC', version_id: 1 },
   ]);
   const { plan, size } = db.prepare('SELECT plan, size FROM spend_version').get() as { plan: string; size: number };
-  const spending = new UtxoSpending('BTC', 'mainnet', undefined as never);
+  const asked: unknown[] = [];
+  const source = { conflict: async (...of: unknown[]) => asked.push(of.slice(0, 2)) };
+  const spending = new UtxoSpending('BTC', 'mainnet', source as unknown as CoinSource);
   const read = readPlan(plan);
   expect([spending.conflictKeys(read), spending.preferredKey(read), spending.sizeOf(read)]).toEqual([
     [OUTPOINT],
     OUTPOINT,
     size,
   ]);
-  expect(spending.vanished(read, OUTPOINT, null).inputs).toEqual([]);
+  await spending.excludedBy({ plan: read, key: OUTPOINT, txid: 'a', base: null }, AbortSignal.timeout(1_000));
+  expect(asked).toEqual([['a', []]]);
   expect(db.prepare('SELECT uuid, fee_asset FROM withdrawal ORDER BY uuid').raw().all()).toEqual([
     ['a', 'BTC'],
     ['b', 'ETH'],

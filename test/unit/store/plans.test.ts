@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { READ, WRITE } from '../../../daemon/sandbox/statements.ts';
+import * as addressBalances from '../../../daemon/store/queries/address-balances.ts';
 import * as alertNotices from '../../../daemon/store/queries/alert-notices.ts';
 import * as branding from '../../../daemon/store/queries/branding.ts';
 import * as businesses from '../../../daemon/store/queries/businesses.ts';
@@ -24,6 +25,7 @@ import * as withdrawals from '../../../daemon/store/queries/withdrawals.ts';
 import { type Opened, opened } from './opened.ts';
 
 const ALL: [string, { readonly sql: string }][] = [
+  addressBalances,
   adopt,
   alertNotices,
   branding,

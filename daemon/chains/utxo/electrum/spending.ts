@@ -8,7 +8,7 @@
 
 import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
 import { parseDecimal } from '../../../domain/money.ts';
-import type { ScriptList, SpendingSource } from '../../adapter.ts';
+import type { CoinSource, ScriptList } from '../../adapter.ts';
 import { slices } from '../../slices.ts';
 import { type ParsedTransaction, ParseError, parseAnyTransaction, parseTransaction } from '../block.ts';
 import type { UtxoChain } from '../params.ts';
@@ -39,7 +39,7 @@ export type WithClient = <T>(
   use: (client: LightClient, asked: Server) => Promise<T>,
 ) => Promise<T>;
 
-export class ElectrumSpending implements SpendingSource {
+export class ElectrumSpending implements CoinSource {
   readonly #chain: UtxoChain;
   readonly #list: ScriptList;
   readonly #setting: string;

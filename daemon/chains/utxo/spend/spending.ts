@@ -12,8 +12,9 @@ import type {
   UtxoPlan,
   UtxoUnsigned,
 } from '../../../domain/spend.ts';
-import type { SpendingSource } from '../../adapter.ts';
+import type { CoinSource } from '../../adapter.ts';
 import {
+  type Ancestors,
   type Description,
   type Estimate,
   type EstimateRequest,
@@ -23,6 +24,7 @@ import {
   type PaymentRequest,
   planByTiers,
   type Spending,
+  type VanishedKey,
 } from '../../spending.ts';
 import { scriptOf } from '../address.ts';
 import type { UtxoChain } from '../params.ts';
@@ -37,26 +39,42 @@ const USUAL_VSIZE = 250;
 const HIGHEST_RATE_FACTOR = 2n;
 const FEE_UNLIMITED = 1n << 256n;
 
-export class UtxoSpending extends OfSource implements Spending {
+export class UtxoSpending extends OfSource implements Spending, CoinSource {
   readonly feeAsset: AssetId;
   readonly replacement: 'fee' | 'none';
-  readonly childPays: boolean;
+  readonly changeAddress = 'new';
   readonly isWhole: boolean;
   readonly fallbackRate: bigint;
+  readonly ancestorsOf?: (txid: string, signal: AbortSignal) => Promise<Ancestors | null>;
+  readonly #source: CoinSource;
   readonly #chain: UtxoChain;
   readonly #network: Network;
 
-  constructor(chain: UtxoChain, network: Network, source: SpendingSource) {
+  constructor(chain: UtxoChain, network: Network, source: CoinSource) {
     super(source);
+    this.#source = source;
     this.#chain = chain;
     this.#network = network;
     this.feeAsset = chain;
     // BCH's nodes accept the first transaction they see, and consider each by itself
     this.replacement = chain === 'BCH' ? 'none' : 'fee';
-    this.childPays = chain !== 'BCH';
+    if (chain !== 'BCH') this.ancestorsOf = (txid, signal) => this.#ancestorsOf(txid, signal);
     // without its witnesses it could not be broadcast again
     this.isWhole = chain === 'BCH';
     this.fallbackRate = FEE_TERMS[chain].fallback;
+  }
+
+  unconfirmed(txid: string, signal: AbortSignal) {
+    return this.#source.unconfirmed(txid, signal);
+  }
+
+  conflict(txid: string, inputs: readonly string[], fromHeight: number, signal: AbortSignal) {
+    return this.#source.conflict(txid, inputs, fromHeight, signal);
+  }
+
+  async #ancestorsOf(txid: string, signal: AbortSignal): Promise<Ancestors | null> {
+    const found = await this.unconfirmed(txid, signal);
+    return found && { fee: found.fee, size: found.vsize };
   }
 
   highestRate(rate: bigint): bigint {
@@ -100,13 +118,14 @@ export class UtxoSpending extends OfSource implements Spending {
     return this.#plan(request);
   }
 
-  #plan({ conflictKeys, payouts, ...request }: PaymentRequest): UtxoPlan {
+  #plan({ conflictKeys, payouts, parents, ...request }: PaymentRequest): UtxoPlan {
     const base: Omit<SpendRequest, 'coins'> = {
       ...request,
       network: this.#network,
       chain: this.#chain,
       payouts: payouts.map(({ address, units }) => ({ address, script: this.#scriptOf(address), units })),
       anchors: conflictKeys,
+      ...(parents && { parents: { fee: parents.fee, vsize: parents.size } }),
     };
     const spent = conflictKeys.map((key) => request.holdings.coin(key));
     return planByTiers(request, spent, (coins) => planUtxo({ ...base, coins }, this.#chain));
@@ -176,14 +195,13 @@ export class UtxoSpending extends OfSource implements Spending {
     };
   }
 
-  vanished(plan: SpendPlan, key: string, base: Uint8Array | null): { inputs: string[]; fromHeight: number } {
+  excludedBy({ plan, key, txid, base }: VanishedKey, signal: AbortSignal) {
     const { inputs, lockTime } = utxoPlan(plan);
     const depth = inputs.find(({ outpoint }) => outpoint === key)?.confirmations ?? 0;
-    return {
-      inputs: base === null ? [] : this.decode(Buffer.from(base).toString('hex')).conflictKeys,
-      // the coin's block when it was spent, less the deepest reorganisation; the lock time is the tip of that time
-      fromHeight: Math.max(0, lockTime - depth - CHECKPOINT_BLOCKS_MAX),
-    };
+    const spent = base === null ? [] : this.decode(Buffer.from(base).toString('hex')).conflictKeys;
+    // the coin's block when it was spent, less the deepest reorganisation; the lock time is the tip of that time
+    const fromHeight = Math.max(0, lockTime - depth - CHECKPOINT_BLOCKS_MAX);
+    return this.conflict(txid, spent, fromHeight, signal);
   }
 
   #scriptOf(address: string): Uint8Array {

@@ -1,0 +1,136 @@
+/**
+ * The funds and nonces of single addresses on an account chain. The balance of an address is the running total of its
+ * ledger entries. Open payments whose nonce no known transaction used yet reduce it.
+ *
+ * Invariant: the nonces of an address have no gap. A new payment gets the lowest free nonce, and it is signed only once
+ * every lower nonce is used or has a signed transaction.
+ */
+import type { AddressFunds, OwnAddress } from '../../chains/spending.ts';
+import type { AssetId } from '../../domain/assets.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { maxOf } from '../../domain/money.ts';
+import { nonceKey, nonceOf } from '../../domain/spend.ts';
+import { addressBalance, addressesHolding } from '../../store/queries/address-balances.ts';
+import { unsettledCredits } from '../../store/queries/credits.ts';
+import { usedKey } from '../../store/queries/used-keys.ts';
+import { keysOf, openSpends, spendsOfKey, versionsOf } from '../../store/queries/withdrawals.ts';
+import type { Reader } from '../../store/store.ts';
+import { ownTarget, type PlacedTarget, placeOf } from '../addresses/watch.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { reservedBy } from './coins.ts';
+import { spendingOf } from './fees.ts';
+import type { Holder } from './plan.ts';
+import { readPlan } from './stored-plan.ts';
+
+/** The addresses that one plan chooses from; those with the largest holdings. */
+export const ADDRESSES_READ_MAX = 20_000;
+const UNSETTLED_READ_MAX = 20_000;
+
+type Place = Pick<Holder, 'chain' | 'account' | 'asset'>;
+
+/** `settledOnly`: without credits that lack confirmations. `conflictKeys`: what their payments take is free. */
+type View = { settledOnly?: boolean; conflictKeys?: readonly string[] };
+
+/** The funds of an account's addresses, as a planner reads them. */
+export function fundsOf(reader: Reader, { chain, account, asset }: Place, view: View) {
+  const assets = [...new Set([asset, spendingOf(chain).feeAsset])];
+  const taken = once(() => takenByOpenSpends(reader, chain, view.conflictKeys ?? []));
+  const young = once(() => (view.settledOnly ? unsettledUnits(reader, chain) : new Map<string, bigint>()));
+  const at = (target: PlacedTarget): AddressFunds => {
+    const units = assets.map((one): [AssetId, bigint] => {
+      const held = reader.get(addressBalance, { target_id: target.id, asset: one })?.units ?? 0n;
+      const less = (taken().get(`${target.address} ${one}`) ?? 0n) + (young().get(`${target.id} ${one}`) ?? 0n);
+      return [one, maxOf(held - less, 0n)];
+    });
+    return { ...placeOf(target), units: Object.fromEntries(units) };
+  };
+  return {
+    balances: () =>
+      reader
+        .all(addressesHolding, { account_id: account.id, asset, limit: ADDRESSES_READ_MAX })
+        .map(at)
+        .filter(({ units }) => (units[asset] ?? 0n) > 0n),
+    balance(own: OwnAddress): AddressFunds {
+      const target = ownTarget(reader, chain.key, own);
+      if (target?.account_id !== account.id) throw new Rejected('spend.gone', 'This is no address of the account');
+      return at(target);
+    },
+    nextNonce: (address: string, used: bigint) => nextNonce(reader, chain, address, used),
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+function nextNonce(reader: Reader, chain: ChainRuntime, address: string, used: bigint): bigint {
+  for (let nonce = used; ; nonce++) {
+    const key = nonceKey(address, nonce);
+    const isUsed = reader.get(usedKey, { conflict_key: key, chain_key: chain.key }) !== undefined;
+    if (!isUsed && reservedBy(reader, chain, key, 0) === null) return nonce;
+  }
+}
+
+/**
+ * By "address asset": the units that open payments will take from an address. Of several versions of a payment only one
+ * confirms, so the largest amount of each asset counts. Once the chain shows the use of the nonce, debits replace this.
+ */
+function takenByOpenSpends(reader: Reader, chain: ChainRuntime, exceptKeys: readonly string[]): Map<string, bigint> {
+  const { feeAsset } = spendingOf(chain);
+  const except = new Set(
+    exceptKeys.flatMap((conflict_key) =>
+      reader.all(spendsOfKey, { conflict_key, chain_key: chain.key }).map(({ id }) => id),
+    ),
+  );
+  const taken = new Map<string, bigint>();
+  for (const { id, asset } of reader.all(openSpends, { chain_key: chain.key })) {
+    if (except.has(id)) continue;
+    const most = new Map<string, bigint>();
+    for (const version of reader.all(versionsOf, { spend_id: id })) {
+      const sender = senderOf(reader, chain, version.id);
+      if (sender === null) continue;
+      const plan = readPlan(version.plan);
+      const units = new Map<string, bigint>([[feeAsset, plan.fee]]);
+      for (const output of plan.outputs) {
+        if (output.address === sender) continue;
+        const of = (output.kind === 'change' && output.asset) || asset;
+        units.set(of, (units.get(of) ?? 0n) + output.units);
+      }
+      for (const [of, sum] of units) most.set(`${sender} ${of}`, maxOf(most.get(`${sender} ${of}`) ?? 0n, sum));
+    }
+    for (const [key, sum] of most) taken.set(key, (taken.get(key) ?? 0n) + sum);
+  }
+  return taken;
+}
+
+/** The address whose unused nonce a version reserves; null: it reserves none, or the chain shows a user of it. */
+function senderOf(reader: Reader, chain: ChainRuntime, versionId: number): string | null {
+  for (const { conflict_key } of reader.all(keysOf, { version_id: versionId })) {
+    const isUsed = reader.get(usedKey, { conflict_key, chain_key: chain.key }) !== undefined;
+    if (!isUsed) return nonceOf(conflict_key)?.address ?? null;
+  }
+  return null;
+}
+
+/** By "target asset": the units of credits that count in the balance and lack confirmations. */
+function unsettledUnits(reader: Reader, chain: ChainRuntime): Map<string, bigint> {
+  const units = new Map<string, bigint>();
+  const page = { chain_key: chain.key, after: 0, limit: UNSETTLED_READ_MAX };
+  for (const row of reader.all(unsettledCredits, page)) {
+    const key = `${row.target_id} ${row.asset}`;
+    if (row.counted && !row.confirmed) units.set(key, (units.get(key) ?? 0n) + row.units);
+  }
+  return units;
+}
+
+/** Whether every key that must be used before a plan's transaction is used, or has a signed transaction. */
+export function isInOrder(reader: Reader, chain: ChainRuntime, keysBefore: readonly string[]): boolean {
+  return keysBefore.every((conflict_key) => {
+    const key = { conflict_key, chain_key: chain.key };
+    return reader.get(usedKey, key) !== undefined || reader.all(spendsOfKey, key).some(({ txid }) => txid !== null);
+  });
+}
