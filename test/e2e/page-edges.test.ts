@@ -37,7 +37,11 @@ describe.skipIf(!hasChromium)(chromiumTitle('an unusual visit in Chromium'), { t
     await page.getByRole('button', { name: 'Bitcoin Cash' }).waitFor();
     expect(await reloads.count()).toBe(0);
     await page.getByRole('button', { name: 'Bitcoin Cash' }).click();
-    await page.getByText('on Bitcoin Cash').or(page.locator('.amount', { hasText: 'BCH' })).first().waitFor();
+    await page
+      .getByText('on Bitcoin Cash')
+      .or(page.locator('.amount', { hasText: 'BCH' }))
+      .first()
+      .waitFor();
     expect(await reloads.count()).toBe(1);
     await page.getByRole('link', { name: 'Choose another coin' }).click();
     await page.getByRole('button', { name: 'Litecoin' }).click();

@@ -12,7 +12,7 @@ import { access, mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'nod
 import { join } from 'node:path';
 import { tipOf } from '../../chains/adapter.ts';
 import { isUtxo } from '../../chains/derive.ts';
-import type { ChainId } from '../../domain/assets.ts';
+import type { ChainId, Network } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
 import {
@@ -45,6 +45,8 @@ import { Manifest } from './make.ts';
 
 /** Account chains, and chains with one change address, need change addresses only on the sandbox. */
 const CHANGE_JUMPED_ELSEWHERE = 100;
+/** The backup holds the simulated chains themselves: nothing was paid on them after it. */
+const JUMPED_IN_SANDBOX = 100;
 
 const VAULT = 'vault';
 const WORK_PREFIX = 'restore-';
@@ -173,9 +175,11 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
       dropUnsigned(tx);
       tx.run(doubtUnsigned, { problem: MAY_BE_PAID, now });
       for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {
-        const change = isUtxo(chain_key.split(':')[1] as ChainId) ? jump : Math.min(jump, CHANGE_JUMPED_ELSEWHERE);
+        const [network, chain] = chain_key.split(':') as [Network, ChainId];
+        const far = network === 'sandbox' ? Math.min(jump, JUMPED_IN_SANDBOX) : jump;
+        const change = isUtxo(chain) ? far : Math.min(far, CHANGE_JUMPED_ELSEWHERE);
         // also takes back ready addresses, which may have been given out since
-        skip(tx, id, 0, [{ from: next_index, to: next_index + jump }]);
+        skip(tx, id, 0, [{ from: next_index, to: next_index + far }]);
         skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
       }
       const by = { by: jump };
