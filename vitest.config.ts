@@ -1,10 +1,34 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Those that last longest, in this order: begun last, they would go on alone at the end. */
+const FIRST = [
+  'e2e/launch',
+  'adapters/monerod',
+  'adapters/electrum-',
+  'adapters/hostile',
+  'scenario/',
+  'e2e/',
+  'simulation/',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const found = FIRST.findIndex((part) => moduleId.includes(`/test/${part}`));
+      return found < 0 ? FIRST.length : found;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // More than the two cores that a small machine has: most tests wait for nodes, browsers and time limits.
+    maxWorkers: 5,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 120_000,
     // Real nodes, browsers and killed processes miss a time limit now and then on a machine that others use too. What

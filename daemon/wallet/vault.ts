@@ -36,8 +36,10 @@ const FILE_BYTES_MAX = 16_384;
 /** The contents are padded to this length, so that it does not reveal the number of words. */
 const CONTENTS_BYTES_MIN = 512;
 
+/** How much a guess costs; each file names its own. */
+export type ScryptCost = { N: number; r: number; p: number };
 /** Each guess costs an attacker 0.3 s and 128 MiB. */
-const SCRYPT = { N: 2 ** 17, r: 8, p: 1 };
+const SCRYPT: ScryptCost = { N: 2 ** 17, r: 8, p: 1 };
 
 /** The memory that a file may request before its contents are authenticated. */
 const SCRYPT_MEMORY_BYTES_MAX = 2 ** 30;
@@ -79,15 +81,16 @@ const Contents = z.strictObject({ mnemonic: z.string(), passphrase: z.string() }
 
 /**
  * Writes a new vault (mode 0600) and returns when it is on the disk. `fingerprint` is stored in clear. Throws
- * `Rejected`: `vault.weak_passphrase` (under 8 or over 1,000 characters), `vault.exists`.
+ * `Rejected`: `vault.weak_passphrase` (under 8 or over 1,000 characters), `vault.exists`. Only tests set `cost`.
  */
 export async function createVault(
   file: string,
   secret: VaultSecret,
   lock: VaultLock,
   fingerprint: string,
+  cost: ScryptCost = SCRYPT,
 ): Promise<void> {
-  if (!(await writeOnce(file, await sealedVault(secret, lock, fingerprint)))) {
+  if (!(await writeOnce(file, await sealedVault(secret, lock, fingerprint, cost)))) {
     throw new Rejected('vault.exists', 'There is a wallet already');
   }
 }
@@ -100,7 +103,7 @@ export async function createVault(
 export async function changeVaultLock(file: string, old: VaultLock, fresh: string): Promise<void> {
   needStrong(fresh);
   const secret = await openVault(file, old);
-  await replaceFile(file, await sealedVault(secret, fresh, await vaultFingerprint(file)));
+  await replaceFile(file, await sealedVault(secret, fresh, await vaultFingerprint(file), SCRYPT));
 }
 
 function needStrong(passphrase: string): void {
@@ -108,7 +111,12 @@ function needStrong(passphrase: string): void {
   throw new Rejected('vault.weak_passphrase', 'The passphrase must have at least 8 characters', 'passphrase');
 }
 
-async function sealedVault(secret: VaultSecret, lock: VaultLock, fingerprint: string): Promise<string> {
+async function sealedVault(
+  secret: VaultSecret,
+  lock: VaultLock,
+  fingerprint: string,
+  cost: ScryptCost,
+): Promise<string> {
   if (typeof lock === 'string') needStrong(lock);
   const header: Header = {
     format: 'countinghouse-vault',
@@ -116,7 +124,7 @@ async function sealedVault(secret: VaultSecret, lock: VaultLock, fingerprint: st
     fingerprint,
     kdf:
       typeof lock === 'string'
-        ? { name: 'scrypt', ...SCRYPT, salt: randomBytes(SALT_BYTES).toString('base64') }
+        ? { name: 'scrypt', ...cost, salt: randomBytes(SALT_BYTES).toString('base64') }
         : { name: 'none' },
     cipher: { name: 'aes-256-gcm', nonce: randomBytes(NONCE_BYTES).toString('base64') },
   };
@@ -186,9 +194,7 @@ function checksumOf({ header, box }: { header: Header; box: string }): string {
   return hash('sha256', JSON.stringify({ header, box }));
 }
 
-const deriveKey = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(
-  scrypt,
-);
+const deriveKey = promisify<string, Buffer, number, ScryptCost & { maxmem: number }, Buffer>(scrypt);
 
 /** Off the event loop. A passphrase is normalised to Unicode's NFKC, so that all keyboards type the same one. */
 async function keyOf({ kdf }: Header, lock: VaultLock): Promise<Buffer> {

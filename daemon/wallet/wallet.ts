@@ -18,7 +18,7 @@ import { approvalKey, grantMac, intentMac, journalKey, revocationMac } from './s
 import { JOURNAL_FILE, VAULT_FILE } from './signer/files.ts';
 import type { ApprovalPurpose, Intent, PolicyGrant } from './signer/port.ts';
 import type { UtxoChain } from './signer/wire.ts';
-import { createVault, openVault, vaultFingerprint } from './vault.ts';
+import { createVault, openVault, type ScryptCost, vaultFingerprint } from './vault.ts';
 
 export { VAULT_FILE };
 
@@ -29,6 +29,8 @@ export type NewWallet = {
   mnemonicPassphrase?: string;
   /** The passphrase of the vault on this machine. */
   passphrase: string;
+  /** The cost of a guess at it; only tests set it. */
+  cost?: ScryptCost;
 };
 
 /**
@@ -53,7 +55,7 @@ export async function createWallet(
     // approvals must not be valid in two journals of the same words; an existing journal must be this wallet's
     const goesOn = !(await hasWallet(folder)) && (await exists(join(folder, JOURNAL_FILE)));
     if (goesOn) await begin();
-    await createVault(join(folder, VAULT_FILE), { mnemonic, passphrase }, wallet.passphrase, fingerprint);
+    await createVault(join(folder, VAULT_FILE), { mnemonic, passphrase }, wallet.passphrase, fingerprint, wallet.cost);
     // after a crash in between, the signer begins the wallet's journal
     if (!goesOn) await begin();
   } finally {

@@ -79,7 +79,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('reaching Electrum servers'), () =
         await server.close();
         server.certificate = selfSigned();
         await server.listen();
-        const { adapter, alerts } = open([server.url], { own: true });
+        const { adapter, alerts } = open([server.url], { own: true, timeouts: { ownRetryMs: 1_000 } });
         await expect(adapter.begin(null, signal())).rejects.toThrow('it shows another certificate than before');
         expect(alerts).toHaveLength(1);
         expect(alerts[0]).toMatch(`${server.url}: it shows another certificate than before (SHA-256`);

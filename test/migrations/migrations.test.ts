@@ -10,7 +10,7 @@ import { verifyBackup } from '../../daemon/app/backup/verify.ts';
 import { MIGRATIONS } from '../../daemon/store/migrations.ts';
 import { Store } from '../../daemon/store/store.ts';
 import { openByWords } from '../../daemon/wallet/backup-key.ts';
-import { createWallet } from '../../daemon/wallet/wallet.ts';
+import { cheapWallet } from '../support/wallet.ts';
 import { type Fixture, makeFixture, restore, Service } from './fixture.ts';
 
 /**
@@ -82,7 +82,7 @@ describe('an upgrade', () => {
     try {
       const fixture = read('0.1.0.json');
       restore(fixture, dataDir);
-      await createWallet(join(dataDir, 'vault'), { words: WORDS, passphrase: 'of the test' });
+      await cheapWallet(join(dataDir, 'vault'), { words: WORDS, passphrase: 'of the test' });
       await (await Service.start(dataDir, fixture)).stop();
       const [name, ...others] = readdirSync(join(dataDir, 'upgrades'));
       expect(others).toEqual([]);
@@ -110,7 +110,7 @@ describe('an upgrade', () => {
     try {
       const fixture = read('0.1.0.json');
       restore(fixture, dataDir);
-      await createWallet(join(dataDir, 'vault'), { words: WORDS, passphrase: 'of the test' });
+      await cheapWallet(join(dataDir, 'vault'), { words: WORDS, passphrase: 'of the test' });
       writeFileSync(join(dataDir, 'upgrades'), 'in the way');
       await expect(Service.start(dataDir, fixture)).rejects.toMatchObject({ code: 'upgrade.backup' });
       const db = new Database(join(dataDir, 'countinghouse.db'), { readonly: true });

@@ -16,8 +16,9 @@ import { CHAINS } from '../../daemon/domain/assets.ts';
 import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
 import { openByVault, openByWords } from '../../daemon/wallet/backup-key.ts';
-import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cheapWallet } from '../support/wallet.ts';
 import { cli } from '../unit/cli-kit.ts';
 
 /** Instead of 10,000, which take a minute to derive for every chain. */
@@ -32,7 +33,7 @@ beforeAll(async () => {
   // a node that nobody runs: accounts on a real network, addresses of it are derived all the same
   service = await startTestDaemon('[networks.regtest.LTC]\ncore_rpc = "http://u:p@127.0.0.1:9"\n');
   const vault = join(service.dataDir, 'vault');
-  await createWallet(vault, { words: WORDS, passphrase: PASSPHRASE });
+  await cheapWallet(vault, { words: WORDS, passphrase: PASSPHRASE });
   await operatorClient(service.dataDir)('business.add', {
     name: 'Regtest shop',
     network: 'regtest',
@@ -197,7 +198,7 @@ describe('scheduled backups', () => {
     const target = await mkdtemp(join(folder, 'scheduled-'));
     const other = await startTestDaemon(`[backup]\nfolder = "${target}"\nschedule = "* * * * *"\nkeep = 2\n`);
     try {
-      await createWallet(join(other.dataDir, 'vault'), { words: WORDS, passphrase: PASSPHRASE });
+      await cheapWallet(join(other.dataDir, 'vault'), { words: WORDS, passphrase: PASSPHRASE });
       other.advance(60_000);
       const file = await until('one was made', async () =>
         (await readdir(target)).find((name) => /^countinghouse-20\d{6}-\d{6}\.backup$/.test(name)),

@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
-import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cheapWallet } from '../support/wallet.ts';
 
 const COIN = 100_000_000n;
 
@@ -42,7 +43,7 @@ electrum_agree_usd = 500
 LTC = "80"
 `);
     const vault = join(service.dataDir, 'vault');
-    await createWallet(vault, { passphrase: 'a passphrase of the test' });
+    await cheapWallet(vault, { passphrase: 'a passphrase of the test' });
     const accounts = await deriveAccounts(vault, 'a passphrase of the test', 'regtest', 0, CHAINS);
     const shop = { name: 'Shop', network: 'regtest' as const, account_no: 0, accounts };
     const added = await operator()('business.add', { ...shop, key: { name: 'shop', scopes: ['invoices'] } });

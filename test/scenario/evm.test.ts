@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
-import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { EvmScene } from '../adapters/evm-controls.ts';
 import { anvilTitle, hasAnvil } from '../nodes/evm/anvil.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cheapWallet } from '../support/wallet.ts';
 
 const PASSPHRASE = 'a passphrase of the test';
 
@@ -37,7 +38,7 @@ ${coin} = "2000"
 USDT = "1"
 `);
       const vault = join(service.dataDir, 'vault');
-      await createWallet(vault, { passphrase: PASSPHRASE });
+      await cheapWallet(vault, { passphrase: PASSPHRASE });
       const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS);
       const added = await operatorClient(service.dataDir)('business.add', {
         name: 'Regtest shop',

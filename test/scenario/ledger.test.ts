@@ -6,9 +6,10 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
-import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cheapWallet } from '../support/wallet.ts';
 import { cli } from '../unit/cli-kit.ts';
 import { type Opened, SOURCES, type Source } from './sources.ts';
 
@@ -37,7 +38,7 @@ ${source.setting}
 LTC = "80"
 `);
     const vault = join(service.dataDir, 'vault');
-    await createWallet(vault, { passphrase: PASSPHRASE });
+    await cheapWallet(vault, { passphrase: PASSPHRASE });
     const added = await operatorClient(service.dataDir)('business.add', {
       name: '=Shop, "the best"',
       network: 'regtest',

@@ -5,11 +5,12 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHAINS } from '../../daemon/domain/assets.ts';
-import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Shown } from '../support/money.ts';
 import { Operator } from '../support/operator.ts';
+import { cheapWallet } from '../support/wallet.ts';
 
 const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
@@ -37,7 +38,7 @@ core_rpc = "${node.url}"
 LTC = "80"
 `);
     const vault = join(service.dataDir, 'vault');
-    await createWallet(vault, { passphrase: PASSPHRASE });
+    await cheapWallet(vault, { passphrase: PASSPHRASE });
     operator = new Operator(service.dataDir, PASSPHRASE);
     const added = await operator.call('business.add', {
       name: 'Regtest shop',

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
-import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cheapWallet } from '../support/wallet.ts';
 import { type Opened, SOURCES, type Source } from './sources.ts';
 
 const PASSPHRASE = 'a passphrase of the test';
@@ -53,7 +54,7 @@ LTC = "80"
     source = await open(node);
     service = await startTestDaemon(config());
     const vault = join(service.dataDir, 'vault');
-    await createWallet(vault, { passphrase: PASSPHRASE });
+    await cheapWallet(vault, { passphrase: PASSPHRASE });
     const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS);
     const added = await operatorClient(service.dataDir)('business.add', {
       name: 'Regtest shop',

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
-import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasMonerod, Monerod, monerodTitle } from '../nodes/monerod.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cheapWallet } from '../support/wallet.ts';
 
 const PASSPHRASE = 'a passphrase of the test';
 const COIN = 10n ** 12n;
@@ -28,7 +29,7 @@ monerod = ["${node.url}"]
 XMR = "200"
 `);
     const vault = join(service.dataDir, 'vault');
-    await createWallet(vault, { passphrase: PASSPHRASE });
+    await cheapWallet(vault, { passphrase: PASSPHRASE });
     const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS);
     const added = await operatorClient(service.dataDir)('business.add', {
       name: 'Regtest shop',

@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
-import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { Litecoind } from '../nodes/litecoind.ts';
 import { ownNode } from '../nodes/own.ts';
 import { OWN_WAYS, OwnElectrumServer, wayIsThere, wayTitle } from '../nodes/own-electrum.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { Operator } from '../support/operator.ts';
+import { cheapWallet } from '../support/wallet.ts';
 
 const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
@@ -43,7 +44,7 @@ ${server ? `electrum = ["${server.url}"]` : `core_rpc = "${node.url}"`}
 ${chain} = "80"
 `);
       const vault = join(service.dataDir, 'vault');
-      await createWallet(vault, { passphrase: PASSPHRASE });
+      await cheapWallet(vault, { passphrase: PASSPHRASE });
       operator = new Operator(service.dataDir, PASSPHRASE);
       const added = await operator.call('business.add', {
         ...{ name: 'Own', network: 'regtest', account_no: 0 },

@@ -12,9 +12,10 @@ import { CHAINS } from '../../daemon/domain/assets.ts';
 import type { AccountKey } from '../../daemon/domain/chain.ts';
 import { indicesToWatch } from '../../daemon/domain/indices.ts';
 import { createWords } from '../../daemon/wallet/mnemonic.ts';
-import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cheapWallet } from '../support/wallet.ts';
 import { type Opened, SOURCES, type Source } from './sources.ts';
 
 const PASSPHRASE = 'a passphrase of the test';
@@ -61,7 +62,7 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
 
     async function usedWallet(service: TestDaemon): Promise<Record<(typeof CHAINS)[number], AccountKey>> {
       const vault = join(service.dataDir, 'vault');
-      await createWallet(vault, { words: await createWords(12), passphrase: PASSPHRASE });
+      await cheapWallet(vault, { words: await createWords(12), passphrase: PASSPHRASE });
       const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS);
       for (const [branch, index, units] of paid) {
         const { address } = addressOfKey(childPublicKey(accounts.LTC, branch, index), 'LTC', 'regtest');

@@ -13,12 +13,13 @@ import { CHAINS } from '../../daemon/domain/assets.ts';
 import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
 import { openByVault } from '../../daemon/wallet/backup-key.ts';
-import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Shown } from '../support/money.ts';
 import { Operator } from '../support/operator.ts';
+import { cheapWallet } from '../support/wallet.ts';
 
 const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
@@ -58,7 +59,7 @@ core_rpc = "${node.url}"
 LTC = "80"
 `);
     const vault = join(first.dataDir, 'vault');
-    await createWallet(vault, { passphrase: PASSPHRASE });
+    await cheapWallet(vault, { passphrase: PASSPHRASE });
     before = new Operator(first.dataDir, PASSPHRASE);
     const added = await before.call('business.add', {
       name: 'Regtest shop',

@@ -2,8 +2,8 @@
  * The merchant's wallet in a simulation: one mnemonic for every run, a vault whose passphrase is cheap to try, the
  * operator's approvals, and the signer's own code without its process.
  */
-import { createCipheriv, hash, randomBytes, scryptSync } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { deriveAddress } from '../../daemon/chains/derive.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
@@ -14,17 +14,16 @@ import { accountKey, masterFingerprint } from '../../daemon/wallet/accounts.ts';
 import { backupSecretOf, writeBackupKey } from '../../daemon/wallet/backup-key.ts';
 import { seedOf } from '../../daemon/wallet/mnemonic.ts';
 import { journalKey } from '../../daemon/wallet/signer/approval.ts';
+import { VAULT_FILE } from '../../daemon/wallet/signer/files.ts';
 import { revokeIn } from '../../daemon/wallet/signer/journal.ts';
 import type { PolicyGrant, Signer, SignerStatus, SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { Session } from '../../daemon/wallet/signer/session.ts';
+import { createVault } from '../../daemon/wallet/vault.ts';
+import { CHEAP } from '../support/wallet.ts';
 import type { Time } from './time.ts';
 
 const WORDS = 'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about';
 export const PASSPHRASE = 'a passphrase of the simulation';
-/** A guess costs nothing here. */
-const SCRYPT = { N: 2, r: 1, p: 1 };
-const CONTENTS_BYTES = 512;
-const VAULT_FILE = 'wallet.json';
 
 export class Wallet {
   readonly seed: Buffer;
@@ -66,24 +65,8 @@ export class Wallet {
   /** Writes the vault into a folder. */
   async write(folder: string, now: number): Promise<void> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const salt = randomBytes(32);
-    const nonce = randomBytes(12);
-    const header = {
-      format: 'countinghouse-vault',
-      version: 1,
-      fingerprint: this.fingerprint,
-      kdf: { name: 'scrypt', ...SCRYPT, salt: salt.toString('base64') },
-      cipher: { name: 'aes-256-gcm', nonce: nonce.toString('base64') },
-    };
-    const cipher = createCipheriv('aes-256-gcm', scryptSync(PASSPHRASE, salt, 32, SCRYPT), nonce);
-    cipher.setAAD(Buffer.from(JSON.stringify(header)));
-    const contents = JSON.stringify({ mnemonic: WORDS, passphrase: '' }).padEnd(CONTENTS_BYTES);
-    const bytes = Buffer.concat([cipher.update(contents), cipher.final(), cipher.getAuthTag()]);
-    const vault = { header, box: bytes.toString('base64') };
-    writeFileSync(
-      join(folder, VAULT_FILE),
-      JSON.stringify({ ...vault, checksum: hash('sha256', JSON.stringify(vault)) }),
-    );
+    const secret = { mnemonic: WORDS, passphrase: '' };
+    await createVault(join(folder, VAULT_FILE), secret, PASSPHRASE, this.fingerprint, CHEAP);
     await writeBackupKey(folder, this.seed);
     await revokeIn(folder, journalKey(this.seed), this.fingerprint, now);
   }

@@ -7,6 +7,7 @@ import { refreshQuote } from '../../../daemon/app/invoices/payments.ts';
 import { takeParts, totalOf } from '../../../daemon/domain/inheritance.ts';
 import type { Schema } from '../../../daemon/store/schema.ts';
 import { sqlite, statement } from '../../../daemon/store/statement.ts';
+import { turnsOf } from '../../bench/turns.ts';
 import { Bench, HOUR, type Paid } from './bench.ts';
 
 const MINUTE = HOUR / 60;
@@ -21,26 +22,7 @@ const count = (table: keyof Schema): number => {
   return bench.app.store.get(rows, { none: 0 })!.n;
 };
 
-/** The thread's CPU time of the longest turn of the event loop meanwhile, milliseconds. */
-async function longestTurn(work: Promise<unknown>): Promise<number> {
-  let over = false;
-  let longest = 0;
-  const ended = work.finally(() => {
-    over = true;
-  });
-  const cpu = (): number => {
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1_000;
-  };
-  for (let before = cpu(); !over; ) {
-    await new Promise((resolve) => setImmediate(resolve));
-    const now = cpu();
-    longest = Math.max(longest, now - before);
-    before = now;
-  }
-  await ended;
-  return longest;
-}
+const longestTurn = async (work: Promise<unknown>): Promise<number> => (await turnsOf(work)).longest;
 
 /** The first turns of a process compile what they run. */
 const TURN_MS_MAX = 100;

@@ -15,8 +15,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { App } from '../../../daemon/app/app.ts';
 import { MARKER, prepareFolder } from '../../../daemon/app/backup/folder.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
-import { createWallet } from '../../../daemon/wallet/wallet.ts';
 import { Backups } from '../../../daemon/workers/backup.ts';
+import { cheapWallet } from '../../support/wallet.ts';
 import { Bench } from './bench.ts';
 
 const DAY = 86_400_000;
@@ -32,7 +32,7 @@ beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), 'countinghouse-rotation-'));
   folder = join(root, 'stick');
   mkdirSync(folder);
-  await createWallet(join(root, 'vault'), { words: `${'abandon '.repeat(11)}about`, passphrase: 'of the test' });
+  await cheapWallet(join(root, 'vault'), { words: `${'abandon '.repeat(11)}about`, passphrase: 'of the test' });
   bench = await Bench.open();
   app = { ...bench.app, config: { ...bench.app.config, backup: { folder, schedule: '0 3 * * *', keep: KEEP } } };
   backups = new Backups(app, root, 'test');
@@ -115,7 +115,7 @@ describe('the scheduled backups', () => {
 
   it('of another wallet are left alone', async () => {
     const other = join(root, 'other');
-    await createWallet(join(other, 'vault'), { words: `${'zoo '.repeat(11)}wrong`, passphrase: 'of the test' });
+    await cheapWallet(join(other, 'vault'), { words: `${'zoo '.repeat(11)}wrong`, passphrase: 'of the test' });
     const others = new Backups(app, other, 'test');
     for (let day = 0; day < 2; day++) {
       await others.scheduled(folder);

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
 import type { OperatorFile } from '../../../daemon/contract/operator.ts';
 import { proofOf } from '../../../daemon/contract/proof.ts';
-import { createWallet } from '../../../daemon/wallet/wallet.ts';
+import { cheapWallet } from '../../support/wallet.ts';
 import { cli } from '../cli-kit.ts';
 import { own, PASSPHRASE, payment, WORDS } from '../wallet/signer-kit.ts';
 
@@ -35,7 +35,7 @@ let file: OperatorFile;
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'lying-'));
-  await createWallet(join(dataDir, 'vault'), { words: WORDS, passphrase: PASSPHRASE });
+  await cheapWallet(join(dataDir, 'vault'), { words: WORDS, passphrase: PASSPHRASE });
   passphrase = join(dataDir, 'passphrase');
   await writeFile(passphrase, PASSPHRASE);
   server.listen(0, '127.0.0.1');

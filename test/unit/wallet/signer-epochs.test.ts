@@ -19,7 +19,7 @@ import { HEAD_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts'
 import { epochOf, newEpoch, revokeIn } from '../../../daemon/wallet/signer/journal.ts';
 import type { PolicyGrant, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
-import { createWallet } from '../../../daemon/wallet/wallet.ts';
+import { cheapWallet } from '../../support/wallet.ts';
 import { approve, codeOf, grantOf, PASSPHRASE, payment, SEED, useEpochOf, WORDS, walletFolder } from './signer-kit.ts';
 
 type Order = UtxoOrder;
@@ -40,7 +40,7 @@ const opened = (dir = dataDir): Promise<Session> => Session.open(folderOf(dir), 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'epochs-'));
   dataDir = join(root, 'data');
-  await createWallet(folderOf(), { words: WORDS, passphrase: PASSPHRASE });
+  await cheapWallet(folderOf(), { words: WORDS, passphrase: PASSPHRASE });
   await useEpochOf(folderOf());
   await (await Store.open(dataDir)).close();
   session = await opened();
@@ -172,7 +172,7 @@ describe('a wallet that comes back from its words', () => {
     const order = payment('LTC', ['elsewhere']);
     await session.close();
     dataDir = join(root, 'another');
-    await createWallet(folderOf(), { words: WORDS, passphrase: PASSPHRASE });
+    await cheapWallet(folderOf(), { words: WORDS, passphrase: PASSPHRASE });
     session = await opened();
     expect(await codeOf(session.sign(order))).toBe('signer.approval');
     await useEpochOf(folderOf());
@@ -184,11 +184,11 @@ describe('a wallet that comes back from its words', () => {
     await session.sign(order);
     await session.close();
     await rm(join(folderOf(), 'wallet.json'));
-    await expect(createWallet(folderOf(), { passphrase: PASSPHRASE })).rejects.toMatchObject({
+    await expect(cheapWallet(folderOf(), { passphrase: PASSPHRASE })).rejects.toMatchObject({
       code: 'signer.journal',
     });
     expect(await readdir(folderOf())).not.toContain('wallet.json');
-    await createWallet(folderOf(), { words: WORDS, passphrase: PASSPHRASE });
+    await cheapWallet(folderOf(), { words: WORDS, passphrase: PASSPHRASE });
     session = await opened();
     await useEpochOf(folderOf());
     expect(await codeOf(session.sign(anew(elsewhere(order))))).toBe('signer.conflict');

@@ -14,7 +14,7 @@ import { openByWords } from '../../../daemon/wallet/backup-key.ts';
 import { journalKey } from '../../../daemon/wallet/signer/approval.ts';
 import { HEAD_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
 import { Journal, type Line } from '../../../daemon/wallet/signer/journal.ts';
-import { createWallet } from '../../../daemon/wallet/wallet.ts';
+import { cheapWallet } from '../../support/wallet.ts';
 import { codeOf, PASSPHRASE, SEED, WORDS } from './signer-kit.ts';
 
 const KEY = Buffer.alloc(32, 7);
@@ -276,7 +276,7 @@ it('takes no line that could not be read again', async () => {
 it('a journal beyond 64 MiB is opened, backed up whole, and opened again where it was restored', async () => {
   const dataDir = await folderOf();
   const vault = join(dataDir, 'vault');
-  const fingerprint = (await createWallet(vault, { words: WORDS, passphrase: PASSPHRASE })).fingerprint;
+  const fingerprint = (await cheapWallet(vault, { words: WORDS, passphrase: PASSPHRASE })).fingerprint;
   const key = journalKey(SEED);
   const journal = await Journal.open(vault, key, fingerprint, NOW);
   // as many inputs as a line of 4 MiB has room for

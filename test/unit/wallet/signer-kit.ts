@@ -17,7 +17,7 @@ import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
 import { approvalKey, type Epoch, grantMac, intentMac } from '../../../daemon/wallet/signer/approval.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
 import type { Approval, Intent, PolicyGrant, SignPurpose, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
-import { createWallet } from '../../../daemon/wallet/wallet.ts';
+import { cheapWallet } from '../../support/wallet.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
 
 export const WORDS = `${'abandon '.repeat(11)}about`;
@@ -43,7 +43,7 @@ const KEY = approvalKey(SEED);
 /** A folder with the wallet of WORDS; the caller removes it. From now on orders are approved for it, unless `beside`. */
 export async function walletFolder({ beside = false } = {}): Promise<{ folder: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'signer-'));
-  await createWallet(folder, { words: WORDS, passphrase: PASSPHRASE });
+  await cheapWallet(folder, { words: WORDS, passphrase: PASSPHRASE });
   if (!beside) await useEpochOf(folder);
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }

@@ -19,8 +19,8 @@ import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
 import { SEAL_CHANGE, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
-import { createWallet } from '../../../daemon/wallet/wallet.ts';
 import { as, DAEMON_UID, GROUP, isRoot, SIGNER_UID } from '../../support/users.ts';
+import { cheapWallet } from '../../support/wallet.ts';
 import { fakeIo } from '../cli-kit.ts';
 import { codeOf, grantOf, PASSPHRASE, payment, useEpochOf, WORDS } from './signer-kit.ts';
 
@@ -49,7 +49,7 @@ async function folders(name: string) {
   await mkdir(join(root, name), { mode: 0o755 });
   await mkdir(wallet, { mode: 0o700 });
   await mkdir(run, { mode: 0o750 });
-  await createWallet(wallet, { words: WORDS, passphrase: PASSPHRASE });
+  await cheapWallet(wallet, { words: WORDS, passphrase: PASSPHRASE });
   await useEpochOf(wallet);
   return { wallet, run, socket: join(run, 'signer.sock') };
 }
@@ -167,7 +167,7 @@ describe.runIf(isRoot && process.platform === 'linux')('with a user of its own',
     await mkdir(place, { mode: 0o755 });
     for (const folder of [wallet, run, data]) await mkdir(folder, { mode: 0o700 });
     await chown(wallet, SIGNER_UID, GROUP);
-    await createWallet(wallet, { words: WORDS, passphrase: PASSPHRASE });
+    await cheapWallet(wallet, { words: WORDS, passphrase: PASSPHRASE });
     // a folder that is the superuser's, which the daemon's user names in place of its own
     const precious = join(place, 'precious');
     await mkdir(precious, { mode: 0o700 });

@@ -22,9 +22,11 @@ export type Timeouts = {
    * open.
    */
   pingMs: number;
+  /** A configured server is tried again within this time, whatever it did, because it may have been repaired. */
+  ownRetryMs: number;
 };
 
-export const TIMEOUTS: Timeouts = { requestMs: 20_000, stallMs: 4_000, pingMs: 3_000 };
+export const TIMEOUTS: Timeouts = { requestMs: 20_000, stallMs: 4_000, pingMs: 3_000, ownRetryMs: 20_000 };
 /** Tor is slow, but a frozen server must be noticed within 15 seconds, possibly after a ping. */
 const PROXIED_REQUEST_FACTOR = 4;
 const PROXIED_STALL_FACTOR = 2.5;
@@ -111,8 +113,8 @@ export class Connection {
     signal: AbortSignal,
   ): Promise<Connection> {
     const [requestFactor, stallFactor] = isProxied(transport) ? [PROXIED_REQUEST_FACTOR, PROXIED_STALL_FACTOR] : [1, 1];
-    const { requestMs, stallMs, pingMs } = timeouts;
-    const own = { requestMs: requestMs * requestFactor, stallMs: stallMs * stallFactor, pingMs };
+    const { requestMs, stallMs } = timeouts;
+    const own = { ...timeouts, requestMs: requestMs * requestFactor, stallMs: stallMs * stallFactor };
     const socket = await connect({ ...transport, timeoutMs: own.stallMs }, signal);
     const connection = new Connection(socket, events, own);
     try {

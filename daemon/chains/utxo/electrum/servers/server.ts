@@ -22,8 +22,6 @@ const JITTER = 0.3;
 const STABLE_MS = 30_000;
 /** How long a public server that misbehaved is not used. */
 const DROPPED_MS = 60 * 60 * 1000;
-/** A configured server is tried again within a minute, whatever it did, because it may have been repaired. */
-const OWN_RETRY_MS_MAX = 20_000;
 /** Calls whose answers may have any length. Others cannot make an answer too long. */
 const LISTS: ReadonlySet<string> = new Set(['blockchain.scripthash.get_history', 'blockchain.scripthash.listunspent']);
 /** The weight of the newest answer in the running mean of latencies. */
@@ -328,13 +326,13 @@ export class Server {
     this.error = error.message;
     if (this.#readyAtMs > 0 && now - this.#readyAtMs > STABLE_MS) this.failures = 0;
     this.#readyAtMs = 0;
-    const { own } = this.#options;
-    const delayMsMax = own ? OWN_RETRY_MS_MAX : RETRY_MS_MAX;
+    const { own, timeouts } = this.#options;
+    const delayMsMax = own ? timeouts.ownRetryMs : RETRY_MS_MAX;
     const delayMs = Math.min(delayMsMax, RETRY_MS_MIN * 2 ** Math.min(this.failures, DOUBLINGS_MAX));
     this.failures++;
     this.#retryAtMs = now + delayMs * (1 + JITTER * (2 * Math.random() - 1));
     if (!(error instanceof Misbehaved)) return;
-    this.#droppedUntilMs = now + (own ? OWN_RETRY_MS_MAX : DROPPED_MS);
+    this.#droppedUntilMs = now + (own ? timeouts.ownRetryMs : DROPPED_MS);
     this.#options.events.onDropped(this, error.message);
   }
 }
