@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { lchown, lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import type { PolicyGrant, Signer } from '../wallet/signer/port.ts';
+import type { Grant, Signer } from '../wallet/signer/port.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { wholeNumber } from './parse.ts';
@@ -82,10 +82,7 @@ export async function withSignerService<T>(
  * Grants limits to the signer service directly, after the daemon was told, because a compromised daemon could withhold
  * a reduction of limits. Repeated grants have no effect.
  */
-export async function grantDirectly(
-  session: Session,
-  signed: readonly { grant: PolicyGrant; mac: string }[],
-): Promise<void> {
+export async function grantDirectly(session: Session, signed: readonly { grant: Grant; mac: string }[]): Promise<void> {
   if (signed.length === 0) return;
   await withSignerService(session, async (signer) => {
     for (const { grant, mac } of signed) await signer.grantPolicy(grant, mac);

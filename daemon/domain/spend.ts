@@ -5,6 +5,7 @@
  */
 import type { AssetId, ChainId, Network } from './assets.ts';
 import type { Branch } from './chain.ts';
+import type { EvmChain } from './evm.ts';
 
 /** A coin of ours on a UTXO chain. */
 export type Coin = {
@@ -80,13 +81,37 @@ export type SandboxPlan = {
   fee: bigint;
 };
 
-export type SpendPlan = UtxoPlan | SandboxPlan;
+/** A transaction of Ethereum or BNB Smart Chain (EIP-1559): from one address of ours to one recipient. */
+export type EvmPlan = {
+  kind: 'evm';
+  network: Network;
+  chain: EvmChain;
+  accountNo: number;
+  /** The asset of the payment; of a cancellation the one that was to be paid. */
+  asset: AssetId;
+  /** The contract of a token, lower-case hex with 0x; null: the native coin is sent. */
+  contract: string | null;
+  /** `address`: with its checksum (EIP-55), as its nonce keys contain it. */
+  sender: { branch: Branch; index: number; address: string };
+  nonce: bigint;
+  gasLimit: bigint;
+  /** Wei per gas. */
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+  /** Exactly one. A cancellation sends 0 to ourselves. */
+  outputs: PlannedOutput[];
+  /** The highest fee: what is not needed is not charged. */
+  fee: bigint;
+};
+
+export type SpendPlan = UtxoPlan | SandboxPlan | EvmPlan;
 
 /** `previous`: every transaction that an input spends, complete, in hex, by its id. */
 export type UtxoUnsigned = { plan: UtxoPlan; previous: { [txid: string]: string } };
 export type SandboxUnsigned = { plan: SandboxPlan };
+export type EvmUnsigned = { plan: EvmPlan };
 /** A plan with the data that the signer checks. */
-export type UnsignedSpend = UtxoUnsigned | SandboxUnsigned;
+export type UnsignedSpend = UtxoUnsigned | SandboxUnsigned | EvmUnsigned;
 
 /** Signed bytes: stored before they are sent. `size`: in the unit of fees. */
 export type SignedSpend = { txid: string; raw: string; fee: bigint; size: number };

@@ -1,15 +1,20 @@
 /** Decodes a transaction for the operator's own program, separately for each family of chains. */
 import type { AssetId, ChainId, Network } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
+import { isEvm } from '../domain/evm.ts';
 import { isUtxo } from '../wallet/signer/wire.ts';
 import type { OperatorKeys } from '../wallet/wallet.ts';
+import { evmReading } from './evm.ts';
 import { utxoReading } from './utxo.ts';
 
 /** An output of a transaction. `to`: the destination in the form in which the family compares them. */
 export type Output = { to: string; units: bigint };
 
-/** The content of a transaction's bytes. `keys`: its conflict keys, which are the outpoints of coins. */
-export type Bytes = { keys: string[]; outputs: Output[] };
+/**
+ * The content of a transaction's bytes. `keys`: the outpoints of the coins that it spends; none on a chain of accounts.
+ * `fee`: the highest fee, where the bytes state one.
+ */
+export type Bytes = { keys: string[]; outputs: Output[]; fee?: bigint; gasLimit?: bigint };
 
 export type Reading = {
   chain: ChainId;
@@ -26,8 +31,9 @@ export type Reading = {
   change(keys: OperatorKeys, accountNo: number, index: number): string;
 };
 
-/** Null if transactions of this chain are not signed. */
-export function readingOf(chain: ChainId, network: Network): Reading | null {
+/** Null if transactions of this chain are not signed. `asset`: the one that is paid. */
+export function readingOf(chain: ChainId, network: Network, asset: AssetId): Reading | null {
+  if (isEvm(chain)) return evmReading(chain, network, asset);
   return isUtxo(chain) ? utxoReading(chain, network) : null;
 }
 

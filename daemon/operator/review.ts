@@ -115,7 +115,7 @@ export class Review {
     const [first] = intents;
     if (asked.kind === 'approve') needExpected(asked.expected ?? {}, intents);
     if (!first || intents.every(({ network }) => network === 'sandbox')) return null;
-    const reading = readingOf(first.chain, first.network);
+    const reading = readingOf(first.chain, first.network, first.asset);
     if (!reading) throw differs('it names nothing that could be checked here');
     for (const { network, chain, accountNo, asset, feeAsset = asset } of intents) {
       const same = network === first.network && chain === first.chain && accountNo === first.accountNo;
@@ -168,6 +168,7 @@ export class Review {
   }
 
   #needFee(bytes: Bytes): void {
+    if (bytes.fee !== undefined && bytes.fee > this.feeMax) throw differs('it costs more than the approval allows');
     const limit = this.#reading.feeLimit(bytes, this.payments.length === 0);
     if (this.feeMax > limit) throw differs(`it may cost a fee of ${this.feeMax}, above the limit of ${limit} units`);
   }
@@ -215,9 +216,9 @@ function needExpected({ to, amount }: Expected, intents: readonly Intent[]): voi
 }
 
 /** Whether two texts are the same destination. The prefix of CashAddr is optional. */
-function isSameAddress(expected: string, { address, chain, network }: Intent): boolean {
+function isSameAddress(expected: string, { address, chain, network, asset }: Intent): boolean {
   if (expected === address) return true;
-  const reading = readingOf(chain, network);
+  const reading = readingOf(chain, network, asset);
   const to = reading?.destination(expected) ?? null;
   return to !== null && to === reading?.destination(address);
 }

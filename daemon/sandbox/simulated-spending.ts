@@ -118,11 +118,11 @@ export class SimulatedSpending extends OfSource implements Spending, CoinSource 
   }
 
   conflictKeys(plan: SpendPlan): string[] {
-    return plan.inputs.map(({ outpoint }) => outpoint);
+    return simulatedPlan(plan).inputs.map(({ outpoint }) => outpoint);
   }
 
   preferredKey(plan: SpendPlan): string {
-    return deepestOf(plan.inputs);
+    return deepestOf(simulatedPlan(plan).inputs);
   }
 
   sizeOf(): number {

@@ -10,13 +10,14 @@ import { join } from 'node:path';
 import type { ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
+import type { EvmChain } from '../domain/evm.ts';
 import { accountKey, masterFingerprint } from './accounts.ts';
 import { writeBackupKey } from './backup-key.ts';
 import { exists } from './files.ts';
 import { createWords, parseWords, seedOf } from './mnemonic.ts';
 import { approvalKey, grantMac, intentMac, journalKey, revocationMac } from './signer/approval.ts';
 import { JOURNAL_FILE, VAULT_FILE } from './signer/files.ts';
-import type { ApprovalPurpose, Intent, PolicyGrant } from './signer/port.ts';
+import type { ApprovalPurpose, Grant, Intent } from './signer/port.ts';
 import type { UtxoChain } from './signer/wire.ts';
 import { createVault, openVault, type ScryptCost, vaultFingerprint } from './vault.ts';
 
@@ -93,12 +94,14 @@ export type Approvable = { purpose: ApprovalPurpose; intent: Intent; until: numb
 export type OperatorKeys = {
   /** The operator's MAC on a payment. */
   approve(approvable: Approvable): string;
-  /** The operator's MAC on a limit of a policy. */
-  grant(grant: PolicyGrant): string;
+  /** The operator's MAC on a limit of a policy, or on a grant of gas. */
+  grant(grant: Grant): string;
   /** The operator's MAC that ends all earlier approvals and grants. */
   revoke(): { next: string; mac: string };
   /** The script (hex) of our change address at an index. */
   changeScript(chain: UtxoChain, network: Network, accountNo: number, index: number): string;
+  /** The 20 bytes (hex) of our own address on a chain of accounts, at an index of branch 1. */
+  ownAddress(chain: EvmChain, network: Network, accountNo: number, index: number): string;
 };
 
 /** Calls a function with the operator's keys, and wipes them afterwards. Throws `Rejected` `vault.*`. */
@@ -107,8 +110,9 @@ export async function withOperatorKeys<T>(
   passphrase: string,
   use: (keys: OperatorKeys) => T,
 ): Promise<T> {
-  const [{ withAccountKeys }, { ownScript }, { epochOf, newEpoch }, secret] = await Promise.all([
+  const [{ withAccountKeys }, { addressOf }, { ownScript }, { epochOf, newEpoch }, secret] = await Promise.all([
     import('./signer/keys.ts'),
+    import('./signer/evm-address.ts'),
     import('./signer/destination.ts'),
     import('./signer/journal.ts'),
     openVault(join(folder, VAULT_FILE), passphrase),
@@ -126,6 +130,8 @@ export async function withOperatorKeys<T>(
       },
       changeScript: (chain, network, accountNo, index) =>
         withAccountKeys(seed, chain, network, accountNo, (keys) => ownScript(keys.publicKey(1, index), chain)),
+      ownAddress: (chain, network, accountNo, index) =>
+        withAccountKeys(seed, chain, network, accountNo, (keys) => addressOf(keys.publicKey(1, index))),
     });
   } finally {
     seed.fill(0);

@@ -4,7 +4,7 @@ import type { CoinSource } from '../../daemon/chains/adapter.ts';
 import { planUtxo } from '../../daemon/chains/utxo/spend/plan.ts';
 import { decodeTransaction } from '../../daemon/chains/utxo/spend/transaction.ts';
 import { ASSETS, type AssetId, assetOf, type ChainId, nativeAsset } from '../../daemon/domain/assets.ts';
-import type { Coin, SignedSpend, SpendPlan, SpendRequest } from '../../daemon/domain/spend.ts';
+import type { Coin, SandboxPlan, SignedSpend, SpendRequest, UtxoPlan } from '../../daemon/domain/spend.ts';
 import { deriveAddress, scriptAt } from '../../daemon/sandbox/addresses.ts';
 import { decodeSimulated, planSimulated, simulatedSpend } from '../../daemon/sandbox/simulated.ts';
 import { coinSource } from './coin-source.ts';
@@ -53,7 +53,7 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
     return coins;
   }
 
-  async function planned(free: Coin[], fields: Partial<SpendRequest>): Promise<SpendPlan> {
+  async function planned(free: Coin[], fields: Partial<SpendRequest>): Promise<UtxoPlan | SandboxPlan> {
     const isAnchor = ({ outpoint }: Coin): boolean => fields.anchors?.includes(outpoint) ?? false;
     const coins = [...free, ...gas.filter(isAnchor)];
     const feeCoins = gas.filter((coin) => bench.rows.output(chain, coin.outpoint)?.spentBy === null);
@@ -72,7 +72,7 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
     return isUtxo(chain) ? planUtxo(request, chain) : planSimulated(request);
   }
 
-  function signed(plan: SpendPlan): SignedSpend {
+  function signed(plan: UtxoPlan | SandboxPlan): SignedSpend {
     if (plan.kind === 'sandbox') return simulatedSpend(plan);
     if (!wallet) throw new Error('no wallet');
     return wallet.sign(plan);
@@ -180,7 +180,7 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
     const lost = plan.inputs.map((input) => ({ ...input, outpoint: `${'ab'.repeat(32)}:0` }));
     // What does not add up is not even signed where signatures are real.
     for (const wrong of isUtxo(chain) ? [{ inputs: lost }] : [{ outputs: more }, { inputs: lost }]) {
-      const { raw } = signed({ ...plan, ...wrong } as SpendPlan);
+      const { raw } = signed({ ...plan, ...wrong } as UtxoPlan | SandboxPlan);
       await expect(spending.broadcast(raw, signal())).rejects.toMatchObject({ code: 'broadcast.refused' });
     }
     for (const raw of ['', '00', '{}', signed(plan).raw.slice(0, -2)]) {

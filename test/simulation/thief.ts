@@ -6,7 +6,7 @@
 import { scriptOf } from '../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { Rejected } from '../../daemon/domain/errors.ts';
-import type { SandboxPlan, SignedSpend, UtxoPlan } from '../../daemon/domain/spend.ts';
+import type { SignedSpend, SpendPlan, UtxoPlan } from '../../daemon/domain/spend.ts';
 import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { judgeSigned } from './auditor.ts';
 import type { World } from './world.ts';
@@ -14,7 +14,7 @@ import type { World } from './world.ts';
 type Sign = (order: SignOrder) => Promise<SignedSpend>;
 type Alteration = (world: World, order: SignOrder) => SignOrder | null;
 
-const isUtxo = (plan: UtxoPlan | SandboxPlan): plan is UtxoPlan => plan.kind === 'utxo';
+const isUtxo = (plan: SpendPlan): plan is UtxoPlan => plan.kind === 'utxo';
 
 function altered(order: SignOrder, change: (plan: UtxoPlan) => boolean): SignOrder | null {
   const copy = structuredClone(order);

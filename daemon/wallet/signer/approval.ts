@@ -6,7 +6,7 @@
  * Invariant: two different intents never have the same text, so that an approval is valid for one intent only.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { ApprovalPurpose, Intent, PolicyGrant } from './port.ts';
+import type { ApprovalPurpose, Grant, Intent } from './port.ts';
 
 const KEY_BYTES = 32;
 const MAC_HEX = /^[0-9a-f]{64}$/;
@@ -59,7 +59,11 @@ export function intentMac(
 const feeText = ({ asset, feeAsset = asset, feeMax }: Intent): string =>
   feeAsset === asset ? feeMax : `${feeMax} ${feeAsset}`;
 
-export function grantMac(key: Uint8Array, epoch: Epoch, grant: PolicyGrant): string {
+export function grantMac(key: Uint8Array, epoch: Epoch, grant: Grant): string {
+  if ('kind' in grant) {
+    const { network, accountNo, chain, feeMax, until, issuedAt } = grant;
+    return mac(key, ['gas grant', network, accountNo, chain, feeMax, until, issuedAt], epoch);
+  }
   const { network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt } = grant;
   return mac(key, ['grant', network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt], epoch);
 }

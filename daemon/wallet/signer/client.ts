@@ -15,10 +15,27 @@ import { retryAfterSeconds } from './attempts.ts';
 import { childChannel, socketChannel } from './channel.ts';
 import { VAULT_FILE } from './files.ts';
 import { type Call, Peer } from './peer.ts';
-import { isUtxoOrder, type PolicyGrant, type Sealed, type Signer, type SignerStatus, type SignOrder } from './port.ts';
+import {
+  type Grant,
+  isEvmOrder,
+  isUtxoOrder,
+  type Sealed,
+  type Signer,
+  type SignerStatus,
+  type SignOrder,
+} from './port.ts';
 import { spawnSigner } from './spawn.ts';
 import { sealedBy, type UnlockSource } from './unlock.ts';
-import { decodeSigned, encodeOrder, GrantShape, isUtxo, SealedShape, SignedShape, StatusShape } from './wire.ts';
+import {
+  decodeSigned,
+  encodeOrder,
+  GasGrantShape,
+  GrantShape,
+  isUtxo,
+  SealedShape,
+  SignedShape,
+  StatusShape,
+} from './wire.ts';
 
 /** scrypt takes long on a slow machine, and a change of the passphrase runs it twice. */
 const UNLOCK_MS = 120_000;
@@ -118,7 +135,7 @@ export class SignerClient implements Signer {
 
   async sign(order: SignOrder): Promise<SignedSpend> {
     if (order.plan.network === 'sandbox') return this.#options.sandbox.sign(order);
-    if (!isUtxoOrder(order) || !isUtxo(order.plan.chain)) {
+    if (!isEvmOrder(order) && (!isUtxoOrder(order) || !isUtxo(order.plan.chain))) {
       throw new Rejected('signer.unsupported', `The wallet does not sign for ${order.plan.chain} yet`);
     }
     await this.#needUnlocked();
@@ -126,8 +143,8 @@ export class SignerClient implements Signer {
     return decodeSigned(await this.#ask(request, SignedShape, SIGN_MS));
   }
 
-  async grantPolicy(grant: PolicyGrant, mac: string): Promise<void> {
-    const checked = GrantShape.safeParse(grant);
+  async grantPolicy(grant: Grant, mac: string): Promise<void> {
+    const checked = ('kind' in grant ? GasGrantShape : GrantShape).safeParse(grant);
     if (!checked.success) throw new Rejected('signer.unsupported', 'Such limits cannot be granted');
     await this.#needUnlocked();
     await this.#ask({ call: 'grant', grant: checked.data, mac }, z.null(), STATUS_MS);

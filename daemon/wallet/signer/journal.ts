@@ -18,10 +18,11 @@ import { maxOf } from '../../domain/money.ts';
 import { exists, replaceFile } from '../files.ts';
 import { type Epoch, sameMac } from './approval.ts';
 import { HEAD_FILE, JOURNAL_BYTES_MAX, JOURNAL_FILE } from './files.ts';
+import { gasSubjectOf } from './gas.ts';
 import { readLines } from './lines.ts';
 import { DAY_MS, type Memory, type PolicySpend, type Signed, subjectOf } from './permission.ts';
-import type { PolicyGrant } from './port.ts';
-import { EpochShape, GrantShape } from './wire.ts';
+import type { GasGrant, PolicyGrant } from './port.ts';
+import { EpochShape, GasGrantShape, GrantShape } from './wire.ts';
 
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const MAC_CHARS = 64;
@@ -47,6 +48,8 @@ const signFields = {
   spent: Use.optional(),
   /** The fee, counted against the grant of its own asset; absent if it is part of `spent`. */
   spentFee: Use.optional(),
+  /** The fee, counted against a grant of gas. */
+  spentGas: Use.optional(),
 };
 /** `inputs`: every conflict key of the transaction. On a coin chain these are the outpoints that it spends. */
 const SignLine = z.object({ ...signFields, inputs: z.array(z.string()).min(1), entries: z.array(Entry) });
@@ -72,6 +75,7 @@ const Line = z.union([
   /** In a journal that release 0.1.0 began: from this line on the head has a MAC. */
   z.object({ kind: z.literal('sealed'), at: z.number() }),
   z.object({ kind: z.literal('grant'), at: z.number(), grant: GrantShape }),
+  z.object({ kind: z.literal('gas'), at: z.number(), grant: GasGrantShape }),
   /**
    * Begins a new epoch. After a restore the signatures made since the backup are unknown. So earlier approvals and
    * limits are no longer valid, and a kept approval cannot pay a second time.
@@ -107,6 +111,8 @@ export class Journal {
   readonly #file: FileHandle;
   readonly #signed = new Map<string, Signed>();
   readonly #grants = new Map<string, PolicyGrant>();
+  readonly #gasGrants = new Map<string, GasGrant>();
+  readonly #gasUsed = new Map<string, bigint>();
   /** Oldest first. */
   readonly #epochs: Epoch[] = [];
   #spends: PolicySpend[] = [];
@@ -126,6 +132,8 @@ export class Journal {
     this.memory = {
       signed: this.#signed,
       grants: this.#grants,
+      gasGrants: this.#gasGrants,
+      gasUsed: this.#gasUsed,
       epochs: this.#epochs,
       get policySpends() {
         return self.#spends;
@@ -238,9 +246,18 @@ export class Journal {
     if (line.kind === 'revoked') {
       this.#epochs.push(line.epoch);
       this.#grants.clear();
+      this.#gasGrants.clear();
     }
     if (line.kind === 'grant') this.#grants.set(subjectOf(line.grant), line.grant);
+    if (line.kind === 'gas') {
+      this.#gasGrants.set(gasSubjectOf(line.grant), line.grant);
+      this.#gasUsed.delete(gasSubjectOf(line.grant));
+    }
     if (line.kind !== 'sign') return;
+    if (line.spentGas) {
+      const { subject, units } = line.spentGas;
+      this.#gasUsed.set(subject, (this.#gasUsed.get(subject) ?? 0n) + BigInt(units));
+    }
     // all withdrawals of a batch share it
     const version = { txid: line.txid, keys: line.inputs, epoch: this.#epoch };
     for (const { uuid, identity, feeMax, byPolicy } of line.entries) {

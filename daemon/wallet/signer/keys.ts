@@ -5,11 +5,10 @@
  */
 import { createHmac } from 'node:crypto';
 import { pointFromScalar, privateAdd } from 'tiny-secp256k1';
-import type { Network } from '../../domain/assets.ts';
+import type { ChainId, Network } from '../../domain/assets.ts';
 import type { Branch } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { type SecretNode, withSecretAccount } from '../accounts.ts';
-import type { UtxoChain } from './wire.ts';
 
 export const INDEX_MAX = 2 ** 31 - 1;
 
@@ -25,7 +24,7 @@ export interface AccountKeys {
 /** Lends the keys of an account. The caller wipes the seed. */
 export function withAccountKeys<T>(
   seed: Uint8Array,
-  chain: UtxoChain,
+  chain: Exclude<ChainId, 'XMR'>,
   network: Network,
   accountNo: number,
   use: (keys: AccountKeys) => T,

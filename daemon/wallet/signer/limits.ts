@@ -4,6 +4,7 @@
  */
 import { ASSETS, type Asset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
+import type { EvmChain } from '../../domain/evm.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
 import { isUtxo, type UtxoChain } from './wire.ts';
 
@@ -42,7 +43,23 @@ export function feeLimit(chain: UtxoChain, { inputs, outputs }: Parts, toSelf: b
   return limit < most ? limit : most;
 }
 
-/** The assets that the wallet signs for. The limits of a policy are granted for each of them. */
+/** More than any transfer needs, also of a token behind several contracts. */
+export const GAS_LIMIT_MAX = 1_000_000n;
+/** The highest price of gas, wei: about ten times the highest prices of recent years. */
+const GAS_PRICE_MAX: Readonly<Record<EvmChain, bigint>> = { ETH: 2_000_000_000_000n, BSC: 200_000_000_000n };
+/** The highest fee of a transaction, wei: 0.1 ETH, 0.1 BNB. */
+const GAS_FEE_MAX = 100_000_000_000_000_000n;
+
+/** The highest fee for a transaction with this limit of gas, wei. */
+export function gasFeeLimit(chain: EvmChain, gasLimit: bigint): bigint {
+  const limit = gasLimit * GAS_PRICE_MAX[chain];
+  return limit < GAS_FEE_MAX ? limit : GAS_FEE_MAX;
+}
+
+/** The longest time for which gas can be granted. */
+export const GAS_GRANT_MS_MAX = 31 * 24 * 3_600_000;
+
+/** The assets that a policy may pay out: those of the merchant API's withdrawals. Limits are granted for each of them. */
 export const SIGNED_ASSETS: readonly Asset[] = ASSETS.filter(({ symbol, chain }) => isUtxo(chain) && symbol === chain);
 
 /** More than any fee, for simulated transactions, whose coins are worthless. */
@@ -51,6 +68,7 @@ export const FEE_UNLIMITED = 1n << 256n;
 /** The highest fee that can be approved for a plan, smallest units of the fee's asset. */
 export function approvableFee(plan: SpendPlan): bigint {
   if (plan.kind === 'sandbox') return FEE_UNLIMITED;
+  if (plan.kind === 'evm') return gasFeeLimit(plan.chain, plan.gasLimit);
   const toSelf = plan.outputs.every(({ kind }) => kind === 'change');
   return isUtxo(plan.chain) ? feeLimit(plan.chain, plan, toSelf) : FEE_UNLIMITED;
 }

@@ -14,6 +14,7 @@ import {
   ADDRESS_SELF,
   type Approval,
   type ApprovalPurpose,
+  type GasGrant,
   type Intent,
   type PolicyGrant,
   type SignOrder,
@@ -51,6 +52,9 @@ export type Memory = {
   signed: ReadonlyMap<string, Signed>;
   /** By subject. */
   grants: ReadonlyMap<string, PolicyGrant>;
+  gasGrants: ReadonlyMap<string, GasGrant>;
+  /** The highest fees that count against each grant of gas, wei. */
+  gasUsed: ReadonlyMap<string, bigint>;
   /** Includes at least those of the last 24 hours. */
   policySpends: readonly PolicySpend[];
   /**
@@ -81,9 +85,16 @@ export type PolicyUse = { subject: string; units: bigint };
 
 /**
  * `feeMax`: the highest fee of this transaction. `spent`: the use of the grant of the paid asset; null if no policy was
- * asked. `spentFee`: the fee, counted against the grant of its own asset; null if it is part of `spent`.
+ * asked. `spentFee`: the fee, counted against the grant of its own asset; null if it is part of `spent`. `spentGas`: the
+ * use of a grant of gas.
  */
-export type Verdict = { entries: Entry[]; feeMax: bigint; spent: PolicyUse | null; spentFee: PolicyUse | null };
+export type Verdict = {
+  entries: Entry[];
+  feeMax: bigint;
+  spent: PolicyUse | null;
+  spentFee: PolicyUse | null;
+  spentGas?: PolicyUse;
+};
 
 /** The effect of a transaction, derived by the judge of its family. */
 export type Moved = {
@@ -99,7 +110,7 @@ export type Moved = {
 };
 
 const noApproval = (why: string): Rejected => new Rejected('signer.approval', `Refused to sign: ${why}`);
-const overLimit = (why: string): Rejected => new Rejected('signer.limit', `It needs the operator: ${why}`);
+export const overLimit = (why: string): Rejected => new Rejected('signer.limit', `It needs the operator: ${why}`);
 
 export const subjectOf = ({ network, accountNo, asset }: Pick<Intent, 'network' | 'accountNo' | 'asset'>): string =>
   `${network}/${accountNo}/${asset}`;
@@ -150,7 +161,7 @@ function needBound({ address, coins, sweep, units }: Intent): void {
  * Checks pairwise conflict: without a shared conflict key, this transaction and an earlier version could both confirm.
  * A shared coin that no longer exists is enough, because a transaction that spends it cannot confirm.
  */
-function needConflict({ uuid }: Intent, { versions }: Signed, keys: ReadonlySet<string>): void {
+export function needConflict({ uuid }: Intent, { versions }: Signed, keys: ReadonlySet<string>): void {
   const apart = versions.find((version) => !version.keys.some((key) => keys.has(key)));
   if (!apart) return;
   throw new Rejected(
@@ -170,6 +181,7 @@ function mayMissOne({ versions }: Signed, keys: ReadonlySet<string>, { epochs }:
 }
 
 function first(intent: Intent, approval: Approval, witness: Witness): Entry {
+  if (approval.by === 'gas') throw noApproval('a grant of gas pays nobody');
   const entry = { intent, identity: identityText(intent) };
   if (approval.by === 'policy') return { ...entry, feeMax: 0n, policyUnits: unitsWithinGrant(intent, witness) };
   checkMac(['pay'], intent, approval, witness);

@@ -6,7 +6,8 @@
  * The signer decodes everything that it is asked to sign, and refuses any difference from the intents.
  */
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
-import type { SandboxUnsigned, SignedSpend, UnsignedSpend, UtxoUnsigned } from '../../domain/spend.ts';
+import type { EvmChain } from '../../domain/evm.ts';
+import type { EvmUnsigned, SandboxUnsigned, SignedSpend, UnsignedSpend, UtxoUnsigned } from '../../domain/spend.ts';
 
 /** A text that only the holder of a key can read, made by `seal` (seal.ts). All three fields are base64. */
 export type Sealed = { key: string; nonce: string; box: string };
@@ -25,8 +26,8 @@ export type SignerStatus = {
 };
 
 /**
- * Stands for an address in an intent whose transaction pays only ourselves (CPFP). Then `units` is "0", and `coins`
- * names the coins that it spends.
+ * Stands for an address in an intent whose transaction pays only ourselves (CPFP, or a collection on an account chain).
+ * Then `units` is "0". `coins` names the coins that a CPFP transaction spends.
  */
 export const ADDRESS_SELF = 'self';
 
@@ -58,9 +59,9 @@ export type Intent = {
 /**
  * `operator`: HMAC-SHA-256 (hex) over the purpose, the intent, the epoch of the wallet's journal, and `until`
  * (milliseconds since 1970, at most seven days ahead). After `until` the approval cannot begin a payment. `policy`: the
- * operator granted the limit beforehand.
+ * operator granted the limit beforehand. `gas`: the operator granted a `GasGrant` for moves between our own addresses.
  */
-export type Approval = { by: 'operator'; until: number; mac: string } | { by: 'policy' };
+export type Approval = { by: 'operator'; until: number; mac: string } | { by: 'policy' } | { by: 'gas' };
 
 /**
  * `pay`: pays the intents; a speed-up is a `pay` whose withdrawals were signed before. `cancel`: pays everything back
@@ -85,10 +86,12 @@ type OrderOf<U extends UnsignedSpend> = U & {
 };
 export type UtxoOrder = OrderOf<UtxoUnsigned>;
 export type SandboxOrder = OrderOf<SandboxUnsigned>;
+export type EvmOrder = OrderOf<EvmUnsigned>;
 /** A request to sign. `plan.kind` names the family. */
-export type SignOrder = UtxoOrder | SandboxOrder;
+export type SignOrder = UtxoOrder | SandboxOrder | EvmOrder;
 
 export const isUtxoOrder = (order: SignOrder): order is UtxoOrder => order.plan.kind === 'utxo';
+export const isEvmOrder = (order: SignOrder): order is EvmOrder => order.plan.kind === 'evm';
 
 /** The limits of one asset of one account for payments without the operator. Units are smallest units as decimals. */
 export type PolicyGrant = {
@@ -104,6 +107,25 @@ export type PolicyGrant = {
   /** Milliseconds since 1970: a grant replaces only an older one. */
   issuedAt: number;
 };
+
+/**
+ * What moves between our own addresses on an account chain may cost without the operator. It pays nobody else, so the
+ * fees are all that can be lost.
+ */
+export type GasGrant = {
+  kind: 'gas';
+  network: Network;
+  accountNo: number;
+  chain: EvmChain;
+  /** The highest sum of the highest fees, smallest units of the chain's coin as a decimal; "0" ends the earlier grant. */
+  feeMax: string;
+  /** Milliseconds since 1970: nothing is signed under it from then on. */
+  until: number;
+  /** Milliseconds since 1970: a grant replaces only an older one. What was used of that does not count any more. */
+  issuedAt: number;
+};
+
+export type Grant = PolicyGrant | GasGrant;
 
 /**
  * Every call may throw `Rejected`: `vault.missing`, `vault.corrupted`, `signer.journal` (its journal was altered), and
@@ -133,7 +155,7 @@ export interface Signer {
    */
   sign(order: SignOrder): Promise<SignedSpend>;
   /** `mac`: made by `grantMac`. Needs the wallet unlocked. Throws `Rejected`: `signer.locked`, `signer.approval`. */
-  grantPolicy(grant: PolicyGrant, mac: string): Promise<void>;
+  grantPolicy(grant: Grant, mac: string): Promise<void>;
   /**
    * Invalidates every earlier approval and grant. `next`: the new epoch, 32 random hex digits. `mac`: made by
    * `revocationMac`. Throws `Rejected`: `signer.locked`, `signer.approval`.

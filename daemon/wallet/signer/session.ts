@@ -13,10 +13,12 @@ import { seedOf } from '../mnemonic.ts';
 import { openVault } from '../vault.ts';
 import { approvalKey, type Epoch, grantMac, intentMac, journalKey, revocationMac, sameMac } from './approval.ts';
 import { VAULT_FILE } from './files.ts';
+import { gasSubjectOf } from './gas.ts';
 import { Journal, type Line } from './journal.ts';
 import type { Judged } from './judged.ts';
+import { GAS_GRANT_MS_MAX } from './limits.ts';
 import { subjectOf, type Witness } from './permission.ts';
-import { isUtxoOrder, type PolicyGrant, type SignOrder } from './port.ts';
+import { type Grant, isEvmOrder, isUtxoOrder, type SignOrder } from './port.ts';
 
 /** How far the operator's clock may be ahead of this machine's for a grant. */
 const GRANT_AHEAD_MS = 3_600_000;
@@ -73,15 +75,17 @@ export class Session {
     };
     // loaded on first use, because unlocking does not need it
     if (isUtxoOrder(order)) return (await import('./utxo.ts')).judgeUtxo(order, this.#seed, witness);
+    if (isEvmOrder(order)) return (await import('./evm.ts')).judgeEvm(order, this.#seed, witness);
     throw new Rejected('signer.unsupported', `The wallet does not sign for ${order.plan.chain} yet`);
   }
 
   /**
    * Throws `Rejected('signer.approval')` if the MAC is not the operator's, or the grant is older than the current one.
    */
-  async grant(grant: PolicyGrant, mac: string): Promise<void> {
+  async grant(grant: Grant, mac: string): Promise<void> {
     const now = this.#now();
-    const before = this.#journal.memory.grants.get(subjectOf(grant));
+    const { grants, gasGrants } = this.#journal.memory;
+    const before = 'kind' in grant ? gasGrants.get(gasSubjectOf(grant)) : grants.get(subjectOf(grant));
     const right = grantMac(this.#approvalKey, this.#epoch, grant);
     if (!sameMac(mac, right) || grant.issuedAt > now + GRANT_AHEAD_MS) {
       throw new Rejected('signer.approval', "The operator's approval does not belong to these limits");
@@ -90,7 +94,15 @@ export class Session {
     if (before && before.issuedAt >= grant.issuedAt) {
       throw new Rejected('signer.approval', 'Newer limits are in force already');
     }
-    await this.#journal.append({ kind: 'grant', at: now, grant: { ...grant, network: realNetwork(grant) } });
+    const network = realNetwork(grant);
+    if (!('kind' in grant)) {
+      await this.#journal.append({ kind: 'grant', at: now, grant: { ...grant, network } });
+      return;
+    }
+    if (grant.until > now + GAS_GRANT_MS_MAX + GRANT_AHEAD_MS) {
+      throw new Rejected('signer.approval', 'Gas is granted for 31 days at most');
+    }
+    await this.#journal.append({ kind: 'gas', at: now, grant: { ...grant, network } });
   }
 
   /** Throws `Rejected('signer.approval')` if the MAC does not end the current epoch. */
@@ -106,7 +118,7 @@ export class Session {
   }
 }
 
-function realNetwork({ network }: PolicyGrant): 'mainnet' | 'testnet' | 'regtest' {
+function realNetwork({ network }: Grant): 'mainnet' | 'testnet' | 'regtest' {
   if (network === 'sandbox') throw new Rejected('signer.unsupported', 'The sandbox asks for no approval');
   return network;
 }
@@ -117,7 +129,7 @@ function lineOf(
   { txid, fee }: SignedSpend,
   at: number,
 ): Line {
-  const { entries, spent, spentFee } = verdict;
+  const { entries, spent, spentFee, spentGas } = verdict;
   return {
     kind: 'sign',
     at,
@@ -131,5 +143,6 @@ function lineOf(
     })),
     ...(spent ? { spent: { ...spent, units: spent.units.toString() } } : {}),
     ...(spentFee ? { spentFee: { ...spentFee, units: spentFee.units.toString() } } : {}),
+    ...(spentGas ? { spentGas: { ...spentGas, units: spentGas.units.toString() } } : {}),
   };
 }

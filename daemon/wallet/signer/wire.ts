@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { CHAINS, type ChainId, NETWORKS } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
-import type { SignedSpend, UtxoPlan } from '../../domain/spend.ts';
-import { ADDRESS_SELF, isUtxoOrder, type SignOrder, type UtxoOrder } from './port.ts';
+import type { EvmPlan, SignedSpend, UtxoPlan } from '../../domain/spend.ts';
+import { ADDRESS_SELF, type EvmOrder, isEvmOrder, isUtxoOrder, type SignOrder, type UtxoOrder } from './port.ts';
 
 export type UtxoChain = 'BTC' | 'LTC' | 'BCH';
 export const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
@@ -49,6 +49,7 @@ export const IntentShape = z.strictObject({
 const ApprovalShape = z.discriminatedUnion('by', [
   z.strictObject({ by: z.literal('operator'), until: Whole, mac: z.string().max(64) }),
   z.strictObject({ by: z.literal('policy') }),
+  z.strictObject({ by: z.literal('gas') }),
 ]);
 
 const Input = z.strictObject({
@@ -80,16 +81,51 @@ const UtxoPlanShape = z.strictObject({
   vsize: Whole,
 });
 
-/** One strict shape for each family that can be signed. */
-const OrderShape = z.strictObject({
+/** One spelling only. */
+const LowerAddress = z.string().regex(/^0x[0-9a-f]{40}$/);
+const RealNetwork = z.enum(['mainnet', 'testnet', 'regtest']);
+const EvmChainShape = z.enum(['ETH', 'BSC']);
+const Branch = z.union([z.literal(0), z.literal(1)]);
+
+const EvmPlanShape = z.strictObject({
+  kind: z.literal('evm'),
+  network: RealNetwork,
+  chain: EvmChainShape,
+  accountNo: Index,
+  asset: Asset,
+  contract: LowerAddress.nullable(),
+  sender: z.strictObject({ branch: Branch, index: Index, address: Text }),
+  nonce: Units,
+  gasLimit: Units,
+  maxFeePerGas: Units,
+  maxPriorityFeePerGas: Units,
+  outputs: z
+    .array(
+      z.discriminatedUnion('kind', [
+        z.strictObject({ kind: z.literal('payout'), ...output }),
+        z.strictObject({ kind: z.literal('change'), ...output, index: Index, branch: Branch }),
+      ]),
+    )
+    .length(1),
+  fee: Units,
+});
+
+const orderFields = {
   purpose: z.enum(['pay', 'cancel']),
-  plan: UtxoPlanShape,
   withdrawals: z
     .array(z.strictObject({ intent: IntentShape, approval: ApprovalShape }))
     .min(1)
     .max(LIST_MAX),
-  previous: z.record(z.string().regex(/^[0-9a-f]{64}$/), z.string().regex(/^(?:[0-9a-f]{2})+$/)),
-});
+};
+/** One strict shape for each family that can be signed. */
+const OrderShape = z.union([
+  z.strictObject({
+    ...orderFields,
+    plan: UtxoPlanShape,
+    previous: z.record(z.string().regex(/^[0-9a-f]{64}$/), z.string().regex(/^(?:[0-9a-f]{2})+$/)),
+  }),
+  z.strictObject({ ...orderFields, plan: EvmPlanShape }),
+]);
 
 export const EpochShape = z.string().regex(/^[0-9a-f]{32}$/);
 
@@ -100,6 +136,16 @@ export const GrantShape = z.strictObject({
   perWithdrawal: Units,
   perDay: Units,
   addresses: z.array(Text).max(GRANT_ADDRESSES_MAX).nullable(),
+  issuedAt: Whole,
+});
+
+export const GasGrantShape = z.strictObject({
+  kind: z.literal('gas'),
+  network: RealNetwork,
+  accountNo: Index,
+  chain: EvmChainShape,
+  feeMax: Units,
+  until: Whole,
   issuedAt: Whole,
 });
 
@@ -117,7 +163,12 @@ export const Request = z.discriminatedUnion('call', [
   z.strictObject({ id: Whole, call: z.literal('lock') }),
   z.strictObject({ id: Whole, call: z.literal('change'), sealed: SealedShape }),
   z.strictObject({ id: Whole, call: z.literal('sign'), order: OrderShape }),
-  z.strictObject({ id: Whole, call: z.literal('grant'), grant: GrantShape, mac: z.string().max(64) }),
+  z.strictObject({
+    id: Whole,
+    call: z.literal('grant'),
+    grant: z.union([GrantShape, GasGrantShape]),
+    mac: z.string().max(64),
+  }),
   z.strictObject({ id: Whole, call: z.literal('revoke'), next: EpochShape, mac: z.string().max(64) }),
 ]);
 export type Request = z.infer<typeof Request>;
@@ -157,6 +208,10 @@ export function decodeSigned({ txid, raw, fee, vsize }: z.infer<typeof SignedSha
 
 /** Converts an order to JSON values. */
 export function encodeOrder(order: SignOrder): unknown {
+  if (isEvmOrder(order)) {
+    const { purpose, plan, withdrawals } = order;
+    return { purpose, plan: encodeEvmPlan(plan), withdrawals };
+  }
   assert(isUtxoOrder(order), 'only plans of real chains cross to the signer');
   const { purpose, plan, withdrawals, previous } = order;
   return { purpose, plan: encodePlan(plan), withdrawals, previous };
@@ -176,11 +231,27 @@ function encodePlan(plan: UtxoPlan): unknown {
   return { kind, network, chain, accountNo, version, lockTime, inputs, outputs, fee: plan.fee.toString(), vsize };
 }
 
+function encodeEvmPlan(plan: EvmPlan): unknown {
+  const { kind, network, chain, accountNo, asset, contract, sender } = plan;
+  const { branch, index, address } = sender;
+  const outputs = plan.outputs.map((one) => {
+    const common = { kind: one.kind, address: one.address, units: one.units.toString(), script: hex(one.script) };
+    return one.kind === 'change' ? { ...common, index: one.index, branch: one.branch ?? 1 } : common;
+  });
+  const [nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, fee] = [
+    ...[plan.nonce, plan.gasLimit, plan.maxFeePerGas, plan.maxPriorityFeePerGas, plan.fee],
+  ].map(String);
+  const numbers = { nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, fee };
+  return { kind, network, chain, accountNo, asset, contract, sender: { branch, index, address }, outputs, ...numbers };
+}
+
 const hex = (data: Uint8Array): string => Buffer.from(data).toString('hex');
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
 /** The inverse of `encodeOrder`. */
-export function decodeOrder({ plan, ...rest }: z.infer<typeof OrderShape>): UtxoOrder {
+export function decodeOrder(order: z.infer<typeof OrderShape>): UtxoOrder | EvmOrder {
+  if (!('previous' in order)) return { ...order, plan: decodeEvmPlan(order.plan) };
+  const { plan, ...rest } = order;
   return {
     ...rest,
     plan: {
@@ -189,5 +260,17 @@ export function decodeOrder({ plan, ...rest }: z.infer<typeof OrderShape>): Utxo
       outputs: plan.outputs.map((one) => ({ ...one, units: BigInt(one.units), script: bytes(one.script) })),
       fee: BigInt(plan.fee),
     },
+  };
+}
+
+function decodeEvmPlan(plan: z.infer<typeof EvmPlanShape>): EvmPlan {
+  return {
+    ...plan,
+    nonce: BigInt(plan.nonce),
+    gasLimit: BigInt(plan.gasLimit),
+    maxFeePerGas: BigInt(plan.maxFeePerGas),
+    maxPriorityFeePerGas: BigInt(plan.maxPriorityFeePerGas),
+    outputs: plan.outputs.map((one) => ({ ...one, units: BigInt(one.units), script: bytes(one.script) })),
+    fee: BigInt(plan.fee),
   };
 }

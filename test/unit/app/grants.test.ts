@@ -33,7 +33,7 @@ beforeEach(async () => {
   const signer: Pick<Signer, 'grantPolicy'> = {
     async grantPolicy(grant) {
       if (locked) throw new Rejected('signer.locked', 'The wallet is locked');
-      granted.push(grant);
+      granted.push(grant as PolicyGrant);
     },
   };
   Object.assign(bench.app, { signer: signer as Signer });

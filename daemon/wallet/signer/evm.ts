@@ -1,0 +1,150 @@
+/**
+ * Judges an order of Ethereum or BNB Smart Chain: encodes its transaction, reads the bytes again, and compares what they
+ * do with the approvals. What was judged is what is signed.
+ *
+ * Invariants. A transaction sends the native coin without call data, or calls `transfer` of a token's contract from the
+ * registry. Its sender is an address of ours, derived here. Everything else is refused.
+ */
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { recover } from 'tiny-secp256k1';
+import { type AssetId, assetOf, type Network } from '../../domain/assets.ts';
+import { assert, Rejected } from '../../domain/errors.ts';
+import { chainIdOf, type EvmChain, NATIVE_COIN } from '../../domain/evm.ts';
+import {
+  type EvmTransaction,
+  parseTransaction,
+  signedBytes,
+  transactionOf,
+  transferOf,
+  unsignedBytes,
+} from '../../domain/evm-transaction.ts';
+import { type EvmPlan, nonceKey, type SignedSpend } from '../../domain/spend.ts';
+import { addressOf, checksummed, evmDestination } from './evm-address.ts';
+import { judgeGas } from './gas.ts';
+import { differs, type Judged, needPaid } from './judged.ts';
+import { type AccountKeys, withAccountKeys } from './keys.ts';
+import { GAS_LIMIT_MAX, gasFeeLimit } from './limits.ts';
+import { judgeWithdrawals, type Moved, type Witness } from './permission.ts';
+import { ADDRESS_SELF, type EvmOrder } from './port.ts';
+
+/** The gas of the cheapest transaction. */
+const GAS_LIMIT_MIN = 21_000n;
+
+/** What a transaction moves. `to`: the recipient, not the contract; hex. `contract`: lower-case hex with 0x, or null. */
+export type Movement = { contract: string | null; to: string; units: bigint };
+
+/** Reads what a transaction moves. Null for every call that is no transfer. */
+export function movementOf({ to, value, data }: Pick<EvmTransaction, 'to' | 'value' | 'data'>): Movement | null {
+  if (data.length === 0) return { contract: null, to: hex(to), units: value };
+  const transfer = transferOf(data);
+  if (!transfer || value !== 0n) return null;
+  return { contract: `0x${hex(to)}`, to: hex(transfer.to), units: transfer.units };
+}
+
+/**
+ * Whether a contract is the one of an asset; null stands for no contract. The registry has the contracts of mainnet;
+ * elsewhere tokens are worthless and any contract will do.
+ */
+export function isContractOf(asset: AssetId, network: Network, contract: string | null): boolean {
+  const known = assetOf(asset).contract;
+  if (known === undefined || contract === null) return known === undefined && contract === null;
+  return network !== 'mainnet' || known.toLowerCase() === contract;
+}
+
+/** Judges an order. The result can sign it. Throws `Rejected` (see `Signer.sign`) if a check fails. */
+export function judgeEvm(order: EvmOrder, seed: Uint8Array, witness: Witness): Judged {
+  const { plan } = order;
+  const bytes = unsignedBytes(transactionOf(plan));
+  return withAccountKeys(seed, plan.chain, plan.network, plan.accountNo, (keys) => {
+    const { transaction, signature } = parseTransaction(bytes);
+    assert(signature === null, 'it is not signed yet');
+    const { verdict, conflictKeys } = judge(order, transaction, keys, witness);
+    return { verdict, conflictKeys, sign: () => signPlan(seed, plan, bytes) };
+  });
+}
+
+function judge(order: EvmOrder, transaction: EvmTransaction, keys: AccountKeys, witness: Witness) {
+  const { plan, purpose, withdrawals } = order;
+  const { network, chain, accountNo } = plan;
+  if (transaction.chainId !== BigInt(chainIdOf(network, chain))) throw differs('it is of another chain');
+  const sender = checksummed(addressOf(keys.publicKey(plan.sender.branch, plan.sender.index)));
+  if (plan.sender.address !== sender) throw differs('the sender is not ours');
+  const fee = feeOf(plan, transaction);
+  const movement = movementOf(transaction);
+  if (!movement) throw differs('it calls a contract for something that is no transfer');
+  const [only, ...others] = withdrawals;
+  if (!only || others.length > 0) throw differs('a transaction of this chain is one payment');
+  const { intent, approval } = only;
+  const isCancel = purpose === 'cancel';
+  const toSelf = isCancel || intent.address === ADDRESS_SELF;
+  if (toSelf) needOwn(plan, movement, keys);
+  if (isCancel) {
+    if (movement.contract !== null || movement.units !== 0n) throw differs('a cancellation moves nothing');
+  } else if (!isContractOf(intent.asset, network, movement.contract)) {
+    throw differs(`it does not move ${intent.asset}`);
+  }
+  if (!toSelf) needPaid([movement], [intent], ({ address }) => needDestination(address, chain, network));
+  const conflictKeys = [nonceKey(sender, plan.nonce)];
+  const moved: Moved = {
+    network,
+    chain,
+    accountNo,
+    asset: plan.asset,
+    fee,
+    feeAsset: NATIVE_COIN[chain],
+    conflictKeys,
+  };
+  const verdict =
+    approval.by === 'gas'
+      ? judgeGas(intent, { purpose, toSelf, moved }, witness)
+      : judgeWithdrawals(order, moved, witness);
+  if (fee > verdict.feeMax) throw feeTooHigh(fee, verdict.feeMax);
+  return { verdict, conflictKeys };
+}
+
+/** The highest fee of a transaction, wei. */
+function feeOf(plan: EvmPlan, { gasLimit, maxFeePerGas, maxPriorityFeePerGas }: EvmTransaction): bigint {
+  if (gasLimit < GAS_LIMIT_MIN || gasLimit > GAS_LIMIT_MAX) throw differs(`a limit of ${gasLimit} gas`);
+  if (maxPriorityFeePerGas > maxFeePerGas) throw differs('the tip is above the whole fee');
+  const fee = gasLimit * maxFeePerGas;
+  if (plan.fee !== fee) throw differs('its fee is not what is stated');
+  const limit = gasFeeLimit(plan.chain, gasLimit);
+  if (fee > limit) throw feeTooHigh(fee, limit);
+  return fee;
+}
+
+const feeTooHigh = (fee: bigint, max: bigint): Rejected =>
+  new Rejected('signer.fee', `Refused to sign: a fee of ${fee} is above the limit of ${max}`);
+
+/** Checks that it pays an address of ours. */
+function needOwn({ outputs }: EvmPlan, { to }: Movement, keys: AccountKeys): void {
+  const [output] = outputs;
+  if (output?.kind !== 'change') throw differs('it pays others than ourselves');
+  if (to !== addressOf(keys.publicKey(output.branch ?? 1, output.index))) throw differs('its recipient is not ours');
+}
+
+function needDestination(address: string, chain: EvmChain, network: Network): string {
+  const to = evmDestination(address);
+  if (to === null) throw differs(`${address} is no address of ${chain} on ${network}`);
+  return to;
+}
+
+/** Signs judged bytes: deterministic (RFC 6979) with a low S. The signature is verified with another library. */
+function signPlan(seed: Uint8Array, plan: EvmPlan, bytes: Uint8Array): SignedSpend {
+  const { chain, network, accountNo, sender, gasLimit, fee } = plan;
+  const digest = keccak_256(bytes);
+  const made = withAccountKeys(seed, chain, network, accountNo, (keys) =>
+    keys.withKey(sender.branch, sender.index, ({ privateKey }) =>
+      secp256k1.sign(digest, privateKey, { prehash: false, lowS: true, format: 'recovered' }),
+    ),
+  );
+  const [yParity, r, s] = [made[0], made.slice(1, 33), made.slice(33, 65)];
+  assert(yParity === 0 || yParity === 1, 'a signature has a parity');
+  const signer = recover(digest, made.slice(1), yParity, true);
+  assert(signer && checksummed(addressOf(signer)) === sender.address, 'a signature that was just made is right');
+  const signed = signedBytes(parseTransaction(bytes).transaction, { yParity, r, s });
+  return { txid: `0x${hex(keccak_256(signed))}`, raw: `0x${hex(signed)}`, fee, size: Number(gasLimit) };
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

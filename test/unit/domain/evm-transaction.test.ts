@@ -1,0 +1,124 @@
+/** The bytes of transactions with a base fee, against viem, and against forms that no node accepts. */
+
+import fc from 'fast-check';
+import { encodeFunctionData, erc20Abi, fromRlp, type Hex, serializeTransaction, toRlp } from 'viem';
+import { describe, expect, it } from 'vitest';
+import {
+  type EvmTransaction,
+  parseTransaction,
+  signedBytes,
+  transferData,
+  transferOf,
+  unsignedBytes,
+} from '../../../daemon/domain/evm-transaction.ts';
+import { decodeRlp, encodeRlp, type Rlp } from '../../../daemon/domain/rlp.ts';
+
+const hex = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString('hex')}`;
+const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replace('0x', ''), 'hex'));
+const sized = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
+
+const { item: anyItem } = fc.letrec<{ item: Rlp }>((tie) => ({
+  item: fc.oneof(
+    { maxDepth: 3, depthIdentifier: 'rlp' },
+    fc.oneof(fc.uint8Array({ maxLength: 70 }), fc.uint8Array({ minLength: 250, maxLength: 300 })),
+    fc.array(tie('item'), { maxLength: 5, depthIdentifier: 'rlp' }),
+  ),
+}));
+const transactions: fc.Arbitrary<EvmTransaction> = fc.record({
+  chainId: fc.constantFrom(1n, 56n, 1337n, 11_155_111n),
+  nonce: fc.nat().map(BigInt),
+  maxPriorityFeePerGas: fc.bigInt({ min: 0n, max: 2n ** 64n }),
+  maxFeePerGas: fc.bigInt({ min: 0n, max: 2n ** 64n }),
+  gasLimit: fc.bigInt({ min: 21_000n, max: 1_000_000n }),
+  to: sized(20),
+  value: fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
+  data: fc.oneof(fc.constant(new Uint8Array()), fc.uint8Array({ minLength: 68, maxLength: 68 })),
+});
+const asHex = (item: Rlp): unknown => (item instanceof Uint8Array ? hex(item) : item.map(asHex));
+
+describe('RLP', () => {
+  it('is as viem has it, both ways', () => {
+    fc.assert(
+      fc.property(anyItem, (item) => {
+        const encoded = encodeRlp(item);
+        expect(hex(encoded)).toBe(toRlp(asHex(item) as Hex));
+        expect(asHex(decodeRlp(encoded))).toEqual(fromRlp(hex(encoded)));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['a byte too many', '0102'],
+    ['a small byte with a prefix', '8105'],
+    ['a length that fits into the prefix', 'b80161'],
+    ['a length with a leading zero', `b90038${'61'.repeat(56)}`],
+    ['less than its length', '83616263'.slice(0, 6)],
+    ['a list whose item ends outside', 'c28361'],
+    ['a length of 8 bytes', 'bfffffffffffffffff'],
+    ['lists in lists without end', 'c6c5c4c3c2c1c0'],
+  ])('refuses %s', (_, text) => {
+    expect(() => decodeRlp(bytes(text))).toThrow('The bytes are not RLP');
+  });
+});
+
+describe('a transaction', () => {
+  it('has the bytes and the id that viem gives it, unsigned and signed', () => {
+    const signatures = fc.record({ yParity: fc.constantFrom(0 as const, 1 as const), r: sized(32), s: sized(32) });
+    fc.assert(
+      fc.property(transactions, signatures, (transaction, signature) => {
+        const { to, data, ...numbers } = transaction;
+        // viem refuses a tip above the whole fee
+        fc.pre(numbers.maxPriorityFeePerGas <= numbers.maxFeePerGas && signature.r[0] !== 0 && signature.s[0] !== 0);
+        const { gasLimit: gas, chainId, nonce, ...fees } = numbers;
+        const ids = { chainId: Number(chainId), nonce: Number(nonce) };
+        const theirs = { type: 'eip1559', ...ids, ...fees, gas, to: hex(to), data: hex(data) } as const;
+        const unsigned = unsignedBytes(transaction);
+        expect(hex(unsigned)).toBe(serializeTransaction(theirs));
+        expect(parseTransaction(unsigned)).toEqual({ transaction, signature: null });
+        const { yParity, r, s } = signature;
+        const signed = signedBytes(transaction, signature);
+        expect(hex(signed)).toBe(serializeTransaction(theirs, { yParity, r: hex(r), s: hex(s) }));
+        expect(parseTransaction(signed)).toEqual({ transaction, signature });
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it.each([
+    ['a legacy one', '0xe98080825208943535353535353535353535353535353535353535880de0b6b3a764000080018080'],
+    ['one that makes a contract', serializeTransaction({ type: 'eip1559', chainId: 1, gas: 1n, data: '0x60' })],
+    [
+      'one with an access list',
+      serializeTransaction({
+        ...{ type: 'eip1559', chainId: 1, gas: 1n, to: `0x${'35'.repeat(20)}` },
+        accessList: [{ address: `0x${'35'.repeat(20)}`, storageKeys: [] }],
+      }),
+    ],
+    [
+      'one with bytes behind it',
+      `${serializeTransaction({ type: 'eip1559', chainId: 1, to: `0x${'35'.repeat(20)}` })}00`,
+    ],
+  ])('refuses %s', (_, raw) => {
+    expect(() => parseTransaction(bytes(raw))).toThrow(/The bytes are/);
+  });
+});
+
+describe("a token's transfer", () => {
+  it('has the call data that viem makes, and no other call is one', () => {
+    fc.assert(
+      fc.property(sized(20), fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.nat(67), (to, units, at) => {
+        const data = transferData(to, units);
+        expect(hex(data)).toBe(encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [hex(to), units] }));
+        expect(transferOf(data)).toEqual({ to, units });
+        // in the selector and in the padding of the address every byte counts
+        const spoiled = data.map((byte, i) => (i === at ? byte ^ 1 : byte));
+        if (at < 16) expect(transferOf(spoiled)).toBeNull();
+        expect(transferOf(data.subarray(0, at))).toBeNull();
+      }),
+      { numRuns: 50 },
+    );
+    expect(() => transferData(new Uint8Array(20), 2n ** 256n)).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,252 @@
+/** What the signer signs on Ethereum and BNB Smart Chain, and what it refuses. */
+
+import { keccak256, recoverTransactionAddress, type TransactionSerialized } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checksumAddress } from '../../../daemon/chains/evm/address.ts';
+import { assetOf } from '../../../daemon/domain/assets.ts';
+import type { Branch } from '../../../daemon/domain/chain.ts';
+import { transactionOf, unsignedBytes } from '../../../daemon/domain/evm-transaction.ts';
+import type { EvmPlan } from '../../../daemon/domain/spend.ts';
+import { evmReading } from '../../../daemon/operator/evm.ts';
+import { withSecretAccount } from '../../../daemon/wallet/accounts.ts';
+import { approvalKey, grantMac } from '../../../daemon/wallet/signer/approval.ts';
+import { addressOf } from '../../../daemon/wallet/signer/evm-address.ts';
+import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
+import { withAccountKeys } from '../../../daemon/wallet/signer/keys.ts';
+import { ADDRESS_SELF, type EvmOrder, type GasGrant, type Intent } from '../../../daemon/wallet/signer/port.ts';
+import { Session } from '../../../daemon/wallet/signer/session.ts';
+import { decodeOrder, encodeOrder, Request } from '../../../daemon/wallet/signer/wire.ts';
+import { approve, codeOf, PASSPHRASE, SEED, walletFolder } from './signer-kit.ts';
+
+const TETHER = assetOf('USDT_ERC20').contract?.toLowerCase() ?? '';
+const GWEI = 10n ** 9n;
+const STRANGER = checksumAddress(Buffer.alloc(20, 0xab));
+
+const own = (branch: Branch, index: number, network: EvmPlan['network'] = 'mainnet') => {
+  const hex = withAccountKeys(SEED, 'ETH', network, 0, (keys) => addressOf(keys.publicKey(branch, index)));
+  const script = Uint8Array.from(Buffer.from(hex, 'hex'));
+  return { branch, index, address: checksumAddress(script), script };
+};
+
+let count = 0;
+/** A payment of 25 Tether from the address 0/3 to a stranger, for at most 0.0013 ETH. */
+function order(plan: Partial<EvmPlan> = {}, intent: Partial<Intent> = {}): EvmOrder {
+  const { address, branch, index } = own(0, 3, plan.network);
+  const whole: EvmPlan = {
+    ...{ kind: 'evm', network: 'mainnet', chain: 'ETH', accountNo: 0, asset: 'USDT_ERC20', contract: TETHER },
+    sender: { branch, index, address },
+    ...{ nonce: 4n, gasLimit: 65_000n, maxFeePerGas: 20n * GWEI, maxPriorityFeePerGas: GWEI },
+    outputs: [
+      { kind: 'payout', address: STRANGER, script: Uint8Array.from(Buffer.alloc(20, 0xab)), units: 25_000_000n },
+    ],
+    fee: 65_000n * 20n * GWEI,
+    ...plan,
+  };
+  const said: Intent = {
+    ...{ uuid: `evm-${count++}`, network: whole.network, accountNo: 0, chain: whole.chain, asset: whole.asset },
+    ...{ address: STRANGER, units: '25000000', sweep: false, coins: null },
+    ...{ feeMax: (65_000n * 20n * GWEI).toString(), feeAsset: 'ETH' },
+    ...intent,
+  };
+  return { purpose: 'pay', plan: whole, withdrawals: [{ intent: said, approval: approve(said) }] };
+}
+
+let folder: string;
+let remove: () => Promise<void>;
+let session: Session;
+let now = Date.now();
+beforeAll(async () => {
+  ({ folder, remove } = await walletFolder());
+  session = await Session.open(folder, PASSPHRASE, () => now);
+  const { useEpochOf } = await import('./signer-kit.ts');
+  await useEpochOf(folder);
+});
+afterAll(async () => {
+  await session.close();
+  await remove();
+});
+
+/** As it crosses to the signer's process. */
+const crossed = (given: EvmOrder) => {
+  const request = Request.parse({ id: 1, call: 'sign', order: JSON.parse(JSON.stringify(encodeOrder(given))) });
+  return decodeOrder(request.call === 'sign' ? request.order : (undefined as never));
+};
+const refusal = (given: EvmOrder): Promise<string> => codeOf(session.sign(crossed(given)));
+
+describe('the signer', () => {
+  it("signs a token's transfer with the sender's key, as viem signs the same, and twice the same", async () => {
+    const given = order();
+    const signed = await session.sign(crossed(given));
+    const raw = signed.raw as TransactionSerialized;
+    expect(await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` })).toBe(own(0, 3).address);
+    expect(signed).toMatchObject({ txid: keccak256(raw), fee: given.plan.fee, size: 65_000 });
+    expect(await session.sign(crossed(given))).toEqual(signed);
+    const theirs = withSecretAccount(SEED, 'ETH', 'mainnet', 0, () =>
+      withAccountKeys(SEED, 'ETH', 'mainnet', 0, (keys) =>
+        keys.withKey(0, 3, ({ privateKey }) => privateKeyToAccount(`0x${Buffer.from(privateKey).toString('hex')}`)),
+      ),
+    );
+    const { to, data, gasLimit, chainId, nonce, ...rest } = transactionOf(given.plan);
+    const ids = { chainId: Number(chainId), nonce: Number(nonce) };
+    const hex = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString('hex')}`;
+    const made = await theirs.signTransaction({
+      type: 'eip1559',
+      ...ids,
+      ...rest,
+      gas: gasLimit,
+      to: hex(to),
+      data: hex(data),
+    });
+    expect(raw).toBe(made);
+  });
+
+  it.each<[string, Partial<EvmPlan>, Partial<Intent>]>([
+    ['of another contract', { contract: `0x${'11'.repeat(20)}` }, {}],
+    ['in the native coin', { contract: null }, {}],
+    ['to somebody else', { outputs: [{ kind: 'payout', ...own(0, 9), units: 25_000_000n }] }, {}],
+    ['of another amount', {}, { units: '25000001' }],
+    ['whose sender is another address of ours', { sender: { branch: 0, index: 4, address: own(0, 3).address } }, {}],
+    [
+      'whose sender is written without its checksum',
+      { sender: { ...own(0, 3), address: own(0, 3).address.toLowerCase() } },
+      {},
+    ],
+    ['with too much gas', { gasLimit: 2_000_000n, fee: 2_000_000n * 20n * GWEI }, {}],
+    ['with a tip above its fee', { maxPriorityFeePerGas: 21n * GWEI }, {}],
+    ['whose fee is stated too low', { fee: 1n }, {}],
+    ['of another chain than was approved', { chain: 'BSC' }, { chain: 'ETH' }],
+    ['of another asset than was approved', { asset: 'XAUT' }, { asset: 'USDT_ERC20' }],
+    ['of a fee in another asset', {}, { feeAsset: 'USDT_ERC20' }],
+  ])('refuses a payment %s', async (_, plan, intent) => {
+    expect(await refusal(order(plan, intent))).toBe('signer.differs');
+  });
+
+  it.each<[string, Partial<EvmPlan>, string]>([
+    ['above the approved one', { maxFeePerGas: 21n * GWEI, fee: 65_000n * 21n * GWEI }, 'signer.fee'],
+    ['that nobody may approve', { maxFeePerGas: 5_000n * GWEI, fee: 65_000n * 5_000n * GWEI }, 'signer.fee'],
+  ])('refuses a fee %s', async (_, plan, code) => {
+    expect(await refusal(order(plan))).toBe(code);
+  });
+
+  it('replaces a payment only with the same nonce of the same address, and cancels it by sending nothing to ourselves', async () => {
+    const given = order({ nonce: 11n });
+    await session.sign(given);
+    const [{ intent, approval }] = given.withdrawals as [EvmOrder['withdrawals'][number]];
+    const withdrawals = [{ intent, approval }];
+    expect(await refusal({ ...given, plan: { ...given.plan, nonce: 12n } })).toBe('signer.conflict');
+    const { address, branch, index } = own(0, 5);
+    expect(await refusal({ ...given, plan: { ...given.plan, sender: { branch, index, address } } })).toBe(
+      'signer.conflict',
+    );
+    const cancel = (plan: Partial<EvmPlan>): EvmOrder => ({
+      ...{ purpose: 'cancel', withdrawals },
+      plan: {
+        ...given.plan,
+        ...{ contract: null, gasLimit: 21_000n, fee: 21_000n * 20n * GWEI },
+        outputs: [{ kind: 'change', ...own(1, 0), units: 0n }],
+        ...plan,
+      },
+    });
+    const tank = own(1, 0);
+    expect(await refusal(cancel({ outputs: [{ kind: 'change', ...tank, units: 1n }] }))).toBe('signer.differs');
+    expect(await refusal(cancel({ outputs: [{ kind: 'change', ...tank, script: own(1, 1).script, units: 0n }] }))).toBe(
+      'signer.differs',
+    );
+    expect(await refusal(cancel({ contract: TETHER }))).toBe('signer.differs');
+    expect(await session.sign(crossed(cancel({})))).toMatchObject({ size: 21_000 });
+  });
+});
+
+describe('a grant of gas', () => {
+  const FEE = 21_000n * 20n * GWEI;
+  const grantOf = async (fields: Partial<GasGrant> = {}): Promise<[GasGrant, string]> => {
+    const grant: GasGrant = {
+      ...{ kind: 'gas', network: 'mainnet', accountNo: 0, chain: 'ETH' },
+      ...{ feeMax: (2n * FEE).toString(), until: now + 3_600_000, issuedAt: now, ...fields },
+    };
+    return [grant, grantMac(approvalKey(SEED), await epochOf(folder), grant)];
+  };
+  /** Sends the native coin from one address of ours to another. */
+  const move = (uuid: string, nonce: number, plan: Partial<EvmPlan> = {}, intent: Partial<Intent> = {}): EvmOrder => {
+    const said: Intent = {
+      ...{ uuid, network: 'mainnet', accountNo: 0, chain: 'ETH', asset: 'ETH', address: ADDRESS_SELF, units: '0' },
+      ...{ sweep: false, coins: null, feeMax: FEE.toString(), ...intent },
+    };
+    const base = order().plan;
+    const from = own(1, 0);
+    return {
+      purpose: 'pay',
+      plan: {
+        ...base,
+        ...{ asset: 'ETH', contract: null, gasLimit: 21_000n, fee: FEE, nonce: BigInt(nonce) },
+        sender: { branch: from.branch, index: from.index, address: from.address },
+        outputs: [{ kind: 'change', ...own(0, 3), units: 10n ** 15n }],
+        ...plan,
+      },
+      withdrawals: [{ intent: said, approval: { by: 'gas' } }],
+    };
+  };
+
+  it('lets moves between our own addresses go until its fees or its time are used up', async () => {
+    expect(await refusal(move('before', 0))).toBe('signer.limit');
+    await session.grant(...(await grantOf()));
+    await session.sign(crossed(move('a', 0)));
+    // another version counts only for what it costs more
+    const more = { maxFeePerGas: 30n * GWEI, fee: 21_000n * 30n * GWEI };
+    await session.sign(crossed(move('a', 0, more)));
+    expect(await refusal(move('b', 1))).toBe('signer.limit');
+    await session.sign(crossed(move('b', 1, { maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: 0n, fee: FEE / 2n })));
+    now += 1_000;
+    await session.grant(...(await grantOf()));
+    now += 3_600_000;
+    expect(await refusal(move('c', 2))).toBe('signer.limit');
+    now += 1_000;
+    await session.grant(...(await grantOf()));
+    await session.close();
+    session = await Session.open(folder, PASSPHRASE, () => now);
+    await session.sign(crossed(move('c', 2)));
+  });
+
+  it('pays nobody else', async () => {
+    const stranger = { kind: 'payout' as const, address: STRANGER, script: Buffer.alloc(20, 0xab), units: 1n };
+    expect(await refusal(move('d', 3, { outputs: [stranger] }))).toBe('signer.differs');
+    expect(await refusal(move('d', 3, { outputs: [{ ...stranger, kind: 'change', index: 0 }] }))).toBe(
+      'signer.differs',
+    );
+    expect(await refusal(move('d', 3, {}, { address: STRANGER, units: '1' }))).toBe('signer.differs');
+    expect(await refusal({ ...order(), withdrawals: move('d', 3).withdrawals })).toBe('signer.differs');
+  });
+
+  it('is refused without the operator’s approval, too long, and when a newer one is in force', async () => {
+    const [grant] = await grantOf();
+    expect(await codeOf(session.grant(grant, '00'.repeat(32)))).toBe('signer.approval');
+    expect(await codeOf(session.grant(...(await grantOf({ until: now + 33 * 86_400_000 }))))).toBe('signer.approval');
+    expect(await codeOf(session.grant(...(await grantOf({ issuedAt: now - 10_000_000 }))))).toBe('signer.approval');
+  });
+});
+
+describe("the operator's reading", () => {
+  const raw = (plan: Partial<EvmPlan> = {}): string =>
+    `0x${Buffer.from(unsignedBytes(transactionOf(order(plan).plan))).toString('hex')}`;
+  const reading = evmReading('ETH', 'mainnet', 'USDT_ERC20');
+
+  it('finds recipient, amount and highest fee in the bytes', () => {
+    expect(reading.bytes(raw())).toEqual({
+      ...{ keys: [], outputs: [{ to: 'ab'.repeat(20), units: 25_000_000n }] },
+      ...{ fee: 65_000n * 20n * GWEI, gasLimit: 65_000n },
+    });
+    expect(reading.destination(STRANGER)).toBe('ab'.repeat(20));
+    expect(reading.destination(STRANGER.replace(/[a-f]/, (letter: string) => letter.toUpperCase()))).toBeNull();
+  });
+
+  it.each([
+    ['bytes of another chain', () => raw({ chain: 'BSC' })],
+    ['another contract', () => raw({ contract: `0x${'11'.repeat(20)}` })],
+    ['the native coin', () => raw({ contract: null })],
+    ['bytes that are none', () => '0x02c0'],
+    ['no bytes', () => null],
+  ])('refuses %s', (_, bytes) => {
+    expect(() => reading.bytes(bytes())).toThrow('Nothing was approved');
+  });
+});
