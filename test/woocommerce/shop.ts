@@ -96,10 +96,12 @@ function startDatabase(folder: string): ChildProcess {
   return spawn(DATABASE!, args, { stdio: 'ignore' });
 }
 
-async function end(child: ChildProcess): Promise<void> {
+/** `group`: with the processes that it started. */
+async function end(child: ChildProcess, group = false): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill();
+  if (group) process.kill(-child.pid!);
+  else child.kill();
   await ended;
 }
 
@@ -118,7 +120,9 @@ export async function startShop(port: number): Promise<Shop> {
   const database = startDatabase(folder);
   await until('the database listens', async () => existsSync(join(folder, 'db')));
   await exec(PHP!, [...options, join(HERE, 'site/install.php'), STAND_IN, GATEWAY], { env });
-  const server = spawn(PHP!, [...options, '-S', `127.0.0.1:${port}`, '-t', folder], { env, stdio: 'ignore' });
+  const arguments_ = [...options, '-S', `127.0.0.1:${port}`, '-t', folder];
+  // a group of its own, because PHP does not end its workers at a SIGTERM
+  const server = spawn(PHP!, arguments_, { env, stdio: 'ignore', detached: true });
   await until('the shop answers', async () => (await fetch(`${url}/wp-login.php`).catch(() => null))?.ok);
 
   const rest = (route: string): string => `${url}/index.php?rest_route=${route}`;
@@ -155,7 +159,7 @@ export async function startShop(port: number): Promise<Shop> {
       return log.split('\n').filter((line) => /PHP (Fatal|Parse)|(resources|test)\/woocommerce/.test(line));
     },
     async stop() {
-      await end(server);
+      await end(server, true);
       await end(database);
       await rm(folder, { recursive: true, force: true });
     },
