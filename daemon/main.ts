@@ -2,7 +2,7 @@
  * The composition root: reads the configuration, opens the store, connects the chains and puts the parts together.
  * Requests are answered only once everything they need is ready. A stop runs in the opposite order.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchList } from './app/addresses/watch.ts';
 import { raise, UnstoredAlerts } from './app/alerts.ts';
@@ -28,8 +28,10 @@ import { ASSETS, type AssetId, CHAINS, type ChainId, NETWORKS, type Network } fr
 import { type AccountKey, chainKey } from './domain/chain.ts';
 import { formatDecimal } from './domain/money.ts';
 import type { SignedSpend } from './domain/spend.ts';
+import type { ConsoleServer } from './http/console/server.ts';
 import { RequestMeter } from './http/metrics/requests.ts';
 import { serveMetrics } from './http/metrics/server.ts';
+import type { Context, OperatorExtra } from './http/operator/context.ts';
 import { serveOperator } from './http/operator/server.ts';
 import { listen, publicApp } from './http/server.ts';
 import { createLog, type Log, type LogPart, partLog } from './log.ts';
@@ -84,6 +86,8 @@ export type Daemon = {
 };
 
 const VAULT_FOLDER = 'vault';
+/** The console's sessions, which its listener keeps. */
+const SESSIONS_FILE = 'console.json';
 /** The time that one part of the service may take to stop. */
 const PART_STOP_MS_MAX = 4_000;
 
@@ -280,7 +284,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   cleanup.push(() => backups.stop());
   let scan: AccountDiscovery | null = null;
   cleanup.push(() => scan?.stop());
-  const operator = await serveOperator(app, {
+  const extra: OperatorExtra = {
     dataDir,
     version: version(),
     startedAt,
@@ -293,11 +297,42 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
     deriveSandboxAccounts: parts.sandboxAccounts,
     testAlerts: () => alerts.test(),
     sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),
-  });
+    console: () => consoles.server(),
+  };
+  const consoles = onDemand({ app: as(app, 'http'), extra });
+  const operator = await serveOperator(app, extra);
   ownPorts.push(...(URL.canParse(operator.url) ? [Number(new URL(operator.url).port)] : []));
   cleanup.push(() => operator.close());
+  cleanup.push(() => consoles.close());
+  consoles.resume();
   cleanup.push(() => app.operatorEvents.close());
   return url;
+}
+
+type Consoles = { server(): Promise<ConsoleServer>; resume(): void; close(): Promise<void> };
+
+/** The console, which is loaded only where it is used. */
+function onDemand(context: Context): Consoles {
+  const { app, extra } = context;
+  let made: Promise<ConsoleServer> | undefined;
+  const make = async (): Promise<ConsoleServer> => {
+    const { ConsoleServer } = await import('./http/console/server.ts');
+    return new ConsoleServer(context);
+  };
+  const server = (): Promise<ConsoleServer> => {
+    made ??= make();
+    return made;
+  };
+  return {
+    server,
+    /** A browser that was signed in stays so over a restart. */
+    resume() {
+      if (!existsSync(join(extra.dataDir, SESSIONS_FILE))) return;
+      const open = async (): Promise<void> => (await server()).listen();
+      open().catch((error: unknown) => app.log.error({ error }, 'the console could not be opened'));
+    },
+    close: async () => (await made)?.close(),
+  };
 }
 
 /** Starts the workers. */

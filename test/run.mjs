@@ -27,8 +27,9 @@ function run(script, ...args) {
 async function check() {
   const program = await run(['typescript', 'bin', 'tsc'], '--noEmit', '-p', '.');
   const browsers = await run(['typescript', 'bin', 'tsc'], '--noEmit', '-p', 'daemon/web');
+  const console = await run(['typescript', 'bin', 'tsc'], '--noEmit', '-p', 'renderer');
   const linted = await run(['@biomejs', 'biome', 'bin', 'biome'], 'check', '.');
-  return program === 0 && browsers === 0 && linted === 0;
+  return program === 0 && browsers === 0 && console === 0 && linted === 0;
 }
 
 /** The counts and names of vitest's report. A file that did not load has no tests: it counts as one that failed. */

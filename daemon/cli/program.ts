@@ -13,6 +13,7 @@ import { businessCommands } from './business.ts';
 import { clientCommands } from './clients.ts';
 import { action } from './commands.ts';
 import { printConfig } from './config.ts';
+import { consoleCommands } from './console.ts';
 import { doctor } from './doctor.ts';
 import { endpointCommands } from './endpoints.ts';
 import { eventCommands } from './events.ts';
@@ -79,6 +80,7 @@ function program(io: Io, json: boolean): Command {
     .command('doctor')
     .description('look everything over: what is out of order, and what to do')
     .action(action(io, doctor));
+  consoleCommands(root, io);
   maintenanceCommand(root, io);
   businessCommands(root, io);
   keyCommands(root, io);

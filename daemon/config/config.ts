@@ -206,12 +206,30 @@ function needChannels({ alerts }: Config, reader: Reader): void {
     reader.problem('alerts.ntfy_token', 'without ntfy it says nothing');
 }
 
+/** The console is on loopback, or behind a proxy with TLS if the operator has said so. */
+function closedConsole({ console: settings, trustedProxies }: Config, reader: Reader): void {
+  const { host, publicUrl, elsewhere } = settings;
+  const loopback = host === 'localhost' || host === '::1' || host.startsWith('127.');
+  if ((publicUrl !== null || !loopback) && !elsewhere) {
+    const key = publicUrl === null ? 'console.host' : 'console.public_url';
+    reader.problem(key, 'the console is for this machine only unless console.elsewhere = true');
+  }
+  if (publicUrl !== null && !publicUrl.startsWith('https:')) {
+    reader.problem('console.public_url', 'it must be https: passphrases are typed there');
+  }
+  if (elsewhere && publicUrl === null) reader.problem('console.public_url', 'console.elsewhere needs it');
+  if (!loopback && trustedProxies.length === 0) {
+    reader.problem('trusted_proxies', 'console.host is not loopback, so it needs the address of the proxy');
+  }
+}
+
 /** Checks that concern several keys: a node's login must be given exactly once. */
 function contradictions(config: Config, reader: Reader): void {
   if (config.wallet.unlock === 'file' && config.wallet.passphraseFile === null) {
     reader.problem('wallet.passphrase_file', 'wallet.unlock = "file" needs it');
   }
   needChannels(config, reader);
+  closedConsole(config, reader);
   for (const network of NETWORKS) {
     for (const chain of CHAINS) {
       const { coreRpc, coreRpcCookie } = config.networks[network][chain];

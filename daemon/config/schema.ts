@@ -218,6 +218,14 @@ export const TREE = {
     port: setting.whole(0, 65_535, 0, 'a port of 127.0.0.1 for Prometheus; 0 = none'),
     balances: setting.flag(false, 'whether the balances of businesses are among the metrics'),
   },
+  console: {
+    approvals: setting.flag(true, 'whether a browser may approve withdrawals with the passphrase'),
+    host: setting.listenHost('127.0.0.1'),
+    port: setting.whole(0, 65_535, 8481, '0 = any free one'),
+    /** Its address behind a proxy with TLS. */
+    public_url: setting.publicUrl(),
+    elsewhere: setting.flag(false, 'whether the console may be used from other machines, through a proxy with TLS'),
+  },
   operator: {
     /** With a port, and on Windows, the API listens on loopback. */
     listen: setting.choice(['socket', 'loopback'], 'socket'),

@@ -9,6 +9,7 @@ import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { SCOPES } from '../domain/merchant.ts';
 import { INVOICE_STATUSES } from '../domain/payment.ts';
 import { BOOKS } from './books.ts';
+import { CONSOLE } from './console.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import {
   AccountKeySchema,
@@ -189,6 +190,7 @@ export const OPERATOR = {
   ...WITHDRAWALS,
   ...ENDPOINTS,
   ...SOURCES,
+  ...CONSOLE,
   /** Runs the nightly removal of old data at once. */
   'maintenance.free': method(
     Nothing,

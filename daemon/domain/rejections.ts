@@ -15,6 +15,7 @@ export type RejectCode =
   | 'chain.pruned'
   | `client.${'host' | 'not_found' | 'origin' | 'too_many'}`
   | 'config.rpc'
+  | 'console.listen'
   | 'delivery.not_found'
   | `endpoint.${'not_found' | 'too_many' | 'url'}`
   | `idempotency.${'conflict' | 'key'}`

@@ -24,6 +24,12 @@ const PROJECTS = [
   [join('daemon', 'web'), join('daemon', 'web')],
 ];
 
+/** Bundles the console; the output folder follows. */
+const BUNDLER = [
+  join(root, 'node_modules', 'vite', 'bin', 'vite.js'),
+  ...['build', '--config', join('renderer', 'vite.config.ts'), '--outDir'],
+];
+
 /** A hash of the names and contents of all files that the build reads. */
 function sourcesHash() {
   const hash = createHash('sha256');
@@ -41,6 +47,7 @@ function sourcesHash() {
   };
   for (const name of ['package.json', 'package-lock.json', 'tsconfig.json']) add(name);
   walk('daemon');
+  walk('renderer');
   return hash.digest('hex');
 }
 
@@ -72,6 +79,16 @@ export async function build(started) {
       rmSync(fresh, { recursive: true, force: true });
       throw new Error(`the build failed (the compiler ended with ${code}); see its messages above`);
     }
+  }
+  const bundled = await runToEnd(
+    node,
+    [...BUNDLER, join(fresh, 'renderer')],
+    { cwd: root, stdio: ['ignore', 2, 2] },
+    started,
+  );
+  if (bundled !== 0) {
+    rmSync(fresh, { recursive: true, force: true });
+    throw new Error(`the console could not be bundled (Vite ended with ${bundled}); see its messages above`);
   }
   cpSync(join(root, SDK_TYPES), join(fresh, SDK_TYPES));
   if (existsSync(join(root, STATIC))) cpSync(join(root, STATIC), join(fresh, STATIC), { recursive: true });

@@ -3,33 +3,22 @@
  * logical (inline, block), for right-to-left languages.
  */
 import { createHash } from 'node:crypto';
+import { browserFile } from '../http/assets/asset.ts';
 import { PAY_STYLE } from './style-pay.ts';
 
 /** Colours have a contrast of at least 4.5 on their grounds, in light and dark. Phone first; nothing is below 15 px. */
 const BASE = `
-:root {
-  color-scheme: light dark;
-  --ground: #eef1f5; --card: #fff; --field: #f6f8fa; --ink: #101a26; --quiet: #51606f; --line: #d8dfe7; --edge: #75838f;
-  --fill: #1c57c8; --fill-ink: #fff; --main: #1c57c8;
-  --good: #0d6b3c; --good-ground: #e4f5eb; --warn: #7f4a00; --warn-ground: #fff4e0; --warn-line: #efcf97;
-  --bad: #a3201c; --bad-ground: #fdebea;
-  --shadow: 0 1px 2px #0f1c280d, 0 12px 32px -8px #0f1c2821;
-}
+/* a card lies on the ground: in the dark it is the raised colour, and its fields are the page's */
+:root { --card: var(--page); --field: var(--raised); }
 @media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #0d1218; --card: #1b2430; --field: #131b25; --ink: #eaf0f6; --quiet: #a9b7c5; --line: #33404e; --edge: #8494a4;
-    --fill: #7fb1ff; --fill-ink: #000; --main: #8dbaff;
-    --good: #6fdba0; --good-ground: #12301f; --warn: #f5c271; --warn-ground: #2d2413; --warn-line: #64501f;
-    --bad: #ff9f98; --bad-ground: #38191a; --shadow: none;
-  }
+  :root { --card: var(--raised); --field: var(--page); }
 }
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body {
   margin: 0; padding: 0 max(1rem, env(safe-area-inset-right)) 2rem max(1rem, env(safe-area-inset-left));
   background: var(--ground); color: var(--ink); overflow-wrap: anywhere;
-  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Noto Sans Arabic", "Noto Sans Devanagari",
-    "Noto Sans CJK SC", sans-serif;
+  font: 1rem/1.5 var(--sans);
 }
 h1, h2, h3, p, ol, ul, dl, dd, figure, fieldset { margin: 0; padding: 0; }
 h2 { font-size: 1.25rem; line-height: 1.3; }
@@ -39,7 +28,7 @@ bdi { unicode-bidi: isolate; }
 button, select, input { font: inherit; color: inherit; }
 [hidden] { display: none !important; }
 .quiet { color: var(--quiet); }
-.mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+.mono { font-family: var(--mono); }
 .pick { -webkit-user-select: all; user-select: all; }
 .unseen { position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .clip { display: -webkit-inline-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; line-clamp: 3; overflow: hidden; vertical-align: bottom; max-inline-size: 100%; }
@@ -152,8 +141,9 @@ button, select, input { font: inherit; color: inherit; }
 }
 `;
 
-/** The whole sheet without indentation and needless spaces. */
-export const STYLE = `${BASE}${PAY_STYLE}`
+/** The whole sheet without comments, indentation and needless spaces. */
+export const STYLE = `${browserFile('static/tokens.css')}${BASE}${PAY_STYLE}`
+  .replace(/\/\*[\s\S]*?\*\//g, '')
   .replace(/\s*([{}])\s*/g, '$1')
   .replace(/([;:,])\s+/g, '$1')
   .replaceAll(';}', '}')

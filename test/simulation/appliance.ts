@@ -107,6 +107,7 @@ export class Appliance {
         scanned: () => this.#scan?.state ?? null,
         makeBackup: (file) => this.#backup(file),
         deriveSandboxAccounts: () => ({}),
+        console: () => Promise.reject(new Error('no console here')),
       },
     });
   }

@@ -13,7 +13,7 @@ export type Answer = { status: number; headers?: Record<string, string>; body: u
 
 const READING = /^status$|\.(list|show|status|sealKey|next|nextAccount|grants|preview[A-Za-z]*)$/;
 
-const failure = (status: number, code: string, message: string, field?: string): Answer => ({
+export const failure = (status: number, code: string, message: string, field?: string): Answer => ({
   status,
   body: { error: { code, message, ...(field === undefined ? {} : { field }) } },
 });
@@ -31,7 +31,8 @@ export async function answer(context: Context, gate: Gate, request: IncomingMess
   }
 }
 
-async function run<M extends Method>(context: Context, method: M, body: unknown): Promise<Answer> {
+/** Checks the parameters of a method and calls it. Throws what the method throws. */
+export async function run<M extends Method>(context: Context, method: M, body: unknown): Promise<Answer> {
   const params = OPERATOR[method].params.safeParse(body);
   if (!params.success) return wrongParams(params.error);
   // both tables have the same keys: a method's schema yields what its function takes
@@ -48,7 +49,8 @@ function wrongParams(error: z.ZodError): Answer {
   return failure(422, 'params', `${where}${issue?.message ?? 'not valid'}`, field || undefined);
 }
 
-function failed({ app }: Context, request: IncomingMessage, error: unknown): Answer {
+/** The answer to an error of `run`. */
+export function failed({ app }: Context, request: IncomingMessage, error: unknown): Answer {
   if (error instanceof Refused) return failure(error.status, error.code, error.message);
   if (error instanceof Rejected) return failure(answersTo(error.code).operator, error.code, error.message, error.field);
   if (error instanceof Unavailable) {

@@ -4,6 +4,7 @@ import type { BackupMade } from '../../app/backup/make.ts';
 import type { DiscoveryRequest, DiscoveryState } from '../../app/recovery/account-discovery.ts';
 import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
+import type { ConsoleServer } from '../console/server.ts';
 
 export type OperatorExtra = {
   dataDir: string;
@@ -20,6 +21,8 @@ export type OperatorExtra = {
   makeBackup(file: string): Promise<BackupMade>;
   /** Sends a message of trial over every channel for alerts. */
   testAlerts(): Promise<{ channel: string; error: string | null }[]>;
+  /** The console's listener, which this loads at its first use. */
+  console(): Promise<ConsoleServer>;
   deriveSandboxAccounts(accountNo: number): Partial<Record<ChainId, AccountKey>>;
 };
 

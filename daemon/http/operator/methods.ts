@@ -14,6 +14,7 @@ import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { GAP } from '../../domain/indices.ts';
 import { BOOKS_METHODS } from './books.ts';
+import { CONSOLE_METHODS } from './console.ts';
 import type { Context } from './context.ts';
 import { ENDPOINT_METHODS } from './endpoints.ts';
 import { alertList, alertSeen, inboxList, status } from './overview.ts';
@@ -37,6 +38,7 @@ export const METHODS: Methods = {
   ...WITHDRAWAL_METHODS,
   ...ENDPOINT_METHODS,
   ...SOURCE_METHODS,
+  ...CONSOLE_METHODS,
   status,
   doctor: async ({ app, extra }) => ({ findings: await examine(app, extra.dataDir) }),
   'inbox.list': inboxList,

@@ -1,0 +1,31 @@
+/** The operator API's methods about the console, and what its pages and its listener agree on. */
+import { z } from 'zod';
+import { Id, Instant } from './operator-shapes.ts';
+
+const Nothing = z.strictObject({});
+
+/** The request header with the half of a session that pages keep. */
+export const KEY_HEADER = 'countinghouse-key';
+export const CALL_PATH = '/call/';
+export const SESSION_PATH = '/session';
+
+export const ConsoleSessionShape = z.object({
+  id: Id,
+  /** The browser, as it names itself. */
+  name: z.string(),
+  /** `counter`: locked to the counter. */
+  scope: z.enum(['all', 'counter']),
+  created_at: Instant,
+  used_at: Instant,
+});
+
+export const CONSOLE = {
+  /** Opens the console's listener and makes a sign-in link, which works once. */
+  'console.open': { params: Nothing, result: z.object({ url: z.string(), ends_at: Instant }) },
+  'console.list': { params: Nothing, result: z.object({ sessions: z.array(ConsoleSessionShape) }) },
+  /** Ends one session, or all of them. */
+  'console.end': {
+    params: z.strictObject({ id: Id.optional() }),
+    result: z.object({ ended: z.int().min(0) }),
+  },
+} as const;

@@ -1,0 +1,232 @@
+/**
+ * The console's listener: its pages, and the operator API for browsers that are signed in.
+ *
+ * Another page is kept out four times over. Only our own names pass as Host, also after DNS rebinding; every call must
+ * come from our own origin; it must be JSON with a header of its own, which other origins cannot send without asking
+ * first, and no CORS header ever answers; and it needs both halves of a session.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { CALL_PATH, KEY_HEADER, SESSION_PATH } from '../../contract/console.ts';
+import { isMethod } from '../../contract/operator.ts';
+import { Rejected } from '../../domain/errors.ts';
+import type { Asset } from '../assets/asset.ts';
+import { TokenBuckets } from '../limits.ts';
+import { type Answer, failed, failure, run } from '../operator/answer.ts';
+import type { Context } from '../operator/context.ts';
+import { Refused, readJson } from '../operator/gate.ts';
+import { closeServer } from '../server.ts';
+import { ConsoleDoor } from './door.ts';
+import { consoleFiles } from './files.ts';
+import { refusal } from './rights.ts';
+import { type ConsoleSession, ConsoleSessions } from './sessions.ts';
+
+const SESSIONS_FILE = 'console.json';
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const CONNECTIONS_MAX = 200;
+const SIGN_INS_PER_MINUTE = 20;
+const CALLS_PER_MINUTE = 3_000;
+const CALLS_BURST = 1_000;
+const BUCKETS_MAX = 1_000;
+
+const POLICY = [
+  ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'"],
+  ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+].join('; ');
+
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+const SignIn = z.strictObject({ code: z.string().max(100) });
+
+/** The console of a running daemon. Its listener opens with the first link, or at once if there are sessions. */
+export class ConsoleServer {
+  readonly #context: Context;
+  readonly sessions: ConsoleSessions;
+  readonly #signIns: TokenBuckets;
+  readonly #calls: TokenBuckets;
+  /** Open answers by session, which end with it. */
+  readonly #open = new Map<number, Set<ServerResponse>>();
+  #files: Map<string, Asset> | undefined;
+  #door: ConsoleDoor | undefined;
+  #server: Promise<Server> | undefined;
+
+  constructor(context: Context) {
+    this.#context = context;
+    const { now } = context.app;
+    this.sessions = new ConsoleSessions(join(context.extra.dataDir, SESSIONS_FILE), now);
+    const bucketsMax = BUCKETS_MAX;
+    this.#signIns = new TokenBuckets({ perMinute: SIGN_INS_PER_MINUTE, burst: SIGN_INS_PER_MINUTE, now, bucketsMax });
+    this.#calls = new TokenBuckets({ perMinute: CALLS_PER_MINUTE, burst: CALLS_BURST, now, bucketsMax });
+  }
+
+  /** A sign-in link. The code is in the fragment, which neither servers nor their logs see. */
+  async link(): Promise<{ url: string; endsAt: number }> {
+    await this.listen();
+    const { code, endsAt } = this.sessions.link();
+    return { url: `${this.#door!.url}/#sign-in=${code}`, endsAt };
+  }
+
+  /** Throws `Rejected('console.listen')` if the port cannot be used. */
+  async listen(): Promise<void> {
+    this.#server ??= this.#listen().catch((error: unknown) => {
+      this.#server = undefined;
+      throw error;
+    });
+    await this.#server;
+  }
+
+  /** Ends one session or all, with the answers that wait. */
+  async end(id: number | null): Promise<number> {
+    for (const [session, answers] of this.#open) {
+      if (id === null || id === session) for (const answer of answers) answer.destroy();
+    }
+    return this.sessions.end(id);
+  }
+
+  async close(): Promise<void> {
+    const server = await this.#server?.catch(() => undefined);
+    for (const answers of this.#open.values()) for (const answer of answers) answer.destroy();
+    if (server) await closeServer(server);
+  }
+
+  async #listen(): Promise<Server> {
+    const { app } = this.#context;
+    const { host, port } = app.config.console;
+    this.#files = consoleFiles();
+    const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS });
+    server.maxConnections = CONNECTIONS_MAX;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) => {
+        const text = `Port ${port} cannot be used for the console (${error.code}): set [console] port, 0 for any free one`;
+        reject(new Rejected('console.listen', text));
+      });
+      server.listen(port, host, resolve);
+    });
+    this.#door = new ConsoleDoor(app.config, (server.address() as AddressInfo).port);
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      this.#serve(request, response).catch((error: unknown) => {
+        app.log.error({ error }, 'a request of the console could not be answered');
+        response.destroy();
+      });
+    });
+    app.log.info({ url: this.#door.url }, 'the console listens');
+    return server;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const door = this.#door!;
+    try {
+      door.checkPlace(request);
+      if (request.method === 'GET' || request.method === 'HEAD') {
+        this.#sendFile(request, response);
+        return;
+      }
+      door.checkCall(request);
+      send(response, await this.#answer(request, response));
+    } catch (error) {
+      send(response, failed(this.#context, request, error));
+    }
+  }
+
+  #sendFile({ url = '', method, headers }: IncomingMessage, response: ServerResponse): void {
+    const path = url.split('?')[0]!;
+    const asset = this.#files?.get(path);
+    if (!asset) {
+      send(response, failure(404, 'not_found', 'There is no such page'));
+      return;
+    }
+    const packed = /\bgzip\b/.test(headers['accept-encoding'] ?? '');
+    const body = packed ? asset.packed : asset.plain;
+    response.writeHead(200, {
+      ...HEADERS,
+      'content-type': asset.type,
+      'content-length': body.length,
+      'cache-control': path === '/' ? 'no-store' : 'max-age=31536000, immutable',
+      vary: 'Accept-Encoding',
+      ...(packed ? { 'content-encoding': 'gzip' } : {}),
+    });
+    response.end(method === 'HEAD' ? undefined : body);
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<Answer> {
+    if (request.url === `${SESSION_PATH}/sign-in`) return this.#signIn(request);
+    const session = this.sessions.find({
+      cookie: this.#door!.cookieOf(request.headers.cookie ?? ''),
+      key: String(request.headers[KEY_HEADER] ?? ''),
+    });
+    if (!session) throw new Refused(401, 'session', 'This session has ended: sign in with a new link');
+    const taken = this.#calls.takeFrom(`${session.id}`);
+    if (!taken.ok) return tooMany(taken.retryAfterSeconds);
+    const body = await readJson(request);
+    if (request.url?.startsWith(CALL_PATH)) {
+      return this.#call(session, request.url.slice(CALL_PATH.length), body, response);
+    }
+    return this.#change(session, request.url ?? '');
+  }
+
+  async #signIn(request: IncomingMessage): Promise<Answer> {
+    const taken = this.#signIns.takeFrom('');
+    if (!taken.ok) return tooMany(taken.retryAfterSeconds);
+    const params = SignIn.safeParse(await readJson(request));
+    const name = request.headers['user-agent'] ?? '';
+    const halves = params.success ? await this.sessions.signIn(params.data.code, name) : null;
+    if (!halves) {
+      this.#context.app.log.warn('a sign-in link of the console was used that is not valid, or not any more');
+      return failure(403, 'console.link', 'This link was used before or is too old: make a new one');
+    }
+    this.#context.app.log.info('a browser has signed in to the console');
+    const headers = { 'set-cookie': this.#door!.cookie(halves.cookie) };
+    return { status: 200, headers, body: { key: halves.key } };
+  }
+
+  async #call(session: ConsoleSession, name: string, body: unknown, response: ServerResponse): Promise<Answer> {
+    if (!isMethod(name)) return failure(404, 'method.unknown', 'There is no such method');
+    const refused = refusal(name, session.scope, this.#context.app.config.console.approvals);
+    if (refused !== null) return failure(403, 'console.refused', refused);
+    const open = this.#open.get(session.id) ?? new Set();
+    this.#open.set(session.id, open.add(response));
+    try {
+      return await run(this.#context, name, body);
+    } finally {
+      open.delete(response);
+      if (open.size === 0) this.#open.delete(session.id);
+    }
+  }
+
+  async #change(session: ConsoleSession, path: string): Promise<Answer> {
+    const { approvals } = this.#context.app.config.console;
+    if (path === SESSION_PATH) return { status: 200, body: { scope: session.scope, approvals } };
+    if (path === `${SESSION_PATH}/lock`) await this.sessions.lock(session.id);
+    else if (path === `${SESSION_PATH}/end`) await this.end(session.id);
+    else return failure(404, 'not_found', 'There is no such call');
+    return { status: 200, body: {} };
+  }
+}
+
+const tooMany = (seconds: number): Answer => ({
+  ...failure(429, 'too_many', `Too many requests: wait ${seconds} s`),
+  headers: { 'retry-after': `${seconds}` },
+});
+
+function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    ...HEADERS,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    ...headers,
+  });
+  response.end(text);
+}

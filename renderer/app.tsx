@@ -1,0 +1,189 @@
+/** The console: signs in, then shows the screen that the address names. */
+import { QueryClientProvider } from '@tanstack/react-query';
+import { Component, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
+import { I18nProvider } from 'react-aria-components';
+import { type Bridge, type Session, SignedOut } from './bridge.ts';
+import { Data, DataContext, useData } from './data.tsx';
+import { BusinessProvider } from './frame/business.tsx';
+import { Menu } from './frame/menu.tsx';
+import { Palette } from './frame/palette.tsx';
+import TEXTS from './frame/texts.ts';
+import { firstLanguage, type Language, LanguageContext, storeLanguage, useText } from './i18n.ts';
+import { Copy, Still } from './parts/parts.tsx';
+import { go, href, usePlace } from './router.ts';
+import { FIRST, ROUTES } from './routes.tsx';
+
+const START_AGAIN_MS = 3_000;
+const SIGN_IN = 'countinghouse console';
+
+type Start = { state: 'starting' | 'away' | 'signed-out' } | { state: 'ready'; session: Session };
+
+export function App({ bridge }: { bridge: Bridge }): ReactNode {
+  const [language, setLanguage] = useState<Language>(firstLanguage);
+  const choose = (wanted: Language): void => {
+    storeLanguage(wanted);
+    setLanguage(wanted);
+  };
+  useEffect(() => {
+    document.documentElement.lang = language;
+  }, [language]);
+  return (
+    <LanguageContext value={{ language, choose }}>
+      <I18nProvider locale={language === 'de' ? 'de-DE' : 'en-US'}>
+        <Door bridge={bridge} />
+      </I18nProvider>
+    </LanguageContext>
+  );
+}
+
+/** Waits for a session; without one says how to get it. */
+function Door({ bridge }: { bridge: Bridge }): ReactNode {
+  const [start, setStart] = useState<Start>({ state: 'starting' });
+  useEffect(() => {
+    if (start.state !== 'starting') return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const ask = (): void => {
+      bridge.session().then(
+        (session) => setStart({ state: 'ready', session }),
+        (error: unknown) => {
+          if (error instanceof SignedOut) return setStart({ state: 'signed-out' });
+          setStart({ state: 'away' });
+          timer = setTimeout(() => setStart({ state: 'starting' }), START_AGAIN_MS);
+        },
+      );
+    };
+    ask();
+    return () => clearTimeout(start.state === 'starting' ? undefined : timer);
+  }, [bridge, start.state]);
+  const signedOut = useMemo(() => () => setStart({ state: 'signed-out' }), []);
+  if (start.state === 'ready') return <Ready bridge={bridge} session={start.session} signedOut={signedOut} />;
+  if (start.state === 'signed-out') return <SignedOutScreen />;
+  return start.state === 'away' ? <AwayScreen /> : null;
+}
+
+function SignedOutScreen(): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <main className="alone-note">
+      <h1>{t('endedTitle')}</h1>
+      <p>{t('ended')}</p>
+      <p className="command">
+        <code>{SIGN_IN}</code> <Copy text={SIGN_IN} />
+      </p>
+    </main>
+  );
+}
+
+function AwayScreen(): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <main className="alone-note">
+      <h1>{t('startTitle')}</h1>
+      <p>{t('start')}</p>
+    </main>
+  );
+}
+
+type ReadyProps = { bridge: Bridge; session: Session; signedOut(): void };
+
+function Ready({ bridge, session, signedOut }: ReadyProps): ReactNode {
+  const data = useMemo(() => new Data(bridge, session, signedOut), [bridge, session, signedOut]);
+  useEffect(() => data.follow(), [data]);
+  return (
+    <DataContext value={data}>
+      <QueryClientProvider client={data.client}>
+        <BusinessProvider>
+          <Screens signedOut={signedOut} />
+        </BusinessProvider>
+      </QueryClientProvider>
+    </DataContext>
+  );
+}
+
+function Screens({ signedOut }: { signedOut(): void }): ReactNode {
+  const t = useText(TEXTS);
+  const { session } = useData();
+  const place = usePlace();
+  const [searching, setSearching] = useState(false);
+  const locked = session.scope === 'counter';
+  const name = locked ? 'counter' : place.screen || FIRST;
+  const route = ROUTES.find((one) => one.name === name) ?? ROUTES[0]!;
+  useKeys(!locked, () => setSearching(true));
+  const Screen = route.screen;
+  const screen = (
+    <Guard key={name} signedOut={signedOut}>
+      <Suspense fallback={<Still />}>
+        <Screen />
+      </Suspense>
+    </Guard>
+  );
+  if (locked || route.alone) return screen;
+  return (
+    <div className="frame">
+      <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
+        {t('skip')}
+      </button>
+      <Menu onSearch={() => setSearching(true)} />
+      <div className="page">{screen}</div>
+      <Palette open={searching} onClose={() => setSearching(false)} />
+    </div>
+  );
+}
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+/** Keys that work on every screen. Ctrl L locks where the browser lets a page have it. */
+function useKeys(active: boolean, search: () => void): void {
+  const { bridge } = useData();
+  useEffect(() => {
+    if (!active) return;
+    const onKey = (event: KeyboardEvent): void => {
+      const command = event.ctrlKey || event.metaKey;
+      const key = event.key.toLowerCase();
+      if (command && key === 'k') search();
+      else if (command && key === 'n') go(href('invoices', 'new'));
+      else if (command && key === 'l') void bridge.call('wallet.lock', {});
+      else if (key === '/' && !command && !isTyping(event.target)) {
+        const field = document.querySelector<HTMLInputElement>('[data-search]');
+        if (!field) return;
+        field.focus();
+      } else return;
+      event.preventDefault();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [active, bridge, search]);
+}
+
+type GuardProps = { signedOut(): void; children: ReactNode };
+
+/** Shows what a failing screen means; an ended session leads to the door. */
+class Guard extends Component<GuardProps, { error: Error | null }> {
+  override state: { error: Error | null } = { error: null };
+
+  static getDerivedStateFromError(error: Error): { error: Error } {
+    return { error };
+  }
+
+  override componentDidCatch(error: Error): void {
+    if (error instanceof SignedOut) this.props.signedOut();
+  }
+
+  override render(): ReactNode {
+    return this.state.error ? <Broken /> : this.props.children;
+  }
+}
+
+function Broken(): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <main className="alone-note" id="content">
+      <h1>{t('brokenTitle')}</h1>
+      <p>{t('broken')}</p>
+      <button type="button" className="button" onClick={() => location.reload()}>
+        {t('reload')}
+      </button>
+    </main>
+  );
+}

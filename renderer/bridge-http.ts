@@ -1,0 +1,141 @@
+/**
+ * The bridge of a browser: the console's listener. A session has two halves: a cookie that no script reads, and a key in
+ * this origin's storage, which neither another origin nor a service on another port can send.
+ */
+import {
+  type Bridge,
+  CallError,
+  type EventKind,
+  type Method,
+  type News,
+  NotConnected,
+  type Params,
+  type Result,
+  type Session,
+  SignedOut,
+} from './bridge.ts';
+
+const KEY = 'countinghouse-key';
+const RETRY_MS_MIN = 1_000;
+const RETRY_MS_MAX = 15_000;
+const CHANNEL = 'countinghouse-news';
+const LOCK = 'countinghouse-events';
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function post(path: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
+  const init: RequestInit = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', [KEY]: localStorage.getItem(KEY) ?? '' },
+    body: JSON.stringify(body),
+    credentials: 'same-origin',
+    ...(signal ? { signal } : {}),
+  };
+  let response: Response;
+  let answer: unknown;
+  try {
+    response = await fetch(path, init);
+    answer = await response.json();
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new NotConnected();
+  }
+  if (response.ok) return answer;
+  if (response.status === 401) throw new SignedOut();
+  const { error } = answer as { error: ConstructorParameters<typeof CallError>[1] };
+  throw new CallError(response.status, error);
+}
+
+/** Exchanges the code of a sign-in link for a session. Throws `CallError` if the link was used before. */
+async function signIn(code: string): Promise<void> {
+  const { key } = (await post('/session/sign-in', { code })) as { key: string };
+  localStorage.setItem(KEY, key);
+}
+
+/** Reads the code of a sign-in link once, and takes it out of the address before anything else happens. */
+async function takeLink(): Promise<void> {
+  const code = /^#sign-in=([\w-]+)$/.exec(location.hash)?.[1];
+  if (!code) return;
+  history.replaceState(null, '', location.pathname);
+  await signIn(code);
+}
+
+export function httpBridge(): Bridge {
+  const linked = takeLink().catch(() => {});
+  const call = async <M extends Method>(method: M, input: Params<M>, signal?: AbortSignal): Promise<Result<M>> => {
+    await linked;
+    return (await post(`/call/${method}`, input, signal)) as Result<M>;
+  };
+  return {
+    call,
+    subscribe: (listener) => subscribe(call, listener),
+    session: async () => {
+      await linked;
+      return { place: 'browser', ...((await post('/session', {})) as Omit<Session, 'place'>) };
+    },
+    lockToCounter: async () => {
+      await post('/session/lock', {});
+    },
+    signOut: async () => {
+      await post('/session/end', {});
+      localStorage.removeItem(KEY);
+    },
+  };
+}
+
+type Call = Bridge['call'];
+
+/**
+ * A browser opens few connections to one server, so of all windows only the one that holds the lock waits for events,
+ * and it tells the others.
+ */
+function subscribe(call: Call, listener: (news: News) => void): () => void {
+  const end = new AbortController();
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.onmessage = ({ data }: MessageEvent<News>) => listener(data);
+  const tell = (news: News): void => {
+    listener(news);
+    if (!end.signal.aborted) channel.postMessage(news);
+  };
+  navigator.locks.request(LOCK, { signal: end.signal }, () => follow(call, tell, end.signal)).catch(() => {});
+  return () => {
+    end.abort();
+    channel.close();
+  };
+}
+
+async function follow(call: Call, tell: (news: News) => void, signal: AbortSignal): Promise<void> {
+  let cursor: string | undefined;
+  let lostAt: number | null = null;
+  let retryMs = RETRY_MS_MIN;
+  while (!signal.aborted) {
+    try {
+      const asked = performance.now();
+      const page = await call('events.next', cursor === undefined ? {} : { cursor }, signal);
+      if (lostAt !== null) tell({ type: 'connected' });
+      if (page.missed || lostAt !== null) tell({ type: 'missed' });
+      if (page.events.length > 0) tell(changes(page.events));
+      // a service with too many readers answers at once
+      const atOnce = cursor !== undefined && page.events.length === 0 && performance.now() - asked < RETRY_MS_MIN;
+      if (atOnce) await pause(RETRY_MS_MIN);
+      ({ cursor } = page);
+      lostAt = null;
+      retryMs = RETRY_MS_MIN;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof SignedOut) {
+        tell({ type: 'signed-out' });
+        return;
+      }
+      lostAt ??= Date.now();
+      tell({ type: 'disconnected', since: lostAt, retryAt: Date.now() + retryMs });
+      await pause(retryMs);
+      retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
+    }
+  }
+}
+
+function changes(events: Result<'events.next'>['events']): News {
+  const kinds = [...new Set(events.map(({ kind }): EventKind => kind))];
+  return { type: 'changed', kinds, subjects: [...new Set(events.map(({ subject }) => subject))] };
+}

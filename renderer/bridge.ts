@@ -1,0 +1,67 @@
+/**
+ * The way from a screen to the service: the operator API's methods and its events. `bridge-http.ts` speaks to the
+ * console's listener; the desktop shell has its own.
+ */
+import type { ErrorBody, Method, Params, Result } from '../daemon/contract/operator.ts';
+
+export type { Method, Params, Result };
+
+/** An error answer of the service. `code` is for programs, `message` for people. */
+export class CallError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly field: string | undefined;
+
+  constructor(status: number, { code, message, field }: ErrorBody['error']) {
+    super(message);
+    this.name = 'CallError';
+    this.status = status;
+    this.code = code;
+    this.field = field;
+  }
+}
+
+/** The service did not answer. Whether it has carried the call out is unknown. */
+export class NotConnected extends Error {
+  constructor() {
+    super('Countinghouse does not answer');
+    this.name = 'NotConnected';
+  }
+}
+
+/** The session has ended, or there never was one. */
+export class SignedOut extends Error {
+  constructor() {
+    super('This session has ended');
+    this.name = 'SignedOut';
+  }
+}
+
+export type EventKind = Result<'events.next'>['events'][number]['kind'];
+
+/** `changed`: what events name; `missed`: events were lost, so everything is to be read again. Times: ms since 1970. */
+export type News =
+  | { type: 'changed'; kinds: EventKind[]; subjects: string[] }
+  | { type: 'missed' }
+  | { type: 'connected' }
+  | { type: 'disconnected'; since: number; retryAt: number }
+  | { type: 'signed-out' };
+
+/** `approvals`: whether money may be sent from here. `scope`: `counter` for a till that is locked to its one screen. */
+export type Session = {
+  place: 'browser' | 'desktop';
+  approvals: boolean;
+  scope: 'all' | 'counter';
+};
+
+export type Bridge = {
+  /** Throws `CallError`, `NotConnected`, `SignedOut`. */
+  call<M extends Method>(method: M, input: Params<M>, signal?: AbortSignal): Promise<Result<M>>;
+  /** Calls `listener` with each piece of news until the returned function is called. */
+  subscribe(listener: (news: News) => void): () => void;
+  /** Throws `SignedOut`, `NotConnected`. */
+  session(): Promise<Session>;
+  /** Restricts this session to the counter; it cannot be undone from here. Absent where the place has no such lock. */
+  lockToCounter?(): Promise<void>;
+  signOut?(): Promise<void>;
+};

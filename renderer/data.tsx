@@ -1,0 +1,150 @@
+/**
+ * Reads and changes through the bridge. Answers are kept by method and input; events of the service make them stale.
+ * While the service does not answer, the last content stays, and `useConnection` says since when.
+ */
+import {
+  keepPreviousData,
+  QueryClient,
+  type UseMutationResult,
+  type UseQueryResult,
+  useMutation,
+  useQuery,
+} from '@tanstack/react-query';
+import { createContext, useContext, useSyncExternalStore } from 'react';
+import type { Bridge, EventKind, Method, News, Params, Result, Session } from './bridge.ts';
+import { NotConnected, SignedOut } from './bridge.ts';
+
+/** The prefixes of methods whose answers an event of a kind may change. */
+const CHANGED_BY: Record<EventKind, string[]> = {
+  invoice: ['invoice.', 'takings.', 'business.', 'webhook.', 'delivery.', 'counter.'],
+  withdrawal: ['withdrawal.', 'business.', 'inbox.', 'wallet.', 'gas.'],
+  inbox: ['inbox.', 'business.', 'invoice.'],
+  alert: ['alert.', 'status'],
+};
+/** At most one reading anew in this time, however many events come. The first one is at once. */
+const READ_GAP_MS = 400;
+const STALE_MS = 30_000;
+
+export type Connection = { up: true } | { up: false; since: number; retryAt: number };
+
+/** Everything that the screens share: the bridge, the answers, and the state of the connection. */
+export class Data {
+  readonly bridge: Bridge;
+  readonly session: Session;
+  readonly client = new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: STALE_MS,
+        retry: false,
+        networkMode: 'always',
+        refetchOnWindowFocus: true,
+        throwOnError: (error) => error instanceof SignedOut,
+      },
+      mutations: { networkMode: 'always' },
+    },
+  });
+  #connection: Connection = { up: true };
+  readonly #watchers = new Set<() => void>();
+  readonly #stale = new Set<string>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #signedOut: () => void;
+
+  constructor(bridge: Bridge, session: Session, signedOut: () => void) {
+    this.bridge = bridge;
+    this.session = session;
+    this.#signedOut = signedOut;
+  }
+
+  /** Follows the service's events until the returned function is called. */
+  follow(): () => void {
+    return this.bridge.subscribe((news) => this.#take(news));
+  }
+
+  readonly watch = (changed: () => void): (() => void) => {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  };
+  readonly connection = (): Connection => this.#connection;
+
+  #take(news: News): void {
+    if (news.type === 'signed-out') this.#signedOut();
+    else if (news.type === 'disconnected') this.#connect({ up: false, since: news.since, retryAt: news.retryAt });
+    else if (news.type === 'connected') this.#connect({ up: true });
+    else if (news.type === 'missed') this.#expire(['']);
+    else this.#expire(news.kinds.flatMap((kind) => CHANGED_BY[kind]));
+  }
+
+  #connect(connection: Connection): void {
+    this.#connection = connection;
+    for (const changed of this.#watchers) changed();
+  }
+
+  #expire(prefixes: string[]): void {
+    for (const prefix of prefixes) this.#stale.add(prefix);
+    if (this.#timer !== undefined) return;
+    this.#readAgain();
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#stale.size > 0) this.#expire([]);
+    }, READ_GAP_MS);
+  }
+
+  #readAgain(): void {
+    const prefixes = [...this.#stale];
+    this.#stale.clear();
+    const concerns = ({ queryKey }: { queryKey: readonly unknown[] }): boolean =>
+      prefixes.some((prefix) => String(queryKey[0]).startsWith(prefix));
+    void this.client.invalidateQueries({ predicate: concerns });
+  }
+}
+
+export const DataContext = createContext<Data | null>(null);
+
+export function useData(): Data {
+  const data = useContext(DataContext);
+  if (!data) throw new Error('no DataContext');
+  return data;
+}
+
+/** How often an answer is read again, in milliseconds, besides when an event names it. */
+type CallOptions = { every?: number; enabled?: boolean };
+
+/** The answer of a reading method. The former one stays while a new input is read. */
+export function useCall<M extends Method>(
+  method: M,
+  input: Params<M>,
+  { every, enabled = true }: CallOptions = {},
+): UseQueryResult<Result<M>> {
+  const { bridge } = useData();
+  return useQuery<Result<M>>({
+    queryKey: [method, input],
+    queryFn: ({ signal }) => bridge.call(method, input, signal),
+    enabled,
+    placeholderData: keepPreviousData as never,
+    ...(every === undefined ? {} : { refetchInterval: every }),
+  });
+}
+
+/** A method that changes something. All answers of the methods that begin with `stale` are read again afterwards. */
+export function useChange<M extends Method>(
+  method: M,
+  ...stale: string[]
+): UseMutationResult<Result<M>, Error, Params<M>> {
+  const { bridge, client } = useData();
+  return useMutation<Result<M>, Error, Params<M>>({
+    mutationFn: (input) => bridge.call(method, input),
+    onSuccess: () => {
+      const concerns = ({ queryKey }: { queryKey: readonly unknown[] }): boolean =>
+        stale.some((prefix) => String(queryKey[0]).startsWith(prefix));
+      return client.invalidateQueries({ predicate: concerns });
+    },
+  });
+}
+
+/** Whether the service answers. While it does not, nothing that moves money may be offered. */
+export function useConnection(): Connection {
+  const data = useData();
+  return useSyncExternalStore(data.watch, data.connection);
+}
+
+export const isOffline = (error: unknown): boolean => error instanceof NotConnected;

@@ -1,0 +1,34 @@
+/** The business that the screens are about: the chosen one, else the first one on the most real network. */
+import { createContext, type ReactNode, useContext, useState } from 'react';
+import type { Result } from '../bridge.ts';
+import { useCall } from '../data.tsx';
+
+export type Business = Result<'business.list'>['businesses'][number];
+type Chosen = { business: Business | null; all: Business[]; choose(id: number): void };
+
+const STORED = 'countinghouse-business';
+const REALITY = ['sandbox', 'testnet', 'mainnet'];
+const READ_EVERY_MS = 15_000;
+
+const BusinessContext = createContext<Chosen>({ business: null, all: [], choose: () => {} });
+
+export function BusinessProvider({ children }: { children: ReactNode }): ReactNode {
+  const { data } = useCall('business.list', {}, { every: READ_EVERY_MS });
+  const [chosen, setChosen] = useState(() => Number(localStorage.getItem(STORED)));
+  const all = data?.businesses ?? [];
+  const real = [...all].sort((a, b) => REALITY.indexOf(b.network) - REALITY.indexOf(a.network));
+  const business = all.find(({ id }) => id === chosen) ?? real[0] ?? null;
+  const choose = (id: number): void => {
+    localStorage.setItem(STORED, `${id}`);
+    setChosen(id);
+  };
+  return <BusinessContext value={{ business, all, choose }}>{children}</BusinessContext>;
+}
+
+export const useBusinesses = (): Chosen => useContext(BusinessContext);
+
+/** The chosen business; null until it is read. */
+export const useBusiness = (): Business | null => useContext(BusinessContext).business;
+
+/** How payers know it. */
+export const nameOf = (business: Business): string => business.brand.name ?? business.name;

@@ -1,0 +1,83 @@
+/** The frame of one screen: its header, what is wrong with the connection, and its content. */
+import { type ReactNode, useEffect, useState } from 'react';
+import { useConnection } from '../data.tsx';
+import { useLanguage, useText } from '../i18n.ts';
+import { span, useTimes } from '../parts/format.ts';
+import { Icon, ShapeIcon } from '../parts/icons.tsx';
+import { useBusiness } from './business.tsx';
+import TEXTS from './texts.ts';
+
+const SECOND_MS = 1_000;
+
+type PageProps = {
+  title: ReactNode;
+  note?: ReactNode;
+  actions?: ReactNode;
+  /** The screen above this one: its address and name. */
+  back?: { to: string; name: string };
+  /** `flush`: the content has its own margins. */
+  flush?: boolean;
+  children: ReactNode;
+};
+
+export function Page({ title, note, actions, back, flush = false, children }: PageProps): ReactNode {
+  const name = typeof title === 'string' ? title : null;
+  useEffect(() => {
+    if (name) document.title = `${name} · Countinghouse`;
+  }, [name]);
+  return (
+    <>
+      <SandboxBanner />
+      <header className="header">
+        {back && (
+          <a className="back" href={back.to}>
+            <Icon name="back" /> <span>{back.name}</span>
+          </a>
+        )}
+        <h1>{title}</h1>
+        {note && <span className="header-note">{note}</span>}
+        {actions && <div className="header-actions">{actions}</div>}
+      </header>
+      <OfflineBar />
+      <main id="content" className={flush ? 'content flush' : 'content'} tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  );
+}
+
+/** On every screen of a business whose money is not real. */
+export function SandboxBanner(): ReactNode {
+  const t = useText(TEXTS);
+  const business = useBusiness();
+  if (business?.network !== 'sandbox') return null;
+  return <p className="sandbox-banner">{t('sandboxBanner')}</p>;
+}
+
+/** While the service does not answer: since when the content is old, and when it is asked again. */
+export function OfflineBar(): ReactNode {
+  const t = useText(TEXTS);
+  const language = useLanguage();
+  const { clock } = useTimes();
+  const connection = useConnection();
+  const now = useNow(!connection.up);
+  if (connection.up) return null;
+  return (
+    <div className="offline-bar" role="status">
+      <ShapeIcon shape="failed" />
+      <span>{t('offline', { time: span((connection.retryAt - now) / SECOND_MS, language) })}</span>
+      <span>{t('shown', { time: clock(connection.since, true) })}</span>
+    </div>
+  );
+}
+
+/** The time, every second while `running`. */
+export function useNow(running = true): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!running) return;
+    const timer = setInterval(() => setNow(Date.now()), SECOND_MS);
+    return () => clearInterval(timer);
+  }, [running]);
+  return now;
+}

@@ -1,0 +1,135 @@
+/** Search or do (Ctrl K): screens, commands, and invoices by anything. */
+import { type ReactNode, useState } from 'react';
+import {
+  Autocomplete,
+  Dialog,
+  Header,
+  Input,
+  Menu,
+  MenuItem,
+  MenuSection,
+  Modal,
+  ModalOverlay,
+  TextField,
+} from 'react-aria-components';
+import { useChange, useConnection, useData } from '../data.tsx';
+import { useText } from '../i18n.ts';
+import { Icon, type IconName } from '../parts/icons.tsx';
+import { go, href } from '../router.ts';
+import { ROUTES } from '../routes.tsx';
+import { useBusiness } from './business.tsx';
+import TEXTS from './texts.ts';
+
+type Command = { id: string; icon: IconName; text: string; run(): void };
+
+const AMOUNT = /^\d{1,9}([.,]\d{1,2})?$/;
+const has = (name: string): boolean => ROUTES.some((route) => route.name === name);
+
+function useCommands(text: string): { go: Command[]; do: Command[] } {
+  const t = useText(TEXTS);
+  const { bridge } = useData();
+  const business = useBusiness();
+  const { up } = useConnection();
+  const lock = useChange('wallet.lock', 'wallet.');
+  const to = (address: string) => () => go(address);
+  const named = text.trim().toLowerCase();
+  const amount = AMOUNT.test(named) ? named.replace(',', '.') : null;
+  const screens = ROUTES.map(
+    ({ name }): Command => ({ id: name, icon: name, text: t(name as 'home'), run: to(href(name)) }),
+  );
+  const doing: (Command | false)[] = [
+    has('invoices') && {
+      id: 'new',
+      icon: 'plus',
+      text: amount ? t('newInvoiceFor', { amount }) : t('newInvoice'),
+      run: to(`${href('invoices', 'new')}${amount ? `?amount=${amount}` : ''}`),
+    },
+    has('counter') &&
+      amount !== null && {
+        id: 'till',
+        icon: 'counter',
+        text: t('counterFor', { amount }),
+        run: to(`${href('counter')}?amount=${amount}`),
+      },
+    has('invoices') &&
+      named.length > 1 && {
+        id: 'search',
+        icon: 'search',
+        text: t('searchFor', { text: text.trim() }),
+        run: to(`${href('invoices')}?q=${encodeURIComponent(text.trim())}`),
+      },
+    up &&
+      business?.network !== 'sandbox' && {
+        id: 'lock',
+        icon: 'lock',
+        text: t('lockWallet'),
+        run: () => lock.mutate({}),
+      },
+    bridge.signOut !== undefined && {
+      id: 'out',
+      icon: 'close',
+      text: t('signOut'),
+      run: () => void bridge.signOut?.().then(() => location.reload()),
+    },
+  ];
+  const always = ['search', 'till', ...(amount ? ['new'] : [])];
+  const matches = (one: Command): boolean => always.includes(one.id) || one.text.toLowerCase().includes(named);
+  return { go: screens.filter(matches), do: doing.filter((one) => one !== false).filter(matches) };
+}
+
+export function Palette({ open, onClose }: { open: boolean; onClose(): void }): ReactNode {
+  return (
+    <ModalOverlay
+      className="overlay palette-overlay"
+      isOpen={open}
+      onOpenChange={(now) => now || onClose()}
+      isDismissable
+    >
+      <Modal className="palette">
+        <PaletteInside onClose={onClose} />
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+function PaletteInside({ onClose }: { onClose(): void }): ReactNode {
+  const t = useText(TEXTS);
+  const [text, setText] = useState('');
+  const commands = useCommands(text);
+  const run = (key: string): void => {
+    onClose();
+    [...commands.go, ...commands.do].find(({ id }) => id === key)?.run();
+  };
+  return (
+    <Dialog aria-label={t('searchOrDo')} className="palette-inside">
+      <Autocomplete inputValue={text} onInputChange={setText}>
+        <TextField aria-label={t('searchOrDo')} autoFocus className="palette-field">
+          <Icon name="search" />
+          <Input placeholder={t('searchOrDo')} />
+        </TextField>
+        <Menu
+          aria-label={t('commands')}
+          className="palette-menu"
+          onAction={(key) => run(String(key))}
+          renderEmptyState={() => <p className="quiet">{t('paletteEmpty', { text })}</p>}
+        >
+          {commands.do.length > 0 && <Group title={t('doing')} commands={commands.do} />}
+          {commands.go.length > 0 && <Group title={t('goTo')} commands={commands.go} />}
+        </Menu>
+      </Autocomplete>
+    </Dialog>
+  );
+}
+
+function Group({ title, commands }: { title: string; commands: Command[] }): ReactNode {
+  return (
+    <MenuSection>
+      <Header>{title}</Header>
+      {commands.map(({ id, icon, text }) => (
+        <MenuItem key={id} id={id} textValue={text} className="palette-item">
+          <Icon name={icon} /> {text}
+        </MenuItem>
+      ))}
+    </MenuSection>
+  );
+}

@@ -1,0 +1,134 @@
+/** Controls: fields, choices and dialogs. They are native elements where these suffice. */
+import { type ComponentProps, type ReactNode, useId } from 'react';
+import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
+import { useText } from '../i18n.ts';
+import { Icon } from './icons.tsx';
+import TEXTS from './texts.ts';
+
+type FieldProps = { label: ReactNode; hint?: ReactNode; error?: ReactNode } & ComponentProps<'input'>;
+
+/** A text field with its label, a hint, and what is wrong with its value. */
+export function Field({ label, hint, error, className = '', ...input }: FieldProps): ReactNode {
+  const id = useId();
+  const notes = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].join(' ').trim();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        className={`input ${className}`}
+        aria-invalid={error ? true : undefined}
+        {...(notes ? { 'aria-describedby': notes } : {})}
+        autoComplete="off"
+        {...input}
+      />
+      {error && (
+        <p className="bad" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+      {hint && (
+        <p className="quiet" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type SelectProps<V extends string> = {
+  label: string;
+  /** For a control whose place says what it is. */
+  hideLabel?: boolean;
+  value: V;
+  options: readonly (readonly [V, ReactNode])[];
+  onChange(value: V): void;
+};
+
+export function Select<V extends string>({ label, hideLabel, value, options, onChange }: SelectProps<V>): ReactNode {
+  const id = useId();
+  return (
+    <div className={hideLabel ? 'select' : 'field select'}>
+      <label htmlFor={id} className={hideLabel ? 'unseen' : ''}>
+        {label}
+      </label>
+      <span className="select-box">
+        <select id={id} className="input" value={value} onChange={(event) => onChange(event.target.value as V)}>
+          {options.map(([key, text]) => (
+            <option key={key} value={key}>
+              {text}
+            </option>
+          ))}
+        </select>
+        <Icon name="down" size={16} />
+      </span>
+    </div>
+  );
+}
+
+/** A choice between few things, side by side. */
+export function Segments<V extends string>({ label, value, options, onChange }: SelectProps<V>): ReactNode {
+  const name = useId();
+  return (
+    <fieldset className="segments">
+      <legend className="unseen">{label}</legend>
+      {options.map(([key, text]) => (
+        <label key={key}>
+          <input type="radio" name={name} checked={key === value} onChange={() => onChange(key)} />
+          <span>{text}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+type ChoiceProps<V extends string> = {
+  label: string;
+  value: V;
+  options: readonly { value: V; title: ReactNode; text?: ReactNode; more?: ReactNode }[];
+  onChange(value: V): void;
+};
+
+/** A choice between a few things that need a sentence each. */
+export function Choices<V extends string>({ label, value, options, onChange }: ChoiceProps<V>): ReactNode {
+  const name = useId();
+  return (
+    <fieldset className="choices">
+      <legend className="unseen">{label}</legend>
+      {options.map((one) => (
+        <div key={one.value} className={one.value === value ? 'choice chosen' : 'choice'}>
+          <label>
+            <input type="radio" name={name} checked={one.value === value} onChange={() => onChange(one.value)} />
+            <span>
+              <strong>{one.title}</strong>
+              {one.text && <span className="quiet">{one.text}</span>}
+            </span>
+          </label>
+          {one.value === value && one.more}
+        </div>
+      ))}
+    </fieldset>
+  );
+}
+
+type SheetProps = { title: string; open: boolean; onClose(): void; children: ReactNode; wide?: boolean };
+
+/** A dialog above the page. Never one above another. */
+export function Sheet({ title, open, onClose, children, wide = false }: SheetProps): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <ModalOverlay className="overlay" isOpen={open} onOpenChange={(now) => now || onClose()} isDismissable>
+      <Modal className={wide ? 'sheet wide' : 'sheet'}>
+        <Dialog className="sheet-inside">
+          <header className="sheet-head">
+            <Heading slot="title">{title}</Heading>
+            <button type="button" className="plain-icon" aria-label={t('close')} onClick={onClose}>
+              <Icon name="close" />
+            </button>
+          </header>
+          {children}
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}

@@ -1,0 +1,110 @@
+/** Amounts, times and foreign text for the screen. Amounts stay decimal strings: they never become floating point. */
+import { type Language, useLanguage } from '../i18n.ts';
+
+/** Characters that could change the direction or the order of the text around them, and control characters. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const FOREIGN_CHARS_MAX = 500;
+
+/** A text from outside as one line of limited length, without invisible characters. */
+export function foreign(text: string): string {
+  const line = text.toWellFormed().replace(/\s+/g, ' ').replace(UNSAFE, '\ufffd');
+  return line.length > FOREIGN_CHARS_MAX ? `${line.slice(0, FOREIGN_CHARS_MAX)}…` : line;
+}
+
+const SHOWN_DECIMALS = 8;
+
+/** Digits with the language's separators. `decimals`: how many at most; cut, never rounded. */
+export function decimal(value: string, language: Language, least = 0, most = SHOWN_DECIMALS): string {
+  const format = new Intl.NumberFormat(language, {
+    minimumFractionDigits: least,
+    maximumFractionDigits: Math.max(least, most),
+    roundingMode: 'trunc',
+  });
+  return format.format(value as Intl.StringNumericLiteral);
+}
+
+/** An amount of fiat money, cut to the currency's own decimals. */
+export function fiat(value: string, currency: string, language: Language): string {
+  try {
+    const format = new Intl.NumberFormat(language, {
+      style: 'currency',
+      currency,
+      currencyDisplay: 'narrowSymbol',
+      roundingMode: 'trunc',
+    });
+    return format.format(value as Intl.StringNumericLiteral);
+  } catch {
+    return `${decimal(value, language)} ${foreign(currency)}`;
+  }
+}
+
+/** The digits of a coin's amount, with its trailing zeros apart. Shown with eight decimals, or all if it has more. */
+export function splitZeros(value: string, language: Language, whole: boolean): { digits: string; zeros: string } {
+  const places = whole ? Math.max(SHOWN_DECIMALS, (value.split('.')[1] ?? '').length) : SHOWN_DECIMALS;
+  const text = decimal(value, language, places, places);
+  const zeros = /0+$/.exec(text)?.[0] ?? '';
+  return { digits: text.slice(0, text.length - zeros.length), zeros };
+}
+
+const SCALE = 18;
+/** A decimal as a whole number of 1e-18. */
+export function scaled(value: string): bigint {
+  const [whole = '0', part = ''] = value.replace('-', '').split('.');
+  const size = BigInt(whole + part.slice(0, SCALE).padEnd(SCALE, '0'));
+  return value.startsWith('-') ? -size : size;
+}
+
+export function unscaled(size: bigint): string {
+  const digits = (size < 0n ? -size : size).toString().padStart(SCALE + 1, '0');
+  return `${size < 0n ? '-' : ''}${digits.slice(0, -SCALE)}.${digits.slice(-SCALE)}`.replace(/\.?0+$/, '');
+}
+
+export const sum = (values: readonly string[]): string => unscaled(values.reduce((all, one) => all + scaled(one), 0n));
+export const isZero = (value: string): boolean => /^-?0*\.?0*$/.test(value);
+
+/** Cut to the decimals of a currency, so that sums of shown amounts are shown right. */
+export function cut(value: string, decimals: number): string {
+  const [whole = '0', part = ''] = value.split('.');
+  return decimals === 0 ? whole : `${whole}.${part.slice(0, decimals).padEnd(decimals, '0')}`;
+}
+
+/** Groups of four characters. */
+export const groups = (text: string): string[] => text.match(/.{1,4}/gs) ?? [];
+
+const SECONDS = { minute: 60, hour: 3_600, day: 86_400 } as const;
+
+/** Seconds as one number and its unit: "9 min". */
+export function span(seconds: number, language: Language): string {
+  const size = Math.max(0, Math.floor(seconds));
+  const unit = size >= 2 * SECONDS.day ? 'day' : size >= 2 * SECONDS.hour ? 'hour' : size >= 60 ? 'minute' : 'second';
+  const count = unit === 'second' ? size : Math.floor(size / SECONDS[unit]);
+  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(count);
+}
+
+type Times = {
+  clock(at: string | number, seconds?: boolean): string;
+  day(at: string | number): string;
+  long(at: string | number): string;
+  /** The time for today, else the day. */
+  short(at: string | number): string;
+  full(at: string | number): string;
+};
+
+/** Times in the time zone of the browser. */
+export function times(language: Language): Times {
+  const format = (at: string | number, options: Intl.DateTimeFormatOptions): string =>
+    new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, options).format(new Date(at));
+  const clock = (at: string | number, seconds = false): string =>
+    format(at, { hour: '2-digit', minute: '2-digit', ...(seconds ? { second: '2-digit' } : {}) });
+  const day = (at: string | number): string => format(at, { day: 'numeric', month: 'short' });
+  const isToday = (at: string | number): boolean => new Date(at).toDateString() === new Date().toDateString();
+  return {
+    clock,
+    day,
+    long: (at) => format(at, { weekday: 'long', day: 'numeric', month: 'long' }),
+    short: (at) => (isToday(at) ? clock(at) : day(at)),
+    full: (at) => format(at, { dateStyle: 'medium', timeStyle: 'medium' }),
+  };
+}
+
+export const useTimes = (): Times => times(useLanguage());

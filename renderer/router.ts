@@ -1,0 +1,44 @@
+/** A router in the address's fragment, so that the pages need no server that knows their names. */
+import { useSyncExternalStore } from 'react';
+
+/** `parts`: the path's segments after the screen's name. */
+export type Place = { screen: string; parts: string[]; query: URLSearchParams };
+
+function placeOf(hash: string): Place {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+  const [screen = '', ...parts] = path.split('/').map(decode);
+  return { screen, parts, query: new URLSearchParams(query) };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The address of a place: `href('invoices', slug)`. */
+export const href = (screen: string, ...parts: string[]): string =>
+  `#/${[screen, ...parts].map(encodeURIComponent).join('/')}`;
+
+export function go(to: string, { replace = false } = {}): void {
+  if (replace) {
+    history.replaceState(null, '', to);
+    dispatchEvent(new HashChangeEvent('hashchange'));
+  } else location.hash = to;
+}
+
+let known = { hash: '', place: placeOf('') };
+
+function current(): Place {
+  if (known.hash !== location.hash) known = { hash: location.hash, place: placeOf(location.hash) };
+  return known.place;
+}
+
+const listen = (changed: () => void): (() => void) => {
+  addEventListener('hashchange', changed);
+  return () => removeEventListener('hashchange', changed);
+};
+
+export const usePlace = (): Place => useSyncExternalStore(listen, current);

@@ -1,0 +1,25 @@
+/** The screens by name, in the order of the menu. Each is a file of its own, loaded when it is first opened. */
+import { type ComponentType, lazy } from 'react';
+import type { IconName } from './parts/icons.tsx';
+
+type Screen = () => Promise<{ default: ComponentType }>;
+
+export type Route = {
+  name: IconName;
+  screen: ComponentType;
+  /** Where the menu has it: above the gap, below it, or in the phone's bottom bar too. */
+  place: 'bar' | 'above' | 'below';
+  /** Covers the whole window, without menu and header. */
+  alone?: boolean;
+};
+
+const route = (name: IconName, place: Route['place'], load: Screen, alone = false): Route => ({
+  name,
+  place,
+  screen: lazy(load),
+  alone,
+});
+
+export const ROUTES: readonly Route[] = [route('home', 'bar', () => import('./screens/home/home.tsx'))];
+
+export const FIRST = 'home';
