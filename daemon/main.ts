@@ -22,7 +22,7 @@ import { RESERVE_BYTES, watchStorage } from './app/storage.ts';
 import type { ChainAdapter, ScriptList } from './chains/adapter.ts';
 import { isDefaultSource, openAdapter, unservedKeys } from './chains/registry.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
-import { configuredHosts, manualRates } from './config/views.ts';
+import { configuredHosts, manualRates, wantsFinality } from './config/views.ts';
 import { configurationWarnings } from './config/warnings.ts';
 import { ASSETS, type AssetId, CHAINS, type ChainId, NETWORKS, type Network } from './domain/assets.ts';
 import { type AccountKey, chainKey } from './domain/chain.ts';
@@ -432,6 +432,7 @@ function openSource(
     folder: join(dataDir, 'electrum'),
     ...{ publicServers: publicServers === 'use', socksProxy, proxyForAll: proxyFor === 'all' },
     needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
+    wantsFinality: wantsFinality(app.config, network, chain),
     log: (message) => as(app, 'chains').log.warn({ chain: key }, message),
     alert: (server, message) => void raise(app, 'source.dropped', `${key} ${server}`, `${server}: ${message}`, network),
     leftOut(targetId, message) {

@@ -76,8 +76,10 @@ export interface ChainAdapter {
   readonly spending?: Spending;
   /** True for an account chain: money is the balance of an address, and updates report debits and used nonces. */
   readonly accountBased?: boolean;
-  /** Absent where the chain is simulated. */
+  /** Only on chains of coins; absent where the chain is simulated. */
   readonly holdings?: HoldingsSource;
+  /** Only on chains of accounts; absent where the chain is simulated. */
+  readonly balances?: BalancesSource;
   /** True if a newly watched address is known from its first payment on, whatever blocks were read before. */
   readonly wholeHistories?: boolean;
 
@@ -114,6 +116,12 @@ export interface ChainAdapter {
   /** Whether that search is running, or could not start. */
   rescanning?(): boolean;
 
+  /**
+   * Which of these addresses were ever used, where the chain's present state tells that: a balance, or a transaction sent.
+   * Absent: only its blocks tell. Throws `Unavailable`.
+   */
+  areUsed?(scripts: readonly Uint8Array[], signal: AbortSignal): Promise<boolean[]>;
+
   /** Ends timers and connections. To be called last. */
   close(): Promise<void>;
 }
@@ -136,6 +144,18 @@ export type Holdings = {
   /** Whether coins spent by unconfirmed transactions are missing. */
   lessMempool: boolean;
 };
+
+/** What an address holds of an asset, in smallest units. */
+export type HeldBalance = { targetId: number; address: string; asset: AssetId; units: bigint };
+
+/** `held`: after the block `tip`. */
+export type Balances = { tip: BlockId; held: HeldBalance[] };
+
+/** The source's own record of balances, against which the program's books are compared. */
+export interface BalancesSource {
+  /** Of every address that ever had money. May take minutes. Throws `Unavailable`. */
+  read(signal: AbortSignal): Promise<Balances>;
+}
 
 /** The source's own record of unspent coins, against which the program's books are compared. */
 export interface HoldingsSource {

@@ -76,6 +76,7 @@ export type StepRead<E> = {
   told: Told<E>[];
   /** The mark of the state that was read completely; null when more is to be read. */
   handled: string | null;
+  finalized?: number | null;
 };
 
 export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends LinkedHeader> implements ChainAdapter {
@@ -111,6 +112,11 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
 
   /** The state of an endpoint whose change requires a sync. */
   protected abstract mark(endpoint: E, signal: AbortSignal): Promise<string>;
+
+  /** Looks for news at once, because a hint came. */
+  protected hurry(): void {
+    this.#poller.hurry();
+  }
 
   /** Whether a sync has something to do though no mark has changed. */
   protected isDue(): boolean {
@@ -184,7 +190,12 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     const kept = known.slice(0, common);
     const orphaned = known.slice(common);
     const again = this.#isReread ? [] : kept;
-    const { checkpoint, told, handled } = await this.read(endpoint, { head, kept, orphaned, again }, signal);
+    const {
+      checkpoint,
+      told,
+      handled,
+      finalized = null,
+    } = await this.read(endpoint, { head, kept, orphaned, again }, signal);
     const tip = tipOf(checkpoint);
     const [still] = await endpoint.headers([tip.height], signal);
     if (still?.hash !== tip.hash) throw changed();
@@ -200,6 +211,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       credits,
       spends: [],
       ...(this.network !== 'regtest' && { tipMedianTime: still.timeMs }),
+      finalized,
       more: handled === null,
     };
   }

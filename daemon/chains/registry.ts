@@ -34,6 +34,8 @@ export type SourceContext = {
   publicServers: boolean;
   /** Whether the proxy is for all Electrum servers, or for onion services only. */
   proxyForAll: boolean;
+  /** Whether payments are configured that count only in a final block. */
+  wantsFinality: boolean;
   /** Whether two servers must agree before credits of a transaction count as confirmed. */
   needsAgreement: NeedsAgreement;
   log: (message: string) => void;
@@ -68,8 +70,9 @@ export function openAdapter(
   context: SourceContext,
 ): ChainAdapter | null {
   if (isEvm(chain) && settings.rpc.length > 0) {
-    const { list, log, alert, needsAgreement, contracts } = context;
-    return new EvmAdapter({ chain, network, urls: settings.rpc, contracts, list, needsAgreement, log, alert });
+    const { list, log, alert, needsAgreement, contracts, wantsFinality } = context;
+    const facing = { list, needsAgreement, wantsFinality, log, alert };
+    return new EvmAdapter({ chain, network, urls: settings.rpc, contracts, ...facing });
   }
   if (chain === 'XMR' && settings.monerod.length > 0) {
     const { list, alert, needsAgreement, accounts } = context;

@@ -89,7 +89,9 @@ function nodeLeaves(network: Network, chain: ChainId): NodeLeaves {
     monerod_agree_usd: monero
       ? setting.whole(0, AGREE_USD_MAX, 1_000, 'USD; from there two nodes must agree; 0 = always')
       : setting.unusable<number>(why('Monero'), 0),
-    rpc: evm ? setting.secretUrls('a list of URLs such as ["http://127.0.0.1:8545"]') : no('Ethereum-like').list,
+    rpc: evm
+      ? setting.secretUrls('a list of URLs such as ["http://127.0.0.1:8545", "ws://127.0.0.1:8546"]', true)
+      : no('Ethereum-like').list,
     rpc_file: evm ? setting.path('a file that holds the URLs of rpc, one a line') : no('Ethereum-like').one,
     rpc_agree_usd: evm
       ? setting.whole(0, AGREE_USD_MAX, 1_000, 'USD; from there two endpoints must agree; 0 = always')

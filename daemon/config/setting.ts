@@ -254,14 +254,23 @@ export function quietHours(): Setting<DailySpan | null> {
   });
 }
 
-/** A list of http(s) URLs, with or without logins or keys. */
-export function secretUrls(takes: string): Setting<readonly string[]> {
+const isSocket = (url: URL): boolean => url.protocol === 'ws:' || url.protocol === 'wss:';
+
+/**
+ * A list of http(s) URLs, with or without logins or keys. `withSockets`: WebSockets may stand beside them, which alone would
+ * not do.
+ */
+export function secretUrls(takes: string, withSockets = false): Setting<readonly string[]> {
   const url = text.refine((value) => {
     const parsed = parseUrl(value);
-    return parsed !== null && isHttp(parsed) && !parsed.hash;
+    return parsed !== null && (isHttp(parsed) || (withSockets && isSocket(parsed))) && !parsed.hash;
   });
+  const isEnough = (list: readonly string[]): boolean => list.length === 0 || list.some((one) => /^http/i.test(one));
   return new Setting<readonly string[]>({
-    schema: z.array(url).max(LIST_ITEMS_MAX),
+    schema: z
+      .array(url)
+      .max(LIST_ITEMS_MAX)
+      .refine(isEnough, { message: 'a WebSocket only gives hints: an http or https URL is needed beside it' }),
     takes,
     fallback: [],
     fromText: listFromText,

@@ -1,8 +1,8 @@
 /** Parts of the configuration in the form in which other rooms take them. */
-import { CHAINS, NETWORKS, type Network } from '../domain/assets.ts';
+import { ASSETS, CHAINS, type ChainId, FINALIZED, NETWORKS, type Network } from '../domain/assets.ts';
 import type { Config } from './config.ts';
 
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443', 'ws:': '80', 'wss:': '443' };
 
 function hostPort(url: string): string {
   const { hostname, port, protocol } = new URL(url);
@@ -22,6 +22,12 @@ export function configuredHosts(config: Config): string[] {
     }
   }
   return [...new Set(urls.map(hostPort))];
+}
+
+/** Whether some payments on a chain count only in a final block. */
+export function wantsFinality(config: Config, network: Network, chain: ChainId): boolean {
+  const assets = ASSETS.filter((asset) => asset.chain === chain).map(({ symbol }) => config.networks[network][symbol]);
+  return assets.some((asset) => asset.confirmations.some(({ confirmations }) => confirmations === FINALIZED));
 }
 
 /** The manual rates by network, then by symbol, as decimals. */

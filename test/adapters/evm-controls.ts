@@ -47,7 +47,12 @@ export class EvmScene {
     return this.chain === 'ETH' ? 'USDT_ERC20' : 'USDT_BEP20';
   }
 
-  connect(list: ScriptList, urls: readonly string[] = [this.proxy.url], needsAgreement = () => true): EvmAdapter {
+  connect(
+    list: ScriptList,
+    urls: readonly string[] = [this.proxy.url],
+    needsAgreement = () => true,
+    pollMs = 100,
+  ): EvmAdapter {
     return new EvmAdapter({
       chain: this.chain,
       network: 'regtest',
@@ -55,9 +60,10 @@ export class EvmScene {
       contracts: { [this.asset]: this.token },
       list,
       needsAgreement,
+      wantsFinality: true,
       log: () => {},
       alert: (server, message) => void this.alerts.push({ server, message }),
-      pollMs: 100,
+      pollMs,
       secondLookMs: 1_000,
     });
   }

@@ -176,6 +176,7 @@ export class Appliance {
       list,
       folder: join(this.folder, 'electrum'),
       contracts: {},
+      wantsFinality: false,
       accounts: () => [],
       socksProxy: null,
       publicServers: false,

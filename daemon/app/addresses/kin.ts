@@ -22,9 +22,18 @@ export function kinTarget(
   return id === undefined ? undefined : reader.get(targetById, { id });
 }
 
+/** Whether an address was given out, or retired. */
+export const isTaken = (target: TargetRow | undefined): boolean => target !== undefined && target.invoice_id !== null;
+
+/** Whether the other chain gave the address of this target out, or retired it. */
+export function isGivenOutByKin(reader: Reader, targetId: number): boolean {
+  const target = reader.get(targetById, { id: targetId });
+  return target !== undefined && isTaken(kinTarget(reader, target));
+}
+
 /** Retires the same address on the other chain, because this one was given out. */
 export function retireKin(tx: Tx, targetId: number): void {
   const target = tx.get(targetById, { id: targetId });
   const kin = target && kinTarget(tx, target);
-  if (kin?.invoice_id === null) tx.run(assignTarget, { id: kin.id, invoice_id: NOBODY });
+  if (kin && !isTaken(kin)) tx.run(assignTarget, { id: kin.id, invoice_id: NOBODY });
 }

@@ -10,7 +10,7 @@ import { assignTarget, insertTarget, nextFreeTarget, nextUntouchedTarget } from 
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { Account } from '../shops/directory.ts';
-import { kinTarget, retireKin } from './kin.ts';
+import { isGivenOutByKin, isTaken, kinTarget, retireKin } from './kin.ts';
 import { NOBODY } from './skipped.ts';
 
 const POOL_TRIES_MAX = 5;
@@ -67,7 +67,13 @@ export function takeAddress(app: App, account: Account, invoiceId: number, waite
   const key = { account_id: account.id };
   // an unconfirmed payment of a stranger does not retire an address, or strangers could use them all up; untouched ones
   // come first
-  const target = tx.get(nextUntouchedTarget, key) ?? tx.get(nextFreeTarget, key);
+  const next = () => tx.get(nextUntouchedTarget, key) ?? tx.get(nextFreeTarget, key);
+  let target = next();
+  // after a restore, the other chain may have addresses that were given out before
+  while (target && isGivenOutByKin(tx, target.id)) {
+    tx.run(assignTarget, { id: target.id, invoice_id: NOBODY });
+    target = next();
+  }
   if (!target) throw new PoolEmpty(account);
   tx.run(assignTarget, { id: target.id, invoice_id: invoiceId });
   retireKin(tx, target.id);
@@ -124,7 +130,7 @@ function store(app: App, account: Account, branch: Branch, from: number, targets
   return app.store.write((tx) => {
     if (tx.get(accountById, { id: account.id })?.next_index !== from) return 0;
     targets.forEach(({ script, address }, i) => {
-      const isGivenOut = (kinTarget(tx, { chain_key: account.chainKey, script })?.invoice_id ?? null) !== null;
+      const isGivenOut = isTaken(kinTarget(tx, { chain_key: account.chainKey, script }));
       tx.run(insertTarget, {
         account_id: account.id,
         chain_key: account.chainKey,

@@ -6,7 +6,7 @@
  * the source's record. Rows are read in pages, so that requests are answered in between.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type HeldCoin, type Holdings, tipOf, type WatchedAccount } from '../../chains/adapter.ts';
+import { type Balances, type HeldCoin, type Holdings, tipOf, type WatchedAccount } from '../../chains/adapter.ts';
 import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
@@ -24,6 +24,7 @@ import { checkpointOf } from '../chains/ingest.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { UNKNOWN } from '../withdrawals/match-spend.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
+import { BalanceCheck } from './reconcile-balances.ts';
 
 const PAGE = 1_000;
 const TRIES_MAX = 5;
@@ -33,6 +34,9 @@ const MOVED_RETRY_SECONDS = 30;
 /** How often, and how many times, to check whether the sync has come as far as the source. */
 const LOOK_MS = 500;
 const LOOKS_MAX = 120;
+
+/** The source's own record: coins, balances, or neither on simulated chains. */
+type SourceRecord = { held: Holdings | null; balances: Balances | null };
 
 /** Smallest units, all confirmed. */
 export type ReconciledAsset = {
@@ -60,10 +64,11 @@ export type Reconciliation = {
 export async function reconcile(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<Reconciliation> {
   for (let attempt = 1; attempt <= TRIES_MAX; attempt++) {
     const held = await chain.adapter.holdings?.coins(watchedAccounts(app, chain), signal);
-    const checkpoint = await readUpTo(app, chain, held?.until ?? null, signal);
-    const tip = held?.tip ?? tipOf(checkpoint);
+    const balances = await chain.adapter.balances?.read(signal);
+    const checkpoint = await readUpTo(app, chain, held?.until ?? balances?.tip ?? null, signal);
+    const tip = held?.tip ?? balances?.tip ?? tipOf(checkpoint);
     if (!has(checkpoint, tip)) continue;
-    const report = await compare(app, chain, tip, held ?? null);
+    const report = await compare(app, chain, tip, { held: held ?? null, balances: balances ?? null });
     // the rows were read while blocks left the chain
     if (!has(checkpointOf(app.store, chain), tip)) continue;
     if (report.problems.length > 0) await alertOf(app, report);
@@ -138,17 +143,20 @@ class Proof {
   readonly #untold: ReadonlySet<number>;
   /** The source's coins that were not found in the books yet; null: it was not asked. */
   readonly #unmatched: Map<string, HeldCoin> | null;
+  readonly #balances: Balances | null;
+  readonly #check = new BalanceCheck();
   /** By account and asset: its credits less its debits, unconfirmed ones included. */
   readonly #totals = new Map<string, bigint>();
   readonly #pastUntil: ReadonlyMap<number, number>;
 
-  constructor(app: App, chain: ChainRuntime, tip: BlockId, held: Holdings | null) {
+  constructor(app: App, chain: ChainRuntime, tip: BlockId, { held, balances }: SourceRecord) {
     this.#app = app;
     this.#chain = chain;
     this.#tip = tip;
     this.#pastUntil = pasts(app, chain);
     this.#lessMempool = held?.lessMempool ?? false;
     this.#untold = new Set(held?.untold);
+    this.#balances = balances;
     this.#unmatched = held && new Map(held.coins.map((coin) => [coin.outpoint, coin]));
   }
 
@@ -167,9 +175,11 @@ class Proof {
 
   takeCredit(row: CreditEntry): void {
     this.#total(row, inTotal(row));
+    if (!row.gone && row.block_height === null) this.#check.skip(row.target_id);
     if (row.gone || !this.#isBelow(row.block_height)) return;
     const line = this.line(row.asset);
     const { units } = row;
+    this.#check.add(row.target_id, row.asset, units);
     line.received += units;
     const spent = this.#isBelow(row.spent_block_height);
     if (!spent) line.held += units;
@@ -182,7 +192,10 @@ class Proof {
     if (!this.#isBelow(row.block_height)) return;
     const line = this.line(row.asset);
     // a coin that was already spent was not counted as held
-    if (row.target_id !== null) line.held -= units;
+    if (row.target_id !== null) {
+      line.held -= units;
+      this.#check.add(row.target_id, row.asset, -units);
+    }
     if (row.kind === 'moved') line.received -= units;
     else if (row.kind === 'fee') line.fees += units;
     else line.paidOut += units;
@@ -217,6 +230,7 @@ class Proof {
     for (const { outpoint, units } of this.#unmatched?.values() ?? []) {
       this.problem(`${outpoint}: the source holds ${units} units that our books do not know`);
     }
+    for (const text of this.#balances ? this.#check.problems(this.#balances) : []) this.problem(text);
     for (const { asset, received, paidOut, fees, held } of this.lines.values()) {
       if (received - paidOut - fees !== held) {
         this.problem(`${asset}: what was received less what was paid out and the fees is not what is held`);
@@ -286,8 +300,8 @@ function pasts(app: App, chain: ChainRuntime): Map<number, number> {
   );
 }
 
-async function compare(app: App, chain: ChainRuntime, tip: BlockId, held: Holdings | null): Promise<Reconciliation> {
-  const proof = new Proof(app, chain, tip, held);
+async function compare(app: App, chain: ChainRuntime, tip: BlockId, record: SourceRecord): Promise<Reconciliation> {
+  const proof = new Proof(app, chain, tip, record);
   const { entriesMoved } = chain;
   await eachOf(app, chain, creditsAbove, (row) => proof.takeCredit(row));
   await eachOf(app, chain, debitsAbove, (row) => proof.takeDebit(row));
@@ -296,7 +310,7 @@ async function compare(app: App, chain: ChainRuntime, tip: BlockId, held: Holdin
     chain: chain.key,
     tip,
     lines: [...proof.lines.values()],
-    compared: held !== null,
+    compared: record.held !== null || record.balances !== null,
     problems: proof.problems,
   };
 }

@@ -1,7 +1,8 @@
 /**
  * Account discovery: finds the used accounts of a wallet from its public keys, when only its words are left. A chain is
- * read from the wallet's birthday on for the addresses of many accounts at once; nothing is stored. The found accounts
- * are then added, and their money is found as for every imported wallet.
+ * read from the wallet's birthday on for the addresses of many accounts at once; a chain of accounts is asked for its
+ * present state instead, which tells every used address. Nothing is stored. The found accounts are then added, and their
+ * money is found as for every imported wallet.
  *
  * Invariant: when a chain counts as read, every address that may have been used (by the highest used one, the gap and
  * the jumps of restores) was searched in all of its blocks.
@@ -16,6 +17,7 @@ import { sleep } from '../../kit/async.ts';
 const SLICE_MS_MAX = 5;
 const RETRY_MS = 2_000;
 const SCRIPTS_MAX = 1_000_000;
+const STATES_AT_ONCE = 100;
 /** Restores in a row, without a payment in between on the same branch of an account, that are allowed for. */
 const JUMPS_PROBED = 2;
 
@@ -113,7 +115,7 @@ export class AccountDiscovery {
     const progress: DiscoveryState['chains'][number] = { chain, height: null, tip: null, done: false };
     this.state.chains.push(progress);
     // so that a payment found within this gap requires no second reading of the blocks
-    const ahead = source.wholeHistories ? 0 : gap;
+    const ahead = source.wholeHistories || source.areUsed ? 0 : gap;
     const rows = [...keys.keys()].flatMap((account) =>
       ([0, 1] as const).map((branch): Row => ({ account, branch, used: -1, covered: [], ready: -1 })),
     );
@@ -138,10 +140,12 @@ export class AccountDiscovery {
     };
     try {
       for (const row of rows) await extend(row);
-      do {
-        for (const row of rows) row.ready = row.used + ahead;
-        await this.#readChain(source, birthday, progress, list, found);
-      } while (!source.wholeHistories && rows.some(({ used, ready }) => used > ready) && !this.#abort.signal.aborted);
+      if (source.areUsed) await this.#readState(source, list, found);
+      else
+        do {
+          for (const row of rows) row.ready = row.used + ahead;
+          await this.#readChain(source, birthday, progress, list, found);
+        } while (!source.wholeHistories && rows.some(({ used, ready }) => used > ready) && !this.#abort.signal.aborted);
       progress.done = true;
     } finally {
       await source.close();
@@ -171,6 +175,33 @@ export class AccountDiscovery {
     known[name] = Math.max(known[name], index);
   }
 
+  /** Asks for the state of every searched address, and reports the used ones; these may add addresses to the search. */
+  async #readState(source: ChainAdapter, list: ScratchList, used: (targetId: number) => Promise<void>): Promise<void> {
+    const { signal } = this.#abort;
+    for (let at = 0; at < list.size && !signal.aborted; ) {
+      const page = list.page(at - 1, STATES_AT_ONCE);
+      try {
+        const answers = await source.areUsed?.(
+          page.map(({ script }) => script),
+          signal,
+        );
+        for (const [i, { id }] of page.entries()) if (answers?.[i]) await used(id);
+        at += page.length;
+      } catch (error) {
+        await this.#pauseAfter(error);
+      }
+    }
+  }
+
+  /** Waits after a source did not answer; throws every other error. */
+  async #pauseAfter(error: unknown): Promise<void> {
+    const { signal } = this.#abort;
+    if (!(error instanceof Unavailable) || signal.aborted) throw error;
+    this.state.error = error.message;
+    await sleep(RETRY_MS, signal);
+    this.state.error = null;
+  }
+
   /** Reads a chain from the birthday to its tip, and reports every paid address. */
   async #readChain(
     source: ChainAdapter,
@@ -196,10 +227,7 @@ export class AccountDiscovery {
         if (update?.mempool === 'complete' && list.size === watched) return;
         if (!update) await sleep(RETRY_MS, signal);
       } catch (error) {
-        if (!(error instanceof Unavailable) || signal.aborted) throw error;
-        this.state.error = error.message;
-        await sleep(RETRY_MS, signal);
-        this.state.error = null;
+        await this.#pauseAfter(error);
       }
     }
   }

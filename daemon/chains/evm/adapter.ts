@@ -14,17 +14,21 @@ import { childPublicKey } from '../hd.ts';
 import { slices } from '../slices.ts';
 import { addressOfKey, isValidAddress } from './address.ts';
 import type { Header } from './answers.ts';
+import { EvmBalances } from './balances.ts';
 import { EvmEndpoint, hexOfScript } from './endpoint.ts';
+import { FINALITY_MS, Finality } from './finality.ts';
+import { Heads } from './heads.ts';
 import { NativeCoin } from './native.ts';
 import { HEAD_AGE_MS_MAX, POLL_MS, tokensOf } from './params.ts';
 import { SECOND_LOOK_MS, SecondLook } from './second-look.ts';
 import { checkpointAfter, type Step, stepAbove } from './step.ts';
 import { confirmed, type Incoming, isTooMuch, Transfers } from './transfers.ts';
+import { sortedUrls } from './urls.ts';
 
 export type EvmOptions = {
   chain: EvmChain;
   network: Network;
-  /** In the order in which they are asked; at least one. */
+  /** In the order in which they are asked; at least one. WebSockets among them only give hints. */
   urls: readonly string[];
   /** Of tokens on networks that are not mainnet. */
   contracts: Readonly<Partial<Record<AssetId, string>>>;
@@ -33,6 +37,8 @@ export type EvmOptions = {
   log: (message: string) => void;
   /** Called when an endpoint gave a false answer. `server`: the endpoint's address. */
   alert: (server: string, message: string) => void;
+  /** Whether payments are configured that count only in a final block. */
+  wantsFinality: boolean;
   pollMs?: number;
   secondLookMs?: number;
 };
@@ -41,34 +47,44 @@ export type EvmOptions = {
 const RANGE_START = 500;
 const RANGE_MAX = 5_000;
 const LOCAL_POLL_MS = 500;
+/** WebSockets that are open at a time. */
+const SOCKETS_MAX = 2;
 
 export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly chain: EvmChain;
   readonly accountBased = true;
   readonly assets: readonly AssetId[];
+  readonly balances: EvmBalances;
   readonly #transfers: Transfers;
   readonly #native: NativeCoin;
   readonly #secondLook: SecondLook;
+  readonly #finality: Finality | null;
+  readonly #heads: readonly Heads[];
   #range = RANGE_START;
 
   /** Throws `Rejected` when a URL is malformed. */
   constructor(options: EvmOptions) {
     const { chain, network, urls, contracts, list, alert, needsAgreement } = options;
     const setting = `[networks.${network}.${chain}] rpc`;
+    const { asked, sockets } = sortedUrls(urls);
     const tokens = tokensOf(network, chain, contracts);
     super({
-      ...{ network, setting, urls, alert, needsAgreement },
+      ...{ network, setting, urls: asked, alert, needsAgreement },
       open: (url) => new EvmEndpoint({ url, label: setting, network, chain, tokens }),
       isThere: (endpoint, credit, signal) => isThere(endpoint, credit, list, signal),
       pollMs: options.pollMs ?? (network === 'regtest' ? LOCAL_POLL_MS : POLL_MS[chain]),
       headAgeMsMax: HEAD_AGE_MS_MAX[chain],
     });
     this.chain = chain;
+    this.#heads = sockets.slice(0, SOCKETS_MAX).map((url) => new Heads(url, () => this.hurry()));
     this.assets = [NATIVE_COIN[chain], ...tokens.map(({ asset }) => asset)];
+    this.balances = new EvmBalances(this.endpoints, list, { native: NATIVE_COIN[chain], tokens });
     this.#transfers = new Transfers(tokens, list);
     this.#native = new NativeCoin(NATIVE_COIN[chain], list);
     const parts = { endpoints: this.endpoints, list, transfers: this.#transfers, native: this.#native };
     this.#secondLook = new SecondLook({ ...parts, everyMs: options.secondLookMs ?? SECOND_LOOK_MS });
+    const finalityMs = network === 'regtest' ? 0 : FINALITY_MS;
+    this.#finality = options.wantsFinality ? new Finality(this.endpoints, finalityMs) : null;
   }
 
   async deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress> {
@@ -77,6 +93,20 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
 
   isValidAddress(text: string): boolean {
     return isValidAddress(text);
+  }
+
+  areUsed(scripts: readonly Uint8Array[], signal: AbortSignal): Promise<boolean[]> {
+    return this.balances.areUsed(scripts, signal);
+  }
+
+  override onHint(wake: () => void): void {
+    super.onHint(wake);
+    for (const heads of this.#heads) heads.start();
+  }
+
+  override async close(): Promise<void> {
+    for (const heads of this.#heads) heads.close();
+    await super.close();
   }
 
   protected async read(
@@ -95,7 +125,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     credits.push(...(coins ?? []));
     const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, credits, signal) : null;
     const told = [{ credits, teller: endpoint }, ...(omitted ? [omitted] : [])];
-    return { checkpoint, told, handled: atHead ? tipOf(checkpoint).hash : null };
+    const finalized = atHead && this.#finality ? await this.#finality.height(endpoint, checkpoint, signal) : null;
+    return { checkpoint, told, handled: atHead ? tipOf(checkpoint).hash : null, finalized };
   }
 
   protected async mark(endpoint: EvmEndpoint, signal: AbortSignal): Promise<string> {

@@ -50,6 +50,9 @@ const LIMIT_WORDS = /rate limit|too many requests|limit exceeded|capacity|comput
 /** `decimals()` of ERC-20. */
 const DECIMALS = '0x313ce567';
 
+/** `balanceOf(address)` of ERC-20, with the padding of its argument. */
+const BALANCE_OF = `0x70a08231${'0'.repeat(24)}`;
+
 /** Null: any; a list: one of these. */
 export type Topic = string | null | readonly string[];
 
@@ -99,8 +102,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     if (genesis !== undefined && hash !== genesis) throw this.#wrong(`has another first block: ${hash}`);
     for (const [i, token] of tokens.entries()) {
       const reply = decimals[i];
-      const text = reply && 'result' in reply ? String(reply.result) : '0x';
-      const counted = /^0x[0-9a-f]{64}$/i.test(text) ? BigInt(text) : null;
+      const counted = reply && 'result' in reply ? wordOf(reply.result) : null;
       if (counted !== BigInt(token.decimals)) {
         const says = counted === null ? 'is no token there' : `has ${counted} decimals there`;
         throw this.#wrong(`disagrees: ${token.asset} at ${token.contract} ${says}, not ${token.decimals} decimals`);
@@ -111,6 +113,12 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
 
   async head(signal: AbortSignal): Promise<Header> {
     return headerOf(await this.#one(['eth_getBlockByNumber', 'latest', false], signal));
+  }
+
+  /** The newest final block; null when the endpoint does not know the tag "finalized", or has none yet. */
+  async finalized(signal: AbortSignal): Promise<Header | null> {
+    const [reply] = await this.#many([['eth_getBlockByNumber', 'finalized', false]], signal);
+    return reply && 'result' in reply && reply.result !== null ? headerOf(reply.result) : null;
   }
 
   /** The headers at these heights; null where it has no block. */
@@ -183,6 +191,28 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       signal,
     );
     return replies.map((reply) => ('error' in reply ? null : quantityOf(reply.result, 'balance')));
+  }
+
+  /** How many transactions addresses have sent; null where the endpoint does not tell. */
+  async nonces(addresses: readonly string[], signal: AbortSignal): Promise<(bigint | null)[]> {
+    const calls = addresses.map((address): Call => ['eth_getTransactionCount', address, 'latest']);
+    const replies = await this.#many(calls, signal);
+    return replies.map((reply) => ('error' in reply ? null : quantityOf(reply.result, 'nonce')));
+  }
+
+  /** The same as `balances` of a token: null where that state or the contract is not there. */
+  async tokenBalances(
+    contract: string,
+    addresses: readonly string[],
+    block: BlockId,
+    signal: AbortSignal,
+  ): Promise<(bigint | null)[]> {
+    const at = { blockHash: block.hash, requireCanonical: true };
+    const replies = await this.#many(
+      addresses.map((address): Call => ['eth_call', { to: contract, data: `${BALANCE_OF}${address.slice(2)}` }, at]),
+      signal,
+    );
+    return replies.map((reply) => ('error' in reply ? null : wordOf(reply.result)));
   }
 
   /** The transactions of a block, each with what it sends by itself. */
@@ -259,6 +289,10 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     return new ChainAlert(`${this.#options.label}: ${this.name} ${what}`);
   }
 }
+
+/** The number that a call of a contract returns: 32 bytes; null when it returns anything else. */
+export const wordOf = (value: unknown): bigint | null =>
+  typeof value === 'string' && /^0x[0-9a-f]{64}$/i.test(value) ? BigInt(value) : null;
 
 /** Whether an endpoint refused because too much was requested, so that it may answer a smaller request. */
 export const isLimit = (error: RpcError): boolean => error.code === LIMIT_EXCEEDED || LIMIT_WORDS.test(error.message);

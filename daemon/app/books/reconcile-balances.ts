@@ -1,0 +1,29 @@
+/** Compares the books of a chain of accounts with the balances of its addresses, as of one block. */
+import type { Balances } from '../../chains/adapter.ts';
+
+export class BalanceCheck {
+  /** By target and asset: credits less debits, in blocks up to the compared one. */
+  readonly #booked = new Map<string, bigint>();
+  /** Targets with money that the source reports and that does not count yet. */
+  readonly #pending = new Set<number>();
+
+  add(targetId: number, asset: string, units: bigint): void {
+    const key = `${targetId} ${asset}`;
+    this.#booked.set(key, (this.#booked.get(key) ?? 0n) + units);
+  }
+
+  /** Leaves a target out. */
+  skip(targetId: number): void {
+    this.#pending.add(targetId);
+  }
+
+  /** The differences, each with its address. */
+  *problems({ held }: Balances): Iterable<string> {
+    for (const { targetId, address, asset, units } of held) {
+      const booked = this.#booked.get(`${targetId} ${asset}`) ?? 0n;
+      if (booked !== units && !this.#pending.has(targetId)) {
+        yield `${address}: our books hold ${booked} ${asset}, the source ${units}`;
+      }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The chain's own record of what our addresses hold, as of one block. If there are endpoints of several operators, another
+ * one than the asked one is used, so that the two check each other.
+ */
+import type { AssetId } from '../../domain/assets.ts';
+import { Unavailable } from '../../domain/errors.ts';
+import type { Balances, BalancesSource, HeldBalance, ListedScript, ScriptList } from '../adapter.ts';
+import type { Endpoints } from '../endpoints.ts';
+import { idOf } from '../follow.ts';
+import { checksumAddress } from './address.ts';
+import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
+import type { Token } from './params.ts';
+
+/** Addresses that are read together. */
+const PAGE = 100;
+const RETRY_SECONDS = 60;
+
+export class EvmBalances implements BalancesSource {
+  readonly #endpoints: Endpoints<EvmEndpoint>;
+  readonly #list: ScriptList;
+  readonly #native: AssetId;
+  readonly #tokens: readonly Token[];
+
+  constructor(
+    endpoints: Endpoints<EvmEndpoint>,
+    list: ScriptList,
+    assets: { native: AssetId; tokens: readonly Token[] },
+  ) {
+    this.#endpoints = endpoints;
+    this.#list = list;
+    this.#native = assets.native;
+    this.#tokens = assets.tokens;
+  }
+
+  /** Only addresses that ever had money are asked for; each sync searches the others. */
+  async read(signal: AbortSignal): Promise<Balances> {
+    const use = (endpoint: EvmEndpoint): Promise<Balances> => this.#readFrom(endpoint, signal);
+    const balances =
+      (await this.#endpoints.other(this.#endpoints.asked, use, signal)) ?? (await this.#endpoints.first(use, signal));
+    if (!balances) throw new Unavailable('no endpoint tells the balances', RETRY_SECONDS);
+    return balances;
+  }
+
+  /**
+   * Which of these addresses hold something or have sent a transaction. Whoever emptied an address sent one from it, so that no
+   * used address is missed.
+   */
+  async areUsed(scripts: readonly Uint8Array[], signal: AbortSignal): Promise<boolean[]> {
+    const addresses = scripts.map(hexOfScript);
+    const used = await this.#endpoints.first(async (endpoint) => {
+      const tip = await endpoint.head(signal);
+      const answers = [await endpoint.nonces(addresses, signal), await endpoint.balances(addresses, tip, signal)];
+      for (const { contract } of this.#tokens) {
+        answers.push(await endpoint.tokenBalances(contract, addresses, tip, signal));
+      }
+      if (answers.flat().includes(null)) {
+        throw new Unavailable('the endpoint does not tell the state of its newest block', RETRY_SECONDS);
+      }
+      return addresses.map((_, i) => answers.some((list) => (list[i] ?? 0n) > 0n));
+    }, signal);
+    if (!used) throw new Unavailable('no endpoint tells the balances', RETRY_SECONDS);
+    return used;
+  }
+
+  async #readFrom(endpoint: EvmEndpoint, signal: AbortSignal): Promise<Balances> {
+    const tip = idOf(await endpoint.head(signal));
+    const held: HeldBalance[] = [];
+    for (let after = 0; ; ) {
+      const page = this.#list.page(after, PAGE);
+      const listed = page.filter(({ id }) => this.#list.hadMoney(id));
+      const addresses = listed.map(({ script }) => hexOfScript(script));
+      keep(held, listed, this.#native, await endpoint.balances(addresses, tip, signal));
+      for (const { asset, contract } of this.#tokens) {
+        keep(held, listed, asset, await endpoint.tokenBalances(contract, addresses, tip, signal));
+      }
+      const last = page.at(-1);
+      if (!last) return { tip, held };
+      after = last.id;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+function keep(
+  held: HeldBalance[],
+  listed: readonly ListedScript[],
+  asset: AssetId,
+  balances: readonly (bigint | null)[],
+): void {
+  for (const [i, { id, script }] of listed.entries()) {
+    const units = balances[i] ?? null;
+    if (units === null) throw new Unavailable('the endpoint no longer has the balances of that block', RETRY_SECONDS);
+    held.push({ targetId: id, address: checksumAddress(script), asset, units });
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * The height up to which blocks are final, as endpoints name it ("finalized", Ethereum's execution API). It is asked for at
+ * intervals, because it moves once in minutes. Where another operator's endpoint tells one too, the lower one counts.
+ */
+import type { BlockId, Checkpoint } from '../../domain/chain.ts';
+import { tipOf } from '../adapter.ts';
+import type { Endpoints } from '../endpoints.ts';
+import type { EvmEndpoint } from './endpoint.ts';
+
+export const FINALITY_MS = 30_000;
+
+export class Finality {
+  readonly #endpoints: Endpoints<EvmEndpoint>;
+  readonly #everyMs: number;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #height: number | null = null;
+
+  constructor(endpoints: Endpoints<EvmEndpoint>, everyMs: number) {
+    this.#endpoints = endpoints;
+    this.#everyMs = everyMs;
+  }
+
+  /** The height of the newest final block; null when no endpoint tells one that is on this checkpoint's chain. */
+  async height(asked: EvmEndpoint, checkpoint: Checkpoint, signal: AbortSignal): Promise<number | null> {
+    if (performance.now() - this.#askedAtMs < this.#everyMs) return this.#height;
+    this.#askedAtMs = performance.now();
+    const use = async (endpoint: EvmEndpoint) => heightOn(checkpoint, await endpoint.finalized(signal));
+    const own = await use(asked);
+    const other = (await this.#endpoints.other(asked, use, signal)) ?? null;
+    this.#height = own === null || other === null ? (own ?? other) : Math.min(own, other);
+    return this.#height;
+  }
+}
+
+/** The height of a final block, unless it contradicts the checkpoint. */
+function heightOn(checkpoint: Checkpoint, block: BlockId | null): number | null {
+  if (block === null || block.height > tipOf(checkpoint).height) return null;
+  const here = checkpoint.find(({ height }) => height === block.height);
+  return here === undefined || here.hash === block.hash ? block.height : null;
+}
