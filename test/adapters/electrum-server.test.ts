@@ -1,10 +1,11 @@
 /** The test Electrum server itself, by the protocol documents and their examples, and on a real litecoind. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scriptOf } from '../../daemon/chains/utxo/address.ts';
-import { type Json, merkleBranch, scripthashOf, sha256, writtenHash } from '../nodes/electrum-chain.ts';
+import { ElectrumChain, type Json, merkleBranch, scripthashOf, sha256, writtenHash } from '../nodes/electrum-chain.ts';
 import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import { Talk } from '../nodes/electrum-talk.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { idOf, type Written, writeBlock, writeCoinbase, writeTransaction } from './fixtures/serial.ts';
 
 type History = { tx_hash: string; height: number; fee?: number }[];
 type Tip = { hex: string; height: number };
@@ -40,6 +41,45 @@ describe('by the examples of the protocol documents', () => {
       ],
       root: 'e347b1c43fd9b5415bf0d92708db8284b78daf4d0e24f9c3405f45feb85e25db',
     });
+  });
+});
+
+describe('a reorganisation of several blocks', () => {
+  it('leaves no transaction twice in the history of what it spent', async () => {
+    const script = Buffer.from(`0014${'11'.repeat(20)}`, 'hex');
+    const elsewhere = Buffer.from(`0014${'22'.repeat(20)}`, 'hex');
+    const parent: Written = { inputs: [{ txid: 'aa'.repeat(32), vout: 0 }], outputs: [{ units: 9_000n, script }] };
+    const child: Written = {
+      inputs: [{ txid: idOf(parent), vout: 0 }],
+      outputs: [{ units: 8_000n, script: elsewhere }],
+    };
+    let salt = 0;
+    const branch = (from: string, ...lists: Written[][]): { hash: string; bytes: Buffer }[] => {
+      const made: { hash: string; bytes: Buffer }[] = [];
+      for (const list of lists) {
+        const previous = made.at(-1)?.hash ?? from;
+        const all = [writeCoinbase(++salt, elsewhere), ...list].map(writeTransaction);
+        made.push(writeBlock({ previous, timeSeconds: 1_700_000_000 + salt, salt, transactions: all }));
+      }
+      return made;
+    };
+    const [first] = branch('00'.repeat(32), []);
+    if (!first) throw new Error('no block');
+    let blocks = [first, ...branch(first.hash, [parent], [child])];
+    const answers: Record<string, (hash: string) => Json> = {
+      getbestblockhash: () => blocks.at(-1)?.hash ?? '',
+      getblockheader: (hash) => ({ height: blocks.findIndex((block) => block.hash === hash) }),
+      getblock: (hash) => blocks.find((block) => block.hash === hash)?.bytes.toString('hex') ?? '',
+      getrawmempool: () => [],
+    };
+    const node = { rpc: async <T>(method: string, [hash]: Json[]) => answers[method]?.(String(hash)) as T };
+    const chain = new ElectrumChain(node, true);
+    const told = () => chain.historyOf(scripthashOf(script), true).map(({ height }) => height);
+    await chain.update();
+    expect(told()).toEqual([1, 2]);
+    blocks = [first, ...branch(first.hash, [], [parent], [child])];
+    await chain.update();
+    expect(told()).toEqual([2, 3]);
   });
 });
 

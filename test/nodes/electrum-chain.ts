@@ -205,7 +205,8 @@ export class ElectrumChain {
     const before = [...this.mempool.keys()].join();
     const tip = fresh.length > 0 || from < this.blocks.length;
     for (const txid of this.mempool.keys()) this.#txs.delete(txid);
-    for (const gone of this.blocks.splice(from)) this.#disconnect(gone);
+    // From the tip down: the scripts of an input are found through the transaction that it spends.
+    for (const gone of this.blocks.splice(from).reverse()) this.#disconnect(gone);
     for (const block of fresh) this.#connect(block);
     this.#setMempool(unconfirmed.filter(({ txid }) => !this.#txs.has(txid)));
     return { tip, any: tip || before !== [...this.mempool.keys()].join() };

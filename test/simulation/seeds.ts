@@ -8,6 +8,7 @@ export const SEEDS: readonly Row[] = [
   ...[601, 602, 603, 604].map((seed) => ({ seed, steps: 160 })),
   // payers change the coin
   { seed: 12, steps: 200, also: 'change coin:8' },
+  { seed: 7, steps: 400, also: 'change coin:8' },
   // another version of a refund than the newest is mined
   { seed: 303, steps: 200 },
   // the signer refuses the only version of a payment
