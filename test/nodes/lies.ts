@@ -137,7 +137,7 @@ const onTop =
 /** A transaction that pays a script, spending a coin that does not exist. */
 const inventedPayment = (script: Uint8Array): Buffer =>
   writeTransaction({
-    inputs: [{ txid: randomBytes(32).toString('hex'), vout: 0 }],
+    inputs: [{ txid: sha256(script).toString('hex'), vout: 0 }],
     outputs: [{ units: 77_000_000n, script }],
   });
 

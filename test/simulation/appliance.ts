@@ -31,6 +31,7 @@ import { Store } from '../../daemon/store/store.ts';
 import { Jobs } from '../../daemon/workers/jobs.ts';
 import { SyncLoops } from '../../daemon/workers/loops.ts';
 import { WithdrawalWorker } from '../../daemon/workers/withdrawals.ts';
+import { hostOf } from './electrum.ts';
 import type { Time } from './time.ts';
 import { derived, LocalSigner, type Wallet } from './wallet.ts';
 
@@ -52,14 +53,21 @@ ${COINS.map((coin) => `${coin} = "${PRICES[coin]}"`).join('\n')}
 /** What a machine is connected to. */
 export type Sources = {
   coins: readonly UtxoChain[];
-  electrum: boolean;
+  /** How many Electrum servers for each coin; 0: a node. */
+  electrumServers: number;
   /** The median time of the eleven blocks up to this one (BIP-113), milliseconds since 1970. */
   medianTime(coin: UtxoChain, hash: string): number | null;
 };
 
-const configOf = (coin: UtxoChain, electrum: boolean): string => `
+const sourceOf = (coin: UtxoChain, servers: number): string => {
+  if (servers === 0) return `core_rpc = "http://user:password@${coin.toLowerCase()}.simulated:1"`;
+  const urls = Array.from({ length: servers }, (_, server) => `"tcp://${hostOf(coin, server)}:50001"`);
+  return `electrum = [${urls.join(', ')}]`;
+};
+
+const configOf = (coin: UtxoChain, servers: number): string => `
 [networks.regtest.${coin}]
-${electrum ? `electrum = ["tcp://${coin.toLowerCase()}.simulated:50001"]` : `core_rpc = "http://user:password@${coin.toLowerCase()}.simulated:1"`}
+${sourceOf(coin, servers)}
 ${coin === 'BTC' ? '' : `zero_conf_usd = ${ZERO_CONF_USD}`}
 `;
 const MINUTE_MS = 60_000;
@@ -119,7 +127,7 @@ export class Appliance {
       mkdirSync(folder, { recursive: true });
       writeFileSync(
         join(folder, 'countinghouse.toml'),
-        `${CONFIG}${sources.coins.map((coin) => configOf(coin, sources.electrum)).join('')}`,
+        `${CONFIG}${sources.coins.map((coin) => configOf(coin, sources.electrumServers)).join('')}`,
       );
       await wallet.write(appliance.walletFolder, time.wall());
     }

@@ -4,10 +4,12 @@
  */
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
+import { endUnprovedLies } from './liars.ts';
 import { MEDIAN_BLOCKS, type Network, type Tx } from './network.ts';
 import { approveOne, balanceOf, granted, reject, sweep, withdrawals } from './operators.ts';
+import { paidTo, partOf, type Shown, WHOLE } from './payable.ts';
 import { mend, refused, shownInvoice, unitsOf } from './people.ts';
-import { type Ask, Fault, type Invoice, type World } from './world.ts';
+import { Fault, type Invoice, type World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -138,6 +140,7 @@ export async function judgeEnd(world: World): Promise<void> {
   world.appliance.fuse = Number.POSITIVE_INFINITY;
   await world.appliance.unlock();
   for (const network of world.networks.values()) network.spendForgotten();
+  endUnprovedLies(world);
   await endEverything(world);
   await judgeInvoices(world);
   await judgeWithdrawals(world);
@@ -197,10 +200,6 @@ async function judgeInvoices(world: World): Promise<void> {
   }
 }
 
-type Shown = { crypto?: string; received?: string; transactions?: { tx_id: string; confirmations: number }[] };
-
-/** Parts of an invoice are counted so finely. */
-const WHOLE = 1_000_000_000_000n;
 /** What conversions between coins round. */
 const ROUNDED = WHOLE / 1_000_000n;
 
@@ -215,20 +214,6 @@ function judgePaid(world: World, invoice: Invoice, status: string): void {
   if (part >= WHOLE && status === 'canceled' && !invoice.decided) {
     throw new Fault(`invoice ${invoice.no} is canceled, though ${part} of ${WHOLE} were in blocks in time`);
   }
-}
-
-type Paid = { tx: Tx; ask: Ask; units: bigint };
-
-const partOf = ({ units, ask }: Pick<Paid, 'units' | 'ask'>): bigint => (units * WHOLE) / ask.units;
-
-function paidTo(world: World, { asks }: Invoice): Paid[] {
-  return asks.flatMap((ask) =>
-    [...world.network(ask.coin).txs.values()].flatMap((tx) => {
-      const mine = tx.outputs.filter((one) => one.script === ask.script);
-      const units = mine.reduce((sum, one) => sum + one.units, 0n);
-      return units > 0n ? [{ tx, ask, units }] : [];
-    }),
-  );
 }
 
 /** What is shown as received is what the chains have, and what the invoice does not show is in the inbox. */

@@ -7,7 +7,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import { Duplex } from 'node:stream';
 import type { Json, NodeRpc } from '../nodes/electrum-chain.ts';
-import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
+import { type Behaviour, ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
+import type { Lie } from '../nodes/lies.ts';
 import type { Network } from './network.ts';
 import type { Random } from './random.ts';
 import { call } from './rpc.ts';
@@ -99,7 +100,10 @@ class Listener extends EventEmitter {
 
 const listeners = new Map<number, Listener>();
 
-/** Connections to `NAME.simulated` lead to the server of that network, for the rest of the process. */
+/** The host of a coin's server, each of another operator. */
+export const hostOf = (coin: string, server: number): string => `${coin.toLowerCase()}-${server}.simulated`;
+
+/** Connections to `hostOf` lead to the servers of that network, for the rest of the process. */
 export function serveConnections(serverOf: (name: string) => Served | undefined, time: Time): void {
   const { connect } = net;
   const createServer = (take: (socket: net.Socket) => void): Listener => {
@@ -108,42 +112,71 @@ export function serveConnections(serverOf: (name: string) => Served | undefined,
     return listener;
   };
   const replaced = (options: net.TcpNetConnectOpts): net.Socket => {
-    const [name = '', domain] = String(options.host).split('.');
-    const served = domain === 'simulated' ? serverOf(name.toUpperCase()) : undefined;
-    return served ? served.connect(time) : connect(options);
+    const [, name = '', server] = /^([a-z]+)-(\d+)\.simulated$/.exec(String(options.host)) ?? [];
+    const served = serverOf(name.toUpperCase());
+    return served ? served.connect(time, Number(server)) : connect(options);
   };
   Object.assign(net, { connect: replaced, createServer });
   syncBuiltinESMExports();
 }
 
 export class Served {
+  /** What one of the servers says that is not true. */
+  lie: Lie | null = null;
   readonly #network: Network;
-  readonly #server: ElectrumServer;
+  readonly #servers: readonly ElectrumServer[];
   readonly #random: Random;
   readonly #ends = new Set<End>();
+  #liar = 0;
+  #lying: Behaviour = {};
 
-  private constructor(network: Network, server: ElectrumServer, random: Random) {
+  private constructor(network: Network, servers: readonly ElectrumServer[], random: Random) {
     this.#network = network;
-    this.#server = server;
+    this.#servers = servers;
     this.#random = random;
   }
 
-  static async start(network: Network, random: Random): Promise<Served> {
+  /** `count`: so many servers in front of the network's node. */
+  static async start(network: Network, random: Random, count: number): Promise<Served> {
     const node: NodeRpc = {
       rpc: async <T = Json>(method: string, params: Json[]): Promise<T> => call(network, method, params) as T,
     };
     const followed = await FollowedChain.start(node, { segwit: network.name !== 'BCH', pollMs: POLL_MS });
-    const server = await ElectrumServer.start(followed, { line: null });
-    const served = new Served(network, server, random);
+    const servers: ElectrumServer[] = [];
+    for (let server = 0; server < count; server++) {
+      servers.push(await ElectrumServer.start(followed, { line: null }));
+    }
+    const served = new Served(network, servers, random);
     network.onChange = () => served.#changed();
     return served;
+  }
+
+  /** From now on a server tells this lie. `scripts`: those that it can pay, by script hash. */
+  tell(liar: number, lie: Lie, scripts: ReadonlyMap<string, Uint8Array>): void {
+    const server = this.#servers[liar];
+    if (!server) throw new Error(`there is no server ${liar}`);
+    this.#liar = liar;
+    this.lie = lie;
+    this.#lying = lie.behaviour({ server, scripts, lied: () => undefined });
+    this.#changed();
+  }
+
+  /** Every server tells the truth again. */
+  mend(): void {
+    this.lie = null;
+    this.#lying = {};
+    this.#changed();
   }
 
   #changed(): void {
     const { health } = this.#network;
     if (health === 'down' || health === 'starting') this.cut();
-    this.#server.behaviour = health === 'silent' ? { write: () => undefined } : {};
-    if (health !== 'down') void this.#server.followed.update().catch(() => undefined);
+    for (const [index, server] of this.#servers.entries()) {
+      const told = index === this.#liar ? this.#lying : {};
+      server.behaviour = health === 'silent' ? { write: () => undefined } : told;
+    }
+    // one chain, which all of them follow
+    if (health !== 'down') void this.#servers[0]?.followed.update().catch(() => undefined);
   }
 
   /** Every connection ends. */
@@ -152,7 +185,7 @@ export class Served {
     this.#ends.clear();
   }
 
-  connect(time: Time): net.Socket {
+  connect(time: Time, server: number): net.Socket {
     const latency = this.#random.pick(LATENCIES_MS) ?? 0;
     const delay: Delay = () => Math.round(latency * (1 + this.#random.fraction()));
     const [ours, theirs] = [new End(time, delay), new End(time, delay)];
@@ -166,7 +199,7 @@ export class Served {
       }
       this.#ends.add(ours);
       // a stream of bytes with an address: what is used of a socket
-      listeners.get(this.#server.port)?.accept(theirs as unknown as net.Socket);
+      listeners.get(this.#servers[server]?.port ?? 0)?.accept(theirs as unknown as net.Socket);
       ours.emit('connect');
     });
     return ours as unknown as net.Socket;

@@ -24,7 +24,16 @@ export type Tx = {
   outputs: Output[];
   coinbase: boolean;
 };
-export type Block = { hash: string; height: number; previous: Block | null; seconds: number; bytes: Buffer; txs: Tx[] };
+export type Block = {
+  hash: string;
+  height: number;
+  previous: Block | null;
+  seconds: number;
+  bytes: Buffer;
+  txs: Tx[];
+  /** The most confirmations that its transactions ever had, counted up to `DEPTH_COUNTED`. */
+  depth: number;
+};
 
 /** The first block of Bitcoin's regtest, which is also that of BCH (chainparams.cpp, CreateGenesisBlock). */
 const BITCOIN_FIRST =
@@ -38,6 +47,7 @@ const PAYERS_COINS = 1_500;
 export const PAYERS_COIN_UNITS = 50_000_000_000n;
 const FIRST_BLOCKS = 12;
 export const MEDIAN_BLOCKS = 11;
+const DEPTH_COUNTED = 16;
 const ANCESTORS_MAX = 25;
 const SIGNALS_BELOW = 0xfffffffe;
 /** Units per virtual byte, below which a node takes nothing. */
@@ -45,6 +55,9 @@ const RELAY_RATE = 1n;
 const DUST = 294n;
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+/** Whether it says that it may be replaced (BIP-125). */
+export const signals = ({ inputs }: Tx): boolean => inputs.some(({ sequence }) => sequence < SIGNALS_BELOW);
 
 function readTx(raw: Buffer): Tx {
   const parsed = Transaction.fromBuffer(raw);
@@ -248,7 +261,7 @@ export class Node {
 
   /** Whether it, or what it rests on, may be replaced (BIP-125). */
   signals(tx: Tx): boolean {
-    return [...this.family(tx)].some(({ inputs }) => inputs.some(({ sequence }) => sequence < SIGNALS_BELOW));
+    return [...this.family(tx)].some(signals);
   }
 }
 
@@ -290,7 +303,7 @@ export class Network {
     this.own = new Node(this);
     const hash = UTXO_PARAMS[name].regtest.genesis[0] as string;
     const bytes = Buffer.from(BITCOIN_FIRST, 'hex');
-    const first = { hash, height: 0, previous: null, seconds: 1_296_688_602, bytes, txs: [] };
+    const first = { hash, height: 0, previous: null, seconds: 1_296_688_602, bytes, txs: [], depth: 1 };
     this.miner.chain.push(first);
     this.own.chain.push(first);
     this.blocks.set(hash, first);
@@ -402,7 +415,10 @@ export class Network {
       const { tip } = this.miner;
       // BIP-113: later than the median of the eleven before it
       const seconds = Math.max(Math.floor(this.#now() / 1_000), this.medianSeconds(tip) + 1);
-      const block = { ...writeBlock(tip.hash, seconds, txs), height: tip.height + 1, previous: tip, seconds, txs };
+      const written = writeBlock(tip.hash, seconds, txs);
+      const block: Block = { ...written, height: tip.height + 1, previous: tip, seconds, txs, depth: 0 };
+      let at: Block | null = block;
+      for (let depth = 1; at && depth <= DEPTH_COUNTED; depth++, at = at.previous) at.depth = Math.max(at.depth, depth);
       for (const { txid } of txs) this.#places.set(txid, [...this.placeOf(txid), block]);
       this.blocks.set(block.hash, block);
       this.miner.follow(block);

@@ -10,6 +10,7 @@ import { presentInvoice } from '../../daemon/http/merchant/present.ts';
 import type { PaymentRow } from '../../daemon/store/queries/invoices.ts';
 import { toUnits } from '../scenario/auditor.ts';
 import { type Health, type Output, PAYERS_COIN_UNITS, type Tx } from './network.ts';
+import { judgeShown, type Shown } from './payable.ts';
 import { JUMPED, USED_MAX } from './wallet.ts';
 import { type Ask, Fault, type Invoice, type World } from './world.ts';
 
@@ -145,10 +146,13 @@ export async function readOne(world: World): Promise<string> {
   return `invoice ${invoice.no} is ${shown.status}`;
 }
 
-/** An invoice as the merchant API shows it. */
-export async function shownInvoice({ appliance, business }: World, { slug }: Invoice) {
+/** An invoice as the merchant API shows it, which is judged each time. */
+export async function shownInvoice(world: World, invoice: Invoice) {
+  const { appliance, business } = world;
   const { app } = appliance;
-  return presentInvoice(app, await appliance.ask(() => readInvoice(app, business, slug)));
+  const shown = presentInvoice(app, await appliance.ask(() => readInvoice(app, business, invoice.slug)));
+  judgeShown(world, invoice, shown.status, shown.payment as Shown);
+  return shown;
 }
 
 const openInvoice = (world: World): Invoice | undefined =>

@@ -1,8 +1,8 @@
 /**
  * `npm run simulate -- --seed N --steps M`, or `--seeds A..B` for several. A fault is printed with the trail that led to it,
  * and with the line that makes a test of it. `--minutes T` ends a range early; `--keep-going` does not end it at a fault; `--trail`
- * prints the trail of every run; `--without NAME,…` leaves actions out, `--only NAME[:WEIGHT],…` all others, `--also NAME:WEIGHT,…` adds some. `--kind core|electrum`: what
- * the appliance asks.
+ * prints the trail of every run; `--without NAME,…` leaves actions out, `--only NAME[:WEIGHT],…` all others, `--also NAME:WEIGHT,…` adds some. `--kind core|electrum|liars`:
+ * what the appliance asks.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

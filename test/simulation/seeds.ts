@@ -1,8 +1,10 @@
+import type { Kind } from './world.ts';
+
 /**
  * Runs that every test run repeats. A seed that found a fault comes here, as `npm run simulate` prints it, when the fault is
  * mended. `without`: actions that are left out; `also`: actions that are added, with their weight.
  */
-export type Row = { seed: number; steps: number; without?: string; also?: string };
+export type Row = { seed: number; steps: number; without?: string; also?: string; kind?: Kind };
 
 export const SEEDS: readonly Row[] = [
   ...[601, 602, 603, 604].map((seed) => ({ seed, steps: 160 })),

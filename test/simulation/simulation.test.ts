@@ -12,8 +12,9 @@ const run = promisify(execFile);
 
 describe('the simulation', () => {
   it.each(SEEDS)('finds nothing wrong: seed $seed, $steps steps', { timeout: ROW_MS }, async (row) => {
-    const { seed, steps, without = '', also = '' } = row;
-    const args = [RUN, '--seed', `${seed}`, '--steps', `${steps}`, '--without', without, '--also', also];
+    const { seed, steps, without = '', also = '', kind = 'any' } = row;
+    const what = ['--seed', `${seed}`, '--steps', `${steps}`, '--without', without, '--also', also, '--kind', kind];
+    const args = [RUN, ...what];
     const env = { ...process.env, UV_THREADPOOL_SIZE: '1' };
     const said = await run(process.execPath, args, { env }).catch((error: { stdout?: string; stderr?: string }) => {
       throw new Error(`${error.stdout}${error.stderr}`);

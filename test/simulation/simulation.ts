@@ -1,6 +1,7 @@
 /** One run: a seed, so many steps, and the end at which everything must be in order. */
 import { Crashed } from './appliance.ts';
 import { judgeChains, judgeEnd, judgeSigned } from './auditor.ts';
+import { lie } from './liars.ts';
 import * as operators from './operators.ts';
 import * as people from './people.ts';
 import { steal } from './thief.ts';
@@ -20,6 +21,7 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [14, 'mine', people.mine],
   [5, 'reorganise', people.reorganise],
   [6, 'trouble', people.trouble],
+  [0, 'lie', lie],
   [2, 'fees', people.fees],
   [12, 'wait', people.wait],
   [2, 'clock', people.clock],
@@ -42,6 +44,8 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [3, 'crash', operators.crash],
 ];
 
+/** Of 'lie', where there is a server that may. */
+const LIE_WEIGHT = 6;
 /** Milliseconds that each step takes by itself. */
 const STEP_MS = 700;
 const TRAIL_KEPT = 2_000;
@@ -71,9 +75,10 @@ export async function simulate(
   const world = new World(seed, time, wallet, folder, kind);
   connect(world);
   const actions = new Map<string, number>();
-  const allowed = ACTIONS.filter(([, name]) => !without.has(name)).map(
-    ([weight, name, action]) => [Number(only.get(name) ?? weight), { name, action }] as const,
-  );
+  const allowed = ACTIONS.filter(([, name]) => !without.has(name)).map(([weight, name, action]) => {
+    const usual = name === 'lie' && kind === 'liars' ? LIE_WEIGHT : weight;
+    return [Number(only.get(name) ?? usual), { name, action }] as const;
+  });
   let fault: string | null = null;
   try {
     await world.open();

@@ -16,8 +16,8 @@ import { Random } from './random.ts';
 import type { Time } from './time.ts';
 import type { Wallet } from './wallet.ts';
 
-/** What a run's appliance asks. */
-export type Kind = 'any' | 'core' | 'electrum';
+/** What a run's appliance asks. `liars`: several Electrum servers, one of which may lie. */
+export type Kind = 'any' | 'core' | 'electrum' | 'liars';
 
 /** What is wrong, in words. */
 export class Fault extends Error {}
@@ -68,6 +68,8 @@ const BUSINESS = 'Shop';
 /** Timers that one stretch of time fires apart: an answer of an Electrum server takes several. */
 const CORE_STEPS = 8;
 const ELECTRUM_STEPS = 120;
+/** As many as are connected at a time. */
+const SERVERS_WITH_LIAR = 3;
 
 export class World {
   readonly random: Random;
@@ -112,8 +114,8 @@ export class World {
   readonly restoredAt: number[] = [];
   /** What was found while the machine was at work. */
   fault: string | null = null;
-  /** The appliance asks Electrum servers, and not nodes. */
-  readonly electrum: boolean;
+  /** The appliance asks so many Electrum servers, and not a node. */
+  readonly electrumServers: number;
   /** The daemon of this run was taken over. */
   readonly thief: boolean;
   #machines = 0;
@@ -130,12 +132,17 @@ export class World {
       [1, 3],
     ]);
     this.thief = this.random.chance(0.4);
-    this.electrum = kind === 'any' ? this.random.chance(0.25) : kind === 'electrum';
+    const electrum = kind === 'any' ? this.random.chance(0.25) : kind !== 'core';
+    this.electrumServers = electrum ? (kind === 'liars' ? SERVERS_WITH_LIAR : 1) : 0;
     const first = this.random.whole(0, 2);
     const coins = Array.from({ length: count }, (_, i) => COINS[(first + i) % 3] as UtxoChain);
     // a header of LTC costs a scrypt to make: nothing is lost that those of BTC do not show
     this.coins = this.electrum ? [...new Set(coins.map((coin) => (coin === 'LTC' ? 'BTC' : coin)))] : coins;
     for (const coin of this.coins) this.networks.set(coin, new Network(coin, () => this.time.truth));
+  }
+
+  get electrum(): boolean {
+    return this.electrumServers > 0;
   }
 
   network(coin: UtxoChain): Network {
@@ -187,7 +194,9 @@ export class World {
   /** Starts the first machine and opens the shop. */
   async open(): Promise<void> {
     if (this.electrum) {
-      for (const [coin, network] of this.networks) this.servers.set(coin, await Served.start(network, this.random));
+      for (const [coin, network] of this.networks) {
+        this.servers.set(coin, await Served.start(network, this.random, this.electrumServers));
+      }
     }
     this.time.stepsMax = this.electrum ? ELECTRUM_STEPS : CORE_STEPS;
     this.appliance = await Appliance.start(this.newFolder(), this.time, this.wallet, this);
