@@ -65,8 +65,7 @@ export class Agreement<E extends Endpoint> {
         this.#held.delete(id);
         told.push(credit);
       } else {
-        const { blockTime: _, ...seen } = credit;
-        told.push({ ...seen, block: null });
+        told.push({ ...credit, block: null });
       }
     }
     return told;

@@ -86,17 +86,22 @@ export class Endpoints<E extends Endpoint> {
     return undefined;
   }
 
-  /** The result of a use by an endpoint of another operator than this one; undefined when there is none. */
+  /**
+   * The result of a use by an endpoint of another operator than this one: the first result that is not false, so that one
+   * endpoint alone cannot say no. Undefined when no other answers.
+   */
   async other<T>(than: E, use: (endpoint: E) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
     const mine = this.#states.find(({ endpoint }) => endpoint === than)?.operator;
+    let said: T | undefined;
     for (const state of this.#inOrder().filter(({ operator }) => operator !== mine)) {
       try {
-        return await this.#used(state, use, signal);
+        said = await this.#used(state, use, signal);
+        if (said !== false) return said;
       } catch (error) {
         if (!(error instanceof Unavailable)) throw error;
       }
     }
-    return undefined;
+    return said;
   }
 
   servers(): { name: string; asked: boolean; failures: number; error: string | null; waiting: boolean }[] {

@@ -36,7 +36,10 @@ export type Credit = {
   amount: Amount;
   /** The block that contains it; null while it is unconfirmed. */
   block: BlockId | null;
-  /** The time of the block, milliseconds since 1970; only with a block. */
+  /**
+   * The time of the block, milliseconds since 1970. With `block` null: of a block that a second source has not confirmed
+   * yet.
+   */
   blockTime?: number;
   /** The outpoints that its transaction spends, at most INPUTS_KEPT_MAX. They identify a replacement. */
   inputs: string[];
@@ -111,6 +114,8 @@ export type ChainUpdate = {
    * some may be missing, so their absence proves nothing.
    */
   mempool: 'complete' | 'unknown';
+  /** True while a second source still has to be compared with this one. Meanwhile no deadline passes. */
+  unchecked?: boolean;
   credits: Credit[];
   spends: SpendSeen[];
   /** Only of a chain of accounts. */

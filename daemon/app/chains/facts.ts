@@ -45,8 +45,8 @@ export type Step = {
   chain: ChainRuntime;
   tx: Tx;
   credits: CreditBook;
-  /** The time of the previous update, milliseconds since 1970: a deposit found in a block was not in a block before it. */
-  knownAt: number;
+  /** When the last complete sync began, milliseconds since 1970: a deposit found since was not in a block before it. */
+  syncedAt: number;
   /** The median time of the tip (BIP-113), milliseconds since 1970, if there is one. */
   medianTime?: number | undefined;
 };
@@ -127,7 +127,7 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
   assert(target && target.chain_key === chain.key, `target ${credit.targetId} is on ${chain.key}`);
   const invoiceId = target.invoice_id || null;
   const quoted = quotedFor(tx, target.id, invoiceId);
-  const seenAt = firstSeen(step, block?.time ?? null, quoted);
+  const seenAt = firstSeen(step, credit, quoted);
   const units = credit.amount.units;
   const { taken, rest } = takeParts(left.get(target.id) ?? [], units);
   left.set(target.id, rest);
@@ -185,9 +185,11 @@ function quotedFor(
  * clock too far ahead of the chain's does not count, because deadlines also use the chain's time. The result is never
  * before the payment's last quote.
  */
-function firstSeen({ app, knownAt, medianTime }: Step, blockTime: number | null, quote?: Quote): number {
+function firstSeen({ app, syncedAt, medianTime }: Step, { block, blockTime }: Credit, quote?: Quote): number {
   const now = app.now();
-  if (blockTime !== null) return Math.min(now, Math.max(knownAt, blockTime));
+  // blocks with their own median time are never dated before the known tip
+  const knownAt = block !== null && medianTime !== undefined ? 0 : syncedAt;
+  if (blockTime !== undefined) return Math.min(now, Math.max(knownAt, blockTime));
   if (medianTime === undefined || now - medianTime <= BLOCK_TIME_AHEAD_MAX_MS) return now;
   const { quote_issued_at = 0, quote_ends_at = 0 } = quote ?? {};
   if (now - medianTime > MS_PER_DAY) return Math.min(now, Math.max(medianTime, quote_issued_at));

@@ -181,13 +181,14 @@ class Facts {
     return [this.credits(tipHeight, 0), this.spends(tipHeight), ...this.reported.debits(), this.asked(tipHeight)];
   }
 
-  credits(tipHeight: number, knownAt: number): Phase {
+  /** `syncedAt`: when the last complete sync began, milliseconds since 1970; 0 before the first. */
+  credits(tipHeight: number, syncedAt: number): Phase {
     return (tx, at) => {
       const group: Group | undefined = this.facts.groups[at];
       if (!group) return null;
       this.inBook(tx, tipHeight, (credits) => {
         const { app, chain } = this;
-        const step: Step = { app, chain, tx, credits, knownAt, medianTime: this.update.tipMedianTime };
+        const step: Step = { app, chain, tx, credits, syncedAt, medianTime: this.update.tipMedianTime };
         seeTransaction(step, group);
       });
       return { at: at + 1 };
@@ -285,7 +286,7 @@ class Ingestion extends Facts {
     this.#complete = update.mempool === 'complete';
     this.#latestNow = update.tipMedianTime === undefined ? null : update.tipMedianTime + BLOCK_TIME_AHEAD_MAX_MS;
     const until = Math.min(beganAt, this.#latestNow ?? beganAt);
-    this.#deadlinesUntil = this.#complete ? until : chain.deadlinesUntil;
+    this.#deadlinesUntil = this.#complete && !update.unchecked ? until : chain.deadlinesUntil;
   }
 
   /**
@@ -321,13 +322,11 @@ class Ingestion extends Facts {
     const { height } = tipOf(this.update.checkpoint);
     // absent facts first, so that nothing is counted beside its replacement
     const absent = this.#complete ? [this.absentCredits(height), this.absentSpends(height)] : [];
-    // blocks with their own median time are never dated before the known tip
-    const knownAt = this.update.tipMedianTime === undefined ? this.chain.syncedAt || storedSyncedAt : 0;
     return [
       this.#undo(undone, height),
       ...absent,
       ...this.reported.before(undone),
-      this.credits(height, knownAt),
+      this.credits(height, this.chain.syncedAt || storedSyncedAt),
       this.spends(height),
       ...this.reported.debits(),
       this.asked(height),

@@ -69,6 +69,7 @@ export type Told = {
   debits?: () => Debit[];
   mempool?: ChainUpdate['mempool'];
   finalized?: ChainUpdate['finalized'];
+  unchecked?: boolean;
   targets?: ChainUpdate['targets'];
   since?: BlockId;
   beganAt?: number;
@@ -216,6 +217,7 @@ export class Bench {
       orphaned,
       targets: told.targets ?? 'all',
       mempool: told.mempool ?? 'complete',
+      ...(told.unchecked && { unchecked: true }),
       credits: told.credits?.() ?? [],
       spends: told.spends?.() ?? [],
       ...(told.debits && { debits: told.debits() }),

@@ -273,6 +273,27 @@ describe('deadlines', () => {
     expect([bench.invoiceStatus(due.id), bench.payment(due.id).status]).toEqual(['canceled', 'overdue']);
   });
 
+  it('do not pass money in a block that waits for a second server’s word, found after them', async () => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    const blockTime = bench.at + HOUR / 2;
+    const told = (back: number | null) => [{ ...bench.credit(due.targetId, due.units, back), blockTime }];
+    bench.advance(10 * DAY);
+    bench.rate('60000');
+    await bench.tell({ blocks: 1, credits: () => told(null), medianTime: bench.at });
+    expect([bench.invoiceStatus(due.id), bench.payment(due.id).status]).toEqual(['unpaid', 'pending']);
+    await bench.tell({ credits: () => told(0), medianTime: bench.at });
+    expect([bench.invoiceStatus(due.id), bench.payment(due.id).flags]).toEqual(['paid', 0]);
+  });
+
+  it('do not pass by the word of a server that a second one was not compared with', async () => {
+    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    bench.advance(10 * DAY);
+    await bench.tell({ unchecked: true });
+    expect([bench.invoiceStatus(due.id), bench.chain.syncedAt]).toEqual(['unpaid', bench.at]);
+    await bench.tell();
+    expect(bench.invoiceStatus(due.id)).toBe('canceled');
+  });
+
   it('of a wallet’s past: what was paid in time while nothing was running pays', async () => {
     const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
     const paidAt = bench.at + HOUR / 2;

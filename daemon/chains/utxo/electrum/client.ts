@@ -60,6 +60,8 @@ const READ_STEP_MS = 3_000;
 /** The interval at which the list is read again even without a sign of change. */
 const REFRESH_MS = 60_000;
 const STAMP_MS = 500;
+/** How long a new primary is compared with the second server before its silence lets deadlines pass (`auditor.ts`). */
+const CHECKED_MS = 30_000;
 /** How long a look waits for the headers of a new tip. After that, another server may know more. */
 const HEADERS_MS_MAX = 2_000;
 /** Histories that a server may refuse and others give, before another server is asked instead of it. */
@@ -88,6 +90,7 @@ export class LightClient {
   readonly #leftOut = new Set<Script>();
   /** How many histories each server refused and another gave, since it was last disconnected for that. */
   readonly #refusedAlone = new WeakMap<Server, number>();
+  #primarySinceMs = Number.NEGATIVE_INFINITY;
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #lastTip: string | null = null;
   /** The server of the last view. Histories read before may be another server's. */
@@ -125,6 +128,7 @@ export class LightClient {
       ...{ endpoints, own, genesis, proxy, proxyForAll, pins, timeouts, events },
       behind: (server) => this.headerSync.behind(server),
       onPrimary: (server) => {
+        this.#primarySinceMs = performance.now();
         if (server) this.scripts.compare(server);
         options.wake();
       },
@@ -162,6 +166,11 @@ export class LightClient {
     this.set.close();
     await this.rotation.close();
     await this.headers.close();
+  }
+
+  /** Whether the primary may still keep back what a server of another operator is about to show. */
+  get unchecked(): boolean {
+    return this.set.operators > 1 && performance.now() - this.#primarySinceMs < CHECKED_MS;
   }
 
   get transactionsHeld(): number {

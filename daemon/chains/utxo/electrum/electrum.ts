@@ -338,7 +338,8 @@ export class ElectrumAdapter implements ChainAdapter {
     // without a block for hours, the server's own node is probably behind
     const isOld = this.#isOld(client, tip);
     if (isOld) await sleep(OLD_TIP_MS, signal);
-    return { ...update, ...found, mempool: complete && !isOld ? 'complete' : 'unknown' };
+    const unchecked = client.unchecked && { unchecked: true };
+    return { ...update, ...found, ...unchecked, mempool: complete && !isOld ? 'complete' : 'unknown' };
   }
 
   /** Whether the newest block is older than is likely by chance. */

@@ -66,30 +66,39 @@ export class Agreement {
   async #ask(held: UnstoredTransaction): Promise<void> {
     const { primary } = this.#set;
     const place = held.place;
-    const other = primary && this.#set.others(primary).find(({ operator }) => operator !== primary.operator);
     const [scriptHash] = held.mentions;
-    if (!other || !place || scriptHash === undefined) return;
+    if (!primary || !place || scriptHash === undefined) return;
     this.#asking++;
     try {
-      const agrees = await this.#shows(other, scriptHash, held.txid, place.block);
-      const still = held.place?.block.hash === place.block.hash;
-      if (!agrees || !still || this.#closed) return;
-      held.agreed = true;
-      this.#wake();
-    } catch (error) {
-      if (!isOfServer(error)) throw error;
+      // each in turn, so that one server alone cannot hold a payment up
+      for (const other of this.#set.others(primary).filter(({ operator }) => operator !== primary.operator)) {
+        const agrees = await this.#shows(other, scriptHash, held.txid, place.block);
+        const still = held.place?.block.hash === place.block.hash;
+        if (!still || this.#closed) return;
+        if (!agrees) continue;
+        held.agreed = true;
+        this.#wake();
+        return;
+      }
     } finally {
       this.#asking--;
     }
   }
 
+  /** False also when the server does not answer. */
   async #shows(
     server: Server,
     scriptHash: string,
     txid: string,
     block: { height: number; hash: string },
   ): Promise<boolean> {
-    const [header, history] = await Promise.all([server.header(block.height), server.history(scriptHash)]);
+    const asked = Promise.all([server.header(block.height), server.history(scriptHash)]);
+    const answer = await asked.catch((error: unknown) => {
+      if (isOfServer(error)) return null;
+      throw error;
+    });
+    if (!answer) return false;
+    const [header, history] = answer;
     if (reversedHex(sha256d(header)) !== block.hash || this.#headers.hashAt(block.height) !== block.hash) return false;
     return history.some((entry) => entry.txid === txid && entry.height === block.height);
   }

@@ -137,7 +137,9 @@ export class UnstoredTransactions {
         // servers do not report the ancestors of an unconfirmed transaction, so nothing is concluded about them
         replaceable: true,
       };
-      if (place) credit.blockTime = place.blockTime;
+      // also of a block that no second server has shown yet: it tells when the payment was made
+      const proved = held.place && isOnChain(held.place.block) ? held.place : null;
+      if (proved) credit.blockTime = proved.blockTime;
       if (held.maturity > 0) credit.maturity = held.maturity;
       if (output.token) credit.locked = true;
       found.credits.push(credit);
