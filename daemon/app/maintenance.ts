@@ -13,6 +13,7 @@ import {
   oldAlerts,
   oldAttempts,
 } from '../store/queries/maintenance.ts';
+import { deletePayingInputs } from '../store/queries/paying.ts';
 import { saveSetting, settingOf } from '../store/queries/settings.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
@@ -61,7 +62,7 @@ async function repeat(app: App, signal: AbortSignal, step: (tx: Tx) => boolean):
 }
 
 /**
- * Forgets whole transactions that paid us once all of their coins are spent and buried. Where it stopped is remembered, so
+ * Forgets whole transactions that paid us, and their inputs, once all of their coins are spent and buried. Where it stopped is remembered, so
  * that each spend is looked at once.
  */
 function freePrevious(app: App, tx: Tx, chain_key: string, to: number, freed: Freed): boolean {
@@ -73,6 +74,7 @@ function freePrevious(app: App, tx: Tx, chain_key: string, to: number, freed: Fr
   for (const txid of new Set(page.map((coin) => coin.txid))) {
     if (tx.get(coinInUse, { after: `${txid}:`, to: `${txid};`, chain_key, height: to })) continue;
     freed.transactions += tx.run(dropPrevious, { txid, chain_key }).changes;
+    tx.run(deletePayingInputs, { txid, chain_key });
   }
   const value = `${last.spent_block_height}:${last.id}`;
   tx.run(saveSetting, { key: setting, value, updated_at: app.now() });

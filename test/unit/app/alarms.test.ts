@@ -5,11 +5,14 @@ import { proveByClock } from '../../../daemon/app/books/reconcile.ts';
 import { tellAway } from '../../../daemon/app/chains/away.ts';
 import { createInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
+import { saveJobDone } from '../../../daemon/app/job-times.ts';
 import { queueWebhook, recordAttempt, takeWebhooks } from '../../../daemon/app/notifications/webhooks.ts';
+import { tellLate, tellWaiting } from '../../../daemon/app/operator/watchdog.ts';
 import { addClient } from '../../../daemon/app/shops/keys.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { closeAlertsOf, openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { Bench, HOUR } from './bench.ts';
+import { COIN, PayBench } from './pay-bench.ts';
 
 const MINUTE = 60_000;
 const open = ({ app }: Bench) =>
@@ -144,5 +147,59 @@ describe('a proof that cannot be made by the clock', () => {
     });
     expect(await proveByClock(bench.app, bench.chain, new AbortController().signal)).toBe(false);
     expect(open(bench)).toEqual([['ledger.unproved', 'mainnet:BTC']]);
+  });
+});
+
+describe('a job that is not done', () => {
+  it('is an alert six hours after its time, and none once it was done', async () => {
+    const bench = await Bench.open('BTC', { 'backup.folder': '/backups', 'backup.schedule': '0 3 * * *' });
+    const { app } = bench;
+    bench.at = new Date(2030, 0, 2, 3).getTime();
+    await saveJobDone(app, 'backup', bench.at);
+    await saveJobDone(app, 'proof', bench.at);
+    bench.at += 24 * HOUR + 5 * HOUR;
+    await tellLate(app);
+    expect(open(bench)).toEqual([]);
+    bench.at += HOUR + MINUTE;
+    await tellLate(app);
+    expect(open(bench).toSorted()).toEqual([
+      ['backup.late', '/backups'],
+      ['ledger.late', 'nightly'],
+    ]);
+    await saveJobDone(app, 'backup', bench.at);
+    await tellLate(app);
+    expect(open(bench)).toEqual([['ledger.late', 'nightly']]);
+    await saveJobDone(app, 'proof', bench.at);
+    await tellLate(app);
+    expect(open(bench)).toEqual([]);
+  });
+});
+
+describe('a withdrawal', () => {
+  it('without a decision or a signature for 15 minutes is an alert, until it has one', async () => {
+    const pay = await PayBench.open();
+    const { app, bench, signer } = pay;
+    await pay.deposits([COIN]);
+    await pay.round();
+    signer.state = 'locked';
+    const id = await pay.request(COIN / 2n);
+    bench.at += 14 * MINUTE;
+    await tellWaiting(app);
+    expect(open(bench)).toEqual([]);
+    bench.at += 2 * MINUTE;
+    await tellWaiting(app);
+    expect(open(bench)).toEqual([['withdrawal.waiting', `${bench.businessId}`]]);
+    await pay.approve(id);
+    await tellWaiting(app);
+    expect(open(bench)).toEqual([]);
+    await pay.round();
+    bench.at += 16 * MINUTE;
+    await pay.round();
+    await tellWaiting(app);
+    expect(open(bench)).toEqual([['withdrawal.unsigned', `${bench.businessId}`]]);
+    signer.state = 'unlocked';
+    await pay.round();
+    await tellWaiting(app);
+    expect(open(bench)).toEqual([]);
   });
 });

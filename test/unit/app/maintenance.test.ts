@@ -5,6 +5,7 @@ import { freeRows } from '../../../daemon/app/maintenance.ts';
 import type { SpendSeen } from '../../../daemon/domain/chain.ts';
 import { alertsAbove } from '../../../daemon/store/queries/alert-notices.ts';
 import { insertWebhookAttempt, webhookAttempts } from '../../../daemon/store/queries/effects.ts';
+import { payingTxsWithInput } from '../../../daemon/store/queries/paying.ts';
 import { previousTx } from '../../../daemon/store/queries/previous.ts';
 import { startTestDaemon } from '../../support/daemon.ts';
 import { cli } from '../cli-kit.ts';
@@ -22,8 +23,11 @@ describe('transactions kept for the signer', () => {
     const coin = () => ({ ...bench.credit(paid.targetId, paid.units, 0, { txid: 'aa'.repeat(32), n: 0 }), base });
     const sibling = () => ({ ...bench.credit(other.targetId, other.units, 0, { txid: 'aa'.repeat(32), n: 1 }), base });
     await bench.tell({ blocks: 1, credits: () => [coin(), sibling()] });
+    const chain_key = bench.chain.key;
+    const input = { outpoint: `${'aa'.repeat(32)}'s coin:0`, chain_key, txid: '', limit: 9 };
     const kept = () =>
-      bench.app.store.get(previousTx, { txid: 'aa'.repeat(32), chain_key: bench.chain.key }) !== undefined;
+      bench.app.store.get(previousTx, { txid: 'aa'.repeat(32), chain_key }) !== undefined &&
+      bench.app.store.all(payingTxsWithInput, input).length === 1;
     const spent = (n: number): SpendSeen => ({
       outpoint: `${'aa'.repeat(32)}:${n}`,
       txid: `${n}b`.repeat(32),
@@ -39,6 +43,7 @@ describe('transactions kept for the signer', () => {
     await bench.tell({ blocks: 1 });
     expect((await freeRows(bench.app, never)).transactions).toBe(1);
     expect(kept()).toBe(false);
+    expect(bench.app.store.all(payingTxsWithInput, input)).toEqual([]);
     expect((await freeRows(bench.app, never)).transactions).toBe(0);
   });
 });
