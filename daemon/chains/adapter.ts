@@ -21,6 +21,10 @@ export interface WatchList {
   /** The target id of this script, or undefined. Synchronous, because it is called for every output of a block. */
   targetIdOf(script: Uint8Array): number | undefined;
   /**
+   * Account chains: the account of a target. A transfer between targets of one account is `moved`. Synchronous.
+   */
+  accountOf(targetId: number): number | undefined;
+  /**
    * Whether this outpoint ("txid:n") is a coin of ours. Synchronous, because it is called for every input of a block.
    */
   isOurCoin(outpoint: string): boolean;

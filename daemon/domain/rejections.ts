@@ -36,13 +36,13 @@ export type RejectCode =
   | 'scan.too_many'
   | `signer.${'approval' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'limit' | 'locked' | 'service' | 'unsupported'}`
   | 'source.unknown'
-  | `spend.${'dust' | 'fee_too_high' | 'gone' | 'insufficient' | 'malformed' | 'reserved' | 'spent' | 'too_large' | 'too_many_coins' | 'unconfirmed'}`
+  | `spend.${'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'open' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unconfirmed'}`
   | `store.${'damaged' | 'disk' | 'locked' | 'newer'}`
   | 'upgrade.backup'
   | `vault.${'corrupted' | 'exists' | 'missing' | 'passphrase' | 'weak_passphrase'}`
   | 'wallet.sandbox'
   | 'webhook.not_found'
-  | `withdrawal.${'address' | 'amount' | 'approval' | 'batch' | 'canceled' | 'crypto' | 'descendant' | 'fee' | 'insufficient' | 'minimum' | 'no_coin' | 'no_replacement' | 'not_found' | 'overtaken' | 'state' | 'too_many' | 'unconnected' | 'unsupported'}`;
+  | `withdrawal.${'address' | 'amount' | 'approval' | 'batch' | 'canceled' | 'crypto' | 'descendant' | 'fee' | 'gas' | 'insufficient' | 'minimum' | 'no_coin' | 'no_replacement' | 'not_found' | 'overtaken' | 'state' | 'too_many' | 'unconnected' | 'unsupported'}`;
 
 /** The place of the message in an answer's body: in `message`, in `error`, in both, or under the field that is wrong. */
 export type RejectForm = 'message' | 'error' | 'both' | 'errors';
@@ -83,6 +83,7 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'business.account': CONFLICT,
   'business.ambiguous': CONFLICT,
   'vault.exists': CONFLICT,
+  'spend.open': CONFLICT,
   'withdrawal.state': CONFLICT,
   'withdrawal.overtaken': CONFLICT,
   'withdrawal.descendant': CONFLICT,

@@ -84,7 +84,8 @@ export class SimulatedSpending extends OfSource implements Spending, CoinSource 
       const plan = this.#plan({ ...request, ...limits, payouts: [payout], change });
       return { fee: plan.fee, plan };
     } catch (error) {
-      if (!(error instanceof Rejected) || error.code !== 'spend.insufficient') throw error;
+      const isShort = error instanceof Rejected && ['spend.insufficient', 'spend.gas'].includes(error.code);
+      if (!isShort) throw error;
       const { asset, feeRate } = request;
       const isOther = asset !== this.feeAsset;
       return { fee: isOther ? simulatedFee({ chain: this.#chain, asset, feeRate, feeMin: 0n }) : 0n, plan: null };

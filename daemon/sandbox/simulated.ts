@@ -4,6 +4,7 @@
  * token also spends coins for the gas.
  */
 import { z } from 'zod';
+import { insufficient, noGas } from '../chains/accounts.ts';
 import { ASSETS, type AssetId, assetOf, type ChainId, findAsset, nativeAsset } from '../domain/assets.ts';
 import { assert, Rejected } from '../domain/errors.ts';
 import { formatUnits } from '../domain/money.ts';
@@ -64,7 +65,7 @@ export function planSimulated(request: SpendRequest): SandboxPlan {
   if (isOther) {
     const gas = chosen([...request.coins.filter(isGas), ...(request.feeCoins ?? [])], anchors, fee);
     const rest = total(gas) - fee;
-    if (rest < 0n) throw insufficient(feeAsset, -rest);
+    if (rest < 0n) throw noGas(feeAsset, -rest, change.address);
     inputs.push(...gas);
     if (rest > 0n) outputs.push({ kind: 'change', ...change, units: rest, asset: feeAsset });
   }
@@ -77,11 +78,6 @@ export function planSimulated(request: SpendRequest): SandboxPlan {
     throw new Rejected('spend.fee_too_high', text);
   }
   return { kind: 'sandbox', network: 'sandbox', chain, accountNo, asset, inputs, outputs, fee };
-}
-
-function insufficient(asset: AssetId, units: bigint): Rejected {
-  const missing = `${formatUnits(units, assetOf(asset))} ${asset}`;
-  return new Rejected('spend.insufficient', `Insufficient balance: ${missing} are missing, the network fee included`);
 }
 
 /** The fee, in smallest units of the chain's own coin. */

@@ -46,6 +46,7 @@ class Numbers implements ScriptList {
   }
 
   targetIdOf = () => undefined;
+  accountOf = () => undefined;
   isOurCoin = () => false;
   stamp = () => `${this.expecting.length} ${this.expecting[0]}`;
   *active(): Iterable<ListedScript[]> {

@@ -37,6 +37,11 @@ export class FactBook implements ScriptList {
     return [...this.credits.values()].some((credit) => credit.targetId === targetId);
   }
 
+  /** All targets of a book are of one account. */
+  accountOf(targetId: number): number | undefined {
+    return targetId <= this.#targets.size ? 1 : undefined;
+  }
+
   isOurCoin(outpoint: string): boolean {
     return this.credits.has(outpoint);
   }

@@ -153,7 +153,7 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
       const coins = await funded(asset, one);
       gas = [];
       await expect(planned(coins, { payouts: [{ ...stranger(), units: null }] })).rejects.toMatchObject({
-        code: 'spend.insufficient',
+        code: 'spend.gas',
         message: expect.stringContaining(nativeAsset(chain).symbol),
       });
     });

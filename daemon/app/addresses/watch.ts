@@ -71,6 +71,7 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
   const accounts = () => store.all(accountsOfChain, { chain_key });
   return {
     targetIdOf: (script) => store.get(targetIdByScript, { script, chain_key })?.id,
+    accountOf: (id) => store.get(targetById, { id })?.account_id,
     isOurCoin: (outpoint) => store.get(creditByOutpoint, { outpoint, chain_key }) !== undefined,
     // The next address of a pool is another one after every payment that was requested, and after every derivation
     // there may be one where there was none.

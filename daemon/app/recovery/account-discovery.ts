@@ -60,6 +60,7 @@ class ScratchList implements ScriptList {
   }
 
   targetIdOf = (script: Uint8Array): number | undefined => this.#ids.get(Buffer.from(script).toString('latin1'));
+  accountOf = (targetId: number): number | undefined => this.places[targetId]?.account;
   isOurCoin = (): boolean => false;
   get size(): number {
     return this.#scripts.length;

@@ -22,7 +22,7 @@ import { paymentOf, whyNotNow } from './payment.ts';
 import { FEE_UNLIMITED, type Holder, holderOf, prepare } from './plan.ts';
 import { type AddressReport, reportAddress } from './policy.ts';
 import { refundSaid } from './refund.ts';
-import { APPROVAL_HOLDS_MS, feeAssetFor, findWithdrawal } from './request.ts';
+import { APPROVAL_HOLDS_MS, feeAssetFor, findWithdrawal, needGas } from './request.ts';
 import { applyEvent, stateOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 
@@ -174,11 +174,15 @@ export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: Give
   if (row.sweep && mac !== null && units === null) {
     throw new Rejected('withdrawal.approval', 'The approval of a sweep names the most that it may give', 'units');
   }
-  const isApart = row.fee_asset !== row.asset;
-  const available = availableUnits(tx, row.account_id, row.fee_asset as AssetId, row.id);
-  const needed = isApart ? feeMax : row.units + (row.sweep ? 0n : feeMax);
-  if ((isApart || row.outpoint === null) && feeMax > row.fee_held && available < needed) {
-    throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');
+  const isRaised = feeMax > row.fee_held;
+  const feeAsset = row.fee_asset as AssetId;
+  if (feeAsset !== row.asset) {
+    if (isRaised) needGas(tx, row.account_id, feeAsset, feeMax, row.id);
+  } else if (isRaised && row.outpoint === null) {
+    const needed = row.units + (row.sweep ? 0n : feeMax);
+    if (availableUnits(tx, row.account_id, feeAsset, row.id) < needed) {
+      throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');
+    }
   }
   const ends = row.sweep && units !== null ? { units: units.toString() } : {};
   const approval: StoredApproval | null = mac === null ? null : { until, mac, ...ends };

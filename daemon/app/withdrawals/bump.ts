@@ -6,19 +6,20 @@ import { randomUUIDv7 } from 'node:crypto';
 import { Rejected } from '../../domain/errors.ts';
 import { setSpendState, spendsByKey, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
-import { ADDRESS_SELF, type Approval, type Intent } from '../../wallet/signer/port.ts';
+import type { Approval, Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { deadline } from '../deadline.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
-import { claimBump, dropPlan } from './claim.ts';
+import { claimOwn, dropPlan } from './claim.ts';
 import { coinAt, tipHeightOf } from './coins.ts';
 import { versionFacts } from './facts.ts';
 import { fastRate, needApprovable, RATE_TIMEOUT_MS, spendingOf } from './fees.ts';
+import { ownIntent } from './own.ts';
 import { FEE_UNLIMITED, type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { closeRefusals } from './refusals.ts';
 import { assetFor } from './request.ts';
 import { seenOf } from './settle.ts';
-import { namedFeeAsset, type StoredBump } from './sign.ts';
+import type { StoredOwn } from './sign.ts';
 
 /** A deposit to us that waits in the mempool. */
 export type BumpRequest = { outpoint: string; feeRate: bigint | null };
@@ -45,10 +46,13 @@ export async function bump(
   const planned = await bumped(app, holder, wanted, given.feeMax);
   const { until, mac, feeMax } = given;
   const approval: Approval = mac === null ? { by: 'policy' } : { by: 'operator', until, mac };
-  const stored: StoredBump = { intent: bumpIntent(holder, wanted, uuid, feeMax), approval };
+  const stored: StoredOwn = { intent: bumpIntent(holder, wanted, uuid, feeMax), approval };
   return app.store.write((tx) =>
     overtakenIsRejected(() => {
-      const versionId = claimBump(app, tx, holder, planned, wanted.outpoint, JSON.stringify(stored));
+      const versionId = claimOwn(app, tx, holder, planned, {
+        ...{ purpose: 'bump', subject: wanted.outpoint, conflictKey: wanted.outpoint },
+        approval: JSON.stringify(stored),
+      });
       tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));
       return versionId;
     }),
@@ -56,19 +60,8 @@ export async function bump(
 }
 
 /** The intent to approve for a bump: that coin, and the fee. */
-const bumpIntent = (holder: Holder, { outpoint }: BumpRequest, uuid: string, feeMax: bigint): Intent => ({
-  uuid,
-  network: holder.business.network,
-  accountNo: holder.business.accountNo,
-  chain: holder.chain.adapter.chain,
-  asset: holder.asset,
-  address: ADDRESS_SELF,
-  units: '0',
-  sweep: false,
-  coins: [outpoint],
-  feeMax: feeMax.toString(),
-  ...namedFeeAsset(holder.asset, spendingOf(holder.chain).feeAsset),
-});
+const bumpIntent = (holder: Holder, { outpoint }: BumpRequest, uuid: string, feeMax: bigint): Intent =>
+  ownIntent(holder, { uuid, coins: [outpoint], feeMax: feeMax.toString() });
 
 /**
  * Gives up a bump that no node has, so that the deposit can be spent again. Its bytes pay only ourselves, so no

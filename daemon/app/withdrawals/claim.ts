@@ -6,7 +6,6 @@
  * address is watched before a transaction that pays it is signed.
  */
 import { Rejected } from '../../domain/errors.ts';
-import { insertTarget } from '../../store/queries/credits.ts';
 import {
   dropKeys,
   dropPayouts,
@@ -20,7 +19,6 @@ import {
   payoutsOf,
   type SpendRow,
   spendById,
-  takeChangeIndex,
   type VersionRow,
   versionsOf,
   type WithdrawalRow,
@@ -28,6 +26,7 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import { takeChange } from './change-address.ts';
 import { hasDescendant, isSoleChange, reservedBy } from './coins.ts';
 import type { Known } from './facts.ts';
 import { spendingOf } from './fees.ts';
@@ -57,15 +56,19 @@ export function claim(app: App, tx: Tx, holder: Holder, planned: Planned, rows: 
   return spendId;
 }
 
-/** Claims an unconfirmed coin for a bump. Returns the version's id. Throws `Overtaken`. */
-export function claimBump(app: App, tx: Tx, holder: Holder, planned: Planned, key: string, approval: string): number {
+/** `subject`: the deposit or the address that it is for. `conflictKey`: left out for the plan's preferred one. */
+type OwnClaim = { purpose: 'bump' | 'collect' | 'fund'; subject: string; conflictKey?: string; approval: string };
+
+/** Claims a payment to ourselves. Returns the version's id. Throws `Overtaken`. */
+export function claimOwn(app: App, tx: Tx, holder: Holder, planned: Planned, claimed: OwnClaim): number {
+  const { purpose, subject, conflictKey, approval } = claimed;
   const spendId = tx.run(insertSpend, {
     account_id: holder.account.id,
     chain_key: holder.chain.key,
     asset: holder.asset,
-    purpose: 'bump',
-    subject: key,
-    conflict_key: key,
+    purpose,
+    subject,
+    conflict_key: conflictKey ?? spendingOf(holder.chain).preferredKey(planned.plan),
     created_at: app.now(),
   }).id;
   return addVersion(app, tx, holder, { spendId, kind: 'pay', approval, planned, pays: [] });
@@ -87,7 +90,7 @@ type Version = {
 export function addVersion(app: App, tx: Tx, holder: Holder, version: Version): number {
   const { spendId, kind, approval, planned, pays } = version;
   const { plan, change } = planned;
-  const { chain, account } = holder;
+  const { chain } = holder;
   const spending = spendingOf(chain);
   const purpose = spendOf(tx, spendId).purpose;
   const keys = spending.conflictKeys(plan);
@@ -95,13 +98,7 @@ export function addVersion(app: App, tx: Tx, holder: Holder, version: Version): 
   const earlier = tx.all(versionsOf, { spend_id: spendId });
   if (earlier.some(({ txid }) => txid === null)) throw new Overtaken('another version is being signed');
   needConflict(tx, keys, earlier);
-  if (planned.usesChange) {
-    const { index, ...target } = change;
-    const taken = tx.run(takeChangeIndex, { id: account.id, next_change: index });
-    if (taken.changes !== 1) throw new Overtaken('the change address was taken');
-    const watched = { account_id: account.id, chain_key: chain.key, branch: 1, idx: index, invoice_id: null };
-    tx.run(insertTarget, { ...target, ...watched });
-  }
+  if (planned.usesChange && !takeChange(tx, holder, change)) throw new Overtaken('the change address was taken');
   const { id } = tx.run(insertVersion, {
     spend_id: spendId,
     chain_key: chain.key,

@@ -1,5 +1,6 @@
 /** The first payment of a withdrawal, as its row asks for it, and why it cannot be planned yet. */
 import { Rejected } from '../../domain/errors.ts';
+import { minOf } from '../../domain/money.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { availableUnits, coinAt, reservedBy } from './coins.ts';
@@ -31,6 +32,8 @@ export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): PlanRe
     throw new Rejected('spend.spent', 'The deposit was spent by another withdrawal: reject this one');
   }
   if (!coin.confirmed) throw new Rejected('spend.unconfirmed', 'The deposit does not have its confirmations yet');
+  // an account chain pays the deposit's amount from any address
+  if (chain.adapter.accountBased) return { ...wanted, inputsMax: minOf(coin.units, inputsMaxOf(row) ?? coin.units) };
   return { ...wanted, only: [outpoint] };
 }
 

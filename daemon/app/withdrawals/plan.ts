@@ -7,13 +7,13 @@ import type { AssetId } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { divideUp, minOf } from '../../domain/money.ts';
 import type { ChangeTarget, SpendPlan } from '../../domain/spend.ts';
-import { accountById } from '../../store/queries/businesses.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import { approvableFee, FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 import type { Account, Business } from '../shops/directory.ts';
+import { nextChange } from './change-address.ts';
 import { tipHeightOf } from './coins.ts';
 import { spendingOf } from './fees.ts';
 import { holdingsFor } from './holdings.ts';
@@ -39,7 +39,7 @@ export function highestFee(chain: ChainRuntime, request: EstimateRequest): bigin
   return plan ? minOf(fee, approvableFee(plan)) : fee;
 }
 
-export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' | 'parents'> & {
+export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' | 'parents' | 'from'> & {
   feeMin?: bigint;
   /** Conflict keys that the plan has to use, whether or not earlier versions of the payment used them. */
   conflictKeys?: string[];
@@ -59,23 +59,17 @@ export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Pr
   const { chain, account, asset, business } = holder;
   assert(account.businessId === business.id, 'an account is of its business');
   const change = await nextChange(app, holder);
-  const { payouts, feeRate, feeMax, feeMin = 0n, conflictKeys = [], parents, inputsMax = null } = wanted;
+  const { payouts, feeRate, feeMax, feeMin = 0n, conflictKeys = [], parents, from, inputsMax = null } = wanted;
   const request: PaymentRequest = {
     accountNo: business.accountNo,
     ...{ asset, payouts, conflictKeys, change, feeRate, feeMin, feeMax, inputsMax },
     ...(parents ? { parents } : {}),
+    ...(from ? { from } : {}),
     holdings: holdingsFor(app.store, holder, wanted),
     tipHeight: tipHeightOf(app.store, chain),
   };
   const plan = await spendingOf(chain).plan(request, () => deadline(PLAN_TIMEOUT_MS, chain.key));
   return { plan, change, usesChange: plan.outputs.some(({ kind }) => kind === 'change') };
-}
-
-async function nextChange(app: App, { account, chain }: Holder): Promise<ChangeTarget> {
-  const row = app.store.get(accountById, { id: account.id });
-  assert(row, `account ${account.id} exists`);
-  const derived = await chain.adapter.deriveAddress(account.key, 1, row.next_change);
-  return { ...derived, index: row.next_change };
 }
 
 /** The payouts of a plan in the order of its outputs. */

@@ -24,6 +24,13 @@ export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: strin
 /** The description of a version, and the possible reactions to its refusal. */
 function wordsFor(reader: Reader, version: VersionRow): { what: string; how: string } {
   const spend = spendOf(reader, version.spend_id);
+  if (spend.purpose === 'collect' || spend.purpose === 'fund') {
+    const verb = spend.purpose === 'collect' ? 'collects the money of' : 'sends gas to';
+    return {
+      what: `the transaction that ${verb} ${spend.subject}`,
+      how: 'Later transactions of its sender wait for it',
+    };
+  }
   if (spend.purpose === 'bump') {
     return {
       what: `the transaction that pays for the deposit ${spend.conflict_key}`,

@@ -6,7 +6,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Holdings } from '../../chains/spending.ts';
 import { type Asset, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { fiatFor, parseDecimal } from '../../domain/money.ts';
+import { fiatFor, formatUnits, parseDecimal } from '../../domain/money.ts';
 import { faceOf } from '../../domain/policy.ts';
 import type { Coin } from '../../domain/spend.ts';
 import { policyOf } from '../../store/queries/policies.ts';
@@ -214,10 +214,17 @@ function measured(app: App, tx: Tx, { business, account, chain, wanted, feeRate 
   const needed = wanted.units === null ? inAsset + 1n : units + inAsset;
   const there = deposit ? units : available;
   if (there < needed) throw new Rejected('withdrawal.insufficient', 'Insufficient balance');
-  if (feeAsset !== asset.symbol && availableUnits(tx, account.id, feeAsset) < fee) {
-    throw new Rejected('withdrawal.insufficient', `Insufficient balance of ${feeAsset} for the network fee`);
-  }
+  if (feeAsset !== asset.symbol) needGas(tx, account.id, feeAsset, fee);
   return { units, fee, usd };
+}
+
+/** Throws `Rejected('withdrawal.gas')` unless an account has this much of the asset that its fees are paid in. */
+export function needGas(reader: Reader, accountId: number, feeAsset: AssetId, fee: bigint, except?: number): void {
+  const there = availableUnits(reader, accountId, feeAsset, except);
+  if (there >= fee) return;
+  const [most, have, missing] = [fee, there, fee - there].map((units) => formatUnits(units, assetOf(feeAsset)));
+  const text = `Not enough gas: the network fee may be ${most} ${feeAsset}, and ${have} ${feeAsset} is there: ${missing} ${feeAsset} is missing`;
+  throw new Rejected('withdrawal.gas', text);
 }
 
 /** The holdings for an estimate: the deposit to refund, or all spendable coins. */

@@ -9,6 +9,7 @@ import type { BlockId } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { BURIED_BLOCKS, eventsOf, isDecided, isSigned } from '../../domain/withdrawal.ts';
 import type { TargetRow } from '../../store/queries/credits.ts';
+import { debitsOfTransaction } from '../../store/queries/debits.ts';
 import { closeAlertsOf } from '../../store/queries/effects.ts';
 import {
   dropDeadTransactions,
@@ -131,8 +132,9 @@ function isStuck(reader: Reader, spend: SpendRow, known: readonly Known[]): bool
   return !possible && known.some(({ vanished }) => vanished) && sharedKeys(reader, spend, known) === null;
 }
 
-/** The beginning of the problem texts that this file writes and removes. */
+/** The beginnings of the problem texts that this file writes and removes. */
 const LACKS = 'A coin is missing: ';
+const FAILED = 'Its transaction failed: ';
 
 /** Why no version can be sent now; null if one can. */
 function problemOf(known: readonly Known[], { stuck, buried }: { stuck: boolean; buried: number }): string | null {
@@ -142,6 +144,10 @@ function problemOf(known: readonly Known[], { stuck, buried }: { stuck: boolean;
     lack.usedBy === null
       ? `${lack.key}, which its transaction spends, left the chain`
       : `${lack.key}, which its transaction spends, was spent by ${lack.usedBy}`;
+  const failed = known.find(hasFailed);
+  if (failed) {
+    return `${FAILED}${failed.version.txid} is in a block and paid its fee, and moved nothing. The withdrawal fails once that is ${buried} blocks deep (now ${failed.dead})`;
+  }
   const surest = known.reduce((a, b) => (b.dead < a.dead ? b : a));
   if (surest.dead > 0) {
     return `${LACKS}${away}. It can never be paid by what was signed: it fails once that is ${buried} blocks deep (now ${surest.dead}), unless it is replaced before`;
@@ -177,24 +183,33 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found)
             txid: payer.version.txid,
             // each version of a sweep pays its amount less its own fee, and an older version may be mined
             units: payer.pays.find(({ withdrawal_id }) => withdrawal_id === row.id)?.units ?? row.units,
-            fee: feeShare(payer.version, payer.pays.length),
+            fee: feeShare({ fee: paidFee(tx, payer.version) }, payer.pays.length),
             reason: null,
           }
         : {}),
       ...(event === 'unpay' && row.state === 'completed' ? { txid: null } : {}),
-      ...(event === 'lose' ? { reason: seen ? 'canceled' : 'conflict', txid: null } : {}),
+      ...(event === 'lose' ? { reason: lossOf(paying, seen), txid: null } : {}),
     });
   }
   const open = row.state === 'signed' || row.state === 'broadcast';
   const held = open && !payer && !stuck;
   // other texts were written by other files
-  const mine = row.problem === null || row.problem.startsWith(LACKS);
+  const mine = row.problem === null || row.problem.startsWith(LACKS) || row.problem.startsWith(FAILED);
   const problem = mine ? (open ? found.problem : null) : row.problem;
   if (row.held !== held || row.problem !== problem) saveWithdrawal(app, tx, { ...row, held, problem }, row.state);
   const isNews = row.problem !== problem && problem !== null;
   if (mine && isNews && !found.isTold) tellMissing(app, tx, row, problem);
   if (seen || !open) closeMissing(app, tx, row);
 }
+
+/** Why none of the versions that pay a withdrawal can confirm. */
+function lossOf(paying: readonly Known[], seen: Known | undefined): string {
+  if (seen) return 'canceled';
+  return paying.some(hasFailed) ? 'reverted' : 'conflict';
+}
+
+/** Whether a transaction is in a block, and had no effect but its fee. */
+const hasFailed = ({ lack, version }: Known): boolean => lack !== null && lack.usedBy === version.txid;
 
 const COIN_MISSING = 'withdrawal.coin_missing';
 
@@ -207,14 +222,21 @@ function closeMissing(app: App, tx: Tx, { id }: WithdrawalRow): void {
   tx.run(closeAlertsOf, { kind: COIN_MISSING, subject: `${id}`, seen_at: app.now() });
 }
 
+/** The fee that a transaction really paid, where the chain reports it: an account chain takes less than the highest fee. */
+function paidFee(reader: Reader, { txid, chain_key, fee }: VersionRow): bigint {
+  const debits = reader.all(debitsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key });
+  const reported = debits.filter(({ kind, target_id }) => kind === 'fee' && target_id !== null);
+  return reported.length === 0 ? fee : reported.reduce((sum, { units }) => sum + units, 0n);
+}
+
 /** One withdrawal's share of a version's fee. */
 export const feeShare = ({ fee }: Pick<VersionRow, 'fee'>, shares: number): bigint => shareOf(fee, shares);
 
 function alertForeign(app: App, tx: Tx, spend: SpendRow, withdrawals: readonly WithdrawalRow[], txid: string): void {
   const ids = withdrawals.map(({ id }) => id).join(', ');
-  const what = withdrawals.length > 0 ? `withdrawal ${ids}` : `the bump of ${spend.conflict_key}`;
+  const what = withdrawals.length > 0 ? `withdrawal ${ids}` : `the payment to ourselves for ${spend.subject}`;
   const message =
-    `Transaction ${txid}, which this wallet did not make, spends a coin of ${what}: ` +
+    `Transaction ${txid}, which this wallet did not make, uses a coin or nonce of ${what}: ` +
     'somebody else has the keys, or another copy of this wallet is running';
   raiseIn(app, tx, networkOf(spend.chain_key), 'withdrawal.conflict', txid, message);
 }

@@ -53,7 +53,8 @@ export function intentOf(holder: Pick<Holder, 'business' | 'chain'>, row: Withdr
     // for a sweep the approved maximum, because the row has the actual amount once it is signed
     units: approvedUnits(row) ?? row.units.toString(),
     sweep: row.sweep,
-    coins: row.outpoint === null ? null : [row.outpoint],
+    // an account chain has no coins: a refund is paid from any address
+    coins: row.outpoint === null || holder.chain.adapter.accountBased ? null : [row.outpoint],
     feeMax: row.fee_held.toString(),
     ...namedFeeAsset(row.asset, row.fee_asset as AssetId),
   };
@@ -73,8 +74,8 @@ export function approvedUnits({ approval, sweep }: Pick<WithdrawalRow, 'approval
   return sweep && approval !== null ? ((JSON.parse(approval) as StoredApproval).units ?? null) : null;
 }
 
-/** The stored approval of a bump. It includes the intent, because a bump has no withdrawal. */
-export type StoredBump = { intent: Intent; approval: Approval };
+/** The stored approval of a payment to ourselves. It includes the intent, because there is no withdrawal. */
+export type StoredOwn = { intent: Intent; approval: Approval };
 
 function approvalOf({ approval }: WithdrawalRow): Approval {
   if (approval === null) return { by: 'policy' };
@@ -163,9 +164,9 @@ function orderOf(
   spend: SpendRow,
   version: VersionRow,
 ): Pick<SignOrder, 'purpose' | 'withdrawals'> {
-  if (spend.purpose === 'bump') {
-    assert(version.approval !== null, 'a bump was approved');
-    const { intent, approval } = JSON.parse(version.approval) as StoredBump;
+  if (spend.subject !== null) {
+    assert(version.approval !== null, 'a payment to ourselves was approved');
+    const { intent, approval } = JSON.parse(version.approval) as StoredOwn;
     return { purpose: 'pay', withdrawals: [{ intent, approval }] };
   }
   const raised = raisedOf(version, spend);
@@ -181,8 +182,8 @@ function orderOf(
 }
 
 /** The approvals of a higher fee that belong to a version. */
-function raisedOf({ approval }: VersionRow, { purpose }: SpendRow): Raised {
-  return approval === null || purpose === 'bump' ? {} : (JSON.parse(approval) as Raised);
+function raisedOf({ approval }: VersionRow, { subject }: SpendRow): Raised {
+  return approval === null || subject !== null ? {} : (JSON.parse(approval) as Raised);
 }
 
 /** A withdrawal with the approval for this version of it. */

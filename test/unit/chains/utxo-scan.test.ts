@@ -23,6 +23,7 @@ function finderOf(chain: UtxoChain, scripts: Uint8Array[] = [OURS], coins: strin
         const at = scripts.findIndex((known) => Buffer.from(known).equals(script));
         return at < 0 ? undefined : at + 1;
       },
+      accountOf: () => undefined,
       isOurCoin(outpoint) {
         asked.outpoints++;
         return coins.includes(outpoint);

@@ -1,0 +1,63 @@
+/** The choice of the address that pays on an account chain. */
+import { type AssetId, assetOf } from '../domain/assets.ts';
+import { Rejected } from '../domain/errors.ts';
+import { formatUnits, minOf } from '../domain/money.ts';
+import type { AddressFunds, PaymentRequest } from './spending.ts';
+
+type Request = Pick<PaymentRequest, 'asset' | 'holdings' | 'from' | 'inputsMax'>;
+
+/** `units` null: everything at one address, at most `inputsMax`. `fee`: the highest one, in `feeAsset`. */
+type Wanted = { units: bigint | null; fee: bigint; feeAsset: AssetId };
+
+export type Sender = {
+  sender: AddressFunds;
+  /** What leaves it in the paid asset, without the fee. */
+  units: bigint;
+};
+
+/**
+ * The one address that can pay an amount and its fee: the tank (branch 1) before others, then the largest holding. Throws
+ * `Rejected`: `spend.insufficient`, `spend.scattered` if only several addresses together have the amount, `spend.gas` if the
+ * fee's own asset is missing where the amount is.
+ */
+export function chooseSender(request: Request, { units, fee, feeAsset }: Wanted): Sender {
+  const { asset, holdings, from, inputsMax = null } = request;
+  const inAsset = feeAsset === asset ? fee : 0n;
+  const all = from ? [holdings.balance(from)] : tankFirst(holdings.balances());
+  const have = (funds: AddressFunds): bigint => funds.units[asset] ?? 0n;
+  // a sweep takes what is there; an approved one prefers an address that has all of it
+  const rich = all.filter((funds) => have(funds) >= (units ?? inputsMax ?? 1n) + (units === null ? 0n : inAsset));
+  const enough = rich.length > 0 || units !== null ? rich : all.filter((funds) => have(funds) > inAsset);
+  const [first] = enough;
+  if (!first) {
+    const total = all.reduce((sum, funds) => sum + have(funds), 0n);
+    const missing = (units ?? 1n) + inAsset - total;
+    throw missing > 0n ? insufficient(asset, missing) : scattered(asset, all.length);
+  }
+  const sender = enough.find((funds) => (funds.units[feeAsset] ?? 0n) >= fee);
+  if (!sender) throw noGas(feeAsset, fee - (first.units[feeAsset] ?? 0n), first.address);
+  if (units !== null) return { sender, units };
+  const left = minOf(have(sender), inputsMax ?? have(sender)) - inAsset;
+  if (left <= 0n) throw insufficient(asset, 1n - left);
+  return { sender, units: left };
+}
+
+const tankFirst = (all: readonly AddressFunds[]): AddressFunds[] =>
+  all.toSorted((a, b) => Number(b.branch === 1) - Number(a.branch === 1));
+
+const text = (units: bigint, asset: AssetId): string => `${formatUnits(units, assetOf(asset))} ${asset}`;
+
+export function insufficient(asset: AssetId, missing: bigint): Rejected {
+  return new Rejected('spend.insufficient', `Insufficient balance: ${text(missing, asset)} are missing`);
+}
+
+/** The fee's own asset is missing at an address. */
+export function noGas(feeAsset: AssetId, missing: bigint, address: string): Rejected {
+  const why = `Not enough gas: the network fee needs ${text(missing, feeAsset)} more at ${address}`;
+  return new Rejected('spend.gas', `${why}. Send it there`);
+}
+
+function scattered(asset: AssetId, addresses: number): Rejected {
+  const why = `No single address has enough ${asset}: it is on ${addresses} addresses`;
+  return new Rejected('spend.scattered', `${why}. Collect it first`);
+}
