@@ -16,6 +16,7 @@ import type {
   DerivedAddress,
   SourceHealth,
   SourceServer,
+  UnknownTransfer,
 } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
 import { type ChainAdapter, tipOf } from './adapter.ts';
@@ -77,6 +78,7 @@ export type StepRead<E> = {
   /** The mark of the state that was read completely; null when more is to be read. */
   handled: string | null;
   finalized?: number | null;
+  unknownTransfers?: readonly UnknownTransfer[];
 };
 
 export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends LinkedHeader> implements ChainAdapter {
@@ -195,6 +197,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       told,
       handled,
       finalized = null,
+      unknownTransfers,
     } = await this.read(endpoint, { head, kept, orphaned, again }, signal);
     const tip = tipOf(checkpoint);
     const [still] = await endpoint.headers([tip.height], signal);
@@ -212,6 +215,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       spends: [],
       ...(this.network !== 'regtest' && { tipMedianTime: still.timeMs }),
       finalized,
+      ...(unknownTransfers && { unknownTransfers }),
       more: handled === null,
     };
   }

@@ -77,7 +77,7 @@ function creditTable({ credits, currency }: Invoice): string {
       credit.value ?? 'no rate',
       `${credit.confirmations} of ${credit.required_confirmations}`,
       credit.gone ? 'gone' : credit.claim === null ? 'not decided' : placeOf(credit.claim),
-      credit.outpoint,
+      credit.internal ? `${credit.tx_id} (from inside a contract)` : credit.outpoint,
     ]),
     '',
   );

@@ -45,6 +45,9 @@ export function invoiceCommands(root: Command, io: Io): void {
 export function inboxCommands(root: Command, io: Io): void {
   const inbox = root.command('inbox').description('deposits that no unpaid invoice claims');
   paged(inbox.command('list')).description('list them, newest first').action(action(io, listInbox));
+  paged(inbox.command('tokens'))
+    .description('list tokens that this program does not know: they have no price and count for nothing')
+    .action(action(io, listUnknownTokens));
   depositCommands(inbox, io);
 }
 
@@ -139,4 +142,27 @@ async function listInbox(session: Session, options: PageOptions) {
   if (session.json) return;
   for (const { id, advice } of found.items) if (advice !== null) session.note(`${id}: ${advice}`);
   if (found.next !== null) session.note(`More: --before ${found.next}`);
+}
+
+async function listUnknownTokens(session: Session, options: PageOptions) {
+  const found = await session.call('inbox.unknownTokens', pageOf(options));
+  session.print(found, () =>
+    table(
+      ['>NO', 'BUSINESS', 'SINCE', 'CALLS ITSELF', '>UNITS', '>DECIMALS', 'CHAIN', 'CONTRACT', 'ADDRESS', 'INVOICE'],
+      found.tokens.map((token) => [
+        `${token.id}`,
+        token.business,
+        when(token.first_seen_at),
+        token.symbol ?? '-',
+        token.units,
+        token.decimals === null ? '-' : `${token.decimals}`,
+        token.chain,
+        token.contract,
+        token.address,
+        token.invoice ?? '-',
+      ]),
+      'No unknown tokens were seen.',
+    ),
+  );
+  if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
 }

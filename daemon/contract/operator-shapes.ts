@@ -147,6 +147,8 @@ export const WebhookShape = z.object({
 export const CreditShape = z.object({
   id: Id,
   tx_id: z.string(),
+  /** True for a coin sent from inside a contract: `tx_id` is the transaction that the source names, or the block's hash. */
+  internal: z.boolean().optional(),
   outpoint: z.string(),
   crypto: z.string(),
   amount: Decimal,
@@ -237,6 +239,27 @@ export const InboxShape = z.object({
   confirmed: z.boolean(),
   gone: z.boolean(),
   created_at: Instant,
+});
+
+/** A token that this program does not know. It has no price, and counts for nothing. */
+export const UnknownTokenShape = z.object({
+  id: Id,
+  business_id: Id,
+  business: z.string(),
+  invoice: z.string().nullable(),
+  chain: z.string(),
+  address: z.string(),
+  contract: z.string(),
+  /** By the contract's own statement, which may be false. */
+  symbol: z.string().nullable(),
+  decimals: z.int().min(0).nullable(),
+  /** In smallest units, all transfers together. */
+  units: z.string().regex(/^\d{1,78}$/),
+  transfers: z.int().min(1),
+  /** Of the last one. */
+  tx_id: z.string(),
+  first_seen_at: Instant,
+  last_seen_at: Instant,
 });
 
 /** The cursor of the next page of alerts: "rank:id", as the previous page returned it. */

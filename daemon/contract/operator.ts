@@ -28,6 +28,7 @@ import {
   NewKeyShape,
   PerMinute,
   StatusShape,
+  UnknownTokenShape,
   WebhookShape,
 } from './operator-shapes.ts';
 import { RECOVERY } from './recovery.ts';
@@ -178,6 +179,8 @@ export const OPERATOR = {
   'invoice.markPaid': method(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
 
   'inbox.list': method(Page, z.object({ items: z.array(InboxShape), next })),
+  /** Tokens that this program does not know, at addresses of ours. */
+  'inbox.unknownTokens': method(Page, z.object({ tokens: z.array(UnknownTokenShape), next })),
   'webhook.list': method(Page, z.object({ webhooks: z.array(WebhookShape), next })),
   /** Sends a webhook again, and answers after that attempt. */
   'webhook.resend': method(

@@ -43,6 +43,8 @@ export type Credit = {
   blockTime?: number;
   /** The outpoints that its transaction spends, at most INPUTS_KEPT_MAX. They identify a replacement. */
   inputs: string[];
+  /** The transaction that paid from inside a contract, for display only. `txid` is the block's hash then. */
+  viaTxid?: string;
   /**
    * The transaction without witnesses, only with a block. It is stored for the day when the credit is spent, when a
    * pruned node may no longer have it.
@@ -101,6 +103,32 @@ export type Debit = {
   blockTime?: number;
 };
 
+/**
+ * A transfer of a token that this program does not know, to an address of ours, as one endpoint says. `symbol` and `decimals`:
+ * by the contract's own statement, the symbol safe to show; null if it makes none.
+ */
+export type UnknownTransfer = {
+  targetId: number;
+  /** Lower-case hex with 0x. */
+  contract: string;
+  txid: string;
+  height: number;
+  units: bigint;
+  symbol: string | null;
+  decimals: number | null;
+};
+
+/**
+ * The transaction of a deposit for display. A native coin sent from inside a contract has none by itself: then an endpoint
+ * may have named the transaction, or the block's hash stands for it.
+ */
+export const shownTransaction = (
+  row: Readonly<{ txid: string; via_txid: string | null; block_hash: string | null }>,
+): { tx_id: string; internal?: true } => ({
+  tx_id: row.via_txid ?? row.txid,
+  ...(row.txid === row.block_hash && { internal: true }),
+});
+
 export type ChainUpdate = {
   /** The tip of the checkpoint that the adapter was given. The update is valid only against it. */
   since: BlockId;
@@ -127,6 +155,8 @@ export type ChainUpdate = {
   tipMedianTime?: number;
   /** The height up to which no block can leave the chain any more. Absent or null: the source does not tell. */
   finalized?: number | null;
+  /** Only of a chain of accounts. */
+  unknownTransfers?: readonly UnknownTransfer[];
   /** Whether an immediate further sync has something to report; absent: if this one moved the tip. */
   more?: boolean;
 };

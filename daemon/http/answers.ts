@@ -33,6 +33,13 @@ const symbolOrAll = json(text, { type: 'string', enum: [...ALL_SYMBOLS, 'ALL'] }
 const invoiceStatus = z.enum(INVOICE_STATUSES);
 const withdrawalStatus = z.enum(['pending', 'completed', 'failed']);
 
+const internal = truth
+  .optional()
+  .describe(
+    'True for a coin sent from inside a contract, as exchanges do: `tx_id` is then the transaction that the source names, ' +
+      'or the hash of the block where it names none.',
+  );
+
 const Payment = z.object({
   invoice_id: json(text, { type: 'string', format: 'uuid' }),
   address: text.describe('Where to pay to.'),
@@ -53,6 +60,7 @@ const Payment = z.object({
   transactions: z.array(
     z.object({
       tx_id: text,
+      internal,
       crypto: symbol
         .optional()
         .describe('Only where it is another coin than that of the payment, which the payer had left.'),
@@ -105,6 +113,7 @@ const Withdrawal = z.object({
 
 const Receipt = z.object({
   tx_id: text,
+  internal,
   crypto: symbol,
   amount: decimal,
   address: text,

@@ -26,6 +26,7 @@ import { DEBITS } from './migrations/0020-debits.ts';
 import { CHECKOUT } from './migrations/0021-checkout.ts';
 import { ALERT_NOTICES } from './migrations/0022-alert-notices.ts';
 import { ACCOUNT_CHAINS } from './migrations/0023-account-chains.ts';
+import { UNKNOWN_TOKENS } from './migrations/0024-unknown-tokens.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -50,6 +51,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0021-checkout', CHECKOUT],
   ['0022-alert-notices', ALERT_NOTICES],
   ['0023-account-chains', ACCOUNT_CHAINS],
+  ['0024-unknown-tokens', UNKNOWN_TOKENS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -204,6 +204,8 @@ export const TABLES = {
     first_seen_at: time,
     value: maybe(units),
     usd_value: maybe(units),
+    /** The transaction that paid from inside a contract, as an endpoint named it; null otherwise. For display only. */
+    via_txid: maybe(text),
     required: int,
     maturity: int,
     locked: flag,
@@ -280,6 +282,25 @@ export const TABLES = {
     at: maybe(time),
     /** The value of a whole coin at that time, 1e-8 US dollars; null if unknown. */
     usd_rate: maybe(units),
+  },
+  /** A token that this program does not know, at an address of ours. It has no price and never counts. */
+  unknown_token: {
+    id: made(int),
+    chain_key: text,
+    target_id: int,
+    /** Lower-case hex with 0x. */
+    contract: text,
+    /** By the contract's own statement, safe to show. */
+    symbol: maybe(text),
+    decimals: maybe(int),
+    /** The sum of its transfers, in smallest units. */
+    units: units,
+    transfers: int,
+    /** The transaction of the last transfer, and its block. */
+    txid: text,
+    block_height: int,
+    first_seen_at: time,
+    last_seen_at: time,
   },
   inbox: {
     id: made(int),

@@ -9,6 +9,7 @@
  */
 import { type Asset, type AssetId, assetOf } from '../../domain/assets.ts';
 import { compareDays, type Day, dayOf } from '../../domain/calendar.ts';
+import { shownTransaction } from '../../domain/chain.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { type DebitRow, debitsAbove } from '../../store/queries/debits.ts';
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
@@ -116,7 +117,7 @@ function receipt(app: App, wish: ExportRequest, row: CreditEntry): ExportRow[] {
       usd_value: fiat(row.usd_value),
       reference: invoice?.slug ?? '',
       address: row.address,
-      tx_id: row.txid,
+      tx_id: shownTransaction(row).tx_id,
       ...orderOf(invoice ?? null),
     },
   ];

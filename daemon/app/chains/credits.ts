@@ -36,6 +36,7 @@ export type NewCredit = Pick<
   | 'inherited'
   | 'claim'
   | 'own_change'
+  | 'via_txid'
 >;
 
 export class CreditBook {

@@ -154,6 +154,7 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
     locked: credit.locked ?? false,
     replaceable: credit.replaceable !== false,
     own_change: isOwnChange(tx, target, credit.txid),
+    via_txid: credit.viaTxid ?? null,
   };
   const settled = moved ?? (credit.locked ? 'locked' : (unexpected ?? unassigned));
   const claim = settled ?? (claimed.has(target.id) ? 'invoice' : null);

@@ -45,6 +45,7 @@ import { type Group, type Step, seeSpend, seeTransaction } from './facts.ts';
 import { forgetVanished } from './garbage-collection.ts';
 import { type Grouped, grouped } from './grouped.ts';
 import { Reported } from './reported.ts';
+import { noteUnknownTokens } from './unknown-tokens.ts';
 
 /** The time after which a transaction of an update starts no further step. */
 const TURN_MS = 8;
@@ -329,6 +330,7 @@ class Ingestion extends Facts {
       this.credits(height, this.chain.syncedAt || storedSyncedAt),
       this.spends(height),
       ...this.reported.debits(),
+      noteUnknownTokens(this.app, this.chain.key, this.update.unknownTransfers ?? []),
       this.asked(height),
       this.#valued(height),
       ...(moved ? [this.#deeper(height)] : []),

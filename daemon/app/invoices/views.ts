@@ -2,6 +2,7 @@
  * An invoice as its readers see it, with a fresh quote where one is owed. Reading never fails for want of a rate.
  */
 import { type Asset, type AssetId, assetOf, confirmationsFor } from '../../domain/assets.ts';
+import { shownTransaction } from '../../domain/chain.ts';
 import { shownRequired } from '../../domain/finality.ts';
 import { remainingUnits } from '../../domain/quote.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
@@ -38,7 +39,7 @@ export type PaymentView = {
   /** A part of the received money has no value yet for lack of a rate. */
   unvalued: boolean;
   /** Those that count for the invoice, each in its own asset. */
-  transactions: { txid: string; asset: Asset; units: bigint; confirmations: number }[];
+  transactions: { txid: string; internal: boolean; asset: Asset; units: bigint; confirmations: number }[];
 };
 
 export type InvoiceView = { invoice: InvoiceRow; business: Business; payment: PaymentView | null };
@@ -96,12 +97,17 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     undone: (row.flags & FLAG.undone) !== 0,
     unvalued: credits.some(({ value }) => value === null),
     transactions: credits.map((credit, i) => ({
-      txid: credit.txid,
+      ...named(credit),
       asset: assetOf(credit.asset as AssetId),
       units: credit.units,
       confirmations: depths[i]!,
     })),
   };
+}
+
+function named(credit: CreditRow): { txid: string; internal: boolean } {
+  const { tx_id: txid, internal = false } = shownTransaction(credit);
+  return { txid, internal };
 }
 
 /** The confirmations that one transaction needs if it pays the whole invoice. */

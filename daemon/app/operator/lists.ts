@@ -11,6 +11,7 @@ import {
   webhooksBelow,
 } from '../../store/queries/effects.ts';
 import { invoiceById } from '../../store/queries/invoices.ts';
+import { unknownTokensBelow } from '../../store/queries/unknown-tokens.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
@@ -46,6 +47,11 @@ export function clientsOf(app: App, business: Business | null, revoked: boolean)
 /** The newest deposits that no invoice claims. */
 export function inboxPage(app: App, { limit, before = NEWEST }: Page) {
   return app.store.all(inboxBelow, { id: before, limit });
+}
+
+/** The newest tokens that this program does not know. */
+export function unknownTokenPage(app: App, { limit, before = NEWEST }: Page) {
+  return app.store.all(unknownTokensBelow, { id: before, limit });
 }
 
 /** The newest notifications with their last attempts. */

@@ -23,6 +23,7 @@ import { HEAD_AGE_MS_MAX, POLL_MS, tokensOf } from './params.ts';
 import { SECOND_LOOK_MS, SecondLook } from './second-look.ts';
 import { checkpointAfter, type Step, stepAbove } from './step.ts';
 import { confirmed, type Incoming, isTooMuch, Transfers } from './transfers.ts';
+import { UNKNOWN_TOKENS_MS, UnknownTokens } from './unknown-tokens.ts';
 import { sortedUrls } from './urls.ts';
 
 export type EvmOptions = {
@@ -59,6 +60,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly #native: NativeCoin;
   readonly #secondLook: SecondLook;
   readonly #finality: Finality | null;
+  readonly #unknown: UnknownTokens;
   readonly #heads: readonly Heads[];
   #range = RANGE_START;
 
@@ -83,6 +85,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.#native = new NativeCoin(NATIVE_COIN[chain], list);
     const parts = { endpoints: this.endpoints, list, transfers: this.#transfers, native: this.#native };
     this.#secondLook = new SecondLook({ ...parts, everyMs: options.secondLookMs ?? SECOND_LOOK_MS });
+    this.#unknown = new UnknownTokens(tokens, list, network === 'regtest' ? 0 : UNKNOWN_TOKENS_MS);
     const finalityMs = network === 'regtest' ? 0 : FINALITY_MS;
     this.#finality = options.wantsFinality ? new Finality(this.endpoints, finalityMs) : null;
   }
@@ -126,7 +129,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, credits, signal) : null;
     const told = [{ credits, teller: endpoint }, ...(omitted ? [omitted] : [])];
     const finalized = atHead && this.#finality ? await this.#finality.height(endpoint, checkpoint, signal) : null;
-    return { checkpoint, told, handled: atHead ? tipOf(checkpoint).hash : null, finalized };
+    const unknownTransfers = atHead ? await this.#unknown.look(endpoint, checkpoint, signal) : [];
+    return { checkpoint, told, handled: atHead ? tipOf(checkpoint).hash : null, finalized, unknownTransfers };
   }
 
   protected async mark(endpoint: EvmEndpoint, signal: AbortSignal): Promise<string> {

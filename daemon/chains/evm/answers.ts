@@ -20,6 +20,9 @@ export type Receipt = { txid: string; succeeded: boolean; height: number; blockH
 /** A transaction that transfers the native coin directly. `to` is null when it creates a contract. */
 export type Sending = { txid: string; to: string | null; value: bigint };
 
+/** A call that transferred the native coin. `isInside`: a contract made it. */
+export type Trace = { txid: string; blockHash: string; to: string | null; value: bigint; isInside: boolean };
+
 const HASH = /^0x[0-9a-fA-F]{64}$/;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const QUANTITY = /^0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/;
@@ -113,4 +116,24 @@ export function sendingsOf(value: unknown): Sending[] {
       value: quantityOf(units, 'value of a transaction'),
     };
   });
+}
+
+/** The successful calls of a list of traces (OpenEthereum's `trace` module). */
+export function tracesOf(value: unknown): Trace[] {
+  if (!Array.isArray(value)) throw new Malformed('no list of traces');
+  return value
+    .map((one) => fieldsOf(one, 'trace'))
+    .filter(({ type, error }) => type === 'call' && (error === undefined || error === null))
+    .map(({ action, transactionHash, blockHash, traceAddress }) => {
+      const { to, value: units, callType } = fieldsOf(action, 'action of a trace');
+      // a delegated call only names the value of the call that it is part of
+      const moves = callType === 'call';
+      return {
+        txid: hex(transactionHash, HASH, 'transaction of a trace'),
+        blockHash: hex(blockHash, HASH, 'block of a trace'),
+        to: to === null ? null : hex(to, ADDRESS, 'recipient of a trace'),
+        value: moves ? quantityOf(units, 'value of a trace') : 0n,
+        isInside: Array.isArray(traceAddress) && traceAddress.length > 0,
+      };
+    });
 }

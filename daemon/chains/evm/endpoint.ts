@@ -20,6 +20,7 @@ import {
   receiptOf,
   type Sending,
   sendingsOf,
+  tracesOf,
 } from './answers.ts';
 import { GENESIS, type Token } from './params.ts';
 
@@ -44,12 +45,18 @@ const LIMITED_WAIT_MS = 100;
 const LIMITED_WAIT_MS_MAX = 1_600;
 const REFUSED_KEPT_MS = 10 * 60_000;
 const RETRY_SECONDS = 5;
+const TRACES_MAX = 100;
 /** EIP-1474: the limit of requests is exceeded. */
 const LIMIT_EXCEEDED = -32_005;
 const LIMIT_WORDS = /rate limit|too many requests|limit exceeded|capacity|compute units|batch/i;
 /** `decimals()` of ERC-20. */
 const DECIMALS = '0x313ce567';
 
+/** `symbol()` of ERC-20. */
+const SYMBOL = '0x95d89b41';
+/** Gas that a stranger's contract gets to name itself: enough for a text, too little for megabytes. */
+const TRAIT_GAS = 200_000;
+const TRAIT_CHARS_MAX = 100_000;
 /** `balanceOf(address)` of ERC-20, with the padding of its argument. */
 const BALANCE_OF = `0x70a08231${'0'.repeat(24)}`;
 
@@ -67,6 +74,8 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   readonly #options: EndpointOptions;
   readonly #rpc: Rpc;
   #identified = -1;
+  /** The connection on which it turned out that it keeps no traces. */
+  #traceless = -1;
   #batchMax = BATCH_CALLS_START;
   /** The last batch that was refused for its cost. */
   #refused = { calls: BATCH_CALLS_MAX, atMs: Number.NEGATIVE_INFINITY };
@@ -134,14 +143,15 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     });
   }
 
-  /** Logs of some contracts with these topics, from one height to another. Throws `RpcError` when that is too much. */
+  /** Logs of some contracts (null: of any) with these topics, from one height to another. Throws `RpcError` when that is too much. */
   async logs(
     range: { from: number; to: number },
-    contracts: readonly string[],
+    contracts: readonly string[] | null,
     topics: readonly Topic[],
     signal: AbortSignal,
   ): Promise<Log[]> {
-    const filter = { fromBlock: hexOf(range.from), toBlock: hexOf(range.to), address: contracts, topics };
+    const blocks = { fromBlock: hexOf(range.from), toBlock: hexOf(range.to) };
+    const filter = { ...blocks, ...(contracts && { address: contracts }), topics };
     const logs = logsOf(await this.#rpc.call(['eth_getLogs', filter], signal));
     if (logs.some(({ height }) => height < range.from || height > range.to))
       throw new Malformed('logs of other blocks');
@@ -191,6 +201,50 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       signal,
     );
     return replies.map((reply) => ('error' in reply ? null : quantityOf(reply.result, 'balance')));
+  }
+
+  /** The symbol (as the contract returned it, hex with 0x) and the decimals of tokens; null where a contract tells none. */
+  async tokenTraits(
+    contracts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<{ symbol: string | null; decimals: bigint | null }[]> {
+    const calls = contracts.flatMap((to): Call[] =>
+      [SYMBOL, DECIMALS].map((data) => ['eth_call', { to, data, gas: hexOf(TRAIT_GAS) }, 'latest']),
+    );
+    const replies = await this.#many(calls, signal);
+    const resultAt = (i: number): unknown => {
+      const reply = replies[i];
+      return reply && 'result' in reply ? reply.result : null;
+    };
+    return contracts.map((_, i) => {
+      const symbol = resultAt(2 * i);
+      const isText = typeof symbol === 'string' && symbol.length <= TRAIT_CHARS_MAX && /^0x[0-9a-f]*$/i.test(symbol);
+      return { symbol: isText ? symbol : null, decimals: wordOf(resultAt(2 * i + 1)) };
+    });
+  }
+
+  /**
+   * The transaction that sent `units` to an address from inside a contract, in one block. Null when the endpoint keeps no
+   * traces, or when it is not certain which one it was.
+   */
+  async payerInside(address: string, block: BlockId, units: bigint, signal: AbortSignal): Promise<string | null> {
+    if (this.#traceless === this.#rpc.connections) return null;
+    const at = hexOf(block.height);
+    const filter = { fromBlock: at, toBlock: at, toAddress: [address], count: TRACES_MAX };
+    try {
+      const traces = tracesOf(await this.#rpc.call(['trace_filter', filter], signal, REQUEST_TIMEOUT_MS));
+      const inside = traces.filter(
+        ({ to, isInside, blockHash }) => isInside && to === address && blockHash === block.hash,
+      );
+      const [first] = inside;
+      const sum = inside.reduce((total, { value }) => total + value, 0n);
+      return first && sum === units && inside.every(({ txid }) => txid === first.txid) ? first.txid : null;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof RpcError || error instanceof Unavailable || error instanceof Malformed)) throw error;
+      this.#traceless = this.#rpc.connections;
+      return null;
+    }
   }
 
   /** How many transactions addresses have sent; null where the endpoint does not tell. */

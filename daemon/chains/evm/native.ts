@@ -138,10 +138,12 @@ export class NativeCoin {
       credits.push({ ...base, id: `${txid}:0`, txid, amount: { asset: this.#asset, units: value } });
     }
     if (rest > 0n) {
+      const viaTxid = await endpoint.payerInside(address, block, rest, signal);
       credits.push({
         ...base,
         id: `${block.hash}:${id}`,
         txid: block.hash,
+        ...(viaTxid !== null && { viaTxid }),
         amount: { asset: this.#asset, units: rest },
       });
     }

@@ -4,18 +4,16 @@
  * while.
  */
 import type { Checkpoint, Credit } from '../../domain/chain.ts';
-import type { ListedScript, ScriptList } from '../adapter.ts';
+import type { ScriptList } from '../adapter.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { slices } from '../slices.ts';
 import type { Header } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { NativeCoin } from './native.ts';
-import { confirmed, type Transfers } from './transfers.ts';
+import { confirmed, type Transfers, urgent } from './transfers.ts';
 
 /** How often; it costs a request or two. */
 export const SECOND_LOOK_MS = 30_000;
-/** Endpoints refuse longer lists of recipients. */
-const ADDRESSES_MAX = 100;
 
 export type Omitted = { credits: Credit[]; teller: EvmEndpoint };
 
@@ -78,10 +76,10 @@ export class SecondLook {
     const [first, last] = [checkpoint[0], checkpoint.at(-1)];
     const head = await teller.head(signal);
     if (!first || !last || head.height < last.height) return [];
-    const urgent = this.#urgent();
-    if (urgent.length === 0) return [];
+    const listed = urgent(this.#list);
+    if (listed.length === 0) return [];
     const range = { from: first.height, to: last.height };
-    const recipients = urgent.map(({ script }) => hexOfScript(script));
+    const recipients = listed.map(({ script }) => hexOfScript(script));
     const incoming = await this.#transfers.findFor(teller, range, recipients, signal);
     const onChain = new Set(checkpoint.map(({ hash }) => hash));
     const heights = [...new Set(incoming.map(({ log }) => log.height))];
@@ -94,16 +92,7 @@ export class SecondLook {
     const [tip] = await teller.headers([last.height], signal);
     if (tip?.hash !== last.hash) return credits;
     const view = { checkpoint, orphaned: new Set<string>(), timeOf: (hash: string) => byHash.get(hash)?.timeMs };
-    const coins = await this.#native.look(teller, view, slices(), signal, urgent);
+    const coins = await this.#native.look(teller, view, slices(), signal, listed);
     return [...credits, ...(coins ?? [])];
-  }
-
-  #urgent(): ListedScript[] {
-    const chosen = new Map<number, ListedScript>();
-    for (const page of this.#list.active()) {
-      for (const one of page) if (chosen.size < ADDRESSES_MAX) chosen.set(one.id, one);
-      if (chosen.size >= ADDRESSES_MAX) break;
-    }
-    return [...chosen.values()];
   }
 }

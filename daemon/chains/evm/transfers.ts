@@ -7,7 +7,7 @@
  * the event at the same index in the same block, and the block's bloom filter must admit it.
  */
 import type { BlockId, Credit } from '../../domain/chain.ts';
-import type { WatchList } from '../adapter.ts';
+import type { ListedScript, ScriptList, WatchList } from '../adapter.ts';
 import { Malformed } from '../endpoints.ts';
 import { RpcError } from '../json-rpc.ts';
 import { type Pause, slices } from '../slices.ts';
@@ -21,10 +21,29 @@ export const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55
 const ADDRESS_PADDING = `0x${'0'.repeat(24)}`;
 const WORD_CHARS = 66;
 const LOGS_PER_LOOK = 64;
+/** Endpoints refuse longer lists. */
+const RECIPIENTS_MAX = 100;
 /** Receipts that are held at a time. One transaction may have thousands of events. */
 const RECEIPTS_PER_PAGE = 50;
 /** The newest blocks are asked for one by one, by hash: an endpoint behind a load balancer may not have them yet. */
 const ASKED_BY_HASH = 8;
+
+/** An address (hex with 0x) as a topic. */
+export const paddedAddress = (address: string): string => `${ADDRESS_PADDING}${address.slice(2)}`;
+
+/** The recipient (hex with 0x) and the amount of a transfer; null for any other event. */
+export const amountIn = (log: Log): { recipient: string; units: bigint } | null =>
+  isTransfer(log) ? { recipient: `0x${log.topics[2]?.slice(ADDRESS_PADDING.length)}`, units: BigInt(log.data) } : null;
+
+/** The most urgent addresses, as many as endpoints take in a list of recipients. */
+export function urgent(list: Pick<ScriptList, 'active'>): ListedScript[] {
+  const chosen = new Map<number, ListedScript>();
+  for (const page of list.active()) {
+    for (const one of page) if (chosen.size < RECIPIENTS_MAX) chosen.set(one.id, one);
+    if (chosen.size >= RECIPIENTS_MAX) break;
+  }
+  return [...chosen.values()];
+}
 
 /** An event that pays a target of ours, not yet checked against its receipt. */
 export type Incoming = { log: Log; token: Token; targetId: number };
@@ -75,7 +94,7 @@ export class Transfers {
   ): Promise<Incoming[]> {
     const contracts = [...this.#tokens.keys()];
     if (contracts.length === 0) return [];
-    const topics = [TRANSFER, null, recipients.map((address) => `${ADDRESS_PADDING}${address.slice(2)}`)];
+    const topics = [TRANSFER, null, recipients.map(paddedAddress)];
     const incoming: Incoming[] = [];
     await this.#sort(await endpoint.logs(range, contracts, topics, signal), incoming, slices());
     return incoming;
@@ -85,10 +104,10 @@ export class Transfers {
     for (const [i, log] of logs.entries()) {
       const token = this.#tokens.get(log.contract);
       // Some endpoints do not filter, and return other contracts and events too.
-      if (token && isTransfer(log)) {
-        const recipient = log.topics[2]?.slice(ADDRESS_PADDING.length) ?? '';
-        const targetId = this.#watch.targetIdOf(Buffer.from(recipient, 'hex'));
-        if (targetId !== undefined && BigInt(log.data) > 0n) incoming.push({ log, token, targetId });
+      const amount = token && amountIn(log);
+      if (amount && amount.units > 0n) {
+        const targetId = this.#watch.targetIdOf(Buffer.from(amount.recipient.slice(2), 'hex'));
+        if (targetId !== undefined) incoming.push({ log, token, targetId });
       }
       const wait = i % LOGS_PER_LOOK === 0 ? pause() : undefined;
       if (wait) await wait;

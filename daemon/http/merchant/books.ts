@@ -17,6 +17,7 @@ import { invalidCrypto } from '../../app/shops/cryptos.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { ASSETS, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
+import { shownTransaction } from '../../domain/chain.ts';
 import { shownRequired } from '../../domain/finality.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { INVOICE_STATUSES } from '../../domain/payment.ts';
@@ -94,7 +95,7 @@ export function presentReceipt(app: App, business: Business, row: Receipt): Answ
   const chain = app.chains.find(row.chain_key);
   const confirmations = row.gone ? 0 : (chain?.confirmations(row.block_height) ?? 0);
   return {
-    tx_id: row.txid,
+    ...shownTransaction(row),
     crypto: row.asset,
     amount: formatUnits(row.units, asset),
     address: row.address,

@@ -44,6 +44,7 @@ export function presentPayment(invoice: InvoiceRow, payment: PaymentView): Answe
     quote_expires_at: toIso(row.quote_ends_at),
     transactions: payment.transactions.map((one) => ({
       tx_id: one.txid,
+      ...(one.internal && { internal: true }),
       ...(one.asset.symbol !== row.asset && { crypto: one.asset.symbol }),
       amount: formatUnits(one.units, one.asset),
       confirmations: one.confirmations,

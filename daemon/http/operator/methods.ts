@@ -17,7 +17,7 @@ import { BOOKS_METHODS } from './books.ts';
 import { CONSOLE_METHODS } from './console.ts';
 import type { Context } from './context.ts';
 import { ENDPOINT_METHODS } from './endpoints.ts';
-import { alertList, alertSeen, inboxList, status } from './overview.ts';
+import { alertList, alertSeen, inboxList, status, unknownTokens } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
 import { SOURCE_METHODS } from './sources.ts';
@@ -42,6 +42,7 @@ export const METHODS: Methods = {
   status,
   doctor: async ({ app, extra }) => ({ findings: await examine(app, extra.dataDir) }),
   'inbox.list': inboxList,
+  'inbox.unknownTokens': unknownTokens,
   'maintenance.free': ({ app }) => freeRows(app, new AbortController().signal),
   'alert.list': alertList,
   'alert.seen': alertSeen,

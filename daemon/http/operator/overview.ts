@@ -1,7 +1,7 @@
 /** Methods about the current state: status, inbox, alerts. */
 import type { App } from '../../app/app.ts';
 import { adviceOn } from '../../app/operator/inbox-advice.ts';
-import { alertPage, inboxPage, markSeen, nextOf } from '../../app/operator/lists.ts';
+import { alertPage, inboxPage, markSeen, nextOf, unknownTokenPage } from '../../app/operator/lists.ts';
 import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses, warningsOf } from '../../app/operator/status.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
@@ -81,6 +81,30 @@ export function inboxList({ app }: Context, params: Parsed<'inbox.list'>): Resul
     created_at: toIso(row.created_at),
   }));
   return { items, next: nextOf(rows, params.limit) };
+}
+
+export function unknownTokens({ app }: Context, params: Parsed<'inbox.unknownTokens'>): Result<'inbox.unknownTokens'> {
+  const rows = unknownTokenPage(app, params);
+  const tokens = rows.map((row) => {
+    const { id, name } = app.directory.business(app.directory.businessOfAccount(row.account_id));
+    return {
+      id: row.id,
+      business_id: id,
+      business: name,
+      invoice: row.invoice_slug,
+      chain: row.chain_key,
+      address: row.address,
+      contract: row.contract,
+      symbol: row.symbol,
+      decimals: row.decimals,
+      units: `${row.units}`,
+      transfers: row.transfers,
+      tx_id: row.txid,
+      first_seen_at: toIso(row.first_seen_at),
+      last_seen_at: toIso(row.last_seen_at),
+    };
+  });
+  return { tokens, next: nextOf(rows, params.limit) };
 }
 
 export function alertList({ app }: Context, { limit, after }: Parsed<'alert.list'>): Result<'alert.list'> {

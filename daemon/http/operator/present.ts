@@ -11,6 +11,7 @@ import type { Business } from '../../app/shops/directory.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf, CHAINS } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
+import { shownTransaction } from '../../domain/chain.ts';
 import { shownRequired } from '../../domain/finality.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { ApiKeyRow, ClientRow } from '../../store/queries/businesses.ts';
@@ -134,7 +135,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
     payment: payment && paymentJson(payment),
     credits: credits.map((row) => ({
       id: row.id,
-      tx_id: row.txid,
+      ...shownTransaction(row),
       outpoint: row.outpoint,
       crypto: row.asset,
       amount: crypto(row.units, row.asset),

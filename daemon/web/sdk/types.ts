@@ -69,7 +69,7 @@ export type Payment = {
   required_confirmations: number;
   quote_expires_at: string;
   /** Each in its own crypto: the payer may have changed the coin before all of them were seen. */
-  transactions: { tx_id: string; crypto?: string; amount: string; confirmations: number }[];
+  transactions: { tx_id: string; internal?: boolean; crypto?: string; amount: string; confirmations: number }[];
   underpaid: boolean;
   overpaid: boolean;
   late: boolean;

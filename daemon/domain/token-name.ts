@@ -1,0 +1,17 @@
+/** The symbol of a token that anybody may have made: text from a stranger, which is shown to the operator. */
+
+const SHOWN_CHARS_MAX = 24;
+/** Letters, digits, punctuation and signs. Controls, marks, and what is invisible or turns the direction of text go. */
+const UNSAFE = /[^\p{L}\p{N}\p{P}\p{Sc}\p{Sm}\p{So} ]/gu;
+
+/** A symbol that is safe to show, cut to a few characters; null when nothing of it is left. */
+export function safeSymbol(text: string): string | null {
+  const safe = text
+    .slice(0, 10 * SHOWN_CHARS_MAX)
+    .normalize('NFKC')
+    .replace(UNSAFE, '')
+    .trim();
+  const characters = [...safe];
+  const cut = characters.length > SHOWN_CHARS_MAX ? `${characters.slice(0, SHOWN_CHARS_MAX - 1).join('')}…` : safe;
+  return cut === '' ? null : cut;
+}

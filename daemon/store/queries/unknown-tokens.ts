@@ -1,0 +1,43 @@
+/** Statements about tokens that this program does not know. */
+import { sql } from 'kysely';
+import type { Row } from '../schema.ts';
+import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
+
+export type UnknownTokenRow = Row<'unknown_token'>;
+
+export const unknownToken = find('unknown_token', 'target_id', 'contract');
+
+export const insertUnknownToken = insert('unknown_token', columnsBut('unknown_token', 'id'));
+
+export const addToUnknownToken = update(
+  'unknown_token',
+  ['units', 'transfers', 'txid', 'block_height', 'last_seen_at'],
+  'id',
+);
+
+/** A token of an address after `skip` others; undefined if it has fewer. */
+export const unknownTokenAfter = statement((p: { target_id: number; skip: number }) =>
+  sqlite.selectFrom('unknown_token').select('id').where('target_id', '=', p.target_id).limit(sql.lit(1)).offset(p.skip),
+);
+
+/** The newest row that is older than `kept` others. */
+export const unknownTokenBefore = statement((p: { kept: number }) =>
+  sqlite.selectFrom('unknown_token').select('id').orderBy('id', 'desc').limit(sql.lit(1)).offset(p.kept),
+);
+
+export const dropUnknownTokens = statement((p: { id: number }) =>
+  sqlite.deleteFrom('unknown_token').where('id', '<=', p.id),
+);
+
+/** The newest ones below an id, with the address that they came to. */
+export const unknownTokensBelow = statement((p: { id: number; limit: number }) =>
+  sqlite
+    .selectFrom('unknown_token')
+    .innerJoin('target', 'target.id', 'unknown_token.target_id')
+    .leftJoin('invoice', 'invoice.id', 'target.invoice_id')
+    .selectAll('unknown_token')
+    .select(['target.address', 'target.account_id', 'invoice.slug as invoice_slug'])
+    .where('unknown_token.id', '<', p.id)
+    .orderBy('unknown_token.id', 'desc')
+    .limit(p.limit),
+);
