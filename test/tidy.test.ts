@@ -35,7 +35,8 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   'payment-page': { values: ['http', 'app', 'domain'], types: BELOW_APP },
   web: { values: ['contract'] },
   main: { values: ['contract', 'operator'] },
-  renderer: { values: ['contract'] },
+  // approves what it read itself, in a browser too
+  renderer: { values: ['contract', 'operator', 'domain'] },
 };
 /** The command line and the composition root put everything together. */
 const TOP = ['daemon/cli.ts', 'daemon/main.ts', 'daemon/cli/'];

@@ -7,44 +7,39 @@
  */
 import type { Result } from '../contract/operator.ts';
 import type { AskedPolicy } from '../operator/grants.ts';
-import type { Approval, Asked } from '../operator/review.ts';
-import { clean } from './io.ts';
+import type { Proposal } from '../operator/request.ts';
+import type { Asked } from '../operator/review.ts';
+import { EXIT, Failure } from './io.ts';
 import { confirm } from './prompt.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
 import { askSecret } from './wallet.ts';
-import { previewText } from './withdrawal-text.ts';
 
 export type PassphraseOption = { passphraseFile?: string };
 
-type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
 type Grants = Result<'policy.grants'>['grants'];
 
-/** Shows the request, asks for confirmation and makes the approvals. Throws `Failure` and `Rejected`. */
+/** Shows the request, asks for confirmation, makes the approvals and hands them in. Throws `Failure` and `Rejected`. */
 export async function approved(
   session: Session,
   options: PassphraseOption,
-  preview: Preview,
+  { proposal, proposed }: { proposal: Proposal; proposed: Result<'withdrawal.propose'> },
   asked: Asked,
   question: string,
-): Promise<Approval[]> {
+): Promise<Result<'withdrawal.approve'>> {
   // loaded on demand, because loading cryptography takes time
-  const [{ Review }, { reviewText }] = await Promise.all([
-    import('../operator/review.ts'),
+  const [{ ApprovalRequest }, { reviewText }] = await Promise.all([
+    import('../operator/request.ts'),
     import('../operator/text.ts'),
   ]);
-  const review = Review.of(preview, asked, Date.now());
-  const { fee, usd_rate: usdRate } = preview;
-  const said = { fee, usdRate, warnings: preview.warnings.map(({ text }) => text) };
-  if (!session.json) session.note((review ? reviewText(review, said) : previewText(preview)).trimEnd());
-  if (!session.json) for (const note of preview.notes) session.note(`${clean(note)}, by the service's word.`);
+  const request = ApprovalRequest.of(session.call, proposal, proposed, asked, Date.now());
+  if (!request) {
+    throw new Failure(`it cannot be shown what would be signed: ${proposed.why}`, EXIT.failed, 'withdrawal.preview');
+  }
+  if (!session.json) session.note(reviewText(request.view).trimEnd());
   await confirm(session.io, session.yes, question);
-  if (review) return review.approvals(session.walletFolder, await passphraseOf(session, options));
-  const { until } = preview;
-  return preview.intents.map(({ uuid, feeMax, units, sweep }) => ({
-    ...{ uuid, fee_max: feeMax, until, mac: null },
-    ...(sweep ? { units } : {}),
-  }));
+  const passphrase = request.needsPassphrase ? await passphraseOf(session, options) : '';
+  return request.approve(await session.keyholder(), passphrase);
 }
 
 /** The same for the limits that a policy grants. */
@@ -60,7 +55,9 @@ export async function granted(session: Session, options: PassphraseOption, grant
   const question =
     policy.mode === 'manual' ? 'Sign nothing without asking any more?' : 'Let the wallet sign that without asking?';
   await confirm(session.io, session.yes, question);
-  return review.signed(session.walletFolder, await passphraseOf(session, options));
+  const passphrase = await passphraseOf(session, options);
+  const keyholder = await session.keyholder();
+  return review.signed((wanted) => keyholder.authorize(passphrase, wanted));
 }
 
 export const passphraseOf = (session: Session, { passphraseFile }: PassphraseOption): Promise<string> =>

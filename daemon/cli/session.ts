@@ -2,6 +2,8 @@
 import { join, resolve } from 'node:path';
 import { defaultDataDir } from '../config/paths.ts';
 import type { Call } from '../contract/client.ts';
+import type { Keyholder } from '../operator/keyholder.ts';
+import type { WalletPlace } from '../operator/local-keyholder.ts';
 import { Failure, type Io, jsonLine } from './io.ts';
 
 const VAULT_FOLDER = 'vault';
@@ -38,6 +40,16 @@ export class Session {
     const { operatorClient } = await import('../contract/client.ts');
     return operatorClient(this.dataDir)(method, params);
   };
+
+  get walletPlace(): WalletPlace {
+    return { dataDir: this.dataDir, folder: this.walletFolder, socket: this.signerSocket };
+  }
+
+  /** Carries out what needs the wallet's passphrase. Loaded on demand: other commands need no cryptography. */
+  async keyholder(): Promise<Keyholder> {
+    const { localKeyholder } = await import('../operator/local-keyholder.ts');
+    return localKeyholder(this.walletPlace, this.call);
+  }
 
   /** Prints a result: as one line of JSON, or as text. */
   print(result: unknown, text: () => string): void {

@@ -1,10 +1,10 @@
 /** `countinghouse signer`: the wallet as a service of its own user, and the operator's access to it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { lchown, lstat, readdir, readFile, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { lchown, lstat, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { Grant, Signer } from '../wallet/signer/port.ts';
+import type { Grant } from '../wallet/signer/port.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { wholeNumber } from './parse.ts';
@@ -51,40 +51,14 @@ async function run(
 }
 
 /**
- * Connects to the separate signer service for data that only it may read; undefined if there is none. Throws `Failure`
- * if another user could have replaced its socket.
- */
-export async function withSignerService<T>(
-  session: Session,
-  use: (signer: Signer) => Promise<T>,
-): Promise<T | undefined> {
-  const { signerSocket: remote, dataDir, walletFolder: folder } = session;
-  if (remote === null) return undefined;
-  const [place, data] = await Promise.all([stat(dirname(remote)), stat(dataDir).catch(() => null)]);
-  const isDaemons = data !== null && place.uid === data.uid && place.uid !== process.getuid?.();
-  if ((place.mode & 0o022) !== 0 || isDaemons) {
-    throw new Failure(`${dirname(remote)} can be written by others than the signer: no passphrase is sent there`);
-  }
-  const { SignerClient } = await import('../wallet/signer/client.ts');
-  const signer = new SignerClient({
-    ...{ folder, remote, autoLockMinutes: 0, source: { kind: 'prompt' } },
-    sandbox: { sign: () => Promise.reject(new Error('the sandbox signs by itself')) },
-    log: (message) => session.note(message),
-  });
-  try {
-    return await use(signer);
-  } finally {
-    await signer.close();
-  }
-}
-
-/**
  * Grants limits to the signer service directly, after the daemon was told, because a compromised daemon could withhold
  * a reduction of limits. Repeated grants have no effect.
  */
 export async function grantDirectly(session: Session, signed: readonly { grant: Grant; mac: string }[]): Promise<void> {
-  if (signed.length === 0) return;
-  await withSignerService(session, async (signer) => {
+  const { dataDir, signerSocket, walletFolder: folder } = session;
+  if (signed.length === 0 || signerSocket === null) return;
+  const { withSignerService } = await import('../operator/local-keyholder.ts');
+  await withSignerService({ dataDir, folder }, signerSocket, async (signer) => {
     for (const { grant, mac } of signed) await signer.grantPolicy(grant, mac);
   });
 }

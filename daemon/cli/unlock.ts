@@ -10,7 +10,6 @@ import type { Io } from './io.ts';
 import { confirm } from './prompt.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
-import { withSignerService } from './signer.ts';
 import { pairs, when } from './table.ts';
 import { askSecret, newPassphrase } from './wallet.ts';
 
@@ -50,27 +49,17 @@ async function showWallet(session: Session): Promise<void> {
 
 async function unlock(session: Session, options: { passphraseFile?: string; remember?: boolean }): Promise<void> {
   const passphrase = await given(session, options.passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
-  const { seal, SEAL_UNLOCK } = await sealing();
-  // a signer that is a service of its own is asked directly, so that the key does not come from the daemon
-  await withSignerService(session, async (signer) => {
-    await signer.unlock(seal(await signer.sealKey(), SEAL_UNLOCK, passphrase));
-  });
-  const opened =
-    session.signerSocket === null
-      ? await session.call('wallet.unlock', { sealed: seal(await sealKey(session), SEAL_UNLOCK, passphrase) })
-      : await session.call('wallet.status', {});
-  if (options.remember && opened.wallet.fingerprint !== null) {
+  const wallet = await (await session.keyholder()).unlock(passphrase);
+  if (options.remember && wallet.fingerprint !== null) {
     const { writeKeychain } = await import('../wallet/signer/keychain.ts');
-    await writeKeychain(opened.wallet.fingerprint, passphrase);
+    await writeKeychain(wallet.fingerprint, passphrase);
     session.note('The passphrase is in the keychain.');
   }
-  print(session, opened);
+  print(session, { wallet });
 }
 
 async function lock(session: Session): Promise<void> {
-  // by the service it could be kept from the wallet
-  await withSignerService(session, (signer) => signer.lock());
-  print(session, await session.call(session.signerSocket === null ? 'wallet.lock' : 'wallet.status', {}));
+  print(session, { wallet: await (await session.keyholder()).lock() });
 }
 
 type PassphraseFiles = { passphraseFile?: string; newPassphraseFile?: string };
@@ -78,21 +67,13 @@ type PassphraseFiles = { passphraseFile?: string; newPassphraseFile?: string };
 async function changePassphrase(session: Session, files: PassphraseFiles): Promise<void> {
   const old = await given(session, files.passphraseFile, 'The passphrase so far:', '--passphrase-file');
   const fresh = await newPassphrase(session, files.newPassphraseFile, '--new-passphrase-file');
-  const { seal, SEAL_CHANGE } = await sealing();
-  const both = JSON.stringify({ old, new: fresh });
-  await withSignerService(session, async (signer) => {
-    await signer.changePassphrase(seal(await signer.sealKey(), SEAL_CHANGE, both));
-  });
-  const changed =
-    session.signerSocket === null
-      ? await session.call('wallet.passphrase', { sealed: seal(await sealKey(session), SEAL_CHANGE, both) })
-      : await session.call('wallet.status', {});
-  if (changed.wallet.unlock === 'keychain' && changed.wallet.fingerprint !== null) {
+  const wallet = await (await session.keyholder()).changePassphrase(old, fresh);
+  if (wallet.unlock === 'keychain' && wallet.fingerprint !== null) {
     const { writeKeychain } = await import('../wallet/signer/keychain.ts');
-    await writeKeychain(changed.wallet.fingerprint, fresh);
+    await writeKeychain(wallet.fingerprint, fresh);
   }
   session.note('The passphrase is changed. Copies of the wallet made before, in backups too, open with the old one.');
-  print(session, changed);
+  print(session, { wallet });
 }
 
 async function revoke(session: Session, { passphraseFile }: { passphraseFile?: string }): Promise<void> {
@@ -105,18 +86,8 @@ async function revoke(session: Session, { passphraseFile }: { passphraseFile?: s
 /** Opens the wallet, and ends every approval and limit that it was given so far. */
 export async function revokeApprovals(session: Session, passphraseFile?: string): Promise<Result<'wallet.status'>> {
   const passphrase = await given(session, passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
-  const [{ withOperatorKeys }, { seal, SEAL_UNLOCK }] = await Promise.all([import('../wallet/wallet.ts'), sealing()]);
-  const word = () => withOperatorKeys(session.walletFolder, passphrase, (keys) => keys.revoke());
-  if (session.signerSocket === null) {
-    await session.call('wallet.unlock', { sealed: seal(await sealKey(session), SEAL_UNLOCK, passphrase) });
-    return session.call('wallet.revoke', await word());
-  }
-  await withSignerService(session, async (signer) => {
-    await signer.unlock(seal(await signer.sealKey(), SEAL_UNLOCK, passphrase));
-    // made once it is open: a journal that begins then has an epoch of its own
-    const { next, mac } = await word();
-    await signer.revokeApprovals(next, mac);
-  });
+  const { revokeApprovals: revoke } = await import('../operator/local-keyholder.ts');
+  await revoke(session.walletPlace, session.call, passphrase);
   return session.call('wallet.status', {});
 }
 
@@ -129,17 +100,6 @@ async function forget(session: Session): Promise<void> {
 
 const given = (session: Session, file: string | undefined, question: string, option: string): Promise<string> =>
   file === undefined ? askSecret(session, question, option) : secretFile(file, option);
-
-const sealKey = async (session: Session): Promise<string> => (await session.call('wallet.sealKey', {})).seal_key;
-
-/** Loaded late: other commands need no cryptography. */
-async function sealing() {
-  const [{ seal }, { SEAL_CHANGE, SEAL_UNLOCK }] = await Promise.all([
-    import('../wallet/signer/seal.ts'),
-    import('../wallet/signer/port.ts'),
-  ]);
-  return { seal, SEAL_CHANGE, SEAL_UNLOCK };
-}
 
 const STATES: Record<Wallet['state'], string> = {
   none: "there is none yet: 'countinghouse business add' makes it",

@@ -1,10 +1,8 @@
-/** Withdrawals and requests for approval as text. */
+/** Withdrawals as text. */
 import type { Result } from '../contract/operator.ts';
-import { clean } from './io.ts';
 import { pairs, table, when } from './table.ts';
 
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
-type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
 
 const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ');
 
@@ -48,26 +46,4 @@ const refundText = ({ invoice, order_id }: NonNullable<Withdrawal['refund_of']>)
 function approvedText({ approved_by, approved_at }: Withdrawal): string | null {
   if (approved_by === null) return null;
   return `${approved_by}, ${when(approved_at)}`;
-}
-
-const worth = (usd: string | null): string => (usd === null ? '' : ` (${usd} USD)`);
-
-/** For wallets without signed approvals: every output as the service states it, the fee, and warnings. */
-export function previewText(preview: Preview): string {
-  const { crypto } = preview;
-  const outputs = preview.outputs.map(({ address, groups, amount, usd_value, change }) => {
-    const to = change ? 'back to ourselves' : 'to';
-    const lines = [
-      `${amount} ${crypto}${worth(usd_value)} ${to}`,
-      `  ${address ?? 'a script without address'}`,
-      `  ${groups}`,
-    ];
-    return lines.map((line) => `${line.replace(/\S.*/, clean)}\n`).join('');
-  });
-  const fee = pairs([
-    ['Fee', `${preview.fee} ${preview.fee_crypto}${worth(preview.fee_usd)}, ${preview.fee_rate} a byte`],
-    ['At most', `${preview.fee_max} ${preview.fee_crypto}${worth(preview.fee_max_usd)} with this approval`],
-  ]);
-  const warnings = preview.warnings.map(({ text }) => `WARNING: ${clean(text)}.\n`);
-  return [...outputs, fee, ...warnings].join('');
 }

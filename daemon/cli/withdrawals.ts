@@ -3,6 +3,7 @@
  */
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
+import { SPEEDS, type Speed } from '../domain/withdrawal.ts';
 import type { Asked, Expected } from '../operator/review.ts';
 import { approved, type PassphraseOption } from './approvals.ts';
 import { action } from './commands.ts';
@@ -20,7 +21,7 @@ const RATE_HELP = 'smallest units per byte; otherwise what the next blocks ask f
 
 type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[number] };
 type ReplaceOptions = PassphraseOption & { feeRate?: string };
-type ApproveOptions = PassphraseOption & WaitOptions & Expected;
+type ApproveOptions = PassphraseOption & WaitOptions & Expected & { speed?: Speed };
 type BumpOptions = ReplaceOptions & { giveUp?: boolean };
 
 /** How long, and how often, to check whether an approved withdrawal was sent. */
@@ -58,6 +59,9 @@ export function withdrawalCommands(root: Command, io: Io): void {
   waits(approving(withdrawal.command('approve').argument('<id>', 'its number')), SENT_SECONDS_MAX)
     .option('--to <address>', 'refuse unless it pays this address')
     .option('--amount <amount>', 'refuse unless it pays this much, in the crypto; of a sweep, more than this')
+    .addOption(
+      new Option('--speed <speed>', 'how soon it is to be confirmed, which decides the fee').choices([...SPEEDS]),
+    )
     .description('show what is signed, and approve it; a script that gives --yes says what it expects: --to, --amount')
     .action(action(io, approve));
   withdrawal
@@ -143,24 +147,23 @@ async function approve(session: Session, options: ApproveOptions, id = ''): Prom
   const { to, amount } = options;
   const expected: Expected = { ...(to === undefined ? {} : { to }), ...(amount === undefined ? {} : { amount }) };
   const question = `Approve withdrawal ${id}?`;
-  const done = await proposed(session, options, { kind: 'pay', id }, { kind: 'approve', expected }, question);
+  const proposal = { kind: 'pay' as const, id, ...(options.speed === undefined ? {} : { speed: options.speed }) };
+  const done = await carryOut(session, options, proposal, { kind: 'approve', expected }, question);
   const outcome = session.json ? '' : await whatFollows(session, id, options.wait ?? SENT_SECONDS_MAX);
   session.print({ withdrawal: done.withdrawals[0] }, () => `Withdrawal ${id} is approved${outcome}.\n`);
 }
 
 /** Shows what a proposal would sign, has it approved, and carries it out. */
-async function proposed(
+async function carryOut(
   session: Session,
   options: PassphraseOption,
   proposal: Params<'withdrawal.propose'>,
   asked: Asked,
   question: string,
 ): Promise<Result<'withdrawal.approve'>> {
-  const { withdrawals, preview, why } = await session.call('withdrawal.propose', proposal);
-  if (proposal.kind === 'pay') for (const one of withdrawals) needUndecided(one);
-  if (!preview) throw new Failure(`it cannot be shown what would be signed: ${why}`, EXIT.failed, 'withdrawal.preview');
-  const approvals = await approved(session, options, preview, asked, question);
-  return session.call('withdrawal.approve', { proposal, approvals });
+  const proposed = await session.call('withdrawal.propose', proposal);
+  if (proposal.kind === 'pay') for (const one of proposed.withdrawals) needUndecided(one);
+  return approved(session, options, { proposal, proposed }, asked, question);
 }
 
 /** Throws if the withdrawal is decided or under way. */
@@ -194,7 +197,7 @@ async function reject(session: Session, { reason }: { reason?: string }, id = ''
 
 async function replace(session: Session, options: ReplaceOptions, id: string, kind: 'speed-up' | 'cancel') {
   const question = kind === 'cancel' ? `Cancel withdrawal ${id} this way?` : `Replace its transaction by this one?`;
-  const { withdrawals, outcome } = await proposed(
+  const { withdrawals, outcome } = await carryOut(
     session,
     options,
     { kind, id, ...rateOf(options) },
@@ -219,7 +222,7 @@ async function batch(session: Session, options: PassphraseOption, ...given: unkn
   const ids = given.flat() as string[];
   const count = new Set(ids).size;
   const question = `Approve these ${count} withdrawals, in one transaction?`;
-  const { withdrawals } = await proposed(session, options, { kind: 'batch', ids }, { kind: 'batch', count }, question);
+  const { withdrawals } = await carryOut(session, options, { kind: 'batch', ids }, { kind: 'batch', count }, question);
   session.print({ withdrawals }, () => `${withdrawals.length} withdrawals are approved, in one transaction.\n`);
 }
 
@@ -231,6 +234,6 @@ async function bump(session: Session, options: BumpOptions, business = '', crypt
   }
   const proposal = { kind: 'bump' as const, business, crypto, outpoint, ...rateOf(options) };
   const question = 'Pay the deposit on to ourselves with this fee?';
-  const { outcome } = await proposed(session, options, proposal, { kind: 'bump', outpoint }, question);
+  const { outcome } = await carryOut(session, options, proposal, { kind: 'bump', outpoint }, question);
   session.print({ outcome }, () => `${outcomeText('The transaction that pays for it', outcome)}\n`);
 }

@@ -24,7 +24,7 @@ const WalletShape = z.object({
 const SealedShape = z.strictObject({
   key: z.string().max(64),
   nonce: z.string().max(32),
-  box: z.string().max(65_536),
+  box: z.string().max(98_304),
 });
 
 export const WALLET = {
@@ -33,6 +33,14 @@ export const WALLET = {
   'wallet.sealKey': method(Nothing, z.object({ seal_key: z.string() })),
   /** `sealed`: the passphrase, for the purpose `unlock`. */
   'wallet.unlock': method(z.strictObject({ sealed: SealedShape }), z.object({ wallet: WalletShape })),
+  /**
+   * `sealed`: payments or limits with the passphrase (`Authorization` in daemon/wallet/signer/port.ts), for the purpose
+   * `authorize`. The MACs are in the order of the request. The wallet stays locked if it is.
+   */
+  'wallet.authorize': method(
+    z.strictObject({ sealed: SealedShape }),
+    z.object({ macs: z.object({ approvals: z.array(z.string()), grants: z.array(z.string()) }) }),
+  ),
   'wallet.lock': method(Nothing, z.object({ wallet: WalletShape })),
   /** `sealed`: `{"old","new"}` as JSON, for the purpose `change passphrase`. */
   'wallet.passphrase': method(z.strictObject({ sealed: SealedShape }), z.object({ wallet: WalletShape })),

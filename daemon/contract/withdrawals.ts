@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
-import { WITHDRAWAL_STATES } from '../domain/withdrawal.ts';
+import { SPEEDS, WITHDRAWAL_STATES } from '../domain/withdrawal.ts';
 import { Decimal, Id, Instant } from './operator-shapes.ts';
 
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
@@ -138,6 +138,8 @@ export const PreviewShape = z.object({
   notes: z.array(z.string()),
   /** The end of an approval made now: milliseconds since 1970, covered by the MAC. */
   until: Millis,
+  /** The likely wait and cost of each speed of a first payment; empty if its fee cannot be chosen. */
+  speeds: z.array(z.object({ speed: z.enum(SPEEDS), minutes: z.int(), fee: Decimal, fee_usd: Decimal.nullable() })),
 });
 
 const ApprovalShape = z.strictObject({
@@ -193,7 +195,7 @@ const FeeRate = {
 /** A transaction that an operator approves. */
 const ProposalShape = z.discriminatedUnion('kind', [
   /** The first payment of a withdrawal, a sweep or a refund included. */
-  z.strictObject({ kind: z.literal('pay'), id: Name }),
+  z.strictObject({ kind: z.literal('pay'), id: Name, speed: z.enum(SPEEDS).default('normal') }),
   /** The same payments with a higher fee. */
   z.strictObject({ kind: z.literal('speed-up'), id: Name, ...FeeRate }),
   /** The same transaction without this payment. */
@@ -223,6 +225,24 @@ export const WITHDRAWALS = {
   'withdrawal.add': method(
     z.strictObject({ business: Text, crypto: Text, address: Text, amount: PositiveDecimal.nullable() }),
     z.object({ withdrawal: WithdrawalShape }),
+  ),
+  /** All that is known about an address to be paid, for the operator to compare it with. */
+  'withdrawal.recipient': method(
+    z.strictObject({ business: Text, crypto: Text, address: Text }),
+    z.object({
+      valid: z.boolean(),
+      /** In the address book. */
+      label: z.string().nullable(),
+      since: Instant.nullable(),
+      /** The payments to this recipient: to this address, or to one that has the same label in the address book. */
+      paid: z.int().min(0),
+      /** The newest of them. */
+      last: z.object({ address: z.string(), at: Instant }).nullable(),
+      /** Other known addresses with the same beginning and end. */
+      lookalikes: z.array(z.object({ address: z.string(), label: z.string().nullable(), paid_at: Instant.nullable() })),
+      /** The highest amount among the business's 200 newest withdrawals of this crypto that were paid. */
+      most: Decimal.nullable(),
+    }),
   ),
   /**
    * The unsigned transaction of a proposal, as it would be signed now. `preview` null: it cannot be planned yet, for the

@@ -39,7 +39,12 @@ export function transactionOf(plan: EvmPlan): EvmTransaction {
   const chainId = BigInt(chainIdOf(network, chain));
   const common = { chainId, nonce, maxFeePerGas, maxPriorityFeePerGas, gasLimit };
   if (contract === null) return { ...common, to: script, value: units, data: new Uint8Array() };
-  return { ...common, to: Buffer.from(contract.slice(2), 'hex'), value: 0n, data: transferData(script, units) };
+  return {
+    ...common,
+    to: word(BigInt(contract)).slice(WORD_BYTES - ADDRESS_BYTES),
+    value: 0n,
+    data: transferData(script, units),
+  };
 }
 
 function fieldsOf(transaction: EvmTransaction): Rlp[] {
@@ -108,7 +113,7 @@ export function transferOf(data: Uint8Array): { to: Uint8Array; units: bigint } 
   if (data.length !== SELECTOR_BYTES + 2 * WORD_BYTES) return null;
   const to = data.slice(SELECTOR_BYTES + WORD_BYTES - ADDRESS_BYTES, SELECTOR_BYTES + WORD_BYTES);
   const units = bigIntOf(data.subarray(SELECTOR_BYTES + WORD_BYTES));
-  return Buffer.compare(transferData(to, units), data) === 0 ? { to, units } : null;
+  return transferData(to, units).every((byte, at) => byte === data[at]) ? { to, units } : null;
 }
 
 const word = (value: bigint): Uint8Array => {
@@ -117,5 +122,4 @@ const word = (value: bigint): Uint8Array => {
   return Uint8Array.of(...new Uint8Array(WORD_BYTES - digits.length), ...digits);
 };
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
-const bigIntOf = (bytes: Uint8Array): bigint => (bytes.length === 0 ? 0n : BigInt(`0x${hex(bytes)}`));
+const bigIntOf = (bytes: Uint8Array): bigint => bytes.reduce((value, byte) => value * 256n + BigInt(byte), 0n);

@@ -11,19 +11,29 @@ const DEPTH_MAX = 4;
 
 /** A whole number as RLP has it: big-endian without leading zeros, 0 as no bytes. */
 export function numberBytes(value: bigint): Uint8Array {
-  if (value === 0n) return new Uint8Array();
-  const hex = value.toString(16);
-  return Uint8Array.from(Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex'));
+  const digits = value === 0n ? '' : value.toString(16);
+  const pairs = digits.padStart(digits.length + (digits.length % 2), '0').match(/../g) ?? [];
+  return Uint8Array.from(pairs, (pair) => parseInt(pair, 16));
 }
 
 export function encodeRlp(item: Rlp): Uint8Array {
   if (!(item instanceof Uint8Array)) {
-    const payload = Buffer.concat(item.map(encodeRlp));
-    return Uint8Array.from(Buffer.concat([prefix(LIST, payload.length), payload]));
+    const payload = joined(item.map(encodeRlp));
+    return joined([prefix(LIST, payload.length), payload]);
   }
   const [first] = item;
   if (item.length === 1 && first !== undefined && first < STRING) return item;
-  return Uint8Array.from(Buffer.concat([prefix(STRING, item.length), item]));
+  return joined([prefix(STRING, item.length), item]);
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }
 
 function prefix(base: number, length: number): Uint8Array {

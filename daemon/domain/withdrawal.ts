@@ -18,6 +18,13 @@ export const WITHDRAWAL_STATES = [
 ] as const;
 export type WithdrawalState = (typeof WITHDRAWAL_STATES)[number];
 
+/** How soon a withdrawal should be confirmed. `normal`: what those get that nobody chose for. */
+export const SPEEDS = ['slow', 'normal', 'fast'] as const;
+export type Speed = (typeof SPEEDS)[number];
+
+/** Within how many blocks. */
+export const TARGET_BLOCKS: Readonly<Record<Speed, number>> = { slow: 24, normal: 6, fast: 2 };
+
 /**
  * `approve`, `reject`: by the operator or a policy. `return`: the signer refuses the approval, so the operator is asked
  * again. `expire`: no decision or no signature came in time. `sign`: the signed bytes are stored. `send`: a node has

@@ -1,10 +1,11 @@
 /** Decodes unsigned bytes of Ethereum and BNB Smart Chain, independently of the code that made them. */
+import { hex } from '@scure/base';
 import type { AssetId, Network } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import { chainIdOf, type EvmChain, NATIVE_COIN } from '../domain/evm.ts';
 import { parseTransaction } from '../domain/evm-transaction.ts';
-import { isContractOf, movementOf } from '../wallet/signer/evm.ts';
 import { evmDestination } from '../wallet/signer/evm-address.ts';
+import { isContractOf, movementOf } from '../wallet/signer/evm-movement.ts';
 import { gasFeeLimit } from '../wallet/signer/limits.ts';
 import { type Bytes, differs, type Reading } from './reading.ts';
 
@@ -18,7 +19,7 @@ export function evmReading(chain: EvmChain, network: Network, asset: AssetId): R
     destination: evmDestination,
     bytes: (raw) => bytesOf(raw, { chain, network, asset }),
     feeLimit: ({ gasLimit }) => gasFeeLimit(chain, gasLimit ?? 0n),
-    change: (keys, accountNo, index) => keys.ownAddress(chain, network, accountNo, index),
+    change: (accountNo, { index, to }) => ({ chain, network, accountNo, index, to }),
   };
 }
 
@@ -28,7 +29,7 @@ type Of = { chain: EvmChain; network: Network; asset: AssetId };
 function bytesOf(raw: string | null, { chain, network, asset }: Of): Bytes {
   try {
     if (raw === null || !HEX.test(raw)) throw differs('the bytes are no transaction');
-    const { transaction, signature } = parseTransaction(Buffer.from(raw.slice(2), 'hex'));
+    const { transaction, signature } = parseTransaction(hex.decode(raw.slice(2)));
     if (signature !== null) throw differs('the bytes are not a transaction that waits to be signed');
     if (transaction.chainId !== BigInt(chainIdOf(network, chain))) throw differs('it is of another chain');
     const movement = movementOf(transaction);

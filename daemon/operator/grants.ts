@@ -11,8 +11,8 @@ import { FIAT_DECIMALS, fiatFor, formatUnits, parseDecimal } from '../domain/mon
 import { SIGNED_ASSETS } from '../wallet/signer/limits.ts';
 import type { PolicyGrant } from '../wallet/signer/port.ts';
 import { GrantShape } from '../wallet/signer/wire.ts';
-import { withOperatorKeys } from '../wallet/wallet.ts';
-import { cents } from './text.ts';
+import type { Authorize } from './review.ts';
+import { cents } from './view.ts';
 
 /** In US dollars, as decimals. */
 export type AskedPolicy = {
@@ -78,10 +78,9 @@ export class GrantReview {
   }
 
   /** With the operator's MACs. Throws `Rejected` `vault.*`. */
-  signed(folder: string, passphrase: string): Promise<{ grant: PolicyGrant; mac: string }[]> {
-    return withOperatorKeys(folder, passphrase, (keys) =>
-      this.#grants.map((grant) => ({ grant, mac: keys.grant(grant) })),
-    );
+  async signed(authorize: Authorize): Promise<{ grant: PolicyGrant; mac: string }[]> {
+    const { grants: macs } = await authorize({ approvals: [], change: null, grants: [...this.#grants] });
+    return this.#grants.map((grant, at) => ({ grant, mac: macs[at] ?? '' }));
   }
 
   /** Lists the limits of each coin, and in total. */

@@ -2,8 +2,8 @@
 import type { AssetId, ChainId, Network } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import { isEvm } from '../domain/evm.ts';
+import type { Authorization } from '../wallet/signer/port.ts';
 import { isUtxo } from '../wallet/signer/wire.ts';
-import type { OperatorKeys } from '../wallet/wallet.ts';
 import { evmReading } from './evm.ts';
 import { utxoReading } from './utxo.ts';
 
@@ -27,8 +27,8 @@ export type Reading = {
   bytes(raw: string | null): Bytes;
   /** The highest fee that the signer accepts. `toSelf`: the transaction pays only ourselves. */
   feeLimit(bytes: Bytes, toSelf: boolean): bigint;
-  /** The destination of our own change address at an index. */
-  change(keys: OperatorKeys, accountNo: number, index: number): string;
+  /** The claim that a destination is our own change address at an index. Whoever has the keys checks it. */
+  change(accountNo: number, claimed: { index: number; to: string }): NonNullable<Authorization['change']>;
 };
 
 /** Null if transactions of this chain are not signed. `asset`: the one that is paid. */

@@ -10,9 +10,15 @@ import { type AssetId, assetOf, type ChainId, type Network } from '../domain/ass
 import { Rejected } from '../domain/errors.ts';
 import { formatUnits, parseDecimal } from '../domain/money.ts';
 import { APPROVAL_MS, needTimely } from '../wallet/signer/limits.ts';
-import { ADDRESS_SELF, type ApprovalPurpose, type Intent, type SignPurpose } from '../wallet/signer/port.ts';
+import {
+  ADDRESS_SELF,
+  type ApprovalPurpose,
+  type Authorization,
+  type Intent,
+  type Macs,
+  type SignPurpose,
+} from '../wallet/signer/port.ts';
 import { IntentShape } from '../wallet/signer/wire.ts';
-import { type Approvable, withOperatorKeys } from '../wallet/wallet.ts';
 import { type Bytes, differs, type Output, type Reading, readingOf } from './reading.ts';
 
 /** The service's request for approval. */
@@ -40,6 +46,9 @@ export type Payment = { uuid: string; address: string; units: bigint; upTo: bool
 
 /** In the form of the operator API. */
 export type Approval = { uuid: string; fee_max: string; units?: string; until: number; mac: string | null };
+
+/** Makes the MACs of an authorization (keyholder.ts). */
+export type Authorize = (wanted: Authorization) => Promise<Macs>;
 
 export class Review {
   readonly purpose: SignPurpose;
@@ -134,21 +143,19 @@ export class Review {
   }
 
   /**
-   * The approvals, made with the wallet's passphrase. Throws `Rejected`: `vault.*`, and `review.differs` if the change
-   * output is not ours.
+   * The approvals. `authorize` makes the MACs with the wallet's passphrase, and throws `Rejected`: `vault.*`, and
+   * `review.differs` if the change output is not ours.
    */
-  approvals(folder: string, passphrase: string): Promise<Approval[]> {
+  async approvals(authorize: Authorize): Promise<Approval[]> {
     const { until, accountNo } = this;
-    return withOperatorKeys(folder, passphrase, (keys) => {
-      if (this.#back && this.#reading.change(keys, accountNo, this.#back.index) !== this.#back.to) {
-        throw differs('its change does not come back to this wallet');
-      }
-      return this.#intents.map((intent) => {
-        const approvable: Approvable = { purpose: this.#approves, intent, until };
-        const { uuid, feeMax, units, sweep } = intent;
-        return { uuid, fee_max: feeMax, ...(sweep ? { units } : {}), until, mac: keys.approve(approvable) };
-      });
+    const { approvals: macs } = await authorize({
+      approvals: this.#intents.map((intent) => ({ purpose: this.#approves, intent, until })),
+      change: this.#back && this.#reading.change(accountNo, this.#back),
+      grants: [],
     });
+    return this.#intents.map(({ uuid, feeMax, units, sweep }, at) => ({
+      ...{ uuid, fee_max: feeMax, ...(sweep ? { units } : {}), until, mac: macs[at] ?? null },
+    }));
   }
 
   #needShape(payees: number): void {

@@ -1,4 +1,5 @@
 /** Decodes unsigned bytes of BTC, LTC and BCH, independently of the code that made them. */
+import { hex } from '@scure/base';
 import { Transaction } from 'bitcoinjs-lib';
 import type { Network } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
@@ -15,10 +16,10 @@ export function utxoReading(chain: UtxoChain, network: Network): Reading {
     destination: (address) => destination(address, chain, network),
     bytes: bytesOf,
     feeLimit({ keys, outputs }, toSelf) {
-      const scripts = outputs.map(({ to }) => ({ script: Buffer.from(to, 'hex') }));
+      const scripts = outputs.map(({ to }) => ({ script: hex.decode(to) }));
       return feeLimit(chain, { inputs: keys, outputs: scripts }, toSelf);
     },
-    change: (keys, accountNo, index) => keys.changeScript(chain, network, accountNo, index),
+    change: (accountNo, { index, to }) => ({ chain, network, accountNo, index, to }),
   };
 }
 
@@ -33,8 +34,8 @@ function bytesOf(raw: string | null): Bytes {
       throw differs('the bytes are not a transaction that waits to be signed');
     }
     return {
-      keys: transaction.ins.map(({ hash, index }) => `${Buffer.from(hash).reverse().toString('hex')}:${index}`),
-      outputs: transaction.outs.map(({ script, value }) => ({ to: Buffer.from(script).toString('hex'), units: value })),
+      keys: transaction.ins.map(({ hash, index }) => `${hex.encode(hash.toReversed())}:${index}`),
+      outputs: transaction.outs.map(({ script, value }) => ({ to: hex.encode(script), units: value })),
     };
   } catch (error) {
     if (error instanceof Rejected) throw error;

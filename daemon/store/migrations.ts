@@ -27,6 +27,7 @@ import { CHECKOUT } from './migrations/0021-checkout.ts';
 import { ALERT_NOTICES } from './migrations/0022-alert-notices.ts';
 import { ACCOUNT_CHAINS } from './migrations/0023-account-chains.ts';
 import { UNKNOWN_TOKENS } from './migrations/0024-unknown-tokens.ts';
+import { WITHDRAWAL_SPEED } from './migrations/0025-withdrawal-speed.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -52,6 +53,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0022-alert-notices', ALERT_NOTICES],
   ['0023-account-chains', ACCOUNT_CHAINS],
   ['0024-unknown-tokens', UNKNOWN_TOKENS],
+  ['0025-withdrawal-speed', WITHDRAWAL_SPEED],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -33,6 +33,8 @@ export const WITHDRAWAL_TABLES = {
     reason: maybe(text),
     /** Its value in 1e-8 US dollars when it was requested. */
     usd_value: maybe(units),
+    /** A `Speed` of `domain/withdrawal.ts`: the fee rate is asked for accordingly when it is planned. */
+    speed: made(text),
     /** 'operator' or 'policy'. */
     approved_by: maybe(text),
     approved_at: maybe(time),

@@ -10,15 +10,12 @@ import { join } from 'node:path';
 import type { ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
-import type { EvmChain } from '../domain/evm.ts';
 import { accountKey, masterFingerprint } from './accounts.ts';
 import { writeBackupKey } from './backup-key.ts';
 import { exists } from './files.ts';
 import { createWords, parseWords, seedOf } from './mnemonic.ts';
-import { approvalKey, grantMac, intentMac, journalKey, revocationMac } from './signer/approval.ts';
+import { journalKey } from './signer/approval.ts';
 import { JOURNAL_FILE, VAULT_FILE } from './signer/files.ts';
-import type { ApprovalPurpose, Grant, Intent } from './signer/port.ts';
-import type { UtxoChain } from './signer/wire.ts';
 import { createVault, openVault, type ScryptCost, vaultFingerprint } from './vault.ts';
 
 export { VAULT_FILE };
@@ -84,58 +81,6 @@ export async function deriveAccounts<Chain extends ChainId>(
     return Object.fromEntries(keys) as Record<Chain, AccountKey>;
   } finally {
     seed.fill(0);
-  }
-}
-
-/** The content of an approval: purpose, intent, and until when (milliseconds since 1970) it may first be used. */
-export type Approvable = { purpose: ApprovalPurpose; intent: Intent; until: number };
-
-/** Authentication codes that need the passphrase. Only the signer checks them. */
-export type OperatorKeys = {
-  /** The operator's MAC on a payment. */
-  approve(approvable: Approvable): string;
-  /** The operator's MAC on a limit of a policy, or on a grant of gas. */
-  grant(grant: Grant): string;
-  /** The operator's MAC that ends all earlier approvals and grants. */
-  revoke(): { next: string; mac: string };
-  /** The script (hex) of our change address at an index. */
-  changeScript(chain: UtxoChain, network: Network, accountNo: number, index: number): string;
-  /** The 20 bytes (hex) of our own address on a chain of accounts, at an index of branch 1. */
-  ownAddress(chain: EvmChain, network: Network, accountNo: number, index: number): string;
-};
-
-/** Calls a function with the operator's keys, and wipes them afterwards. Throws `Rejected` `vault.*`. */
-export async function withOperatorKeys<T>(
-  folder: string,
-  passphrase: string,
-  use: (keys: OperatorKeys) => T,
-): Promise<T> {
-  const [{ withAccountKeys }, { addressOf }, { ownScript }, { epochOf, newEpoch }, secret] = await Promise.all([
-    import('./signer/keys.ts'),
-    import('./signer/evm-address.ts'),
-    import('./signer/destination.ts'),
-    import('./signer/journal.ts'),
-    openVault(join(folder, VAULT_FILE), passphrase),
-  ]);
-  const seed = await seedOf(secret.mnemonic, secret.passphrase);
-  const key = approvalKey(seed);
-  const epoch = await epochOf(folder);
-  try {
-    return use({
-      approve: ({ purpose, intent, until }) => intentMac(key, epoch, purpose, intent, until),
-      grant: (grant) => grantMac(key, epoch, grant),
-      revoke() {
-        const next = newEpoch();
-        return { next, mac: revocationMac(key, epoch, next) };
-      },
-      changeScript: (chain, network, accountNo, index) =>
-        withAccountKeys(seed, chain, network, accountNo, (keys) => ownScript(keys.publicKey(1, index), chain)),
-      ownAddress: (chain, network, accountNo, index) =>
-        withAccountKeys(seed, chain, network, accountNo, (keys) => addressOf(keys.publicKey(1, index))),
-    });
-  } finally {
-    seed.fill(0);
-    key.fill(0);
   }
 }
 

@@ -11,12 +11,12 @@ import { inspect, promisify } from 'node:util';
 import { HDKey } from '@scure/bip32';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWords, seedOf } from '../../daemon/wallet/mnemonic.ts';
+import { authorized } from '../../daemon/wallet/operator-keys.ts';
 import { approvalKey } from '../../daemon/wallet/signer/approval.ts';
 import { epochOf } from '../../daemon/wallet/signer/journal.ts';
 import type { PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
 import { seal } from '../../daemon/wallet/signer/seal.ts';
-import { withOperatorKeys } from '../../daemon/wallet/wallet.ts';
 import { payment, soon, useSeed } from '../unit/wallet/signer-kit.ts';
 import type { HostRequest } from './signer-host.ts';
 
@@ -158,8 +158,8 @@ describe('the secrets of a wallet that is imported, opened, used, and given anot
     expect(await cli('wallet', 'unlock', '--passphrase-file', file('passphrase'))).toContain('"unlocked"');
 
     const key = (await ask({ call: 'sealKey' })) as string;
-    await ask({ call: 'unlock', sealed: seal(key, SEAL_UNLOCK, PASSPHRASE) });
-    await expect(ask({ call: 'unlock', sealed: seal(key, SEAL_UNLOCK, `${PASSPHRASE}x`) })).rejects.toThrow(
+    await ask({ call: 'unlock', sealed: await seal(key, SEAL_UNLOCK, PASSPHRASE) });
+    await expect(ask({ call: 'unlock', sealed: await seal(key, SEAL_UNLOCK, `${PASSPHRASE}x`) })).rejects.toThrow(
       'does not open',
     );
     const folder = join(dataDir, 'vault');
@@ -168,7 +168,8 @@ describe('the secrets of a wallet that is imported, opened, used, and given anot
     const [one] = order.withdrawals;
     const until = soon();
     const approvable = { purpose: 'pay' as const, intent: one!.intent, until };
-    const mac = await withOperatorKeys(folder, PASSPHRASE, (keys) => keys.approve(approvable));
+    const { approvals } = await authorized(folder, PASSPHRASE, { approvals: [approvable], change: null, grants: [] });
+    const mac = approvals[0]!;
     one!.approval = { by: 'operator', until, mac };
     const { txid } = (await ask({ call: 'sign', order })) as { txid: string };
     expect(txid).toMatch(/^[0-9a-f]{64}$/);
@@ -181,7 +182,7 @@ describe('the secrets of a wallet that is imported, opened, used, and given anot
       addresses: null,
       issuedAt: 1,
     };
-    await withOperatorKeys(folder, PASSPHRASE, (keys) => keys.grant(grant));
+    await authorized(folder, PASSPHRASE, { approvals: [], change: null, grants: [grant] });
     await cli('wallet', 'passphrase', '--passphrase-file', file('passphrase'), '--new-passphrase-file', file('fresh'));
     expect(await cli('wallet', 'unlock', '--passphrase-file', file('fresh'))).toContain('"unlocked"');
     await cli('wallet', 'status');

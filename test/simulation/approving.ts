@@ -10,6 +10,7 @@ import { Rejected } from '../../daemon/domain/errors.ts';
 import { formatUnits } from '../../daemon/domain/money.ts';
 import { type AskedPolicy, GrantReview } from '../../daemon/operator/grants.ts';
 import { type Asked, Review } from '../../daemon/operator/review.ts';
+import { authorized } from '../../daemon/wallet/operator-keys.ts';
 import type { Intent, PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { PRICES } from './appliance.ts';
 import { PASSPHRASE } from './wallet.ts';
@@ -48,7 +49,9 @@ async function approved(world: World, preview: Preview, asked: Asked): Promise<A
     if (!same) throw new Rejected('review.unexpected', `${units} to ${address} are shown, which nobody asked for`);
   }
   const { appliance, time } = world;
-  const approvals = await appliance.ask(() => time.outside(review.approvals(appliance.walletFolder, PASSPHRASE)));
+  const approvals = await appliance.ask(() =>
+    time.outside(review.approvals((wanted) => authorized(appliance.walletFolder, PASSPHRASE, wanted))),
+  );
   for (const approval of approvals) remember(world, review, approval);
   return approvals;
 }
@@ -147,6 +150,6 @@ export async function grantsOf(world: World, grants: unknown, policy: AskedPolic
   if (!review) return [];
   const { appliance, time } = world;
   return appliance.ask<{ grant: PolicyGrant; mac: string }[]>(() =>
-    time.outside(review.signed(appliance.walletFolder, PASSPHRASE)),
+    time.outside(review.signed((wanted) => authorized(appliance.walletFolder, PASSPHRASE, wanted))),
   );
 }

@@ -16,7 +16,7 @@ import { seedOf } from '../../daemon/wallet/mnemonic.ts';
 import { journalKey } from '../../daemon/wallet/signer/approval.ts';
 import { VAULT_FILE } from '../../daemon/wallet/signer/files.ts';
 import { revokeIn } from '../../daemon/wallet/signer/journal.ts';
-import type { PolicyGrant, Signer, SignerStatus, SignOrder } from '../../daemon/wallet/signer/port.ts';
+import type { Macs, PolicyGrant, Signer, SignerStatus, SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { Session } from '../../daemon/wallet/signer/session.ts';
 import { createVault } from '../../daemon/wallet/vault.ts';
 import { CHEAP } from '../support/wallet.ts';
@@ -174,6 +174,9 @@ export class LocalSigner implements Signer {
   }
   unlock(): Promise<SignerStatus> {
     throw new Unavailable('the simulated operator opens it directly', 5);
+  }
+  authorize(): Promise<Macs> {
+    throw new Unavailable('the simulated operator has the vault', 5);
   }
   changePassphrase(): Promise<SignerStatus> {
     throw new Unavailable('the simulated operator keeps the passphrase', 5);

@@ -2,10 +2,9 @@
 import { join } from 'node:path';
 import { type Call, operatorClient } from '../../daemon/contract/client.ts';
 import type { Params, Result } from '../../daemon/contract/operator.ts';
-import type { PolicyGrant } from '../../daemon/wallet/signer/port.ts';
-import { SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
+import { authorized } from '../../daemon/wallet/operator-keys.ts';
+import { type Authorization, type Intent, type PolicyGrant, SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
 import { seal } from '../../daemon/wallet/signer/seal.ts';
-import { type Approvable, withOperatorKeys } from '../../daemon/wallet/wallet.ts';
 
 type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
 type Proposal = Params<'withdrawal.propose'>;
@@ -24,7 +23,7 @@ export class Operator {
 
   async unlock(): Promise<void> {
     const { seal_key } = await this.call('wallet.sealKey', {});
-    await this.call('wallet.unlock', { sealed: seal(seal_key, SEAL_UNLOCK, this.#passphrase) });
+    await this.call('wallet.unlock', { sealed: await seal(seal_key, SEAL_UNLOCK, this.#passphrase) });
   }
 
   async show(id: string | number): Promise<Withdrawal> {
@@ -35,9 +34,7 @@ export class Operator {
   async approvals({ purpose, intents, until }: Preview) {
     const macs = intents.every(({ network }) => network === 'sandbox')
       ? []
-      : await withOperatorKeys(this.#folder, this.#passphrase, (keys) =>
-          intents.map((intent) => keys.approve({ purpose, intent, until } as Approvable)),
-        );
+      : await this.#macs({ approvals: intents.map((intent) => ({ purpose, intent: intent as Intent, until })) });
     return intents.map(({ uuid, feeMax, units, sweep }, at) => ({
       ...{ uuid, fee_max: feeMax, until, mac: macs[at] ?? null },
       ...(sweep ? { units } : {}),
@@ -84,9 +81,14 @@ export class Operator {
   }): Promise<void> {
     const wanted = { ...policy, mode: 'automatic' as const };
     const { grants } = await this.call('policy.grants', wanted);
-    const signed = await withOperatorKeys(this.#folder, this.#passphrase, (keys) =>
-      grants.map((grant) => ({ grant, mac: keys.grant(grant as PolicyGrant) })),
-    );
+    const macs = await this.#macs({ grants: grants as PolicyGrant[] });
+    const signed = grants.map((grant, at) => ({ grant, mac: macs[at]! }));
     await this.call('policy.set', { ...wanted, grants: signed });
+  }
+
+  async #macs(wanted: Partial<Authorization>): Promise<string[]> {
+    const whole = { approvals: [], change: null, grants: [], ...wanted };
+    const { approvals, grants } = await authorized(this.#folder, this.#passphrase, whole);
+    return [...approvals, ...grants];
   }
 }

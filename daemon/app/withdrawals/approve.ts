@@ -9,7 +9,7 @@ import { Rejected } from '../../domain/errors.ts';
 import { formatUnits, maxOf, minOf } from '../../domain/money.ts';
 import { isFeeHigh } from '../../domain/policy.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
-import { isSigned } from '../../domain/withdrawal.ts';
+import { isSigned, type Speed } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { Intent, SignPurpose } from '../../wallet/signer/port.ts';
@@ -17,13 +17,13 @@ import type { App } from '../app.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 import { availableUnits } from './coins.ts';
-import { feeRateNow, needApprovable, spendingOf } from './fees.ts';
+import { feeRateNow, needApprovable, type SpeedCost, speedsOf, spendingOf } from './fees.ts';
 import { paymentOf, whyNotNow } from './payment.ts';
 import { FEE_UNLIMITED, type Holder, holderOf, prepare } from './plan.ts';
 import { type AddressReport, reportAddress } from './policy.ts';
 import { refundSaid } from './refund.ts';
 import { APPROVAL_HOLDS_MS, feeAssetFor, findWithdrawal, needGas } from './request.ts';
-import { applyEvent, stateOf } from './rows.ts';
+import { applyEvent, speedOf, stateOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 
 export type Warning = {
@@ -51,6 +51,8 @@ export type Preview = Description & {
   notes: string[];
   /** Until when an approval made now holds, milliseconds since 1970. */
   until: number;
+  /** What other speeds would cost, about; empty if there is no choice. */
+  speeds: SpeedCost[];
 };
 
 /**
@@ -62,8 +64,8 @@ export type Proposed = { rows: WithdrawalRow[]; preview: Preview | null; why: st
 /**
  * A preview of the transaction that approving a withdrawal would sign now. Throws `Rejected('withdrawal.not_found')`.
  */
-export async function previewWithdrawal(app: App, name: string): Promise<Proposed> {
-  const row = findWithdrawal(app.store, name);
+export async function previewWithdrawal(app: App, name: string, speed: Speed = 'normal'): Promise<Proposed> {
+  const row = { ...findWithdrawal(app.store, name), speed };
   try {
     return { rows: [row], preview: await planned(app, row), why: null };
   } catch (error) {
@@ -74,7 +76,7 @@ export async function previewWithdrawal(app: App, name: string): Promise<Propose
 
 async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const holder = holderOf(app, row);
-  const rate = await feeRateNow(holder.chain);
+  const rate = await feeRateNow(holder.chain, speedOf(row));
   const wanted = paymentOf(app, row, rate);
   const { plan } = await prepare(app, holder, { ...wanted, feeMax: FEE_UNLIMITED, inputsMax: null });
   const limit = needApprovable(holder.chain, plan);
@@ -88,7 +90,14 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const intent: Intent = { ...intentOf(holder, row), units, feeMax: feeMax.toString() };
   const described = describePlan(app, holder, plan, [row]);
   const warnings = [...described.warnings, ...feeWarnings(row, feeMax)];
-  return { ...described, warnings, purpose: 'pay', intents: [intent], feeMax };
+  return {
+    ...described,
+    warnings,
+    purpose: 'pay',
+    intents: [intent],
+    feeMax,
+    speeds: await speedsOf(holder, plan, rate),
+  };
 }
 
 /** The reserved fee; 0 if it is above the limits, so that the current fee decides. */
@@ -132,6 +141,7 @@ export function describePlan(
     ...{ ...description, asset, fee: plan.fee, feeAsset, size: spending.sizeOf(plan) },
     ...{ usdRate: usdRateOf(asset), feeUsdRate: usdRateOf(feeAsset), warnings, notes },
     until: app.now() + APPROVAL_HOLDS_MS,
+    speeds: [],
   };
 }
 
@@ -156,12 +166,12 @@ function warningsOf({ isNew, lookalikes }: AddressReport, { id, state, may_be_pa
 export type GivenApproval = { feeMax: bigint; units: bigint | null; until: number; mac: string | null };
 
 /** Approves a waiting withdrawal. Throws `Rejected`: `withdrawal.state`, `.approval`, `.insufficient`. */
-export function approve(app: App, tx: Tx, name: string, given: GivenApproval): WithdrawalRow {
+export function approve(app: App, tx: Tx, name: string, given: GivenApproval, speed: Speed = 'normal'): WithdrawalRow {
   const found = findWithdrawal(tx, name);
   // an approved withdrawal that cannot be claimed, because its fee rose for example, needs a new approval
   const stuck = found.state === 'approved' && found.spend_id === null && found.problem !== null;
   const row = stuck ? applyEvent(app, tx, found, 'return') : found;
-  const change = approvedFields(app, tx, row, given);
+  const change = { ...approvedFields(app, tx, row, given), speed };
   const approved = applyEvent(app, tx, row, 'approve', change);
   tx.afterCommit(() => app.wake.withdrawals(row.chain_key));
   return approved;

@@ -1,19 +1,20 @@
 /** The current fee rates of a chain, requested from its source at intervals, with a fallback while it is away. */
 import type { Spending } from '../../chains/spending.ts';
-import { assetOf } from '../../domain/assets.ts';
+import { assetOf, type ChainId } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { formatUnits } from '../../domain/money.ts';
+import { divideUp, formatUnits } from '../../domain/money.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
+import { SPEEDS, type Speed, TARGET_BLOCKS } from '../../domain/withdrawal.ts';
 import { approvableFee } from '../../wallet/signer/limits.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 
-/** A withdrawal should confirm within the next blocks. */
-const TARGET_BLOCKS = 6;
 /** A replacement should confirm sooner. */
 const TARGET_BLOCKS_FAST = 2;
 export const RATE_TIMEOUT_MS = 5_000;
 const RATE_HOLDS_MS = 30_000;
+/** The time between two blocks, by the rules of each chain whose fees are bids for a place in them. */
+const BLOCK_SECONDS: Partial<Record<ChainId, number>> = { BTC: 600, LTC: 150, BCH: 600 };
 
 /** A chain's spending interface. Throws `Rejected` if this release cannot spend it. */
 export function spendingOf({ adapter }: ChainRuntime): Spending {
@@ -21,21 +22,43 @@ export function spendingOf({ adapter }: ChainRuntime): Spending {
   throw new Rejected('withdrawal.unsupported', `This release does not spend on ${adapter.chain} yet`, 'crypto');
 }
 
-const held = new WeakMap<ChainRuntime, { rate: bigint; until: number }>();
+const held = new WeakMap<ChainRuntime, Partial<Record<Speed, { rate: bigint; until: number }>>>();
 
 /** Smallest units per 1,000 units of size; the chain's fallback while its source does not answer. */
-export async function feeRateNow(chain: ChainRuntime): Promise<bigint> {
-  const known = held.get(chain);
+export async function feeRateNow(chain: ChainRuntime, speed: Speed = 'normal'): Promise<bigint> {
+  const rates = held.get(chain) ?? {};
+  held.set(chain, rates);
+  const known = rates[speed];
   if (known && known.until > performance.now()) return known.rate;
   const spending = spendingOf(chain);
   try {
-    const rate = await spending.feeRate(TARGET_BLOCKS, deadline(RATE_TIMEOUT_MS, chain.key));
-    held.set(chain, { rate, until: performance.now() + RATE_HOLDS_MS });
+    const rate = await spending.feeRate(TARGET_BLOCKS[speed], deadline(RATE_TIMEOUT_MS, chain.key));
+    rates[speed] = { rate, until: performance.now() + RATE_HOLDS_MS };
     return rate;
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     return known?.rate ?? spending.fallbackRate;
   }
+}
+
+/** `minutes`: what the wait is likely to be. `fee`: smallest units of the fee's asset. */
+export type SpeedCost = { speed: Speed; minutes: number; fee: bigint };
+
+/** What a plan would cost at each speed, from its size; the fee of `rate`'s own speed is the plan's. */
+export async function speedsOf(
+  { chain }: { chain: ChainRuntime },
+  plan: SpendPlan,
+  rate: bigint,
+): Promise<SpeedCost[]> {
+  const perBlock = BLOCK_SECONDS[chain.adapter.chain];
+  if (perBlock === undefined) return [];
+  const costs: SpeedCost[] = [];
+  for (const speed of SPEEDS) {
+    const own = await feeRateNow(chain, speed);
+    const fee = own === rate ? plan.fee : divideUp(plan.fee * own, rate);
+    costs.push({ speed, minutes: Math.ceil((TARGET_BLOCKS[speed] * perBlock) / 60), fee });
+  }
+  return costs;
 }
 
 /** The rate for the very next blocks. Throws `Unavailable`. */

@@ -19,7 +19,7 @@ import { feeRateNow } from './fees.ts';
 import { paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, Overtaken, prepare } from './plan.ts';
 import { matchSpends, whyHeld } from './restored-spends.ts';
-import { applyEvent, saveWithdrawal, withdrawalOf } from './rows.ts';
+import { applyEvent, saveWithdrawal, speedOf, withdrawalOf } from './rows.ts';
 import { send, unseenVersions, unsignedVersions } from './send.ts';
 import { isForLater, noteProblem, signClaimed } from './sign.ts';
 import { type Asked, lookForConflicts } from './vanished.ts';
@@ -112,7 +112,7 @@ async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
   for (let attempt = 1; ; attempt++) {
     try {
       const holder = holderOf(app, row);
-      const planned = await prepare(app, holder, paymentOf(app, row, await feeRateNow(holder.chain)));
+      const planned = await prepare(app, holder, paymentOf(app, row, await feeRateNow(holder.chain, speedOf(row))));
       await app.store.write((tx) => claim(app, tx, holder, planned, [row]));
       return null;
     } catch (error) {

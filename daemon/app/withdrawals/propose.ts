@@ -4,6 +4,7 @@
  */
 import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
+import type { Speed } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { approve, type GivenApproval, type Preview, type Proposed, previewWithdrawal } from './approve.ts';
@@ -16,7 +17,7 @@ import { findWithdrawal } from './request.ts';
 /** Fee rates are smallest units per 1,000 units of size; null: the rate for the next blocks. */
 export type Proposal =
   /** The first payment of a withdrawal, a sweep or a refund included. */
-  | { kind: 'pay'; id: string }
+  | { kind: 'pay'; id: string; speed: Speed }
   /**
    * `speed-up`: the same payments with a higher fee. `cancel`: the other payments only; if there is none, pays back to
    * ourselves.
@@ -45,7 +46,7 @@ export async function propose(app: App, proposal: Proposal): Promise<Proposed> {
   });
   switch (proposal.kind) {
     case 'pay':
-      return previewWithdrawal(app, proposal.id);
+      return previewWithdrawal(app, proposal.id, proposal.speed);
     case 'batch':
       return of(proposal.ids, await previewBatch(app, proposal.ids));
     case 'bump':
@@ -59,9 +60,10 @@ export async function propose(app: App, proposal: Proposal): Promise<Proposed> {
 export async function approveProposal(app: App, proposal: Proposal, approvals: Approvals): Promise<Approved> {
   switch (proposal.kind) {
     case 'pay': {
-      const { uuid } = findWithdrawal(app.store, proposal.id);
+      const { id, speed } = proposal;
+      const { uuid } = findWithdrawal(app.store, id);
       const given = approvals.get(uuid) ?? missing();
-      return { rows: [await app.store.write((tx) => approve(app, tx, proposal.id, given))], outcome: null };
+      return { rows: [await app.store.write((tx) => approve(app, tx, id, given, speed))], outcome: null };
     }
     case 'batch':
       return { rows: await batch(app, proposal.ids, approvals), outcome: null };

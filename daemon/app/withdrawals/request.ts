@@ -65,7 +65,8 @@ export function canSpend(app: App, business: Business, asset: Asset): boolean {
   return chainOf(app, business, asset)?.adapter.spending !== undefined;
 }
 
-function chainOf(app: App, business: Business, asset: Asset): ChainRuntime | null {
+/** The chain on which a business holds an asset; null: it has no account there. */
+export function chainOf(app: App, business: Business, asset: Asset): ChainRuntime | null {
   const account = app.directory.account(business, asset.symbol);
   return (account && app.chains.find(account.chainKey)) ?? null;
 }

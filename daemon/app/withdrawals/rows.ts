@@ -5,7 +5,13 @@
 
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
-import { isOpen, stepWithdrawal, type WithdrawalEvent, type WithdrawalState } from '../../domain/withdrawal.ts';
+import {
+  isOpen,
+  type Speed,
+  stepWithdrawal,
+  type WithdrawalEvent,
+  type WithdrawalState,
+} from '../../domain/withdrawal.ts';
 import { stepInbox } from '../../store/queries/policies.ts';
 import { updateWithdrawal, type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
@@ -13,6 +19,7 @@ import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
 
+export const speedOf = (row: Pick<WithdrawalRow, 'speed'>): Speed => row.speed as Speed;
 export const stateOf = (row: Pick<WithdrawalRow, 'state'>): WithdrawalState => row.state as WithdrawalState;
 
 /** A withdrawal that is known to exist. */

@@ -4,7 +4,7 @@ import type { Method } from '../../contract/operator.ts';
 /** Methods for which a passphrase is typed, or that let money go without one. `approvals = false` refuses them. */
 const APPROVALS: ReadonlySet<Method> = new Set([
   ...(['withdrawal.approve', 'policy.set', 'addressBook.remove'] as const),
-  ...(['wallet.unlock', 'wallet.passphrase', 'wallet.revoke'] as const),
+  ...(['wallet.unlock', 'wallet.authorize', 'wallet.passphrase', 'wallet.revoke'] as const),
 ]);
 
 /** All that a till needs which is locked to the counter. */

@@ -3,6 +3,7 @@ import type { App } from '../../app/app.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import type { Preview } from '../../app/withdrawals/approve.ts';
 import { policyFor, usedOfPolicy } from '../../app/withdrawals/policy.ts';
+import type { Recipient } from '../../app/withdrawals/recipient.ts';
 import { refundedInvoice } from '../../app/withdrawals/refund.ts';
 import { feeAssetFor } from '../../app/withdrawals/request.ts';
 import type { Result } from '../../contract/operator.ts';
@@ -113,6 +114,20 @@ export function previewJson(preview: Preview): PreviewJson {
     warnings: warnings.map(({ code, text }) => ({ code, text })),
     notes,
     until: preview.until,
+    speeds: preview.speeds.map(({ speed, minutes, fee: units }) => ({
+      ...{ speed, minutes, fee: formatUnits(units, feeAsset) },
+      fee_usd: worth(units, feeAsset, feeUsdRate),
+    })),
+  };
+}
+
+export function recipientJson(asset: Asset, recipient: Recipient): Result<'withdrawal.recipient'> {
+  const { isValid, label, since, paid, last, lookalikes, most } = recipient;
+  return {
+    ...{ valid: isValid, label, since: isoOrNull(since), paid },
+    last: last && { address: last.address, at: toIso(last.at) },
+    lookalikes: lookalikes.map((one) => ({ address: one.address, label: one.label, paid_at: isoOrNull(one.paidAt) })),
+    most: most === null ? null : formatUnits(most, asset),
   };
 }
 

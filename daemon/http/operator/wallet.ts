@@ -16,6 +16,7 @@ export const WALLET_METHODS: Methods = {
     for (const { key } of app.chains.all()) app.wake.withdrawals(key);
     return walletJson(app, status);
   },
+  'wallet.authorize': async ({ app }, { sealed }) => ({ macs: await app.signer.authorize(sealed) }),
   'wallet.lock': async ({ app }) => walletJson(app, await app.signer.lock()),
   'wallet.revoke': async ({ app }, { next, mac }) => {
     await app.signer.revokeApprovals(next, mac);

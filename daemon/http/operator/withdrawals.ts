@@ -15,6 +15,7 @@ import { acceptDeposit, keepDeposit, refundDeposit } from '../../app/withdrawals
 import { listWithdrawals, showWithdrawal } from '../../app/withdrawals/lists.ts';
 import { addAddress, addressBook } from '../../app/withdrawals/policy.ts';
 import { approveProposal, type Proposal, propose } from '../../app/withdrawals/propose.ts';
+import { recipientOf } from '../../app/withdrawals/recipient.ts';
 import { requestByOperator } from '../../app/withdrawals/request.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
@@ -31,6 +32,7 @@ import {
   policyJson,
   policyWordsJson,
   previewJson,
+  recipientJson,
   withdrawalJson,
 } from './present-withdrawals.ts';
 
@@ -87,6 +89,10 @@ export const WITHDRAWAL_METHODS: Methods = {
   'withdrawal.add': async ({ app }, { business, crypto, address, amount }) => {
     const row = await requestByOperator(app, findBusiness(app, business), { crypto, address, amount });
     return { withdrawal: withdrawalJson(app, row) };
+  },
+  'withdrawal.recipient': ({ app }, { business, crypto, address }) => {
+    const asset = cryptoOf(crypto);
+    return recipientJson(asset, recipientOf(app, findBusiness(app, business), asset, address));
   },
   'withdrawal.propose': async ({ app }, params) => {
     const { rows, preview, why } = await propose(app, proposalOf(app, params));

@@ -38,7 +38,7 @@ const OPEN = sql.lit('open');
 const WAITING = sql.lit('waiting');
 const APPROVED = sql.lit('approved');
 
-export const insertWithdrawal = insert('withdrawal', columnsBut('withdrawal', 'id', 'may_be_paid'));
+export const insertWithdrawal = insert('withdrawal', columnsBut('withdrawal', 'id', 'may_be_paid', 'speed'));
 
 /** Updates all columns of a withdrawal that can change, if its state is still the one that the caller read. */
 export const updateWithdrawal = statement((p: WithdrawalRow & { was: string }) =>
@@ -47,6 +47,7 @@ export const updateWithdrawal = statement((p: WithdrawalRow & { was: string }) =
     .set({
       units: p.units,
       fee_held: p.fee_held,
+      speed: p.speed,
       state: p.state,
       held: p.held,
       reason: p.reason,
@@ -192,7 +193,7 @@ export const approvedByPolicySince = statement((p: { business_id: number; since:
 export const withdrawalsByFace = statement((p: { business_id: number; face: string; limit: number }) =>
   sqlite
     .selectFrom('withdrawal')
-    .select(['id', 'address', 'state'])
+    .select(['id', 'address', 'state', 'updated_at'])
     .where('business_id', '=', p.business_id)
     .where('face', '=', p.face)
     .limit(p.limit),

@@ -19,6 +19,7 @@ import {
   type Grant,
   isEvmOrder,
   isUtxoOrder,
+  type Macs,
   type Sealed,
   type Signer,
   type SignerStatus,
@@ -32,6 +33,7 @@ import {
   GasGrantShape,
   GrantShape,
   isUtxo,
+  MacsShape,
   SealedShape,
   SignedShape,
   StatusShape,
@@ -44,7 +46,7 @@ const STATUS_MS = 60_000;
 /** The wait between two attempts to unlock automatically. */
 const RETRY_MS = 60_000;
 
-const WRITES: ReadonlySet<Call['call']> = new Set(['unlock', 'change', 'sign', 'grant', 'revoke']);
+const WRITES: ReadonlySet<Call['call']> = new Set(['unlock', 'change', 'authorize', 'sign', 'grant', 'revoke']);
 
 export type SignerOptions = {
   /** The wallet's folder. */
@@ -131,6 +133,10 @@ export class SignerClient implements Signer {
 
   async changePassphrase(sealed: Sealed): Promise<SignerStatus> {
     return this.#ask({ call: 'change', sealed: sealedShape(sealed) }, StatusShape, UNLOCK_MS);
+  }
+
+  async authorize(sealed: Sealed): Promise<Macs> {
+    return this.#ask({ call: 'authorize', sealed: sealedShape(sealed) }, MacsShape, UNLOCK_MS);
   }
 
   async sign(order: SignOrder): Promise<SignedSpend> {

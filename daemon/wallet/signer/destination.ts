@@ -5,12 +5,34 @@
  * Invariant: a text has a script only if it is a standard destination of exactly this chain and network.
  */
 import { cashAddressToLockingBytecode } from '@bitauth/libauth';
+import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
+import { bytesToNumberBE } from '@noble/curves/utils.js';
+import { hex as hexOf } from '@scure/base';
 import { address as Address, crypto, initEccLib } from 'bitcoinjs-lib';
-import * as secp256k1 from 'tiny-secp256k1';
 import type { Network } from '../../domain/assets.ts';
 import type { UtxoChain } from './wire.ts';
 
-initEccLib(secp256k1);
+const { Point } = secp256k1;
+const isXOnlyPoint = (key: Uint8Array): boolean => {
+  try {
+    schnorr.utils.lift_x(bytesToNumberBE(key));
+    return true;
+  } catch {
+    return false;
+  }
+};
+/** For addresses of P2TR. Of one kind everywhere, because a browser has no compiled module. BIP-340 and BIP-341. */
+initEccLib({
+  isXOnlyPoint,
+  xOnlyPointAddTweak(key, tweak) {
+    const scalar = bytesToNumberBE(tweak);
+    if (!isXOnlyPoint(key) || scalar >= Point.Fn.ORDER) return null;
+    const sum = schnorr.utils.lift_x(bytesToNumberBE(key)).add(Point.BASE.multiplyUnsafe(scalar));
+    if (sum.is0()) return null;
+    const bytes = sum.toBytes(true);
+    return { parity: bytes[0] === 3 ? 1 : 0, xOnlyPubkey: bytes.slice(1) };
+  },
+});
 
 type Form = { bech32: string; pubKeyHash: number; scriptHash: number };
 const form = (bech32: string, pubKeyHash: number, scriptHash: number): Form => ({ bech32, pubKeyHash, scriptHash });
@@ -53,7 +75,7 @@ export function destination(address: string, chain: UtxoChain, network: Network)
   try {
     // the library requires all parameters of a network, although it does not read all of them
     const parameters = { ...SEGWIT[chain][network], messagePrefix: '', bip32: { public: 0, private: 0 }, wif: 0 };
-    const script = hex(Address.toOutputScript(address, parameters));
+    const script = hexOf.encode(Address.toOutputScript(address, parameters));
     return STANDARD.test(script) ? script : null;
   } catch {
     return null;
@@ -66,13 +88,13 @@ function cashDestination(address: string, prefix: string): string | null {
   const whole = address.includes(':') ? address : `${/[A-Z]/.test(address) ? prefix.toUpperCase() : prefix}:${address}`;
   const decoded = cashAddressToLockingBytecode(whole);
   if (typeof decoded === 'string' || decoded.prefix !== prefix) return null;
-  const script = hex(decoded.bytecode);
+  const script = hexOf.encode(decoded.bytecode);
   return STANDARD_CASH.test(script) ? script : null;
 }
 
 /** The script (hex) of our own address of a compressed public key: P2WPKH on BTC and LTC, P2PKH on BCH. */
 export function ownScript(publicKey: Uint8Array, chain: UtxoChain): string {
-  const keyHash = hex(crypto.hash160(publicKey));
+  const keyHash = hexOf.encode(crypto.hash160(publicKey));
   return chain === 'BCH' ? `76a914${keyHash}88ac` : `0014${keyHash}`;
 }
 
@@ -86,5 +108,3 @@ export function dustLimit(script: string, chain: UtxoChain): bigint {
   const bytes = 8 + 1 + scriptBytes + (isWitness ? 67 : 148);
   return BigInt(bytes) * (chain === 'LTC' ? 30n : 3n);
 }
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

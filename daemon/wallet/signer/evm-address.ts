@@ -2,8 +2,9 @@
  * Converts addresses of Ethereum and BNB Smart Chain for the signer and the operator's program, independently of the
  * code that built the plan.
  */
+import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { pointCompress } from 'tiny-secp256k1';
+import { hex as hexOf } from '@scure/base';
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
@@ -21,7 +22,7 @@ export function evmDestination(address: string): string | null {
 
 /** The address of 20 bytes (lower-case hex) with its checksum (EIP-55). */
 export function checksummed(hex: string): string {
-  const digest = Buffer.from(keccak_256(Buffer.from(hex))).toString('hex');
+  const digest = hexOf.encode(keccak_256(new TextEncoder().encode(hex)));
   const digits = [...hex].map((digit, at) => (digest.charAt(at) >= '8' ? digit.toUpperCase() : digit));
   return `0x${digits.join('')}`;
 }
@@ -29,6 +30,6 @@ export function checksummed(hex: string): string {
 /** The address of a compressed public key: 20 bytes as hex. */
 export function addressOf(publicKey: Uint8Array): string {
   // without the leading 04, which marks the uncompressed form
-  const digest = keccak_256(pointCompress(publicKey, false).subarray(1));
-  return Buffer.from(digest.slice(12)).toString('hex');
+  const digest = keccak_256(secp256k1.Point.fromBytes(publicKey).toBytes(false).subarray(1));
+  return hexOf.encode(digest.slice(12));
 }

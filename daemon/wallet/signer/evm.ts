@@ -8,7 +8,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { recover } from 'tiny-secp256k1';
-import { type AssetId, assetOf, type Network } from '../../domain/assets.ts';
+import type { Network } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { chainIdOf, type EvmChain, NATIVE_COIN } from '../../domain/evm.ts';
 import {
@@ -16,11 +16,11 @@ import {
   parseTransaction,
   signedBytes,
   transactionOf,
-  transferOf,
   unsignedBytes,
 } from '../../domain/evm-transaction.ts';
 import { type EvmPlan, nonceKey, type SignedSpend } from '../../domain/spend.ts';
 import { addressOf, checksummed, evmDestination } from './evm-address.ts';
+import { isContractOf, type Movement, movementOf } from './evm-movement.ts';
 import { judgeGas } from './gas.ts';
 import { differs, type Judged, needPaid } from './judged.ts';
 import { type AccountKeys, withAccountKeys } from './keys.ts';
@@ -30,27 +30,6 @@ import { ADDRESS_SELF, type EvmOrder } from './port.ts';
 
 /** The gas of the cheapest transaction. */
 const GAS_LIMIT_MIN = 21_000n;
-
-/** What a transaction moves. `to`: the recipient, not the contract; hex. `contract`: lower-case hex with 0x, or null. */
-export type Movement = { contract: string | null; to: string; units: bigint };
-
-/** Reads what a transaction moves. Null for every call that is no transfer. */
-export function movementOf({ to, value, data }: Pick<EvmTransaction, 'to' | 'value' | 'data'>): Movement | null {
-  if (data.length === 0) return { contract: null, to: hex(to), units: value };
-  const transfer = transferOf(data);
-  if (!transfer || value !== 0n) return null;
-  return { contract: `0x${hex(to)}`, to: hex(transfer.to), units: transfer.units };
-}
-
-/**
- * Whether a contract is the one of an asset; null stands for no contract. The registry has the contracts of mainnet;
- * elsewhere tokens are worthless and any contract will do.
- */
-export function isContractOf(asset: AssetId, network: Network, contract: string | null): boolean {
-  const known = assetOf(asset).contract;
-  if (known === undefined || contract === null) return known === undefined && contract === null;
-  return network !== 'mainnet' || known.toLowerCase() === contract;
-}
 
 /** Judges an order. The result can sign it. Throws `Rejected` (see `Signer.sign`) if a check fails. */
 export function judgeEvm(order: EvmOrder, seed: Uint8Array, witness: Witness): Judged {

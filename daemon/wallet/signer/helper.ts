@@ -42,7 +42,7 @@ async function secretFile(path: string): Promise<string> {
 
 try {
   const job = Job.parse(JSON.parse(process.argv[2] ?? ''));
-  process.stdout.write(JSON.stringify(seal(job.sealKey, SEAL_UNLOCK, await passphraseOf(job))));
+  process.stdout.write(JSON.stringify(await seal(job.sealKey, SEAL_UNLOCK, await passphraseOf(job))));
 } catch (error) {
   const { message, code } = error as NodeJS.ErrnoException;
   process.stderr.write(`${code === undefined ? '' : `${code}: `}${message.split('\n')[0]}\n`);

@@ -8,6 +8,7 @@
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
 import type { EvmChain } from '../../domain/evm.ts';
 import type { EvmUnsigned, SandboxUnsigned, SignedSpend, UnsignedSpend, UtxoUnsigned } from '../../domain/spend.ts';
+import type { UtxoChain } from './wire.ts';
 
 /** A text that only the holder of a key can read, made by `seal` (seal.ts). All three fields are base64. */
 export type Sealed = { key: string; nonce: string; box: string };
@@ -108,6 +109,17 @@ export type PolicyGrant = {
   issuedAt: number;
 };
 
+/** What the operator approves: payments, or the limits of a policy. */
+export type Authorization = {
+  approvals: { purpose: ApprovalPurpose; intent: Intent; until: number }[];
+  /** The change output of the payments' transaction (`to`: its script or address in hex). It must be ours. Null: none. */
+  change: { chain: UtxoChain | EvmChain; network: Network; accountNo: number; index: number; to: string } | null;
+  grants: Grant[];
+};
+
+/** The operator's MACs, in the order of the authorization. */
+export type Macs = { approvals: string[]; grants: string[] };
+
 /**
  * What moves between our own addresses on an account chain may cost without the operator. It pays nobody else, so the
  * fees are all that can be lost.
@@ -147,6 +159,12 @@ export interface Signer {
    */
   changePassphrase(sealed: Sealed): Promise<SignerStatus>;
   /**
+   * The operator's MACs, for a client without access to the vault's file. `sealed`: an `Authorization` with the
+   * `passphrase`, as JSON under SEAL_AUTHORIZE. Throws like `unlock`, and `Rejected`: `review.differs` if the change is
+   * not ours, `signer.approval` for an invalid end.
+   */
+  authorize(sealed: Sealed): Promise<Macs>;
+  /**
    * Signs without sending. The same order gives the same bytes. Throws `Rejected`: `signer.locked` (wait and ask
    * again), `signer.approval` (no valid approval), `signer.limit` (above a policy's grant; the operator must approve),
    * `signer.conflict` (an earlier version could confirm beside this one), `signer.differs` (the plan differs from the
@@ -167,3 +185,4 @@ export interface Signer {
 /** The purposes of sealed secrets: a secret sealed for one does not open for another. */
 export const SEAL_UNLOCK = 'unlock';
 export const SEAL_CHANGE = 'change passphrase';
+export const SEAL_AUTHORIZE = 'authorize';

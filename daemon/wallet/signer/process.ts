@@ -14,11 +14,12 @@ import { changeVaultLock, vaultFingerprint } from '../vault.ts';
 import { answerLine } from './answering.ts';
 import { attempt, retryAfterSeconds } from './attempts.ts';
 import { VAULT_FILE } from './files.ts';
+import { needTimely } from './limits.ts';
 import { readLines } from './lines.ts';
-import { SEAL_CHANGE, SEAL_UNLOCK, type Sealed, type SignerStatus } from './port.ts';
-import { sealPair, unseal } from './seal.ts';
+import { type Macs, SEAL_AUTHORIZE, SEAL_CHANGE, SEAL_UNLOCK, type Sealed, type SignerStatus } from './port.ts';
 import { Session } from './session.ts';
-import { decodeOrder, encodeSigned, LINE_BYTES_MAX, type Request } from './wire.ts';
+import { sealPair, unseal } from './unseal.ts';
+import { AuthorizationShape, decodeOrder, encodeSigned, LINE_BYTES_MAX, type Request } from './wire.ts';
 
 /** `autoLockMs`: the time without a use after which it locks itself; 0: never. */
 const Settings = z.strictObject({ folder: z.string(), autoLockMs: z.int().min(0) });
@@ -26,11 +27,11 @@ const Settings = z.strictObject({ folder: z.string(), autoLockMs: z.int().min(0)
 const UNUSED_MS = 10 * 60_000;
 
 /** The calls that count as a use of the wallet. A status request does not keep it unlocked. */
-const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'sign', 'grant', 'revoke']);
+const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'authorize', 'sign', 'grant', 'revoke']);
 
 const { folder, autoLockMs } = Settings.parse(JSON.parse(process.argv[2] ?? ''));
 const vault = join(folder, VAULT_FILE);
-const pair = sealPair();
+let pair = sealPair();
 let session: Session | null = null;
 let lockAt: number | null = null;
 let timer: NodeJS.Timeout | undefined;
@@ -84,6 +85,27 @@ async function change(sealed: Sealed): Promise<SignerStatus> {
   return status();
 }
 
+const Authorizing = AuthorizationShape.extend({ passphrase: z.string() });
+
+/** Makes the operator's MACs for a client that cannot open the vault. The wallet stays as it is, locked or not. */
+async function authorize(sealed: Sealed): Promise<Macs> {
+  const given = Authorizing.safeParse(JSON.parse(unseal(pair, SEAL_AUTHORIZE, sealed)));
+  if (!given.success) throw new Rejected('seal', 'A passphrase is needed, and payments or limits that can be approved');
+  const { passphrase, ...wanted } = given.data;
+  for (const { until } of wanted.approvals) needTimely(until, Date.now());
+  const { authorized } = await import('../operator-keys.ts');
+  const macs = await attempt(folder, Date.now, () => authorized(folder, passphrase, wanted), isWrong);
+  globalThis.gc?.();
+  return macs;
+}
+
+async function revoke(next: string, mac: string): Promise<null> {
+  await unlocked().revoke(next, mac);
+  // a box that somebody kept would be approved in the new epoch
+  pair = sealPair();
+  return null;
+}
+
 function unlocked(): Session {
   if (session) return session;
   throw new Rejected('signer.locked', 'The wallet is locked');
@@ -102,12 +124,13 @@ async function carryOut(request: Request): Promise<unknown> {
       return null;
     case 'change':
       return change(request.sealed);
+    case 'authorize':
+      return authorize(request.sealed);
     case 'grant':
       await unlocked().grant(request.grant, request.mac);
       return null;
     case 'revoke':
-      await unlocked().revoke(request.next, request.mac);
-      return null;
+      return revoke(request.next, request.mac);
     case 'sign':
       return encodeSigned(await unlocked().sign(decodeOrder(request.order)));
   }

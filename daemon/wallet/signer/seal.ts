@@ -1,92 +1,68 @@
 /**
  * Seals a short secret so that only the holder of an X25519 key can read it: an ephemeral key pair, HKDF-SHA-256 and
- * AES-256-GCM. WebCrypto has all three. Passphrases cross the daemon in this form.
+ * AES-256-GCM. Passphrases cross the daemon in this form. It uses WebCrypto alone, so that a browser runs the same code.
  *
  * Invariant: a box that was sealed for one purpose, or to one key, does not open for another. The length of a box does
- * not reveal the length of the secret.
+ * not reveal the length of a passphrase.
  */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createPublicKey,
-  diffieHellman,
-  generateKeyPairSync,
-  hkdfSync,
-  type KeyObject,
-  randomBytes,
-} from 'node:crypto';
+import { base64, hex } from '@scure/base';
 import { Rejected } from '../../domain/errors.ts';
 import type { Sealed } from './port.ts';
 
 const KEY_BYTES = 32;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-/** Two passphrases of 1,000 characters, four bytes each, fit with room to spare. */
-const PADDED_BYTES = 16_384;
+export const NONCE_BYTES = 12;
+/** A text is padded to whole blocks. Two passphrases of 1,000 characters, four bytes each, fit into one. */
+export const BLOCK_BYTES = 16_384;
+export const BLOCKS_MAX = 4;
 
-/** `publicKey` is in hex. */
-export type SealPair = { privateKey: KeyObject; publicKey: string };
+type Bytes = Uint8Array<ArrayBuffer>;
+type Pair = { publicKey: CryptoKey; privateKey: CryptoKey };
 
-/** A new key pair, for one start of the signer or for one sealing. */
-export function sealPair(): SealPair {
-  const { privateKey, publicKey } = generateKeyPairSync('x25519');
-  const { x } = publicKey.export({ format: 'jwk' });
-  return { privateKey, publicKey: Buffer.from(x ?? '', 'base64url').toString('hex') };
-}
+/** The context of the key: it differs for each purpose. */
+export const infoOf = (purpose: string): string => `countinghouse seal v1 ${purpose}`;
 
 /** Seals a text to a public key (hex) for a purpose. Throws `Rejected('seal')` for an invalid key or a long text. */
-export function seal(sealKey: string, purpose: string, text: string): Sealed {
-  const plain = Buffer.alloc(PADDED_BYTES, ' ');
-  const json = Buffer.from(JSON.stringify(text));
-  if (json.length > PADDED_BYTES) throw new Rejected('seal', 'The text is too long to be sealed');
-  json.copy(plain);
+export async function seal(sealKey: string, purpose: string, text: string): Promise<Sealed> {
+  const json = new TextEncoder().encode(JSON.stringify(text));
+  const blocks = Math.ceil(json.length / BLOCK_BYTES);
+  if (blocks > BLOCKS_MAX) throw new Rejected('seal', 'The text is too long to be sealed');
+  const plain = new Uint8Array(blocks * BLOCK_BYTES).fill(0x20);
+  plain.set(json);
   json.fill(0);
-  const own = sealPair();
-  const ephemeral = Buffer.from(own.publicKey, 'hex');
-  const key = sharedKey(own.privateKey, Buffer.from(sealKey, 'hex'), ephemeral, Buffer.from(sealKey, 'hex'), purpose);
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  const box = Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
-  key.fill(0);
+  const recipient = bytesOfKey(sealKey);
+  const { key, ephemeral } = await sharedKey(recipient, purpose);
+  const iv = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+  const box = await crypto.subtle.encrypt({ name: 'AES-GCM', iv }, key, plain);
   plain.fill(0);
-  return { key: ephemeral.toString('base64'), nonce: nonce.toString('base64'), box: box.toString('base64') };
+  return { key: base64.encode(ephemeral), nonce: base64.encode(iv), box: base64.encode(new Uint8Array(box)) };
 }
 
-/** Opens a text that was sealed to this pair for this purpose. Throws `Rejected('seal')` if it was not. */
-export function unseal(pair: SealPair, purpose: string, { key: ephemeral, nonce, box }: Sealed): string {
-  const bytes = Buffer.from(box, 'base64');
-  const epk = Buffer.from(ephemeral, 'base64');
-  if (bytes.length !== PADDED_BYTES + TAG_BYTES) throw notOurs();
-  let plain: Buffer | undefined;
-  const key = sharedKey(pair.privateKey, epk, epk, Buffer.from(pair.publicKey, 'hex'), purpose);
-  try {
-    const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64'), { authTagLength: TAG_BYTES });
-    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-    plain = decipher.update(bytes.subarray(0, -TAG_BYTES));
-    decipher.final();
-    return JSON.parse(plain.toString()) as string;
-  } catch {
-    throw notOurs();
-  } finally {
-    key.fill(0);
-    plain?.fill(0);
-  }
+function bytesOfKey(sealKey: string): Bytes {
+  const isKey = /^[0-9a-f]+$/.test(sealKey) && sealKey.length === 2 * KEY_BYTES;
+  if (!isKey) throw notOurs();
+  return new Uint8Array(hex.decode(sealKey));
 }
-
-const notOurs = (): Rejected => new Rejected('seal', 'This was sealed for another start of the wallet: ask again');
 
 /** Depends on both public keys and the purpose. Throws `Rejected('seal')` for an invalid point (RFC 7748). */
-function sharedKey(own: KeyObject, other: Buffer, ephemeral: Buffer, recipient: Buffer, purpose: string): Buffer {
-  let secret: Buffer;
+async function sharedKey(recipient: Bytes, purpose: string): Promise<{ key: CryptoKey; ephemeral: Bytes }> {
+  const { subtle } = crypto;
+  const own = (await subtle.generateKey('X25519', false, ['deriveBits'])) as Pair;
+  const ephemeral = new Uint8Array(await subtle.exportKey('raw', own.publicKey));
+  let secret: Bytes;
   try {
-    if (other.length !== KEY_BYTES) throw notOurs();
-    const jwk = { kty: 'OKP', crv: 'X25519', x: other.toString('base64url') };
-    secret = diffieHellman({ privateKey: own, publicKey: createPublicKey({ key: jwk, format: 'jwk' }) });
+    const other = await subtle.importKey('raw', recipient, { name: 'X25519' }, false, []);
+    secret = new Uint8Array(await subtle.deriveBits({ name: 'X25519', public: other }, own.privateKey, 8 * KEY_BYTES));
   } catch {
     throw notOurs();
   }
-  const info = `countinghouse seal v1 ${purpose}`;
-  const key = Buffer.from(hkdfSync('sha256', secret, Buffer.concat([ephemeral, recipient]), info, KEY_BYTES));
+  const material = await subtle.importKey('raw', secret, 'HKDF', false, ['deriveKey']);
   secret.fill(0);
-  return key;
+  const salt = new Uint8Array([...ephemeral, ...recipient]);
+  const info = new TextEncoder().encode(infoOf(purpose));
+  const derived = { name: 'HKDF', hash: 'SHA-256', salt, info };
+  const key = await subtle.deriveKey(derived, material, { name: 'AES-GCM', length: 8 * KEY_BYTES }, false, ['encrypt']);
+  return { key, ephemeral };
 }
+
+export const notOurs = (): Rejected =>
+  new Rejected('seal', 'This was sealed for another start of the wallet: ask again');

@@ -103,6 +103,8 @@ async function carryOut(signer: SignerClient, request: Request): Promise<unknown
       return signer.lock();
     case 'change':
       return signer.changePassphrase(request.sealed);
+    case 'authorize':
+      return signer.authorize(request.sealed);
     case 'grant':
       await signer.grantPolicy(request.grant, request.mac);
       return null;

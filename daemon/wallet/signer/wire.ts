@@ -149,10 +149,27 @@ export const GasGrantShape = z.strictObject({
   issuedAt: Whole,
 });
 
+/** The operator's request for MACs. A sealed one also has the passphrase. */
+export const AuthorizationShape = z.strictObject({
+  approvals: z
+    .array(z.strictObject({ purpose: z.enum(['pay', 'cancel', 'raise']), intent: IntentShape, until: Whole }))
+    .max(LIST_MAX),
+  change: z
+    .strictObject({
+      chain: z.enum(['BTC', 'LTC', 'BCH', 'ETH', 'BSC']),
+      network: RealNetwork,
+      accountNo: Index,
+      index: Index,
+      to: Script,
+    })
+    .nullable(),
+  grants: z.array(z.union([GrantShape, GasGrantShape])).max(LIST_MAX),
+});
+
 export const SealedShape = z.strictObject({
   key: z.base64().max(64),
   nonce: z.base64().max(32),
-  box: z.base64().max(65_536),
+  box: z.base64().max(98_304),
 });
 
 /** A request of the daemon, one per line. */
@@ -162,6 +179,7 @@ export const Request = z.discriminatedUnion('call', [
   z.strictObject({ id: Whole, call: z.literal('unlock'), sealed: SealedShape }),
   z.strictObject({ id: Whole, call: z.literal('lock') }),
   z.strictObject({ id: Whole, call: z.literal('change'), sealed: SealedShape }),
+  z.strictObject({ id: Whole, call: z.literal('authorize'), sealed: SealedShape }),
   z.strictObject({ id: Whole, call: z.literal('sign'), order: OrderShape }),
   z.strictObject({
     id: Whole,
@@ -187,6 +205,8 @@ export const Answer = z.discriminatedUnion('end', [
   z.object({ id: Whole, end: z.literal('bug'), message: z.string() }),
 ]);
 export type Answer = z.infer<typeof Answer>;
+
+export const MacsShape = z.object({ approvals: z.array(z.string()), grants: z.array(z.string()) });
 
 export const SignedShape = z.object({ txid: z.string(), raw: z.string(), fee: Units, vsize: Whole });
 export const StatusShape = z.object({

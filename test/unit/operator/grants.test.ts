@@ -1,6 +1,9 @@
 /** What the operator's program grants: limits that are what was asked for, shown in coins and in dollars. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AskedPolicy, GrantReview } from '../../../daemon/operator/grants.ts';
+import type { Authorize } from '../../../daemon/operator/review.ts';
+import { authorized } from '../../../daemon/wallet/operator-keys.ts';
 import type { PolicyGrant } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { codeOf, PASSPHRASE, walletFolder } from '../wallet/signer-kit.ts';
@@ -24,6 +27,7 @@ beforeAll(async () => {
   wallet = await walletFolder();
 });
 afterAll(() => wallet.remove());
+const authorize: Authorize = (wanted) => authorized(wallet.folder, PASSPHRASE, wanted);
 
 const review = (given: unknown, asked = ASKED): GrantReview => {
   const made = GrantReview.of(given, asked, RATES, NOW);
@@ -85,7 +89,6 @@ describe('are refused with', () => {
 
 it('are taken by the signer, signed with the passphrase', async () => {
   const session = await Session.open(wallet.folder, PASSPHRASE, () => NOW);
-  for (const { grant, mac } of await review(grants()).signed(wallet.folder, PASSPHRASE))
-    await session.grant(grant, mac);
+  for (const { grant, mac } of await review(grants()).signed(authorize)) await session.grant(grant, mac);
   await session.close();
 });

@@ -82,7 +82,7 @@ const previewOf = (order: ReturnType<typeof payment>) => ({
     fee_max_usd: null,
     usd_rate: '100',
   },
-  ...{ fee_rate: '1', vsize: 141, warnings: [], notes: [], until: Date.now() + 86_400_000 },
+  ...{ fee_rate: '1', vsize: 141, warnings: [], notes: [], speeds: [], until: Date.now() + 86_400_000 },
 });
 const approve = (...more: string[]) =>
   cli(dataDir, ['withdrawal', 'approve', '1', '--passphrase-file', passphrase, '--yes', ...more]);

@@ -1,8 +1,11 @@
 /** What the operator's program refuses to approve, and that it shows what it approves: the service lies in every field. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
-import { type Asked, type Expected, type Given, Review } from '../../../daemon/operator/review.ts';
+import { type Asked, type Authorize, type Expected, type Given, Review } from '../../../daemon/operator/review.ts';
 import { reviewText } from '../../../daemon/operator/text.ts';
+import { type Preview, viewOf } from '../../../daemon/operator/view.ts';
+import { authorized } from '../../../daemon/wallet/operator-keys.ts';
 import { ADDRESS_SELF, type Intent, type SignOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
@@ -25,6 +28,7 @@ beforeAll(async () => {
   wallet = await walletFolder();
 });
 afterAll(() => wallet.remove());
+const authorize: Authorize = (wanted) => authorized(wallet.folder, PASSPHRASE, wanted);
 
 type Order = ReturnType<typeof payment>;
 type Lie = Given & { intents: Intent[] };
@@ -41,7 +45,25 @@ function given(order: Order, purpose: Given['purpose'] = 'pay'): Lie {
 }
 
 const APPROVE: Asked = { kind: 'approve' };
-const said = { usdRate: '100', fee: '0.00002', warnings: [] };
+/** What the service states besides. */
+const said = {
+  crypto: 'LTC',
+  fee_crypto: 'LTC',
+  usd_rate: '100',
+  fee: '0.00002',
+  inputs: [],
+  speeds: [],
+  warnings: [],
+  notes: [],
+};
+const textOf = (made: Review, more: object = {}): string => {
+  const view = viewOf(made, { ...said, ...more } as unknown as Preview);
+  const parts = [...(view.kind === 'payment' ? view.payments.map(({ now }) => now) : []), ...view.before, view.fee];
+  expect(view.takes.units).toBe(
+    [...parts, ...(view.back ? [view.back] : [])].reduce((sum, { units }) => sum + units, 0n),
+  );
+  return reviewText(view);
+};
 const review = (lie: Given, asked: Asked = APPROVE): Review => {
   const made = Review.of(lie, asked, NOW);
   if (!made) throw new Error('nothing to approve');
@@ -54,7 +76,7 @@ describe('a payment', () => {
   it('is shown as it is signed for, every number from what the approval is made over', () => {
     const order = payment('LTC', ['one']);
     const { address } = order.withdrawals[0]!.intent;
-    expect(reviewText(review(given(order)), said)).toBe(
+    expect(textOf(review(given(order)))).toBe(
       [
         'LTC, regtest, account 0',
         '0.4 LTC (40 USD) to',
@@ -71,7 +93,7 @@ describe('a payment', () => {
 
   it('is approved so that the signer signs it', async () => {
     const order: SignOrder = payment('LTC', ['signed']);
-    const [approval] = await review(given(order as Order)).approvals(wallet.folder, PASSPHRASE);
+    const [approval] = await review(given(order as Order)).approvals(authorize);
     order.withdrawals[0]!.approval = { by: 'operator', until: approval!.until, mac: approval!.mac! };
     const session = await Session.open(wallet.folder, PASSPHRASE, () => NOW);
     expect((await session.sign(order)).fee).toBe(2_000n);
@@ -82,7 +104,7 @@ describe('a payment', () => {
     // the service names a payment that was never signed, where another one was to take the place of an earlier one
     const order = payment('LTC', [`never-signed-${kind}`]);
     const { intent } = order.withdrawals[0]!;
-    const [approval] = await review(given(order), { kind }).approvals(wallet.folder, PASSPHRASE);
+    const [approval] = await review(given(order), { kind }).approvals(authorize);
     const replacing = { by: 'operator' as const, until: approval!.until, mac: approval!.mac! };
     const session = await Session.open(wallet.folder, PASSPHRASE, () => NOW);
     expect(await codeOf(session.sign({ ...order, withdrawals: [{ intent, approval: replacing }] }))).toBe(
@@ -144,14 +166,13 @@ describe('a payment', () => {
     const order = payment('LTC', ['stolen']);
     const change = order.plan.outputs[1]!;
     change.script = own('LTC', 1, 4).script;
-    expect(await codeOf(review(given(order)).approvals(wallet.folder, PASSPHRASE))).toBe('review.differs');
+    expect(await codeOf(review(given(order)).approvals(authorize))).toBe('review.differs');
   });
 
   it('is shown without what a terminal obeys, whatever the service warns of', () => {
-    const text = reviewText(review(given(payment('LTC', ['one']))), {
-      ...said,
+    const text = textOf(review(given(payment('LTC', ['one']))), {
       fee: '1\u001b[2J',
-      warnings: ['\u202ea\nb'],
+      warnings: [{ code: 'new_address', text: '\u202ea\nb' }],
     });
     expect(text.replaceAll('\n', '')).not.toMatch(/\p{C}/u);
   });
@@ -175,16 +196,14 @@ describe('what was asked for', () => {
   });
 
   it('a batch is shown whole', () => {
-    const text = reviewText(review(batch(), { kind: 'batch', count: 2 }), said);
+    const text = textOf(review(batch(), { kind: 'batch', count: 2 }));
     for (const address of DESTINATIONS.LTC.slice(0, 2)) expect(text).toContain(`  ${address}\n`);
   });
 
   it('a replacement may pay whom it paid before, and says so; a first payment may not', async () => {
     const lie = batch();
     lie.intents.pop();
-    expect(reviewText(review(lie, { kind: 'speed-up' }), said)).toContain(
-      '0.2 LTC (20 USD) to somebody as approved before',
-    );
+    expect(textOf(review(lie, { kind: 'speed-up' }))).toContain('0.2 LTC (20 USD) to somebody as approved before');
     expect(await refusal(lie)).toBe('review.differs');
   });
 });
@@ -234,7 +253,7 @@ function toSelf(uuid: string): Order {
 describe('a cancellation', () => {
   it('says what is not paid, and is approved for nothing else', async () => {
     const lie = given(toSelf('gone'), 'cancel');
-    const text = reviewText(review(lie, { kind: 'cancel' }), said);
+    const text = textOf(review(lie, { kind: 'cancel' }));
     expect(text).toContain('LTC, regtest, account 0, a cancellation\nnot paid any more: 0.4 LTC (40 USD)\n');
     expect(text).toContain('0.49998 LTC (50 USD) back to this wallet');
     expect(await refusal(lie)).toBe('review.differs');
@@ -265,7 +284,7 @@ describe('a payment of a deposit to ourselves', () => {
 
   it('warns of a fee that is high for what comes back', () => {
     const { outpoint, lie } = bump();
-    const text = () => reviewText(review(lie, { kind: 'bump', outpoint }), said);
+    const text = () => textOf(review(lie, { kind: 'bump', outpoint }));
     expect(text()).not.toContain('WARNING');
     lie.intents[0]!.feeMax = '2600000';
     expect(text()).toContain('WARNING: The fee may be more than 5 % of what is moved.');
@@ -273,9 +292,7 @@ describe('a payment of a deposit to ourselves', () => {
 
   it('names the deposit that was asked about, and no other', async () => {
     const { outpoint, lie } = bump();
-    expect(reviewText(review(lie, { kind: 'bump', outpoint }), said)).toContain(
-      `Of these coins alone:\n  ${outpoint}\n`,
-    );
+    expect(textOf(review(lie, { kind: 'bump', outpoint }))).toContain(`Of these coins alone:\n  ${outpoint}\n`);
     expect(await refusal(lie, { kind: 'bump', outpoint: `${'a'.repeat(64)}:0` })).toBe('review.differs');
     lie.intents[0]!.coins = null;
     expect(await refusal(lie, { kind: 'bump', outpoint })).toBe('review.differs');
@@ -292,7 +309,7 @@ describe('a sweep', () => {
   };
 
   it('shows the most that it may give, and what it gives now', () => {
-    expect(reviewText(review(sweep()), said)).toContain('up to 1.5 LTC (150 USD), now 1.49998 LTC (150 USD), to\n');
+    expect(textOf(review(sweep()))).toContain('up to 1.5 LTC (150 USD), now 1.49998 LTC (150 USD), to\n');
   });
 
   it('may be expected to give more, and not less', async () => {

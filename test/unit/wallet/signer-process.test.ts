@@ -7,14 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Call } from '../../../daemon/contract/client.ts';
 import { Rejected, Unavailable } from '../../../daemon/domain/errors.ts';
 import type { SignedSpend } from '../../../daemon/domain/spend.ts';
+import { sealedKeyholder } from '../../../daemon/operator/keyholder.ts';
+import { authorized, revocation } from '../../../daemon/wallet/operator-keys.ts';
 import { SignerClient, type SignerOptions } from '../../../daemon/wallet/signer/client.ts';
 import { ATTEMPTS_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
-import { SEAL_CHANGE, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
-import { seal, sealPair, unseal } from '../../../daemon/wallet/signer/seal.ts';
+import { SEAL_CHANGE, SEAL_UNLOCK, type Sealed } from '../../../daemon/wallet/signer/port.ts';
+import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { fence } from '../../../daemon/wallet/signer/spawn.ts';
-import { withOperatorKeys } from '../../../daemon/wallet/wallet.ts';
+import { sealPair, unseal } from '../../../daemon/wallet/signer/unseal.ts';
 import { until } from '../../support/daemon.ts';
 import { codeOf, PASSPHRASE, payment, soon, useEpochOf, walletFolder } from './signer-kit.ts';
 
@@ -47,7 +50,7 @@ function client(options: Partial<SignerOptions> = {}): SignerClient {
 }
 
 const unlock = async (signer: SignerClient, passphrase = PASSPHRASE) =>
-  signer.unlock(seal(await signer.sealKey(), SEAL_UNLOCK, passphrase));
+  signer.unlock(await seal(await signer.sealKey(), SEAL_UNLOCK, passphrase));
 
 /** The pids of the signers on this folder. */
 async function signers(folder = wallet.folder): Promise<number[]> {
@@ -199,7 +202,12 @@ describe('the process', () => {
     const [one] = order.withdrawals;
     const until = soon();
     const approvable = { purpose: 'pay' as const, intent: one!.intent, until };
-    const mac = await withOperatorKeys(wallet.folder, PASSPHRASE, (keys) => keys.approve(approvable));
+    const { approvals } = await authorized(wallet.folder, PASSPHRASE, {
+      approvals: [approvable],
+      change: null,
+      grants: [],
+    });
+    const mac = approvals[0]!;
     one!.approval = { by: 'operator', until, mac };
     expect((await signer.sign(order)).fee).toBe(2_000n);
     const sandbox = payment('LTC', ['process-2'], 40_000_000n, 'sandbox');
@@ -208,6 +216,49 @@ describe('the process', () => {
     expect(await codeOf(signer.sign(ether))).toBe('signer.unsupported');
     await signer.close();
     await expect(signer.sealKey()).rejects.toThrow(Unavailable);
+  });
+
+  it('makes the MACs for a client that has only the passphrase, and no box counts after a revocation', async () => {
+    const own = await walletFolder({ beside: true });
+    const signer = client({ folder: own.folder });
+    const call = { 'wallet.sealKey': async () => ({ seal_key: await signer.sealKey() }) } as Record<string, unknown>;
+    let box: Sealed | undefined;
+    call['wallet.authorize'] = async ({ sealed }: { sealed: Sealed }) => {
+      box = sealed;
+      return { macs: await signer.authorize(sealed) };
+    };
+    const keyholder = sealedKeyholder(((method: string, params: unknown) =>
+      (call[method] as (given: unknown) => unknown)(params)) as Call);
+    const order = payment('LTC', ['sealed']);
+    const { intent } = order.withdrawals[0]!;
+    const ends = soon();
+    const ours = order.plan.outputs.find(({ kind }) => kind === 'change')!;
+    const change = {
+      chain: 'LTC',
+      network: 'regtest',
+      accountNo: 0,
+      index: (ours as { index: number }).index,
+    } as const;
+    const wanted = {
+      approvals: [{ purpose: 'pay' as const, intent, until: ends }],
+      change: { ...change, to: Buffer.from(ours.script).toString('hex') },
+      grants: [],
+    };
+    expect(await codeOf(keyholder.authorize('wrong passphrase', wanted))).toBe('vault.passphrase');
+    const stolen = { ...wanted, change: { ...wanted.change, index: change.index + 1 } };
+    expect(await codeOf(keyholder.authorize(PASSPHRASE, stolen))).toBe('review.differs');
+    const endless = { ...wanted, approvals: [{ ...wanted.approvals[0]!, until: ends + 30 * 24 * 3_600_000 }] };
+    expect(await codeOf(keyholder.authorize(PASSPHRASE, endless))).toBe('signer.approval');
+    const { approvals } = await keyholder.authorize(PASSPHRASE, wanted);
+    expect(approvals).toEqual((await authorized(own.folder, PASSPHRASE, wanted)).approvals);
+    expect((await signer.status()).state).toBe('locked');
+    await unlock(signer);
+    const { next, mac } = await revocation(own.folder, PASSPHRASE);
+    await signer.revokeApprovals(next, mac);
+    // a service that kept the box could have the approvals made anew
+    expect(await codeOf(signer.authorize(box!))).toBe('seal');
+    await signer.close();
+    await own.remove();
   });
 
   it('killed, is locked; started again, it remembers what was signed', async () => {
@@ -284,12 +335,12 @@ describe('passphrases', () => {
   it('open for their purpose and for this start alone', async () => {
     const signer = client();
     const key = await signer.sealKey();
-    expect(await codeOf(signer.unlock(seal(key, SEAL_CHANGE, PASSPHRASE)))).toBe('seal');
-    expect(await codeOf(signer.unlock(seal(sealPair().publicKey, SEAL_UNLOCK, PASSPHRASE)))).toBe('seal');
+    expect(await codeOf(signer.unlock(await seal(key, SEAL_CHANGE, PASSPHRASE)))).toBe('seal');
+    expect(await codeOf(signer.unlock(await seal(sealPair().publicKey, SEAL_UNLOCK, PASSPHRASE)))).toBe('seal');
     expect(await codeOf(signer.unlock({ key: '', nonce: '', box: '' }))).toBe('seal');
     await signer.lock();
     expect(await signer.sealKey()).not.toBe(key);
-    expect(await codeOf(signer.unlock(seal(key, SEAL_UNLOCK, PASSPHRASE)))).toBe('seal');
+    expect(await codeOf(signer.unlock(await seal(key, SEAL_UNLOCK, PASSPHRASE)))).toBe('seal');
     await signer.close();
   });
 
@@ -312,7 +363,7 @@ describe('passphrases', () => {
     const own = await walletFolder({ beside: true });
     const signer = client({ folder: own.folder });
     const change = async (old: string, fresh: string) =>
-      signer.changePassphrase(seal(await signer.sealKey(), SEAL_CHANGE, JSON.stringify({ old, new: fresh })));
+      signer.changePassphrase(await seal(await signer.sealKey(), SEAL_CHANGE, JSON.stringify({ old, new: fresh })));
     expect(await codeOf(change(PASSPHRASE, 'short'))).toBe('vault.weak_passphrase');
     expect(await codeOf(change('wrong passphrase', 'a fresh passphrase'))).toBe('vault.passphrase');
     await change(PASSPHRASE, 'a fresh passphrase');
@@ -332,7 +383,7 @@ describe('passphrases', () => {
     for (const [n, delayMs] of [800, 1_000].entries()) {
       const signer = client({ folder: own.folder });
       const fresh = `a fresh passphrase ${n}`;
-      const sealed = seal(await signer.sealKey(), SEAL_CHANGE, JSON.stringify({ old: passphrase, new: fresh }));
+      const sealed = await seal(await signer.sealKey(), SEAL_CHANGE, JSON.stringify({ old: passphrase, new: fresh }));
       const [pid] = await signers(own.folder);
       setTimeout(() => process.kill(pid!, 'SIGKILL'), delayMs);
       await signer.changePassphrase(sealed).catch(() => {});
@@ -348,21 +399,22 @@ describe('passphrases', () => {
     await own.remove();
   }, 120_000);
 
-  it('are sealed in one length, and differently each time', () => {
+  it('are sealed in one length, and differently each time', async () => {
     const pair = sealPair();
-    const boxes = ['a', 'a', 'a much longer passphrase, with \u00e4 and " and spaces  '].map((text) => {
-      const sealed = seal(pair.publicKey, SEAL_UNLOCK, text);
+    const boxes: string[] = [];
+    for (const text of ['a', 'a', 'a much longer passphrase, with \u00e4 and " and spaces  ']) {
+      const sealed = await seal(pair.publicKey, SEAL_UNLOCK, text);
       expect(unseal(pair, SEAL_UNLOCK, sealed)).toBe(text);
-      return sealed.box;
-    });
+      boxes.push(sealed.box);
+    }
     expect(new Set(boxes).size).toBe(3);
     expect(new Set(boxes.map((box) => box.length)).size).toBe(1);
-    const { box, ...rest } = seal(pair.publicKey, SEAL_UNLOCK, 'a');
+    const { box, ...rest } = await seal(pair.publicKey, SEAL_UNLOCK, 'a');
     const bytes = Buffer.from(box, 'base64');
     bytes[5]! ^= 1;
     expect(() => unseal(pair, SEAL_UNLOCK, { ...rest, box: bytes.toString('base64') })).toThrow(Rejected);
-    expect(() => seal('00'.repeat(32), SEAL_UNLOCK, 'a')).toThrow(Rejected);
-    expect(() => seal('no key', SEAL_UNLOCK, 'a')).toThrow(Rejected);
+    await expect(seal('00'.repeat(32), SEAL_UNLOCK, 'a')).rejects.toThrow(Rejected);
+    await expect(seal('no key', SEAL_UNLOCK, 'a')).rejects.toThrow(Rejected);
   });
 });
 

@@ -67,20 +67,20 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
     expect(await codeOf(daemon.sign(order))).toBe('signer.locked');
     // another one opens it: the operator's own
     const operator = clientOf(socket);
-    expect(await codeOf(operator.unlock(seal(await operator.sealKey(), SEAL_UNLOCK, 'wrong')))).toBe(
+    expect(await codeOf(operator.unlock(await seal(await operator.sealKey(), SEAL_UNLOCK, 'wrong')))).toBe(
       'vault.passphrase',
     );
-    await operator.unlock(seal(await operator.sealKey(), SEAL_UNLOCK, PASSPHRASE));
+    await operator.unlock(await seal(await operator.sealKey(), SEAL_UNLOCK, PASSPHRASE));
     expect((await daemon.status()).state).toBe('unlocked');
     const signed = await daemon.sign(order);
     expect(await daemon.sign(order)).toEqual(signed);
     const grant = { network: 'regtest' as const, accountNo: 0, asset: 'LTC' as const, perWithdrawal: '1', perDay: '1' };
     await daemon.grantPolicy(...grantOf({ ...grant, addresses: null, issuedAt: Date.now() }));
     const passphrases = JSON.stringify({ old: PASSPHRASE, new: 'another horse' });
-    await operator.changePassphrase(seal(await operator.sealKey(), SEAL_CHANGE, passphrases));
+    await operator.changePassphrase(await seal(await operator.sealKey(), SEAL_CHANGE, passphrases));
     expect((await operator.lock()).state).toBe('locked');
     expect(await codeOf(daemon.sign(order))).toBe('signer.locked');
-    await operator.unlock(seal(await operator.sealKey(), SEAL_UNLOCK, 'another horse'));
+    await operator.unlock(await seal(await operator.sealKey(), SEAL_UNLOCK, 'another horse'));
     expect(await daemon.sign(order)).toEqual(signed);
     await Promise.all([daemon.close(), operator.close()]);
     await service.close();
@@ -105,7 +105,7 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
       ...{ folder: wallet, socket, autoLockMinutes: 0, source: { kind: 'prompt' }, log: () => {} },
     });
     const operator = clientOf(socket);
-    await operator.unlock(seal(await operator.sealKey(), SEAL_UNLOCK, PASSPHRASE));
+    await operator.unlock(await seal(await operator.sealKey(), SEAL_UNLOCK, PASSPHRASE));
     const env = { COUNTINGHOUSE_SIGNER_SOCKET: socket, COUNTINGHOUSE_SIGNER_DIR: wallet };
     const limits = { network: 'regtest' as const, accountNo: 0, asset: 'LTC' as const, addresses: null };
     const [grant, mac] = grantOf({ ...limits, perWithdrawal: '0', perDay: '0', issuedAt: 2 });
@@ -219,7 +219,7 @@ describe.runIf(isRoot && process.platform === 'linux')('with a user of its own',
       const file = join(root, 'root-passphrase');
       await writeFile(file, PASSPHRASE, { mode: 0o600 });
       const operator = clientOf(socket);
-      await operator.unlock(seal(await operator.sealKey(), SEAL_UNLOCK, PASSPHRASE));
+      await operator.unlock(await seal(await operator.sealKey(), SEAL_UNLOCK, PASSPHRASE));
       await operator.close();
       const name = (path: string): string => JSON.stringify(path);
       expect(await as(DAEMON_UID, `fs.readdirSync(${name(wallet)})`)).toBe('EACCES');

@@ -1,0 +1,61 @@
+/** A request for approval from its beginning to its end: proposed by the service, read, shown, approved. */
+import type { Call } from '../contract/client.ts';
+import type { Params, Result } from '../contract/operator.ts';
+import type { Keyholder } from './keyholder.ts';
+import { type Approval, type Asked, Review } from './review.ts';
+import { type Preview, type ReviewView, viewOf } from './view.ts';
+
+export type Proposal = Params<'withdrawal.propose'>;
+
+export class ApprovalRequest {
+  readonly #call: Call;
+  readonly #proposal: Proposal;
+  readonly #preview: Preview;
+  readonly #review: Review | null;
+  readonly withdrawals: Result<'withdrawal.propose'>['withdrawals'];
+  readonly view: ReviewView;
+
+  private constructor(
+    call: Call,
+    proposal: Proposal,
+    proposed: Proposed & { preview: Preview },
+    asked: Asked,
+    now: number,
+  ) {
+    this.#call = call;
+    this.#proposal = proposal;
+    this.#preview = proposed.preview;
+    this.#review = Review.of(proposed.preview, asked, now);
+    this.withdrawals = proposed.withdrawals;
+    this.view = viewOf(this.#review, proposed.preview);
+  }
+
+  /** Reads what the service proposed; null if it cannot be planned yet. Throws `Rejected` `review.*`. */
+  static of(call: Call, proposal: Proposal, proposed: Proposed, asked: Asked, now: number): ApprovalRequest | null {
+    const { preview } = proposed;
+    return preview && new ApprovalRequest(call, proposal, { ...proposed, preview }, asked, now);
+  }
+
+  /** False on simulated chains, whose wallet has no passphrase. */
+  get needsPassphrase(): boolean {
+    return this.#review !== null;
+  }
+
+  /** Makes the approvals and hands them to the service. `passphrase` is read only where one is needed. */
+  async approve(keyholder: Keyholder, passphrase: string): Promise<Result<'withdrawal.approve'>> {
+    const approvals = this.#review
+      ? await this.#review.approvals((wanted) => keyholder.authorize(passphrase, wanted))
+      : this.#withoutMacs();
+    return this.#call('withdrawal.approve', { proposal: this.#proposal, approvals });
+  }
+
+  #withoutMacs(): Approval[] {
+    const { intents, until } = this.#preview;
+    return intents.map(({ uuid, feeMax, units, sweep }) => ({
+      ...{ uuid, fee_max: feeMax, until, mac: null },
+      ...(sweep ? { units } : {}),
+    }));
+  }
+}
+
+type Proposed = Result<'withdrawal.propose'>;

@@ -1,0 +1,180 @@
+/**
+ * A request for approval in the form in which it is shown, on a terminal and on a screen. Every amount and address comes
+ * from the signed data where there is a review; other values, such as exchange rates, are the service's statements.
+ *
+ * Invariant: the equations hold in what is shown: `takes` is the sum of every other amount of the transaction, in units
+ * and in cents.
+ */
+import type { Result } from '../contract/operator.ts';
+import { type Asset, type AssetId, assetOf } from '../domain/assets.ts';
+import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../domain/money.ts';
+import { inGroups, isFeeHigh } from '../domain/policy.ts';
+import type { Speed } from '../domain/withdrawal.ts';
+import type { Review } from './review.ts';
+
+export type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
+
+/** `usd`: with two decimals, at the rate that the service states; null: it has none. */
+export type Sum = { units: bigint; asset: AssetId; text: string; usd: string | null };
+
+/** `now`: what this transaction pays; `allowed`: what the approval lets it pay at most, which differs only for a sweep. */
+export type PaymentView = {
+  address: string;
+  /** The address in groups of four characters, its prefix apart. */
+  groups: string[];
+  allowed: Sum;
+  now: Sum;
+  upTo: boolean;
+};
+
+export type ReviewView = {
+  /** Null on a simulated chain, whose transactions have no bytes: then everything is the service's statement. */
+  decoded: { chain: string; network: string; accountNo: number } | null;
+  kind: 'payment' | 'cancellation' | 'self';
+  payments: PaymentView[];
+  /** What the payments get in this transaction; of a cancellation, nothing. */
+  paid: Sum;
+  /** To recipients that were approved before. */
+  before: Sum[];
+  /** Change to ourselves. */
+  back: Sum | null;
+  /** The coins that it must spend, "txid:n"; null: the service chooses. */
+  coins: readonly string[] | null;
+  /** How many coins it spends. */
+  inputs: number;
+  /** Stated; the approval and the signer limit it to `feeMax`. */
+  fee: Sum;
+  feeMax: Sum;
+  /** What the transaction takes from the wallet's coins: every output, and the fee if it is paid in this asset. */
+  takes: Sum;
+  /** What leaves the wallet. */
+  leaves: Sum;
+  /** Milliseconds since 1970. */
+  until: number;
+  /** Dollars per coin, as stated. */
+  usdRate: string | null;
+  isFeeHigh: boolean;
+  /** The likely wait and cost of each speed, as stated; empty if the fee cannot be chosen. */
+  speeds: { speed: Speed; minutes: number; fee: Sum }[];
+  /** The service's texts. */
+  warnings: readonly { code: string; text: string }[];
+  notes: readonly string[];
+};
+
+/** With two decimals, rounded up, so that no amount looks smaller than it is. */
+export function cents(scaled: bigint): string {
+  return formatDecimal(wholeCents(scaled), FIAT_DECIMALS);
+}
+
+function wholeCents(scaled: bigint): bigint {
+  const unit = 10n ** BigInt(FIAT_DECIMALS - 2);
+  return ((scaled + unit - 1n) / unit) * unit;
+}
+
+/** Amounts of an asset, with their value at a stated rate, rounded up to cents. */
+class Valued {
+  readonly #asset: Asset;
+  readonly #rate: bigint | null;
+
+  constructor(asset: Asset, usdRate: string | null) {
+    this.#asset = asset;
+    this.#rate = usdRate === null ? null : parseDecimal(usdRate, FIAT_DECIMALS);
+  }
+
+  #usd(units: bigint): bigint | null {
+    return this.#rate === null ? null : wholeCents(fiatFor(units, this.#asset, this.#rate));
+  }
+
+  of(units: bigint): Sum {
+    return this.#sum(units, this.#usd(units));
+  }
+
+  /** The sum, whose cents are the sum of the parts' cents. */
+  total(parts: readonly Sum[]): Sum {
+    const units = parts.reduce((sum, part) => sum + part.units, 0n);
+    const usd = parts.reduce<bigint | null>((sum, part) => {
+      const one = this.#usd(part.units);
+      return sum === null || one === null ? null : sum + one;
+    }, 0n);
+    return this.#sum(units, usd);
+  }
+
+  #sum(units: bigint, usd: bigint | null): Sum {
+    const { symbol } = this.#asset;
+    return {
+      ...{ units, asset: symbol, text: formatUnits(units, this.#asset) },
+      usd: usd === null ? null : formatDecimal(usd, FIAT_DECIMALS),
+    };
+  }
+}
+
+type Parts = Pick<ReviewView, 'decoded' | 'kind' | 'coins' | 'inputs' | 'until'> & {
+  asset: Asset;
+  feeAsset: Asset;
+  payments: { address: string; units: bigint; upTo: boolean; now: bigint }[];
+  before: readonly bigint[];
+  back: bigint | null;
+  feeMax: bigint;
+};
+
+/** `review`: null on a simulated chain, where the preview itself is shown. */
+export function viewOf(review: Review | null, preview: Preview): ReviewView {
+  const parts = review ? partsOfReview(review, preview) : partsOfPreview(preview);
+  const { asset, feeAsset, payments, ...rest } = parts;
+  const isApart = feeAsset !== asset;
+  const money = new Valued(asset, preview.usd_rate);
+  const feeMoney = isApart ? new Valued(feeAsset, null) : money;
+  const fee = feeMoney.of(parseDecimal(preview.fee, feeAsset.decimals) ?? 0n);
+  const shown = payments.map(({ address, units, upTo, now }) => ({
+    ...{ address, groups: inGroups(address).split(' '), upTo },
+    ...{ allowed: money.of(units), now: money.of(now) },
+  }));
+  const before = rest.before.map((units) => money.of(units));
+  const back = rest.back === null ? null : money.of(rest.back);
+  const own = isApart ? [] : [fee];
+  const isPaid = rest.kind === 'payment';
+  const paid = isPaid ? shown.map(({ now }) => now) : [];
+  const moved = payments.length === 0 ? (rest.back ?? 0n) : payments.reduce((sum, { units }) => sum + units, 0n);
+  return {
+    ...{ decoded: rest.decoded, kind: rest.kind, coins: rest.coins, inputs: rest.inputs, until: rest.until },
+    ...{ payments: shown, before, back, fee, feeMax: feeMoney.of(rest.feeMax) },
+    paid: money.total(paid),
+    takes: money.total([...paid, ...before, ...(back ? [back] : []), ...own]),
+    leaves: money.total([...paid, ...before, ...own]),
+    usdRate: preview.usd_rate === null ? null : cents(parseDecimal(preview.usd_rate, FIAT_DECIMALS) ?? 0n),
+    isFeeHigh: !isApart && isFeeHigh(rest.feeMax, moved),
+    speeds: preview.speeds.map(({ speed, minutes, fee: cost }) => ({
+      ...{ speed, minutes, fee: feeMoney.of(parseDecimal(cost, feeAsset.decimals) ?? 0n) },
+    })),
+    warnings: preview.warnings,
+    notes: preview.notes,
+  };
+}
+
+function partsOfReview(review: Review, preview: Preview): Parts {
+  const { chain, network, accountNo, purpose, payments, before, back, coins, feeMax, until } = review;
+  return {
+    decoded: { chain, network, accountNo },
+    kind: purpose === 'cancel' ? 'cancellation' : payments.length === 0 ? 'self' : 'payment',
+    ...{ asset: assetOf(review.asset), feeAsset: assetOf(review.feeAsset), payments: [...payments] },
+    ...{ before, back, coins, feeMax, until, inputs: preview.inputs.length },
+  };
+}
+
+function partsOfPreview(preview: Preview): Parts {
+  const [asset, feeAsset] = [assetOf(preview.crypto as AssetId), assetOf(preview.fee_crypto as AssetId)];
+  const units = (text: string): bigint => parseDecimal(text, asset.decimals) ?? 0n;
+  const paid = preview.outputs.filter(({ change }) => !change);
+  const returned = preview.outputs.filter(({ change }) => change);
+  return {
+    decoded: null,
+    kind: preview.purpose === 'cancel' ? 'cancellation' : paid.length === 0 ? 'self' : 'payment',
+    ...{ asset, feeAsset, before: [], coins: null, inputs: preview.inputs.length, until: preview.until },
+    payments: paid.map(({ address, groups, amount }) => {
+      const pays = units(amount);
+      return { address: address ?? groups, units: pays, upTo: false, now: pays };
+    }),
+    back: returned.length === 0 ? null : returned.reduce((sum, { amount }) => sum + units(amount), 0n),
+    feeMax: parseDecimal(preview.fee_max, feeAsset.decimals) ?? 0n,
+  };
+}
