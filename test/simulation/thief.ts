@@ -7,6 +7,7 @@ import { scriptOf } from '../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { Rejected } from '../../daemon/domain/errors.ts';
 import type { SignedSpend, SpendPlan, UtxoPlan } from '../../daemon/domain/spend.ts';
+import { feeLimit } from '../../daemon/wallet/signer/limits.ts';
 import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { judgeSigned } from './auditor.ts';
 import type { World } from './world.ts';
@@ -115,7 +116,10 @@ function burn(order: SignOrder): { first: SignOrder; second: SignOrder } | null 
   const second = altered(order, (plan) => {
     const change = plan.outputs.find(({ kind }) => kind === 'change');
     if (!change || change.units < 40_000n) return false;
-    const more = change.units / 2n;
+    // as much as the signer lets anybody pay
+    const room = feeLimit(plan.chain as UtxoChain, plan, false) - plan.fee;
+    const more = room < change.units / 2n ? room : change.units / 2n;
+    if (more <= 0n) return false;
     change.units -= more;
     plan.fee += more;
     return true;
