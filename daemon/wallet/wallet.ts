@@ -48,7 +48,9 @@ export async function createWallet(
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeBackupKey(folder, seed);
   seed.fill(0);
-  const begin = async () => (await import('./signer/journal.ts')).revokeIn(folder, key, fingerprint, Date.now());
+  const isFresh = wallet.words === undefined;
+  const begin = async () =>
+    (await import('./signer/journal.ts')).revokeIn(folder, key, fingerprint, Date.now(), isFresh);
   try {
     // approvals must not be valid in two journals of the same words; an existing journal must be this wallet's
     const goesOn = !(await hasWallet(folder)) && (await exists(join(folder, JOURNAL_FILE)));

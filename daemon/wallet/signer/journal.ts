@@ -20,7 +20,7 @@ import { type Epoch, sameMac } from './approval.ts';
 import { HEAD_FILE, JOURNAL_BYTES_MAX, JOURNAL_FILE } from './files.ts';
 import { gasSubjectOf } from './gas.ts';
 import { readLines } from './lines.ts';
-import { DAY_MS, type Memory, type PolicySpend, type Signed, subjectOf } from './permission.ts';
+import { DAY_MS, type Memory, type PolicySpend, type Signed, type SignedChange, subjectOf } from './permission.ts';
 import type { GasGrant, PolicyGrant } from './port.ts';
 import { EpochShape, GasGrantShape, GrantShape } from './wire.ts';
 
@@ -38,6 +38,8 @@ const Entry = z.object({
   byPolicy: z.literal(true).optional(),
 });
 const Use = z.object({ subject: z.string(), units: z.string() });
+/** Where the change of a transaction went. */
+const Change = z.object({ account: z.string(), index: z.int().min(0) });
 const signFields = {
   kind: z.literal('sign'),
   at: z.number(),
@@ -48,6 +50,8 @@ const signFields = {
   spent: Use.optional(),
   /** The fee, counted against the grant of its own asset; absent if it is part of `spent`. */
   spentFee: Use.optional(),
+  /** Absent in release 0.1.0, and without change. */
+  change: Change.optional(),
   /** The fee, counted against a grant of gas. */
   spentGas: Use.optional(),
 };
@@ -70,6 +74,8 @@ const Line = z.union([
   /** `sealed`: absent in release 0.1.0, whose heads had no MAC of their own. */
   z.object({
     ...{ kind: z.literal('start'), at: z.number(), fingerprint: z.string(), sealed: z.literal(true).optional() },
+    /** The words were made with it. */
+    fresh: z.literal(true).optional(),
     epoch: EpochShape.optional(),
   }),
   /** In a journal that release 0.1.0 began: from this line on the head has a MAC. */
@@ -110,6 +116,7 @@ export class Journal {
   readonly #key: Buffer;
   readonly #file: FileHandle;
   readonly #signed = new Map<string, Signed>();
+  readonly #changes = new Map<string, SignedChange>();
   readonly #grants = new Map<string, PolicyGrant>();
   readonly #gasGrants = new Map<string, GasGrant>();
   readonly #gasUsed = new Map<string, bigint>();
@@ -121,6 +128,7 @@ export class Journal {
   #bytes = 0;
   /** Whether heads have a MAC of their own since some line. */
   #sealed = false;
+  #isFresh = false;
   /** Set while the end of the file is unknown: an incomplete line may be there. */
   #broken = false;
 
@@ -131,6 +139,10 @@ export class Journal {
     const self = this;
     this.memory = {
       signed: this.#signed,
+      changes: this.#changes,
+      get isFresh() {
+        return self.#isFresh;
+      },
       grants: this.#grants,
       gasGrants: this.#gasGrants,
       gasUsed: this.#gasUsed,
@@ -142,10 +154,10 @@ export class Journal {
   }
 
   /**
-   * Opens the journal of this folder, or begins one. The caller wipes the key after `close`. Throws
+   * Opens the journal of this folder, or begins one; `isFresh`: of words that were just made. The caller wipes the key after `close`. Throws
    * `Rejected('signer.journal')` if the files are not as the signer left them.
    */
-  static async open(folder: string, key: Buffer, fingerprint: string, now: number): Promise<Journal> {
+  static async open(folder: string, key: Buffer, fingerprint: string, now: number, isFresh = false): Promise<Journal> {
     const path = join(folder, JOURNAL_FILE);
     const head = await readHead(folder);
     if (head && !(await exists(path))) throw altered();
@@ -154,7 +166,8 @@ export class Journal {
     try {
       await journal.#read(path, head);
       if (journal.#lines === 0) {
-        await journal.append({ kind: 'start', at: now, fingerprint, sealed: true, epoch: newEpoch() });
+        const start = { kind: 'start' as const, at: now, fingerprint, sealed: true as const, epoch: newEpoch() };
+        await journal.append(isFresh ? { ...start, fresh: true } : start);
       } else if (!journal.#sealed) await journal.append({ kind: 'sealed', at: now });
       else if (head?.lines !== journal.#lines || head.epoch !== journal.#epoch) await journal.#writeHead();
       return journal;
@@ -242,7 +255,10 @@ export class Journal {
     this.#lines += 1;
     this.#bytes += bytes;
     if (line.kind === 'sealed' || (line.kind === 'start' && line.sealed)) this.#sealed = true;
-    if (line.kind === 'start') this.#epochs.push(line.epoch ?? null);
+    if (line.kind === 'start') {
+      this.#epochs.push(line.epoch ?? null);
+      this.#isFresh = line.fresh ?? false;
+    }
     if (line.kind === 'revoked') {
       this.#epochs.push(line.epoch);
       this.#grants.clear();
@@ -257,6 +273,11 @@ export class Journal {
     if (line.spentGas) {
       const { subject, units } = line.spentGas;
       this.#gasUsed.set(subject, (this.#gasUsed.get(subject) ?? 0n) + BigInt(units));
+    }
+    if (line.change) {
+      const { account, index } = line.change;
+      const highest = Math.max(index, this.#changes.get(account)?.index ?? 0);
+      this.#changes.set(account, { index: highest, epochs: this.#epochs.length });
     }
     // all withdrawals of a batch share it
     const version = { txid: line.txid, keys: line.inputs, epoch: this.#epoch };
@@ -307,11 +328,17 @@ export async function epochOf(folder: string): Promise<Epoch> {
 
 /**
  * Begins a journal in this folder, or a new epoch of the existing one, after a wallet was restored from its words or a
- * backup. The signer must not have it open. Throws `Rejected('signer.journal')`.
+ * backup. The signer must not have it open. `isFresh`: the words were just made. Throws `Rejected('signer.journal')`.
  */
-export async function revokeIn(folder: string, key: Buffer, fingerprint: string, now: number): Promise<void> {
+export async function revokeIn(
+  folder: string,
+  key: Buffer,
+  fingerprint: string,
+  now: number,
+  isFresh = false,
+): Promise<void> {
   const isThere = await exists(join(folder, JOURNAL_FILE));
-  const journal = await Journal.open(folder, key, fingerprint, now);
+  const journal = await Journal.open(folder, key, fingerprint, now, isFresh);
   try {
     // a new journal already begins with a new epoch
     if (isThere) await journal.append({ kind: 'revoked', at: now, epoch: newEpoch() });

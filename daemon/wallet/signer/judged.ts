@@ -6,9 +6,14 @@ import type { Intent } from './port.ts';
 
 /**
  * An order that may be signed. `conflictKeys`: the keys that its transaction uses, each usable by one confirmed
- * transaction only.
+ * transaction only. `change`: the address of the account that it gives change to.
  */
-export type Judged = { verdict: Verdict; conflictKeys: readonly string[]; sign(): SignedSpend };
+export type Judged = {
+  verdict: Verdict;
+  conflictKeys: readonly string[];
+  change?: { account: string; index: number };
+  sign(): SignedSpend;
+};
 
 export const differs = (why: string): Rejected => new Rejected('signer.differs', `Refused to sign: ${why}`);
 

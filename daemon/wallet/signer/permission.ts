@@ -44,11 +44,17 @@ export type Signed = {
   policyFee: bigint | null;
 };
 
+export type SignedChange = { index: number; epochs: number };
+
 /** One use of a grant by a policy: when (milliseconds since 1970), the grant's subject, and the amount. */
 export type PolicySpend = { at: number; subject: string; units: bigint };
 
 /** The content of the signer's journal. */
 export type Memory = {
+  /** By account (`accountOf`): the highest change index signed for, and how many epochs there were then. */
+  changes: ReadonlyMap<string, SignedChange>;
+  /** Whether the journal is as old as the words, so that no other wallet of these words signed before. */
+  isFresh: boolean;
   signed: ReadonlyMap<string, Signed>;
   /** By subject. */
   grants: ReadonlyMap<string, PolicyGrant>;

@@ -125,7 +125,7 @@ function realNetwork({ network }: Grant): 'mainnet' | 'testnet' | 'regtest' {
 
 function lineOf(
   { purpose }: SignOrder,
-  { verdict, conflictKeys }: Judged,
+  { verdict, conflictKeys, change }: Judged,
   { txid, fee }: SignedSpend,
   at: number,
 ): Line {
@@ -137,6 +137,7 @@ function lineOf(
     txid,
     fee: fee.toString(),
     inputs: [...conflictKeys],
+    ...(change ? { change } : {}),
     entries: entries.map((entry) => ({
       ...{ uuid: entry.intent.uuid, identity: entry.identity, feeMax: entry.feeMax.toString() },
       ...(entry.policyUnits === null ? {} : { byPolicy: true as const }),

@@ -7,6 +7,7 @@
  */
 import type { Branch } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { EARLIER_RESTORES_MAX, GAP, jumpAfter } from '../../domain/indices.ts';
 import type { PlannedOutput, UtxoPlan } from '../../domain/spend.ts';
 import { destination, dustLimit, ownScript } from './destination.ts';
 import { differs, type Judged, needPaid } from './judged.ts';
@@ -21,8 +22,8 @@ import { isUtxo, type UtxoChain } from './wire.ts';
 /** About the number that fits into a transaction that nodes relay: 100,000 virtual bytes. */
 export const INPUTS_MAX = 1_470;
 export const WITHDRAWALS_MAX = 200;
-/** A restore would not find a change address with a higher index. */
-const CHANGE_INDEX_MAX = 10_000_000;
+/** The first change of an account may go this far: what another wallet of the same words used before is not known. */
+const FIRST_CHANGE_MAX = 1_000_000;
 const LOCK_TIME_IS_HEIGHT_BELOW = 500_000_000;
 /** Sequences from here on have no relative lock time (BIP-68); this one signals replacement (BIP-125). */
 const SEQUENCE_MIN = 0xfffffffd;
@@ -40,14 +41,14 @@ const badInput = (why: string): Rejected => new Rejected('signer.input', `Refuse
 /** Judges an order. The result can sign it. Throws `Rejected` (see `Signer.sign`) if a check fails. */
 export function judgeUtxo(order: UtxoOrder, seed: Uint8Array, witness: Witness): Judged {
   const { plan, chain } = utxoPlan(order);
-  const { conflictKeys, verdict } = withAccountKeys(seed, chain, plan.network, plan.accountNo, (keys) =>
+  const { conflictKeys, verdict, change } = withAccountKeys(seed, chain, plan.network, plan.accountNo, (keys) =>
     judge(order, {
       ...witness,
       ownScript: (branch, index) => ownScript(keys.publicKey(branch, index), chain),
       output: outputsOf(order.previous),
     }),
   );
-  return { verdict, conflictKeys, sign: () => signPlan(seed, plan) };
+  return { verdict, conflictKeys, ...(change && { change }), sign: () => signPlan(seed, plan) };
 }
 
 function utxoPlan({ plan }: UtxoOrder): { plan: UtxoPlan; chain: UtxoChain } {
@@ -72,7 +73,22 @@ function judge(order: UtxoOrder, facts: Facts): Omit<Judged, 'sign'> {
   const moved = { network, chain, accountNo, asset: chain, fee, feeAsset: chain, conflictKeys };
   const verdict = judgeWithdrawals(order, moved, facts);
   if (fee > verdict.feeMax) throw feeTooHigh(fee, verdict.feeMax);
-  return { verdict, conflictKeys };
+  const change = plan.outputs.find((output) => output.kind === 'change');
+  return { verdict, conflictKeys, ...(change && { change: { account: accountOf(plan), index: change.index } }) };
+}
+
+const accountOf = ({ network, chain, accountNo }: UtxoPlan): string => `${network}/${chain}/${accountNo}`;
+
+/**
+ * The highest index to which change may go. A search by the words finds what is at most GAP above a used one; only a
+ * restore goes further, and begins an epoch.
+ */
+function changeMax(plan: UtxoPlan, { memory }: Facts): number {
+  const first = memory.isFresh ? { index: -1, epochs: 1 } : undefined;
+  const last = memory.changes.get(accountOf(plan)) ?? first;
+  if (!last) return FIRST_CHANGE_MAX;
+  const restores = memory.epochs.length - last.epochs;
+  return last.index + GAP + restores * (jumpAfter(EARLIER_RESTORES_MAX) + GAP);
 }
 
 const feeTooHigh = (fee: bigint, max: bigint): Rejected =>
@@ -108,7 +124,10 @@ function judgeOutputs(order: UtxoOrder, plan: UtxoPlan, chain: UtxoChain, facts:
     if (destination(address, chain, network) !== hex(script)) throw differs(`an output does not pay ${address}`);
   }
   for (const { index, script } of changes) {
-    if (index > CHANGE_INDEX_MAX || hex(script) !== facts.ownScript(1, index)) throw differs('the change is not ours');
+    if (index > changeMax(plan, facts)) {
+      throw differs(`the change goes to address ${index}, which is further than a search by the words looks`);
+    }
+    if (hex(script) !== facts.ownScript(1, index)) throw differs('the change is not ours');
   }
   const wanted = order.purpose === 'cancel' ? [] : order.withdrawals.map(({ intent }) => intent);
   const alone = wanted.length === 1 ? wanted[0] : undefined;

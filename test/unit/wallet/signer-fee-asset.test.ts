@@ -28,6 +28,7 @@ const order = (given: Intent): SignOrder =>
 function judged(grants: PolicyGrant[], spent: Memory['policySpends'] = [], given: Partial<Intent> = {}) {
   const memory: Memory = {
     ...{ signed: new Map(), policySpends: spent, epochs: [null], gasGrants: new Map(), gasUsed: new Map() },
+    ...{ changes: new Map(), isFresh: false },
     grants: new Map(grants.map((one) => [subjectOf(one), one])),
   };
   const real: Intent = { ...intent, network: 'regtest', ...given };
