@@ -174,6 +174,7 @@ export async function batch(world: World): Promise<string> {
     const { preview } = await world.appliance.operator('withdrawal.propose', proposal);
     const approvals = await approvalsOf(world, preview!, { kind: 'batch', count: ids.length });
     await world.appliance.operator('withdrawal.approve', { proposal, approvals });
+    for (const { uuid } of approvals) world.signedBefore.delete(uuid);
     return `withdrawals ${ids} go in one transaction`;
   } catch (error) {
     return `no batch of ${ids}: ${refused(error)}`;
