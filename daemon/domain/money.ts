@@ -78,19 +78,24 @@ const JSON_NUMBER = /^(-?)(\d{1,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,3}))?$/
 /** Removes the noise of floating-point arithmetic in a shop: 59.97000000000001 is 59.97. */
 const NOISE_DECIMALS = 6;
 
+/** The number is `digits` / `one`, in units of 10^-decimals. Null if it is negative or no JSON number. */
+function fractionOf(source: string, decimals: number): { digits: bigint; one: bigint } | null {
+  const match = JSON_NUMBER.exec(source);
+  if (!match || match[1] === '-') return null;
+  const fraction = match[3] ?? '';
+  const digits = BigInt(match[2] + fraction);
+  const shift = Number.parseInt(match[4] ?? '0', 10) - fraction.length + decimals;
+  return shift >= 0 ? { digits: digits * pow10(shift), one: 1n } : { digits, one: pow10(-shift) };
+}
+
 /**
  * Parses a JSON number as an integer that counts 10^-decimals, if it is within 0.000001 of one. Null otherwise, and for
  * a negative number. Does not use floating point.
  */
 export function snapDecimal(source: string, decimals: number): bigint | null {
-  const match = JSON_NUMBER.exec(source);
-  if (!match || match[1] === '-') return null;
-  const fraction = match[3] ?? '';
-  const digits = BigInt(match[2] + fraction);
-  // the value is digits × 10^shift, in units of 10^-decimals
-  const shift = Number.parseInt(match[4] ?? '0', 10) - fraction.length + decimals;
-  if (shift >= 0) return digits * pow10(shift);
-  const one = pow10(-shift);
+  const number = fractionOf(source, decimals);
+  if (!number) return null;
+  const { digits, one } = number;
   const nearest = (2n * digits + one) / (2n * one);
   const off = digits > nearest * one ? digits - nearest * one : nearest * one - digits;
   return off * pow10(NOISE_DECIMALS) <= one * pow10(decimals) ? nearest : null;
@@ -101,14 +106,8 @@ export function snapDecimal(source: string, decimals: number): bigint | null {
  * than that. Never rounds; for crypto amounts.
  */
 export function exactDecimal(source: string, decimals: number): bigint | null {
-  const match = JSON_NUMBER.exec(source);
-  if (!match || match[1] === '-') return null;
-  const fraction = match[3] ?? '';
-  const digits = BigInt(match[2] + fraction);
-  const shift = Number.parseInt(match[4] ?? '0', 10) - fraction.length + decimals;
-  if (shift >= 0) return digits * pow10(shift);
-  const one = pow10(-shift);
-  return digits % one === 0n ? digits / one : null;
+  const number = fractionOf(source, decimals);
+  return number && number.digits % number.one === 0n ? number.digits / number.one : null;
 }
 
 export const minOf = (a: bigint, b: bigint): bigint => (a < b ? a : b);

@@ -84,3 +84,22 @@ export async function inParallel<T>(
   await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
   if (failed) throw failure;
 }
+
+/**
+ * Calls `work` every `everyMs` milliseconds, but not while an earlier call goes on. `onError` gets what a call throws.
+ * Returns a function that ends it. The timer alone does not keep the process alive.
+ */
+export function repeatedly(everyMs: number, work: () => Promise<void>, onError: (error: unknown) => void): () => void {
+  let running = false;
+  const timer = setInterval(() => {
+    if (running) return;
+    running = true;
+    work()
+      .catch(onError)
+      .finally(() => {
+        running = false;
+      });
+  }, everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}

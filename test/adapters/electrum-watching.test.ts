@@ -26,6 +26,8 @@ const SUBSCRIBE = 'blockchain.scripthash.subscribe';
 const UNSUBSCRIBE = 'blockchain.scripthash.unsubscribe';
 const HISTORY = 'blockchain.scripthash.get_history';
 const SYNC_MS = 20_000;
+/** Two rounds of looks, with the pause of ten seconds between them: what was watched in the first is due in the second. */
+const ROUNDS_MS_MAX = 60_000;
 
 const headers = branch(REGTEST_GENESIS, 10, 3);
 const checkpoint = [REGTEST_GENESIS, ...headers].map((header, height) => ({ height, hash: hashOf(header) }));
@@ -174,7 +176,7 @@ describe('more scripts than are watched', () => {
     const { adapter, complete } = open(list, [server], { watchedMax: 500 });
     await complete();
     expect(new Set(server.asked.get(SUBSCRIBE))).toEqual(new Set(list.expecting.slice(0, 500).map(hashOfId)));
-    await until(() => new Set(server.asked.get(HISTORY)).size === 200, 'all others are looked at');
+    await until(() => new Set(server.asked.get(HISTORY)).size === 200, 'all others are looked at', ROUNDS_MS_MAX);
     expect(new Set(server.asked.get(HISTORY))).toEqual(new Set(list.expecting.slice(500).map(hashOfId)));
     // What has news is watched from then on, whatever its place.
     server.histories.set(hashOfId(650), [{ tx_hash: 'ab'.repeat(32), height: 0 }]);
@@ -200,7 +202,8 @@ describe('more scripts than are watched', () => {
     expect(joined.size).toBeLessThanOrEqual(300);
     for (const id of list.expecting.slice(0, 200)) expect(joined).toContain(hashOfId(id));
     const rest = list.expecting.filter((id) => !joined.has(hashOfId(id))).map(hashOfId);
-    await until(() => rest.every((hash) => server.asked.get(HISTORY)?.includes(hash)), 'all others are looked at');
+    const looked = (): boolean => rest.every((hash) => server.asked.get(HISTORY)?.includes(hash));
+    await until(looked, 'all others are looked at', ROUNDS_MS_MAX);
     expect(server.connections).toBe(1);
   });
 });

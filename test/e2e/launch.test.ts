@@ -24,6 +24,16 @@ const STOP_LIMIT_MS = 30_000;
 /** No rate source is asked: nothing but npm's installation leaves the machine. */
 const QUIET = '[rates]\nsources = []\n';
 
+/** The launcher's command line. */
+const LAUNCHER = /^\S*node \S*countinghouse\.mjs/;
+
+/** The process of a command's session whose command line matches. */
+function pidOf({ pid: session }: Run, line: RegExp): number {
+  const [pid] = [...processesOf(session)].find(([, text]) => line.test(text)) ?? [];
+  if (pid === undefined) throw new Error(`no process ${line}`);
+  return pid;
+}
+
 /** What the files of a folder take on the disk, in bytes. */
 const bytesIn = (folder: string): number =>
   readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {
@@ -117,7 +127,7 @@ describe.skipIf(!possible)('npm start in a fresh clone (needs a networked machin
     await expect(fetch(`${firstStart.ready.url}/api/v1/merchant/cryptos`)).rejects.toThrow();
   });
 
-  it('starts again without installing or building, and shows no key', async () => {
+  it('starts again without installing or building, shows no key, and ends with its launcher', async () => {
     const again = npmStart('data');
     const ready = await again.ready(START_LIMIT_MS);
     expect(ready).toEqual({ url: expect.stringMatching(/^http:/), data_dir: dataDir('data') });
@@ -125,7 +135,7 @@ describe.skipIf(!possible)('npm start in a fresh clone (needs a networked machin
     const { api_key } = firstStart.ready;
     const answer = await fetch(`${ready.url}/api/v1/merchant/cryptos`, { headers: { 'MB-API-KEY': api_key! } });
     expect(answer.status).toBe(200);
-    process.kill(again.pid, 'SIGTERM');
+    process.kill(pidOf(again, LAUNCHER), 'SIGTERM');
     await again.gone(STOP_LIMIT_MS);
   });
 
@@ -139,15 +149,12 @@ describe.skipIf(!possible)('npm start in a fresh clone (needs a networked machin
 
   it.each([
     ['npm is killed', 'SIGKILL', /^npm start/],
-    ['the launcher is told to end', 'SIGTERM', /^\S*node \S*countinghouse\.mjs/],
-    ['the launcher is killed', 'SIGKILL', /^\S*node \S*countinghouse\.mjs/],
+    ['the launcher is killed', 'SIGKILL', LAUNCHER],
     ['the daemon is killed', 'SIGKILL', /cli\.js/],
   ] as const)('leaves nothing behind when %s', async (_what, signal, who) => {
     const started = npmStart('data');
     await started.ready(START_LIMIT_MS);
-    const [pid] = [...processesOf(started.pid)].find(([, line]) => who.test(line)) ?? [];
-    expect(pid).toBeGreaterThan(0);
-    process.kill(pid!, signal);
+    process.kill(pidOf(started, who), signal);
     await started.gone(STOP_LIMIT_MS);
   });
 
@@ -200,7 +207,7 @@ describe.skipIf(!possible)('npm start in a fresh clone (needs a networked machin
     await started.gone(STOP_LIMIT_MS);
   });
 
-  it('builds anew when a source has changed, and stops with the reason when that fails', async () => {
+  it('builds anew when a source has changed, stops with the reason when that fails, and takes over from a build that was killed', async () => {
     const extra = join(clone, 'daemon', 'domain', 'extra.ts');
     writeFileSync(extra, 'export const EXTRA: number = "text";\n');
     const broken = npmStart('data');
@@ -210,27 +217,22 @@ describe.skipIf(!possible)('npm start in a fresh clone (needs a networked machin
     expect(broken.jsonLines()).toEqual([]);
 
     writeFileSync(extra, 'export const EXTRA: number = 1;\n');
+    // Left by a bootstrap that was killed.
+    mkdirSync(join(clone, '.prepare-lock'));
+    writeFileSync(join(clone, '.prepare-lock', 'pids'), String(broken.pid));
     const pair = [0, 1].map(() => run('node', join(clone, 'daemon', 'launcher', 'prepare.mjs')));
     await Promise.all(pair.map((one) => one.gone(START_LIMIT_MS)));
     expect(pair.map((one) => one.ended)).toEqual([0, 0]);
     expect(existsSync(join(clone, 'dist', 'daemon', 'domain', 'extra.js'))).toBe(true);
+    expect(pair.map((one) => one.stderr).join('')).toContain('Building …\n');
     expect(readdirSync(clone).filter((name) => name.startsWith('.prepare-'))).toEqual([]);
   });
 
-  it('takes over from a bootstrap that was killed', async () => {
-    const dead = run('node', '--version');
-    await dead.gone(START_LIMIT_MS);
-    mkdirSync(join(clone, '.prepare-lock'));
-    writeFileSync(join(clone, '.prepare-lock', 'pids'), String(dead.pid));
-    rmSync(join(clone, 'dist'), { recursive: true });
-    const prepare = run('node', join(clone, 'daemon', 'launcher', 'prepare.mjs'));
-    await prepare.gone(START_LIMIT_MS);
-    expect([prepare.ended, prepare.stderr]).toEqual([0, 'Building …\n']);
-    expect(existsSync(join(clone, '.prepare-lock'))).toBe(false);
-  });
-
-  it('repairs an installation that was killed in the middle', { timeout: INSTALL_LIMIT_MS }, async () => {
+  it('installs and builds before any command, also what was killed in the middle', {
+    timeout: INSTALL_LIMIT_MS,
+  }, async () => {
     rmSync(join(clone, 'node_modules', '.package-lock.json'));
+    rmSync(join(clone, 'dist'), { recursive: true });
     const cut = run('node', join(clone, 'daemon', 'launcher', 'prepare.mjs'));
     const installer = await until(
       () => 'npm ci',
@@ -244,32 +246,10 @@ describe.skipIf(!possible)('npm start in a fresh clone (needs a networked machin
       () => (existsSync(join(clone, 'node_modules', 'express', 'package.json')) ? undefined : true),
     );
     cut.kill();
-    const again = npmStart('data');
-    await again.ready(INSTALL_LIMIT_MS);
-    expect(again.stderr).toContain('Installing libraries');
-    process.kill(again.pid, 'SIGTERM');
-    await again.gone(STOP_LIMIT_MS);
-  });
-});
-
-describe.skipIf(!possible)('any other command (needs a networked machine)', { timeout: 300_000 }, () => {
-  it('installs and builds in a clone where nothing ran yet', async () => {
-    const scratch = mkdtempSync(join(tmpdir(), 'countinghouse-unbuilt-'));
-    try {
-      copyProject(join(scratch, 'clone'));
-      bareMachine(join(scratch, 'bin'));
-      const script = join(scratch, 'clone', 'daemon', 'launcher', 'countinghouse.mjs');
-      const refused = new Run(join(scratch, 'clone'), join(scratch, 'bin'), ['node', script, 'status']);
-      await until(
-        () => 'its end',
-        2 * START_LIMIT_MS,
-        () => refused.ended,
-      );
-      expect(refused.ended).toBe(1);
-      expect(refused.stderr).toMatch(/Installing libraries[\s\S]*Building[\s\S]*no Countinghouse is running on/);
-      expect(refused.stdout).toBe('');
-    } finally {
-      rmSync(scratch, { recursive: true, force: true });
-    }
+    const status = run('node', join(clone, 'daemon', 'launcher', 'countinghouse.mjs'), 'status');
+    await status.gone(INSTALL_LIMIT_MS);
+    expect(status.ended).toBe(1);
+    expect(status.stderr).toMatch(/Installing libraries[\s\S]*Building[\s\S]*no Countinghouse is running on/);
+    expect(status.stdout).toBe('');
   });
 });

@@ -61,18 +61,25 @@ function histories(
   const altered = (scripthash: string, { version }: Session): HistoryItem[] => {
     const honest = server.chain.historyOf(scripthash, isSorted(version ?? []));
     const told = alter(honest, scripthash);
-    if (JSON.stringify(told) !== JSON.stringify(honest)) lied();
+    if (told.length !== honest.length || JSON.stringify(told) !== JSON.stringify(honest)) lied();
     return told;
+  };
+  // A long history that is told again and again costs its status once.
+  const statuses = new WeakMap<HistoryItem[], string | null>();
+  const statusIn = (scripthash: string, session: Session): string | null => {
+    const told = altered(scripthash, session);
+    if (!statuses.has(told)) statuses.set(told, statusOf(told));
+    return statuses.get(told) ?? null;
   };
   return {
     answer: (method, params, honest, session) => {
       if (method === HISTORY) return altered(String(params[0]), session);
       if (method !== SUBSCRIBE) return other(method, params) ?? honest();
       honest();
-      return statusOf(altered(String(params[0]), session));
+      return statusIn(String(params[0]), session);
     },
     notify: (method, params, session) =>
-      method === SUBSCRIBE ? [params[0] as string, statusOf(altered(String(params[0]), session))] : params,
+      method === SUBSCRIBE ? [params[0] as string, statusIn(String(params[0]), session)] : params,
   };
 }
 

@@ -1,6 +1,6 @@
 /** A node's RPC in front of a monerod, for tests: it can be away, be behind, or answer what a test says. */
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type http from 'node:http';
+import { Front } from './front.ts';
 import type { Json } from './monerod.ts';
 
 type Fields = { [key: string]: Json };
@@ -9,15 +9,14 @@ export type Asked = { name: string; params: Fields };
 /** Changes an answer (what is below `result` at /json_rpc); undefined leaves it. */
 export type Change = (asked: Asked, answer: Fields) => Fields | undefined | Promise<Fields | undefined>;
 
-export class MonerodProxy {
+export class MonerodProxy extends Front {
   readonly #node: string;
-  #server: http.Server | null = null;
-  #port = 0;
   change: Change = () => undefined;
   /** Answers by itself, in whatever form. */
   raw: (response: http.ServerResponse) => boolean = () => false;
 
   private constructor(node: string) {
+    super();
     this.#node = node;
   }
 
@@ -25,27 +24,6 @@ export class MonerodProxy {
     const proxy = new MonerodProxy(node);
     await proxy.listen();
     return proxy;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
-  }
-
-  async listen(): Promise<void> {
-    const server = http.createServer((request, response) => {
-      this.#answer(request, response).catch(() => response.destroy());
-    });
-    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = (server.address() as AddressInfo).port;
-    this.#server = server;
-  }
-
-  async close(): Promise<void> {
-    const server = this.#server;
-    if (!server) return;
-    this.#server = null;
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
   }
 
   /** It has no block above a height, and an empty pool. */
@@ -61,7 +39,7 @@ export class MonerodProxy {
     };
   }
 
-  async #answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+  protected async answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const text = (await request.setEncoding('utf8').toArray()).join('');
     if (this.raw(response)) return;
     const path = request.url ?? '/';

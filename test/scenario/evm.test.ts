@@ -2,17 +2,12 @@
  * The whole service on an anvil of each chain id: an invoice in Tether is paid, partly, over, reorganised away, and while the
  * daemon was down; a native coin is paid from inside a contract; a token that was not asked for goes to the inbox.
  */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
-import { CHAINS } from '../../daemon/domain/assets.ts';
-import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { EvmScene } from '../adapters/evm-controls.ts';
 import { anvilTitle, hasAnvil } from '../nodes/evm/anvil.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
-import { cheapWallet } from '../support/wallet.ts';
-
-const PASSPHRASE = 'a passphrase of the test';
+import { invoicesOf, openShop } from '../support/shop.ts';
 
 type Payment = { status: string; crypto: string; address: string; amount: string; received: string; confirmed: string };
 type Invoice = { id: string; status: string; payment: Payment };
@@ -37,19 +32,10 @@ contract = "${scene.token}"
 ${coin} = "2000"
 USDT = "1"
 `);
-      const vault = join(service.dataDir, 'vault');
-      await cheapWallet(vault, { passphrase: PASSPHRASE });
-      const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS);
-      const added = await operatorClient(service.dataDir)('business.add', {
-        name: 'Regtest shop',
-        network: 'regtest',
-        account_no: 0,
-        accounts,
-        key: { name: 'shop', scopes: ['invoices', 'balance'] },
-      });
-      key = added.key.key;
+      const shop = await openShop(service);
+      key = shop.key;
       // What has no contract on this network is not offered: nobody would see it arrive.
-      expect(added.business.cryptos).toEqual([coin, tether]);
+      expect(shop.cryptos).toEqual([coin, tether]);
     });
     afterAll(async () => {
       await service?.stop();
@@ -58,12 +44,7 @@ USDT = "1"
 
     const call = <Body>(method: string, path: string, body?: unknown) =>
       service.call<Body>(method, path, body, { 'mb-api-key': key });
-    const get = async (id: string): Promise<Invoice> => (await call<Invoice>('GET', `/invoice/${id}`)).body;
-    const when = (id: string, what: string, holds: (invoice: Invoice) => boolean): Promise<Invoice> =>
-      until(what, async () => {
-        const invoice = await get(id);
-        return holds(invoice) ? invoice : null;
-      });
+    const { get, when } = invoicesOf<Invoice>(call);
     async function requested(amount: number, crypto: string): Promise<Invoice> {
       const fixed = crypto === tether;
       const { body } = await call<{ id: string }>('POST', '/invoice', { amount, crypto: fixed ? crypto : 'ALL' });

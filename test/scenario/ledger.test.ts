@@ -5,15 +5,12 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
-import { CHAINS } from '../../daemon/domain/assets.ts';
-import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
-import { cheapWallet } from '../support/wallet.ts';
+import { openShop } from '../support/shop.ts';
 import { cli } from '../unit/cli-kit.ts';
 import { type Opened, SOURCES, type Source } from './sources.ts';
 
-const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
 const ORDER = { order_id: 'A-1001', description: '=1+1' };
 
@@ -37,16 +34,7 @@ ${source.setting}
 [networks.regtest.rates]
 LTC = "80"
 `);
-    const vault = join(service.dataDir, 'vault');
-    await cheapWallet(vault, { passphrase: PASSPHRASE });
-    const added = await operatorClient(service.dataDir)('business.add', {
-      name: '=Shop, "the best"',
-      network: 'regtest',
-      account_no: 0,
-      accounts: await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS),
-      key: { name: 'shop', scopes: ['invoices'] },
-    });
-    key = added.key.key;
+    ({ key } = await openShop(service, ['invoices'], '=Shop, "the best"'));
   }, 60_000);
   afterAll(async () => {
     await service?.stop();

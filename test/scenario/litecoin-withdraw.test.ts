@@ -2,17 +2,13 @@
  * Withdrawals on a real litecoind, from request to burial: approved by hand with the wallet's passphrase, signed by the
  * signer, sped up, canceled, batched, swept, reorganised away, and sent while the node was down or knew it already.
  */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHAINS } from '../../daemon/domain/assets.ts';
-import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Shown } from '../support/money.ts';
-import { Operator } from '../support/operator.ts';
-import { cheapWallet } from '../support/wallet.ts';
+import type { Operator } from '../support/operator.ts';
+import { openShop } from '../support/shop.ts';
 
-const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
 const BURIED = 12;
 
@@ -37,17 +33,7 @@ core_rpc = "${node.url}"
 [networks.regtest.rates]
 LTC = "80"
 `);
-    const vault = join(service.dataDir, 'vault');
-    await cheapWallet(vault, { passphrase: PASSPHRASE });
-    operator = new Operator(service.dataDir, PASSPHRASE);
-    const added = await operator.call('business.add', {
-      name: 'Regtest shop',
-      network: 'regtest',
-      account_no: 0,
-      accounts: await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS),
-      key: { name: 'shop', scopes: ['invoices', 'balance', 'withdraw'] },
-    });
-    key = added.key.key;
+    ({ key, operator } = await openShop(service, ['invoices', 'balance', 'withdraw']));
     await operator.unlock();
     for (const units of [10n, 5n, 3n]) await deposit(units * COIN);
     await node.mine(12);

@@ -2,17 +2,13 @@
  * The whole service on a real litecoind, over its RPC and through an Electrum server: an invoice is paid, seen, mined, reorganised away and mined again, paid in two
  * parts, overpaid, replaced by a fee bump, and paid while the daemon was stopped.
  */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
-import { CHAINS } from '../../daemon/domain/assets.ts';
-import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
-import { cheapWallet } from '../support/wallet.ts';
+import { invoicesOf, openShop } from '../support/shop.ts';
 import { type Opened, SOURCES, type Source } from './sources.ts';
 
-const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
 
 type Payment = {
@@ -53,18 +49,9 @@ LTC = "80"
     await node.fund();
     source = await open(node);
     service = await startTestDaemon(config());
-    const vault = join(service.dataDir, 'vault');
-    await cheapWallet(vault, { passphrase: PASSPHRASE });
-    const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS);
-    const added = await operatorClient(service.dataDir)('business.add', {
-      name: 'Regtest shop',
-      network: 'regtest',
-      account_no: 0,
-      accounts,
-      key: { name: 'shop', scopes: ['invoices', 'balance'] },
-    });
-    key = added.key.key;
-    expect(added.business.cryptos).toContain('LTC');
+    const shop = await openShop(service);
+    key = shop.key;
+    expect(shop.cryptos).toContain('LTC');
   });
   afterAll(async () => {
     await service?.stop();
@@ -74,12 +61,7 @@ LTC = "80"
 
   const call = <Body>(method: string, path: string, body?: unknown) =>
     service.call<Body>(method, path, body, { 'mb-api-key': key });
-  const get = async (id: string): Promise<Invoice> => (await call<Invoice>('GET', `/invoice/${id}`)).body;
-  const when = (id: string, what: string, holds: (invoice: Invoice) => boolean): Promise<Invoice> =>
-    until(what, async () => {
-      const invoice = await get(id);
-      return holds(invoice) ? invoice : null;
-    });
+  const { get, when } = invoicesOf<Invoice>(call);
 
   /** A requested payment of 80 USD, which is 1 LTC at the manual rate. */
   async function requested(amount = 80): Promise<Invoice> {

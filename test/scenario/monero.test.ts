@@ -1,14 +1,10 @@
 /** The whole service on a real monerod: an invoice is seen in the pool, paid after ten blocks, in parts, late and with dust. */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
-import { CHAINS } from '../../daemon/domain/assets.ts';
-import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasMonerod, Monerod, monerodTitle } from '../nodes/monerod.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
-import { cheapWallet } from '../support/wallet.ts';
+import { invoicesOf, openShop } from '../support/shop.ts';
 
-const PASSPHRASE = 'a passphrase of the test';
 const COIN = 10n ** 12n;
 const CONFIRMATIONS = 10;
 
@@ -28,18 +24,9 @@ monerod = ["${node.url}"]
 [networks.regtest.rates]
 XMR = "200"
 `);
-    const vault = join(service.dataDir, 'vault');
-    await cheapWallet(vault, { passphrase: PASSPHRASE });
-    const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS);
-    const added = await operatorClient(service.dataDir)('business.add', {
-      name: 'Regtest shop',
-      network: 'regtest',
-      account_no: 0,
-      accounts,
-      key: { name: 'shop', scopes: ['invoices', 'balance'] },
-    });
-    key = added.key.key;
-    expect(added.business.cryptos).toEqual(['XMR']);
+    const shop = await openShop(service);
+    key = shop.key;
+    expect(shop.cryptos).toEqual(['XMR']);
   }, 240_000);
   afterAll(async () => {
     await service?.stop();
@@ -48,12 +35,7 @@ XMR = "200"
 
   const call = <Body>(method: string, path: string, body?: unknown) =>
     service.call<Body>(method, path, body, { 'mb-api-key': key });
-  const get = async (id: string): Promise<Invoice> => (await call<Invoice>('GET', `/invoice/${id}`)).body;
-  const when = (id: string, what: string, holds: (invoice: Invoice) => boolean): Promise<Invoice> =>
-    until(what, async () => {
-      const invoice = await get(id);
-      return holds(invoice) ? invoice : null;
-    });
+  const { get, when } = invoicesOf<Invoice>(call);
   async function requested(amount: number): Promise<Invoice> {
     const { body } = await call<{ id: string }>('POST', '/invoice', { amount, crypto: 'XMR' });
     await until('monerod is followed', async () => (await call('POST', `/invoice/rp/${body.id}`)).status !== 503);

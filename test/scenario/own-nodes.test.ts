@@ -2,19 +2,15 @@
  * Money in and out over nodes, and Electrum servers before them, that the environment names: deposits, a withdrawal that is
  * signed, sent, replaced where the chain has that, mined and buried, and the proof of the books.
  */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
-import { CHAINS } from '../../daemon/domain/assets.ts';
-import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { Litecoind } from '../nodes/litecoind.ts';
 import { ownNode } from '../nodes/own.ts';
 import { OWN_WAYS, OwnElectrumServer, wayIsThere, wayTitle } from '../nodes/own-electrum.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
-import { Operator } from '../support/operator.ts';
-import { cheapWallet } from '../support/wallet.ts';
+import type { Operator } from '../support/operator.ts';
+import { openShop } from '../support/shop.ts';
 
-const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
 const WAIT_MS = 60_000;
 /** A server asks its node by intervals of some seconds. */
@@ -43,15 +39,7 @@ ${server ? `electrum = ["${server.url}"]` : `core_rpc = "${node.url}"`}
 [networks.regtest.rates]
 ${chain} = "80"
 `);
-      const vault = join(service.dataDir, 'vault');
-      await cheapWallet(vault, { passphrase: PASSPHRASE });
-      operator = new Operator(service.dataDir, PASSPHRASE);
-      const added = await operator.call('business.add', {
-        ...{ name: 'Own', network: 'regtest', account_no: 0 },
-        accounts: await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS),
-        key: { name: 'shop', scopes: ['invoices', 'balance', 'withdraw'] },
-      });
-      key = added.key.key;
+      ({ key, operator } = await openShop(service, ['invoices', 'balance', 'withdraw']));
       await operator.unlock();
     }, WAIT_MS * 2);
     afterAll(async () => {

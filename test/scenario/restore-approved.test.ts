@@ -9,17 +9,14 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeBackup } from '../../daemon/app/backup/make.ts';
 import { MAY_BE_PAID, restoreBackup } from '../../daemon/app/backup/restore.ts';
-import { CHAINS } from '../../daemon/domain/assets.ts';
 import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
 import { openByVault } from '../../daemon/wallet/backup-key.ts';
-import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { Operator } from '../support/operator.ts';
-import { cheapWallet } from '../support/wallet.ts';
+import { openShop, PASSPHRASE } from '../support/shop.ts';
 
-const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
 /** Instead of 10,000, which take a minute to derive. */
 const JUMP = 60;
@@ -56,17 +53,7 @@ core_rpc = "${node.url}"
 [networks.regtest.rates]
 LTC = "80"
 `);
-    const vault = join(first.dataDir, 'vault');
-    await cheapWallet(vault, { passphrase: PASSPHRASE });
-    before = new Operator(first.dataDir, PASSPHRASE);
-    const added = await before.call('business.add', {
-      name: SHOP,
-      network: 'regtest',
-      account_no: 0,
-      accounts: await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS),
-      key: { name: 'shop', scopes: ['invoices', 'balance', 'withdraw'] },
-    });
-    key = added.key.key;
+    ({ key, operator: before } = await openShop(first, ['invoices', 'balance', 'withdraw'], SHOP));
     await before.unlock();
     await before.allow({ business: SHOP, per_withdrawal_usd: '100', per_day_usd: '1000' });
     await before.call('wallet.lock', {});

@@ -2,8 +2,8 @@
  * An endpoint in front of a node, for tests: it passes JSON-RPC on, alone or in batches, and can be told to be behind, to
  * be away, to limit, to leave out, to invent, or to answer garbage.
  */
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type http from 'node:http';
+import { Front } from '../front.ts';
 import type { Json } from './anvil.ts';
 
 export type Request = { id: number; method: string; params: Json[] };
@@ -16,10 +16,8 @@ export type Behaviour = {
   raw?(response: http.ServerResponse): boolean;
 };
 
-export class EndpointProxy {
+export class EndpointProxy extends Front {
   readonly #node: string;
-  #server: http.Server | null = null;
-  #port = 0;
   behaviour: Behaviour = {};
   /** What it was asked, by method, and how much it answered in bytes. */
   readonly calls = new Map<string, number>();
@@ -27,6 +25,7 @@ export class EndpointProxy {
   bytes = 0;
 
   private constructor(node: string) {
+    super();
     this.#node = node;
   }
 
@@ -36,26 +35,7 @@ export class EndpointProxy {
     return proxy;
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
-  }
-
-  async listen(): Promise<void> {
-    const server = http.createServer((request, response) => void this.#answer(request, response));
-    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = (server.address() as AddressInfo).port;
-    this.#server = server;
-  }
-
-  async close(): Promise<void> {
-    const server = this.#server;
-    if (!server) return;
-    this.#server = null;
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
-
-  async #answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+  protected async answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const body = (await request.setEncoding('utf8').toArray()).join('');
     this.requests++;
     if (this.behaviour.raw?.(response)) return;

@@ -6,9 +6,10 @@
  * Differences about unconfirmed transactions prove nothing, because mempools differ.
  */
 
+import { repeatedly } from '../../../../kit/async.ts';
 import type { HeaderSync } from '../headers/sync.ts';
 import type { HistoryEntry } from '../servers/answers.ts';
-import { isOfServer, ServerRefusal } from '../servers/faults.ts';
+import { ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
 import type { HistoryReader } from './reader.ts';
@@ -25,10 +26,9 @@ export class Auditor {
   readonly #headerSync: HeaderSync;
   readonly #reader: HistoryReader;
   readonly #wake: () => void;
-  readonly #timer: NodeJS.Timeout;
   /** Since when the two have differed, by script hash, and in which statuses. Only of scripts that are watched. */
   readonly #differing = new Map<string, { sinceMs: number; statuses: string; settled: boolean }>();
-  #looking: Promise<void> | null = null;
+  readonly close: () => void;
 
   constructor(parts: {
     set: ServerSet;
@@ -43,20 +43,7 @@ export class Auditor {
     this.#headerSync = parts.headerSync;
     this.#reader = parts.reader;
     this.#wake = parts.wake;
-    this.#timer = setInterval(() => {
-      this.#looking ??= this.#look()
-        .catch((error: unknown) => {
-          if (!isOfServer(error)) parts.bug(error);
-        })
-        .finally(() => {
-          this.#looking = null;
-        });
-    }, LOOK_MS);
-    this.#timer.unref();
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
+    this.close = repeatedly(LOOK_MS, () => this.#look(), unlessOfServer(parts.bug));
   }
 
   async #look(): Promise<void> {

@@ -3,7 +3,8 @@
  * statuses are compared, and subscribed scripts are asked for again: those with unconfirmed transactions within a
  * minute, the others in rotation, faster without a second server to check the first.
  */
-import { isOfServer, ServerRefusal } from '../servers/faults.ts';
+import { repeatedly } from '../../../../kit/async.ts';
+import { ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { ServerSet } from '../servers/server-set.ts';
 import { spread } from '../servers/spread.ts';
 import type { Script, Scripts } from './scripts.ts';
@@ -20,29 +21,15 @@ export class SecondLook {
   readonly #set: ServerSet;
   readonly #scripts: Scripts;
   readonly #wake: () => void;
-  readonly #timer: NodeJS.Timeout;
   readonly #askedAtMs = new WeakMap<Script, number>();
   #turn = 0;
-  #looking: Promise<void> | null = null;
+  readonly close: () => void;
 
   constructor(parts: { set: ServerSet; scripts: Scripts; wake: () => void; bug: (error: unknown) => void }) {
     this.#set = parts.set;
     this.#scripts = parts.scripts;
     this.#wake = parts.wake;
-    this.#timer = setInterval(() => {
-      this.#looking ??= this.#look()
-        .catch((error: unknown) => {
-          if (!isOfServer(error)) parts.bug(error);
-        })
-        .finally(() => {
-          this.#looking = null;
-        });
-    }, LOOK_MS);
-    this.#timer.unref();
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
+    this.close = repeatedly(LOOK_MS, () => this.#look(), unlessOfServer(parts.bug));
   }
 
   async #look(): Promise<void> {

@@ -5,7 +5,8 @@
  *
  * Invariant: another server's announcement is only a reason to watch the script on the primary.
  */
-import { isOfServer, ServerRefusal } from '../servers/faults.ts';
+import { repeatedly } from '../../../../kit/async.ts';
+import { ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
 import { spread } from '../servers/spread.ts';
@@ -35,7 +36,6 @@ export class Watching {
   readonly #scripts: Scripts;
   readonly #wake: () => void;
   readonly #log: (message: string) => void;
-  readonly #timer: NodeJS.Timeout;
   /** How many scripts a server accepts, if known. */
   readonly #borne = new Map<Server, { max: number; sinceMs: number }>();
   /** Scripts announced by another server, to be watched on the asked one whatever their rank. */
@@ -43,7 +43,7 @@ export class Watching {
   /** Hashes of scripts that are no longer watched, until every server was told. */
   readonly #ended = new Set<string>();
   #toldAtMs = Number.NEGATIVE_INFINITY;
-  #ticking: Promise<void> | null = null;
+  readonly close: () => void;
 
   constructor(parts: {
     set: ServerSet;
@@ -56,20 +56,7 @@ export class Watching {
     this.#scripts = parts.scripts;
     this.#wake = parts.wake;
     this.#log = parts.log;
-    this.#timer = setInterval(() => {
-      this.#ticking ??= this.#tick()
-        .catch((error: unknown) => {
-          if (!isOfServer(error)) parts.bug(error);
-        })
-        .finally(() => {
-          this.#ticking = null;
-        });
-    }, TICK_MS);
-    this.#timer.unref();
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
+    this.close = repeatedly(TICK_MS, () => this.#tick(), unlessOfServer(parts.bug));
   }
 
   /** How many scripts a server watches when it is the asked one. */

@@ -65,3 +65,10 @@ export function serverText(value: unknown): string {
 export function isOfServer(error: unknown): boolean {
   return error instanceof ConnectionLost || error instanceof Misbehaved || error instanceof ServerRefusal;
 }
+
+/** Reports an error unless it is a server's. */
+export const unlessOfServer =
+  (bug: (error: unknown) => void) =>
+  (error: unknown): void => {
+    if (!isOfServer(error)) bug(error);
+  };

@@ -1,0 +1,31 @@
+/** An HTTP server in front of a node, for tests: on a loopback port that it keeps while it is away and back again. */
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export abstract class Front {
+  #server: http.Server | null = null;
+  #port = 0;
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async listen(): Promise<void> {
+    const server = http.createServer((request, response) => {
+      this.answer(request, response).catch(() => response.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  async close(): Promise<void> {
+    const server = this.#server;
+    if (!server) return;
+    this.#server = null;
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+
+  protected abstract answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void>;
+}
