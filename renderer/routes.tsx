@@ -20,6 +20,10 @@ const route = (name: IconName, place: Route['place'], load: Screen, alone = fals
   alone,
 });
 
-export const ROUTES: readonly Route[] = [route('home', 'bar', () => import('./screens/home/home.tsx'))];
+export const ROUTES: readonly Route[] = [
+  route('home', 'bar', () => import('./screens/home/home.tsx')),
+  route('counter', 'bar', () => import('./screens/counter/counter.tsx'), true),
+  route('invoices', 'bar', () => import('./screens/invoices/invoices.tsx')),
+];
 
 export const FIRST = 'home';

@@ -32,6 +32,7 @@ import {
   WebhookShape,
 } from './operator-shapes.ts';
 import { RECOVERY } from './recovery.ts';
+import { SHOP } from './shop.ts';
 import { SOURCES } from './sources.ts';
 import { WALLET } from './wallet.ts';
 import { WITHDRAWALS } from './withdrawals.ts';
@@ -193,6 +194,7 @@ export const OPERATOR = {
   ...WITHDRAWALS,
   ...ENDPOINTS,
   ...SOURCES,
+  ...SHOP,
   ...CONSOLE,
   /** Runs the nightly removal of old data at once. */
   'maintenance.free': method(

@@ -8,13 +8,13 @@ import { type App, graceMs } from '../app/app.ts';
 import { fixedAsset } from '../app/invoices/invoices.ts';
 import { mayChangeCoin } from '../app/invoices/payments.ts';
 import { arrived } from '../app/invoices/settle.ts';
+import { contractOf, ethereumUri, paymentUri, webUrl } from '../app/invoices/uri.ts';
 import type { InvoiceView, PaymentView } from '../app/invoices/views.ts';
 import type { Business } from '../app/shops/directory.ts';
 import type { Asset, ChainId, Network } from '../domain/assets.ts';
 import { chainKey } from '../domain/chain.ts';
 import { cryptoFor } from '../domain/money.ts';
 import type { InvoiceRow } from '../store/queries/invoices.ts';
-import { contractOf, ethereumUri, paymentUri, webUrl } from './uri.ts';
 
 const REFRESH_SECONDS = 10;
 /** A paid invoice opened later than this is shown without a redirect. */

@@ -28,6 +28,7 @@ import { ALERT_NOTICES } from './migrations/0022-alert-notices.ts';
 import { ACCOUNT_CHAINS } from './migrations/0023-account-chains.ts';
 import { UNKNOWN_TOKENS } from './migrations/0024-unknown-tokens.ts';
 import { WITHDRAWAL_SPEED } from './migrations/0025-withdrawal-speed.ts';
+import { CONSOLE } from './migrations/0026-console.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -54,6 +55,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0023-account-chains', ACCOUNT_CHAINS],
   ['0024-unknown-tokens', UNKNOWN_TOKENS],
   ['0025-withdrawal-speed', WITHDRAWAL_SPEED],
+  ['0026-console', CONSOLE],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

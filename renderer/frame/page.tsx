@@ -47,10 +47,10 @@ export function Page({ title, note, actions, back, flush = false, children }: Pa
 }
 
 /** On every screen of a business whose money is not real. */
-export function SandboxBanner(): ReactNode {
+export function SandboxBanner({ network }: { network?: string | undefined }): ReactNode {
   const t = useText(TEXTS);
   const business = useBusiness();
-  if (business?.network !== 'sandbox') return null;
+  if ((network ?? business?.network) !== 'sandbox') return null;
   return <p className="sandbox-banner">{t('sandboxBanner')}</p>;
 }
 

@@ -44,6 +44,8 @@ const COINS = ['BTC', 'LTC', 'BCH', 'XMR', 'USDT', 'ETH', 'BNB', 'USDC'] as cons
 /** The coin of a symbol such as USDT_ERC20. */
 const familyOf = (crypto: string): string | undefined =>
   COINS.find((coin) => crypto === coin || crypto.startsWith(`${coin}_`) || crypto.startsWith(`${coin}-`));
+/** Without the network that a token is on. */
+export const shortName = (crypto: string): string => crypto.split('_')[0]!;
 export const coinClass = (crypto: string): string => (familyOf(crypto) ?? 'other').toLowerCase();
 /** Coins keep their order everywhere. */
 export const byCoin = (a: string, b: string): number => rank(a) - rank(b) || (a < b ? -1 : 1);

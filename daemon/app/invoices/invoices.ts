@@ -29,6 +29,7 @@ import { hasFundsUnderWay, settleInvoice } from './settle.ts';
 
 const USD_1 = 100_000_000n;
 const INVOICE_USD_MIN = 10n * USD_1;
+const BY_HAND_USD_MIN = USD_1 / 100n;
 const TOLERANCE_USD_MAX = 5n * USD_1;
 const PPM = 1_000_000n;
 const RATE_RETRY_SECONDS = 60;
@@ -46,7 +47,8 @@ export type NewInvoice = {
   redirectUrl: string | null;
   webhookUrl: string | null;
   automaticRedirect: boolean;
-  origin: 'merchant' | 'client';
+  /** `operator`, `counter`: made by hand, where a cent is enough. */
+  origin: 'merchant' | 'client' | 'operator' | 'counter';
   /** The client ID that made it, for invoices of browsers. */
   clientId?: number;
   /** The shop's order id and description, shown to the payer. */
@@ -95,8 +97,10 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
     throw cryptoRejected(cryptosFor(app, business));
   }
   const dollars = inDollars(app, business, wanted.amount, wanted.currency, now);
-  if (dollars < INVOICE_USD_MIN) {
-    throw new Rejected('validation', 'The amount must be at least the equivalent of 10 USD.', 'amount');
+  const byHand = wanted.origin === 'operator' || wanted.origin === 'counter';
+  if (dollars < (byHand ? BY_HAND_USD_MIN : INVOICE_USD_MIN)) {
+    const least = byHand ? '0.01' : '10';
+    throw new Rejected('validation', `The amount must be at least the equivalent of ${least} USD.`, 'amount');
   }
   const tolerance = minOf(
     (wanted.amount * app.config.payments.tolerancePercent.ppm) / PPM,

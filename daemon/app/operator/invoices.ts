@@ -1,9 +1,15 @@
 /** The operator's view of invoices: lists, and all data of one. */
-import type { Decision } from '../../domain/payment.ts';
+import type { Decision, InvoiceStatus } from '../../domain/payment.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type WebhookAttemptRow, type WebhookRow, webhookOf } from '../../store/queries/effects.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
-import { invoicesBetween, newestAttemptsOf, newestCreditsOf, newestInvoice } from '../../store/queries/operator.ts';
+import {
+  invoicesBetween,
+  invoicesOfStatus,
+  newestAttemptsOf,
+  newestCreditsOf,
+  newestInvoice,
+} from '../../store/queries/operator.ts';
 import { newestRefundsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
@@ -22,12 +28,17 @@ const ATTEMPTS_SHOWN_MAX = 20;
 
 export type InvoiceFilter = {
   business: Business | null;
-  status: string | null;
+  status: InvoiceStatus | null;
   orderId: string | null;
   limit: number;
   /** Only invoices with a lower id. */
   before: number | null;
 };
+
+export const lineOf = ({ store }: App, invoice: InvoiceRow): InvoiceLine => ({
+  invoice,
+  payment: store.get(paymentOf, { invoice_id: invoice.id }),
+});
 
 export type InvoiceLine = { invoice: InvoiceRow; payment: PaymentRow | undefined };
 
@@ -37,6 +48,17 @@ export async function listInvoices(
   filter: InvoiceFilter,
 ): Promise<{ lines: InvoiceLine[]; next: number | null }> {
   const { store } = app;
+  const { business, status, orderId, limit } = filter;
+  if (business && status && orderId === null) {
+    const rows = store.all(invoicesOfStatus, {
+      business_id: business.id,
+      status,
+      below: filter.before ?? Number.MAX_SAFE_INTEGER,
+      limit,
+    });
+    const lines = rows.map((invoice) => lineOf(app, invoice));
+    return { lines, next: rows.length === limit ? (rows.at(-1)?.id ?? null) : null };
+  }
   let below = Math.min(filter.before ?? Number.MAX_SAFE_INTEGER, (store.get(newestInvoice, {})?.id ?? 0) + 1);
   const last = Math.max(1, below - INVOICES_SCANNED_MAX);
   const rows: InvoiceRow[] = [];
@@ -55,8 +77,7 @@ export async function listInvoices(
     below = rows.length === filter.limit ? (rows.at(-1)?.id ?? from) : from;
     await new Promise(setImmediate);
   }
-  const lines = rows.map((invoice) => ({ invoice, payment: store.get(paymentOf, { invoice_id: invoice.id }) }));
-  return { lines, next: below > 1 ? below : null };
+  return { lines: rows.map((invoice) => lineOf(app, invoice)), next: below > 1 ? below : null };
 }
 
 export type WebhookView = { webhook: WebhookRow; attempts: WebhookAttemptRow[] };

@@ -8,7 +8,9 @@ const APPROVALS: ReadonlySet<Method> = new Set([
 ]);
 
 /** All that a till needs which is locked to the counter. */
-const COUNTER: ReadonlySet<Method> = new Set(['events.next'] as const);
+const COUNTER: ReadonlySet<Method> = new Set([
+  ...(['events.next', 'counter.show', 'counter.sell', 'counter.sale', 'counter.cancel'] as const),
+]);
 
 /** Only for programs on the machine itself: a page must not make sign-in links for others. */
 const NEVER: ReadonlySet<Method> = new Set(['console.open'] as const);

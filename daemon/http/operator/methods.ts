@@ -20,6 +20,7 @@ import { ENDPOINT_METHODS } from './endpoints.ts';
 import { alertList, alertSeen, inboxList, status, unknownTokens } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
+import { SHOP_METHODS } from './shop.ts';
 import { SOURCE_METHODS } from './sources.ts';
 import { WALLET_METHODS } from './wallet.ts';
 import { WITHDRAWAL_METHODS } from './withdrawals.ts';
@@ -38,6 +39,7 @@ export const METHODS: Methods = {
   ...WITHDRAWAL_METHODS,
   ...ENDPOINT_METHODS,
   ...SOURCE_METHODS,
+  ...SHOP_METHODS,
   ...CONSOLE_METHODS,
   status,
   doctor: async ({ app, extra }) => ({ findings: await examine(app, extra.dataDir) }),

@@ -1,6 +1,7 @@
 /** Statements of the operator's lists. Each reads a bounded number of rows. */
 import { sql } from 'kysely';
-import { sqlite, statement } from '../statement.ts';
+import type { InvoiceStatus } from '../../domain/payment.ts';
+import { find, sqlite, statement } from '../statement.ts';
 
 /** The number of the newest invoice. */
 export const newestInvoice = statement((_: Record<never, never>) =>
@@ -53,3 +54,55 @@ export const openAlertCount = statement((_: Record<never, never>) =>
     .select((eb) => eb.fn.countAll<number>().as('open'))
     .where('seen_at', 'is', null),
 );
+
+/** Invoices of a business in a state, newest first. */
+export const invoicesOfStatus = statement(
+  (p: { business_id: number; status: InvoiceStatus; below: number; limit: number }) =>
+    sqlite
+      .selectFrom('invoice')
+      .selectAll()
+      .where('business_id', '=', p.business_id)
+      .where('status', '=', p.status)
+      .where('id', '<', p.below)
+      .where('deleted_at', 'is', null)
+      .orderBy('id', 'desc')
+      .limit(p.limit),
+);
+
+/** Invoices of an amount in any currency, newest first. */
+export const invoicesOfAmount = statement((p: { amount: bigint; limit: number }) =>
+  sqlite
+    .selectFrom('invoice')
+    .selectAll()
+    .where('amount', '=', p.amount)
+    .where('deleted_at', 'is', null)
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+);
+
+/** The invoices to which an address was given. */
+export const targetsOfAddress = statement((p: { address: string; limit: number }) =>
+  sqlite
+    .selectFrom('target')
+    .selectAll()
+    .where('address', '=', p.address)
+    .where('invoice_id', 'is not', null)
+    .limit(p.limit),
+);
+
+export const newestCredit = statement((_: Record<never, never>) =>
+  sqlite.selectFrom('credit').select('id').orderBy('id', 'desc').limit(1),
+);
+
+/** What counts for takings, of credits with ids from one up to below another, newest first. */
+export const creditsBetween = statement((p: { from: number; below: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .select(['id', 'account_id', 'asset', 'usd_value', 'first_seen_at', 'claim', 'confirmed', 'gone'])
+    .where('id', '>=', p.from)
+    .where('id', '<', p.below)
+    .orderBy('id', 'desc'),
+);
+
+/** The item of the inbox that a deposit is. */
+export const inboxOfCredit = find('inbox', 'credit_id');

@@ -1,8 +1,299 @@
+/** Home: whether all is well, what waits for a decision, and what came in. */
 import type { ReactNode } from 'react';
-import { useBusiness } from '../../frame/business.tsx';
+import type { Result } from '../../bridge.ts';
+import { useCall } from '../../data.tsx';
+import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
+import { type Translate, useLanguage, useText } from '../../i18n.ts';
+import { fiat, isZero, span, sum, useTimes } from '../../parts/format.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { InvoiceState } from '../../parts/invoice-state.tsx';
+import { type Money, useMoney } from '../../parts/money.ts';
+import {
+  Answer,
+  byCoin,
+  Coin,
+  CoinMark,
+  Fiat,
+  Section,
+  State,
+  type StateProps,
+  shortName,
+} from '../../parts/parts.tsx';
+import { href } from '../../router.ts';
+import { Attention } from './attention.tsx';
+import './home.css';
+import { Takings } from './takings.tsx';
+import TEXTS from './texts.ts';
+
+export type T = Translate<keyof (typeof TEXTS)['en']>;
+
+const CHAINS_EVERY_MS = 10_000;
+const LATEST = 6;
 
 export default function Home(): ReactNode {
+  const t = useText(TEXTS);
+  const { long, clock } = useTimes();
   const business = useBusiness();
-  return <Page title="Home">{business?.name}</Page>;
+  const now = Date.now();
+  const actions = (
+    <>
+      <a className="button wide-only" href={href('counter')}>
+        <Icon name="counter" /> {t('openCounter')}
+      </a>
+      <a className="button" href={href('invoices', 'new')}>
+        <Icon name="plus" /> {t('newInvoice')}
+      </a>
+    </>
+  );
+  return (
+    <Page title={t('home')} note={<span className="wide-only">{`${long(now)}, ${clock(now)}`}</span>} actions={actions}>
+      {business && <Inside business={business} t={t} />}
+    </Page>
+  );
+}
+
+function Inside({ business, t }: { business: Business; t: T }): ReactNode {
+  const money = useMoney();
+  return (
+    <>
+      <Figures business={business} money={money} t={t} />
+      <Attention business={business} t={t} />
+      <div className="home-columns">
+        <Takings business={business} money={money} t={t} />
+        <Balances business={business} money={money} t={t} />
+        <Chains business={business} t={t} />
+        <Latest business={business} t={t} />
+      </div>
+    </>
+  );
+}
+
+type PartProps = { business: Business; money: Money; t: T };
+
+/** Worth of all balances, as far as rates are known. */
+function worthOf({ balances }: Business, money: Money): { total: string; whole: boolean } {
+  const each = balances.map(({ crypto, amount }) => money.worth(crypto, amount));
+  return { total: sum(each.map((one) => one ?? '0')), whole: each.every((one) => one !== null) };
+}
+
+const dayOf = (timeZone: string): string => new Intl.DateTimeFormat('sv-SE', { timeZone }).format(new Date());
+
+function Figures({ business, money, t }: PartProps): ReactNode {
+  const language = useLanguage();
+  const days = useCall('takings.list', { business: `${business.id}`, by: 'day', periods: 2 }).data?.periods ?? [];
+  const months = useCall('takings.list', { business: `${business.id}`, by: 'month', periods: 2 }).data?.periods ?? [];
+  const { total, whole } = worthOf(business, money);
+  const today = dayOf(business.time_zone);
+  const day = days.find(({ period }) => period === today);
+  const month = months.find(({ period }) => today.startsWith(period));
+  const before = months.find(({ period }) => !today.startsWith(period));
+  const usd = (period: Period | undefined): string =>
+    sum(period?.coins.map((coin) => money.fromUsd(coin.usd) ?? '0') ?? []);
+  const nameOf = (period: string): string =>
+    new Intl.DateTimeFormat(language, { month: 'long' }).format(new Date(`${period.slice(0, 7)}-15`));
+  return (
+    <div className="home-figures">
+      <Figure name={t('balance')} amount={total} currency={money.currency}>
+        {whole ? t('allCoins', { n: business.balances.length }) : t('noRate')}
+      </Figure>
+      <Figure name={t('today')} amount={usd(day)} currency={money.currency}>
+        {t('payments', { n: day?.payments ?? 0 })}
+      </Figure>
+      <Figure name={nameOf(today)} amount={usd(month)} currency={money.currency}>
+        {t('payments', { n: month?.payments ?? 0 })}
+        {before &&
+          ` · ${t('previous', { month: nameOf(before.period), amount: fiat(usd(before), money.currency, language) })}`}
+      </Figure>
+    </div>
+  );
+}
+
+export type Period = Result<'takings.list'>['periods'][number];
+type FigureProps = { name: string; amount: string; currency: string; children: ReactNode };
+
+function Figure({ name, amount, currency, children }: FigureProps): ReactNode {
+  return (
+    <div>
+      <h2>{name}</h2>
+      <p className="home-figure">
+        <Fiat amount={amount} currency={currency} />
+      </p>
+      <p className="quiet">{children}</p>
+    </div>
+  );
+}
+
+function Balances({ business, money, t }: PartProps): ReactNode {
+  const all = [...business.balances].sort((a, b) => byCoin(a.crypto, b.crypto));
+  const held = all.filter(({ amount }) => !isZero(amount));
+  const rows = held.length > 0 ? held : all;
+  const { total } = worthOf(business, money);
+  const side = <a href={href('withdrawals')}>{t('withdraw')}</a>;
+  return (
+    <Section title={t('balances')} side={side}>
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">{t('coin')}</th>
+            <th scope="col" className="number">
+              {t('amount')}
+            </th>
+            <th scope="col" className="number">
+              {t('worth')}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ crypto, amount }) => {
+            const worth = money.worth(crypto, amount);
+            return (
+              <tr key={crypto}>
+                <th scope="row">
+                  <CoinMark crypto={crypto} />
+                  {crypto}
+                </th>
+                <td className="number">
+                  <Coin amount={amount} />
+                </td>
+                <td className="number">
+                  {worth === null ? (
+                    <span className="quiet">{t('unknown')}</span>
+                  ) : (
+                    <Fiat amount={worth} currency={money.currency} />
+                  )}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row" className="quiet">
+              {t('all')}
+            </th>
+            <td />
+            <td className="number">
+              <strong>
+                <Fiat amount={total} currency={money.currency} />
+              </strong>
+            </td>
+          </tr>
+        </tfoot>
+      </table>
+    </Section>
+  );
+}
+
+type Chain = Result<'status'>['chains'][number];
+
+export function chainState(chain: Pick<Chain, 'error' | 'lagging' | 'withheld'> & { synced_at?: string | null }): Omit<
+  StateProps,
+  'children'
+> & {
+  word: 'failing' | 'lagging' | 'firstSync' | 'upToDate';
+} {
+  if (chain.error !== null) return { shape: 'warning', tone: 'warn', word: 'failing' };
+  if (chain.synced_at === null) return { shape: 'waiting', tone: 'quiet', word: 'firstSync' };
+  if (chain.lagging || chain.withheld !== null) return { shape: 'warning', tone: 'warn', word: 'lagging' };
+  return { shape: 'done', tone: 'good', word: 'upToDate' };
+}
+
+function Chains({ business, t }: { business: Business; t: T }): ReactNode {
+  const language = useLanguage();
+  const status = useCall('status', {}, { every: CHAINS_EVERY_MS });
+  return (
+    <Section title={t('chains')} side={<a href={href('sources')}>{t('allSources')}</a>}>
+      <Answer of={status}>
+        {({ chains }) => (
+          <table className="table">
+            <thead>
+              <tr>
+                <th scope="col">{t('coin')}</th>
+                <th scope="col">{t('state')}</th>
+                <th scope="col" className="number wide-only">
+                  {t('block')}
+                </th>
+                <th scope="col" className="number">
+                  {t('lastBlock')}
+                </th>
+                <th scope="col" className="wide-only">
+                  {t('source')}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {chains
+                .filter(({ network }) => network === business.network)
+                .sort((a, b) => byCoin(a.chain, b.chain))
+                .map((chain) => {
+                  const { word, ...look } = chainState(chain);
+                  const age = chain.tip_age_seconds;
+                  return (
+                    <tr key={chain.chain}>
+                      <th scope="row">{chain.chain}</th>
+                      <td>
+                        <State {...look}>{t(word)}</State>
+                      </td>
+                      <td className="number wide-only">{chain.tip?.height.toLocaleString(language) ?? '–'}</td>
+                      <td className="number">{age === null ? '–' : t('ago', { time: span(age, language) })}</td>
+                      <td className="quiet wide-only">{chain.source}</td>
+                    </tr>
+                  );
+                })}
+            </tbody>
+          </table>
+        )}
+      </Answer>
+    </Section>
+  );
+}
+
+function Latest({ business, t }: { business: Business; t: T }): ReactNode {
+  const { short } = useTimes();
+  const list = useCall('invoice.list', { business: `${business.id}`, limit: LATEST });
+  return (
+    <Section title={t('latest')} side={<a href={href('invoices')}>{t('allInvoices')}</a>}>
+      <Answer of={list}>
+        {({ invoices }) =>
+          invoices.length === 0 ? (
+            <p className="quiet">{t('noInvoices')}</p>
+          ) : (
+            <table className="table">
+              <thead>
+                <tr>
+                  <th scope="col">{t('time')}</th>
+                  <th scope="col">{t('state')}</th>
+                  <th scope="col" className="number">
+                    {t('amount')}
+                  </th>
+                  <th scope="col" className="number">
+                    {t('inCoin')}
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {invoices.map((invoice) => (
+                  <tr key={invoice.id}>
+                    <td className="quiet">
+                      <a href={href('invoices', invoice.slug)}>{short(invoice.created_at)}</a>
+                    </td>
+                    <td>
+                      <InvoiceState invoice={invoice} />
+                    </td>
+                    <td className="number">
+                      <Fiat amount={invoice.amount} currency={invoice.currency} />
+                    </td>
+                    <td className="number quiet">
+                      {invoice.payment ? shortName(invoice.payment.crypto) : t('notChosen')}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }
+      </Answer>
+    </Section>
+  );
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { contractOf, ethereumUri, paymentUri } from '../../../daemon/app/invoices/uri.ts';
 import { type AssetId, assetOf } from '../../../daemon/domain/assets.ts';
 import { browserCode } from '../../../daemon/http/assets/asset.ts';
 import { en } from '../../../daemon/payment-page/languages/en.ts';
@@ -7,7 +8,6 @@ import type { Funds, InvoicePage, Offer, PageModel, Problem, State } from '../..
 import { renderPage as render } from '../../../daemon/payment-page/render.ts';
 import { SCRIPT } from '../../../daemon/payment-page/script.ts';
 import { STYLE } from '../../../daemon/payment-page/style.ts';
-import { contractOf, ethereumUri, paymentUri } from '../../../daemon/payment-page/uri.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 const MINUTE = 60_000;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import jsqr from 'jsqr';
 import { describe, expect, it } from 'vitest';
+import { contractOf, ethereumUri, paymentUri, webUrl } from '../../../daemon/app/invoices/uri.ts';
 import { isValidAddress } from '../../../daemon/chains/evm/address.ts';
 import { ASSETS, type AssetId, assetOf } from '../../../daemon/domain/assets.ts';
 import { FIAT } from '../../../daemon/domain/currencies.ts';
@@ -8,7 +9,6 @@ import { parseDecimal } from '../../../daemon/domain/money.ts';
 import { duration, fiat, inGroups, instant, plainName, price, tickerOf } from '../../../daemon/payment-page/format.ts';
 import { cleanText, escapeHtml, html } from '../../../daemon/payment-page/html.ts';
 import { qrSvg } from '../../../daemon/payment-page/qr.ts';
-import { contractOf, ethereumUri, paymentUri, webUrl } from '../../../daemon/payment-page/uri.ts';
 
 /** A module of the older kind, whose types promise the newer. */
 const readCode = jsqr as unknown as typeof jsqr.default;

@@ -63,6 +63,7 @@ const SMALL = [
 ];
 /** The first reads one row, the last; the second an index that only has what it asks for; the third the oldest rows, to a limit. */
 const READS_FEW: Record<string, string> = {
+  newestCredit: 'SCAN credit',
   newestInvoice: 'SCAN invoice',
   waitingWebhooks: 'SCAN webhook USING INDEX webhook_waiting',
   oldAttempts: 'SCAN webhook_attempt',

@@ -3,9 +3,9 @@
  * address, because many wallets take the contract in a token's URI (EIP-681) for the recipient; that URI is shown only
  * on request.
  */
-import type { Asset, Network } from '../domain/assets.ts';
-import { chainIdOf, isEvm } from '../domain/evm.ts';
-import { formatUnits } from '../domain/money.ts';
+import type { Asset, Network } from '../../domain/assets.ts';
+import { chainIdOf, isEvm } from '../../domain/evm.ts';
+import { formatUnits } from '../../domain/money.ts';
 
 /**
  * The payment URI of `units` to an address, with the amount as an exact decimal; null if the plain address works

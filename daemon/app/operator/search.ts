@@ -1,0 +1,84 @@
+/** Finds invoices by what somebody knows of one. Every way uses an index. */
+import { FIAT } from '../../domain/currencies.ts';
+import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
+import { invoicesOfOrderBehind } from '../../store/queries/books.ts';
+import { type CreditRow, creditsOfTransaction } from '../../store/queries/credits.ts';
+import { type InvoiceRow, invoiceById, invoiceBySlug, invoiceByUuid } from '../../store/queries/invoices.ts';
+import { invoicesOfAmount, targetsOfAddress } from '../../store/queries/operator.ts';
+import type { App } from '../app.ts';
+import { type InvoiceLine, lineOf } from './invoices.ts';
+
+const HASH = /^(?:0x)?[0-9a-fA-F]{64}$/;
+const AMOUNT = /^(\d{1,12}(?:\.\d{1,8})?)(?:\s*([A-Za-z]{3}))?$/;
+const SLUG_OF_LINK = /\/pay\/([A-Za-z0-9]{12})(?:[/?#]|$)/;
+/** A payment URI: the address between the scheme and the amount. */
+const URI = /^(?:bitcoin|litecoin|monero|ethereum):([^?@]+)/i;
+const ROWS_MAX = 50;
+
+export type Found = { lines: InvoiceLine[]; as: string[] };
+
+/** The credits of a transaction on every chain. Their ids are stored in lower case. */
+export function creditsOf(app: App, text: string): CreditRow[] {
+  if (!HASH.test(text)) return [];
+  const plain = text.toLowerCase().replace(/^0x/, '');
+  return app.chains
+    .all()
+    .flatMap(({ key }) =>
+      [plain, `0x${plain}`].flatMap((txid) =>
+        app.store.all(creditsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key: key }),
+      ),
+    );
+}
+
+/** The address that a text is or contains: payment URIs too; BCH with its prefix, account chains in any case. */
+export function addressIn(text: string): string[] {
+  const bare = URI.exec(text)?.[1] ?? text.split('?')[0]!;
+  return [...new Set([bare, bare.toLowerCase(), `bitcoincash:${bare.toLowerCase()}`, `bchtest:${bare.toLowerCase()}`])];
+}
+
+export function targetsOfText(app: App, text: string) {
+  return addressIn(text).flatMap((address) => app.store.all(targetsOfAddress, { address, limit: ROWS_MAX }));
+}
+
+function byAmount(app: App, text: string, limit: number): InvoiceRow[] {
+  const [, amount = '', currency] = AMOUNT.exec(text) ?? [];
+  const scaled = parseDecimal(amount, FIAT_DECIMALS);
+  if (scaled === null || scaled <= 0n) return [];
+  const wanted = currency?.toUpperCase();
+  if (wanted !== undefined && !(wanted in FIAT)) return [];
+  const rows = app.store.all(invoicesOfAmount, { amount: scaled, limit });
+  return rows.filter((row) => wanted === undefined || row.currency === wanted);
+}
+
+function byOrder(app: App, text: string, limit: number): InvoiceRow[] {
+  const position = { from: 0, at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER, limit };
+  return app.directory
+    .businesses()
+    .flatMap(({ id }) => app.store.all(invoicesOfOrderBehind, { ...position, business_id: id, order_id: text }));
+}
+
+/** At most `limit` invoices, newest first, and what the text was taken for. */
+export function findInvoices(app: App, given: string, limit: number): Found {
+  const { store } = app;
+  const text = given.trim();
+  const one = (row: InvoiceRow | undefined): InvoiceRow[] => (row ? [row] : []);
+  const ofIds = (ids: (number | null)[]): InvoiceRow[] =>
+    [...new Set(ids)].flatMap((id) => (id === null ? [] : one(store.get(invoiceById, { id }))));
+  const slug = SLUG_OF_LINK.exec(text)?.[1] ?? text;
+  const ways: [string, InvoiceRow[]][] = [
+    [
+      'id',
+      [...one(store.get(invoiceBySlug, { slug })), ...one(store.get(invoiceByUuid, { uuid: text.toLowerCase() }))],
+    ],
+    ['reference', byOrder(app, text, limit)],
+    ['address', ofIds(targetsOfText(app, text).map(({ invoice_id }) => invoice_id))],
+    ['transaction', ofIds(creditsOf(app, text).map(({ invoice_id }) => invoice_id))],
+    ['amount', byAmount(app, text, limit)],
+  ];
+  const rows = new Map(ways.flatMap(([, found]) => found.map((row) => [row.id, row] as const)));
+  const newest = [...rows.values()].filter(({ deleted_at }) => deleted_at === null).sort((a, b) => b.id - a.id);
+  return {
+    lines: newest.slice(0, limit).map((row) => lineOf(app, row)),
+    as: ways.flatMap(([name, found]) => (found.length > 0 ? [name] : [])),
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * Takings by day and month. Deposits are read once and summed in memory; later calls read only the latest days again,
+ * because what is old and confirmed does not change.
+ */
+import type { AssetId } from '../../domain/assets.ts';
+import { dayOf } from '../../domain/calendar.ts';
+import { creditsBetween, newestCredit } from '../../store/queries/operator.ts';
+import type { App } from '../app.ts';
+import type { Business } from '../shops/directory.ts';
+
+const CREDITS_PER_SLICE = 1_000;
+/** Sums of days before these are kept from one call to the next. */
+const FRESH_DAYS = 3;
+const MS_PER_DAY = 86_400_000;
+const KEPT_MS = 600_000;
+
+export type Taking = { asset: AssetId; usd: bigint; payments: number };
+export type Takings = { periods: { period: string; payments: number; coins: Taking[] }[]; unvalued: number };
+
+type Day = Map<AssetId, Taking>;
+/** `from`: the first moment that was read; `days` are complete from there to `until`. */
+type Kept = { from: number; until: number; days: Map<string, Day>; readAt: number; unvalued: number };
+const kept = new WeakMap<App, Map<number, Kept>>();
+
+const two = (n: number): string => `${n}`.padStart(2, '0');
+
+function dayText(at: number, timeZone: string): string {
+  const { year, month, day } = dayOf(at, timeZone);
+  return `${year}-${two(month)}-${two(day)}`;
+}
+
+/** Sums deposits first seen at or after `from`, newest first, a slice at a time. */
+async function read(app: App, business: Business, from: number): Promise<Pick<Kept, 'days' | 'unvalued'>> {
+  const accounts = new Set(app.directory.accounts().flatMap((one) => (one.businessId === business.id ? [one.id] : [])));
+  const days = new Map<string, Day>();
+  let unvalued = 0;
+  let below = (app.store.get(newestCredit, {})?.id ?? 0) + 1;
+  while (below > 1) {
+    const rows = app.store.all(creditsBetween, { from: Math.max(1, below - CREDITS_PER_SLICE), below });
+    for (const row of rows) {
+      if (row.first_seen_at < from || !accounts.has(row.account_id)) continue;
+      if (row.claim !== 'invoice' || !row.confirmed || row.gone) continue;
+      if (row.usd_value === null) unvalued++;
+      else add(days, dayText(row.first_seen_at, business.timeZone), row.asset, row.usd_value, 1);
+    }
+    // ids follow the time in which deposits were stored: a whole slice from before ends the search
+    if (rows.length > 0 && rows.every(({ first_seen_at }) => first_seen_at < from)) break;
+    below -= CREDITS_PER_SLICE;
+    await new Promise(setImmediate);
+  }
+  return { days, unvalued };
+}
+
+function add(periods: Map<string, Day>, period: string, asset: AssetId, usd: bigint, payments: number): void {
+  const day = periods.get(period) ?? new Map<AssetId, Taking>();
+  const sum = day.get(asset) ?? { asset, usd: 0n, payments: 0 };
+  day.set(asset, { asset, usd: sum.usd + usd, payments: sum.payments + payments });
+  periods.set(period, day);
+}
+
+async function daysSince(app: App, business: Business, from: number): Promise<Kept> {
+  const now = app.now();
+  const ours = kept.get(app) ?? new Map<number, Kept>();
+  kept.set(app, ours);
+  const known = ours.get(business.id);
+  if (known && known.from <= from && now - known.readAt < KEPT_MS) {
+    const edge = now - FRESH_DAYS * MS_PER_DAY;
+    const fresh = await read(app, business, edge);
+    const first = dayText(edge, business.timeZone);
+    // the first of the fresh days was read in part
+    const old = [...known.days].filter(([day]) => day <= first);
+    const days = new Map([...[...fresh.days].filter(([day]) => day > first), ...old]);
+    return { ...known, days, unvalued: known.unvalued };
+  }
+  const whole = await read(app, business, from);
+  const entry = { ...whole, from, until: now, readAt: now };
+  ours.set(business.id, entry);
+  return entry;
+}
+
+/** Of the last `count` days or months of the business's calendar, newest first, without empty ones. */
+export async function takings(app: App, business: Business, by: 'day' | 'month', count: number): Promise<Takings> {
+  const now = app.now();
+  const from = now - (by === 'day' ? count : count * 31) * MS_PER_DAY;
+  const { days, unvalued } = await daysSince(app, business, from);
+  const periods = new Map<string, Day>();
+  const length = by === 'day' ? 'YYYY-MM-DD'.length : 'YYYY-MM'.length;
+  for (const [day, coins] of days) {
+    for (const { asset, usd, payments } of coins.values()) add(periods, day.slice(0, length), asset, usd, payments);
+  }
+  const newest = [...periods].sort(([a], [b]) => (a < b ? 1 : -1)).slice(0, count);
+  return {
+    periods: newest.map(([period, coins]) => ({
+      period,
+      payments: [...coins.values()].reduce((sum, { payments }) => sum + payments, 0),
+      coins: [...coins.values()],
+    })),
+    unvalued,
+  };
+}

@@ -1,0 +1,134 @@
+/** The operator API's methods about selling: invoices made by hand, search, takings, the counter, and why one is unpaid. */
+import { z } from 'zod';
+import { Decimal, Id, Instant, InvoiceDetailShape, InvoiceShape } from './operator-shapes.ts';
+
+const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
+
+const TEXT_CHARS_MAX = 300;
+const Text = z.string().min(1).max(TEXT_CHARS_MAX);
+const Currency = z.string().regex(/^[A-Z]{3}$/);
+const FOUND_MAX = 50;
+const PERIODS_MAX = 400;
+
+/** The answers to "why isn't this paid?". */
+export const VERDICTS = [
+  ...(['paid', 'marked_paid', 'canceled', 'not_chosen', 'waiting', 'expired'] as const),
+  ...(['unconfirmed', 'short', 'late', 'gone', 'other_coin', 'inbox'] as const),
+  ...(['unknown_transaction', 'unknown_address', 'other_network', 'no_invoice', 'chain_behind'] as const),
+] as const;
+
+const Sold = z.object({
+  invoice: z.string(),
+  status: z.string(),
+  amount: Decimal,
+  currency: z.string(),
+  created_at: Instant,
+  /** The value of what has arrived, in the invoice's currency. */
+  received_value: Decimal,
+  underpaid: z.boolean(),
+  late: z.boolean(),
+});
+
+export const SHOP = {
+  /** An invoice by hand, of any amount from a cent. `any`: at the counter. */
+  'invoice.create': method(
+    z.strictObject({
+      business: Text,
+      amount: z.string().regex(/^\d{1,12}(\.\d{1,8})?$/),
+      currency: Currency,
+      crypto: z.string().min(1).max(20).default('ALL'),
+      order_id: z.string().max(100).nullable().default(null),
+      description: z.string().max(200).nullable().default(null),
+    }),
+    z.object({ invoice: InvoiceDetailShape }),
+  ),
+  /**
+   * Invoices by what somebody knows of one: its id or UUID, the shop's reference, an address, a transaction, or the
+   * amount ("60" or "60.00 EUR"), newest first. `as`: what the text was taken for.
+   */
+  'invoice.find': method(
+    z.strictObject({ text: Text, limit: z.int().min(1).max(FOUND_MAX).default(FOUND_MAX) }),
+    z.object({ invoices: z.array(InvoiceShape), as: z.array(z.string()) }),
+  ),
+  /**
+   * Why an invoice is not paid. `text`: a transaction, an address or a link that a customer has sent, instead of or
+   * besides the invoice.
+   */
+  'invoice.explain': method(
+    z.strictObject({ invoice: Text.nullable().default(null), text: Text.nullable().default(null) }),
+    z.object({
+      verdict: z.enum(VERDICTS),
+      /** The invoice that it is about, if there is one. */
+      invoice: z.string().nullable(),
+      crypto: z.string().nullable(),
+      network: z.string().nullable(),
+      /** In whole coins: what arrived, and what is missing. */
+      received: Decimal.nullable(),
+      missing: Decimal.nullable(),
+      /** In the invoice's currency. */
+      missing_value: Decimal.nullable(),
+      currency: z.string().nullable(),
+      confirmations: z.int().nullable(),
+      required_confirmations: z.int().nullable(),
+      at: Instant.nullable(),
+      /** The item in the inbox that it is. */
+      inbox: Id.nullable(),
+    }),
+  ),
+  /** Confirmed money that counts for invoices, by day or month of the business's time zone, newest first. */
+  'takings.list': method(
+    z.strictObject({ business: Text, by: z.enum(['day', 'month']), periods: z.int().min(1).max(PERIODS_MAX) }),
+    z.object({
+      periods: z.array(
+        z.object({
+          /** `2026-11-22` or `2026-11`. */
+          period: z.string(),
+          payments: z.int().min(0),
+          coins: z.array(z.object({ crypto: z.string(), usd: Decimal, payments: z.int().min(0) })),
+        }),
+      ),
+      /** Deposits whose value is not known are not in the sums. */
+      unvalued: z.int().min(0),
+    }),
+  ),
+  /** All that a till needs to know of its business. */
+  'counter.show': method(
+    z.strictObject({ business: Text.optional() }),
+    z.object({
+      business: Id,
+      name: z.string(),
+      network: z.string(),
+      currencies: z.array(z.string()),
+      cryptos: z.array(z.object({ crypto: z.string(), ready: z.boolean() })),
+      sales: z.array(Sold),
+    }),
+  ),
+  /** A sale: an invoice at the counter. */
+  'counter.sell': method(
+    z.strictObject({
+      business: Id,
+      amount: z.string().regex(/^\d{1,12}(\.\d{1,8})?$/),
+      currency: Currency,
+      note: z.string().max(200).nullable().default(null),
+    }),
+    z.object({ invoice: z.string() }),
+  ),
+  /** A sale as the till shows it. `crypto` asks for that coin. */
+  'counter.sale': method(
+    z.strictObject({ invoice: Text, crypto: z.string().min(1).max(20).optional() }),
+    z.object({
+      sale: Sold,
+      /** The content of the QR code: the payment link, or the coin's own. */
+      code: z.string(),
+      crypto: z.string().nullable(),
+      crypto_amount: Decimal.nullable(),
+      received: Decimal.nullable(),
+      missing: Decimal.nullable(),
+      confirmations: z.int(),
+      required_confirmations: z.int(),
+      price_until: Instant.nullable(),
+      updated_at: Instant,
+    }),
+  ),
+  'counter.cancel': method(z.strictObject({ invoice: Text }), z.object({})),
+} as const;

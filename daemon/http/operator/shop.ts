@@ -1,0 +1,130 @@
+/** Methods about selling: invoices by hand, search, takings, the counter. */
+import type { App } from '../../app/app.ts';
+import type { InvoiceView } from '../../app/invoices/views.ts';
+import { cancelSale, coinsOf, type Sale, saleOf, salesOf, sell } from '../../app/operator/counter.ts';
+import { assetOfVerdict, explain, type Verdict } from '../../app/operator/explain.ts';
+import { findBusiness } from '../../app/operator/find.ts';
+import { showInvoice } from '../../app/operator/invoices.ts';
+import { findInvoices } from '../../app/operator/search.ts';
+import { takings } from '../../app/operator/takings.ts';
+import type { Business } from '../../app/shops/directory.ts';
+import type { Parsed, Result } from '../../contract/operator.ts';
+import type { SHOP } from '../../contract/shop.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import type { Context } from './context.ts';
+import { detailJson, invoiceJson } from './present.ts';
+
+type Methods = {
+  readonly [M in keyof typeof SHOP]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
+};
+
+/** Offered at the counter. Another one can be asked for by an invoice. */
+const COUNTER_CURRENCIES = ['EUR', 'USD', 'GBP', 'CHF'];
+const REALITY = ['mainnet', 'testnet', 'regtest', 'sandbox'];
+
+const fiat = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
+
+function businessOf(app: App, ref: string | undefined): Business {
+  if (ref !== undefined) return findBusiness(app, ref);
+  const [first] = app.directory.businesses().sort((a, b) => REALITY.indexOf(a.network) - REALITY.indexOf(b.network));
+  if (!first) throw new Rejected('business.not_found', 'There is no business yet', 'business');
+  return first;
+}
+
+export const SHOP_METHODS: Methods = {
+  'invoice.create': async ({ app }, { business, order_id: orderId, ...rest }) => {
+    const { slug } = await sell(app, findBusiness(app, business), { ...rest, orderId, origin: 'operator' });
+    return { invoice: detailJson(app, showInvoice(app, slug)) };
+  },
+  'invoice.find': ({ app }, { text, limit }) => {
+    const { lines, as } = findInvoices(app, text, limit);
+    return { invoices: lines.map((line) => invoiceJson(app, line)), as };
+  },
+  'invoice.explain': ({ app }, { invoice, text }) => verdictJson(app, explain(app, invoice, text)),
+  'takings.list': async ({ app }, { business, by, periods }) => {
+    const found = await takings(app, findBusiness(app, business), by, periods);
+    return {
+      unvalued: found.unvalued,
+      periods: found.periods.map((one) => ({
+        ...one,
+        coins: one.coins.map(({ asset, usd, payments }) => ({ crypto: asset, usd: fiat(usd), payments })),
+      })),
+    };
+  },
+  'counter.show': async ({ app }, { business }) => {
+    const shop = businessOf(app, business);
+    const sales = await salesOf(app, shop);
+    return {
+      business: shop.id,
+      name: shop.brand.name ?? shop.name,
+      network: shop.network,
+      currencies: COUNTER_CURRENCIES.filter((one) => app.rates.perDollar(shop.network, one, app.now()) !== null),
+      cryptos: coinsOf(app, shop).map(({ asset, ready }) => ({ crypto: asset.symbol, ready })),
+      sales: sales.map(soldJson),
+    };
+  },
+  'counter.sell': async ({ app }, { business, note, amount, currency }) => {
+    const wanted = { amount, currency, crypto: 'ALL', orderId: null, description: note, origin: 'counter' as const };
+    const { slug } = await sell(app, findBusiness(app, `${business}`), wanted);
+    return { invoice: slug };
+  },
+  'counter.sale': async ({ app }, { invoice, crypto }) => saleJson(await saleOf(app, invoice, crypto)),
+  'counter.cancel': async ({ app }, { invoice }) => {
+    await cancelSale(app, invoice);
+    return {};
+  },
+};
+
+function soldJson({ invoice, payment }: InvoiceView): Result<'counter.sale'>['sale'] {
+  const overdue = invoice.status === 'unpaid' && payment?.row.status === 'overdue';
+  return {
+    invoice: invoice.slug,
+    status: overdue ? 'overdue' : invoice.status,
+    amount: fiat(invoice.amount),
+    currency: invoice.currency,
+    created_at: toIso(invoice.created_at),
+    received_value: fiat(payment?.row.seen_value ?? 0n),
+    underpaid: payment?.underpaid ?? false,
+    late: payment?.late ?? false,
+  };
+}
+
+function saleJson({ view, code }: Sale): Result<'counter.sale'> {
+  const { payment } = view;
+  const units = (amount: bigint): string | null => (payment ? formatUnits(amount, payment.asset) : null);
+  return {
+    sale: soldJson(view),
+    code,
+    crypto: payment?.asset.symbol ?? null,
+    crypto_amount: units(payment?.amount ?? 0n),
+    received: units(payment?.received ?? 0n),
+    missing: units(payment?.remaining ?? 0n),
+    confirmations: payment?.confirmations ?? 0,
+    required_confirmations: payment?.required ?? 0,
+    price_until: payment ? toIso(payment.row.quote_ends_at) : null,
+    updated_at: toIso(view.invoice.updated_at),
+  };
+}
+
+function verdictJson(app: App, found: Verdict): Result<'invoice.explain'> {
+  const { verdict, details, payment, credit, inbox, network } = found;
+  const asset = assetOfVerdict(found);
+  const units = (amount: bigint): string | null => asset && formatUnits(amount, asset);
+  const missingValue = details && payment ? details.invoice.amount - payment.row.seen_value : null;
+  return {
+    verdict,
+    invoice: details?.invoice.slug ?? null,
+    crypto: asset?.symbol ?? null,
+    network: network ?? (details && app.directory.business(details.invoice.business_id).network),
+    received: credit ? units(credit.units) : null,
+    missing: payment ? formatUnits(payment.remaining, payment.asset) : null,
+    missing_value: missingValue !== null && missingValue > 0n ? fiat(missingValue) : null,
+    currency: details?.invoice.currency ?? null,
+    confirmations: payment?.confirmations ?? null,
+    required_confirmations: payment?.required ?? null,
+    at: credit ? toIso(credit.first_seen_at) : null,
+    inbox,
+  };
+}

@@ -1,0 +1,119 @@
+/** The counter of a shop: amount, code, paid, next sale. */
+import { type ReactNode, useEffect, useState } from 'react';
+import type { Result } from '../../bridge.ts';
+import { useCall, useConnection, useData } from '../../data.tsx';
+import { useBusiness } from '../../frame/business.tsx';
+import { SandboxBanner } from '../../frame/page.tsx';
+import { type Translate, useText } from '../../i18n.ts';
+import { Sheet } from '../../parts/controls.tsx';
+import { foreign } from '../../parts/format.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { Answer, State } from '../../parts/parts.tsx';
+import { href } from '../../router.ts';
+import './counter.css';
+import { Keypad } from './keypad.tsx';
+import { SaleScreen } from './sale.tsx';
+import TEXTS from './texts.ts';
+
+export type T = Translate<keyof (typeof TEXTS)['en']>;
+export type Shop = Result<'counter.show'>;
+
+const READ_EVERY_MS = 15_000;
+const SOUND = 'countinghouse-sound';
+
+export default function Counter(): ReactNode {
+  const t = useText(TEXTS);
+  const { session } = useData();
+  const locked = session.scope === 'counter';
+  const chosen = useBusiness();
+  const shop = useCall('counter.show', locked || !chosen ? {} : { business: `${chosen.id}` }, { every: READ_EVERY_MS });
+  const [sale, setSale] = useState<string | null>(null);
+  const [sound, setSound] = useState(localStorage.getItem(SOUND) !== 'off');
+  useEffect(() => {
+    document.title = `${t('counter')} · Countinghouse`;
+  }, [t]);
+  const toggle = (): void => {
+    localStorage.setItem(SOUND, sound ? 'off' : 'on');
+    setSound(!sound);
+  };
+  return (
+    <div className="till">
+      <SandboxBanner network={shop.data?.network} />
+      <Answer of={shop}>
+        {(data) => (
+          <>
+            <Top shop={data} sound={sound} onSound={toggle} locked={locked} t={t} />
+            {sale === null ? (
+              <Keypad shop={data} onSale={setSale} t={t} />
+            ) : (
+              <SaleScreen slug={sale} shop={data} sound={sound} onNext={() => setSale(null)} t={t} />
+            )}
+          </>
+        )}
+      </Answer>
+    </div>
+  );
+}
+
+type TopProps = { shop: Shop; sound: boolean; onSound(): void; locked: boolean; t: T };
+
+function Top({ shop, sound, onSound, locked, t }: TopProps): ReactNode {
+  const { up } = useConnection();
+  const ready = shop.cryptos.some((one) => one.ready);
+  return (
+    <header className="till-top">
+      <h1>{foreign(shop.name)}</h1>
+      <div className="till-tools">
+        <button type="button" className="till-tool" aria-pressed={sound} onClick={onSound}>
+          <Icon name={sound ? 'sound' : 'silent'} />{' '}
+          <span className="till-word">{t(sound ? 'soundOn' : 'soundOff')}</span>
+        </button>
+        {up ? (
+          <State shape={ready ? 'done' : 'warning'} tone={ready ? 'good' : 'warn'}>
+            {t(ready ? 'ready' : 'notReady')}
+          </State>
+        ) : (
+          <State shape="failed" tone="bad">
+            {t('offline')}
+          </State>
+        )}
+        {locked ? (
+          <span className="till-tool">
+            <Icon name="lock" /> <span className="till-word">{t('locked')}</span>
+          </span>
+        ) : (
+          <Unlocked t={t} />
+        )}
+      </div>
+    </header>
+  );
+}
+
+function Unlocked({ t }: { t: T }): ReactNode {
+  const { bridge } = useData();
+  const [asking, setAsking] = useState(false);
+  const lock = (): void => void bridge.lockToCounter?.().then(() => location.reload());
+  return (
+    <>
+      {bridge.lockToCounter && (
+        <button type="button" className="till-tool" onClick={() => setAsking(true)}>
+          <Icon name="unlocked" /> <span className="till-word">{t('lock')}</span>
+        </button>
+      )}
+      <a className="till-tool" href={href('home')} aria-label={t('leave')} title={t('leave')}>
+        <Icon name="close" />
+      </a>
+      <Sheet title={t('lockTitle')} open={asking} onClose={() => setAsking(false)}>
+        <p>{t('lockNote')}</p>
+        <div className="actions">
+          <button type="button" className="button filled" onClick={lock}>
+            {t('lockNow')}
+          </button>
+          <button type="button" className="button" onClick={() => setAsking(false)}>
+            {t('close')}
+          </button>
+        </div>
+      </Sheet>
+    </>
+  );
+}

@@ -1,0 +1,154 @@
+/** The keypad: digits fill the amount from the cents, as tills do. */
+import { type ReactNode, useCallback, useEffect, useState } from 'react';
+import { useChange, useConnection } from '../../data.tsx';
+import { useLanguage, useText } from '../../i18n.ts';
+import { Segments } from '../../parts/controls.tsx';
+import { fiat, useTimes } from '../../parts/format.ts';
+import { Icon, type Shape } from '../../parts/icons.tsx';
+import { Fiat, Problem, State, type Tone } from '../../parts/parts.tsx';
+import PARTS from '../../parts/texts.ts';
+import { usePlace } from '../../router.ts';
+import type { Shop, T } from './counter.tsx';
+
+const DIGITS_MAX = 9;
+const CENTS = 2;
+const KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '00', '0'] as const;
+const CURRENCY = 'countinghouse-till-currency';
+const NOTE_CHARS_MAX = 200;
+
+/** Digits as a decimal with cents: "1240" is 12.40. */
+export const amountOf = (digits: string): string => {
+  const padded = digits.padStart(CENTS + 1, '0');
+  return `${padded.slice(0, -CENTS)}.${padded.slice(-CENTS)}`;
+};
+
+export function press(digits: string, key: string): string {
+  if (key === 'Backspace') return digits.slice(0, -1);
+  const next = `${digits}${key}`.replace(/^0+/, '');
+  return next.length > DIGITS_MAX ? digits : next;
+}
+
+const fromAddress = (text: string | null): string => {
+  const [, whole = '', part = ''] = /^(\d{1,7})(?:\.(\d{1,2}))?$/.exec(text ?? '') ?? [];
+  return `${whole}${whole === '' ? '' : part.padEnd(CENTS, '0')}`.replace(/^0+/, '');
+};
+
+export function Keypad({ shop, onSale, t }: { shop: Shop; onSale(slug: string): void; t: T }): ReactNode {
+  const language = useLanguage();
+  const { up } = useConnection();
+  const { query } = usePlace();
+  const [digits, setDigits] = useState(() => fromAddress(query.get('amount')));
+  const [note, setNote] = useState('');
+  const [currency, setCurrency] = useState(() => localStorage.getItem(CURRENCY) ?? shop.currencies[0] ?? 'EUR');
+  const sell = useChange('counter.sell', 'counter.', 'invoice.');
+  const amount = amountOf(digits);
+  const can = digits !== '' && up && !sell.isPending && shop.cryptos.some(({ ready }) => ready);
+  const submit = useCallback((): void => {
+    if (!can) return;
+    const wanted = { business: shop.business, amount, currency, note: note.trim() || null };
+    sell.mutate(wanted, { onSuccess: ({ invoice }) => onSale(invoice) });
+  }, [can, shop.business, amount, currency, note, sell.mutate, onSale]);
+  useDigits((key) => setDigits((now) => press(now, key)), submit);
+  const choose = (wanted: string): void => {
+    localStorage.setItem(CURRENCY, wanted);
+    setCurrency(wanted);
+  };
+  const shown = fiat(amount, currency, language);
+  return (
+    <main className="till-keypad" id="content">
+      <section className="till-sale">
+        <div className="till-amount-head">
+          <h2>{t('amount')}</h2>
+          <Segments<string>
+            label={t('currency')}
+            value={currency}
+            options={shop.currencies.map((one) => [one, one] as const)}
+            onChange={choose}
+          />
+        </div>
+        <p className={digits === '' ? 'till-amount quiet-amount' : 'till-amount'} aria-live="polite">
+          {shown}
+        </p>
+        <input
+          className="input till-note"
+          aria-label={t('note')}
+          placeholder={t('note')}
+          value={note}
+          maxLength={NOTE_CHARS_MAX}
+          onChange={(event) => setNote(event.target.value)}
+        />
+        {sell.error && <Problem error={sell.error} />}
+        <Sales shop={shop} t={t} />
+      </section>
+      <section className="till-keys" aria-label={t('keypad')}>
+        {KEYS.map((key) => (
+          <button key={key} type="button" className="till-key" onClick={() => setDigits(press(digits, key))}>
+            {key}
+          </button>
+        ))}
+        <button
+          type="button"
+          className="till-key"
+          aria-label={t('erase')}
+          onClick={() => setDigits(press(digits, 'Backspace'))}
+        >
+          <Icon name="erase" size={28} />
+        </button>
+        <button type="button" className="button filled till-go" disabled={!can} onClick={submit}>
+          {digits === '' ? t('type') : t('show', { amount: shown })}
+        </button>
+      </section>
+    </main>
+  );
+}
+
+/** Digits, Backspace and Enter work the counter, unless a note is typed. */
+function useDigits(onKey: (key: string) => void, onEnter: () => void): void {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const typing = event.target instanceof HTMLInputElement && event.target.type !== 'radio';
+      if (event.key === 'Enter' && !(event.target instanceof HTMLButtonElement)) onEnter();
+      else if (!typing && (/^\d$/.test(event.key) || event.key === 'Backspace')) onKey(event.key);
+      else return;
+      event.preventDefault();
+    };
+    addEventListener('keydown', listen);
+    return () => removeEventListener('keydown', listen);
+  }, [onKey, onEnter]);
+}
+
+type Sale = Shop['sales'][number];
+type Look = { shape: Shape; tone: Tone; word: 'paid' | 'cancelled' | 'expired' | 'short' | 'seen' | 'waiting' };
+
+function lookOf(sale: Sale): Look {
+  if (sale.status === 'paid') return { shape: 'done', tone: 'good', word: 'paid' };
+  if (sale.status === 'canceled') return { shape: 'ended', tone: 'quiet', word: 'cancelled' };
+  if (sale.underpaid) return { shape: 'warning', tone: 'warn', word: 'short' };
+  if (Number(sale.received_value) > 0) return { shape: 'seen', tone: 'main', word: 'seen' };
+  if (sale.status === 'overdue') return { shape: 'ended', tone: 'quiet', word: 'expired' };
+  return { shape: 'waiting', tone: 'quiet', word: 'waiting' };
+}
+
+function Sales({ shop, t }: { shop: Shop; t: T }): ReactNode {
+  const parts = useText(PARTS);
+  const { short } = useTimes();
+  return (
+    <div className="till-sales">
+      <h2>{t('lastSales')}</h2>
+      {shop.sales.length === 0 && <p className="quiet">{t('noSales')}</p>}
+      <ul>
+        {shop.sales.map((sale) => {
+          const { word, ...look } = lookOf(sale);
+          return (
+            <li key={sale.invoice}>
+              <span className="quiet">{short(sale.created_at)}</span>
+              <State {...look}>{parts(word)}</State>
+              <Fiat amount={sale.amount} currency={sale.currency} />
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+}

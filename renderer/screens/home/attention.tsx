@@ -1,0 +1,108 @@
+/** What waits for a decision, the most urgent first, each with one button. */
+import type { ReactNode } from 'react';
+import { useCall } from '../../data.tsx';
+import type { Business } from '../../frame/business.tsx';
+import { foreign, groups } from '../../parts/format.ts';
+import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
+import { href } from '../../router.ts';
+import { ROUTES } from '../../routes.tsx';
+import type { T } from './home.tsx';
+
+type Thing = {
+  key: string;
+  shape: Shape;
+  tone: 'main' | 'warn';
+  title: string;
+  note: string;
+  to: string;
+  button: string;
+};
+
+const EVERY_MS = 15_000;
+const SHOWN = 5;
+const READ_MAX = 50;
+const GROUPS_SHOWN = 2;
+
+const REASONS = ['late', 'extra', 'short', 'deleted', 'unexpected', 'unassigned', 'locked'] as const;
+
+function useThings(business: Business, t: T): Thing[] {
+  const own = (one: { business_id: number }): boolean => one.business_id === business.id;
+  const asked = useCall('withdrawal.list', { state: 'requested', limit: READ_MAX }).data?.withdrawals.filter(own) ?? [];
+  const inbox = useCall('inbox.list', { limit: READ_MAX }).data?.items.filter(own) ?? [];
+  const chains = useCall('status', {}, { every: EVERY_MS }).data?.chains ?? [];
+  const alerts = useCall('alert.list', { limit: READ_MAX }, { every: EVERY_MS }).data?.alerts ?? [];
+  const reason = (word: string): string => t(REASONS.find((known) => known === word) ?? 'unexpected');
+  return [
+    ...asked.map(({ id, amount, crypto, address }): Thing => {
+      const note = t('approveNote', {
+        amount,
+        crypto,
+        address: `${groups(address).slice(0, GROUPS_SHOWN).join(' ')} …`,
+      });
+      const to = href('withdrawals', `${id}`);
+      return { key: `w${id}`, shape: 'approve', tone: 'main', title: t('approve'), note, to, button: t('review') };
+    }),
+    ...inbox
+      .filter(({ state }) => state === 'open')
+      .map((item): Thing => {
+        const note = t('unclaimedNote', { amount: item.amount, crypto: item.crypto, reason: reason(item.reason) });
+        const to = href('inbox', `${item.id}`);
+        return {
+          key: `i${item.id}`,
+          shape: 'inbox',
+          tone: 'main',
+          title: t('unclaimed'),
+          note,
+          to,
+          button: t('decide'),
+        };
+      }),
+    ...chains
+      .filter((chain) => chain.network === business.network && chain.withheld !== null && chain.synced_at !== null)
+      .map(({ chain }): Thing => {
+        const [title, note, to] = [t('behind', { chain }), t('behindNote'), href('sources')];
+        return { key: `c${chain}`, shape: 'warning', tone: 'warn', title, note, to, button: t('details') };
+      }),
+    ...alerts
+      .filter(({ network }) => network === null || network === business.network)
+      .map((alert): Thing => {
+        const [title, note, to] = [t('alert'), foreign(alert.message), href('alerts')];
+        return { key: `a${alert.id}`, shape: 'warning', tone: 'warn', title, note, to, button: t('look') };
+      }),
+  ];
+}
+
+export function Attention({ business, t }: { business: Business; t: T }): ReactNode {
+  const things = useThings(business, t);
+  const live = ROUTES.some(({ name }) => name === 'wallet') && business.network === 'sandbox';
+  const shown = things.slice(0, SHOWN);
+  return (
+    <section className="section">
+      <header className="section-head">
+        <h2>{things.length === 0 ? t('nothing') : t('needYou', { n: things.length })}</h2>
+        {things.length === 0 && <span className="quiet">{t('nothingNote')}</span>}
+      </header>
+      <ul className="things">
+        {shown.map((thing, at) => (
+          <li key={thing.key}>
+            <span className={`state ${thing.tone}`}>
+              <ShapeIcon shape={thing.shape} size={20} />
+            </span>
+            <p>
+              <strong>{thing.title}</strong> <bdi className="thing-note">{thing.note}</bdi>
+            </p>
+            <a className={at === 0 ? 'button filled' : 'button'} href={thing.to}>
+              {thing.button}
+            </a>
+          </li>
+        ))}
+      </ul>
+      {things.length > SHOWN && <p className="quiet">{t('moreThings', { n: things.length - SHOWN })}</p>}
+      {live && things.length === 0 && (
+        <p className="quiet">
+          {t('setUpNote')} <a href={href('wallet')}>{t('setUp')}</a>
+        </p>
+      )}
+    </section>
+  );
+}

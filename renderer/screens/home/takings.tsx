@@ -1,0 +1,94 @@
+/** Takings by day and month, by coin. */
+import { type ReactNode, useState } from 'react';
+import { useCall } from '../../data.tsx';
+import type { Business } from '../../frame/business.tsx';
+import { useLanguage, useText } from '../../i18n.ts';
+import { type Bar, Bars } from '../../parts/bars.tsx';
+import { Segments } from '../../parts/controls.tsx';
+import { fiat, sum } from '../../parts/format.ts';
+import type { Money } from '../../parts/money.ts';
+import { Answer, byCoin, Section } from '../../parts/parts.tsx';
+import PARTS from '../../parts/texts.ts';
+import type { Period, T } from './home.tsx';
+
+const COUNT = { day: 30, month: 12 } as const;
+const NOON = 'T12:00:00Z';
+
+/** The names of the last periods, the oldest first, as the service writes them. */
+function periodsUntilNow(by: 'day' | 'month', timeZone: string): string[] {
+  const today = new Intl.DateTimeFormat('sv-SE', { timeZone }).format(new Date());
+  return Array.from({ length: COUNT[by] }, (_, at) => {
+    const date = new Date(`${by === 'day' ? today : `${today.slice(0, 7)}-15`}${NOON}`);
+    const back = COUNT[by] - 1 - at;
+    if (by === 'day') date.setUTCDate(date.getUTCDate() - back);
+    else date.setUTCMonth(date.getUTCMonth() - back);
+    return date.toISOString().slice(0, by === 'day' ? 10 : 7);
+  });
+}
+
+export function Takings({ business, money, t }: { business: Business; money: Money; t: T }): ReactNode {
+  const parts = useText(PARTS);
+  const [by, setBy] = useState<'day' | 'month'>('day');
+  const [table, setTable] = useState(false);
+  const found = useCall('takings.list', { business: `${business.id}`, by, periods: COUNT[by] });
+  const options = [
+    ['day', parts('day')],
+    ['month', parts('month')],
+  ] as const;
+  const side = (
+    <>
+      <Segments<'day' | 'month'> label={t('by')} value={by} options={options} onChange={setBy} />
+      <button type="button" className="link wide-only" aria-pressed={table} onClick={() => setTable(!table)}>
+        {parts(table ? 'plot' : 'table')}
+      </button>
+    </>
+  );
+  const total = sum(
+    found.data?.periods.flatMap(({ coins }) => coins.map(({ usd }) => money.fromUsd(usd) ?? '0')) ?? [],
+  );
+  const amount = fiat(total, money.currency, useLanguage());
+  const note = t(by === 'day' ? 'days' : 'months', { n: COUNT[by], amount });
+  return (
+    <Section title={t('takings')} note={note} side={side}>
+      <Answer of={found}>
+        {({ periods }) => <Drawn periods={periods} by={by} business={business} money={money} table={table} t={t} />}
+      </Answer>
+    </Section>
+  );
+}
+
+type DrawnProps = {
+  periods: Period[];
+  by: 'day' | 'month';
+  business: Business;
+  money: Money;
+  table: boolean;
+  t: T;
+};
+
+function Drawn({ periods, by, business, money, table, t }: DrawnProps): ReactNode {
+  const language = useLanguage();
+  const cryptos = [...new Set(periods.flatMap(({ coins }) => coins.map(({ crypto }) => crypto)))].sort(byCoin);
+  if (cryptos.length === 0) return <p className="quiet">{t('noTakings')}</p>;
+  const format = new Intl.DateTimeFormat(
+    language === 'en' ? 'en-GB' : language,
+    by === 'day' ? { day: 'numeric', month: 'short', timeZone: 'UTC' } : { month: 'short', timeZone: 'UTC' },
+  );
+  const names = periodsUntilNow(by, business.time_zone);
+  const bars = names.map((period, at): Bar => {
+    const full = format.format(new Date(`${period}${by === 'day' ? '' : '-15'}${NOON}`));
+    const coins = periods.find((one) => one.period === period)?.coins ?? [];
+    return {
+      key: period,
+      name: at === names.length - 1 ? t(by === 'day' ? 'todayName' : 'thisMonth') : full,
+      full,
+      parts: Object.fromEntries(coins.map(({ crypto, usd }) => [crypto, money.fromUsd(usd) ?? '0'])),
+    };
+  });
+  return (
+    <>
+      <Bars bars={bars} cryptos={cryptos} currency={money.currency} title={t('takingsTitle')} table={table} />
+      {money.currency !== 'USD' && <p className="quiet">{t('atTodays')}</p>}
+    </>
+  );
+}

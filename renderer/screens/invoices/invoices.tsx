@@ -1,0 +1,141 @@
+/** Invoices: search and filter, the list, one invoice beside it, and a new one. */
+import { type ReactNode, useState } from 'react';
+import { useCall } from '../../data.tsx';
+import { useBusiness } from '../../frame/business.tsx';
+import { Page } from '../../frame/page.tsx';
+import { type Translate, useText } from '../../i18n.ts';
+import { Segments } from '../../parts/controls.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { Answer, Empty } from '../../parts/parts.tsx';
+import { go, href, usePlace } from '../../router.ts';
+import './invoices.css';
+import { InvoiceList } from './list.tsx';
+import { NewInvoice } from './new.tsx';
+import { InvoicePanel } from './panel.tsx';
+import TEXTS from './texts.ts';
+
+export type T = Translate<keyof (typeof TEXTS)['en']>;
+export type Status = 'all' | 'unpaid' | 'paid' | 'canceled';
+
+const NEW = 'new';
+
+export default function Invoices(): ReactNode {
+  const t = useText(TEXTS);
+  const { parts, query } = usePlace();
+  const [status, setStatus] = useState<Status>('all');
+  const [slug] = parts;
+  const text = query.get('q') ?? '';
+  const actions = (
+    <a className="button" href={href('invoices', NEW)}>
+      <Icon name="plus" /> {t('newInvoice')}
+    </a>
+  );
+  const open = slug !== undefined && slug !== NEW;
+  return (
+    <Page title={t('invoices')} actions={actions} flush>
+      <div className={open ? 'invoices open' : 'invoices'}>
+        <div className="invoices-list">
+          <Search text={text} t={t} />
+          {text === '' ? (
+            <Listed status={status} setStatus={setStatus} slug={slug} t={t} />
+          ) : (
+            <Found text={text} slug={slug} t={t} />
+          )}
+        </div>
+        {open && <InvoicePanel key={slug} slug={slug} t={t} />}
+      </div>
+      <NewInvoice open={slug === NEW} amount={query.get('amount') ?? ''} t={t} />
+    </Page>
+  );
+}
+
+function Search({ text, t }: { text: string; t: T }): ReactNode {
+  const [typed, setTyped] = useState(text);
+  const [from, setFrom] = useState(text);
+  if (from !== text) {
+    // the address has changed: by the command palette, or by going back
+    setFrom(text);
+    setTyped(text);
+  }
+  const search = (wanted: string): void =>
+    go(wanted.trim() === '' ? href('invoices') : `${href('invoices')}?q=${encodeURIComponent(wanted.trim())}`);
+  return (
+    <search className="invoices-search">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          search(typed);
+        }}
+      >
+        <Icon name="search" size={18} />
+        <input
+          className="input"
+          type="search"
+          data-search
+          aria-label={t('search')}
+          placeholder={t('search')}
+          value={typed}
+          onChange={(event) => {
+            setTyped(event.target.value);
+            if (event.target.value === '') search('');
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') search('');
+          }}
+        />
+        <kbd>/</kbd>
+      </form>
+    </search>
+  );
+}
+
+type ListedProps = { status: Status; setStatus(status: Status): void; slug: string | undefined; t: T };
+
+function Listed({ status, setStatus, slug, t }: ListedProps): ReactNode {
+  const options = (['all', 'unpaid', 'paid', 'canceled'] as const).map((one) => [one, t(one)] as const);
+  const business = useBusiness();
+  return (
+    <>
+      <div className="invoices-filter">
+        <Segments<Status> label={t('filter')} value={status} options={options} onChange={setStatus} />
+      </div>
+      {business && (
+        <InvoiceList key={`${business.id} ${status}`} business={business} status={status} slug={slug} t={t} />
+      )}
+    </>
+  );
+}
+
+function Found({ text, slug, t }: { text: string; slug: string | undefined; t: T }): ReactNode {
+  const found = useCall('invoice.find', { text });
+  return (
+    <Answer of={found}>
+      {({ invoices }) =>
+        invoices.length === 0 ? <Nothing text={text} t={t} /> : <InvoiceList given={invoices} slug={slug} t={t} />
+      }
+    </Answer>
+  );
+}
+
+function Nothing({ text, t }: { text: string; t: T }): ReactNode {
+  const explained = useCall('invoice.explain', { text });
+  const verdict = explained.data?.verdict;
+  return (
+    <Empty
+      title={t('nothing', { text })}
+      action={
+        <a className="button" href={href('invoices')}>
+          {t('clear')}
+        </a>
+      }
+    >
+      {t('nothingNote')}
+      {verdict !== undefined && (
+        <>
+          {' '}
+          <strong>{t(`v_${verdict}`)}</strong> {t(`v_${verdict}_n`, { network: explained.data?.network ?? '' })}
+        </>
+      )}
+    </Empty>
+  );
+}

@@ -1,0 +1,155 @@
+/** The list: pages are read as they come into view, and only the rows in view are in the document. */
+import { type InfiniteData, keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
+import type { Result } from '../../bridge.ts';
+import { useData } from '../../data.tsx';
+import type { Business } from '../../frame/business.tsx';
+import { useTimes } from '../../parts/format.ts';
+import { type Invoice, InvoiceState } from '../../parts/invoice-state.tsx';
+import { Empty, Fiat, Foreign, Problem, Still, shortName } from '../../parts/parts.tsx';
+import { go, href } from '../../router.ts';
+import type { Status, T } from './invoices.tsx';
+
+const PAGE = 50;
+const ROW_PX = 37;
+const AHEAD_ROWS = 12;
+/** Older pages leave the memory, and are read again when they come into view. */
+const PAGES_KEPT_MAX = 40;
+
+type Page = Result<'invoice.list'>;
+
+function usePages(business: Business | undefined, status: Status) {
+  const { bridge } = useData();
+  return useInfiniteQuery<Page, Error, InfiniteData<Page>, unknown[], number | null>({
+    queryKey: ['invoice.list', 'pages', business?.id, status],
+    enabled: business !== undefined,
+    initialPageParam: null,
+    queryFn: ({ pageParam, signal }) =>
+      bridge.call(
+        'invoice.list',
+        {
+          business: `${business!.id}`,
+          limit: PAGE,
+          ...(status === 'all' ? {} : { status }),
+          ...(pageParam === null ? {} : { before: pageParam }),
+        },
+        signal,
+      ),
+    getNextPageParam: ({ next }) => next,
+    placeholderData: keepPreviousData,
+  });
+}
+
+type ListProps = { business?: Business; status?: Status; given?: Invoice[]; slug: string | undefined; t: T };
+
+export function InvoiceList({ business, status = 'all', given, slug, t }: ListProps): ReactNode {
+  const pages = usePages(business, status);
+  const rows = given ?? pages.data?.pages.flatMap(({ invoices }) => invoices) ?? [];
+  if (!given && pages.error && rows.length === 0)
+    return <Problem error={pages.error} retry={() => void pages.refetch()} />;
+  if (!given && pages.data === undefined) return <Still rows={12} />;
+  if (rows.length === 0 && !pages.hasNextPage) {
+    const action = (
+      <a className="button filled" href={href('invoices', 'new')}>
+        {t('newInvoice')}
+      </a>
+    );
+    return (
+      <Empty title={t('empty')} action={action}>
+        {t('emptyNote')}
+      </Empty>
+    );
+  }
+  const more = (): void => {
+    const full = (pages.data?.pages.length ?? 0) >= PAGES_KEPT_MAX * PAGE;
+    if (!given && pages.hasNextPage && !pages.isFetchingNextPage && !full) void pages.fetchNextPage();
+  };
+  return <Rows rows={rows} more={more} slug={slug} t={t} />;
+}
+
+/** The row after or before the open one is opened by the arrow keys. */
+function useArrows(rows: Invoice[], slug: string | undefined) {
+  return (event: KeyboardEvent): void => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step === 0) return;
+    const links = [...document.querySelectorAll<HTMLElement>('.invoice-row')];
+    const focused = links.indexOf(document.activeElement as HTMLElement);
+    const at = focused >= 0 ? focused : links.findIndex((link) => link.dataset.slug === slug);
+    links[at + step]?.focus();
+    event.preventDefault();
+    if (rows.length === 0) return;
+  };
+}
+
+type RowsProps = { rows: Invoice[]; more(): void; slug: string | undefined; t: T };
+
+function Rows({ rows, more, slug, t }: RowsProps): ReactNode {
+  const box = useRef<HTMLDivElement>(null);
+  const list = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW_PX,
+    overscan: AHEAD_ROWS,
+    getItemKey: (at) => rows[at]!.id,
+  });
+  const items = list.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (last >= rows.length - AHEAD_ROWS) more();
+  });
+  const onKeyDown = useArrows(rows, slug);
+  return (
+    <>
+      <div className="invoice-heads" aria-hidden="true">
+        <span>{t('state')}</span>
+        <span>{t('time')}</span>
+        <span>{t('invoice')}</span>
+        <span>{t('for')}</span>
+        <span className="number">{t('amount')}</span>
+        <span>{t('coin')}</span>
+      </div>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys move between the links inside */}
+      <div ref={box} className="invoice-rows" onKeyDown={onKeyDown}>
+        <ul style={{ height: list.getTotalSize() }}>
+          {items.map((item) => (
+            <li key={item.key} style={{ transform: `translateY(${item.start}px)` }}>
+              <Row invoice={rows[item.index]!} open={rows[item.index]!.slug === slug} t={t} />
+            </li>
+          ))}
+        </ul>
+      </div>
+      <p className="invoice-foot quiet">
+        <span>{t('shown', { n: rows.length })}</span>
+        <span className="wide-only">{t('keys')}</span>
+      </p>
+    </>
+  );
+}
+
+function Row({ invoice, open, t }: { invoice: Invoice; open: boolean; t: T }): ReactNode {
+  const { short } = useTimes();
+  const purpose = invoice.order_id ?? invoice.description;
+  return (
+    <a
+      className="invoice-row"
+      data-slug={invoice.slug}
+      href={href('invoices', invoice.slug)}
+      aria-current={open ? 'true' : undefined}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') go(href('invoices'));
+      }}
+    >
+      <InvoiceState invoice={invoice} />
+      <span className="quiet">{short(invoice.created_at)}</span>
+      <span className="mono">{invoice.slug}</span>
+      <span className="quiet cut-text">{purpose ? <Foreign text={purpose} /> : '–'}</span>
+      <span className="number">
+        <Fiat amount={invoice.amount} currency={invoice.currency} />
+      </span>
+      <span className="quiet">
+        {invoice.payment ? shortName(invoice.payment.crypto) : <span title={t('notChosen')}>–</span>}
+      </span>
+    </a>
+  );
+}

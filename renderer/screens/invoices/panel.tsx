@@ -1,0 +1,171 @@
+/** One invoice: its state, its timeline, why it is not paid, and what can be done. */
+import { type ReactNode, useState } from 'react';
+import type { Result } from '../../bridge.ts';
+import { useCall, useChange, useConnection } from '../../data.tsx';
+import { useLanguage } from '../../i18n.ts';
+import { Sheet } from '../../parts/controls.tsx';
+import { fiat, useTimes } from '../../parts/format.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { DetailState } from '../../parts/invoice-state.tsx';
+import { Answer, Coin, Copy, Facts, Fiat, Foreign, Hash, Problem } from '../../parts/parts.tsx';
+import { QrCode } from '../../parts/qr.tsx';
+import { go, href } from '../../router.ts';
+import type { T } from './invoices.tsx';
+import { Timeline } from './timeline.tsx';
+import { Why } from './why.tsx';
+
+export type Detail = Result<'invoice.show'>['invoice'];
+
+const READ_EVERY_MS = 10_000;
+
+export function InvoicePanel({ slug, t }: { slug: string; t: T }): ReactNode {
+  const found = useCall('invoice.show', { invoice: slug }, { every: READ_EVERY_MS });
+  return (
+    <aside className="invoice-panel" aria-label={`${t('ofInvoice')} ${slug}`}>
+      <Answer of={found}>{({ invoice }) => <Inside invoice={invoice} t={t} />}</Answer>
+    </aside>
+  );
+}
+
+function Inside({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
+  const { payment } = invoice;
+  return (
+    <>
+      <header className="invoice-head">
+        <div className="invoice-tools">
+          <DetailState invoice={invoice} />
+          <span className="side">
+            <Copy text={invoice.invoice_url} label={t('link')} />
+            <Code invoice={invoice} t={t} />
+            <a className="plain-icon" href={href('invoices')} aria-label={t('close')}>
+              <Icon name="close" />
+            </a>
+          </span>
+        </div>
+        <p className="invoice-amount">
+          <Fiat amount={invoice.amount} currency={invoice.currency} />
+        </p>
+        <p className="quiet">
+          {payment && (
+            <>
+              <Coin amount={payment.amount} crypto={payment.crypto} whole /> ·{' '}
+            </>
+          )}
+          {t('ofInvoice')} <span className="mono">{invoice.slug}</span>
+        </p>
+      </header>
+      <Timeline invoice={invoice} t={t} />
+      <Why invoice={invoice} t={t} />
+      <Actions invoice={invoice} t={t} />
+      <Details invoice={invoice} t={t} />
+    </>
+  );
+}
+
+function Code({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
+  const [open, setOpen] = useState(false);
+  const amount = fiat(invoice.amount, invoice.currency, useLanguage());
+  return (
+    <>
+      <button type="button" className="link" onClick={() => setOpen(true)}>
+        {t('qr')}
+      </button>
+      <Sheet title={t('scan', { amount })} open={open} onClose={() => setOpen(false)}>
+        <QrCode text={invoice.invoice_url} label={t('qr')} />
+        <p className="mono center">{invoice.invoice_url}</p>
+        <button type="button" className="button print-hide" onClick={() => print()}>
+          <Icon name="print" /> {t('print')}
+        </button>
+      </Sheet>
+    </>
+  );
+}
+
+type Asked = 'cancel' | 'mark' | null;
+
+function Actions({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
+  const { up } = useConnection();
+  const [asked, setAsked] = useState<Asked>(null);
+  const cancel = useChange('invoice.cancel', 'invoice.');
+  const mark = useChange('invoice.markPaid', 'invoice.', 'takings.');
+  const resend = useChange('webhook.resend', 'invoice.', 'webhook.');
+  const open = invoice.status === 'unpaid';
+  const run = asked === 'cancel' ? cancel : mark;
+  const error = cancel.error ?? mark.error ?? resend.error;
+  const done = { onSuccess: () => setAsked(null) };
+  const { webhook } = invoice;
+  if (!open && !webhook) return null;
+  return (
+    <section className="section">
+      <h2>{t('actions')}</h2>
+      {asked === null ? (
+        <div className="actions">
+          {open && (
+            <button type="button" className="button" disabled={!up} onClick={() => setAsked('mark')}>
+              {t('markIt')}
+            </button>
+          )}
+          {open && (
+            <button type="button" className="button" disabled={!up} onClick={() => setAsked('cancel')}>
+              {t('cancelIt')}
+            </button>
+          )}
+          {webhook && (
+            <button
+              type="button"
+              className="button"
+              disabled={!up || resend.isPending}
+              onClick={() => resend.mutate({ id: webhook.id })}
+            >
+              {t('tellAgain')}
+            </button>
+          )}
+        </div>
+      ) : (
+        <div className="panel confirm">
+          <p>
+            <strong>{t('sure')}</strong> {t(asked === 'cancel' ? 'cancelNote' : 'markNote')}
+          </p>
+          <div className="actions">
+            <button
+              type="button"
+              className="button filled"
+              disabled={!up || run.isPending}
+              onClick={() => run.mutate({ invoice: invoice.slug }, done)}
+            >
+              {t(asked === 'cancel' ? 'cancelIt' : 'markIt')}
+            </button>
+            <button type="button" className="button" onClick={() => setAsked(null)}>
+              {t('keep')}
+            </button>
+          </div>
+        </div>
+      )}
+      {error && <Problem error={error} />}
+    </section>
+  );
+}
+
+function Details({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
+  const { full } = useTimes();
+  const rows: ([ReactNode, ReactNode] | false)[] = [
+    invoice.order_id !== null && [t('reference'), <Foreign key="r" text={invoice.order_id} />],
+    invoice.description !== null && [t('note'), <Foreign key="n" text={invoice.description} />],
+    invoice.payment !== null && [t('address'), <Hash key="a" text={invoice.payment.address} />],
+    [t('coinAsked'), invoice.crypto === 'ALL' ? t('anyCoin') : invoice.crypto],
+    [t('due'), full(invoice.due_at)],
+    [t('business'), <Foreign key="b" text={invoice.business} />],
+    ...Object.entries(invoice.metadata ?? {}).map(([name, value]): [ReactNode, ReactNode] => [
+      <Foreign key={name} text={name} />,
+      <Foreign key={`${name} value`} text={value} />,
+    ]),
+  ];
+  return (
+    <section className="section">
+      <h2>{t('facts')}</h2>
+      <Facts rows={rows.filter((row) => row !== false)} />
+    </section>
+  );
+}
+
+export const closePanel = (): void => go(href('invoices'));

@@ -1,0 +1,127 @@
+/** What happened to one invoice, in order, and what is still to come. */
+import type { ReactNode } from 'react';
+import { useLanguage } from '../../i18n.ts';
+import { decimal, fiat, isZero, useTimes } from '../../parts/format.ts';
+import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
+import { Foreign, Hash, shortName } from '../../parts/parts.tsx';
+import type { T } from './invoices.tsx';
+import type { Detail } from './panel.tsx';
+
+type Step = {
+  key: string;
+  title: ReactNode;
+  at?: string;
+  when?: string;
+  note?: ReactNode;
+  shape?: Shape;
+  tone?: string;
+  share?: number;
+};
+
+const ORIGIN = { merchant: 'byShop', client: 'byBrowser', operator: 'byHand', counter: 'byCounter' } as const;
+
+function past(invoice: Detail, t: T, language: 'en' | 'de', clock: (at: string) => string): Step[] {
+  const { payment, credits, order_id: order } = invoice;
+  const made = t(ORIGIN[invoice.origin as keyof typeof ORIGIN] ?? 'byShop');
+  const created =
+    order === null ? (
+      made
+    ) : (
+      <>
+        <Foreign text={order} />, {made}
+      </>
+    );
+  const steps: Step[] = [{ key: 'created', title: t('created'), at: invoice.created_at, note: created }];
+  if (payment) {
+    const coin = shortName(payment.crypto);
+    const rate = fiat(payment.quote.rate, invoice.currency, language);
+    const note = t('chosenNote', { coin, rate, time: clock(payment.quote.ends_at) });
+    steps.push({ key: 'chosen', title: t('chosen', { coin }), at: payment.created_at, note });
+  }
+  for (const credit of credits) {
+    const need = credit.required_confirmations;
+    const have = Math.min(credit.confirmations, need);
+    const amount = t('whole', { amount: decimal(credit.amount, language, 0, 18), coin: shortName(credit.crypto) });
+    const depth = need > 0 ? ` · ${t('confirmations', { have, need })}` : '';
+    const block = credit.block_height === null ? '' : ` · ${t('block', { block: credit.block_height })}`;
+    const note = (
+      <>
+        {amount}
+        {depth}
+        {block}
+        <br />
+        <Hash text={credit.tx_id} />
+      </>
+    );
+    const look: Pick<Step, 'shape' | 'tone'> = credit.gone ? { shape: 'failed', tone: 'bad' } : {};
+    const part =
+      !credit.gone && !credit.confirmed ? { shape: 'part' as const, tone: 'main', share: need ? have / need : 0 } : {};
+    const title = t(credit.gone ? 'seenGone' : 'seen');
+    steps.push({ key: `${credit.id}`, title, at: credit.first_seen_at, note, ...look, ...part });
+  }
+  return steps;
+}
+
+function ending(invoice: Detail, t: T): Step[] {
+  const { payment, webhook, status } = invoice;
+  const told = webhook?.attempts.at(-1);
+  const answered = told?.status !== null && told?.status !== undefined;
+  const shop: Step[] = told
+    ? [
+        {
+          key: 'told',
+          title: t(answered ? 'told' : 'notTold'),
+          at: told.started_at,
+          note: answered ? t('toldNote', { status: `${told.status}` }) : told.error && <Foreign text={told.error} />,
+          ...(answered ? {} : { shape: 'warning' as const, tone: 'warn' }),
+        },
+      ]
+    : [];
+  if (status === 'paid') {
+    const title = t(payment?.marked_paid ? 'markedPaid' : 'paidStep');
+    return [{ key: 'paid', title, at: invoice.updated_at, shape: 'done', tone: 'good' }, ...shop];
+  }
+  if (status === 'canceled')
+    return [{ key: 'end', title: t('cancelledStep'), at: invoice.updated_at, shape: 'ended', tone: 'quiet' }];
+  const overdue: Step[] =
+    payment?.status === 'overdue'
+      ? [{ key: 'over', title: t('expiredStep'), at: payment.deadline_at, shape: 'ended', tone: 'quiet' }]
+      : [];
+  if (!payment || isZero(payment.received)) return [...overdue, { key: 'paid', title: t('paidStep'), when: '' }];
+  if (!isZero(payment.remaining)) {
+    const title = t('shortStep', { amount: payment.remaining, coin: shortName(payment.crypto) });
+    const short: Step = { key: 'short', title, at: payment.updated_at, shape: 'warning', tone: 'warn' };
+    return [short, ...overdue, { key: 'paid', title: t('paidStep'), when: t('whenRest') }];
+  }
+  const when = t('whenConfirmed', { n: payment.required_confirmations });
+  return [
+    ...overdue,
+    { key: 'paid', title: t('paidStep'), when },
+    { key: 'told', title: t('told'), when: t('whenPaid') },
+  ];
+}
+
+export function Timeline({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
+  const language = useLanguage();
+  const { clock, day } = useTimes();
+  const steps = [...past(invoice, t, language, clock), ...ending(invoice, t)];
+  const today = new Date(invoice.created_at).toDateString() === new Date().toDateString();
+  return (
+    <ol className="timeline" aria-label={t('history')}>
+      {steps.map(({ key, title, at, when, note, shape, tone, share }) => (
+        <li key={key} className={at ? '' : 'to-come'}>
+          <span className={`timeline-mark ${tone ?? ''}`}>
+            {shape ? <ShapeIcon shape={shape} share={share ?? 0} /> : <span className="dot" />}
+          </span>
+          <div>
+            <p>
+              <strong>{title}</strong>
+              <span className="quiet">{at ? (today ? clock(at, true) : `${day(at)}, ${clock(at)}`) : when}</span>
+            </p>
+            {note && <div className="quiet">{note}</div>}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,106 @@
+/** "Why isn't this paid?": a plain verdict, and what can be done about it. */
+import { type FormEvent, type ReactNode, useState } from 'react';
+import type { Result } from '../../bridge.ts';
+import { useCall, useChange, useConnection } from '../../data.tsx';
+import { useLanguage } from '../../i18n.ts';
+import { fiat } from '../../parts/format.ts';
+import { Answer, Problem, shortName } from '../../parts/parts.tsx';
+import { href } from '../../router.ts';
+import type { T } from './invoices.tsx';
+import type { Detail } from './panel.tsx';
+
+type Found = Result<'invoice.explain'>;
+
+const READ_EVERY_MS = 10_000;
+
+export function Why({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
+  const [typed, setTyped] = useState('');
+  const [text, setText] = useState<string | null>(null);
+  const found = useCall('invoice.explain', { invoice: invoice.slug, text }, { every: READ_EVERY_MS });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    setText(typed.trim() || null);
+  };
+  return (
+    <section className="section why">
+      <h2>{t(invoice.status === 'paid' ? 'whyNot' : 'why')}</h2>
+      {(invoice.status !== 'paid' || text !== null) && (
+        <Answer of={found} rows={2}>
+          {(data) => <Verdict found={data} invoice={invoice} t={t} />}
+        </Answer>
+      )}
+      <form className="why-form" onSubmit={submit}>
+        <input
+          className="input"
+          aria-label={t('paste')}
+          placeholder={t('paste')}
+          value={typed}
+          maxLength={300}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+        <button type="submit" className="button">
+          {t('look')}
+        </button>
+      </form>
+    </section>
+  );
+}
+
+const SEARCHED_AGAIN = ['waiting', 'unknown_transaction', 'expired'];
+
+function Verdict({ found, invoice, t }: { found: Found; invoice: Detail; t: T }): ReactNode {
+  const language = useLanguage();
+  const values = {
+    coin: found.crypto === null ? '' : shortName(found.crypto),
+    received: found.received ?? '',
+    missing: found.missing_value ? fiat(found.missing_value, found.currency ?? invoice.currency, language) : '',
+    have: found.confirmations ?? 0,
+    need: found.required_confirmations ?? 0,
+    network: found.network ?? '',
+  };
+  const other = found.invoice !== null && found.invoice !== invoice.slug ? found.invoice : null;
+  return (
+    <>
+      <p aria-live="polite">
+        <strong>{t(`v_${found.verdict}`, values)}</strong> {t(`v_${found.verdict}_n`, values)}
+      </p>
+      <div className="actions">
+        {found.inbox !== null && (
+          <a className="button filled" href={href('inbox', `${found.inbox}`)}>
+            {t('decide')}
+          </a>
+        )}
+        {other && (
+          <a className="button" href={href('invoices', other)}>
+            {t('ofInvoice')} {other}
+          </a>
+        )}
+        {SEARCHED_AGAIN.includes(found.verdict) && invoice.payment && <Rescan invoice={invoice} t={t} />}
+      </div>
+    </>
+  );
+}
+
+function Rescan({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
+  const { up } = useConnection();
+  const business = useCall('business.list', {}).data?.businesses.find(({ id }) => id === invoice.business_id);
+  const chains = useCall('status', {}).data?.chains ?? [];
+  const rescan = useChange('source.rescan', 'source.');
+  const crypto = invoice.payment?.crypto ?? '';
+  const chain = chains.find((one) => one.network === business?.network && one.chain === crypto);
+  if (!chain || chain.network === 'sandbox') return null;
+  if (rescan.data?.begun) return <p className="quiet">{t('rescanned')}</p>;
+  return (
+    <>
+      <button
+        type="button"
+        className="button"
+        disabled={!up || rescan.isPending}
+        onClick={() => rescan.mutate({ network: chain.network, chain: chain.chain })}
+      >
+        {t('rescan')}
+      </button>
+      {rescan.error && <Problem error={rescan.error} />}
+    </>
+  );
+}
