@@ -26,6 +26,7 @@ import { configuredHosts, manualRates, wantsFinality } from './config/views.ts';
 import { configurationWarnings } from './config/warnings.ts';
 import { ASSETS, type AssetId, CHAINS, type ChainId, NETWORKS, type Network } from './domain/assets.ts';
 import { type AccountKey, chainKey } from './domain/chain.ts';
+import { isEvm } from './domain/evm.ts';
 import { formatDecimal } from './domain/money.ts';
 import type { SignedSpend } from './domain/spend.ts';
 import type { ConsoleServer } from './http/console/server.ts';
@@ -113,7 +114,7 @@ function readConfig(options: DaemonOptions): Config {
   });
   const problems = NETWORKS.flatMap((network) =>
     CHAINS.flatMap((chain) =>
-      unservedKeys(network, config.networks[network][chain]).map((key) => ({
+      unservedKeys(network, chain, config.networks[network][chain]).map((key) => ({
         key: `networks.${network}.${chain}.${key}`,
         text: 'this release does not speak to such a source yet: take the key out',
       })),
@@ -430,7 +431,8 @@ function openSource(
     contracts: contractsOf(app, network),
     accounts: () => app.directory.accounts().flatMap((account) => (account.chainKey === key ? [account.key] : [])),
     folder: join(dataDir, 'electrum'),
-    ...{ publicServers: publicServers === 'use', socksProxy, proxyForAll: proxyFor === 'all' },
+    publicServers: (isEvm(chain) ? app.config.evm.publicEndpoints : publicServers) === 'use',
+    ...{ socksProxy, proxyForAll: proxyFor === 'all' },
     needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
     wantsFinality: wantsFinality(app.config, network, chain),
     log: (message) => as(app, 'chains').log.warn({ chain: key }, message),

@@ -5,6 +5,7 @@ import { isEvm } from '../domain/evm.ts';
 import type { ChainAdapter, ScriptList } from './adapter.ts';
 import type { NeedsAgreement } from './agreement.ts';
 import { EvmAdapter } from './evm/adapter.ts';
+import { builtInEndpoints } from './evm/built-in.ts';
 import { coreAdapter } from './utxo/core.ts';
 import { ElectrumAdapter } from './utxo/electrum/electrum.ts';
 import { builtInServers } from './utxo/electrum/servers/built-in.ts';
@@ -30,7 +31,7 @@ export type SourceContext = {
   /** The folder for headers and for data about servers. */
   folder: string;
   socksProxy: string | null;
-  /** Whether public servers may be used if none are configured. */
+  /** Whether public servers or endpoints may be used if none are configured. */
   publicServers: boolean;
   /** Whether the proxy is for all Electrum servers, or for onion services only. */
   proxyForAll: boolean;
@@ -47,19 +48,29 @@ export type SourceContext = {
 
 const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
 
+/** The chains that this release can pay out. What it cannot pay out, it does not take in where it is worth something. */
+const PAID_OUT: ReadonlySet<ChainId> = new Set<ChainId>(['BTC', 'LTC', 'BCH']);
+
+const isServed = (network: Network, chain: ChainId): boolean => network !== 'mainnet' || PAID_OUT.has(chain);
+
 /** The configured keys of known sources that this release does not support. */
-export function unservedKeys(network: Network, settings: Pick<SourceSettings, 'monerod' | 'rpc'>): string[] {
-  // An asset that this release cannot pay out is not taken in either where it is worth something.
-  const lists = network === 'mainnet' ? settings : { monerod: [], rpc: [] };
-  return (['monerod', 'rpc'] as const).filter((key) => lists[key].length > 0);
+export function unservedKeys(
+  network: Network,
+  chain: ChainId,
+  settings: Pick<SourceSettings, 'monerod' | 'rpc'>,
+): string[] {
+  if (isServed(network, chain)) return [];
+  return (['monerod', 'rpc'] as const).filter((key) => settings[key].length > 0);
 }
 
 /**
  * Whether a chain is connected only by default, so that no connection is opened before a business needs it. On mainnet
- * BTC, LTC and BCH have public servers by default; on other networks the operator configures a source.
+ * there are public servers and endpoints by default, but for Monero; on other networks the operator configures a source.
  */
 export function isDefaultSource(network: Network, chain: ChainId, settings: SourceSettings): boolean {
-  return isUtxo(chain) && network === 'mainnet' && settings.coreRpc === null && settings.electrum.length === 0;
+  if (network !== 'mainnet' || !isServed(network, chain)) return false;
+  if (isEvm(chain)) return settings.rpc.length === 0;
+  return isUtxo(chain) && settings.coreRpc === null && settings.electrum.length === 0;
 }
 
 /** The adapter of a real chain, or null without a source. A configured node takes precedence over servers. */
@@ -69,10 +80,13 @@ export function openAdapter(
   settings: SourceSettings,
   context: SourceContext,
 ): ChainAdapter | null {
-  if (isEvm(chain) && settings.rpc.length > 0) {
+  const byDefault = context.publicServers && isDefaultSource(network, chain, settings);
+  if (isEvm(chain)) {
+    const urls = byDefault ? builtInEndpoints(network, chain) : settings.rpc;
+    if (urls.length === 0) return null;
     const { list, log, alert, needsAgreement, contracts, wantsFinality } = context;
     const facing = { list, needsAgreement, wantsFinality, log, alert };
-    return new EvmAdapter({ chain, network, urls: settings.rpc, contracts, ...facing });
+    return new EvmAdapter({ chain, network, urls, contracts, ...facing });
   }
   if (chain === 'XMR' && settings.monerod.length > 0) {
     const { list, alert, needsAgreement, accounts } = context;
@@ -84,7 +98,6 @@ export function openAdapter(
     const cookie = settings.coreRpcCookie === null ? {} : { cookieFile: settings.coreRpcCookie };
     return coreAdapter({ chain, network, url: settings.coreRpc, watch: list, log, ...cookie });
   }
-  const byDefault = context.publicServers && isDefaultSource(network, chain, settings);
   const builtIn = byDefault ? builtInServers(chain, network) : [];
   const servers = settings.electrum.length > 0 ? settings.electrum : builtIn;
   if (servers.length === 0) return null;

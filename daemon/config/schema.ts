@@ -196,6 +196,8 @@ export const TREE = {
     socks_proxy: setting.socksProxy(),
     proxy_for: setting.choice(['onion', 'all'], 'onion'),
   },
+  /** Of Ethereum and BNB Smart Chain. */
+  evm: { public_endpoints: setting.choice(['use', 'never'], 'use') },
   alerts: {
     /** Of the machine's time zone. */
     quiet_hours: setting.quietHours(),

@@ -2,7 +2,7 @@
  * The sync loops of all chains. A chain that only the defaults configure connects to nothing until a business uses it.
  */
 import type { App } from '../app/app.ts';
-import type { ChainRuntime } from '../app/chains/chains.ts';
+import { isNeeded } from '../app/chains/needed.ts';
 import { SyncLoop } from './sync.ts';
 
 export class SyncLoops {
@@ -18,7 +18,7 @@ export class SyncLoops {
   begin(): void {
     if (this.#stopped) return;
     for (const chain of this.#app.chains.all()) {
-      if (this.#loops.has(chain.key) || !this.#isNeeded(chain)) continue;
+      if (this.#loops.has(chain.key) || !isNeeded(this.#app, chain)) continue;
       chain.dormant = false;
       const loop = new SyncLoop(this.#app, chain);
       this.#loops.set(chain.key, { loop, firstPass: loop.start() });
@@ -42,9 +42,5 @@ export class SyncLoops {
       ...[...this.#loops.values()].map(({ loop }) => loop.stop()),
       ...unopened.map(({ adapter }) => adapter.close()),
     ]);
-  }
-
-  #isNeeded(chain: ChainRuntime): boolean {
-    return !chain.dormant || this.#app.directory.accounts().some(({ chainKey }) => chainKey === chain.key);
   }
 }

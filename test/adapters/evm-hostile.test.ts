@@ -273,6 +273,24 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
     expect(book.paid(id)).toEqual([{ units: 600n, height: book.tip.height - 30 }]);
   });
 
+  it('slows down for an endpoint that counts requests', async () => {
+    const { adapter, address, id } = await watching();
+    let asked = 0;
+    scene.proxy.behaviour = {
+      raw(response) {
+        if (++asked % 3 > 0) return false;
+        response.statusCode = 429;
+        response.end('too many');
+        return true;
+      },
+    };
+    await pay(address, 650n);
+    await book.catchUp(adapter);
+    expect(asked).toBeGreaterThan(3);
+    expect(book.paid(id)).toEqual([{ units: 650n, height: book.tip.height }]);
+    expect(adapter.health().error).toBeNull();
+  });
+
   it('takes a receipt that changes as a reorganisation only when its block left the chain', async () => {
     const { adapter, address, id } = await watching();
     const txid = await pay(address, 700n);

@@ -47,6 +47,8 @@ sources = []
 address_pool = 20
 [electrum]
 public_servers = "never"
+[evm]
+public_endpoints = "never"
 [networks.regtest.rates]
 ${COINS.map((coin) => `${coin} = "${PRICES[coin]}"`).join('\n')}
 `;

@@ -18,6 +18,8 @@ block_seconds = 0
 address_pool = 20
 [electrum]
 public_servers = "never"
+[evm]
+public_endpoints = "never"
 `;
 
 export type Answer<Body = Record<string, unknown>> = { status: number; headers: Headers; body: Body };

@@ -154,4 +154,6 @@ export function changeBusiness(
   set(change.enable, true);
   set(change.disable, false);
   tx.afterCommit(() => app.directory.load(app.store));
+  // an asset may need a chain that was not needed before
+  tx.afterCommit(app.wake.pool);
 }

@@ -43,12 +43,16 @@ const BATCH_CALLS_MAX = 100;
 const LIMITED_TRIES_MAX = 8;
 const LIMITED_WAIT_MS = 100;
 const LIMITED_WAIT_MS_MAX = 1_600;
+/** The pause before each request to an endpoint that counts them: doubled when it refuses one, a tenth less after each answer. */
+const PACE_MS_MIN = 20;
+const PACE_MS_MAX = 1_000;
 const REFUSED_KEPT_MS = 10 * 60_000;
 const RETRY_SECONDS = 5;
 const TRACES_MAX = 100;
 /** EIP-1474: the limit of requests is exceeded. */
 const LIMIT_EXCEEDED = -32_005;
-const LIMIT_WORDS = /rate limit|too many requests|limit exceeded|capacity|compute units|batch/i;
+/** HTTP 429 is in the words of `json-rpc.ts`. */
+const LIMIT_WORDS = /HTTP 429|rate limit|too many requests|limit exceeded|capacity|compute units|batch/i;
 /** `decimals()` of ERC-20. */
 const DECIMALS = '0x313ce567';
 
@@ -77,6 +81,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   /** The connection on which it turned out that it keeps no traces. */
   #traceless = -1;
   #batchMax = BATCH_CALLS_START;
+  #paceMs = 0;
   /** The last batch that was refused for its cost. */
   #refused = { calls: BATCH_CALLS_MAX, atMs: Number.NEGATIVE_INFINITY };
 
@@ -152,7 +157,9 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   ): Promise<Log[]> {
     const blocks = { fromBlock: hexOf(range.from), toBlock: hexOf(range.to) };
     const filter = { ...blocks, ...(contracts && { address: contracts }), topics };
-    const logs = logsOf(await this.#rpc.call(['eth_getLogs', filter], signal));
+    const [reply] = await this.#many([['eth_getLogs', filter]], signal, 'pass limits on');
+    if (reply && 'error' in reply) throw reply.error;
+    const logs = logsOf(this.#result(reply));
     if (logs.some(({ height }) => height < range.from || height > range.to))
       throw new Malformed('logs of other blocks');
     return logs;
@@ -291,16 +298,21 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     );
   }
 
-  /** Batches as large as the endpoint takes: a refusal for cost halves them, each success adds one call. */
-  async #many(calls: readonly Call[], signal: AbortSignal): Promise<Reply[]> {
+  /**
+   * Batches as large as the endpoint takes: a refusal for cost halves them, each success adds one call. `pass limits on`: a
+   * limit that a call itself exceeded is its answer.
+   */
+  async #many(calls: readonly Call[], signal: AbortSignal, limits?: 'pass limits on'): Promise<Reply[]> {
     const replies: Reply[] = [];
     let limited = 0;
     while (replies.length < calls.length) {
       const batch = calls.slice(replies.length, replies.length + this.#batchMax);
-      const answers = await this.#batch(batch, signal);
+      if (this.#paceMs > 0) await sleep(this.#paceMs, undefined, { signal });
+      const answers = await this.#batch(batch, signal, limits !== undefined);
       if (answers) {
         replies.push(...answers);
         limited = 0;
+        this.#paceMs = this.#paceMs > PACE_MS_MIN ? this.#paceMs * 0.9 : 0;
         // The success of a smaller batch says nothing about the limit.
         if (batch.length === this.#batchMax) this.#grow();
         continue;
@@ -308,6 +320,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       if (++limited > LIMITED_TRIES_MAX) {
         throw new Unavailable(`${this.#options.label}: ${this.name} limits how much it answers`, RETRY_SECONDS);
       }
+      this.#paceMs = Math.min(Math.max(PACE_MS_MIN, this.#paceMs * 2), PACE_MS_MAX);
       this.#refused = { calls: batch.length, atMs: performance.now() };
       this.#batchMax = Math.max(1, Math.floor(batch.length / 2));
       await sleep(Math.min(LIMITED_WAIT_MS * 2 ** limited, LIMITED_WAIT_MS_MAX), undefined, { signal });
@@ -323,26 +336,30 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   }
 
   /** Null when the endpoint refused the batch for its cost. A single call goes without a batch, which some refuse. */
-  async #batch(batch: readonly Call[], signal: AbortSignal): Promise<Reply[] | null> {
+  async #batch(batch: readonly Call[], signal: AbortSignal, passLimitsOn: boolean): Promise<Reply[] | null> {
     const replies = await (batch.length === 1 && batch[0]
       ? this.#rpc.call(batch[0], signal, REQUEST_TIMEOUT_MS).then(
           (result): Reply[] => [{ result }],
-          (error: unknown): Reply[] => {
+          (error: unknown): Reply[] | null => {
             if (error instanceof RpcError) return [{ error }];
+            if (isRefusedForCost(error)) return null;
             throw error;
           },
         )
       : this.#rpc.batch(batch, signal, REQUEST_TIMEOUT_MS).catch((error: unknown) => {
-          if (error instanceof Unavailable && LIMIT_WORDS.test(error.message)) return null;
+          if (isRefusedForCost(error)) return null;
           throw error;
         }));
-    return replies?.some((reply) => 'error' in reply && isLimit(reply.error)) ? null : replies;
+    const isLimited = replies?.some((reply) => 'error' in reply && isLimit(reply.error)) && !passLimitsOn;
+    return isLimited ? null : replies;
   }
 
   #wrong(what: string): ChainAlert {
     return new ChainAlert(`${this.#options.label}: ${this.name} ${what}`);
   }
 }
+
+const isRefusedForCost = (error: unknown): boolean => error instanceof Unavailable && LIMIT_WORDS.test(error.message);
 
 /** The number that a call of a contract returns: 32 bytes; null when it returns anything else. */
 export const wordOf = (value: unknown): bigint | null =>

@@ -1,0 +1,151 @@
+/**
+ * Receiving on Ethereum's family, on a real anvil: from a mined transfer to the API's answer, what a block costs in requests and
+ * bytes with few and many open addresses, catching up, and the longest turn of the event loop (CPU). Anvil and daemon share
+ * this machine. Prints one line of JSON; `--tell` prints a table instead.
+ */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { checksumAddress } from '../../daemon/chains/evm/address.ts';
+import { operatorClient } from '../../daemon/contract/client.ts';
+import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { EvmScene } from '../adapters/evm-controls.ts';
+import { FactBook } from '../adapters/fact-book.ts';
+import { callOf, hasAnvil } from '../nodes/evm/anvil.ts';
+import { startTestDaemon, until } from '../support/daemon.ts';
+import { turnsOf } from './turns.ts';
+
+const BLOCKS_COUNTED = 20;
+const BLOCKS_BEHIND = 10_000;
+const FLOOD = 10_000;
+const PAYMENTS = 15;
+const UNIT = 10n ** 6n;
+const PASSPHRASE = 'a passphrase of the bench';
+
+if (!hasAnvil) throw new Error('anvil is missing: npm ci --ignore-scripts --prefix test/nodes');
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+const signal = () => AbortSignal.timeout(300_000);
+const strange = () => {
+  const script = randomBytes(20);
+  return { script, address: checksumAddress(script) };
+};
+
+/** An adapter at the tip that watches so many addresses. */
+async function watching(scene: EvmScene, addresses: number) {
+  const book = new FactBook();
+  const targets = Array.from({ length: addresses }, strange);
+  const ids = targets.map((target) => book.watch(target));
+  const adapter = scene.connect(book, [scene.proxy.url], () => false, 3_600_000);
+  book.checkpoint = await adapter.begin(null, signal());
+  await book.catchUp(adapter, signal());
+  return { adapter, book, first: { address: targets[0]!.address, id: ids[0]! } };
+}
+
+async function costOfABlock(addresses: number) {
+  const scene = await EvmScene.start('ETH');
+  const { adapter, book } = await watching(scene, addresses);
+  await scene.anvil.mine();
+  await book.catchUp(adapter, signal());
+  const { proxy } = scene;
+  const [requests, bytes] = [proxy.requests, proxy.bytes];
+  let longest = 0;
+  for (let i = 0; i < BLOCKS_COUNTED; i++) {
+    await scene.payTokens([{ address: strange().address, units: UNIT }]);
+    await scene.anvil.mine();
+    longest = Math.max(longest, (await turnsOf(book.catchUp(adapter, signal()))).longest);
+  }
+  const each = (sum: number): number => Math.round(sum / BLOCKS_COUNTED);
+  const cost = { requests: each(proxy.requests - requests), bytes: each(proxy.bytes - bytes), longestTurnMs: longest };
+  await adapter.close();
+  await scene.stop();
+  return cost;
+}
+
+async function catchingUp() {
+  const scene = await EvmScene.start('ETH');
+  const { adapter, book, first } = await watching(scene, 100);
+  await scene.payTokens([{ address: first.address, units: UNIT }]);
+  await scene.anvil.mine(BLOCKS_BEHIND);
+  const { whole, longest } = await turnsOf(book.catchUp(adapter, signal()));
+  if (book.paid(first.id).length !== 1) throw new Error('the payment was not found');
+  await adapter.close();
+  await scene.stop();
+  return { blocks: BLOCKS_BEHIND, ms: whole, longestTurnMs: longest };
+}
+
+async function flooded() {
+  const scene = await EvmScene.start('ETH');
+  const { adapter, book, first } = await watching(scene, 10);
+  const forger = await scene.anvil.deploy('Forger');
+  await scene.anvil.send({ to: scene.token, data: callOf('TetherLike', 'mint', [forger, BigInt(FLOOD)]) });
+  const times = 500;
+  for (let i = 0; i < FLOOD / times; i++) {
+    const data = callOf('Forger', 'flood', [scene.token, first.address, BigInt(times)]);
+    await scene.anvil.send({ to: forger, data, gas: 30_000_000 });
+    await scene.anvil.mine();
+  }
+  const { whole, longest } = await turnsOf(book.catchUp(adapter, signal()));
+  if (book.paid(first.id).length !== FLOOD) throw new Error('transfers are missing');
+  await adapter.close();
+  await scene.stop();
+  return { transfers: FLOOD, ms: whole, longestTurnMs: longest };
+}
+
+/** From the mined block to the answer of Get invoice, with and without hints over a WebSocket. */
+async function transferToApi(hints: boolean) {
+  const scene = await EvmScene.start('ETH');
+  const urls = [scene.proxy.url, ...(hints ? [scene.anvil.url.replace('http', 'ws')] : [])];
+  const service = await startTestDaemon(`
+[networks.regtest.ETH]
+rpc = ${JSON.stringify(urls)}
+[networks.regtest.USDT_ERC20]
+contract = "${scene.token}"
+[networks.regtest.rates]
+ETH = "2000"
+USDT = "1"
+`);
+  const vault = join(service.dataDir, 'vault');
+  await createWallet(vault, { passphrase: PASSPHRASE });
+  const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, ['ETH']);
+  const key = { name: 'shop', scopes: ['invoices' as const] };
+  const added = await operatorClient(service.dataDir)('business.add', {
+    ...{ name: 'Shop', network: 'regtest', account_no: 0, accounts },
+    key,
+  });
+  const headers = { 'mb-api-key': added.key.key };
+  type Invoice = { id: string; payment: { address: string; received: string } };
+  const took: number[] = [];
+  for (let i = 0; i < PAYMENTS; i++) {
+    const { body } = await service.call<Invoice>('POST', '/invoice', { amount: 25 + i, crypto: 'USDT_ERC20' }, headers);
+    await until('the chain is followed', async () => {
+      const { status } = await service.call('POST', `/invoice/rp/${body.id}`, undefined, headers);
+      return status < 400;
+    });
+    const read = async (): Promise<Invoice> =>
+      (await service.call<Invoice>('GET', `/invoice/${body.id}`, undefined, headers)).body;
+    const { address } = (await read()).payment;
+    await scene.payTokens([{ address, units: BigInt(25 + i) * UNIT }]);
+    await scene.anvil.mine();
+    const minedAt = performance.now();
+    await until('it is seen', async () => (await read()).payment.received !== '0');
+    took.push(performance.now() - minedAt);
+  }
+  await service.stop();
+  await scene.stop();
+  return { medianMs: median(took), longestMs: Math.max(...took) };
+}
+
+const measured = {
+  transferToApi: await transferToApi(false),
+  transferToApiWithHints: await transferToApi(true),
+  blockWith10: await costOfABlock(10),
+  blockWith10000: await costOfABlock(10_000),
+  catchUp: await catchingUp(),
+  flood: await flooded(),
+};
+const rounded = JSON.parse(
+  JSON.stringify(measured, (_, value: unknown) => (typeof value === 'number' ? Math.round(value) : value)),
+);
+if (process.argv.includes('--tell')) console.table(rounded);
+else console.log(JSON.stringify(rounded));
+process.exit(0);

@@ -1,0 +1,67 @@
+/** The built-in endpoints of Ethereum and BNB Smart Chain, and when a chain that only they connect is needed. */
+import { getDomain } from 'tldts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { isNeeded } from '../../../daemon/app/chains/needed.ts';
+import { changeBusiness } from '../../../daemon/app/shops/businesses.ts';
+import { builtInEndpoints } from '../../../daemon/chains/evm/built-in.ts';
+import { sortedUrls } from '../../../daemon/chains/evm/urls.ts';
+import { openAdapter } from '../../../daemon/chains/registry.ts';
+import { ASSETS, NETWORKS } from '../../../daemon/domain/assets.ts';
+import { Bench } from '../app/bench.ts';
+
+describe.each(['ETH', 'BSC'] as const)('built-in endpoints of %s', (chain) => {
+  const { asked, sockets } = sortedUrls(builtInEndpoints('mainnet', chain));
+
+  it('are encrypted, carry no key, and are of several operators', () => {
+    for (const url of [...asked, ...sockets]) {
+      const { protocol, username, search, hash } = new URL(url);
+      expect([protocol, username, search, hash]).toEqual([expect.stringMatching(/^(https|wss):$/), '', '', '']);
+    }
+    expect(asked.length).toBeGreaterThanOrEqual(5);
+    expect(sockets.length).toBeGreaterThanOrEqual(1);
+    expect(new Set(asked.map((url) => getDomain(url))).size).toBe(asked.length);
+  });
+
+  it('are for mainnet alone', () => {
+    for (const network of NETWORKS) if (network !== 'mainnet') expect(builtInEndpoints(network, chain)).toEqual([]);
+  });
+
+  it('are not used where public servers are refused, or on a network for tests', () => {
+    const nothing = { coreRpc: null, coreRpcCookie: null, electrum: [], monerod: [], rpc: [] };
+    const context = { publicServers: false } as Parameters<typeof openAdapter>[3];
+    expect(openAdapter('mainnet', chain, nothing, context)).toBeNull();
+    expect(openAdapter('regtest', chain, nothing, { ...context, publicServers: true })).toBeNull();
+  });
+});
+
+describe('a chain that only the defaults connect', () => {
+  let bench: Bench;
+  afterEach(() => bench.app.store.close());
+  const only = (...symbols: string[]) =>
+    bench.app.store.write((tx) => {
+      const all = ASSETS.filter(({ chain }) => chain === 'ETH' || chain === 'BSC').map(({ symbol }) => symbol);
+      const business = bench.app.directory.business(bench.businessId);
+      changeBusiness(
+        bench.app,
+        business,
+        { enable: symbols, disable: all.filter((one) => !symbols.includes(one)) },
+        tx,
+      );
+    });
+
+  it('is needed by the assets that a business takes there or on the network with the same addresses', async () => {
+    bench = await Bench.open('ETH', {}, { also: ['BSC', 'BTC'] });
+    const chains = bench.app.chains.all();
+    for (const chain of chains) chain.dormant = true;
+    const needed = () => chains.filter((chain) => isNeeded(bench.app, chain)).map(({ adapter }) => adapter.chain);
+    await only();
+    expect(needed()).toEqual(['BTC']);
+    await only('USDT_BEP20');
+    expect(needed()).toEqual(['ETH', 'BSC', 'BTC']);
+    await only('USDT_ERC20');
+    await bench.invoice({ crypto: 'USDT_ERC20' });
+    await only();
+    // its address was given out
+    expect(needed()).toEqual(['ETH', 'BTC']);
+  });
+});
