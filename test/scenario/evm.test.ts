@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { EvmScene } from '../adapters/evm-controls.ts';
-import { anvilTitle, hasAnvil } from '../nodes/evm/anvil.ts';
+import { anvilTitle, callOf, hasAnvil } from '../nodes/evm/anvil.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { invoicesOf, openShop } from '../support/shop.ts';
 
@@ -119,7 +119,42 @@ USDT = "1"
         return items.find((item) => item.crypto === coin) ?? null;
       });
       expect(filed).toMatchObject({ crypto: coin, amount: '0.1', reason: 'unexpected' });
+      expect(filed.advice).toMatch(/did not ask for.*mark-paid.*keep.*refund/);
       expect(await get(invoice.id)).toMatchObject({ status: 'unpaid', payment: { received: '0' } });
+    });
+
+    it('lists a token that nobody here knows, and counts it for nothing', async () => {
+      const invoice = await requested(45, tether);
+      const fake = await scene.anvil.deploy('Standard', [6, '\u202eTDSU\u0007']);
+      await scene.anvil.send({
+        to: fake,
+        data: callOf('Standard', 'mint', [invoice.payment.address, 45_000_000n]),
+      });
+      await scene.anvil.mine(confirmations);
+      const listed = await until('it is listed', async () => {
+        const { tokens } = await operatorClient(service.dataDir)('inbox.unknownTokens', {});
+        return tokens.find(({ contract }) => contract === fake.toLowerCase()) ?? null;
+      });
+      const { address } = invoice.payment;
+      expect(listed).toMatchObject({ address, symbol: 'TDSU', decimals: 6, units: '45000000', invoice: invoice.id });
+      expect(await get(invoice.id)).toMatchObject({ status: 'unpaid', payment: { received: '0' } });
+    });
+
+    it('proves its books by the balances of the chain, and notices money that left without it', async () => {
+      const prove = async () => {
+        const { chains } = await operatorClient(service.dataDir)('ledger.prove', {});
+        return chains.find((one) => one.chain === `regtest:${chain}`);
+      };
+      expect(await prove()).toMatchObject({ compared: true, problems: [], error: null });
+      const { address } = (await requested(50, tether)).payment;
+      await scene.payTokens([{ address, units: 50n * unit }]);
+      await scene.anvil.mine();
+      await until('it is seen', async () => (await prove())?.problems.length === 0);
+      // a balance that no transfer explains
+      await scene.anvil.send({ to: scene.token, data: callOf('Standard', 'vanish', [address, 20n * unit]) });
+      await scene.anvil.mine();
+      const books = `${50n * unit} ${tether}, the source ${30n * unit}`;
+      expect((await prove())?.problems).toEqual([`${address}: our books hold ${books}`]);
     });
   });
 });

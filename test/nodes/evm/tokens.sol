@@ -15,6 +15,9 @@ abstract contract Balances {
         emit Transfer(address(0), to, value);
     }
 
+    /// A balance changes without a transfer, as in tokens that count anew by themselves.
+    function vanish(address from, uint256 value) external { balanceOf[from] -= value; }
+
     function move(address from, address to, uint256 value) internal virtual {
         require(balanceOf[from] >= value, "balance");
         balanceOf[from] -= value;
