@@ -12,6 +12,7 @@ import { DESTINATIONS } from '../unit/chains/spend-kit.ts';
 import { coinSource } from './coin-source.ts';
 import { FactBook } from './fact-book.ts';
 import { SpendWallet } from './spend-wallet.ts';
+import { type SpendingControls, spendingConformance } from './spending-conformance.ts';
 
 const signal = () => AbortSignal.timeout(25_000);
 
@@ -244,3 +245,34 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending on litecoind'), () => {
       output.kind === 'change' ? { ...output, units: output.units + more } : output;
   }
 });
+
+if (hasLitecoind) {
+  spendingConformance({ name: 'litecoind', start: litecoindSpending });
+}
+
+async function litecoindSpending(): Promise<SpendingControls> {
+  const node = await Litecoind.start();
+  await node.fund();
+  const wallet = await SpendWallet.open('LTC', 'regtest');
+  const inCoins = (units: number): bigint => BigInt(Math.round(units * 1e8));
+  return {
+    asset: 'LTC',
+    account: wallet.account,
+    units: 10_000_000n,
+    connect: (watch) => coreAdapter({ chain: 'LTC', network: 'regtest', url: node.url, watch }),
+    async pay(to) {
+      await node.pay([to]);
+    },
+    mine: (count) => node.mine(count),
+    reorg: (depth) => node.reorg(depth, false),
+    async sign({ plan }) {
+      if (plan.kind !== 'utxo') throw new Error('a plan of coins');
+      return wallet.sign(plan);
+    },
+    stranger: () => node.newAddress(),
+    received: async (address) => inCoins(await node.rpc<number>('getreceivedbyaddress', [address, 1])),
+    disconnect: () => node.stop(),
+    reconnect: () => node.launch(),
+    stop: () => node.remove(),
+  };
+}

@@ -20,13 +20,13 @@ export class SpendWallet {
   readonly chain: UtxoChain;
   readonly network: Network;
   readonly #seed: Uint8Array;
-  readonly #account: AccountKey;
+  readonly account: AccountKey;
 
   private constructor(chain: UtxoChain, network: Network, seed: Uint8Array) {
     this.chain = chain;
     this.network = network;
     this.#seed = seed;
-    this.#account = accountKey(seed, chain, network, 0);
+    this.account = accountKey(seed, chain, network, 0);
   }
 
   static async open(chain: UtxoChain, network: Network): Promise<SpendWallet> {
@@ -34,7 +34,7 @@ export class SpendWallet {
   }
 
   target(branch: Branch, index: number): DerivedAddress {
-    return addressOfKey(childPublicKey(this.#account, branch, index), this.chain, this.network);
+    return addressOfKey(childPublicKey(this.account, branch, index), this.chain, this.network);
   }
 
   /** Our coins among the outputs of a transaction. */

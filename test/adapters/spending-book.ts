@@ -1,0 +1,104 @@
+/** The books of one account as a planner reads them, made from an adapter's updates alone. */
+import type { AddressFunds, Holdings, KeptTransactions } from '../../daemon/chains/spending.ts';
+import type { AssetId } from '../../daemon/domain/assets.ts';
+import type { Branch, ChainUpdate, Credit, Debit, DerivedAddress } from '../../daemon/domain/chain.ts';
+import { Rejected } from '../../daemon/domain/errors.ts';
+import { type Coin, nonceKey } from '../../daemon/domain/spend.ts';
+import { FactBook } from './fact-book.ts';
+
+type Place = DerivedAddress & { branch: Branch; index: number };
+
+export class SpendingBook extends FactBook {
+  readonly places = new Map<number, Place>();
+  readonly debits = new Map<string, Debit>();
+  /** The conflict keys of plans whose transactions no update has shown yet. */
+  readonly reserved = new Set<string>();
+
+  own(place: Place): Place {
+    this.places.set(this.watch(place), place);
+    return place;
+  }
+
+  override apply(update: ChainUpdate): void {
+    super.apply(update);
+    const gone = new Set(update.orphaned.map(({ hash }) => hash));
+    for (const debit of this.debits.values()) if (debit.block && gone.has(debit.block.hash)) debit.block = null;
+    for (const debit of update.debits ?? []) this.debits.set(debit.id, structuredClone(debit));
+    if (update.mempool === 'unknown') return;
+    const told = new Set(update.debits?.map(({ id }) => id));
+    for (const [id, { block }] of this.debits) if (!block && !told.has(id)) this.debits.delete(id);
+  }
+
+  /** The funds of an asset; coins of other ones only where they are the fee's. */
+  holdings(asset: AssetId, feeAsset: AssetId): Holdings {
+    const coin = (outpoint: string): Coin => {
+      const credit = this.credits.get(outpoint);
+      if (!credit) throw new Rejected('spend.gone', outpoint);
+      return { ...this.#coinOf(credit), ...(credit.amount.asset !== asset && { asset: credit.amount.asset }) };
+    };
+    const balance = ({ script }: Pick<DerivedAddress, 'script'>): AddressFunds => {
+      const place = this.places.get(this.targetIdOf(script) ?? 0);
+      if (!place) throw new Rejected('spend.gone', 'no address of ours');
+      const units = [asset, feeAsset].map((one) => [one, this.#held(place, one)]);
+      return { ...place, units: Object.fromEntries(units) };
+    };
+    const held = (funds: AddressFunds): bigint => funds.units[asset] ?? 0n;
+    return {
+      coin,
+      coins: () => [this.#free(asset)],
+      feeCoins: () => this.#free(feeAsset).map((one) => ({ ...one, asset: feeAsset })),
+      balance,
+      balances: () =>
+        [...this.places.values()]
+          .map(balance)
+          .filter((funds) => held(funds) > 0n)
+          .sort((a, b) => Number(held(b) - held(a))),
+      nextNonce: (address, used) => {
+        let nonce = used;
+        while (this.spentBy(nonceKey(address, nonce)).length > 0 || this.reserved.has(nonceKey(address, nonce)))
+          nonce++;
+        return nonce;
+      },
+    };
+  }
+
+  /** What the daemon would have stored of earlier transactions: nothing, so that the source is asked. */
+  get kept(): KeptTransactions {
+    return {
+      signed: () => null,
+      base: () => null,
+      blockOf: (outpoint) => this.credits.get(outpoint)?.block?.hash ?? null,
+      limit: () => AbortSignal.timeout(20_000),
+    };
+  }
+
+  #free(asset: AssetId): Coin[] {
+    const ripe = [...this.credits.values()].filter(
+      ({ id, amount, block, maturity = 1, locked }) =>
+        amount.asset === asset &&
+        !locked &&
+        block !== null &&
+        this.tip.height - block.height + 1 >= Math.max(1, maturity) &&
+        this.spentBy(id).length === 0 &&
+        !this.reserved.has(id),
+    );
+    return ripe.map((credit) => this.#coinOf(credit));
+  }
+
+  #coinOf({ id, targetId, amount, block }: Credit): Coin {
+    const place = this.places.get(targetId);
+    if (!place) throw new Error(`target ${targetId} has a place`);
+    const { script, branch, index } = place;
+    const confirmations = block === null ? 0 : this.tip.height - block.height + 1;
+    return { outpoint: id, units: amount.units, script, branch, index, confirmations };
+  }
+
+  #held({ script }: Place, asset: AssetId): bigint {
+    const id = this.targetIdOf(script);
+    const of = (entries: Iterable<Credit | Debit>): bigint =>
+      [...entries]
+        .filter(({ targetId, amount, block }) => targetId === id && amount.asset === asset && block !== null)
+        .reduce((sum, { amount }) => sum + amount.units, 0n);
+    return of(this.credits.values()) - of(this.debits.values());
+  }
+}
