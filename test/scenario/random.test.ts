@@ -11,7 +11,7 @@ import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { audit, isCaughtUp } from './auditor.ts';
 import { Shop } from './shop.ts';
 
-const RUNS = Number(process.env.SCENARIO_RUNS ?? 25);
+const RUNS = Number(process.env.SCENARIO_RUNS ?? 15);
 const ALL_MS = 20_000 * RUNS;
 const MINUTE = 60_000;
 const AUDIT_MS = 5_000;

@@ -404,9 +404,10 @@ export class Network {
     this.onChange();
   }
 
-  mine(count: number): void {
+  /** `isEmpty`: the blocks leave out what waits. */
+  mine(count: number, isEmpty = false): void {
     for (let i = 0; i < count; i++) {
-      const picked = [...this.miner.mempool.values()];
+      const picked = isEmpty ? [] : [...this.miner.mempool.values()];
       const ordered = this.name === 'BCH' ? picked.sort((a, b) => (a.txid < b.txid ? -1 : 1)) : picked;
       const salt = this.#salt++;
       const coinbase = coinbaseOf(writeCoinbase(salt, Buffer.from(NOBODY, 'hex')));
@@ -432,14 +433,17 @@ export class Network {
     return times.sort((a, b) => a - b)[times.length >> 1] ?? 0;
   }
 
-  /** The newest blocks are replaced by one more. `drops`: transactions that do not come back. */
-  reorganise(depth: number, drops: (tx: Tx) => boolean): void {
+  /**
+   * The newest blocks are replaced by one more. `drops`: transactions that do not come back. `isEmpty`: the others are
+   * unconfirmed again.
+   */
+  reorganise(depth: number, drops: (tx: Tx) => boolean, isEmpty: boolean): void {
     const { chain } = this.miner;
     const fork = chain[Math.max(1, chain.length - 1 - depth)] as Block;
     const lost = chain.slice(fork.height + 1).flatMap(({ txs }) => txs.filter((tx) => !tx.coinbase && drops(tx)));
     this.miner.follow(fork);
     for (const tx of lost) this.vanish(tx);
-    this.mine(Math.max(1, chain.length > 0 ? depth : 0) + 1);
+    this.mine(Math.max(1, chain.length > 0 ? depth : 0) + 1, isEmpty);
   }
 
   /** Payers spend anew what they were given back: transactions that no node has come to their end. */

@@ -78,5 +78,6 @@ function mayCount(network: Network, { tx, ask, units }: Paid): boolean {
   const usd = (units * BigInt(PRICES[coin])) / COIN;
   const needed = NEEDED[coin][usd < 1_000n ? 0 : usd < 10_000n ? 1 : 2];
   if (network.placeOf(tx.txid).some(({ depth }) => depth >= needed)) return true;
-  return coin !== 'BTC' && usd < ZERO_CONF_USD && !signals(tx);
+  // nodes of BCH replace nothing, whatever a transaction signals
+  return usd < ZERO_CONF_USD && (coin === 'BCH' || (coin === 'LTC' && !signals(tx)));
 }

@@ -296,12 +296,14 @@ export function reorganise(world: World): string {
   ]);
   const drops = random.chance(0.6);
   const before = new Set(network.miner.chain.slice(-depth).flatMap(({ txs }) => txs));
-  network.reorganise(depth, () => drops && random.chance(0.7));
+  // no draw of its own: seeds go on as before
+  const isEmpty = !drops && world.step % 2 === 0;
+  network.reorganise(depth, () => drops && random.chance(0.7), isEmpty);
   const gone = [...before].filter(
     (tx) => !tx.coinbase && !network.miner.blockOf(tx.txid) && !network.miner.mempool.has(tx.txid),
   );
   for (const { txid } of gone) world.vanished.set(txid, world.time.truth);
-  return `${depth} blocks of ${network.name} are replaced; for ever gone: ${gone.map(name).join(' ') || 'nothing'}`;
+  return `${depth} blocks of ${network.name} are replaced${isEmpty ? ' by empty ones' : ''}; for ever gone: ${gone.map(name).join(' ') || 'nothing'}`;
 }
 
 /** The appliance's node is down, slow, behind, without its mempool, or well again. */

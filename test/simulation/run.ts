@@ -72,6 +72,7 @@ serveNodes((name) => (world?.networks as ReadonlyMap<string, Network> | undefine
 serveConnections((name) => world?.servers.get(name), time);
 const began = stopwatch();
 let taken = 0;
+let longest = 0;
 let faults = 0;
 let runs = 0;
 try {
@@ -91,6 +92,7 @@ try {
       { without, only, kind: values.kind as Kind },
     );
     taken += outcome.steps;
+    longest = Math.max(longest, time.longestTurnMs);
     runs++;
     if (values.trail || outcome.fault !== null) {
       process.stdout.write(`${outcome.trail.slice(values.trail ? 0 : -TRAIL_SHOWN).join('\n')}\n`);
@@ -106,6 +108,7 @@ try {
 }
 const seconds = (stopwatch() - began) / 1_000;
 process.stdout.write(
-  `${runs} runs, ${taken} steps in ${seconds.toFixed(1)} s (${Math.round(taken / seconds)} a second), ${faults} faults\n`,
+  `${runs} runs, ${taken} steps in ${seconds.toFixed(1)} s (${Math.round(taken / seconds)} a second), ${faults} faults; ` +
+    `longest turn ${Math.round(longest)} ms of processor time\n`,
 );
 process.exit(faults > 0 ? 1 : 0);

@@ -20,7 +20,7 @@ import type { Macs, PolicyGrant, Signer, SignerStatus, SignOrder } from '../../d
 import { Session } from '../../daemon/wallet/signer/session.ts';
 import { createVault } from '../../daemon/wallet/vault.ts';
 import { CHEAP } from '../support/wallet.ts';
-import type { Time } from './time.ts';
+import { elsewhere, type Time } from './time.ts';
 
 const WORDS = 'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about';
 export const PASSPHRASE = 'a passphrase of the simulation';
@@ -92,7 +92,7 @@ export function derived(chain: UtxoChain, account: AccountKey, branch: Branch, i
   }
   const known = targets.get(name);
   if (known) return known;
-  const made = deriveAddress(chain, 'regtest', account, branch, index);
+  const made = elsewhere(() => deriveAddress(chain, 'regtest', account, branch, index));
   targets.set(name, made);
   places.set(`${chain}/${Buffer.from(made.script).toString('hex')}`, `${branch}/${index}`);
   return made;
