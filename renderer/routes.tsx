@@ -24,6 +24,11 @@ export const ROUTES: readonly Route[] = [
   route('home', 'bar', () => import('./screens/home/home.tsx')),
   route('counter', 'bar', () => import('./screens/counter/counter.tsx'), true),
   route('invoices', 'bar', () => import('./screens/invoices/invoices.tsx')),
+  route('inbox', 'bar', () => import('./screens/inbox/inbox.tsx')),
+  route('sources', 'below', () => import('./screens/sources/sources.tsx')),
+  route('rates', 'below', () => import('./screens/rates/rates.tsx')),
+  route('alerts', 'below', () => import('./screens/alerts/alerts.tsx')),
+  route('settings', 'below', () => import('./screens/settings/settings.tsx')),
 ];
 
 export const FIRST = 'home';

@@ -1,0 +1,79 @@
+/** What one coin is worth, and how old that is. */
+import type { ReactNode } from 'react';
+import { useCall } from '../../data.tsx';
+import { useBusiness } from '../../frame/business.tsx';
+import { Page, useNow } from '../../frame/page.tsx';
+import { useLanguage, useText } from '../../i18n.ts';
+import { decimal, span } from '../../parts/format.ts';
+import { Answer, byCoin, CoinMark, Empty } from '../../parts/parts.tsx';
+import TEXTS from './texts.ts';
+
+const READ_EVERY_MS = 15_000;
+const MS_PER_SECOND = 1_000;
+const CENTS = 2;
+
+export default function Rates(): ReactNode {
+  const t = useText(TEXTS);
+  const language = useLanguage();
+  const business = useBusiness();
+  const now = useNow();
+  const rates = useCall('rates.list', {}, { every: READ_EVERY_MS });
+  const status = useCall('status', {}, { every: READ_EVERY_MS });
+  const foundAt = (crypto: string): string => {
+    const at = status.data?.rates.find((one) => one.crypto === crypto && one.network === business?.network)?.at;
+    return at ? t('ago', { time: span((now - Date.parse(at)) / MS_PER_SECOND, language) }) : '–';
+  };
+  return (
+    <Page title={t('rates')} note={<span className="wide-only">{t('about')}</span>}>
+      <Answer of={rates}>
+        {({ rates: all }) => {
+          const own = all.filter(({ network }) => network === business?.network);
+          if (own.length === 0) return <Empty title={t('empty')}>{t('emptyNote')}</Empty>;
+          return (
+            <section className="section">
+              <table className="table">
+                <thead>
+                  <tr>
+                    <th scope="col">{t('coin')}</th>
+                    {['USD', 'EUR', 'GBP'].map((one) => (
+                      <th key={one} scope="col" className="number">
+                        {one}
+                      </th>
+                    ))}
+                    <th scope="col" className="number wide-only">
+                      {t('found')}
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {own
+                    .sort((a, b) => byCoin(a.crypto, b.crypto))
+                    .map(({ crypto, usd, eur, gbp }) => (
+                      <tr key={crypto}>
+                        <th scope="row">
+                          <CoinMark crypto={crypto} />
+                          {crypto}
+                        </th>
+                        {[usd, eur, gbp].map((rate, at) => (
+                          // biome-ignore lint/suspicious/noArrayIndexKey: the currencies keep their places
+                          <td key={at} className="number">
+                            {rate === null ? (
+                              <span className="quiet">{t('none')}</span>
+                            ) : (
+                              decimal(rate, language, CENTS)
+                            )}
+                          </td>
+                        ))}
+                        <td className="number quiet wide-only">{foundAt(crypto)}</td>
+                      </tr>
+                    ))}
+                </tbody>
+              </table>
+              <p className="quiet spaced">{t('note')}</p>
+            </section>
+          );
+        }}
+      </Answer>
+    </Page>
+  );
+}

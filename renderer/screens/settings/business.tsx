@@ -1,0 +1,72 @@
+/** A business as payers see it, and the coins that it takes. */
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { useChange, useConnection } from '../../data.tsx';
+import type { Business } from '../../frame/business.tsx';
+import { Field } from '../../parts/controls.tsx';
+import { byCoin, CoinMark, Problem, Section } from '../../parts/parts.tsx';
+import type { T } from './settings.tsx';
+
+const DEFAULT_ACCENT = '#1c57c8';
+
+export function BusinessForm({ business, t }: { business: Business; t: T }): ReactNode {
+  const { up } = useConnection();
+  const [name, setName] = useState(business.brand.name ?? business.name);
+  const [accent, setAccent] = useState(business.brand.accent ?? DEFAULT_ACCENT);
+  const [contact, setContact] = useState(business.brand.contact ?? '');
+  const brand = useChange('business.brand', 'business.', 'counter.');
+  const change = useChange('business.change', 'business.', 'counter.', 'status');
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    brand.mutate({
+      business: `${business.id}`,
+      name: name.trim() || null,
+      accent: accent === DEFAULT_ACCENT ? null : accent,
+      contact: contact.trim() || null,
+    });
+  };
+  const toggle = (crypto: string, on: boolean): void =>
+    change.mutate({ business: `${business.id}`, ...(on ? { enable: [crypto] } : { disable: [crypto] }) });
+  const error = brand.error ?? change.error;
+  return (
+    <Section title={t('business')} note={`${t('timeZone')}: ${business.time_zone}`}>
+      <div className="settings-columns">
+        <form className="form" onSubmit={submit}>
+          <Field label={t('name')} value={name} maxLength={60} onChange={(event) => setName(event.target.value)} />
+          <Field
+            label={t('contact')}
+            value={contact}
+            maxLength={200}
+            onChange={(event) => setContact(event.target.value)}
+          />
+          <Field label={t('accent')} type="color" value={accent} onChange={(event) => setAccent(event.target.value)} />
+          <div className="actions">
+            <button type="submit" className="button" disabled={!up || brand.isPending}>
+              {t('save')}
+            </button>
+            <span className="good" role="status">
+              {brand.isSuccess && t('saved')}
+            </span>
+          </div>
+        </form>
+        <fieldset className="settings-coins">
+          <legend>{t('coins')}</legend>
+          {[...new Set([...business.cryptos, ...business.possible_cryptos])].sort(byCoin).map((crypto) => (
+            <label key={crypto} className="check">
+              <input
+                type="checkbox"
+                checked={business.cryptos.includes(crypto)}
+                disabled={!up || change.isPending}
+                onChange={(event) => toggle(crypto, event.target.checked)}
+              />
+              <span>
+                <CoinMark crypto={crypto} />
+                {crypto}
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      </div>
+      {error && <Problem error={error} />}
+    </Section>
+  );
+}

@@ -1,0 +1,186 @@
+/** Settings: this browser, who is signed in, the business, and the configuration in force. */
+import { type ReactNode, useContext, useState } from 'react';
+import { useCall, useChange, useConnection, useData } from '../../data.tsx';
+import { useBusiness } from '../../frame/business.tsx';
+import { Page } from '../../frame/page.tsx';
+import { LANGUAGES, type Language, LanguageContext, type Translate, useText } from '../../i18n.ts';
+import { Select } from '../../parts/controls.tsx';
+import { useTimes } from '../../parts/format.ts';
+import { CURRENCIES, type Currency, useCurrency } from '../../parts/money.ts';
+import { Answer, Foreign, Notice, Problem, Section } from '../../parts/parts.tsx';
+import { BusinessForm } from './business.tsx';
+import './settings.css';
+import TEXTS from './texts.ts';
+
+export type T = Translate<keyof (typeof TEXTS)['en']>;
+
+export default function Settings(): ReactNode {
+  const t = useText(TEXTS);
+  const business = useBusiness();
+  return (
+    <Page title={t('settings')}>
+      <Here t={t} />
+      {business && <BusinessForm key={business.id} business={business} t={t} />}
+      <Sessions t={t} />
+      <Configuration t={t} />
+    </Page>
+  );
+}
+
+function Here({ t }: { t: T }): ReactNode {
+  const { language, choose } = useContext(LanguageContext);
+  const [currency, setCurrency] = useCurrency();
+  return (
+    <Section title={t('here')}>
+      <div className="settings-row">
+        <Select<Language>
+          label={t('language')}
+          value={language}
+          options={Object.entries(LANGUAGES) as [Language, string][]}
+          onChange={choose}
+        />
+        <Select<Currency>
+          label={t('currency')}
+          value={currency}
+          options={CURRENCIES.map((one) => [one, one] as const)}
+          onChange={setCurrency}
+        />
+      </div>
+    </Section>
+  );
+}
+
+function Sessions({ t }: { t: T }): ReactNode {
+  const { bridge } = useData();
+  const { up } = useConnection();
+  const { full } = useTimes();
+  const list = useCall('console.list', {});
+  const end = useChange('console.end', 'console.');
+  const side = bridge.signOut && (
+    <button type="button" className="link" onClick={() => void bridge.signOut?.().then(() => location.reload())}>
+      {t('signOut')}
+    </button>
+  );
+  return (
+    <Section title={t('sessions')} side={side}>
+      <Answer of={list}>
+        {({ sessions }) =>
+          sessions.length === 0 ? (
+            <p className="quiet">{t('none')}</p>
+          ) : (
+            <div className="table-box">
+              <table className="table">
+                <thead>
+                  <tr>
+                    <th scope="col">{t('since')}</th>
+                    <th scope="col" className="wide-only">
+                      {t('used')}
+                    </th>
+                    <th scope="col">{t('may')}</th>
+                    <th scope="col" className="wide-only">
+                      Browser
+                    </th>
+                    <th scope="col" className="number">
+                      <span className="unseen">{t('end')}</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {sessions.map((one) => (
+                    <tr key={one.id}>
+                      <td>{full(one.created_at)}</td>
+                      <td className="wide-only">{full(one.used_at)}</td>
+                      <td>{t(one.scope === 'counter' ? 'counterOnly' : 'everything')}</td>
+                      <td className="quiet wide-only cut-cell">
+                        <Foreign text={one.name} />
+                      </td>
+                      <td className="number">
+                        <button
+                          type="button"
+                          className="link"
+                          disabled={!up}
+                          onClick={() => end.mutate({ id: one.id })}
+                        >
+                          {t('end')}
+                        </button>
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Answer>
+      {end.error && <Problem error={end.error} />}
+    </Section>
+  );
+}
+
+const ORIGINS = ['default', 'file', 'env', 'flag'] as const;
+
+function Configuration({ t }: { t: T }): ReactNode {
+  const [text, setText] = useState('');
+  const [changed, setChanged] = useState(true);
+  const found = useCall('settings.show', {});
+  const warnings = useCall('status', {}).data?.warnings ?? [];
+  const wanted = text.trim().toLowerCase();
+  return (
+    <Section title={t('configuration')} note={t('configNote')}>
+      {warnings.length > 0 && (
+        <Notice tone="warn" title={t('warnings')}>
+          <ul>
+            {warnings.map((warning) => (
+              <li key={warning}>
+                <Foreign text={warning} />
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      <div className="settings-search">
+        <input
+          className="input"
+          type="search"
+          data-search
+          aria-label={t('filter')}
+          placeholder={t('filter')}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <label className="check">
+          <input type="checkbox" checked={changed} onChange={(event) => setChanged(event.target.checked)} />
+          <span>{t('changedOnly')}</span>
+        </label>
+      </div>
+      <Answer of={found}>
+        {({ settings }) => (
+          <table className="table settings-table">
+            <thead>
+              <tr>
+                <th scope="col">{t('key')}</th>
+                <th scope="col">{t('value')}</th>
+                <th scope="col">{t('origin')}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {settings
+                .filter(({ key, origin }) => key.toLowerCase().includes(wanted) && (!changed || origin !== 'default'))
+                .map(({ key, value, origin }) => (
+                  <tr key={key}>
+                    <th scope="row" className="mono">
+                      {key}
+                    </th>
+                    <td className="mono">
+                      <Foreign text={value} />
+                    </td>
+                    <td className="quiet">{t(ORIGINS.find((known) => known === origin) ?? 'default')}</td>
+                  </tr>
+                ))}
+            </tbody>
+          </table>
+        )}
+      </Answer>
+    </Section>
+  );
+}
