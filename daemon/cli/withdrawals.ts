@@ -22,6 +22,7 @@ const RATE_HELP = 'smallest units per byte; otherwise what the next blocks ask f
 type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[number] };
 type ReplaceOptions = PassphraseOption & { feeRate?: string };
 type ApproveOptions = PassphraseOption & WaitOptions & Expected & { speed?: Speed };
+type BatchOptions = PassphraseOption & { pay: string[] };
 type BumpOptions = ReplaceOptions & { giveUp?: boolean };
 
 /** How long, and how often, to check whether an approved withdrawal was sent. */
@@ -83,6 +84,12 @@ function replacementCommands(withdrawal: Command, io: Io): void {
     .description('replace its transaction, while it is not confirmed, by one that does not pay it')
     .action(action(io, (session, options: ReplaceOptions, id = '') => replace(session, options, id, 'cancel')));
   approving(withdrawal.command('batch').argument('<ids...>', 'their numbers'))
+    .option(
+      '--pay <address=amount>',
+      'refuse unless it pays exactly this, and what the further ones say; --yes needs one for each withdrawal',
+      (text: string, before: string[]) => [...before, text],
+      [],
+    )
     .description('approve several of one crypto, and pay them with one transaction')
     .action(action(io, batch));
   approving(withdrawal.command('bump').argument('<business>').argument('<crypto>').argument('<deposit>', '"txid:n"'))
@@ -218,11 +225,28 @@ function outcomeText(what: string, outcome: Result<'withdrawal.approve'>['outcom
   return outcome?.problem ? `${what} is not sent: ${outcome.problem}` : `${what} is not sent yet.`;
 }
 
-async function batch(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
+/** A payment as the operator names it: "address=amount". */
+function named(text: string): { to: string; amount: string } {
+  const [, to, amount] = /^(.+)=([\d.]+)$/.exec(text) ?? [];
+  if (to === undefined || amount === undefined) throw new Failure(`--pay ${text}: say address=amount`, EXIT.usage);
+  return { to, amount };
+}
+
+async function batch(session: Session, options: BatchOptions, ...given: unknown[]): Promise<void> {
   const ids = given.flat() as string[];
   const count = new Set(ids).size;
+  if (session.yes && options.pay.length !== count) {
+    throw new Failure(`with --yes, name each of the ${count} payments: --pay address=amount`, EXIT.usage);
+  }
+  const payments = options.pay.length === 0 ? {} : { payments: options.pay.map(named) };
   const question = `Approve these ${count} withdrawals, in one transaction?`;
-  const { withdrawals } = await carryOut(session, options, { kind: 'batch', ids }, { kind: 'batch', count }, question);
+  const { withdrawals } = await carryOut(
+    session,
+    options,
+    { kind: 'batch', ids },
+    { kind: 'batch', count, ...payments },
+    question,
+  );
   session.print({ withdrawals }, () => `${withdrawals.length} withdrawals are approved, in one transaction.\n`);
 }
 

@@ -38,7 +38,8 @@ export type Expected = { to?: string; amount?: string };
 export type Asked =
   | { kind: 'approve'; expected?: Expected }
   | { kind: 'speed-up' | 'cancel' }
-  | { kind: 'batch'; count: number }
+  /** `payments`: each of them, where the operator has named them. */
+  | { kind: 'batch'; count: number; payments?: readonly Required<Expected>[] }
   | { kind: 'bump'; outpoint: string };
 
 /** `upTo`: the maximum of a sweep; `now`: its amount in this transaction. Smallest units. */
@@ -123,6 +124,7 @@ export class Review {
     const intents: readonly Intent[] = parsed.data;
     const [first] = intents;
     if (asked.kind === 'approve') needExpected(asked.expected ?? {}, intents);
+    if (asked.kind === 'batch' && asked.payments) needNamed(asked.payments, intents);
     if (!first || intents.every(({ network }) => network === 'sandbox')) return null;
     const reading = readingOf(first.chain, first.network, first.asset);
     if (!reading) throw differs('it names nothing that could be checked here');
@@ -220,6 +222,20 @@ function needExpected({ to, amount }: Expected, intents: readonly Intent[]): voi
     const given = formatUnits(BigInt(units), assetOf(asset));
     throw unexpected(`it pays ${sweep ? 'up to ' : ''}${given} ${asset}, and not ${amount}`);
   }
+}
+
+/** Each payment of a batch is one of those that the operator named, and each of those is paid once. */
+function needNamed(payments: readonly Required<Expected>[], intents: readonly Intent[]): void {
+  const left = [...payments];
+  for (const intent of intents) {
+    const { address, asset } = intent;
+    const at = left.findIndex(({ to }) => isSameAddress(to, intent));
+    const [named] = at < 0 ? [] : left.splice(at, 1);
+    if (!named) throw unexpected(`it pays ${address}, which is not named`);
+    if (intent.sweep) throw unexpected(`it pays all of ${asset} to ${address}`);
+    needExpected(named, [intent]);
+  }
+  if (left[0]) throw unexpected(`it does not pay ${left[0].to}`);
 }
 
 /** Whether two texts are the same destination. The prefix of CashAddr is optional. */

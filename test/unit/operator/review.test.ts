@@ -195,6 +195,20 @@ describe('what was asked for', () => {
     expect(await refusal(lie, asked)).toBe('review.differs');
   });
 
+  it.each([
+    ['all of it', ['0.2', '0.2'], null],
+    ['another amount', ['0.2', '0.3'], /0.2 LTC, and not 0.3/],
+    ['a payment that is not there', ['0.2', '0.2', '0.2'], /does not pay/],
+    ['one payment of two', ['0.2'], /which is not named/],
+  ] as const)('a batch of which the operator named %s', (_, amounts, refusal) => {
+    const lie = batch();
+    const addresses = DESTINATIONS.LTC;
+    const payments = amounts.map((amount, i) => ({ to: addresses[i] ?? '', amount }));
+    const look = () => review(lie, { kind: 'batch', count: 2, payments });
+    if (refusal === null) expect(look()?.payments).toHaveLength(2);
+    else expect(look).toThrow(refusal);
+  });
+
   it('a batch is shown whole', () => {
     const text = textOf(review(batch(), { kind: 'batch', count: 2 }));
     for (const address of DESTINATIONS.LTC.slice(0, 2)) expect(text).toContain(`  ${address}\n`);
