@@ -1,18 +1,20 @@
 /** Open alerts, and a trial of the channels that send them. */
 import type { ReactNode } from 'react';
+import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { Page } from '../../frame/page.tsx';
-import { useText } from '../../i18n.ts';
+import { type Translate, useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
 import { Answer, Empty, Foreign, Problem } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
+type Alert = Result<'alert.list'>['alerts'][number];
+
 const READ_EVERY_MS = 15_000;
 
 export default function Alerts(): ReactNode {
   const t = useText(TEXTS);
-  const { full } = useTimes();
   const { up } = useConnection();
   const list = useCall('alert.list', {}, { every: READ_EVERY_MS });
   const seen = useChange('alert.seen', 'alert.', 'status');
@@ -56,28 +58,12 @@ export default function Alerts(): ReactNode {
             <>
               <ul className="findings">
                 {alerts.map((alert) => (
-                  <li key={`${alert.id} ${alert.created_at}`}>
-                    <span className="state warn">
-                      <ShapeIcon shape="warning" size={20} />
-                    </span>
-                    <p>
-                      <Foreign text={alert.message} />
-                      <span className="quiet advice">
-                        {full(alert.created_at)} · {alert.kind}
-                        {alert.network && ` · ${alert.network}`}
-                      </span>
-                    </p>
-                    {alert.id !== 0 && (
-                      <button
-                        type="button"
-                        className="button"
-                        disabled={!up || seen.isPending}
-                        onClick={() => seen.mutate({ ids: [alert.id] })}
-                      >
-                        {t('seen')}
-                      </button>
-                    )}
-                  </li>
+                  <Item
+                    key={`${alert.id} ${alert.created_at}`}
+                    alert={alert}
+                    onSeen={(id) => seen.mutate({ ids: [id] })}
+                    t={t}
+                  />
                 ))}
               </ul>
               {next && <p className="quiet">{t('more')}</p>}
@@ -86,5 +72,31 @@ export default function Alerts(): ReactNode {
         }
       </Answer>
     </Page>
+  );
+}
+
+type ItemProps = { alert: Alert; onSeen(id: number): void; t: Translate<keyof (typeof TEXTS)['en']> };
+
+function Item({ alert, onSeen, t }: ItemProps): ReactNode {
+  const { full } = useTimes();
+  const { up } = useConnection();
+  return (
+    <li>
+      <span className="state warn">
+        <ShapeIcon shape="warning" size={20} />
+      </span>
+      <p>
+        <Foreign text={alert.message} />
+        <span className="quiet advice">
+          {full(alert.created_at)} · {alert.kind}
+          {alert.network && ` · ${alert.network}`}
+        </span>
+      </p>
+      {alert.id !== 0 && (
+        <button type="button" className="button" disabled={!up} onClick={() => onSeen(alert.id)}>
+          {t('seen')}
+        </button>
+      )}
+    </li>
   );
 }
