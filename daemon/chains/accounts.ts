@@ -35,7 +35,7 @@ export function chooseSender(request: Request, { units, fee, feeAsset }: Wanted)
     throw missing > 0n ? insufficient(asset, missing) : scattered(asset, all.length);
   }
   const sender = enough.find((funds) => (funds.units[feeAsset] ?? 0n) >= fee);
-  if (!sender) throw noGas(feeAsset, fee - (first.units[feeAsset] ?? 0n), first.address);
+  if (!sender) throw new MissingGas(feeAsset, fee - (first.units[feeAsset] ?? 0n), first.address);
   if (units !== null) return { sender, units };
   const left = minOf(have(sender), inputsMax ?? have(sender)) - inAsset;
   if (left <= 0n) throw insufficient(asset, 1n - left);
@@ -52,9 +52,15 @@ export function insufficient(asset: AssetId, missing: bigint): Rejected {
 }
 
 /** The fee's own asset is missing at an address. */
-export function noGas(feeAsset: AssetId, missing: bigint, address: string): Rejected {
-  const why = `Not enough gas: the network fee needs ${text(missing, feeAsset)} more at ${address}`;
-  return new Rejected('spend.gas', `${why}. Send it there`);
+export class MissingGas extends Rejected {
+  /** How much is missing, smallest units of the fee's asset. */
+  readonly missing: bigint;
+
+  constructor(feeAsset: AssetId, missing: bigint, address: string) {
+    const why = `Not enough gas: the network fee needs ${text(missing, feeAsset)} more at ${address}`;
+    super('spend.gas', `${why}. Send it there`);
+    this.missing = missing;
+  }
 }
 
 function scattered(asset: AssetId, addresses: number): Rejected {

@@ -69,7 +69,31 @@ export interface ScriptList extends WatchList {
   /** Every coin that a target ever had. */
   coinsOf(targetId: number): StoredCoin[];
   coin(outpoint: string): StoredCoin | undefined;
+  /**
+   * Account chains: the account of a target. A transfer between targets of one account is `moved`. Synchronous.
+   */
+  accountOf(targetId: number): number | undefined;
+  /** Account chains: what an address holds of an asset by the stored entries, smallest units. */
+  unitsAt(targetId: number, asset: AssetId): bigint;
+  /** Account chains: what left an address in blocks. */
+  debitsAt(targetId: number, asset: AssetId): StoredDebit[];
+  /** Account chains: the nonces that open payments have reserved. */
+  openNonces(): OpenNonce[];
 }
+
+export type StoredDebit = { id: string; units: bigint; block: BlockId };
+
+/**
+ * `key`: its conflict key. `txids`: the signed transactions that use it. `usedIn`: the hash of the block that has one; null:
+ * none is known.
+ */
+export type OpenNonce = {
+  target: ListedScript;
+  key: string;
+  nonce: bigint;
+  txids: string[];
+  usedIn: string | null;
+};
 
 export interface ChainAdapter {
   readonly network: Network;

@@ -13,9 +13,11 @@ import type {
   ChainUpdate,
   Checkpoint,
   Credit,
+  Debit,
   DerivedAddress,
   SourceHealth,
   SourceServer,
+  SpendSeen,
   UnknownTransfer,
 } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
@@ -79,6 +81,10 @@ export type StepRead<E> = {
   handled: string | null;
   finalized?: number | null;
   unknownTransfers?: readonly UnknownTransfer[];
+  /** Uses of conflict keys of ours. */
+  spends?: SpendSeen[];
+  /** Only of a chain of accounts. */
+  debits?: Debit[];
 };
 
 export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends LinkedHeader> implements ChainAdapter {
@@ -198,6 +204,8 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       handled,
       finalized = null,
       unknownTransfers,
+      spends = [],
+      debits,
     } = await this.read(endpoint, { head, kept, orphaned, again }, signal);
     const tip = tipOf(checkpoint);
     const [still] = await endpoint.headers([tip.height], signal);
@@ -212,7 +220,8 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       targets: 'all',
       mempool: handled !== null && this.#isFresh(head) && endpoint.isBehind !== true ? 'complete' : 'unknown',
       credits,
-      spends: [],
+      spends,
+      ...(debits && { debits }),
       ...(this.network !== 'regtest' && { tipMedianTime: still.timeMs }),
       finalized,
       ...(unknownTransfers && { unknownTransfers }),

@@ -62,6 +62,8 @@ export type PaymentRequest = {
   from?: OwnAddress;
   /** Conflict keys that the plan must use. */
   conflictKeys: string[];
+  /** The plans of the transactions that it replaces; absent: it replaces none. */
+  replaced?: readonly SpendPlan[];
   holdings: Holdings;
   change: ChangeTarget;
   feeRate: bigint;
@@ -110,6 +112,8 @@ export type OwnParts = {
   /** Its network fee; 0 if not all of its inputs are ours. */
   fee: bigint;
   coin(outpoint: string): Coin | null;
+  /** The position of an address of ours; null if it is none. */
+  placeOf(script: Uint8Array): { branch: Branch; index: number } | null;
   /** The index of the change address that an output pays; null if it pays none of ours. */
   changeIndex(output: DecodedOutput): number | null;
 };

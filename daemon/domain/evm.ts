@@ -23,3 +23,7 @@ const CHAIN_IDS: Readonly<Record<Network, Readonly<Record<EvmChain, number>>>> =
 
 /** The chain id (EIP-155) that transactions of this chain are signed for. */
 export const chainIdOf = (network: Network, chain: EvmChain): number => CHAIN_IDS[network][chain];
+
+/** The 20 bytes of an address that was checked before. */
+export const evmScript = (address: string): Uint8Array =>
+  Uint8Array.from(address.slice(2).match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));

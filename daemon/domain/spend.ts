@@ -94,6 +94,8 @@ export type EvmPlan = {
   /** `address`: with its checksum (EIP-55), as its nonce keys contain it. */
   sender: { branch: Branch; index: number; address: string };
   nonce: bigint;
+  /** The first nonce of the sender that no block used when this was planned. */
+  lowestNonce: bigint;
   gasLimit: bigint;
   /** Wei per gas. */
   maxFeePerGas: bigint;

@@ -4,7 +4,7 @@
  * token also spends coins for the gas.
  */
 import { z } from 'zod';
-import { insufficient, noGas } from '../chains/accounts.ts';
+import { insufficient, MissingGas } from '../chains/accounts.ts';
 import { ASSETS, type AssetId, assetOf, type ChainId, findAsset, nativeAsset } from '../domain/assets.ts';
 import { assert, Rejected } from '../domain/errors.ts';
 import { formatUnits } from '../domain/money.ts';
@@ -65,7 +65,7 @@ export function planSimulated(request: SpendRequest): SandboxPlan {
   if (isOther) {
     const gas = chosen([...request.coins.filter(isGas), ...(request.feeCoins ?? [])], anchors, fee);
     const rest = total(gas) - fee;
-    if (rest < 0n) throw noGas(feeAsset, -rest, change.address);
+    if (rest < 0n) throw new MissingGas(feeAsset, -rest, change.address);
     inputs.push(...gas);
     if (rest > 0n) outputs.push({ kind: 'change', ...change, units: rest, asset: feeAsset });
   }

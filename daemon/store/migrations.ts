@@ -29,6 +29,7 @@ import { ACCOUNT_CHAINS } from './migrations/0023-account-chains.ts';
 import { UNKNOWN_TOKENS } from './migrations/0024-unknown-tokens.ts';
 import { WITHDRAWAL_SPEED } from './migrations/0025-withdrawal-speed.ts';
 import { CONSOLE } from './migrations/0026-console.ts';
+import { GAS_PLANS } from './migrations/0027-gas-plans.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -56,6 +57,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0024-unknown-tokens', UNKNOWN_TOKENS],
   ['0025-withdrawal-speed', WITHDRAWAL_SPEED],
   ['0026-console', CONSOLE],
+  ['0027-gas-plans', GAS_PLANS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -123,6 +123,25 @@ export const WITHDRAWAL_TABLES = {
     /** 1 if the transaction used the key and had no other effect than its fee: its execution failed. */
     failed: flag,
   },
+  /** The newest plan of an account to collect its deposit addresses into the tank. */
+  gas_plan: {
+    account_id: int,
+    chain_key: text,
+    /** Addresses that hold less are left alone, 1e-8 US dollars. */
+    min_usd: units,
+    /** The highest price of gas, smallest units per 1,000 gas; null: any. */
+    price_max: maybe(units),
+    /** The highest sum of the highest fees of all its transactions, smallest units; and what is used of it. */
+    fee_max: units,
+    used: units,
+    begins_at: time,
+    ends_at: time,
+    /** 'open', 'done' or 'stopped'. */
+    state: text,
+    /** Why something waits, for the operator. */
+    problem: maybe(text),
+    created_at: time,
+  },
   /**
    * Transactions that paid us, without witnesses (`base`). A signer needs them complete, and a pruned node does not
    * keep old ones.

@@ -49,6 +49,9 @@ class Numbers implements ScriptList {
 
   targetIdOf = () => undefined;
   accountOf = () => undefined;
+  unitsAt = () => 0n;
+  debitsAt = () => [];
+  openNonces = () => [];
   isOurCoin = () => false;
   stamp = () => `${this.expecting.length} ${this.expecting[0]}`;
   *active(): Iterable<ListedScript[]> {

@@ -7,11 +7,22 @@ import { expect } from 'vitest';
 import {
   type ChainAdapter,
   type ListedScript,
+  type OpenNonce,
   type ScriptList,
   type StoredCoin,
+  type StoredDebit,
   tipOf,
 } from '../../daemon/chains/adapter.ts';
-import type { BlockId, ChainUpdate, Checkpoint, Credit, DerivedAddress, SpendSeen } from '../../daemon/domain/chain.ts';
+import type { AssetId } from '../../daemon/domain/assets.ts';
+import type {
+  BlockId,
+  ChainUpdate,
+  Checkpoint,
+  Credit,
+  Debit,
+  DerivedAddress,
+  SpendSeen,
+} from '../../daemon/domain/chain.ts';
 
 const SYNCS_MAX = 60;
 
@@ -19,6 +30,9 @@ export class FactBook implements ScriptList {
   checkpoint: Checkpoint = [];
   readonly credits = new Map<string, Credit>();
   readonly spends = new Map<string, SpendSeen>();
+  readonly debits = new Map<string, Debit>();
+  /** The nonces that a test reserved. */
+  readonly nonces: OpenNonce[] = [];
   readonly #targets = new Map<string, number>();
   readonly #scripts: ListedScript[] = [];
 
@@ -40,6 +54,27 @@ export class FactBook implements ScriptList {
   /** All targets of a book are of one account. */
   accountOf(targetId: number): number | undefined {
     return targetId <= this.#targets.size ? 1 : undefined;
+  }
+
+  unitsAt(targetId: number, asset: AssetId): bigint {
+    const of = (list: Iterable<Credit | Debit>): bigint =>
+      [...list]
+        .filter((one) => one.targetId === targetId && one.amount.asset === asset && one.block !== null)
+        .reduce((sum, { amount }) => sum + amount.units, 0n);
+    return of(this.credits.values()) - of(this.debits.values());
+  }
+
+  debitsAt(targetId: number, asset: AssetId): StoredDebit[] {
+    return [...this.debits.values()].flatMap(({ id, block, amount, ...debit }) =>
+      debit.targetId === targetId && amount.asset === asset && block ? [{ id, block, units: amount.units }] : [],
+    );
+  }
+
+  openNonces(): OpenNonce[] {
+    return this.nonces.map((one) => {
+      const use = [...this.spends.values()].find(({ outpoint, block }) => outpoint === one.key && block !== null);
+      return { ...one, usedIn: use?.block?.hash ?? null };
+    });
   }
 
   isOurCoin(outpoint: string): boolean {
@@ -100,10 +135,11 @@ export class FactBook implements ScriptList {
     expect(update.since).toEqual(this.tip);
     this.#checkCheckpoint(update);
     const gone = new Set(update.orphaned.map(({ hash }) => hash));
-    for (const fact of [...this.credits.values(), ...this.spends.values()]) {
+    for (const fact of [...this.credits.values(), ...this.spends.values(), ...this.debits.values()]) {
       if (fact.block && gone.has(fact.block.hash)) fact.block = null;
     }
     for (const credit of update.credits) this.credits.set(credit.id, structuredClone(credit));
+    for (const debit of update.debits ?? []) this.debits.set(debit.id, structuredClone(debit));
     for (const spend of update.spends) this.spends.set(`${spend.outpoint}>${spend.txid}`, structuredClone(spend));
     this.checkpoint = update.checkpoint;
     if (update.mempool === 'unknown') return;
@@ -112,6 +148,7 @@ export class FactBook implements ScriptList {
       ...update.spends.map(({ outpoint, txid }) => `${outpoint}>${txid}`),
     ]);
     for (const [id, credit] of this.credits) if (!credit.block && !told.has(id)) this.credits.delete(id);
+    for (const [id, debit] of this.debits) if (!debit.block) this.debits.delete(id);
     for (const [id, spend] of this.spends) if (!spend.block && !told.has(id)) this.spends.delete(id);
   }
 

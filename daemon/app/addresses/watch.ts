@@ -2,11 +2,14 @@
  * The lookups of chain adapters: whether a script or an outpoint is ours, and which scripts to watch. All use an index
  * and return bounded pages.
  */
-import type { ListedScript, ScriptList, StoredCoin } from '../../chains/adapter.ts';
+import type { ListedScript, OpenNonce, ScriptList, StoredCoin } from '../../chains/adapter.ts';
 import type { AddressFunds } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import type { Branch, ChainKey } from '../../domain/chain.ts';
+import { evmScript } from '../../domain/evm.ts';
 import type { Coin, DecodedOutput } from '../../domain/spend.ts';
+import { nonceOf } from '../../domain/spend.ts';
+import { addressBalance } from '../../store/queries/address-balances.ts';
 import { accountsOfChain } from '../../store/queries/businesses.ts';
 import {
   anyCreditOfTarget,
@@ -19,6 +22,8 @@ import {
   targetById,
   targetIdByScript,
 } from '../../store/queries/credits.ts';
+import { debitsOfTarget } from '../../store/queries/debits.ts';
+import { usedKey } from '../../store/queries/used-keys.ts';
 import {
   scriptsAbove,
   scriptsGivenNext,
@@ -29,6 +34,7 @@ import {
   scriptsUsedLately,
 } from '../../store/queries/watch.ts';
 import type { CoinRow } from '../../store/queries/withdrawals.ts';
+import { keysOf, openSpends, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader, Store } from '../../store/store.ts';
 
 const PAGE = 500;
@@ -94,7 +100,32 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
       const row = store.get(creditByOutpoint, { outpoint, chain_key });
       return row && isThere(row) ? coinOf(row) : undefined;
     },
+    unitsAt: (target_id, asset) => store.get(addressBalance, { target_id, asset })?.units ?? 0n,
+    debitsAt: (target_id, asset) =>
+      store.all(debitsOfTarget, { target_id, asset }).map(({ ref: id, units, block_height, block_hash }) => ({
+        ...{ id, units, block: { height: block_height ?? 0, hash: block_hash ?? '' } },
+      })),
+    openNonces: () => openNonces(store, chain_key),
   };
+}
+
+/** The nonces that open payments have reserved, each once, with all signed transactions that use it. */
+function openNonces(reader: Reader, chain_key: ChainKey): OpenNonce[] {
+  const open = new Map<string, OpenNonce>();
+  for (const { id } of reader.all(openSpends, { chain_key })) {
+    for (const { id: version_id, txid } of reader.all(versionsOf, { spend_id: id })) {
+      for (const { conflict_key: key } of reader.all(keysOf, { version_id })) {
+        const place = nonceOf(key);
+        const target = place && ownTarget(reader, chain_key, { script: evmScript(place.address) });
+        if (!target) continue;
+        const usedIn = reader.get(usedKey, { conflict_key: key, chain_key })?.block_hash ?? null;
+        const known = open.get(key) ?? { target, key, nonce: place.nonce, txids: [], usedIn };
+        if (txid !== null) known.txids.push(txid);
+        open.set(key, known);
+      }
+    }
+  }
+  return [...open.values()];
 }
 
 /** A credit that is gone keeps its row, but a source must not see it. */

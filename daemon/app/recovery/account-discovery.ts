@@ -7,7 +7,14 @@
  * Invariant: when a chain counts as read, every address that may have been used (by the highest used one, the gap and
  * the jumps of restores) was searched in all of its blocks.
  */
-import { type ChainAdapter, type ListedScript, type ScriptList, tipOf } from '../../chains/adapter.ts';
+import {
+  type ChainAdapter,
+  type ListedScript,
+  type OpenNonce,
+  type ScriptList,
+  type StoredDebit,
+  tipOf,
+} from '../../chains/adapter.ts';
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
@@ -73,6 +80,9 @@ class ScratchList implements ScriptList {
   page = (after: number, limit: number): ListedScript[] => this.#scripts.slice(after + 1, after + 1 + limit);
   inBlock = (): ListedScript[] => [];
   hadMoney = (): boolean => false;
+  unitsAt = (): bigint => 0n;
+  debitsAt = (): StoredDebit[] => [];
+  openNonces = (): OpenNonce[] => [];
   coinsOf = (): [] => [];
   coin = (): undefined => undefined;
 }

@@ -23,7 +23,7 @@ import {
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { coinFrom, ownTarget } from '../addresses/watch.ts';
+import { coinFrom, ownTarget, placeOf } from '../addresses/watch.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
@@ -177,6 +177,10 @@ function planOf(app: App, tx: Tx, { chain, coins, fee }: Case, raw: string): Spe
     coin(outpoint) {
       const row = coinAt(tx, chain, outpoint);
       return row ? coinFrom(row, tip) : null;
+    },
+    placeOf(script) {
+      const target = ownTarget(tx, chain.key, { script });
+      return target ? placeOf(target) : null;
     },
     changeIndex(output) {
       const target = ownTarget(tx, chain.key, output);

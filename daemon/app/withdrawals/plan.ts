@@ -39,7 +39,7 @@ export function highestFee(chain: ChainRuntime, request: EstimateRequest): bigin
   return plan ? minOf(fee, approvableFee(plan)) : fee;
 }
 
-export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' | 'parents' | 'from'> & {
+export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' | 'parents' | 'from' | 'replaced'> & {
   feeMin?: bigint;
   /** Conflict keys that the plan has to use, whether or not earlier versions of the payment used them. */
   conflictKeys?: string[];
@@ -59,12 +59,23 @@ export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Pr
   const { chain, account, asset, business } = holder;
   assert(account.businessId === business.id, 'an account is of its business');
   const change = await nextChange(app, holder);
-  const { payouts, feeRate, feeMax, feeMin = 0n, conflictKeys = [], parents, from, inputsMax = null } = wanted;
+  const {
+    payouts,
+    feeRate,
+    feeMax,
+    feeMin = 0n,
+    conflictKeys = [],
+    parents,
+    from,
+    replaced,
+    inputsMax = null,
+  } = wanted;
   const request: PaymentRequest = {
     accountNo: business.accountNo,
     ...{ asset, payouts, conflictKeys, change, feeRate, feeMin, feeMax, inputsMax },
     ...(parents ? { parents } : {}),
     ...(from ? { from } : {}),
+    ...(replaced ? { replaced } : {}),
     holdings: holdingsFor(app.store, holder, wanted),
     tipHeight: tipHeightOf(app.store, chain),
   };

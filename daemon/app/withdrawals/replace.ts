@@ -19,6 +19,7 @@ import { FEE_UNLIMITED, type Holder, holderOf, overtakenIsRejected, type Planned
 import { findWithdrawal } from './request.ts';
 import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { intentOf, paidBy } from './sign.ts';
+import { readPlan } from './stored-plan.ts';
 
 export type ReplaceRequest = {
   /** A withdrawal of the transaction to replace. */
@@ -138,6 +139,7 @@ async function replacement(app: App, { id, kind, feeRate }: ReplaceRequest, feeM
   const planned = await prepare(app, holder, {
     payouts: pays.map(({ address, units, sweep }) => ({ address, units: sweep ? null : units })),
     conflictKeys: open.keys,
+    replaced: outbid.map(({ plan }) => readPlan(plan)),
     // a sweep or a complete cancellation has enough coins
     ...(pays.length === 0 || pays.some(({ sweep }) => sweep) ? { only: [] } : {}),
     settledOnly: pays.some(({ approved_by }) => approved_by === 'policy'),

@@ -21,6 +21,9 @@ import { Heads } from './heads.ts';
 import { NativeCoin } from './native.ts';
 import { HEAD_AGE_MS_MAX, POLL_MS, tokensOf } from './params.ts';
 import { SECOND_LOOK_MS, SecondLook } from './second-look.ts';
+import { type Sent, SentFinder } from './sent.ts';
+import { EvmSource } from './spend/source.ts';
+import { EvmSpending } from './spend/spending.ts';
 import { checkpointAfter, type Step, stepAbove } from './step.ts';
 import { confirmed, type Incoming, isTooMuch, Transfers } from './transfers.ts';
 import { UNKNOWN_TOKENS_MS, UnknownTokens } from './unknown-tokens.ts';
@@ -56,8 +59,10 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly accountBased = true;
   readonly assets: readonly AssetId[];
   readonly balances: EvmBalances;
+  readonly spending: EvmSpending;
   readonly #transfers: Transfers;
   readonly #native: NativeCoin;
+  readonly #sent: SentFinder;
   readonly #secondLook: SecondLook;
   readonly #finality: Finality | null;
   readonly #unknown: UnknownTokens;
@@ -83,6 +88,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.balances = new EvmBalances(this.endpoints, list, { native: NATIVE_COIN[chain], tokens });
     this.#transfers = new Transfers(tokens, list);
     this.#native = new NativeCoin(NATIVE_COIN[chain], list);
+    this.#sent = new SentFinder(NATIVE_COIN[chain], tokens, list);
+    this.spending = new EvmSpending({ chain, network, tokens }, new EvmSource(this.endpoints));
     const parts = { endpoints: this.endpoints, list, transfers: this.#transfers, native: this.#native };
     this.#secondLook = new SecondLook({ ...parts, everyMs: options.secondLookMs ?? SECOND_LOOK_MS });
     this.#unknown = new UnknownTokens(tokens, list, network === 'regtest' ? 0 : UNKNOWN_TOKENS_MS);
@@ -122,15 +129,25 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const atHead = step.to >= head.height;
     const from = again[0]?.height ?? step.from;
     const credits = await this.#tokens(endpoint, { ...step, from }, signal);
+    const sent = step.isFar
+      ? NOTHING_SENT
+      : await this.#sent.look(endpoint, viewOf(checkpoint, orphaned, step), signal);
     // The search for a difference covers the checkpoint's blocks, so each step that has all of them can run it.
-    const coins = step.isFar ? [] : await this.#coins(endpoint, checkpoint, orphaned, step, signal);
+    const coins = step.isFar
+      ? []
+      : await this.#native.look(
+          endpoint,
+          { ...viewOf(checkpoint, orphaned, step), debits: sent.debits },
+          slices(),
+          signal,
+        );
     if (coins === null && atHead) throw new Malformed('no balance after its own newest block');
     credits.push(...(coins ?? []));
-    const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, credits, signal) : null;
+    const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, credits, sent.debits, signal) : null;
     const told = [{ credits, teller: endpoint }, ...(omitted ? [omitted] : [])];
     const finalized = atHead && this.#finality ? await this.#finality.height(endpoint, checkpoint, signal) : null;
     const unknownTransfers = atHead ? await this.#unknown.look(endpoint, checkpoint, signal) : [];
-    return { checkpoint, told, handled: atHead ? tipOf(checkpoint).hash : null, finalized, unknownTransfers };
+    return { checkpoint, told, handled: atHead ? tipOf(checkpoint).hash : null, finalized, unknownTransfers, ...sent };
   }
 
   protected async mark(endpoint: EvmEndpoint, signal: AbortSignal): Promise<string> {
@@ -172,22 +189,18 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     }
     return incoming;
   }
+}
 
-  #coins(
-    endpoint: EvmEndpoint,
-    checkpoint: Checkpoint,
-    orphaned: readonly BlockId[],
-    step: Step,
-    signal: AbortSignal,
-  ): Promise<Credit[] | null> {
-    const times = new Map(step.headers.map(({ hash, timeMs }) => [hash, timeMs]));
-    const view = {
-      checkpoint,
-      orphaned: new Set(orphaned.map(({ hash }) => hash)),
-      timeOf: (hash: string) => times.get(hash),
-    };
-    return this.#native.look(endpoint, view, slices(), signal);
-  }
+const NOTHING_SENT: Sent = { spends: [], debits: [] };
+
+/** A step as the finders of balances and of what was sent need it. */
+function viewOf(checkpoint: Checkpoint, orphaned: readonly BlockId[], { headers }: Step) {
+  const times = new Map(headers.map(({ hash, timeMs }) => [hash, timeMs]));
+  return {
+    checkpoint,
+    orphaned: new Set(orphaned.map(({ hash }) => hash)),
+    timeOf: (hash: string) => times.get(hash),
+  };
 }
 
 /** Whether an endpoint has the credit's block on its chain, with its transaction in it. */

@@ -13,11 +13,14 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
 /** The address of a compressed public key (33 bytes). Its script is the 20 bytes. */
 export function addressOfKey(publicKey: Uint8Array): DerivedAddress {
-  const uncompressed = pointCompress(publicKey, false);
-  // without the leading 04, which marks the uncompressed form
-  const script = keccak_256(uncompressed.subarray(1)).slice(12);
+  const script = addressOfUncompressed(pointCompress(publicKey, false));
   return { script, address: checksumAddress(script) };
 }
+
+/** The 20 bytes of the address of an uncompressed public key (65 bytes). */
+export const addressOfUncompressed = (publicKey: Uint8Array): Uint8Array =>
+  // without the leading 04, which marks the uncompressed form
+  keccak_256(publicKey.subarray(1)).slice(12);
 
 /** The address of 20 bytes, with its checksum (EIP-55). */
 export function checksumAddress(bytes: Uint8Array): string {

@@ -2,6 +2,7 @@
  * Strict parsers of an endpoint's answers. An answer that differs from the JSON-RPC specification of Ethereum's execution
  * clients throws `Malformed`, so that it never becomes a payment.
  */
+import { signedBytes } from '../../domain/evm-transaction.ts';
 import { Malformed } from '../endpoints.ts';
 
 /** `bloom`: 256 bytes as hex. Hashes are lower-case hex with 0x. */
@@ -16,9 +17,19 @@ export type Log = {
   /** The log's index in its block. */
   index: number;
 };
-export type Receipt = { txid: string; succeeded: boolean; height: number; blockHash: string; logs: Log[] };
-/** A transaction that transfers the native coin directly. `to` is null when it creates a contract. */
-export type Sending = { txid: string; to: string | null; value: bigint };
+/** `fee`: what its gas cost, wei. */
+export type Receipt = {
+  txid: string;
+  succeeded: boolean;
+  height: number;
+  blockHash: string;
+  fee: bigint;
+  logs: Log[];
+};
+/** A transaction, and what it transfers of the native coin by itself. `to` is null when it creates a contract. */
+export type Sending = { txid: string; from: string; nonce: bigint; to: string | null; value: bigint };
+/** The price of gas in the newest block, and a tip with which a transaction is mined soon; wei per gas. */
+export type GasPrice = { base: bigint; tip: bigint };
 
 /** A call that transferred the native coin. `isInside`: a contract made it. */
 export type Trace = { txid: string; blockHash: string; to: string | null; value: bigint; isInside: boolean };
@@ -100,22 +111,57 @@ export function receiptOf(value: unknown): Receipt {
     succeeded: quantityOf(receipt.status, 'status of a receipt') === 1n,
     height: wholeOf(receipt.blockNumber, 'block of a receipt'),
     blockHash: hex(receipt.blockHash, HASH, 'block of a receipt'),
+    fee: quantityOf(receipt.gasUsed, 'gas of a receipt') * priceOf(receipt.effectiveGasPrice),
     logs: logsOf(receipt.logs),
   };
 }
+
+/** Before EIP-1559 receipts named no price. Fees of that time are not needed. */
+const priceOf = (value: unknown): bigint => (value === undefined ? 0n : quantityOf(value, 'price of a receipt'));
 
 /** The transactions of a block that was asked for with all of them. */
 export function sendingsOf(value: unknown): Sending[] {
   const { transactions } = fieldsOf(value, 'block');
   if (!Array.isArray(transactions)) throw new Malformed('a block without transactions');
-  return transactions.map((one) => {
-    const { hash, to, value: units } = fieldsOf(one, 'transaction');
-    return {
-      txid: hex(hash, HASH, 'transaction hash'),
-      to: to === null ? null : hex(to, ADDRESS, 'recipient'),
-      value: quantityOf(units, 'value of a transaction'),
-    };
-  });
+  return transactions.map(sendingOf);
+}
+
+export function sendingOf(value: unknown): Sending {
+  const { hash, from, nonce, to, value: units } = fieldsOf(value, 'transaction');
+  return {
+    txid: hex(hash, HASH, 'transaction hash'),
+    from: hex(from, ADDRESS, 'sender'),
+    nonce: quantityOf(nonce, 'nonce'),
+    to: to === null ? null : hex(to, ADDRESS, 'recipient'),
+    value: quantityOf(units, 'value of a transaction'),
+  };
+}
+
+/** The signed bytes of a transaction with a base fee; null for any other type. */
+export function signedOf(value: unknown): Uint8Array | null {
+  const one = fieldsOf(value, 'transaction');
+  if (one.type !== '0x2' || one.to === null) return null;
+  const number = (name: string): bigint => quantityOf(one[name], `${name} of a transaction`);
+  const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.slice(2), 'hex'));
+  const word = (name: string): Uint8Array => bytes(`0x${number(name).toString(16).padStart(64, '0')}`);
+  const transaction = {
+    chainId: number('chainId'),
+    nonce: number('nonce'),
+    maxPriorityFeePerGas: number('maxPriorityFeePerGas'),
+    maxFeePerGas: number('maxFeePerGas'),
+    gasLimit: number('gas'),
+    to: bytes(hex(one.to, ADDRESS, 'recipient')),
+    value: number('value'),
+    data: bytes(hex(one.input, DATA, 'data of a transaction')),
+  };
+  const yParity = quantityOf(one.yParity ?? one.v, 'parity of a transaction') === 1n ? 1 : 0;
+  return signedBytes(transaction, { yParity, r: word('r'), s: word('s') });
+}
+
+/** The base fee of a block; 0 on a chain without one. */
+export function baseFeeOf(value: unknown): bigint {
+  const { baseFeePerGas } = fieldsOf(value, 'block');
+  return baseFeePerGas === undefined ? 0n : quantityOf(baseFeePerGas, 'base fee');
 }
 
 /** The successful calls of a list of traces (OpenEthereum's `trace` module). */

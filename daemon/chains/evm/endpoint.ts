@@ -11,6 +11,8 @@ import { type Endpoint, Malformed } from '../endpoints.ts';
 import type { HeaderSource } from '../follow.ts';
 import { type Call, type Reply, Rpc, RpcError } from '../json-rpc.ts';
 import {
+  baseFeeOf,
+  type GasPrice,
   type Header,
   headerOf,
   type Log,
@@ -19,7 +21,9 @@ import {
   type Receipt,
   receiptOf,
   type Sending,
+  sendingOf,
   sendingsOf,
+  signedOf,
   tracesOf,
 } from './answers.ts';
 import { GENESIS, type Token } from './params.ts';
@@ -66,6 +70,9 @@ const BALANCE_OF = `0x70a08231${'0'.repeat(24)}`;
 
 /** Null: any; a list: one of these. */
 export type Topic = string | null | readonly string[];
+
+/** A transaction that is only tried. `value`: a quantity in hex. */
+export type EvmCall = { from: string; to: string; value: string; data: string };
 
 export const hexOf = (number: number): string => `0x${number.toString(16)}`;
 
@@ -274,6 +281,59 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       signal,
     );
     return replies.map((reply) => ('error' in reply ? null : wordOf(reply.result)));
+  }
+
+  /** How many transactions an address had sent after a block; null where the endpoint does not have that state any more. */
+  async nonceAfter(address: string, block: BlockId, signal: AbortSignal): Promise<bigint | null> {
+    const at = { blockHash: block.hash, requireCanonical: true };
+    const [reply] = await this.#many([['eth_getTransactionCount', address, at]], signal);
+    return reply && 'result' in reply ? quantityOf(reply.result, 'nonce') : null;
+  }
+
+  /** A transaction by its id; null where it knows none. */
+  async sending(txid: string, signal: AbortSignal): Promise<Sending | null> {
+    const value = await this.#one(['eth_getTransactionByHash', txid], signal);
+    const sending = value === null ? null : sendingOf(value);
+    if (sending && sending.txid !== txid) throw new Malformed('another transaction');
+    return sending;
+  }
+
+  /** The signed bytes of a transaction; null where it knows none, or one of an old type. */
+  async signed(txid: string, signal: AbortSignal): Promise<Uint8Array | null> {
+    const value = await this.#one(['eth_getTransactionByHash', txid], signal);
+    return value === null ? null : signedOf(value);
+  }
+
+  async gasPrice(signal: AbortSignal): Promise<GasPrice> {
+    const [block, tip, price] = await this.#many(
+      [['eth_getBlockByNumber', 'latest', false], ['eth_maxPriorityFeePerGas'], ['eth_gasPrice']],
+      signal,
+    );
+    const base = baseFeeOf(this.#result(block));
+    if (tip && 'result' in tip) return { base, tip: quantityOf(tip.result, 'tip') };
+    // not all chains know the former method
+    const whole = quantityOf(this.#result(price), 'gas price');
+    return { base, tip: whole > base ? whole - base : 0n };
+  }
+
+  /**
+   * The gas that a transaction needs now, and what it would return. Throws `RpcError` when it would fail.
+   */
+  async trial(call: EvmCall, signal: AbortSignal): Promise<{ gas: bigint; returned: string }> {
+    const [gas, returned] = await this.#many(
+      [
+        ['eth_estimateGas', call],
+        ['eth_call', call, 'latest'],
+      ],
+      signal,
+    );
+    for (const reply of [gas, returned]) if (reply && 'error' in reply) throw reply.error;
+    return { gas: quantityOf(this.#result(gas), 'gas'), returned: String(this.#result(returned)) };
+  }
+
+  /** Hands signed bytes over. Throws `RpcError` when it does not take them. */
+  async send(raw: string, signal: AbortSignal): Promise<void> {
+    await this.#rpc.call(['eth_sendRawTransaction', raw], signal, REQUEST_TIMEOUT_MS);
   }
 
   /** The transactions of a block, each with what it sends by itself. */

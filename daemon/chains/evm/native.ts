@@ -2,16 +2,17 @@
  * Finds payments in the native coin. Exchanges pay from inside a contract; such transfers are in no list of transactions
  * and in no log. So balances are compared with the stored credits, and the blocks are searched for a difference.
  *
- * Invariant: the credits of an address sum up to its balance. A direct transfer is credited under its transaction's ID; the
+ * Invariant: the credits of an address, less its debits, sum up to its balance. A direct transfer is credited under its transaction's ID; the
  * rest of a block's difference is one credit under that block's hash.
  */
 import type { AssetId } from '../../domain/assets.ts';
-import type { BlockId, Checkpoint, Credit } from '../../domain/chain.ts';
+import type { BlockId, Checkpoint, Credit, Debit } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import type { ListedScript, ScriptList } from '../adapter.ts';
 import { tipOf } from '../adapter.ts';
 import type { Pause } from '../slices.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
+import { isOneAccount } from './transfers.ts';
 
 /** Addresses whose balance is asked for at one look: the most urgent, and some of the others by turns. */
 const URGENT_PER_LOOK_MAX = 1_000;
@@ -20,6 +21,14 @@ const OTHERS_PER_LOOK = 50;
 const EXPLAINED_PER_LOOK_MAX = 50;
 /** Blocks of one address's difference. */
 const BLOCKS_PER_ADDRESS_MAX = 20;
+
+/** `orphaned`: blocks that left the chain. `debits`: those of this step, which are not stored yet. */
+export type NativeView = {
+  checkpoint: Checkpoint;
+  orphaned: ReadonlySet<string>;
+  timeOf: (hash: string) => number | undefined;
+  debits: readonly Debit[];
+};
 
 export class NativeCoin {
   readonly #asset: AssetId;
@@ -34,11 +43,11 @@ export class NativeCoin {
 
   /**
    * Credits of this coin that balances show at the tip of a checkpoint and the store does not know; null when the endpoint
-   * no longer has that block's state. `orphaned`: blocks whose credits no longer count.
+   * no longer has that block's state.
    */
   async look(
     endpoint: EvmEndpoint,
-    view: { checkpoint: Checkpoint; orphaned: ReadonlySet<string>; timeOf: (hash: string) => number | undefined },
+    view: NativeView,
     pause: Pause,
     signal: AbortSignal,
     listed: readonly ListedScript[] = this.#chosen(),
@@ -56,10 +65,12 @@ export class NativeCoin {
       const wait = pause();
       if (wait) await wait;
       const balance = balances[i] ?? 0n;
+      if (this.#isAsStored(one.id, balance, view)) continue;
       const known = this.#known(one.id, view.orphaned);
-      if (balance <= known || explained === EXPLAINED_PER_LOOK_MAX) continue;
+      const left = this.#leftBy(one.id, view);
+      if (balance + left(tip.height) <= known || explained === EXPLAINED_PER_LOOK_MAX) continue;
       explained++;
-      for (const credit of await this.#explain(endpoint, one, known, balance, view.checkpoint, signal)) {
+      for (const credit of await this.#explain(endpoint, one, { known, left }, view.checkpoint, signal)) {
         const blockTime = credit.block ? view.timeOf(credit.block.hash) : undefined;
         credits.push({ ...credit, ...(blockTime !== undefined && { blockTime }) });
       }
@@ -80,35 +91,58 @@ export class NativeCoin {
     return [...chosen.values()];
   }
 
-  /** The balance of an address by the stored facts in blocks, in wei. */
+  /** Whether a balance is the stored one, and nothing new changes it. */
+  #isAsStored(targetId: number, balance: bigint, { orphaned, debits }: NativeView): boolean {
+    if (orphaned.size > 0 || debits.some((debit) => debit.targetId === targetId)) return false;
+    return balance === this.#list.unitsAt(targetId, this.#asset);
+  }
+
+  /** All that an address received by the stored facts in blocks, in wei. */
   #known(targetId: number, orphaned: ReadonlySet<string>): bigint {
     let units = 0n;
     for (const coin of this.#list.coinsOf(targetId)) {
-      const counts = coin.asset === this.#asset && coin.blockHash !== null && !orphaned.has(coin.blockHash);
-      if (counts && coin.spentBlockHash === null) units += coin.units;
+      if (coin.asset === this.#asset && coin.blockHash !== null && !orphaned.has(coin.blockHash)) units += coin.units;
     }
     return units;
+  }
+
+  /** How much left an address up to a height, in wei. */
+  #leftBy(targetId: number, { orphaned, debits }: NativeView): (height: number) => bigint {
+    const stored = this.#list.debitsAt(targetId, this.#asset).filter(({ block }) => !orphaned.has(block.hash));
+    const known = new Set(stored.map(({ id }) => id));
+    const fresh = debits.flatMap(({ id, block, amount, ...debit }) =>
+      debit.targetId === targetId && amount.asset === this.#asset && block && !known.has(id)
+        ? [{ block, units: amount.units }]
+        : [],
+    );
+    const all = [...stored, ...fresh];
+    return (height) => all.reduce((sum, { block, units }) => sum + (block.height <= height ? units : 0n), 0n);
   }
 
   /** The credits that explain the difference between the stored balance and the endpoint's, oldest first. */
   async #explain(
     endpoint: EvmEndpoint,
     one: ListedScript,
-    known: bigint,
-    balance: bigint,
+    { known, left }: { known: bigint; left: (height: number) => bigint },
     checkpoint: Checkpoint,
     signal: AbortSignal,
   ): Promise<Credit[]> {
     const address = hexOfScript(one.script);
+    // all that came by a block: it never falls from one block to the next
+    const cameBy = async (block: BlockId): Promise<bigint> => {
+      const [balance] = await endpoint.balances([address], block, signal);
+      return balance === null || balance === undefined ? 0n : balance + left(block.height);
+    };
+    const all = await cameBy(tipOf(checkpoint));
     const credits: Credit[] = [];
     let from = 0;
     let held = known;
-    while (held < balance && credits.length < BLOCKS_PER_ADDRESS_MAX && from < checkpoint.length) {
-      const found = await firstAbove(endpoint, address, held, checkpoint, from, signal);
+    while (held < all && credits.length < BLOCKS_PER_ADDRESS_MAX && from < checkpoint.length) {
+      const found = await firstAbove(cameBy, held, checkpoint, from);
       const block = checkpoint[found.at];
       assert(block, 'the tip has the balance');
-      credits.push(...(await this.#inBlock(endpoint, one, block, found.balance - held, signal)));
-      held = found.balance;
+      credits.push(...(await this.#inBlock(endpoint, one, block, found.came - held, signal)));
+      held = found.came;
       from = found.at + 1;
     }
     return credits;
@@ -131,11 +165,14 @@ export class NativeCoin {
     const base = { targetId: id, block, inputs: [], replaceable: true };
     const credits: Credit[] = [];
     let rest = units;
-    for (const [i, { txid, value }] of direct.entries()) {
+    for (const [i, { txid, value, from }] of direct.entries()) {
       const receipt = receipts[i];
       if (!receipt?.succeeded || receipt.blockHash !== block.hash || value > rest) continue;
       rest -= value;
-      credits.push({ ...base, id: `${txid}:0`, txid, amount: { asset: this.#asset, units: value } });
+      const sender = this.#list.targetIdOf(Buffer.from(from.slice(2), 'hex'));
+      const moved = sender !== undefined && isOneAccount(this.#list, sender, id);
+      const amount = { asset: this.#asset, units: value };
+      credits.push({ ...base, id: `${txid}:0`, txid, amount, ...(moved && { moved }) });
     }
     if (rest > 0n) {
       const viaTxid = await endpoint.payerInside(address, block, rest, signal);
@@ -152,29 +189,26 @@ export class NativeCoin {
 }
 
 /**
- * The first block of a checkpoint, from an index on, after which an address has more than `held`, and how much that is. A
- * block whose state the endpoint no longer has is skipped, so that no credit is dated too early.
+ * The first block of a checkpoint, from an index on, by which more than `held` came, and how much that is. A block whose
+ * state the endpoint no longer has is skipped, so that no credit is dated too early.
  */
 async function firstAbove(
-  endpoint: EvmEndpoint,
-  address: string,
+  cameBy: (block: BlockId) => Promise<bigint>,
   held: bigint,
   checkpoint: Checkpoint,
   from: number,
-  signal: AbortSignal,
-): Promise<{ at: number; balance: bigint }> {
-  const balanceAt = async (index: number): Promise<bigint> => {
+): Promise<{ at: number; came: bigint }> {
+  const cameAt = (index: number): Promise<bigint> => {
     const block = checkpoint[index];
     assert(block, 'a block of the checkpoint');
-    const [balance] = await endpoint.balances([address], block, signal);
-    return balance ?? 0n;
+    return cameBy(block);
   };
   let low = from;
   let high = checkpoint.length - 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    if ((await balanceAt(middle)) > held) high = middle;
+    if ((await cameAt(middle)) > held) high = middle;
     else low = middle + 1;
   }
-  return { at: low, balance: await balanceAt(low) };
+  return { at: low, came: await cameAt(low) };
 }

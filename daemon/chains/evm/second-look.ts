@@ -3,7 +3,7 @@
  * unnoticed. A payment that only the other endpoint reports is credited, and the endpoint that omitted it is not used for a
  * while.
  */
-import type { Checkpoint, Credit } from '../../domain/chain.ts';
+import type { Checkpoint, Credit, Debit } from '../../domain/chain.ts';
 import type { ScriptList } from '../adapter.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { slices } from '../slices.ts';
@@ -45,19 +45,20 @@ export class SecondLook {
 
   /**
    * The credits that another endpoint reports in the blocks of a checkpoint and that are neither stored nor in `told`. Null
-   * when no look is due.
+   * when no look is due. `debits`: those of this step.
    */
   async look(
     asked: EvmEndpoint,
     checkpoint: Checkpoint,
     told: readonly Credit[],
+    debits: readonly Debit[],
     signal: AbortSignal,
   ): Promise<Omitted | null> {
     if (!this.isDue()) return null;
     this.#lookedAtMs = performance.now();
     const omitted = await this.#endpoints.other(
       asked,
-      async (teller) => ({ credits: await this.#toldBy(teller, checkpoint, signal), teller }),
+      async (teller) => ({ credits: await this.#toldBy(teller, checkpoint, debits, signal), teller }),
       signal,
     );
     if (!omitted) return null;
@@ -72,7 +73,12 @@ export class SecondLook {
     return { credits, teller: omitted.teller };
   }
 
-  async #toldBy(teller: EvmEndpoint, checkpoint: Checkpoint, signal: AbortSignal): Promise<Credit[]> {
+  async #toldBy(
+    teller: EvmEndpoint,
+    checkpoint: Checkpoint,
+    debits: readonly Debit[],
+    signal: AbortSignal,
+  ): Promise<Credit[]> {
     const [first, last] = [checkpoint[0], checkpoint.at(-1)];
     const head = await teller.head(signal);
     if (!first || !last || head.height < last.height) return [];
@@ -91,7 +97,8 @@ export class SecondLook {
     const credits = await confirmed(teller, shared, byHash, slices(), signal);
     const [tip] = await teller.headers([last.height], signal);
     if (tip?.hash !== last.hash) return credits;
-    const view = { checkpoint, orphaned: new Set<string>(), timeOf: (hash: string) => byHash.get(hash)?.timeMs };
+    const timeOf = (hash: string) => byHash.get(hash)?.timeMs;
+    const view = { checkpoint, orphaned: new Set<string>(), timeOf, debits };
     const coins = await this.#native.look(teller, view, slices(), signal, listed);
     return [...credits, ...(coins ?? [])];
   }

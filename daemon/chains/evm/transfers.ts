@@ -7,7 +7,7 @@
  * the event at the same index in the same block, and the block's bloom filter must admit it.
  */
 import type { BlockId, Credit } from '../../domain/chain.ts';
-import type { ListedScript, ScriptList, WatchList } from '../adapter.ts';
+import type { ListedScript, ScriptList } from '../adapter.ts';
 import { Malformed } from '../endpoints.ts';
 import { RpcError } from '../json-rpc.ts';
 import { type Pause, slices } from '../slices.ts';
@@ -46,14 +46,15 @@ export function urgent(list: Pick<ScriptList, 'active'>): ListedScript[] {
 }
 
 /** An event that pays a target of ours, not yet checked against its receipt. */
-export type Incoming = { log: Log; token: Token; targetId: number };
+/** `moved`: an address of the same account sent it. */
+export type Incoming = { log: Log; token: Token; targetId: number; moved: boolean };
 
 /** Finds transfers to our addresses; one look in the store for each event, whatever the number of addresses. */
 export class Transfers {
   readonly #tokens: ReadonlyMap<string, Token>;
-  readonly #watch: WatchList;
+  readonly #watch: ScriptList;
 
-  constructor(tokens: readonly Token[], watch: WatchList) {
+  constructor(tokens: readonly Token[], watch: ScriptList) {
     this.#tokens = new Map(tokens.map((token) => [token.contract, token]));
     this.#watch = watch;
   }
@@ -102,20 +103,39 @@ export class Transfers {
 
   async #sort(logs: readonly Log[], incoming: Incoming[], pause: Pause): Promise<void> {
     for (const [i, log] of logs.entries()) {
-      const token = this.#tokens.get(log.contract);
-      // Some endpoints do not filter, and return other contracts and events too.
-      const amount = token && amountIn(log);
-      if (amount && amount.units > 0n) {
-        const targetId = this.#watch.targetIdOf(Buffer.from(amount.recipient.slice(2), 'hex'));
-        if (targetId !== undefined) incoming.push({ log, token, targetId });
-      }
+      const found = this.#incomingOf(log);
+      if (found) incoming.push(found);
       const wait = i % LOGS_PER_LOOK === 0 ? pause() : undefined;
       if (wait) await wait;
     }
   }
+
+  #incomingOf(log: Log): Incoming | null {
+    const token = this.#tokens.get(log.contract);
+    // Some endpoints do not filter, and return other contracts and events too.
+    if (!token || !isTransfer(log) || BigInt(log.data) === 0n) return null;
+    const [sender, recipient] = partiesOf(log);
+    const targetId = this.#watch.targetIdOf(recipient);
+    if (targetId === undefined) return null;
+    const from = this.#watch.targetIdOf(sender);
+    return { log, token, targetId, moved: from !== undefined && isOneAccount(this.#watch, from, targetId) };
+  }
 }
 
-const isTransfer = ({ topics, data }: Log): boolean =>
+/** The sender and the recipient of a transfer: the last 20 bytes of its topics. */
+export function partiesOf({ topics }: Log): [sender: Uint8Array, recipient: Uint8Array] {
+  const [, sender = '', recipient = ''] = topics;
+  const scriptOf = (topic: string): Uint8Array => Buffer.from(topic.slice(ADDRESS_PADDING.length), 'hex');
+  return [scriptOf(sender), scriptOf(recipient)];
+}
+
+/** Whether two targets are addresses of one account. */
+export function isOneAccount(list: Pick<ScriptList, 'accountOf'>, a: number, b: number): boolean {
+  const account = list.accountOf(a);
+  return account !== undefined && account === list.accountOf(b);
+}
+
+export const isTransfer = ({ topics, data }: Log): boolean =>
   topics.length === 3 &&
   topics[0] === TRANSFER &&
   topics[2]?.startsWith(ADDRESS_PADDING) === true &&
@@ -159,7 +179,7 @@ const placesOf = (receipt: Receipt | null | undefined): Map<number, number> =>
  * includes the transaction. Place 0 is the native coin's.
  */
 function creditOf(
-  { log, token, targetId }: Incoming,
+  { log, token, targetId, moved }: Incoming,
   receipt: Receipt | null | undefined,
   places: ReadonlyMap<number, number>,
   headers: ReadonlyMap<string, Header>,
@@ -186,6 +206,7 @@ function creditOf(
     blockTime: header.timeMs,
     inputs: [],
     replaceable: true,
+    ...(moved && { moved }),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Statements about debits: amounts that left accounts. */
 import { sql } from 'kysely';
+import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, NO, remove, sqlite, statement, update } from '../statement.ts';
 
@@ -53,6 +54,17 @@ export const reportedDebitsUnconfirmed = statement((p: { chain_key: string; afte
     .where('id', '>', p.after)
     .orderBy('id')
     .limit(p.limit),
+);
+
+/** What left an address of an account chain in blocks. */
+export const debitsOfTarget = statement((p: { target_id: number; asset: AssetId }) =>
+  sqlite
+    .selectFrom('debit')
+    .selectAll()
+    .where('target_id', '=', p.target_id)
+    .where('asset', '=', p.asset)
+    .where('target_id', 'is not', null)
+    .where('block_hash', 'is not', null),
 );
 
 /** The coins that a transaction spends. */

@@ -287,6 +287,7 @@ function decodeEvmPlan(plan: z.infer<typeof EvmPlanShape>): EvmPlan {
   return {
     ...plan,
     nonce: BigInt(plan.nonce),
+    lowestNonce: BigInt(plan.nonce),
     gasLimit: BigInt(plan.gasLimit),
     maxFeePerGas: BigInt(plan.maxFeePerGas),
     maxPriorityFeePerGas: BigInt(plan.maxPriorityFeePerGas),

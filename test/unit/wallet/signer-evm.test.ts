@@ -36,7 +36,7 @@ function order(plan: Partial<EvmPlan> = {}, intent: Partial<Intent> = {}): EvmOr
   const whole: EvmPlan = {
     ...{ kind: 'evm', network: 'mainnet', chain: 'ETH', accountNo: 0, asset: 'USDT_ERC20', contract: TETHER },
     sender: { branch, index, address },
-    ...{ nonce: 4n, gasLimit: 65_000n, maxFeePerGas: 20n * GWEI, maxPriorityFeePerGas: GWEI },
+    ...{ nonce: 4n, lowestNonce: 4n, gasLimit: 65_000n, maxFeePerGas: 20n * GWEI, maxPriorityFeePerGas: GWEI },
     outputs: [
       { kind: 'payout', address: STRANGER, script: Uint8Array.from(Buffer.alloc(20, 0xab)), units: 25_000_000n },
     ],

@@ -1,0 +1,133 @@
+/**
+ * Finds what left our addresses. A transaction of an address uses its next nonce, whatever it does. So for each nonce that an
+ * open payment reserved the blocks are asked for the transaction that used it: one of ours by its id, any other by counting
+ * the address's transactions.
+ *
+ * Invariant: an amount leaves by a successful receipt alone; a failed transaction pays its fee and moves nothing.
+ */
+import type { AssetId } from '../../domain/assets.ts';
+import type { BlockId, Checkpoint, Debit, SpendSeen } from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+import { nonceKey } from '../../domain/spend.ts';
+import { type ListedScript, type OpenNonce, type ScriptList, tipOf } from '../adapter.ts';
+import { checksumAddress } from './address.ts';
+import type { Receipt, Sending } from './answers.ts';
+import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
+import type { Token } from './params.ts';
+import { isOneAccount, isTransfer, partiesOf } from './transfers.ts';
+
+/** What left in a step. */
+export type Sent = { spends: SpendSeen[]; debits: Debit[] };
+
+type View = {
+  checkpoint: Checkpoint;
+  /** Blocks that left the chain. */
+  orphaned: ReadonlySet<string>;
+  timeOf: (hash: string) => number | undefined;
+};
+
+export class SentFinder {
+  readonly #native: AssetId;
+  readonly #tokens: ReadonlyMap<string, Token>;
+  readonly #list: ScriptList;
+
+  constructor(native: AssetId, tokens: readonly Token[], list: ScriptList) {
+    this.#native = native;
+    this.#tokens = new Map(tokens.map((token) => [token.contract, token]));
+    this.#list = list;
+  }
+
+  /** The uses of reserved nonces up to the tip of a checkpoint, except those that are stored already. */
+  async look(endpoint: EvmEndpoint, view: View, signal: AbortSignal): Promise<Sent> {
+    const sent: Sent = { spends: [], debits: [] };
+    const open = this.#list.openNonces().filter(({ usedIn }) => usedIn === null || view.orphaned.has(usedIn));
+    if (open.length === 0) return sent;
+    const txids = open.flatMap((one) => one.txids);
+    const receipts = await endpoint.receipts(txids, signal);
+    const found = new Map(txids.map((txid, i) => [txid, receipts[i] ?? null]));
+    const counts = await this.#counts(endpoint, open, signal);
+    for (const one of open) {
+      const receipt = one.txids.map((txid) => found.get(txid)).find((each) => each !== null && each !== undefined);
+      const sending = receipt && (await endpoint.sending(receipt.txid, signal));
+      if (receipt && sending) await this.#take(sent, endpoint, { one, receipt, sending }, view, signal);
+      else if ((counts.get(one.target.id) ?? 0n) > one.nonce) await this.#search(sent, endpoint, one, view, signal);
+    }
+    return sent;
+  }
+
+  /** How many transactions the senders have sent, by target. */
+  async #counts(endpoint: EvmEndpoint, open: readonly OpenNonce[], signal: AbortSignal): Promise<Map<number, bigint>> {
+    const senders = new Map<number, ListedScript>(open.map(({ target }) => [target.id, target]));
+    const listed = [...senders.values()];
+    const counts = await endpoint.nonces(
+      listed.map(({ script }) => hexOfScript(script)),
+      signal,
+    );
+    return new Map(listed.map(({ id }, i) => [id, counts[i] ?? 0n]));
+  }
+
+  /** Finds the transaction that used a nonce in the blocks of the checkpoint. */
+  async #search(sent: Sent, endpoint: EvmEndpoint, one: OpenNonce, view: View, signal: AbortSignal): Promise<void> {
+    const address = hexOfScript(one.target.script);
+    const { checkpoint } = view;
+    const isUsedBy = async (at: number): Promise<boolean> => {
+      const block = checkpoint[at];
+      assert(block, 'a block of the checkpoint');
+      return ((await endpoint.nonceAfter(address, block, signal)) ?? 0n) > one.nonce;
+    };
+    let low = 0;
+    let high = checkpoint.length - 1;
+    if (!(await isUsedBy(high))) return;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if (await isUsedBy(middle)) high = middle;
+      else low = middle + 1;
+    }
+    const block = checkpoint[low];
+    const all = block ? await endpoint.sendings(block, signal) : [];
+    const sending = all.find(({ from, nonce }) => from === address && nonce === one.nonce);
+    const [receipt] = sending ? await endpoint.receipts([sending.txid], signal) : [];
+    if (sending && receipt) await this.#take(sent, endpoint, { one, receipt, sending }, view, signal);
+  }
+
+  /** Takes in a transaction, unless its block is none of the chain up to the tip. */
+  async #take(
+    sent: Sent,
+    endpoint: EvmEndpoint,
+    { one, receipt, sending }: { one: OpenNonce; receipt: Receipt; sending: Sending },
+    view: View,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { target, nonce } = one;
+    if (sending.from !== hexOfScript(target.script) || sending.nonce !== nonce) return;
+    if (receipt.height > tipOf(view.checkpoint).height) return;
+    const [header] = await endpoint.headers([receipt.height], signal);
+    if (header?.hash !== receipt.blockHash) return;
+    const block: BlockId = { height: header.height, hash: header.hash };
+    const blockTime = view.timeOf(block.hash) ?? header.timeMs;
+    const { txid } = receipt;
+    const key = nonceKey(checksumAddress(target.script), nonce);
+    sent.spends.push({ outpoint: key, txid, block, blockTime, ...(!receipt.succeeded && { failed: true }) });
+    const debit = (place: string, kind: Debit['kind'], asset: AssetId, units: bigint): void => {
+      if (units === 0n) return;
+      const amount = { asset, units };
+      sent.debits.push({ id: `${txid}:${place}`, txid, targetId: target.id, kind, amount, block, blockTime });
+    };
+    debit('fee', 'fee', this.#native, receipt.fee);
+    if (!receipt.succeeded) return;
+    const kindTo = (recipient: Uint8Array): Debit['kind'] => {
+      const to = this.#list.targetIdOf(recipient);
+      return to !== undefined && isOneAccount(this.#list, target.id, to) ? 'moved' : 'paid';
+    };
+    if (sending.to !== null) debit('0', kindTo(bytesOf(sending.to)), this.#native, sending.value);
+    for (const [place, log] of receipt.logs.entries()) {
+      const token = this.#tokens.get(log.contract);
+      if (!token || !isTransfer(log)) continue;
+      const [sender, recipient] = partiesOf(log);
+      if (Buffer.compare(sender, target.script) !== 0) continue;
+      debit(`${place + 1}`, kindTo(recipient), token.asset, BigInt(log.data));
+    }
+  }
+}
+
+const bytesOf = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.slice(2), 'hex'));

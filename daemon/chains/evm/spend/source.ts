@@ -1,0 +1,109 @@
+/** What paying out asks the endpoints of Ethereum and BNB Smart Chain: prices, trials, nonces, and taking transactions. */
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
+import type { SpendingSource } from '../../adapter.ts';
+import type { Endpoints } from '../../endpoints.ts';
+import { RpcError } from '../../json-rpc.ts';
+import type { GasPrice } from '../answers.ts';
+import { type EvmCall, type EvmEndpoint, isLimit } from '../endpoint.ts';
+
+/** The base fee may rise by an eighth from block to block (EIP-1559): by half in the time of about three full blocks. */
+const BASE_FEE_PERCENT = 150n;
+const BASE_FEE_PERCENT_FAST = 200n;
+const FAST_BLOCKS = 2;
+const RETRY_SECONDS = 5;
+/** How nodes say that they have a transaction already. */
+const KNOWN = /already known|already imported|known transaction/i;
+/** An endpoint that lacks the state of its newest block says nothing about the transaction. */
+const NO_STATE = /header not found|missing trie node|state .*not available/i;
+
+export class EvmSource implements SpendingSource {
+  readonly #endpoints: Endpoints<EvmEndpoint>;
+
+  constructor(endpoints: Endpoints<EvmEndpoint>) {
+    this.#endpoints = endpoints;
+  }
+
+  /** Wei per 1,000 gas. */
+  async feeRate(targetBlocks: number, signal: AbortSignal): Promise<bigint> {
+    const { base, tip } = await this.gasPrice(signal);
+    const percent = targetBlocks <= FAST_BLOCKS ? BASE_FEE_PERCENT_FAST : BASE_FEE_PERCENT;
+    const price = (base * percent) / 100n + tip;
+    return (price > 0n ? price : 1n) * 1_000n;
+  }
+
+  gasPrice(signal: AbortSignal): Promise<GasPrice> {
+    return this.#ask((endpoint) => endpoint.gasPrice(signal), signal);
+  }
+
+  /** How many transactions of an address (hex with 0x) blocks contain. */
+  async nonce(address: string, signal: AbortSignal): Promise<bigint> {
+    return this.#ask(async (endpoint) => {
+      const [count] = await endpoint.nonces([address], signal);
+      return count ?? undefined;
+    }, signal);
+  }
+
+  /** The gas that a transaction needs now. Throws `Rejected('spend.refused')` if it would fail. */
+  async gas(call: EvmCall, signal: AbortSignal): Promise<bigint> {
+    const { gas, returned } = await this.#tried((endpoint) => endpoint.trial(call, signal), signal);
+    // a token may say no by its answer; many answer nothing (USDT on Ethereum)
+    if (/^0x0{64}$/.test(returned)) throw refused('it answers no');
+    return gas;
+  }
+
+  async transaction(txid: string, _blockHash: string | null, signal: AbortSignal): Promise<string> {
+    const bytes = await this.#ask(async (endpoint) => (await endpoint.signed(txid, signal)) ?? undefined, signal);
+    const raw = `0x${Buffer.from(bytes).toString('hex')}`;
+    if (idOf(raw) !== txid) throw new Unavailable('The endpoint sent another transaction', RETRY_SECONDS);
+    return raw;
+  }
+
+  /**
+   * An endpoint that says "nonce too low" or "underpriced" may have this very transaction in a block or in its pool, so it
+   * is asked for that first.
+   */
+  async broadcast(raw: string, signal: AbortSignal): Promise<void> {
+    const error = await this.#ask(async (endpoint): Promise<RpcError | null> => {
+      try {
+        await endpoint.send(raw, signal);
+        return null;
+      } catch (thrown) {
+        if (!(thrown instanceof RpcError)) throw thrown;
+        if (KNOWN.test(thrown.message) || (await endpoint.sending(idOf(raw), signal))) return null;
+        if (isLimit(thrown)) throw thrown;
+        return thrown;
+      }
+    }, signal);
+    if (error) throw new Rejected('broadcast.refused', error.message);
+  }
+
+  /** A trial by the first endpoint that can tell. */
+  async #tried<T>(use: (endpoint: EvmEndpoint) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const result = await this.#ask(async (endpoint): Promise<T | RpcError> => {
+      try {
+        return await use(endpoint);
+      } catch (thrown) {
+        if (!(thrown instanceof RpcError) || isLimit(thrown) || NO_STATE.test(thrown.message)) throw thrown;
+        return thrown;
+      }
+    }, signal);
+    if (result instanceof RpcError) throw refused(result.message);
+    return result;
+  }
+
+  async #ask<T>(use: (endpoint: EvmEndpoint) => Promise<T | undefined>, signal: AbortSignal): Promise<T> {
+    const result = await this.#endpoints.first(use, signal);
+    if (result === undefined) throw new Unavailable('No endpoint has an answer', RETRY_SECONDS);
+    return result;
+  }
+}
+
+const refused = (why: string): Rejected =>
+  new Rejected('spend.refused', `The chain would refuse this transfer: ${why}`);
+
+/** The id of signed bytes. */
+export function idOf(raw: string): string {
+  assert(raw.startsWith('0x'), 'bytes in hex');
+  return `0x${Buffer.from(keccak_256(Buffer.from(raw.slice(2), 'hex'))).toString('hex')}`;
+}

@@ -1,0 +1,302 @@
+/**
+ * How money leaves on Ethereum and BNB Smart Chain: transactions with a base fee (EIP-1559), each from one address to one
+ * recipient. The size is the limit of gas, so rates are wei per 1,000 gas.
+ */
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { recover } from 'tiny-secp256k1';
+import { type AssetId, assetOf, type Network } from '../../../domain/assets.ts';
+import { assert, Rejected } from '../../../domain/errors.ts';
+import { type EvmChain, NATIVE_COIN } from '../../../domain/evm.ts';
+import {
+  type EvmTransaction,
+  parseTransaction,
+  transactionOf,
+  transferData,
+  transferOf,
+  unsignedBytes,
+} from '../../../domain/evm-transaction.ts';
+import { formatUnits, maxOf, minOf } from '../../../domain/money.ts';
+import {
+  type Decoded,
+  type DecodedOutput,
+  type EvmPlan,
+  type EvmUnsigned,
+  nonceKey,
+  nonceOf,
+  type PlannedOutput,
+  type SpendPlan,
+} from '../../../domain/spend.ts';
+import { chooseSender, MissingGas, type Sender } from '../../accounts.ts';
+import {
+  type Description,
+  type Estimate,
+  type EstimateRequest,
+  OfSource,
+  type OwnParts,
+  type PaymentRequest,
+  type Spending,
+} from '../../spending.ts';
+import { addressOfUncompressed, checksumAddress, scriptOf } from '../address.ts';
+import { hexOfScript } from '../endpoint.ts';
+import type { Token } from '../params.ts';
+import type { EvmSource } from './source.ts';
+
+/** The gas of a transfer to an address without a contract. */
+const PLAIN_GAS = 21_000n;
+/** More than the transfers of usual tokens need, for an estimate without asking. */
+const USUAL_TOKEN_GAS = 80_000n;
+/** What a contract needs may grow until a block includes the transaction. */
+const GAS_HEADROOM_PERCENT = 125n;
+/** Nodes accept a replacement that raises both fees by 10 %; a little more for rounding. */
+const REPLACEMENT_PERCENT = 113n;
+const HIGHEST_RATE_FACTOR = 2n;
+/** While the source is away: 10 gwei, 1 gwei. */
+const FALLBACK_RATE: Readonly<Record<EvmChain, bigint>> = { ETH: 10_000_000_000_000n, BSC: 1_000_000_000_000n };
+
+type Place = { chain: EvmChain; network: Network; tokens: readonly Token[] };
+type Limit = () => AbortSignal;
+type Fees = Pick<EvmPlan, 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
+
+export class EvmSpending extends OfSource implements Spending {
+  readonly feeAsset: AssetId;
+  readonly replacement = 'nonce';
+  readonly changeAddress = 'fixed';
+  readonly isWhole = true;
+  readonly fallbackRate: bigint;
+  readonly #place: Place;
+  readonly #source: EvmSource;
+
+  constructor(place: Place, source: EvmSource) {
+    super(source);
+    this.#place = place;
+    this.#source = source;
+    this.feeAsset = NATIVE_COIN[place.chain];
+    this.fallbackRate = FALLBACK_RATE[place.chain];
+  }
+
+  highestRate(rate: bigint): bigint {
+    return rate * HIGHEST_RATE_FACTOR;
+  }
+
+  replacementRate(replaced: readonly { fee: bigint; size: number }[]): bigint {
+    return replaced.map(({ fee, size }) => (raised(fee) * 1_000n) / BigInt(Math.max(1, size)) + 1n).reduce(maxOf, 1n);
+  }
+
+  isDust(_address: string, units: bigint): boolean {
+    return units <= 0n;
+  }
+
+  pays({ script }: DecodedOutput, address: string): boolean {
+    return Buffer.compare(script, needScript(address)) === 0;
+  }
+
+  /** Of a usual transfer: only the chain knows what this one needs. */
+  estimate({ asset, feeRate }: EstimateRequest): Estimate {
+    const gas = asset === this.feeAsset ? (PLAIN_GAS * GAS_HEADROOM_PERCENT) / 100n : USUAL_TOKEN_GAS;
+    return { fee: (gas * feeRate) / 1_000n, plan: null };
+  }
+
+  async plan(request: PaymentRequest, limit: Limit): Promise<EvmPlan> {
+    const { conflictKeys, payouts, feeMax, replaced = [] } = request;
+    if (payouts.length > 1) {
+      throw new Rejected('spend.one_payment', 'On this chain each payment is a transaction of its own');
+    }
+    const keys = conflictKeys.flatMap((key) => nonceOf(key) ?? []);
+    const [reserved, ...others] = keys;
+    assert(others.length === 0 && keys.length === conflictKeys.length, 'a transaction has one nonce');
+    const fees = await this.#fees(request, replaced.filter(isEvmPlan), limit);
+    const isCancel = payouts.length === 0 && reserved !== undefined;
+    const from = reserved ? { script: needScript(reserved.address) } : request.from;
+    const asked = { ...request, ...(from && { from }) };
+    const { sender, output, contract, gasLimit } = isCancel
+      ? this.#cancel(asked)
+      : await this.#transfer(asked, fees, limit);
+    const fee = gasLimit * fees.maxFeePerGas;
+    if (fee > feeMax) {
+      throw new Rejected('spend.fee_too_high', `The network fee would be ${this.#money(fee)}`);
+    }
+    const there = sender.units[this.feeAsset] ?? 0n;
+    if (isCancel && there < fee) throw new MissingGas(this.feeAsset, fee - there, sender.address);
+    const { address, branch, index } = sender;
+    const lowestNonce = await this.#source.nonce(hexOfScript(sender.script), limit());
+    return {
+      ...{ kind: 'evm', network: this.#place.network, chain: this.#place.chain, accountNo: request.accountNo },
+      ...{ asset: request.asset, contract, sender: { address, branch, index } },
+      nonce: reserved?.nonce ?? request.holdings.nextNonce(address, lowestNonce),
+      lowestNonce,
+      gasLimit,
+      ...fees,
+      outputs: [output],
+      fee,
+    };
+  }
+
+  conflictKeys(plan: SpendPlan): string[] {
+    const { sender, nonce } = evmPlan(plan);
+    return [nonceKey(sender.address, nonce)];
+  }
+
+  keysBefore(plan: SpendPlan): string[] {
+    const { sender, nonce, lowestNonce } = evmPlan(plan);
+    const keys: string[] = [];
+    for (let lower = lowestNonce; lower < nonce; lower++) keys.push(nonceKey(sender.address, lower));
+    return keys;
+  }
+
+  preferredKey(plan: SpendPlan): string {
+    const { sender, nonce } = evmPlan(plan);
+    return nonceKey(sender.address, nonce);
+  }
+
+  sizeOf(plan: SpendPlan): number {
+    return Number(evmPlan(plan).gasLimit);
+  }
+
+  describe(plan: SpendPlan): Description {
+    const given = evmPlan(plan);
+    const bytes = unsignedBytes(transactionOf(given));
+    const { transaction } = parseTransaction(bytes);
+    const output = this.#outputOf(transaction, given.asset);
+    const [planned] = given.outputs;
+    const isOwn = planned?.kind === 'change' && (planned.branch ?? 1) === 1;
+    return {
+      raw: `0x${Buffer.from(bytes).toString('hex')}`,
+      conflictKeys: this.conflictKeys(plan),
+      outputs: [{ ...output, changeIndex: isOwn ? planned.index : null }],
+    };
+  }
+
+  async unsigned(plan: SpendPlan): Promise<EvmUnsigned> {
+    return { plan: evmPlan(plan) };
+  }
+
+  decode(raw: string): Decoded {
+    const { transaction, sender, txid } = read(raw);
+    const key = nonceKey(checksumAddress(sender), transaction.nonce);
+    return { txid, conflictKeys: [key], outputs: [this.#outputOf(transaction, this.feeAsset)] };
+  }
+
+  recover(raw: string, own: OwnParts): EvmPlan {
+    const { transaction, sender } = read(raw);
+    const at = own.placeOf(sender);
+    if (!at) throw new Rejected('spend.malformed', 'Its sender is no address of this wallet');
+    const { address, script, asset, units } = this.#outputOf(transaction, this.feeAsset);
+    const mine = own.placeOf(script);
+    const to = { address: address ?? '', script, units };
+    const output: PlannedOutput = mine
+      ? { kind: 'change', ...to, branch: mine.branch, index: mine.index }
+      : { kind: 'payout', ...to };
+    const { nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction;
+    return {
+      ...{ kind: 'evm', network: this.#place.network, chain: this.#place.chain, accountNo: own.accountNo, asset },
+      contract: asset === this.feeAsset ? null : hexOfScript(transaction.to),
+      sender: { address: checksumAddress(sender), branch: at.branch, index: at.index },
+      ...{ nonce, lowestNonce: nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas },
+      outputs: [output],
+      fee: gasLimit * maxFeePerGas,
+    };
+  }
+
+  /** Sends nothing to ourselves, so that the nonce is used. */
+  #cancel({ holdings, from, change }: PaymentRequest) {
+    assert(from, 'what is canceled has a sender');
+    const output: PlannedOutput = { kind: 'change', ...change, units: 0n };
+    return { sender: holdings.balance(from), output, contract: null, gasLimit: PLAIN_GAS };
+  }
+
+  /** A payment, or a collection of everything at one address. The sender must have the amount and the gas for it. */
+  async #transfer(request: PaymentRequest, { maxFeePerGas }: Fees, limit: Limit) {
+    const { asset, payouts, change, from } = request;
+    const [payout] = payouts;
+    assert(payout || from, 'something is paid or collected');
+    const to = payout ? needScript(payout.address) : change.script;
+    const contract = this.#contractOf(asset);
+    const wanted = payout?.units ?? null;
+    const chosen = (gas: bigint): Sender =>
+      chooseSender(request, { units: wanted, fee: gas * maxFeePerGas, feeAsset: this.feeAsset });
+    // an address that has the amount serves for the trial, whether or not it has the gas
+    const first = chosen(0n);
+    const isOwn = payout === undefined || payout.own !== undefined;
+    const gasLimit = contract === null && isOwn ? PLAIN_GAS : await this.#gasFor({ first, contract, to }, limit);
+    const { sender, units } = chosen(gasLimit);
+    const at = { address: checksumAddress(to), script: to, units };
+    const own = payout ? payout.own : { branch: 1 as const, index: change.index };
+    const output: PlannedOutput = own ? { kind: 'change', ...at, ...own } : { kind: 'payout', ...at };
+    if (output.kind === 'payout' && payout) output.address = payout.address;
+    return { sender, output, contract, gasLimit };
+  }
+
+  /** The limit of gas for a transfer, with headroom where a contract runs. */
+  async #gasFor(tried: { first: Sender; contract: string | null; to: Uint8Array }, limit: Limit): Promise<bigint> {
+    const { first, contract, to } = tried;
+    const from = hexOfScript(first.sender.script);
+    const data = contract === null ? '0x' : `0x${Buffer.from(transferData(to, first.units)).toString('hex')}`;
+    const value = contract === null ? first.units : 0n;
+    const call = { from, to: contract ?? hexOfScript(to), value: `0x${value.toString(16)}`, data };
+    const gas = await this.#source.gas(call, limit());
+    return gas === PLAIN_GAS ? gas : (gas * GAS_HEADROOM_PERCENT) / 100n;
+  }
+
+  /** A replacement raises both fees of every transaction that it replaces. */
+  async #fees({ feeRate }: PaymentRequest, replaced: readonly EvmPlan[], limit: Limit): Promise<Fees> {
+    const { tip } = await this.#source.gasPrice(limit());
+    const least = replaced.map((plan) => raised(plan.maxFeePerGas) + 1n).reduce(maxOf, 1n);
+    const maxFeePerGas = maxOf((feeRate + 999n) / 1_000n, least);
+    const leastTip = replaced.map((plan) => raised(plan.maxPriorityFeePerGas) + 1n).reduce(maxOf, 0n);
+    return { maxFeePerGas, maxPriorityFeePerGas: minOf(maxOf(tip, leastTip), maxFeePerGas) };
+  }
+
+  #contractOf(asset: AssetId): string | null {
+    if (asset === this.feeAsset) return null;
+    const token = this.#place.tokens.find((one) => one.asset === asset);
+    if (!token) throw new Rejected('withdrawal.unsupported', `${asset} has no contract on this network`, 'crypto');
+    return token.contract;
+  }
+
+  /** `paid`: the asset of a transfer of nothing. */
+  #outputOf({ to, value, data }: EvmTransaction, paid: AssetId): DecodedOutput {
+    if (data.length === 0) {
+      return { address: checksumAddress(to), script: to, asset: value === 0n ? paid : this.feeAsset, units: value };
+    }
+    const transfer = transferOf(data);
+    const token = this.#place.tokens.find(({ contract }) => contract === hexOfScript(to));
+    if (!transfer || !token || value !== 0n) {
+      throw new Rejected('spend.malformed', 'It calls a contract for something that is no transfer of a known token');
+    }
+    const { to: recipient, units } = transfer;
+    return { address: checksumAddress(recipient), script: recipient, asset: token.asset, units };
+  }
+
+  #money(units: bigint): string {
+    return `${formatUnits(units, assetOf(this.feeAsset))} ${this.feeAsset}`;
+  }
+}
+
+const raised = (fee: bigint): bigint => (fee * REPLACEMENT_PERCENT) / 100n;
+
+const isEvmPlan = (plan: SpendPlan): plan is EvmPlan => plan.kind === 'evm';
+
+function evmPlan(plan: SpendPlan): EvmPlan {
+  assert(isEvmPlan(plan), 'a plan of an account chain');
+  return plan;
+}
+
+function needScript(address: string): Uint8Array {
+  const script = scriptOf(address);
+  if (script) return script;
+  throw new Rejected('withdrawal.address', `${address} is no address of this chain`, 'address');
+}
+
+/** Signed bytes: their content, and their sender (20 bytes) by the signature. */
+function read(raw: string): { transaction: EvmTransaction; sender: Uint8Array; txid: string } {
+  const malformed = new Rejected('spend.malformed', 'The bytes are no signed transaction');
+  if (!/^0x(?:[0-9a-f]{2})+$/.test(raw)) throw malformed;
+  const bytes = Uint8Array.from(Buffer.from(raw.slice(2), 'hex'));
+  const { transaction, signature } = parseTransaction(bytes);
+  if (!signature) throw malformed;
+  const { r, s, yParity } = signature;
+  const digest = keccak_256(unsignedBytes(transaction));
+  const signer = recover(digest, Uint8Array.of(...r, ...s), yParity, false);
+  if (!signer) throw malformed;
+  return { transaction, sender: addressOfUncompressed(signer), txid: hexOfScript(keccak_256(bytes)) };
+}
