@@ -113,7 +113,7 @@ export type OwnParts = {
   fee: bigint;
   coin(outpoint: string): Coin | null;
   /** The position of an address of ours; null if it is none. */
-  placeOf(script: Uint8Array): { branch: Branch; index: number } | null;
+  placeOf(own: OwnAddress): { branch: Branch; index: number } | null;
   /** The index of the change address that an output pays; null if it pays none of ours. */
   changeIndex(output: DecodedOutput): number | null;
 };
@@ -143,6 +143,10 @@ export interface Spending extends SpendingSource {
   /** Whether an output pays an address. Throws `Rejected('withdrawal.address')` if the text is no address. */
   pays(output: DecodedOutput, address: string): boolean;
 
+  /**
+   * Account chains: the highest fee of a usual transfer of an asset, in units of the fee's asset. `rate`: as of `feeRate`.
+   */
+  usualFee?(asset: AssetId, rate: bigint): bigint;
   /** Synchronous, because it is called inside the transaction of a request. Throws `Rejected`. */
   estimate(request: EstimateRequest): Estimate;
   /**

@@ -11,6 +11,7 @@ import { INVOICE_STATUSES } from '../domain/payment.ts';
 import { BOOKS } from './books.ts';
 import { CONSOLE } from './console.ts';
 import { ENDPOINTS } from './endpoints.ts';
+import { GAS } from './gas.ts';
 import {
   AccountKeySchema,
   AlertCursor,
@@ -192,6 +193,7 @@ export const OPERATOR = {
   ...BOOKS,
   ...WALLET,
   ...WITHDRAWALS,
+  ...GAS,
   ...ENDPOINTS,
   ...SOURCES,
   ...SHOP,

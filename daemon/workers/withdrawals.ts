@@ -5,6 +5,7 @@
 import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
+import { passGas } from '../app/gas/pass.ts';
 import { type Progress, passWithdrawals } from '../app/withdrawals/pass.ts';
 import { Unavailable } from '../domain/errors.ts';
 import { WakeablePause } from '../kit/async.ts';
@@ -53,7 +54,9 @@ export class WithdrawalWorker {
       this.#pause.begin();
       let waits = true;
       try {
+        const hasPlan = await passGas(this.#app, this.#chain);
         ({ waits } = await passWithdrawals(this.#app, this.#chain, this.#progress, ({ id }) => this.#isDue(id)));
+        waits ||= hasPlan;
       } catch (error) {
         if (!(error instanceof Unavailable)) {
           await this.#halt(error);

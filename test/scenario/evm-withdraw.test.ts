@@ -4,8 +4,10 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checksumAddress } from '../../daemon/chains/evm/address.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
-import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import type { GasGrant } from '../../daemon/wallet/signer/port.ts';
+import { deriveAccounts, withOperatorKeys } from '../../daemon/wallet/wallet.ts';
 import { EvmScene } from '../adapters/evm-controls.ts';
 import { anvilTitle, callOf, hasAnvil } from '../nodes/evm/anvil.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
@@ -60,7 +62,7 @@ USDT = "1"
       (await call<Record<string, number>>('POST', '/balance')).body[crypto] ?? 0;
     const fresh = (() => {
       let count = 0;
-      return () => `0x${(0xabcd00 + ++count).toString(16).padStart(40, '0')}`;
+      return () => checksumAddress(Buffer.from((0xabcd00 + ++count).toString(16).padStart(40, '0'), 'hex'));
     })();
     const coinsAt = async (address: string): Promise<bigint> =>
       BigInt(await scene.anvil.rpc<string>('eth_getBalance', [address, 'latest']));
@@ -92,7 +94,7 @@ USDT = "1"
         amount,
         address,
       });
-      return withdrawal.id;
+      return `${withdrawal.id}`;
     };
     const when = (id: string, state: string) =>
       until(`withdrawal ${id} is ${state}`, async () => {
@@ -123,6 +125,65 @@ USDT = "1"
       });
       expect(left).toBeCloseTo(0.02 - 0.005 - Number(done.fee), 7);
       await scene.anvil.mine(buried);
+    });
+
+    const desk = async () => (await operator.call('gas.status', {})).desks.find((one) => one.chain === chain)!;
+    const asset = async (crypto: string) => (await desk()).assets.find((one) => one.crypto === crypto)!;
+    const forecast = () => operator.call('gas.forecast', { business: 'Regtest shop', chain });
+    /** Approves a plan as the command line does. */
+    async function collect(feeMax: bigint, endsAt = Date.now() + 3_600_000): Promise<void> {
+      const grant: GasGrant = {
+        ...{ kind: 'gas', network: 'regtest', accountNo: 0, chain },
+        ...{ feeMax: `${feeMax}`, until: endsAt, issuedAt: Date.now() },
+      };
+      const mac = await withOperatorKeys(join(service.dataDir, 'vault'), PASSPHRASE, (keys) => keys.grant(grant));
+      const plan = { begins_at: Date.now(), ends_at: endsAt, fee_max: `${feeMax}` };
+      await operator.call('gas.collect', { business: 'Regtest shop', chain, ...plan, signed: { grant, mac } });
+    }
+    /** Mines until something holds, because each step needs the one before to be deep. */
+    const mining = (what: string, holds: () => Promise<boolean>): Promise<unknown> =>
+      until(
+        what,
+        async () => {
+          const { pending } = await scene.anvil.rpc<{ pending: string }>('txpool_status', []);
+          if (Number(pending) > 0) await scene.anvil.mine(buried);
+          return holds();
+        },
+        40_000,
+      );
+
+    it('collects tokens into the tank once there is gas, and pays them out from there', async () => {
+      const first = await invoicePaid(tether, 25n * unit, 25);
+      const second = await invoicePaid(tether, 40n * unit, 40);
+      expect(await asset(tether)).toMatchObject({ amount: '65', in_tank: '0', on_addresses: '65', addresses: 2 });
+      const { worth, items, needs, fee_max } = await forecast();
+      expect(worth).toBe(3);
+      expect(items.filter(({ crypto }) => crypto === tether)).toEqual([
+        expect.objectContaining({ address: second, amount: '40', left: null, dear: false }),
+        expect.objectContaining({ address: first, amount: '25', left: null }),
+      ]);
+      const { tank } = await desk();
+      expect(needs).toMatchObject({ address: tank.address, text: expect.stringContaining('for gas; send it to') });
+      await scene.payCoins([{ address: tank.address, units: ETHER / 10n }]);
+      await scene.anvil.mine(buried);
+      await until('the tank is full', async () => Number((await desk()).tank.amount) >= 0.1);
+      expect((await forecast()).needs).toBeNull();
+
+      await collect(BigInt(fee_max));
+      await mining('all is in the tank', async () => (await asset(tether)).in_tank === '65');
+      expect([await tokensAt(first), await tokensAt(second)]).toEqual([0n, 0n]);
+      expect(await tokensAt(tank.address)).toBe(65n * unit);
+      // what moves between our own addresses is neither a payment nor income
+      expect(await balanceOf(tether)).toBe(65);
+      expect((await operator.call('inbox.list', {})).items).toEqual([]);
+
+      const to = fresh();
+      const id = await request(tether, '60.5', to);
+      const preview = await operator.approve(id);
+      expect(preview.outputs).toEqual([expect.objectContaining({ address: to, amount: '60.5', change: false })]);
+      await mining('it is paid', async () => (await operator.show(id)).state === 'completed');
+      expect(await tokensAt(to)).toBe((605n * unit) / 10n);
+      expect(await balanceOf(tether)).toBe(4.5);
     });
   });
 });

@@ -178,8 +178,8 @@ function planOf(app: App, tx: Tx, { chain, coins, fee }: Case, raw: string): Spe
       const row = coinAt(tx, chain, outpoint);
       return row ? coinFrom(row, tip) : null;
     },
-    placeOf(script) {
-      const target = ownTarget(tx, chain.key, { script });
+    placeOf(own) {
+      const target = ownTarget(tx, chain.key, own);
       return target ? placeOf(target) : null;
     },
     changeIndex(output) {

@@ -103,6 +103,8 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
   const state = decided ? 'buried' : stuck ? 'waiting' : 'open';
   if (spend.state === state) return;
   tx.run(setSpendState, { id: spend.id, state, closed_height: decided ? tipHeight : null });
+  // what was funded can be collected
+  if (decided && spend.subject !== null) tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
 /** The version that the chain shows: the one in the deepest block, or the one in the mempool. */

@@ -17,6 +17,7 @@ import { BOOKS_METHODS } from './books.ts';
 import { CONSOLE_METHODS } from './console.ts';
 import type { Context } from './context.ts';
 import { ENDPOINT_METHODS } from './endpoints.ts';
+import { GAS_METHODS } from './gas.ts';
 import { alertList, alertSeen, inboxList, status, unknownTokens } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
@@ -37,6 +38,7 @@ export const METHODS: Methods = {
   ...BOOKS_METHODS,
   ...WALLET_METHODS,
   ...WITHDRAWAL_METHODS,
+  ...GAS_METHODS,
   ...ENDPOINT_METHODS,
   ...SOURCE_METHODS,
   ...SHOP_METHODS,

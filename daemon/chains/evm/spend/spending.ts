@@ -90,10 +90,15 @@ export class EvmSpending extends OfSource implements Spending {
     return Buffer.compare(script, needScript(address)) === 0;
   }
 
+  usualFee(asset: AssetId, rate: bigint): bigint {
+    return ((asset === this.feeAsset ? PLAIN_GAS : USUAL_TOKEN_GAS) * rate) / 1_000n;
+  }
+
   /** Of a usual transfer: only the chain knows what this one needs. */
   estimate({ asset, feeRate }: EstimateRequest): Estimate {
-    const gas = asset === this.feeAsset ? (PLAIN_GAS * GAS_HEADROOM_PERCENT) / 100n : USUAL_TOKEN_GAS;
-    return { fee: (gas * feeRate) / 1_000n, plan: null };
+    const fee = this.usualFee(asset, feeRate);
+    // the recipient of a coin may be a contract
+    return { fee: asset === this.feeAsset ? (fee * GAS_HEADROOM_PERCENT) / 100n : fee, plan: null };
   }
 
   async plan(request: PaymentRequest, limit: Limit): Promise<EvmPlan> {
@@ -178,10 +183,10 @@ export class EvmSpending extends OfSource implements Spending {
 
   recover(raw: string, own: OwnParts): EvmPlan {
     const { transaction, sender } = read(raw);
-    const at = own.placeOf(sender);
+    const at = own.placeOf({ script: sender });
     if (!at) throw new Rejected('spend.malformed', 'Its sender is no address of this wallet');
     const { address, script, asset, units } = this.#outputOf(transaction, this.feeAsset);
-    const mine = own.placeOf(script);
+    const mine = own.placeOf({ script });
     const to = { address: address ?? '', script, units };
     const output: PlannedOutput = mine
       ? { kind: 'change', ...to, branch: mine.branch, index: mine.index }

@@ -1,0 +1,111 @@
+/** What lies on the deposit addresses of an account chain, and what it costs to collect it into the tank. */
+import { MissingGas } from '../../chains/accounts.ts';
+import type { AddressFunds } from '../../chains/spending.ts';
+import { ASSETS, type Asset, type AssetId, assetOf } from '../../domain/assets.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { fiatFor } from '../../domain/money.ts';
+import { openSpendsFor } from '../../store/queries/withdrawals.ts';
+import type { App } from '../app.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import type { Account, Business } from '../shops/directory.ts';
+import { fundsOf } from '../withdrawals/address-funds.ts';
+import { tankOf } from '../withdrawals/change-address.ts';
+import { spendingOf } from '../withdrawals/fees.ts';
+
+export { MissingGas };
+
+/** The gas desk of an account: its business, its chain, and the address that gas is paid from. */
+export type Desk = { business: Business; account: Account; chain: ChainRuntime; feeAsset: Asset; tank: AddressFunds };
+
+/** A gas desk has every account of an account chain that can be spent from. Throws `Unavailable`. */
+export async function desksOf(app: App, business: Business | null): Promise<Desk[]> {
+  const desks: Desk[] = [];
+  for (const account of app.directory.accounts()) {
+    const owner = app.directory.business(account.businessId);
+    if (business && owner.id !== business.id) continue;
+    const chain = app.chains.find(account.chainKey);
+    if (chain?.adapter.accountBased && chain.adapter.spending) desks.push(await openDesk(app, owner, account, chain));
+  }
+  return desks;
+}
+
+/** Throws `Rejected('gas.chain')`. */
+export async function deskOf(app: App, business: Business, chainId: string): Promise<Desk> {
+  const found = (await desksOf(app, business)).find(({ chain }) => chain.adapter.chain === chainId);
+  if (found) return found;
+  throw new Rejected('gas.chain', `${business.name} has no chain ${chainId} that needs gas`, 'chain');
+}
+
+async function openDesk(app: App, business: Business, account: Account, chain: ChainRuntime): Promise<Desk> {
+  const feeAsset = assetOf(spendingOf(chain).feeAsset);
+  const tank = await tankOf(app, { business, account, chain, asset: feeAsset.symbol });
+  const funds = fundsOf(app.store, { chain, account, asset: feeAsset.symbol }, {});
+  return { business, account, chain, feeAsset, tank: funds.balance(tank) };
+}
+
+/** The assets of a desk's chain, its coin first. */
+export function assetsOf({ chain, feeAsset }: Desk): Asset[] {
+  const has = (symbol: AssetId): boolean => chain.adapter.assets?.includes(symbol) ?? true;
+  const all = ASSETS.filter((asset) => asset.chain === chain.adapter.chain && has(asset.symbol));
+  return all.toSorted((a, b) => Number(b === feeAsset) - Number(a === feeAsset));
+}
+
+/** An asset at one deposit address. Costs are highest fees, smallest units of the chain's coin. */
+export type Find = {
+  asset: Asset;
+  at: AddressFunds;
+  units: bigint;
+  /** 1e-8 US dollars; null while there is no rate. */
+  usd: bigint | null;
+  /** What must come to the address before, for gas. */
+  fund: bigint;
+  /** Of the collection, and of funding it. */
+  cost: bigint;
+  costUsd: bigint | null;
+  /** Whether a payment to ourselves is under way there. */
+  isBusy: boolean;
+};
+
+/** A funding is a little larger than needed, because the price of gas may rise until it is used. */
+const FUND_PERCENT = 125n;
+
+/** What can be collected at a fee rate, the most valuable first. Only money with its confirmations. */
+export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
+  const { chain, account, business, feeAsset } = desk;
+  const spending = spendingOf(chain);
+  const gasOf = (asset: AssetId): bigint => spending.usualFee?.(asset, feeRate) ?? 0n;
+  const usdOf = (asset: Asset, units: bigint): bigint | null => {
+    const rate = app.rates.rate(business.network, asset.symbol, 'USD', app.now());
+    return rate ? fiatFor(units, asset, rate.scaled) : null;
+  };
+  const finds = assetsOf(desk).flatMap((asset) => {
+    const funds = fundsOf(app.store, { chain, account, asset: asset.symbol }, { settledOnly: true });
+    return funds
+      .balances()
+      .filter(({ branch }) => branch === 0)
+      .map((at): Find => {
+        const units = at.units[asset.symbol] ?? 0n;
+        const own = gasOf(asset.symbol);
+        const short = asset === feeAsset ? 0n : own - (at.units[feeAsset.symbol] ?? 0n);
+        const fund = short > 0n ? withReserve(short) : 0n;
+        const cost = own + (fund > 0n ? gasOf(feeAsset.symbol) : 0n);
+        const isBusy = app.store.all(openSpendsFor, { subject: at.address, chain_key: chain.key }).length > 0;
+        const worth = { usd: usdOf(asset, units), costUsd: usdOf(feeAsset, cost) };
+        return { asset, at, units, fund, cost, isBusy, ...worth };
+      });
+  });
+  return finds.toSorted((a, b) => Number((b.usd ?? 0n) - (a.usd ?? 0n)));
+}
+
+export const withReserve = (missing: bigint): bigint => (missing * FUND_PERCENT) / 100n;
+
+/** Whether it is worth collecting: at least `minUsd`, more than its cost, and of a known rate. */
+export const isWorth = ({ usd, units, cost, asset }: Find, minUsd: bigint, feeAsset: Asset): boolean =>
+  usd !== null && usd >= minUsd && (asset !== feeAsset || units > cost);
+
+/** The coin that the tank lacks to fund these addresses and to pay for that; 0: nothing. */
+export function missingFor({ tank, feeAsset }: Desk, finds: readonly Find[], fundFee: bigint): bigint {
+  const needed = finds.reduce((sum, { fund }) => sum + (fund > 0n ? fund + fundFee : 0n), 0n);
+  const there = tank.units[feeAsset.symbol] ?? 0n;
+  return needed > there ? needed - there : 0n;
+}

@@ -1,0 +1,125 @@
+/**
+ * One pass over a chain's plans: funds deposit addresses with gas, and collects them into the tank. Every step is a payment
+ * to ourselves that is stored before it is signed, and at most one is open for an address. So a pass after a crash continues
+ * from the rows alone, and nothing is done twice.
+ */
+import { randomUUIDv7 } from 'node:crypto';
+import { MissingGas } from '../../chains/accounts.ts';
+import { networkOf } from '../../domain/chain.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { formatUnits } from '../../domain/money.ts';
+import { type GasPlanRow, gasPlanOf, openGasPlans } from '../../store/queries/gas.ts';
+import { ownTarget } from '../addresses/watch.ts';
+import { end, raise } from '../alerts.ts';
+import type { App } from '../app.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { quarantineOf } from '../recovery/quarantine.ts';
+import { feeRateNow } from '../withdrawals/fees.ts';
+import { claimTransfer, type OwnTransfer, ownIntent, prepareOwn } from '../withdrawals/own.ts';
+import { type Holder, Overtaken } from '../withdrawals/plan.ts';
+import { type Desk, desksOf, type Find, findsOf, isWorth, withReserve } from './finds.ts';
+import { endPlan, leftOf, notePlan, useOfPlan } from './plans.ts';
+
+/** Addresses that one pass begins. */
+const BEGUN_PER_PASS_MAX = 20;
+const REFUSED = 'gas.refused';
+
+/** Works on the plans of a chain. Returns whether one is open, so that another pass is needed later. Throws `Unavailable`. */
+export async function passGas(app: App, chain: ChainRuntime): Promise<boolean> {
+  if (!chain.adapter.accountBased || quarantineOf(app.store)) return false;
+  const plans = app.store.all(openGasPlans, { chain_key: chain.key });
+  for (const plan of plans) {
+    const why = await passPlan(app, chain, plan);
+    await app.store.write((tx) => notePlan(tx, plan.account_id, why));
+  }
+  return plans.length > 0;
+}
+
+/** Returns what it waits for, or null. */
+async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promise<string | null> {
+  const now = app.now();
+  if (now >= plan.ends_at) {
+    await app.store.write((tx) => endPlan(tx, plan.account_id, 'done', null));
+    return null;
+  }
+  if (now < plan.begins_at || !chain.isCurrent) return null;
+  if (chain.adapter.network !== 'sandbox' && (await app.signer.status()).state !== 'unlocked') {
+    return 'The wallet is locked';
+  }
+  const feeRate = await feeRateNow(chain);
+  if (plan.price_max !== null && feeRate > plan.price_max) return 'Gas is dearer than the plan allows';
+  const business = app.directory.business(app.directory.businessOfAccount(plan.account_id));
+  const desk = (await desksOf(app, business)).find(({ account }) => account.id === plan.account_id);
+  if (!desk) return null;
+  const finds = findsOf(app, desk, feeRate).filter((find) => isWorth(find, plan.min_usd, desk.feeAsset));
+  let why: string | null = null;
+  for (const find of finds.filter(({ isBusy }) => !isBusy).slice(0, BEGUN_PER_PASS_MAX)) {
+    why = (await begin(app, desk, find, feeRate)) ?? why;
+  }
+  return why;
+}
+
+/** Begins to collect an address, or to fund it. Returns why not, or null. */
+async function begin(app: App, desk: Desk, find: Find, feeRate: bigint): Promise<string | null> {
+  const { chain, account } = desk;
+  const at = ownTarget(app.store, chain.key, find.at);
+  if (!at) return null;
+  const subject = `${chain.key} ${find.asset.symbol} ${find.at.address}`;
+  try {
+    await transfer(app, desk, { purpose: 'collect', at }, find.asset.symbol, feeRate);
+    await end(app, REFUSED, subject);
+    return null;
+  } catch (error) {
+    if (error instanceof Overtaken) return null;
+    if (!(error instanceof Rejected)) throw error;
+    if (error.code === 'spend.refused') {
+      const text = `${find.asset.symbol} at ${find.at.address} cannot be collected: ${error.message}`;
+      await raise(app, REFUSED, subject, text, networkOf(chain.key));
+      return null;
+    }
+    if (!(error instanceof MissingGas) || find.asset === desk.feeAsset) return whyNot(app, account.id, error);
+    return fund(app, desk, { purpose: 'fund', at, units: withReserve(error.missing) }, feeRate);
+  }
+}
+
+async function fund(app: App, desk: Desk, wanted: OwnTransfer, feeRate: bigint): Promise<string | null> {
+  const { feeAsset, tank, account } = desk;
+  try {
+    await transfer(app, desk, wanted, feeAsset.symbol, feeRate);
+    return null;
+  } catch (error) {
+    if (error instanceof Overtaken) return null;
+    if (!(error instanceof Rejected)) throw error;
+    const units = wanted.purpose === 'fund' ? wanted.units : 0n;
+    const isShort = error.code === 'spend.insufficient' || error.code === 'spend.gas';
+    if (!isShort) return whyNot(app, account.id, error);
+    return `The tank needs ${formatUnits(units, feeAsset)} ${feeAsset.symbol} more for gas: send it to ${tank.address}`;
+  }
+}
+
+/** Plans a payment to ourselves, and stores it together with its cost. */
+async function transfer(
+  app: App,
+  { business, account, chain }: Desk,
+  wanted: OwnTransfer,
+  asset: Holder['asset'],
+  feeRate: bigint,
+): Promise<void> {
+  const holder: Holder = { business, account, chain, asset };
+  const plan = app.store.get(gasPlanOf, { account_id: account.id });
+  if (!plan) return;
+  const planned = await prepareOwn(app, holder, wanted, { feeRate, feeMax: leftOf(plan) });
+  const { fee } = planned.plan;
+  const intent = ownIntent(holder, { uuid: randomUUIDv7(), feeMax: fee.toString(), coins: null });
+  await app.store.write((tx) => {
+    useOfPlan(tx, account.id, fee);
+    claimTransfer(app, tx, holder, { planned, transfer: wanted, approved: { intent, approval: { by: 'gas' } } });
+  });
+}
+
+/** A plan that may cost no more is over. */
+async function whyNot(app: App, accountId: number, { code, message }: Rejected): Promise<string | null> {
+  if (code !== 'gas.used' && code !== 'spend.fee_too_high') return message;
+  await app.store.write((tx) => endPlan(tx, accountId, 'done', 'Its highest cost was reached'));
+  return null;
+}

@@ -1,0 +1,128 @@
+/** The operator API's methods about gas: what lies on deposit addresses, what collecting it costs, and plans for that. */
+import { z } from 'zod';
+import { NETWORKS } from '../domain/assets.ts';
+import { Decimal, Id, Instant } from './operator-shapes.ts';
+
+const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
+
+const Text = z.string().min(1).max(300);
+const Units = z.string().regex(/^\d{1,30}$/);
+const Positive = z.string().regex(/^\d{1,30}(\.\d{1,30})?$/);
+const Millis = z.int().min(0);
+const Chain = z.enum(['ETH', 'BSC']);
+
+/** `GasGrant` of the signer. */
+const GasGrant = z.strictObject({
+  kind: z.literal('gas'),
+  network: z.enum(NETWORKS),
+  accountNo: z.int().min(0),
+  chain: Chain,
+  feeMax: Units,
+  until: Millis,
+  issuedAt: Millis,
+});
+/** With the operator's MAC; null only on the sandbox. */
+const Signed = z.strictObject({ grant: GasGrant, mac: z.string().regex(/^[0-9a-f]{64}$/) }).nullable();
+
+const Missing = z.object({ amount: Decimal, address: z.string(), text: z.string() }).nullable();
+
+const PlanShape = z.object({
+  min_usd: Decimal,
+  /** Gwei; null: any. */
+  price_max: Decimal.nullable(),
+  /** Of the chain's coin: the most that it may cost, and the highest fees of what was begun. */
+  fee_max: Decimal,
+  used: Decimal,
+  begins_at: Instant,
+  ends_at: Instant,
+  state: z.enum(['open', 'done', 'stopped']),
+  /** What it waits for. */
+  problem: z.string().nullable(),
+});
+
+const DeskShape = z.object({
+  business_id: Id,
+  business: z.string(),
+  network: z.enum(NETWORKS),
+  account_no: z.int(),
+  chain: z.string(),
+  /** The coin that pays for gas. */
+  coin: z.string(),
+  /** The address that gas is paid from, and where collected money goes. */
+  tank: z.object({ address: z.string(), amount: Decimal }),
+  /** The highest price that a transaction would pay now, gwei per gas. */
+  price: Decimal,
+  assets: z.array(
+    z.object({
+      crypto: z.string(),
+      /** With the required confirmations: all, in the tank (can be paid out), on deposit addresses (is collected before). */
+      amount: Decimal,
+      in_tank: Decimal,
+      on_addresses: Decimal,
+      addresses: z.int(),
+      usd_value: Decimal.nullable(),
+    }),
+  ),
+  /** What the tank lacks to collect everything that is worth it. */
+  needs: Missing,
+  plan: PlanShape.nullable(),
+});
+
+const DeskRef = z.strictObject({ business: Text, chain: Chain });
+const DEFAULT_MIN_USD = '5';
+const DEFAULT_SHARE_PERCENT = 10;
+
+export const GAS = {
+  /** Every account of Ethereum and BNB Smart Chain. */
+  'gas.status': method(z.strictObject({ business: Text.optional() }), z.object({ desks: z.array(DeskShape) })),
+  /** What collecting would cost now. */
+  'gas.forecast': method(
+    DeskRef.extend({
+      min_usd: Positive.default(DEFAULT_MIN_USD),
+      /** An address whose cost is a larger share of its worth is marked `dear`. */
+      share_percent: z.int().min(1).max(100).default(DEFAULT_SHARE_PERCENT),
+    }),
+    z.object({
+      coin: z.string(),
+      price: Decimal,
+      /** How many are worth collecting, and how many are shown. */
+      worth: z.int(),
+      items: z.array(
+        z.object({
+          address: z.string(),
+          crypto: z.string(),
+          amount: Decimal,
+          usd_value: Decimal.nullable(),
+          cost: Decimal,
+          cost_usd: Decimal.nullable(),
+          dear: z.boolean(),
+          /** Why it is left alone; null: it is collected. */
+          left: z.enum(['minimum', 'rate', 'busy']).nullable(),
+        }),
+      ),
+      /** The highest fees together at the present price. */
+      cost: Decimal,
+      cost_usd: Decimal.nullable(),
+      /** A highest cost with room for a price that doubles; a proposal for `fee_max`, in smallest units and as a decimal. */
+      fee_max: Units,
+      fee_max_coin: Decimal,
+      needs: Missing,
+    }),
+  ),
+  /**
+   * Begins a plan, which replaces an earlier one. The grant's `feeMax` and `until` are the plan's. `price_max`: gwei.
+   */
+  'gas.collect': method(
+    DeskRef.extend({
+      min_usd: Positive.default(DEFAULT_MIN_USD),
+      price_max: Positive.nullable().default(null),
+      begins_at: Millis,
+      ends_at: Millis,
+      fee_max: Units,
+      signed: Signed,
+    }),
+    z.object({ plan: PlanShape }),
+  ),
+  /** Ends a plan. `signed`: a grant of nothing, which ends the wallet's grant too. */
+  'gas.stop': method(DeskRef.extend({ signed: Signed }), z.object({ plan: PlanShape.nullable() })),
+} as const;

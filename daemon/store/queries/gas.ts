@@ -1,0 +1,22 @@
+/** Statements about plans to collect deposit addresses. */
+import { sql } from 'kysely';
+import type { Row } from '../schema.ts';
+import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
+
+export type GasPlanRow = Row<'gas_plan'>;
+
+export const gasPlanOf = find('gas_plan', 'account_id');
+
+export const saveGasPlan = insert('gas_plan', columnsBut('gas_plan'), ['account_id']);
+
+export const updateGasPlan = update('gas_plan', ['used', 'state', 'problem'], 'account_id');
+
+/** The plans of a chain that are not over. */
+export const openGasPlans = statement((p: { chain_key: string }) =>
+  sqlite
+    .selectFrom('gas_plan')
+    .selectAll()
+    .where('chain_key', '=', p.chain_key)
+    .where('state', '=', sql.lit('open'))
+    .orderBy('account_id'),
+);
