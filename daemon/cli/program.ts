@@ -17,6 +17,7 @@ import { consoleCommands } from './console.ts';
 import { doctor } from './doctor.ts';
 import { endpointCommands } from './endpoints.ts';
 import { eventCommands } from './events.ts';
+import { gasCommands } from './gas.ts';
 import { inboxCommands, invoiceCommands } from './invoices.ts';
 import { clean, EXIT, Failure, type Io, jsonLine } from './io.ts';
 import { keyCommands } from './keys.ts';
@@ -88,6 +89,7 @@ function program(io: Io, json: boolean): Command {
   invoiceCommands(root, io);
   inboxCommands(root, io);
   withdrawalCommands(root, io);
+  gasCommands(root, io);
   policyCommands(root, io);
   eventCommands(root, io);
   webhookCommands(root, io);

@@ -1,16 +1,16 @@
 /** The books of one account as a planner reads them, made from an adapter's updates alone. */
+import type { OpenNonce } from '../../daemon/chains/adapter.ts';
 import type { AddressFunds, Holdings, KeptTransactions } from '../../daemon/chains/spending.ts';
 import type { AssetId } from '../../daemon/domain/assets.ts';
-import type { Branch, ChainUpdate, Credit, Debit, DerivedAddress } from '../../daemon/domain/chain.ts';
+import type { Branch, Credit, Debit, DerivedAddress } from '../../daemon/domain/chain.ts';
 import { Rejected } from '../../daemon/domain/errors.ts';
-import { type Coin, nonceKey } from '../../daemon/domain/spend.ts';
+import { type Coin, nonceKey, nonceOf } from '../../daemon/domain/spend.ts';
 import { FactBook } from './fact-book.ts';
 
 type Place = DerivedAddress & { branch: Branch; index: number };
 
 export class SpendingBook extends FactBook {
   readonly places = new Map<number, Place>();
-  readonly debits = new Map<string, Debit>();
   /** The conflict keys of plans whose transactions no update has shown yet. */
   readonly reserved = new Set<string>();
 
@@ -19,14 +19,18 @@ export class SpendingBook extends FactBook {
     return place;
   }
 
-  override apply(update: ChainUpdate): void {
-    super.apply(update);
-    const gone = new Set(update.orphaned.map(({ hash }) => hash));
-    for (const debit of this.debits.values()) if (debit.block && gone.has(debit.block.hash)) debit.block = null;
-    for (const debit of update.debits ?? []) this.debits.set(debit.id, structuredClone(debit));
-    if (update.mempool === 'unknown') return;
-    const told = new Set(update.debits?.map(({ id }) => id));
-    for (const [id, { block }] of this.debits) if (!block && !told.has(id)) this.debits.delete(id);
+  override openNonces(): OpenNonce[] {
+    return [...this.reserved].flatMap((key) => {
+      const place = nonceOf(key);
+      const [id, own] = [...this.places].find(([, { address }]) => address === place?.address) ?? [];
+      if (!place || !own || id === undefined) return [];
+      const usedIn = this.spentBy(key).length > 0 ? this.#blockOf(key) : null;
+      return [{ target: { id, script: own.script }, key, nonce: place.nonce, txids: [], usedIn }];
+    });
+  }
+
+  #blockOf(key: string): string | null {
+    return [...this.spends.values()].find(({ outpoint }) => outpoint === key)?.block?.hash ?? null;
   }
 
   /** The funds of an asset; coins of other ones only where they are the fee's. */

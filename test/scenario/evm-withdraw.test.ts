@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checksumAddress } from '../../daemon/chains/evm/address.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
+import { authorized } from '../../daemon/wallet/operator-keys.ts';
 import type { GasGrant } from '../../daemon/wallet/signer/port.ts';
-import { deriveAccounts, withOperatorKeys } from '../../daemon/wallet/wallet.ts';
+import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { EvmScene } from '../adapters/evm-controls.ts';
 import { anvilTitle, callOf, hasAnvil } from '../nodes/evm/anvil.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
@@ -136,7 +137,9 @@ USDT = "1"
         ...{ kind: 'gas', network: 'regtest', accountNo: 0, chain },
         ...{ feeMax: `${feeMax}`, until: endsAt, issuedAt: Date.now() },
       };
-      const mac = await withOperatorKeys(join(service.dataDir, 'vault'), PASSPHRASE, (keys) => keys.grant(grant));
+      const wanted = { approvals: [], change: null, grants: [grant] };
+      const { grants } = await authorized(join(service.dataDir, 'vault'), PASSPHRASE, wanted);
+      const mac = grants[0] ?? '';
       const plan = { begins_at: Date.now(), ends_at: endsAt, fee_max: `${feeMax}` };
       await operator.call('gas.collect', { business: 'Regtest shop', chain, ...plan, signed: { grant, mac } });
     }

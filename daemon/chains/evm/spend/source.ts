@@ -14,6 +14,7 @@ const FAST_BLOCKS = 2;
 const RETRY_SECONDS = 5;
 /** How nodes say that they have a transaction already. */
 const KNOWN = /already known|already imported|known transaction/i;
+const HEX = /^0x(?:[0-9a-f]{2})+$/;
 /** An endpoint that lacks the state of its newest block says nothing about the transaction. */
 const NO_STATE = /header not found|missing trie node|state .*not available/i;
 
@@ -64,6 +65,7 @@ export class EvmSource implements SpendingSource {
    * is asked for that first.
    */
   async broadcast(raw: string, signal: AbortSignal): Promise<void> {
+    if (!HEX.test(raw)) throw new Rejected('broadcast.refused', 'These are no bytes in hex');
     const error = await this.#ask(async (endpoint): Promise<RpcError | null> => {
       try {
         await endpoint.send(raw, signal);

@@ -1,0 +1,175 @@
+/** `countinghouse gas`: what lies on deposit addresses of Ethereum and BNB Smart Chain, and collecting it. */
+import { type Command, Option } from 'commander';
+import type { Result } from '../contract/operator.ts';
+import { type AssetId, assetOf } from '../domain/assets.ts';
+import { parseDecimal } from '../domain/money.ts';
+import { type PassphraseOption, passphraseOf } from './approvals.ts';
+import { action } from './commands.ts';
+import { EXIT, Failure, type Io } from './io.ts';
+import { confirm } from './prompt.ts';
+import type { Session } from './session.ts';
+import { pairs, table, when } from './table.ts';
+
+const CHAINS = ['ETH', 'BSC'] as const;
+type Chain = (typeof CHAINS)[number];
+type Desk = Result<'gas.status'>['desks'][number];
+type CollectOptions = PassphraseOption & {
+  minUsd?: string;
+  maxPrice?: string;
+  maxCost?: string;
+  from?: string;
+  until?: string;
+};
+
+const DAY_MS = 24 * 3_600_000;
+const PASSPHRASE_HELP = "a file that holds the wallet's passphrase; otherwise it is asked for";
+
+export function gasCommands(root: Command, io: Io): void {
+  const gas = root
+    .command('gas')
+    .description('Ethereum and BNB Smart Chain: what lies on deposit addresses, and what moving it costs');
+  gas.command('status').argument('[business]', 'its number, UUID or name').action(action(io, showStatus));
+  const onChain = (name: string): Command =>
+    gas
+      .command(name)
+      .argument('<business>', 'its number, UUID or name')
+      .argument('<chain>', CHAINS.join(' or '), (text) => chainOf(text));
+  onChain('forecast')
+    .option('--min-usd <usd>', 'leave addresses alone that hold less, US dollars', '5')
+    .option('--share <percent>', 'mark addresses whose cost is a larger share of their worth', '10')
+    .description('what collecting everything into the tank would cost now')
+    .action(action(io, showForecast));
+  onChain('collect')
+    .option('--min-usd <usd>', 'leave addresses alone that hold less, US dollars', '5')
+    .option('--max-price <gwei>', 'only while gas costs no more than this')
+    .option('--max-cost <amount>', "the most that all of it may cost, in the chain's coin; else twice the forecast")
+    .option('--from <time>', 'when it begins (2026-01-31T02:00:00Z); else now')
+    .option('--until <time>', 'when it ends; else a day after it begins')
+    .addOption(new Option('--passphrase-file <file>', PASSPHRASE_HELP))
+    .description('collect deposit addresses into the tank, now or by a plan; the wallet has to be unlocked')
+    .action(action(io, collect));
+  onChain('stop')
+    .addOption(new Option('--passphrase-file <file>', PASSPHRASE_HELP))
+    .description('end the plan, and what the wallet was granted for it')
+    .action(action(io, stop));
+}
+
+function chainOf(text: string): Chain {
+  const found = CHAINS.find((chain) => chain === text.toUpperCase());
+  if (!found) throw new Failure(`${text} is none of ${CHAINS.join(', ')}`, EXIT.usage, 'usage');
+  return found;
+}
+
+async function showStatus(session: Session, _: object, business?: string): Promise<void> {
+  const found = await session.call('gas.status', business === undefined ? {} : { business });
+  session.print(found, () =>
+    found.desks.length === 0 ? 'No business has a chain that needs gas.\n' : found.desks.map(deskText).join('\n'),
+  );
+}
+
+function deskText({ business, network, chain, coin, tank, price, assets, needs, plan }: Desk): string {
+  const rows = assets.map((one) => [
+    ...[one.crypto, one.amount, one.in_tank, one.on_addresses, `${one.addresses}`],
+    one.usd_value ?? '-',
+  ]);
+  const list = table(['CRYPTO', '>RECEIVED', '>IN TANK', '>TO COLLECT', '>ADDRESSES', '>USD'], rows, '');
+  const head = pairs([
+    ['Business', `${business} (${network})`],
+    ['Chain', chain],
+    ['Tank', `${tank.amount} ${coin} at ${tank.address}`],
+    ['Gas', `at most ${price} gwei now`],
+    ['Missing', needs?.text ?? null],
+    ...planLines(plan, coin),
+  ]);
+  return `${head}${list}`;
+}
+
+function planLines(plan: Desk['plan'], coin: string): [string, string | null][] {
+  if (!plan) return [];
+  const price = plan.price_max === null ? '' : `, while gas costs at most ${plan.price_max} gwei`;
+  return [
+    ['Plan', `${plan.state}: from ${plan.min_usd} USD an address${price}`],
+    ['Begins', when(plan.begins_at)],
+    ['Ends', when(plan.ends_at)],
+    ['Cost', `up to ${plan.fee_max} ${coin}, ${plan.used} of it used`],
+    ['Waits', plan.problem],
+  ];
+}
+
+async function showForecast(session: Session, options: CollectOptions & { share?: string }, ...given: unknown[]) {
+  const [business, chain] = [String(given[0]), given[1] as Chain];
+  const share_percent = Number.parseInt(options.share ?? '10', 10);
+  const found = await session.call('gas.forecast', { business, chain, min_usd: options.minUsd ?? '5', share_percent });
+  session.print(found, () => forecastText(found));
+}
+
+const LEFT = { minimum: 'too little', rate: 'no rate', busy: 'under way' };
+
+function forecastText({ items, worth, cost, cost_usd, coin, price, needs }: Result<'gas.forecast'>): string {
+  const rows = items.map((one) => [
+    ...[one.address, one.crypto, one.amount, one.usd_value ?? '-', one.cost, one.cost_usd ?? '-'],
+    one.left !== null ? LEFT[one.left] : one.dear ? 'DEAR' : '',
+  ]);
+  const list = table(
+    ['ADDRESS', 'CRYPTO', '>AMOUNT', '>USD', `>${coin}`, '>COST USD', 'NOTE'],
+    rows,
+    'Nothing is to collect.',
+  );
+  const dollars = cost_usd === null ? '' : ` (${cost_usd} USD)`;
+  const missing = needs ? `\n${coin}: ${needs.text}` : '';
+  return `${list}${worth} worth collecting, for at most ${cost} ${coin}${dollars} at ${price} gwei.${missing}\n`;
+}
+
+async function collect(session: Session, options: CollectOptions, ...given: unknown[]): Promise<void> {
+  const [business, chain] = [String(given[0]), given[1] as Chain];
+  const min_usd = options.minUsd ?? '5';
+  const forecast = await session.call('gas.forecast', { business, chain, min_usd });
+  if (!session.json) session.note(forecastText(forecast).trimEnd());
+  const feeMax = options.maxCost === undefined ? BigInt(forecast.fee_max) : unitsOf(options.maxCost, forecast.coin);
+  if (feeMax === 0n)
+    throw new Failure('there is nothing worth collecting now: name --max-cost for a plan', EXIT.failed, 'gas');
+  const begins_at = options.from === undefined ? Date.now() : timeOf(options.from, '--from');
+  const ends_at = options.until === undefined ? begins_at + DAY_MS : timeOf(options.until, '--until');
+  const signed = await signedGrant(session, options, { business, chain, feeMax, until: ends_at });
+  const price_max = options.maxPrice ?? null;
+  const plan = { business, chain, min_usd, price_max, begins_at, ends_at, fee_max: feeMax.toString(), signed };
+  const done = await session.call('gas.collect', plan);
+  session.print(done, () => pairs(planLines(done.plan, forecast.coin)));
+}
+
+async function stop(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
+  const [business, chain] = [String(given[0]), given[1] as Chain];
+  const signed = await signedGrant(session, options, { business, chain, feeMax: 0n, until: Date.now() });
+  const done = await session.call('gas.stop', { business, chain, signed });
+  session.print(done, () => (done.plan ? `The plan is ${done.plan.state}.\n` : 'There was no plan.\n'));
+}
+
+type Wanted = { business: string; chain: Chain; feeMax: bigint; until: number };
+
+/** Shows a grant of gas, asks for confirmation, and signs it with the passphrase. Null on the sandbox. */
+async function signedGrant(session: Session, options: PassphraseOption, { business, chain, feeMax, until }: Wanted) {
+  const { desks } = await session.call('gas.status', { business });
+  const desk = desks.find((one) => one.chain === chain);
+  if (!desk) throw new Failure(`${business} has no chain ${chain} that needs gas`, EXIT.failed, 'gas.chain');
+  if (desk.network === 'sandbox') return null;
+  const { gasGrantOf, gasGrantText } = await import('../operator/gas.ts');
+  const grant = gasGrantOf({ network: desk.network, accountNo: desk.account_no, chain, feeMax, until }, Date.now());
+  if (!session.json) session.note(gasGrantText(grant));
+  await confirm(session.io, session.yes, feeMax === 0n ? 'End it?' : 'Let the wallet do that without asking?');
+  const passphrase = await passphraseOf(session, options);
+  const keyholder = await session.keyholder();
+  const { grants } = await keyholder.authorize(passphrase, { approvals: [], change: null, grants: [grant] });
+  return { grant, mac: grants[0] ?? '' };
+}
+
+function unitsOf(text: string, coin: string): bigint {
+  const units = parseDecimal(text, assetOf(coin as AssetId).decimals);
+  if (units === null) throw new Failure(`${text} is no amount of ${coin}`, EXIT.usage, 'usage');
+  return units;
+}
+
+function timeOf(text: string, option: string): number {
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw new Failure(`${option}: ${text} is no time`, EXIT.usage, 'usage');
+  return time;
+}
