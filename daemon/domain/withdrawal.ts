@@ -46,7 +46,7 @@ const no = 'refused';
 
 /**
  * A rejected withdrawal was never signed, so no event follows. The other two final states can still change by facts of
- * the chain: a reorganisation undoes `completed`, and a version believed dead may confirm after all.
+ * the chain: a reorganisation undoes `completed`, and one that is deeper than `buried` undoes `failed`.
  */
 export const TRANSITIONS: Readonly<Record<WithdrawalState, Readonly<Record<WithdrawalEvent, Cell>>>> = {
   requested: {
@@ -75,12 +75,12 @@ export const TRANSITIONS: Readonly<Record<WithdrawalState, Readonly<Record<Withd
   },
   failed: {
     ...{ approve: no, reject: no, return: no, expire: no },
-    ...{ sign: no, send: 'same', pay: 'completed', unpay: 'same', lose: 'same' },
+    ...{ sign: no, send: 'same', pay: 'completed', unpay: 'broadcast', lose: 'same' },
   },
 };
 
-/** Alerts for the operator: a payment undone by a reorganisation, or confirmed after it was given up. */
-export type WithdrawalAlert = 'undone' | 'revived' | 'lost';
+/** Alerts for the operator: a payment or a failure undone by a reorganisation, or one confirmed after it was given up. */
+export type WithdrawalAlert = 'undone' | 'reopened' | 'revived' | 'lost';
 
 export type Step = { state: WithdrawalState; alert: WithdrawalAlert | null };
 
@@ -94,7 +94,8 @@ export function stepWithdrawal(state: WithdrawalState, event: WithdrawalEvent): 
 
 function alertOf(from: WithdrawalState, to: WithdrawalState): WithdrawalAlert | null {
   if (from === 'completed') return to === 'broadcast' ? 'undone' : 'lost';
-  return from === 'failed' ? 'revived' : null;
+  if (from !== 'failed') return null;
+  return to === 'broadcast' ? 'reopened' : 'revived';
 }
 
 /** Whether a withdrawal in this state can still pay its recipient, so that its amount is reserved. */

@@ -38,6 +38,9 @@ export function saveWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string
 
 const ALERTS = {
   undone: 'A chain reorganisation undid the payment of withdrawal %: it is being sent again',
+  reopened:
+    'A deep chain reorganisation undid the failure of withdrawal %: it may still be paid. Do not pay it another way before ' +
+    'it is canceled or has failed again',
   revived: 'Withdrawal % was given up as failed, and has been paid after all: do not pay it another way',
   lost: 'Withdrawal % was completed, and another transaction took its place for good: its recipient was not paid',
 } as const;

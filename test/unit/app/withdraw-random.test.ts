@@ -256,6 +256,18 @@ class Life {
 const MINE: Step = { kind: 'mine', blocks: 1 };
 const WITHDRAW: Step = { kind: 'withdraw', tenths: 22 };
 const PASS: Step = { kind: 'pass' };
+/** A reorganisation undoes a cancellation that was buried, and takes a coin of both versions away. */
+const REOPENED: Step[] = [
+  { kind: 'replace', which: 0, how: 'cancel' },
+  PASS,
+  { kind: 'mine', blocks: 3 },
+  MINE,
+  { kind: 'lock' },
+  { kind: 'mine', blocks: 2 },
+  { kind: 'withdraw', tenths: null },
+  PASS,
+  { kind: 'vanish', which: 0 },
+];
 
 it.each([
   ['BTC', 40],
@@ -280,7 +292,7 @@ it.each([
           await pay.app.store.close();
         }
       }),
-      { numRuns },
+      { numRuns, examples: [[REOPENED]] },
     );
   },
   180_000,

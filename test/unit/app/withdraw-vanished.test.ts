@@ -150,10 +150,11 @@ describe.each(['BTC', 'LTC', 'BCH'] as const)('%s: a deposit that a withdrawal s
     pay.chain.reorg({ depth: buried + 2, drop: () => true });
     pay.chain.mineThese([only!]);
     await pay.round();
+    expect(pay.row(id).state).toBe('broadcast');
     pay.chain.mine();
     await pay.round();
     expect(pay.row(id)).toMatchObject({ state: 'completed', txid: first!.txid });
-    expect(pay.alerts().map(({ kind }) => kind)).toEqual(['withdrawal.revived']);
+    expect(pay.alerts().map(({ kind }) => kind)).toEqual(['withdrawal.reopened']);
   });
 });
 
