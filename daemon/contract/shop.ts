@@ -7,6 +7,15 @@ const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) 
 const TEXT_CHARS_MAX = 300;
 const Text = z.string().min(1).max(TEXT_CHARS_MAX);
 const Currency = z.string().regex(/^[A-Z]{3}$/);
+/** A text of one line; null: none. */
+const Label = (charactersMax: number) =>
+  z
+    .string()
+    .min(1)
+    .max(charactersMax)
+    .regex(/^\P{Cc}*$/u, 'no control characters')
+    .nullable()
+    .default(null);
 const FOUND_MAX = 50;
 const PERIODS_MAX = 400;
 
@@ -37,8 +46,8 @@ export const SHOP = {
       amount: z.string().regex(/^\d{1,12}(\.\d{1,8})?$/),
       currency: Currency,
       crypto: z.string().min(1).max(20).default('ALL'),
-      order_id: z.string().max(100).nullable().default(null),
-      description: z.string().max(200).nullable().default(null),
+      order_id: Label(100),
+      description: Label(200),
     }),
     z.object({ invoice: InvoiceDetailShape }),
   ),
@@ -109,7 +118,7 @@ export const SHOP = {
       business: Id,
       amount: z.string().regex(/^\d{1,12}(\.\d{1,8})?$/),
       currency: Currency,
-      note: z.string().max(200).nullable().default(null),
+      note: Label(200),
     }),
     z.object({ invoice: z.string() }),
   ),

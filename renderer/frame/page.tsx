@@ -51,7 +51,11 @@ export function SandboxBanner({ network }: { network?: string | undefined }): Re
   const t = useText(TEXTS);
   const business = useBusiness();
   if ((network ?? business?.network) !== 'sandbox') return null;
-  return <p className="sandbox-banner">{t('sandboxBanner')}</p>;
+  return (
+    <aside className="sandbox-banner" aria-label={t('sandbox')}>
+      {t('sandboxBanner')}
+    </aside>
+  );
 }
 
 /** While the service does not answer: since when the content is old, and when it is asked again. */
@@ -63,11 +67,11 @@ export function OfflineBar(): ReactNode {
   const now = useNow(!connection.up);
   if (connection.up) return null;
   return (
-    <div className="offline-bar" role="status">
+    <aside className="offline-bar" aria-label={t('startTitle')}>
       <ShapeIcon shape="failed" />
       <span>{t('offline', { time: span((connection.retryAt - now) / SECOND_MS, language) })}</span>
       <span>{t('shown', { time: clock(connection.since, true) })}</span>
-    </div>
+    </aside>
   );
 }
 

@@ -1,7 +1,7 @@
 /** Stacked bars over time: zero based, at most four lines, totals in the legend, and the same as a table. */
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useLanguage, useText } from '../i18n.ts';
-import { fiat, scaled, sum } from './format.ts';
+import { fiat, scaled, stepFor, sum } from './format.ts';
 import { CoinMark, coinClass } from './parts.tsx';
 import TEXTS from './texts.ts';
 
@@ -13,7 +13,6 @@ const HEIGHT = 168;
 const BOTTOM = 22;
 const LEFT = 56;
 const GAP = 1;
-const LINES_MAX = 4;
 const NAME_EVERY_PX = 84;
 const BAR_PX_MAX = 28;
 
@@ -27,13 +26,6 @@ function useWidth() {
     return () => observer.disconnect();
   }, []);
   return { ref, width };
-}
-
-/** A round step so that at most four lines cover the highest value. */
-export function stepFor(most: number): number {
-  if (most <= 0) return 1;
-  const size = 10 ** Math.floor(Math.log10(most / LINES_MAX));
-  return [1, 2, 5, 10].map((factor) => factor * size).find((step) => most / step <= LINES_MAX) ?? 10 * size;
 }
 
 export function Bars({ bars, cryptos, currency, title, table }: BarsProps): ReactNode {

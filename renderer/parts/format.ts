@@ -108,3 +108,12 @@ export function times(language: Language): Times {
 }
 
 export const useTimes = (): Times => times(useLanguage());
+
+const LINES_MAX = 4;
+
+/** A round step so that at most four lines cover the highest value. */
+export function stepFor(most: number): number {
+  if (most <= 0) return 1;
+  const size = 10 ** Math.floor(Math.log10(most / LINES_MAX));
+  return [1, 2, 5, 10].map((factor) => factor * size).find((step) => most / step <= LINES_MAX) ?? 10 * size;
+}

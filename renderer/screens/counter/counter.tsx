@@ -64,7 +64,7 @@ function Top({ shop, sound, onSound, locked, t }: TopProps): ReactNode {
     <header className="till-top">
       <h1>{foreign(shop.name)}</h1>
       <div className="till-tools">
-        <button type="button" className="till-tool" aria-pressed={sound} onClick={onSound}>
+        <button type="button" className="till-tool" aria-pressed={sound} aria-label={t('soundOn')} onClick={onSound}>
           <Icon name={sound ? 'sound' : 'silent'} />{' '}
           <span className="till-word">{t(sound ? 'soundOn' : 'soundOff')}</span>
         </button>
@@ -78,7 +78,7 @@ function Top({ shop, sound, onSound, locked, t }: TopProps): ReactNode {
           </State>
         )}
         {locked ? (
-          <span className="till-tool">
+          <span className="till-tool" role="img" aria-label={t('locked')}>
             <Icon name="lock" /> <span className="till-word">{t('locked')}</span>
           </span>
         ) : (
@@ -96,7 +96,7 @@ function Unlocked({ t }: { t: T }): ReactNode {
   return (
     <>
       {bridge.lockToCounter && (
-        <button type="button" className="till-tool" onClick={() => setAsking(true)}>
+        <button type="button" className="till-tool" aria-label={t('lock')} onClick={() => setAsking(true)}>
           <Icon name="unlocked" /> <span className="till-word">{t('lock')}</span>
         </button>
       )}

@@ -8,25 +8,12 @@ import { Icon, type Shape } from '../../parts/icons.tsx';
 import { Fiat, Problem, State, type Tone } from '../../parts/parts.tsx';
 import PARTS from '../../parts/texts.ts';
 import { usePlace } from '../../router.ts';
+import { amountOf, CENTS, press } from './amount.ts';
 import type { Shop, T } from './counter.tsx';
 
-const DIGITS_MAX = 9;
-const CENTS = 2;
 const KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '00', '0'] as const;
 const CURRENCY = 'countinghouse-till-currency';
 const NOTE_CHARS_MAX = 200;
-
-/** Digits as a decimal with cents: "1240" is 12.40. */
-export const amountOf = (digits: string): string => {
-  const padded = digits.padStart(CENTS + 1, '0');
-  return `${padded.slice(0, -CENTS)}.${padded.slice(-CENTS)}`;
-};
-
-export function press(digits: string, key: string): string {
-  if (key === 'Backspace') return digits.slice(0, -1);
-  const next = `${digits}${key}`.replace(/^0+/, '');
-  return next.length > DIGITS_MAX ? digits : next;
-}
 
 const fromAddress = (text: string | null): string => {
   const [, whole = '', part = ''] = /^(\d{1,7})(?:\.(\d{1,2}))?$/.exec(text ?? '') ?? [];

@@ -1,0 +1,99 @@
+/** The console in a real browser: one daemon on its sandbox, one Chromium, and windows that notice every complaint. */
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { strictCaller } from '../api/operator-raw.ts';
+import { launchChromium } from '../support/chromium.ts';
+import { buildConsole } from '../support/console.ts';
+import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+
+const RATES = Object.entries({
+  BTC: 97_000,
+  LTC: 84,
+  BCH: 480,
+  XMR: 160,
+  ETH: 3_100,
+  BNB: 640,
+  USDT: 1,
+  EUR: 0.92,
+  GBP: 0.8,
+});
+const CONFIG = `
+[console]
+port = 0
+[networks.sandbox.rates]
+${RATES.map(([symbol, rate]) => `${symbol} = "${rate}"`).join('\n')}
+`;
+
+export type Call = ReturnType<typeof strictCaller>;
+
+export class Console {
+  readonly daemon: TestDaemon;
+  readonly browser: Browser;
+  readonly call: Call;
+  readonly #contexts: BrowserContext[] = [];
+  /** What pages and the browser complained about. */
+  readonly complaints: string[] = [];
+
+  private constructor(daemon: TestDaemon, browser: Browser) {
+    this.daemon = daemon;
+    this.browser = browser;
+    this.call = strictCaller(daemon.dataDir);
+  }
+
+  static async start(): Promise<Console> {
+    buildConsole();
+    const [daemon, browser] = await Promise.all([startTestDaemon(CONFIG), launchChromium()]);
+    return new Console(daemon, browser);
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.close();
+    await this.daemon.stop();
+  }
+
+  /** A window that is signed in, at a screen. */
+  async open(screen: string, viewport = { width: 1280, height: 860 }): Promise<Page> {
+    const context = await this.browser.newContext({ viewport, reducedMotion: 'reduce' });
+    this.#contexts.push(context);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => this.complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') this.complaints.push(message.text());
+    });
+    page.on('request', (request) => {
+      if (new URL(request.url()).hostname !== '127.0.0.1') this.complaints.push(`asked ${request.url()}`);
+    });
+    const { url } = await this.call('console.open', {});
+    await page.goto(url);
+    await page.locator('.frame').waitFor();
+    expect(page.url()).not.toContain('sign-in');
+    await this.go(page, screen);
+    return page;
+  }
+
+  async go(page: Page, screen: string): Promise<void> {
+    await page.goto(`${new URL(page.url()).origin}/#/${screen}`);
+    await page.locator('main').first().waitFor();
+  }
+
+  /** Pays an invoice in the sandbox. */
+  async pay(invoice: string, amount?: string): Promise<void> {
+    const body = { invoice_id: invoice, ...(amount === undefined ? {} : { amount }) };
+    const answer = await this.daemon.call('POST', '/sandbox/pay', body);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+  }
+
+  async mine(crypto: string, blocks: number): Promise<void> {
+    const answer = await this.daemon.call('POST', '/sandbox/mine', { crypto, blocks });
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+  }
+
+  /** An invoice of the shop, waiting for a payment in a coin. */
+  async invoice(amount: number, crypto: string | null = 'LTC', more: object = {}): Promise<string> {
+    const made = await this.daemon.call<{ id: string }>('POST', '/invoice', { amount, currency: 'EUR', ...more });
+    expect(made.status, JSON.stringify(made.body)).toBe(201);
+    const { id } = made.body;
+    if (crypto !== null) await this.daemon.call('POST', `/invoice/rp/${id}`, { crypto });
+    return id;
+  }
+}

@@ -1,0 +1,94 @@
+/** The console's texts in every language, and its amounts. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fill, LANGUAGES, type Texts } from '../../renderer/i18n.ts';
+import {
+  cut,
+  decimal,
+  fiat,
+  foreign,
+  groups,
+  scaled,
+  splitZeros,
+  stepFor,
+  sum,
+  unscaled,
+} from '../../renderer/parts/format.ts';
+import { amountOf, press } from '../../renderer/screens/counter/amount.ts';
+
+const RENDERER = join(import.meta.dirname, '..', '..', 'renderer');
+const files = readdirSync(RENDERER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('texts.ts'));
+const holes = (text: string): string[] => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort();
+
+describe('texts', () => {
+  it('are found', () => expect(files.length).toBeGreaterThan(8));
+
+  it.each(files)('%s says the same in every language', async (name) => {
+    const { default: table } = (await import(join(RENDERER, name))) as { default: Texts<string> };
+    const keys = Object.keys(table.en);
+    expect(Object.keys(table)).toEqual(Object.keys(LANGUAGES));
+    for (const texts of Object.values(table)) {
+      expect(Object.keys(texts)).toEqual(keys);
+      for (const key of keys) {
+        expect([key, texts[key]!.trim()]).toEqual([key, texts[key]]);
+        expect(texts[key]).not.toBe('');
+        expect([key, holes(texts[key]!)]).toEqual([key, holes(table.en[key]!)]);
+        // one form, or one and many
+        expect(texts[key]!.split('|').length).toBe(table.en[key]!.split('|').length);
+      }
+    }
+  });
+
+  it('choose the form for a number, and write it as the language does', () => {
+    expect(fill('{n} payment|{n} payments', 'en', { n: 1 })).toBe('1 payment');
+    expect(fill('{n} payment|{n} payments', 'en', { n: 12_418 })).toBe('12,418 payments');
+    expect(fill('{n} Zahlung|{n} Zahlungen', 'de', { n: 12_418 })).toBe('12.418 Zahlungen');
+    expect(fill('to {name}', 'en', { name: '{n}|$&' })).toBe('to {n}|$&');
+  });
+});
+
+describe('amounts', () => {
+  it('are cut, never rounded up', () => {
+    expect(decimal('0.123456789', 'en')).toBe('0.12345678');
+    expect(fiat('9.999', 'EUR', 'en')).toBe('€9.99');
+    expect(fiat('1234.5', 'EUR', 'de')).toBe('1.234,50\u00a0€');
+    expect(fiat('1234.9', 'JPY', 'en')).toBe('¥1,234');
+    expect(cut('12.999', 2)).toBe('12.99');
+  });
+
+  it('are exact beyond floating point', () => {
+    expect(decimal('123456789012345678.12345678', 'en')).toBe('123,456,789,012,345,678.12345678');
+    expect(sum(['0.1', '0.2', '-0.3'])).toBe('0');
+    expect(unscaled(scaled('-12.000000000000000001'))).toBe('-12.000000000000000001');
+  });
+
+  it('show their trailing zeros apart', () => {
+    expect(splitZeros('0.084', 'en', false)).toEqual({ digits: '0.084', zeros: '00000' });
+    expect(splitZeros('5', 'en', false)).toEqual({ digits: '5.', zeros: '00000000' });
+    expect(splitZeros('1.000000000000000001', 'en', true)).toEqual({ digits: '1.000000000000000001', zeros: '' });
+  });
+
+  it('have a plot of at most four lines', () => {
+    for (const most of [0.003, 1, 9, 99, 101, 660, 4_001, 123_456]) expect(most / stepFor(most)).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('text from outside', () => {
+  it('is one line without characters that nobody sees', () => {
+    expect(foreign('a\nb\u202Ec\u200B\u0007')).toBe('a b\ufffdc\ufffd\ufffd');
+    expect(foreign('x'.repeat(10_000))).toHaveLength(501);
+    expect(foreign('\ud800')).toBe('\ufffd');
+    expect(groups('bc1q8w4kt')).toEqual(['bc1q', '8w4k', 't']);
+  });
+});
+
+describe('the keypad', () => {
+  it('fills the amount from the cents', () => {
+    expect([...'1240'].reduce(press, '')).toBe('1240');
+    expect(amountOf('1240')).toBe('12.40');
+    expect([amountOf(''), amountOf('5'), amountOf('00')]).toEqual(['0.00', '0.05', '0.00']);
+    expect(['0', '0', '5', 'Backspace', '7', '00'].reduce(press, '')).toBe('700');
+    expect('1234567890'.split('').reduce(press, '')).toBe('123456789');
+  });
+});
