@@ -2,7 +2,9 @@
  * The way from a screen to the service: the operator API's methods and its events. `bridge-http.ts` speaks to the
  * console's listener; the desktop shell has its own.
  */
+
 import type { ErrorBody, Method, Params, Result } from '../daemon/contract/operator.ts';
+import type { Keyholder } from '../daemon/operator/keyholder.ts';
 
 export type { Method, Params, Result };
 
@@ -64,4 +66,6 @@ export type Bridge = {
   /** Restricts this session to the counter; it cannot be undone from here. Absent where the place has no such lock. */
   lockToCounter?(): Promise<void>;
   signOut?(): Promise<void>;
+  /** Absent where this page has to seal passphrases itself. */
+  keyholder?: Keyholder;
 };

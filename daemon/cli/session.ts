@@ -1,7 +1,7 @@
 /** The context of a command: the data directory, the output, and the daemon. */
 import { join, resolve } from 'node:path';
 import { defaultDataDir } from '../config/paths.ts';
-import type { Call } from '../contract/client.ts';
+import type { Call } from '../contract/operator.ts';
 import type { Keyholder } from '../operator/keyholder.ts';
 import type { WalletPlace } from '../operator/local-keyholder.ts';
 import { Failure, type Io, jsonLine } from './io.ts';

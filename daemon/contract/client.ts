@@ -9,7 +9,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
-import type { Params, Result } from './operator.ts';
+import type { Call, Params, Result } from './operator.ts';
 import { ErrorBody, type Method, OPERATOR, OPERATOR_FILE, OPERATOR_PATH, OperatorFile } from './operator.ts';
 import { CHALLENGE_HEADER, isProof, newChallenge, PROOF_PATH } from './proof.ts';
 
@@ -56,9 +56,7 @@ export class NotTheDaemon extends Error {
   }
 }
 
-/** Calls a method. Throws `OperatorError`, `NoDaemon`, `NotTheDaemon`, or an Error for an invalid answer. */
-export type Call = <M extends Method>(method: M, params: Params<M>) => Promise<Result<M>>;
-
+/** Its calls throw `OperatorError`, `NoDaemon`, `NotTheDaemon`, or an Error for an invalid answer. */
 export function operatorClient(dataDir: string): Call {
   return async <M extends Method>(method: M, params: Params<M>): Promise<Result<M>> => {
     const { status, body } = await post(await readAddress(dataDir), method, params, dataDir);

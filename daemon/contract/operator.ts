@@ -223,6 +223,9 @@ export type Params<M extends Method> = z.input<(typeof OPERATOR)[M]['params']>;
 export type Parsed<M extends Method> = z.output<(typeof OPERATOR)[M]['params']>;
 export type Result<M extends Method> = z.output<(typeof OPERATOR)[M]['result']>;
 
+/** Calls a method over a socket, HTTP or IPC. */
+export type Call = <M extends Method>(method: M, params: Params<M>) => Promise<Result<M>>;
+
 export const isMethod = (name: string): name is Method => Object.hasOwn(OPERATOR, name);
 
 export const ErrorBody = z.object({

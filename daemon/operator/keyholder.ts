@@ -5,8 +5,7 @@
  * Invariant: a passphrase leaves this module only sealed to the signer's process. Intents are sealed with it, so that the
  * daemon, which carries the box, can read neither and exchange nothing.
  */
-import type { Call } from '../contract/client.ts';
-import type { Result } from '../contract/operator.ts';
+import type { Call, Result } from '../contract/operator.ts';
 import { type Authorization, type Macs, SEAL_AUTHORIZE, SEAL_CHANGE, SEAL_UNLOCK } from '../wallet/signer/port.ts';
 import { seal } from '../wallet/signer/seal.ts';
 

@@ -5,7 +5,7 @@
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Call } from '../contract/client.ts';
+import type { Call } from '../contract/operator.ts';
 import { Rejected } from '../domain/errors.ts';
 import { authorized, revocation } from '../wallet/operator-keys.ts';
 import { SignerClient } from '../wallet/signer/client.ts';

@@ -1,6 +1,5 @@
 /** A request for approval from its beginning to its end: proposed by the service, read, shown, approved. */
-import type { Call } from '../contract/client.ts';
-import type { Params, Result } from '../contract/operator.ts';
+import type { Call, Params, Result } from '../contract/operator.ts';
 import type { Keyholder } from './keyholder.ts';
 import { type Approval, type Asked, Review } from './review.ts';
 import { type Preview, type ReviewView, viewOf } from './view.ts';

@@ -7,7 +7,8 @@ import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Call, OperatorError, operatorClient } from '../../daemon/contract/client.ts';
+import { OperatorError, operatorClient } from '../../daemon/contract/client.ts';
+import type { Call } from '../../daemon/contract/operator.ts';
 import type { Shop } from './shop.ts';
 
 const RUNNER = join(import.meta.dirname, 'runner.ts');

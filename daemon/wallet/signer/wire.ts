@@ -2,6 +2,7 @@
  * The encoding of orders and answers between daemon and signer: one line of JSON each, amounts as decimals, bytes as
  * hex. The signer checks everything here first: limits, canonical spellings, no unknown fields.
  */
+import { hex as hexOf } from '@scure/base';
 import { z } from 'zod';
 import { CHAINS, type ChainId, NETWORKS } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
@@ -265,8 +266,8 @@ function encodeEvmPlan(plan: EvmPlan): unknown {
   return { kind, network, chain, accountNo, asset, contract, sender: { branch, index, address }, outputs, ...numbers };
 }
 
-const hex = (data: Uint8Array): string => Buffer.from(data).toString('hex');
-const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
+const hex = (data: Uint8Array): string => hexOf.encode(Uint8Array.from(data));
+const bytes = (text: string): Uint8Array => hexOf.decode(text);
 
 /** The inverse of `encodeOrder`. */
 export function decodeOrder(order: z.infer<typeof OrderShape>): UtxoOrder | EvmOrder {

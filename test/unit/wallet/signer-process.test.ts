@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Call } from '../../../daemon/contract/client.ts';
+import type { Call } from '../../../daemon/contract/operator.ts';
 import { Rejected, Unavailable } from '../../../daemon/domain/errors.ts';
 import type { SignedSpend } from '../../../daemon/domain/spend.ts';
 import { sealedKeyholder } from '../../../daemon/operator/keyholder.ts';

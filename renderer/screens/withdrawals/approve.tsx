@@ -1,0 +1,222 @@
+/**
+ * The screen on which money is approved. Everything that the approval covers is read from the transaction's own bytes by
+ * the operator's client, which runs in this page; the service's statements are named as such.
+ */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useState } from 'react';
+import type { Speed } from '../../../daemon/domain/withdrawal.ts';
+import { ApprovalRequest, type Proposal } from '../../../daemon/operator/request.ts';
+import type { Asked } from '../../../daemon/operator/review.ts';
+import type { ReviewView } from '../../../daemon/operator/view.ts';
+import type { Result } from '../../bridge.ts';
+import { useCall, useData } from '../../data.tsx';
+import { useBusinesses } from '../../frame/business.tsx';
+import { Page } from '../../frame/page.tsx';
+import { useText } from '../../i18n.ts';
+import { useTimes } from '../../parts/format.ts';
+import { Notice, Problem, Still } from '../../parts/parts.tsx';
+import { href } from '../../router.ts';
+import { Decision } from './decision.tsx';
+import { FeeChoice } from './fee-choice.tsx';
+import { Headline } from './headline.tsx';
+import { Recipient, type Verdict } from './recipient.tsx';
+import { isWaiting } from './state.tsx';
+import TEXTS from './texts.ts';
+import { Transaction } from './transaction.tsx';
+import './approve.css';
+
+export type Task =
+  | { kind: 'pay'; id: string }
+  | { kind: 'speed-up' | 'cancel'; id: string }
+  | { kind: 'batch'; ids: string[] };
+
+type Proposed = Result<'withdrawal.propose'>;
+export type Read = { proposed: Proposed; request: ApprovalRequest | null };
+
+const proposalOf = (task: Task, speed: Speed): Proposal => (task.kind === 'pay' ? { ...task, speed } : task);
+
+function askedOf(task: Task): Asked {
+  if (task.kind === 'pay') return { kind: 'approve' };
+  return task.kind === 'batch' ? { kind: 'batch', count: task.ids.length } : { kind: task.kind };
+}
+
+export default function Approve({ task }: { task: Task }): ReactNode {
+  const t = useText(TEXTS);
+  const { bridge } = useData();
+  const [speed, setSpeed] = useState<Speed>('normal');
+  // read once: what stands here does not change while somebody reads it
+  const read = useQuery<Read>({
+    queryKey: ['approve', task, speed],
+    queryFn: async ({ signal }) => {
+      const proposal = proposalOf(task, speed);
+      const proposed = await bridge.call('withdrawal.propose', proposal, signal);
+      return { proposed, request: ApprovalRequest.of(bridge.call, proposal, proposed, askedOf(task), Date.now()) };
+    },
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+  });
+  const title = titleOf(task, t);
+  const back = { to: task.kind === 'pay' ? href('withdrawals') : backOf(task), name: t('title') };
+  const { error, data } = read;
+  useOwnBusiness(data?.proposed.withdrawals[0]?.business_id);
+  const isRefused = error !== null && 'code' in error && String(error.code).startsWith('review.');
+  return (
+    <Page title={title} back={back} note={data && <AskedFor proposed={data.proposed} />}>
+      {error ? (
+        isRefused ? (
+          <Refused text={error.message} />
+        ) : (
+          <Problem error={error} means={t('nothingMoved')} retry={() => void read.refetch()} />
+        )
+      ) : data ? (
+        <Body
+          key={speed}
+          task={task}
+          read={data}
+          speed={speed}
+          chooseSpeed={setSpeed}
+          busy={read.isPlaceholderData}
+          again={() => void read.refetch()}
+        />
+      ) : (
+        <Still rows={8} />
+      )}
+    </Page>
+  );
+}
+
+/** The frame says whose money it is and whether it is real: it must be the withdrawal's business. */
+function useOwnBusiness(id: number | undefined): void {
+  const { business, choose } = useBusinesses();
+  const isOther = id !== undefined && business !== null && business.id !== id;
+  useEffect(() => {
+    if (isOther) choose(id);
+  }, [isOther, id, choose]);
+}
+
+const backOf = (task: Task): string => ('id' in task ? href('withdrawals', task.id) : href('withdrawals'));
+
+function titleOf(task: Task, t: ReturnType<typeof useText<keyof (typeof TEXTS)['en']>>): string {
+  if (task.kind === 'pay') return t('approveTitle', { id: task.id });
+  if (task.kind === 'batch') return t('batchTitle', { n: task.ids.length });
+  return t(task.kind === 'cancel' ? 'cancelTitle' : 'speedTitle', { id: task.id });
+}
+
+function AskedFor({ proposed }: { proposed: Proposed }): ReactNode {
+  const t = useText(TEXTS);
+  const times = useTimes();
+  const [one, ...more] = proposed.withdrawals;
+  if (!one || more.length > 0) return null;
+  return t('askedBy', { by: t(`by_${originOf(one.origin)}`), at: times.short(one.created_at) });
+}
+
+const originOf = (origin: string): 'merchant' | 'operator' | 'inbox' | 'refund' =>
+  origin === 'merchant' || origin === 'inbox' || origin === 'refund' ? origin : 'operator';
+
+/** The service shows something else than what would be signed: a bug, or somebody has taken it over. */
+function Refused({ text }: { text: string }): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <div className="section">
+      <Notice tone="bad" title={t('refusedTitle')}>
+        <p>{text}.</p>
+        <p>{t('refusedText')}</p>
+      </Notice>
+    </div>
+  );
+}
+
+type BodyProps = {
+  task: Task;
+  read: Read;
+  speed: Speed;
+  chooseSpeed(speed: Speed): void;
+  busy: boolean;
+  again(): void;
+};
+
+function Body({ task, read, speed, chooseSpeed, busy, again }: BodyProps): ReactNode {
+  const t = useText(TEXTS);
+  const { request, proposed } = read;
+  const [verdicts, setVerdicts] = useState<Record<string, Verdict>>({});
+  const decided = task.kind === 'pay' && proposed.withdrawals.some((one) => !isWaiting(one));
+  if (decided) return <Decided id={task.id} />;
+  if (!request) {
+    return (
+      <div className="section">
+        <Notice
+          tone="warn"
+          title={t('notYet')}
+          actions={
+            <button type="button" className="button" onClick={again}>
+              {t('readAgain')}
+            </button>
+          }
+        >
+          {proposed.why}. {t('nothingMoved')}
+        </Notice>
+      </div>
+    );
+  }
+  const { view, withdrawals } = request;
+  const pays = view.kind === 'payment' && task.kind !== 'speed-up';
+  return (
+    <div className="approve">
+      <div className="approve-read">
+        <Headline view={view} />
+        {view.payments.map((payment) => (
+          <Recipient
+            key={payment.address}
+            payment={payment}
+            place={withdrawals[0] ? { business: `${withdrawals[0].business_id}`, crypto: withdrawals[0].crypto } : null}
+            compares={pays}
+            canceled={view.kind === 'cancellation'}
+            judged={(verdict) => setVerdicts((known) => ({ ...known, [payment.address]: verdict }))}
+          />
+        ))}
+        {view.speeds.length > 0 && (
+          <FeeChoice view={view} speed={speed} choose={chooseSpeed} busy={busy} crypto={view.fee.asset} />
+        )}
+        <Transaction view={view} raw={proposed.preview?.raw ?? null} verdicts={verdicts} />
+      </div>
+      <Decision
+        task={task}
+        request={request}
+        verdicts={pays ? view.payments.map(({ address }) => verdicts[address] ?? null) : []}
+        left={<Left view={view} business={withdrawals[0]?.business_id ?? null} />}
+        busy={busy}
+      />
+    </div>
+  );
+}
+
+/** What stays free for other withdrawals, by the service's word. */
+function Left({ view, business }: { view: ReviewView; business: number | null }): ReactNode {
+  const { all } = useBusinesses();
+  const balance = all.find(({ id }) => id === business)?.balances.find(({ crypto }) => crypto === view.takes.asset);
+  return balance ? `${balance.amount} ${balance.crypto}` : null;
+}
+
+/** Somebody decided it before. */
+function Decided({ id }: { id: string }): ReactNode {
+  const t = useText(TEXTS);
+  const found = useCall('withdrawal.show', { id });
+  const state = found.data?.withdrawal.state;
+  return (
+    <div className="section">
+      <Notice
+        tone="main"
+        title={t('decidedTitle', { id })}
+        actions={
+          <a className="button" href={href('withdrawals', id)}>
+            {t('look')}
+          </a>
+        }
+      >
+        {state ? t('decidedText', { state: t(state) }) : ''}
+      </Notice>
+    </div>
+  );
+}

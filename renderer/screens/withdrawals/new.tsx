@@ -1,0 +1,138 @@
+/** A new withdrawal: what, how much, to whom. It moves nothing: it is approved on the next screen. */
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { cellsOf } from '../../../daemon/operator/address.ts';
+import type { Result } from '../../bridge.ts';
+import { useCall, useChange, useConnection } from '../../data.tsx';
+import { type Business, useBusiness } from '../../frame/business.tsx';
+import { Page } from '../../frame/page.tsx';
+import { useText } from '../../i18n.ts';
+import { Field, Select } from '../../parts/controls.tsx';
+import { isZero } from '../../parts/format.ts';
+import { ShapeIcon } from '../../parts/icons.tsx';
+import { Coin, Empty, Foreign, Notice, Problem, Still } from '../../parts/parts.tsx';
+import { go, href } from '../../router.ts';
+import { AddressBook } from './address-book.tsx';
+import TEXTS from './texts.ts';
+import './withdrawals.css';
+
+const AMOUNT = /^\d{1,30}(\.\d{1,30})?$/;
+
+export default function NewWithdrawal(): ReactNode {
+  const t = useText(TEXTS);
+  const business = useBusiness();
+  return (
+    <Page title={t('newTitle')} back={{ to: href('withdrawals'), name: t('title') }}>
+      {business ? <Form key={business.id} business={business} /> : <Still />}
+    </Page>
+  );
+}
+
+function Form({ business }: { business: Business }): ReactNode {
+  const t = useText(TEXTS);
+  const connection = useConnection();
+  const funded = business.balances.filter(({ amount }) => !isZero(amount));
+  const [crypto, setCrypto] = useState(funded[0]?.crypto ?? '');
+  const [amount, setAmount] = useState('');
+  const [all, setAll] = useState(false);
+  const [address, setAddress] = useState('');
+  const add = useChange('withdrawal.add', 'withdrawal.', 'business.');
+  const to = address.trim();
+  const input = { business: `${business.id}`, crypto, address: to };
+  const known = useCall('withdrawal.recipient', input, { enabled: to.length >= 14 && crypto !== '' });
+  const balance = funded.find((one) => one.crypto === crypto);
+  if (!balance) {
+    return <Empty title={t('noFunds')}>{t('noFundsText')}</Empty>;
+  }
+  const isAmount = all || (AMOUNT.test(amount) && !isZero(amount));
+  const isAddress = known.data?.valid === true && !known.isPlaceholderData;
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    if (!isAmount || !isAddress) return;
+    const { withdrawal } = await add.mutateAsync({ ...input, amount: all ? null : amount });
+    go(href('withdrawals', `${withdrawal.id}`, ...(withdrawal.state === 'requested' ? ['approve'] : [])));
+  }
+  return (
+    <div className="new-withdrawal">
+      <form className="form section" onSubmit={(event) => void submit(event).catch(() => {})}>
+        <Select
+          label={t('coin')}
+          value={crypto}
+          options={funded.map((one) => [one.crypto, `${one.crypto}: ${one.amount}`] as const)}
+          onChange={setCrypto}
+        />
+        <Field
+          label={t('amountIn', { crypto })}
+          inputMode="decimal"
+          value={all ? '' : amount}
+          disabled={all}
+          onChange={(event) => setAmount(event.target.value.trim().replace(',', '.'))}
+          hint={
+            <>
+              {t('available')} <Coin amount={balance.amount} crypto={crypto} whole />
+            </>
+          }
+          error={amount !== '' && !all && !isAmount ? t('noAmount') : undefined}
+        />
+        <label className="check">
+          <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} />
+          <span>{t('sendAll')}</span>
+        </label>
+        <Field
+          label={t('addressOf', { crypto })}
+          className="mono"
+          spellCheck={false}
+          autoCapitalize="off"
+          value={address}
+          onChange={(event) => setAddress(event.target.value)}
+          hint={t('addressHint')}
+          error={
+            known.data && !known.data.valid && !known.isFetching && to !== '' ? t('badAddress', { crypto }) : undefined
+          }
+        />
+        {isAddress && known.data && <Preview address={to} known={known.data} />}
+        {add.error && <Problem error={add.error} means={t('nothingMoved')} />}
+        <div className="actions">
+          <button
+            type="submit"
+            className="button filled large"
+            disabled={!isAmount || !isAddress || add.isPending || !connection.up}
+          >
+            {t('toReview')}
+          </button>
+          <span className="quiet">{t('toReviewNote')}</span>
+        </div>
+      </form>
+      <AddressBook business={business} crypto={crypto} choose={setAddress} />
+    </div>
+  );
+}
+
+/** The address as it was understood, and what is known about it. */
+function Preview({ address, known }: { address: string; known: Result<'withdrawal.recipient'> }): ReactNode {
+  const t = useText(TEXTS);
+  const { prefix, cells } = cellsOf(address, null);
+  const [alike] = known.lookalikes;
+  const isKnown = known.label !== null || known.paid > 0;
+  return (
+    <div className="address-preview">
+      <p className="mono">{[prefix, ...cells.map(({ text }) => text)].filter(Boolean).join(' ')}</p>
+      {alike && !isKnown ? (
+        <Notice tone="bad" title={t('lookalikeTitle', { name: alike.label ?? t('aKnownAddress') })}>
+          {t('lookalikeNew')}
+        </Notice>
+      ) : (
+        <p className={isKnown ? 'finding good' : 'finding warn'}>
+          <ShapeIcon shape={isKnown ? 'done' : 'warning'} />
+          {isKnown ? (
+            <span>
+              {known.label !== null ? <Foreign text={known.label} /> : t('knownAddress')},{' '}
+              {t('paidTimes', { n: known.paid })}
+            </span>
+          ) : (
+            t('neverPaid')
+          )}
+        </p>
+      )}
+    </div>
+  );
+}

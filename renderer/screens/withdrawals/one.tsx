@@ -1,0 +1,159 @@
+/** One withdrawal: its state, its transactions, and what can still be done about it. */
+import type { ReactNode } from 'react';
+import type { Result } from '../../bridge.ts';
+import { useCall, useConnection } from '../../data.tsx';
+import { Page } from '../../frame/page.tsx';
+import { useText } from '../../i18n.ts';
+import { useTimes } from '../../parts/format.ts';
+import { Answer, Coin, Facts, Fiat, Foreign, Hash, Notice, Section } from '../../parts/parts.tsx';
+import { href } from '../../router.ts';
+import { isWaiting, WithdrawalState } from './state.tsx';
+import TEXTS from './texts.ts';
+
+type Detail = Result<'withdrawal.show'>['withdrawal'];
+
+export function One({ id }: { id: string }): ReactNode {
+  const t = useText(TEXTS);
+  const found = useCall('withdrawal.show', { id });
+  const one = found.data?.withdrawal;
+  return (
+    <Page
+      title={t('oneTitle', { id })}
+      back={{ to: href('withdrawals'), name: t('title') }}
+      actions={one && <Actions one={one} />}
+    >
+      <Answer of={found}>{({ withdrawal }) => <Body one={withdrawal} />}</Answer>
+    </Page>
+  );
+}
+
+/** While a transaction waits for a block, its fee can be raised, or it can be replaced by one that pays nobody. */
+const isReplaceable = (one: Detail): boolean =>
+  one.crypto !== 'BCH' && (one.state === 'signed' || one.state === 'broadcast') && !one.canceling;
+
+function Actions({ one }: { one: Detail }): ReactNode {
+  const t = useText(TEXTS);
+  const connection = useConnection();
+  if (!connection.up) return null;
+  if (isWaiting(one)) {
+    return (
+      <a className="button filled" href={href('withdrawals', `${one.id}`, 'approve')}>
+        {t('review')}
+      </a>
+    );
+  }
+  if (!isReplaceable(one)) return null;
+  return (
+    <>
+      <a className="button" href={href('withdrawals', `${one.id}`, 'cancel')}>
+        {t('cancelIt')}
+      </a>
+      <a className="button" href={href('withdrawals', `${one.id}`, 'speed-up')}>
+        {t('speedUp')}
+      </a>
+    </>
+  );
+}
+
+function Body({ one }: { one: Detail }): ReactNode {
+  const t = useText(TEXTS);
+  const times = useTimes();
+  const rows: [ReactNode, ReactNode][] = [
+    [t('state'), <WithdrawalState key="state" of={one} />],
+    [t('to'), <Hash key="to" text={one.address} />],
+    [t('networkFee'), feeText(one, t)],
+    [t('asked'), `${times.full(one.created_at)}, ${t(`by_${originOf(one.origin)}`)}`],
+    ...(one.refund_of
+      ? [
+          [
+            t('refundOf'),
+            <a key="refund" href={href('invoices', one.refund_of.invoice)}>
+              {one.refund_of.invoice}
+            </a>,
+          ] as [ReactNode, ReactNode],
+        ]
+      : []),
+    ...(one.approved_at
+      ? [[t('approvedOn'), `${times.full(one.approved_at)}, ${one.approved_by}`] as [ReactNode, ReactNode]]
+      : []),
+    ...(one.tx_id ? [[t('transaction'), <Hash key="tx" text={one.tx_id} />] as [ReactNode, ReactNode]] : []),
+  ];
+  return (
+    <>
+      <section className="section headline">
+        <p className="quiet">{t(one.sweep ? 'everything' : 'amount')}</p>
+        <p className="headline-sum small">
+          <Coin amount={one.amount} crypto={one.crypto} whole />
+        </p>
+        {one.usd_value !== null && (
+          <p className="quiet">
+            <Fiat amount={one.usd_value} currency="USD" /> {t('whenAsked')}
+          </p>
+        )}
+      </section>
+      {one.problem && (
+        <Notice tone="warn" title={t('whyItWaits')}>
+          <Foreign text={one.problem} />
+        </Notice>
+      )}
+      {one.reason && (
+        <Notice tone="quiet" title={t('whyItEnded')}>
+          <Foreign text={one.reason} /> {t('nothingPaid')}
+        </Notice>
+      )}
+      <Section title={t('details')}>
+        <Facts rows={rows} />
+      </Section>
+      {one.versions.length > 0 && <Versions one={one} />}
+    </>
+  );
+}
+
+const originOf = (origin: string): 'merchant' | 'operator' | 'inbox' | 'refund' =>
+  origin === 'merchant' || origin === 'inbox' || origin === 'refund' ? origin : 'operator';
+
+const feeText = (one: Detail, t: ReturnType<typeof useText<keyof (typeof TEXTS)['en']>>): string =>
+  one.fee === null ? t('feeAtMost', { fee: `${one.fee_max} ${one.fee_crypto}` }) : `${one.fee} ${one.fee_crypto}`;
+
+function Versions({ one }: { one: Detail }): ReactNode {
+  const t = useText(TEXTS);
+  const times = useTimes();
+  return (
+    <Section title={t('versions')} note={t('versionsNote')}>
+      <div className="table-box">
+        <table className="table">
+          <thead>
+            <tr>
+              <th>{t('kind')}</th>
+              <th>{t('sentAt')}</th>
+              <th className="number">{t('networkFee')}</th>
+              <th>{t('transaction')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {one.versions.map((version) => (
+              <tr key={version.id}>
+                <td>{t(kindOf(version.kind))}</td>
+                <td>{version.sent_at === null ? t('notSent') : times.short(version.sent_at)}</td>
+                <td className="number">
+                  <Coin amount={version.fee} crypto={one.fee_crypto} />
+                </td>
+                <td>
+                  {version.tx_id && <Hash text={version.tx_id} />}
+                  {version.problem && (
+                    <p className="warn">
+                      <Foreign text={version.problem} />
+                    </p>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  );
+}
+
+const kindOf = (kind: string): 'kind_pay' | 'kind_cancel' | 'kind_other' =>
+  kind === 'pay' ? 'kind_pay' : kind === 'cancel' ? 'kind_cancel' : 'kind_other';

@@ -1,0 +1,93 @@
+/** What became of an approval, and what it means for the money. */
+import type { ReactNode } from 'react';
+import type { ReviewView } from '../../../daemon/operator/view.ts';
+import type { Result } from '../../bridge.ts';
+import { useCall, useConnection } from '../../data.tsx';
+import { useText } from '../../i18n.ts';
+import { Foreign, Hash, Notice } from '../../parts/parts.tsx';
+import { href } from '../../router.ts';
+import type { Task } from './approve.tsx';
+import { headlineSum } from './headline.tsx';
+import { isWaiting } from './state.tsx';
+import TEXTS from './texts.ts';
+
+type Ended = { type: 'approved'; result: Result<'withdrawal.approve'> } | { type: 'unknown' };
+const LOOK_MS = 2_000;
+
+export function Outcome({ task, view, ended }: { task: Task; view: ReviewView; ended: Ended }): ReactNode {
+  const id = 'id' in task ? task.id : (task.ids[0] ?? '');
+  const found = useCall('withdrawal.show', { id }, { every: LOOK_MS });
+  const one = found.data?.withdrawal ?? null;
+  return (
+    <aside className="panel decision" aria-live="polite">
+      {ended.type === 'unknown' ? (
+        <Unknown id={id} view={view} one={one} isFresh={found.data !== undefined && !found.error} />
+      ) : (
+        <Approved task={task} id={id} one={one} outcome={ended.result.outcome} />
+      )}
+    </aside>
+  );
+}
+
+type One = Result<'withdrawal.show'>['withdrawal'] | null;
+type Sent = Result<'withdrawal.approve'>['outcome'];
+
+function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One; outcome: Sent }): ReactNode {
+  const t = useText(TEXTS);
+  const problem = outcome?.problem ?? one?.problem ?? null;
+  const isSent = outcome?.sent || one?.state === 'broadcast' || one?.state === 'completed';
+  if (isSent) {
+    return (
+      <>
+        <Notice tone="good" title={t(task.kind === 'cancel' ? 'cancelSent' : 'isSent')}>
+          {t(one?.state === 'completed' ? 'isConfirmed' : task.kind === 'cancel' ? 'cancelCertain' : 'waitsForBlock')}
+        </Notice>
+        {one?.tx_id && <Hash text={one.tx_id} />}
+        <Back id={id} task={task} />
+      </>
+    );
+  }
+  return (
+    <>
+      <Notice tone={problem ? 'warn' : 'main'} title={t(problem ? 'approvedWaits' : 'approvedNow')}>
+        {problem ? <Foreign text={problem} /> : t('beingSigned')}
+      </Notice>
+      <Back id={id} task={task} />
+    </>
+  );
+}
+
+/** The service ended in the middle: the answer is missing, and the truth is read as soon as it answers again. */
+function Unknown({ id, view, one, isFresh }: { id: string; view: ReviewView; one: One; isFresh: boolean }): ReactNode {
+  const t = useText(TEXTS);
+  const connection = useConnection();
+  const amount = `${headlineSum(view).text} ${view.takes.asset}`;
+  if (connection.up && isFresh && one) {
+    const arrived = !isWaiting(one);
+    return (
+      <>
+        <Notice tone={arrived ? 'good' : 'warn'} title={t(arrived ? 'didArrive' : 'didNotArrive')}>
+          {t(arrived ? 'didArriveText' : 'didNotArriveText')}
+        </Notice>
+        <Back id={id} />
+      </>
+    );
+  }
+  return (
+    <Notice tone="bad" title={t('stoppedTitle')}>
+      <p>{t('stoppedText')}</p>
+      <p>{t('stoppedMoney', { amount })}</p>
+      <p>{t('stoppedDo')}</p>
+    </Notice>
+  );
+}
+
+function Back({ id, task }: { id: string; task?: Task }): ReactNode {
+  const t = useText(TEXTS);
+  const to = task?.kind === 'batch' ? href('withdrawals') : href('withdrawals', id);
+  return (
+    <a className="button large" href={to}>
+      {task?.kind === 'batch' ? t('title') : t('toWithdrawal', { id })}
+    </a>
+  );
+}

@@ -1,0 +1,312 @@
+/**
+ * Money that leaves through the console: real Chromium, the built page, the real signer, a real litecoind. One withdrawal
+ * goes from the form to its first confirmation; the others show how the screen warns.
+ */
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHAINS } from '../../daemon/domain/assets.ts';
+import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
+import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { Operator } from '../support/operator.ts';
+import { cheapWallet } from '../support/wallet.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const PASSPHRASE = 'a passphrase of the test';
+const COIN = 100_000_000n;
+/** A folder for pictures of what was looked at; absent: none are made. */
+const PICTURES = process.env.PICTURES;
+const WIDTHS = [1280, 800, 390];
+
+const title = chromiumTitle(litecoindTitle('approving in the console'));
+
+describe.skipIf(!hasLitecoind || !hasChromium)(title, () => {
+  let node: Litecoind;
+  let service: TestDaemon;
+  let operator: Operator;
+  let browser: Browser;
+  let page: Page;
+  const errors: string[] = [];
+
+  beforeAll(async () => {
+    node = await Litecoind.start();
+    await node.fund();
+    service = await startTestDaemon(`
+[networks.regtest.LTC]
+core_rpc = "${node.url}"
+[networks.regtest.rates]
+LTC = "80"
+`);
+    const vault = join(service.dataDir, 'vault');
+    await cheapWallet(vault, { passphrase: PASSPHRASE });
+    operator = new Operator(service.dataDir, PASSPHRASE);
+    const { key } = await operator.call('business.add', {
+      name: 'Corner Coffee',
+      network: 'regtest',
+      account_no: 0,
+      accounts: await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS),
+      key: { name: 'shop', scopes: ['invoices', 'balance', 'withdraw'] },
+    });
+    const call = <Body>(path: string, body?: unknown) =>
+      service.call<Body>('POST', path, body, { 'mb-api-key': key.key });
+    for (const units of [10n, 5n]) {
+      const invoice = await call<{ id: string }>('/invoice', { amount: 80, crypto: 'LTC' });
+      const address = await until('litecoind is followed', async () => {
+        const paid = await call<{ address: string }>(`/invoice/rp/${invoice.body.id}`);
+        return paid.status === 201 && paid.body.address;
+      });
+      await node.pay([{ address, units: units * COIN }]);
+    }
+    await node.mine(12);
+    browser = await launchChromium();
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' });
+    page = await context.newPage();
+    page.on('pageerror', (error) => errors.push(error.message));
+    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+    await page.goto((await operator.call('console.open', {})).url);
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    const { businesses } = await operator.call('business.list', {});
+    const shop = businesses.find(({ network }) => network === 'regtest');
+    await page.evaluate((id) => localStorage.setItem('countinghouse-business', id), `${shop!.id}`);
+    await page.reload();
+    await until('the deposits are spendable', async () => {
+      const { businesses } = await operator.call('business.list', {});
+      return businesses.some(({ balances }) =>
+        balances.some(({ crypto, amount }) => crypto === 'LTC' && amount === '15'),
+      );
+    });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    await node?.remove();
+  });
+
+  async function pictures(name: string): Promise<void> {
+    if (!PICTURES) return;
+    await mkdir(PICTURES, { recursive: true });
+    for (const scheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: scheme });
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.screenshot({ path: join(PICTURES, `${name}-${width}-${scheme}.png`), fullPage: true });
+      }
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.setViewportSize({ width: 1280, height: 900 });
+  }
+
+  /** Serious faults by the rules of WCAG 2.2 AA. */
+  async function faults(): Promise<string[]> {
+    // evaluated by the debugger, because the page's policy lets no script in
+    await page.evaluate(AXE);
+    const found = await page.evaluate(async () => {
+      const { axe } = globalThis as unknown as {
+        axe?: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+      };
+      return axe
+        ? (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
+        : ['axe did not load'];
+    });
+    return found;
+  }
+
+  const open = async (place: string): Promise<void> => {
+    await page.goto(`${new URL(page.url()).origin}/#/${place}`);
+  };
+  const panel = () => page.locator('.decision');
+  const asked = async (amount: string, address: string): Promise<number> =>
+    (await operator.call('withdrawal.add', { business: 'Corner Coffee', crypto: 'LTC', address, amount })).withdrawal
+      .id;
+
+  it('sends a withdrawal from the form to its confirmation, with the keyboard alone', async () => {
+    const address = await node.rpc<string>('getnewaddress', []);
+    await open('withdrawals/new');
+    await page.getByLabel('Amount in LTC').focus();
+    await page.keyboard.type('1.25');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(address);
+    await page.getByText('An address you have never paid').waitFor();
+    await pictures('new');
+    await page.keyboard.press('Enter');
+
+    await page.getByText('Before you sign').waitFor();
+    const cells = await page.locator('.cell:not(.end) .cell-text').allTextContents();
+    expect(cells.join('')).toBe(address);
+    expect(await page.locator('.headline-sum').textContent()).toBe('1.25000000 LTC');
+    await adds();
+    await panel().getByText('The transaction was read and compared here').waitFor();
+    const send = panel().getByRole('button', { name: 'Approve and send 1.25 LTC' });
+    await page.getByLabel('Wallet passphrase').fill('not the passphrase');
+    expect(await send.isDisabled()).toBe(true);
+    await page.getByLabel(/I compared all \d+ groups/).check();
+    await page.getByLabel('Wallet passphrase').focus();
+    await page.keyboard.press('Enter');
+    await panel().getByText('This passphrase does not open the wallet. Nothing was approved.').waitFor();
+    await pictures('approve-new');
+    expect(await faults()).toEqual([]);
+    await page.getByLabel('Wallet passphrase').fill(PASSPHRASE);
+    await page.keyboard.press('Enter');
+    await panel().getByText('It is on the way').waitFor();
+    await pictures('sent');
+    await node.mine(1);
+    await panel().getByText('It is in a block.').waitFor({ timeout: 20_000 });
+    expect(await node.rpc<number>('getreceivedbyaddress', [address, 1])).toBe(1.25);
+  });
+
+  /** What is taken is the sum of what the lines below it say. */
+  async function adds(): Promise<void> {
+    const rows = await page
+      .locator('.sums tr')
+      .evaluateAll((all) =>
+        all.map((row) =>
+          [...row.querySelectorAll('td')].map((cell) => (cell.textContent ?? '').replace(/[^\d.]/g, '')),
+        ),
+      );
+    for (const column of [0, 1]) {
+      const units = rows.map((row) => BigInt((row[column] ?? '').replace('.', '')));
+      const [takes = 0n, ...rest] = units;
+      expect(
+        rest.reduce((sum, one) => sum + one, 0n),
+        JSON.stringify(rows),
+      ).toBe(takes);
+    }
+  }
+
+  it('compares the address with the last one, and tells what it costs to be faster', async () => {
+    const [paid] = (await operator.call('withdrawal.list', { business: 'Corner Coffee' })).withdrawals;
+    const { address } = paid!;
+    await operator.call('addressBook.add', { business: 'Corner Coffee', chain: 'LTC', address, label: 'Roastery' });
+    const id = await asked('2', address);
+    await open(`withdrawals/${id}/approve`);
+    await page.getByText(/Same address as last time: all \d+ groups equal/).waitFor();
+    expect(await page.locator('.cell.differs').count()).toBe(0);
+    await panel().getByText('More than ever before.').waitFor();
+    expect(await page.locator('.speed').count()).toBe(3);
+    await page.getByLabel(/^Fast/).check();
+    await page.locator('.speeds[aria-busy=false]').waitFor();
+    await adds();
+    await pictures('approve-same');
+    expect(await faults()).toEqual([]);
+  });
+
+  it('turns into a warning for a lookalike, and asks for two groups of it', async () => {
+    const address = await node.rpc<string>('getnewaddress', []);
+    const id = await asked('0.5', address);
+    // the middle differs, as in an address that a thief made
+    const other = `${address.slice(0, 8)}${[...address.slice(8, -6)].map((letter) => (letter === 'q' ? 'p' : 'q')).join('')}${address.slice(-6)}`;
+    const known = { valid: true, label: null, since: null, paid: 0, last: null, most: '2' };
+    const alike = [{ address: other, label: 'Cold storage', paid_at: '2026-11-07T10:00:00.000Z' }];
+    await page.route('**/call/withdrawal.recipient', (route) =>
+      route.fulfill({ json: { ...known, lookalikes: alike } }),
+    );
+    await open(`withdrawals/${id}/approve`);
+    await page.getByText('Do not approve this').waitFor();
+    expect(await page.locator('.cell.differs').count()).toBeGreaterThan(4);
+    expect(await page.locator('.filled').allTextContents()).toEqual(['Reject this withdrawal']);
+    expect(await page.getByLabel('Wallet passphrase').count()).toBe(0);
+    await pictures('lookalike');
+    expect(await faults()).toEqual([]);
+    const goOn = page.getByRole('button', { name: 'Go on to the passphrase' });
+    for (const field of await page.locator('.doubt-groups .field').all()) {
+      expect(await goOn.isDisabled()).toBe(true);
+      const number = Number(/\d+/.exec((await field.textContent()) ?? '')?.[0]);
+      await field.locator('input').fill(address.slice(4 * (number - 1), 4 * number));
+    }
+    await goOn.click();
+    await page.getByLabel('Wallet passphrase').waitFor();
+    await page.getByRole('button', { name: 'Reject this withdrawal' }).click();
+    await page.getByRole('button', { name: 'Yes, reject it' }).click();
+    await page.getByText('Rejected').first().waitFor();
+    await page.unroute('**/call/withdrawal.recipient');
+    expect((await operator.show(id)).state).toBe('rejected');
+  });
+
+  it('approves nothing when the service shows other bytes than it has the operator approve', async () => {
+    const id = await asked('0.25', await node.rpc<string>('getnewaddress', []));
+    const stranger = await node.rpc<string>('getnewaddress', []);
+    await page.route('**/call/withdrawal.propose', async (route) => {
+      const response = await route.fetch();
+      const json = (await response.json()) as { preview: { intents: { address: string }[] } };
+      json.preview.intents[0]!.address = stranger;
+      await route.fulfill({ response, json });
+    });
+    await open(`withdrawals/${id}/approve`);
+    await page.getByText('Do not approve anything').waitFor();
+    await pictures('refused');
+    expect(await page.getByLabel('Wallet passphrase').count()).toBe(0);
+    await page.unroute('**/call/withdrawal.propose');
+  });
+
+  it('says what a service that ends in the middle means for the money, and then what became of it', async () => {
+    const [waiting] = (await operator.call('withdrawal.list', { state: 'requested' })).withdrawals;
+    await open('withdrawals');
+    await page.getByRole('link', { name: 'Review' }).first().waitFor();
+    await pictures('list');
+    expect(await faults()).toEqual([]);
+    await open(`withdrawals/${waiting!.id}/approve`);
+    await page.getByLabel(/I compared all \d+ groups/).check();
+    let carried = false;
+    await page.route('**/call/withdrawal.approve', async (route) => {
+      // carried out, and the answer is lost
+      await route.fetch();
+      carried = true;
+      await route.abort();
+    });
+    await page.route('**/call/withdrawal.show', (route) => route.abort());
+    await page.getByLabel('Wallet passphrase').fill(PASSPHRASE);
+    await page.keyboard.press('Enter');
+    await page.getByText('Countinghouse stopped in the middle of it').waitFor();
+    await page.getByText(/It cannot be paid twice/).waitFor();
+    await pictures('stopped');
+    expect(carried).toBe(true);
+    await page.unroute('**/call/withdrawal.show');
+    await page.getByText('Your approval arrived').waitFor();
+    await page.unroute('**/call/withdrawal.approve');
+    await page.getByRole('link', { name: /To withdrawal/ }).click();
+    await page.getByText('Transactions').first().waitFor();
+    await pictures('one');
+  });
+
+  it('waits after wrong passphrases, and counts them for good', async () => {
+    const id = await asked('0.1', await node.rpc<string>('getnewaddress', []));
+    await open(`withdrawals/${id}/approve`);
+    await page.getByLabel(/I compared all \d+ groups/).check();
+    for (let tries = 1; tries <= 5; tries++) {
+      await page.getByLabel('Wallet passphrase').fill(`wrong ${tries}`);
+      await page.keyboard.press('Enter');
+      await panel()
+        .getByText(/does not open the wallet|Too many wrong passphrases/)
+        .waitFor();
+      if (
+        (await panel()
+          .getByText(/Too many wrong passphrases/)
+          .count()) > 0
+      )
+        break;
+    }
+    await panel()
+      .getByText(/Too many wrong passphrases: try again in \d+ seconds?/)
+      .waitFor();
+    expect(
+      await panel()
+        .getByRole('button', { name: /Approve and send/ })
+        .isDisabled(),
+    ).toBe(true);
+    expect((await operator.show(id)).state).toBe('requested');
+    await pictures('tries');
+  });
+
+  it('had no error in the page', () => {
+    // the requests that the tests cut off
+    expect(errors.filter((text) => !/Failed to load resource|ERR_FAILED|status of (?:400|422|503)/.test(text))).toEqual(
+      [],
+    );
+  });
+});
