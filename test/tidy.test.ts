@@ -34,7 +34,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   http: { values: ['kit', 'app', 'domain', 'contract'], types: BELOW_APP },
   'payment-page': { values: ['http', 'app', 'domain'], types: BELOW_APP },
   web: { values: ['contract'] },
-  main: { values: ['contract', 'operator'] },
+  main: { values: ['contract', 'operator', 'config', 'domain', 'wallet', 'launcher'] },
   // approves what it read itself, in a browser too
   renderer: { values: ['contract', 'operator', 'domain'] },
 };
@@ -137,7 +137,8 @@ function unused(): string[] {
   const sources = new Map(PRODUCT.filter(({ path }) => path.startsWith('daemon/')).map((one) => [one.path, one]));
   const known = new Set(sources.keys());
   const reached = new Set<string>();
-  const waiting = [...ENTRIES];
+  const clients = PRODUCT.filter(({ path }) => !path.startsWith('daemon/'));
+  const waiting = [...ENTRIES, ...clients.flatMap((source) => mentions(source, known))];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const source = sources.get(path);
     if (!source || reached.has(path)) continue;

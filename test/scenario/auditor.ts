@@ -5,8 +5,7 @@
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { Call } from '../../daemon/contract/operator.ts';
-import type { Result } from '../../daemon/contract/operator.ts';
+import type { Call, Result } from '../../daemon/contract/operator.ts';
 
 type Invoice = Result<'invoice.show'>['invoice'];
 type InboxItem = Result<'inbox.list'>['items'][number];

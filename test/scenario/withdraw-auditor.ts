@@ -4,8 +4,7 @@
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { Call } from '../../daemon/contract/operator.ts';
-import type { Result } from '../../daemon/contract/operator.ts';
+import type { Call, Result } from '../../daemon/contract/operator.ts';
 import type { ChainId } from '../../daemon/domain/assets.ts';
 import { scriptAt } from '../../daemon/sandbox/addresses.ts';
 import { outputsToUs, toUnits } from './auditor.ts';

@@ -1,8 +1,7 @@
 /** The operator of a test: decides about withdrawals with the wallet's passphrase, as the command line does. */
 import { join } from 'node:path';
 import { operatorClient } from '../../daemon/contract/client.ts';
-import type { Call } from '../../daemon/contract/operator.ts';
-import type { Params, Result } from '../../daemon/contract/operator.ts';
+import type { Call, Params, Result } from '../../daemon/contract/operator.ts';
 import { authorized } from '../../daemon/wallet/operator-keys.ts';
 import { type Authorization, type Intent, type PolicyGrant, SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
 import { seal } from '../../daemon/wallet/signer/seal.ts';

@@ -43,7 +43,7 @@ function Form({ business }: { business: Business }): ReactNode {
   if (!balance) {
     return <Empty title={t('noFunds')}>{t('noFundsText')}</Empty>;
   }
-  const isAmount = all || (AMOUNT.test(amount) && !isZero(amount));
+  const isAmount = all || isAmountText(amount);
   const isAddress = known.data?.valid === true && !known.isPlaceholderData;
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
@@ -54,29 +54,15 @@ function Form({ business }: { business: Business }): ReactNode {
   return (
     <div className="new-withdrawal">
       <form className="form section" onSubmit={(event) => void submit(event).catch(() => {})}>
-        <Select
-          label={t('coin')}
-          value={crypto}
-          options={funded.map((one) => [one.crypto, `${one.crypto}: ${one.amount}`] as const)}
-          onChange={setCrypto}
+        <Amount
+          coins={funded}
+          crypto={crypto}
+          choose={setCrypto}
+          amount={amount}
+          type={setAmount}
+          all={all}
+          takeAll={setAll}
         />
-        <Field
-          label={t('amountIn', { crypto })}
-          inputMode="decimal"
-          value={all ? '' : amount}
-          disabled={all}
-          onChange={(event) => setAmount(event.target.value.trim().replace(',', '.'))}
-          hint={
-            <>
-              {t('available')} <Coin amount={balance.amount} crypto={crypto} whole />
-            </>
-          }
-          error={amount !== '' && !all && !isAmount ? t('noAmount') : undefined}
-        />
-        <label className="check">
-          <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} />
-          <span>{t('sendAll')}</span>
-        </label>
         <Field
           label={t('addressOf', { crypto })}
           className="mono"
@@ -104,6 +90,50 @@ function Form({ business }: { business: Business }): ReactNode {
       </form>
       <AddressBook business={business} crypto={crypto} choose={setAddress} />
     </div>
+  );
+}
+
+type AmountProps = {
+  coins: Business['balances'];
+  crypto: string;
+  choose(crypto: string): void;
+  amount: string;
+  type(amount: string): void;
+  all: boolean;
+  takeAll(all: boolean): void;
+};
+
+const isAmountText = (text: string): boolean => AMOUNT.test(text) && !isZero(text);
+
+function Amount({ coins, crypto, choose, amount, type, all, takeAll }: AmountProps): ReactNode {
+  const t = useText(TEXTS);
+  const balance = coins.find((one) => one.crypto === crypto);
+  return (
+    <>
+      <Select
+        label={t('coin')}
+        value={crypto}
+        options={coins.map((one) => [one.crypto, `${one.crypto}: ${one.amount}`] as const)}
+        onChange={choose}
+      />
+      <Field
+        label={t('amountIn', { crypto })}
+        inputMode="decimal"
+        value={all ? '' : amount}
+        disabled={all}
+        onChange={(event) => type(event.target.value.trim().replace(',', '.'))}
+        hint={
+          <>
+            {t('available')} <Coin amount={balance?.amount ?? '0'} crypto={crypto} whole />
+          </>
+        }
+        error={amount !== '' && !all && !isAmountText(amount) ? t('noAmount') : undefined}
+      />
+      <label className="check">
+        <input type="checkbox" checked={all} onChange={(event) => takeAll(event.target.checked)} />
+        <span>{t('sendAll')}</span>
+      </label>
+    </>
   );
 }
 

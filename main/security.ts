@@ -1,0 +1,96 @@
+/**
+ * Electron's security checklist (https://www.electronjs.org/docs/latest/tutorial/security) as code: what a page may do,
+ * where it may go, and what leaves for the system's browser.
+ */
+import type { BrowserWindowConstructorOptions, Session, WebContents } from 'electron';
+import { ORIGIN } from './limits.ts';
+
+/** The policy of the console's pages. No inline code, no remote content, no connections: everything passes the bridge. */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'none'",
+  "media-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "object-src 'none'",
+].join('; ');
+
+export const webPreferences = (preload: string): BrowserWindowConstructorOptions['webPreferences'] => ({
+  preload,
+  contextIsolation: true,
+  sandbox: true,
+  nodeIntegration: false,
+  nodeIntegrationInWorker: false,
+  nodeIntegrationInSubFrames: false,
+  webSecurity: true,
+  allowRunningInsecureContent: false,
+  experimentalFeatures: false,
+  webviewTag: false,
+  navigateOnDragDrop: false,
+  spellcheck: false,
+  // a passphrase is never offered for completion
+  disableDialogs: true,
+});
+
+/** Whether an address is one of the console's own pages. */
+export function isOwnPage(address: string): boolean {
+  try {
+    const { protocol, host, username, password } = new URL(address);
+    return `${protocol}//${host}` === ORIGIN && username === '' && password === '';
+  } catch {
+    return false;
+  }
+}
+
+const HOST = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/;
+const ADDRESS_CHARS_MAX = 2_000;
+
+/** An https address on the web that may be opened in the system's browser; null for anything else. */
+export function webAddress(address: string): string | null {
+  if (address.length > ADDRESS_CHARS_MAX) return null;
+  try {
+    const { protocol, hostname, port, username, password, href } = new URL(address);
+    const isPlain = protocol === 'https:' && port === '' && username === '' && password === '';
+    return isPlain && HOST.test(hostname) ? href : null;
+  } catch {
+    return null;
+  }
+}
+
+type Opener = { openExternal(address: string): Promise<void> };
+
+/** Denies navigation, new windows and embedded contents of a page. A checked https address opens in the browser. */
+export function fenceContents(contents: WebContents, shell: Opener): void {
+  const stop = (event: { preventDefault(): void }, address: string): void => {
+    if (!isOwnPage(address)) event.preventDefault();
+  };
+  contents.on('will-navigate', (event) => stop(event, event.url));
+  contents.on('will-frame-navigate', (event) => stop(event, event.url));
+  contents.on('will-redirect', (event) => stop(event, event.url));
+  contents.on('will-attach-webview', (event) => event.preventDefault());
+  contents.setWindowOpenHandler(({ url }) => {
+    const address = webAddress(url);
+    if (address !== null) void shell.openExternal(address);
+    return { action: 'deny' };
+  });
+}
+
+/** Denies every permission but writing to the clipboard from the console's own pages. */
+export function fenceSession(session: Session): void {
+  session.setPermissionRequestHandler((contents, permission, decide) => {
+    decide(permission === 'clipboard-sanitized-write' && isOwnPage(contents.getURL()));
+  });
+  session.setPermissionCheckHandler((_contents, permission, origin) => {
+    return permission === 'clipboard-sanitized-write' && isOwnPage(origin);
+  });
+  session.setDevicePermissionHandler(() => false);
+  // nothing is fetched from anywhere, not even by a page that was tampered with
+  session.webRequest.onBeforeRequest((details, answer) => {
+    answer({ cancel: !isOwnPage(details.url) && !details.url.startsWith('devtools:') });
+  });
+}

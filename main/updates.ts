@@ -1,0 +1,53 @@
+/**
+ * Updates. electron-updater checks their signatures. Nothing is fetched and nothing installed before the user has said so
+ * for this version.
+ */
+import { dialog } from 'electron';
+import type { AppUpdater } from 'electron-updater';
+
+const CHECK_MS = 24 * 3_600_000;
+
+export type Updater = Pick<
+  AppUpdater,
+  | 'autoDownload'
+  | 'autoInstallOnAppQuit'
+  | 'allowDowngrade'
+  | 'checkForUpdates'
+  | 'downloadUpdate'
+  | 'quitAndInstall'
+  | 'on'
+>;
+
+type Ask = (message: string, detail: string, yes: string) => Promise<boolean>;
+
+const ask: Ask = async (message, detail, yes) => {
+  const { response } = await dialog.showMessageBox({
+    ...{ type: 'question', message, detail, buttons: ['Later', yes], defaultId: 0, cancelId: 0 },
+  });
+  return response === 1;
+};
+
+/** `log`: says what failed; the next check is a day later. */
+export function watchUpdates(updater: Updater, log: (text: string) => void, asks: Ask = ask): NodeJS.Timeout {
+  updater.autoDownload = false;
+  updater.autoInstallOnAppQuit = false;
+  updater.allowDowngrade = false;
+  updater.on('error', (error) => log(`The update failed: ${error.message}`));
+  updater.on('update-available', ({ version }) => {
+    void asks(`Countinghouse ${version} is there`, 'It is fetched, and its signature is checked.', 'Fetch it').then(
+      (yes) => (yes ? updater.downloadUpdate() : undefined),
+      (error: Error) => log(`The update failed: ${error.message}`),
+    );
+  });
+  updater.on('update-downloaded', ({ version }) => {
+    const detail = 'The service stops for some seconds. Payments that arrive meanwhile are found afterwards.';
+    void asks(`Install Countinghouse ${version} now?`, detail, 'Install and restart').then(
+      (yes) => yes && updater.quitAndInstall(),
+    );
+  });
+  const check = (): void => {
+    void updater.checkForUpdates().catch((error: Error) => log(`No updates could be looked for: ${error.message}`));
+  };
+  check();
+  return setInterval(check, CHECK_MS);
+}

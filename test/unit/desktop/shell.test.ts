@@ -1,0 +1,378 @@
+/** The desktop shell without Electron's program: what it lets a page do, where it lets it go, and what it asks a user. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Call } from '../../../daemon/contract/operator.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
+import type { Keyholder } from '../../../daemon/operator/keyholder.ts';
+import { until } from '../../support/daemon.ts';
+import { electron, handlers, served, shown, windows } from './electron.ts';
+
+vi.mock('electron', async () => (await import('./electron.ts')).electron);
+
+const { serveChannel } = await import('../../../main/channel.ts');
+const { CHANNELS, ORIGIN, SCHEME } = await import('../../../main/limits.ts');
+const { linkAmong, placeOfLink } = await import('../../../main/links.ts');
+const { nativeMenu } = await import('../../../main/menu.ts');
+const { noticesOf, notify } = await import('../../../main/notices.ts');
+const { servePages } = await import('../../../main/pages.ts');
+const { fenceContents, fenceSession, isOwnPage, webAddress, webPreferences } = await import(
+  '../../../main/security.ts'
+);
+const { Service } = await import('../../../main/service.ts');
+const { trayMenu } = await import('../../../main/tray.ts');
+const { watchUpdates } = await import('../../../main/updates.ts');
+const { openWindow } = await import('../../../main/window.ts');
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'shell-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const frame = { url: `${ORIGIN}/index.html#/home` };
+const own = { senderFrame: frame, sender: { mainFrame: frame } };
+
+describe('the channel', () => {
+  const called: unknown[] = [];
+  const wallet = { state: 'unlocked' };
+  const keyholder = {
+    authorize: vi.fn(async (passphrase: string) => {
+      if (passphrase === 'wrong') throw new Rejected('vault.passphrase', 'The passphrase does not open this wallet');
+      return { approvals: ['mac'], grants: [] };
+    }),
+    unlock: vi.fn(async () => wallet),
+    lock: vi.fn(async () => wallet),
+    changePassphrase: vi.fn(async () => wallet),
+  };
+  const ask = (channel: string, ...input: unknown[]) => handlers.get(channel)!(own, ...input);
+
+  beforeAll(() => {
+    const call = (async (method: string, params: unknown) => {
+      if (method === 'doctor') throw new Error('the daemon did not answer');
+      called.push([method, params]);
+      return { withdrawals: [], next: null };
+    }) as unknown as Call;
+    serveChannel({ call, keyholder: keyholder as unknown as Keyholder });
+  });
+  beforeEach(() => {
+    called.length = 0;
+  });
+
+  it('passes declared methods on, with inputs as the contract has them', async () => {
+    expect(await ask(CHANNELS.call, 'withdrawal.list', { limit: 10 })).toMatchObject({ ok: true });
+    expect(called).toEqual([['withdrawal.list', { limit: 10 }]]);
+    expect(await ask(CHANNELS.call, 'doctor', {})).toEqual({ ok: false, status: 0 });
+  });
+
+  it.each<[string, unknown, unknown]>([
+    ['an undeclared method', 'process.exit', {}],
+    ["a name of every object's", 'constructor', {}],
+    ['no name', { toString: () => 'status' }, {}],
+    ['a sign-in link for others', 'console.open', {}],
+    ['an unknown field', 'withdrawal.list', { limit: 10, token: true }],
+    ['another type', 'withdrawal.list', { limit: '10' }],
+    ['a list for a record', 'withdrawal.show', ['1']],
+    ['a proposal of another kind', 'withdrawal.propose', { kind: 'everything' }],
+  ])('refuses %s', async (_, method, input) => {
+    expect(await ask(CHANNELS.call, method, input)).toMatchObject({ ok: false });
+    expect(called).toEqual([]);
+  });
+
+  it.each<[string, unknown]>([
+    ['no frame', { senderFrame: null, sender: { mainFrame: frame } }],
+    ['a frame inside the page', { senderFrame: { ...frame }, sender: { mainFrame: frame } }],
+    [
+      'another origin',
+      (({ url }) => ({ senderFrame: url, sender: { mainFrame: url } }))({ url: { url: 'https://evil.example/' } }),
+    ],
+    [
+      'an origin that begins like ours',
+      ((other) => ({ senderFrame: other, sender: { mainFrame: other } }))({ url: `${ORIGIN}.evil.example/` }),
+    ],
+  ])('answers nobody else: %s', async (_, event) => {
+    for (const channel of [CHANNELS.call, CHANNELS.authorize, CHANNELS.wallet]) {
+      expect(await handlers.get(channel)!(event, 'status', {})).toMatchObject({ ok: false, status: 403 });
+    }
+    expect(called).toEqual([]);
+    expect(keyholder.authorize).not.toHaveBeenCalled();
+  });
+
+  it('makes MACs for what is well formed, and names a wrong passphrase', async () => {
+    const intent = {
+      uuid: 'u',
+      network: 'regtest',
+      accountNo: 0,
+      chain: 'LTC',
+      asset: 'LTC',
+      address: 'a',
+      units: '1',
+      feeMax: '1',
+    };
+    const wanted = { approvals: [{ purpose: 'pay', intent, until: 1 }], change: null, grants: [] };
+    expect(await ask(CHANNELS.authorize, 'right', wanted)).toEqual({
+      ok: true,
+      result: { approvals: ['mac'], grants: [] },
+    });
+    const failed = await ask(CHANNELS.authorize, 'wrong', wanted);
+    expect(failed).toMatchObject({ ok: false, error: { code: 'vault.passphrase' } });
+    keyholder.authorize.mockClear();
+    const open = { ...wanted, approvals: [{ purpose: 'pay', intent: { ...intent, units: 'all' }, until: 1 }] };
+    expect(await ask(CHANNELS.authorize, 'right', open)).toMatchObject({ ok: false, status: 422 });
+    expect(await ask(CHANNELS.wallet, { do: 'words', passphrase: 'right' })).toMatchObject({ ok: false, status: 422 });
+    expect(keyholder.authorize).not.toHaveBeenCalled();
+    expect(await ask(CHANNELS.wallet, { do: 'lock' })).toEqual({ ok: true, result: wallet });
+  });
+});
+
+describe('a page', () => {
+  it('has no Node, is isolated and sandboxed', () => {
+    openWindow({ preload: '/preload.cjs', stateFile: join(folder, 'none.json'), icon: '/icon.png', hidden: false });
+    expect(windows.at(-1)!.options.webPreferences).toEqual(webPreferences('/preload.cjs'));
+    expect(windows.at(-1)!.options.webPreferences).toMatchObject({
+      ...{ contextIsolation: true, sandbox: true, webSecurity: true },
+      ...{
+        nodeIntegration: false,
+        nodeIntegrationInSubFrames: false,
+        nodeIntegrationInWorker: false,
+        webviewTag: false,
+      },
+    });
+  });
+
+  it('goes nowhere, opens nothing, and may do nothing', async () => {
+    const on = new Map<string, (event: { url: string; preventDefault(): void }) => void>();
+    let opened: ((details: { url: string }) => { action: string }) | undefined;
+    const openExternal = vi.fn(async () => {});
+    const contents = {
+      on: (name: string, listener: never) => on.set(name, listener),
+      setWindowOpenHandler: (handler: never) => {
+        opened = handler;
+      },
+    };
+    fenceContents(contents as never, { openExternal });
+    for (const [url, goes] of [
+      [`${ORIGIN}/index.html#/wallet`, true],
+      ['https://example.com/', false],
+      ['file:///etc/passwd', false],
+      ['javascript:alert(1)', false],
+    ] as const) {
+      for (const name of ['will-navigate', 'will-frame-navigate', 'will-redirect']) {
+        const preventDefault = vi.fn();
+        on.get(name)!({ url, preventDefault });
+        expect(preventDefault.mock.calls.length, `${name} ${url}`).toBe(goes ? 0 : 1);
+      }
+    }
+    const attached = vi.fn();
+    on.get('will-attach-webview')!({ url: '', preventDefault: attached });
+    expect(attached).toHaveBeenCalledOnce();
+    for (const url of ['http://example.com', 'file:///etc/passwd', 'https://example.com']) {
+      expect(opened!({ url })).toEqual({ action: 'deny' });
+    }
+    expect(openExternal.mock.calls).toEqual([['https://example.com/']]);
+
+    const asked = vi.fn();
+    let check: ((contents: null, permission: string, origin: string) => boolean) | undefined;
+    let cancel: ((details: { url: string }, answer: (decision: { cancel: boolean }) => void) => void) | undefined;
+    fenceSession({
+      setPermissionRequestHandler: (handler: (contents: unknown, permission: string, decide: unknown) => void) => {
+        for (const permission of ['media', 'geolocation', 'notifications', 'openExternal', 'clipboard-read']) {
+          handler({ getURL: () => `${ORIGIN}/index.html` }, permission, asked);
+        }
+      },
+      setPermissionCheckHandler: (handler: never) => {
+        check = handler;
+      },
+      setDevicePermissionHandler: (handler: () => boolean) => expect(handler()).toBe(false),
+      webRequest: {
+        onBeforeRequest: (handler: never) => {
+          cancel = handler;
+        },
+      },
+    } as never);
+    expect(asked.mock.calls.flat()).toEqual([false, false, false, false, false]);
+    expect(check!(null, 'clipboard-sanitized-write', ORIGIN)).toBe(true);
+    expect(check!(null, 'clipboard-sanitized-write', 'https://example.com')).toBe(false);
+    const answers: boolean[] = [];
+    for (const url of [`${ORIGIN}/assets/a.js`, 'https://example.com/a.js', 'http://127.0.0.1:1/']) {
+      cancel!({ url }, ({ cancel: isCancelled }) => answers.push(isCancelled));
+    }
+    expect(answers).toEqual([false, true, true]);
+  });
+
+  it.each([
+    ['https://github.com/x', 'https://github.com/x'],
+    ['http://github.com', null],
+    ['https://user:pass@github.com', null],
+    ['https://127.0.0.1/', null],
+    ['https://localhost/', null],
+    ['https://github.com:8443/', null],
+    ['https://[::1]/', null],
+    ['ms-settings:privacy', null],
+    [`https://github.com/${'a'.repeat(3_000)}`, null],
+  ])('opens %s in the browser as %s', (address, wanted) => {
+    expect(webAddress(address)).toBe(wanted);
+  });
+
+  it.each([`${ORIGIN}@evil.example/`, `${SCHEME}://user@console/`, `${SCHEME}:console`, 'console', ''])(
+    'is none of ours at %s',
+    (address) => expect(isOwnPage(address)).toBe(false),
+  );
+
+  it('is read from its folder alone, with a policy without inline code', async () => {
+    await writeFile(join(folder, 'index.html'), '<p>page</p>');
+    await writeFile(join(folder, '.secret.html'), 'secret');
+    await writeFile(join(folder, 'key.json'), 'secret');
+    servePages(folder);
+    const serve = served.get(SCHEME)!;
+    const page = await serve({ url: `${ORIGIN}/index.html`, method: 'GET' });
+    expect(await page.text()).toBe('<p>page</p>');
+    expect(page.headers.get('content-security-policy')).not.toMatch(/unsafe|\*|https?:/);
+    // an address has no folder above its first
+    expect(await (await serve({ url: `${ORIGIN}/%2e%2e/index.html`, method: 'GET' })).text()).toBe('<p>page</p>');
+    for (const path of ['/.secret.html', '/key.json', '//etc/passwd', '/none.js', '/a%2f..%2fkey.json', '/']) {
+      expect((await serve({ url: `${ORIGIN}${path}`, method: 'GET' })).status, path).toBe(404);
+    }
+    expect((await serve({ url: `${ORIGIN}/index.html`, method: 'POST' })).status).toBe(404);
+  });
+});
+
+describe('the window', () => {
+  it('comes back to where it was, on a screen that is there', async () => {
+    const stateFile = join(folder, 'window.json');
+    const options = { preload: '', stateFile, icon: '', hidden: true };
+    openWindow(options);
+    windows.at(-1)!.on.get('close')!();
+    await until('its place is stored', () => readFile(stateFile, 'utf8').catch(() => null));
+    openWindow(options);
+    expect(windows.at(-1)!.options).toMatchObject({ x: 10, y: 20, width: 900, height: 700 });
+    await writeFile(stateFile, JSON.stringify({ x: 5_000, y: 0, width: 900, height: 700, maximized: false }));
+    openWindow(options);
+    expect(windows.at(-1)!.options).not.toHaveProperty('x');
+  });
+
+  it('reloads and opens developer tools only in a clone', () => {
+    expect(JSON.stringify(nativeMenu(() => {}, true))).not.toMatch(/reload|toggleDevTools/);
+    expect(JSON.stringify(nativeMenu(() => {}, false))).toMatch(/toggleDevTools/);
+  });
+});
+
+describe('links, notices and updates', () => {
+  it.each([
+    ['countinghouse:withdrawals/118', 'withdrawals/118'],
+    ['countinghouse://invoices/Qm4xT8vLw2Ka', 'invoices/Qm4xT8vLw2Ka'],
+    ['countinghouse:withdrawals/118/approve', 'withdrawals/118/approve'],
+    ['countinghouse:withdrawals/118?yes', null],
+    ['countinghouse:../../etc', null],
+    ['countinghouse:javascript/alert(1)', null],
+    ['https://example.com', null],
+  ])('%s leads to %s', (link, place) => expect(placeOfLink(link)).toBe(place));
+
+  it('finds a link among arguments', () => {
+    expect(linkAmong(['/usr/bin/electron', '--hidden', 'countinghouse:counter'])).toBe('counter');
+  });
+
+  it('tells of what a person must know, and leads there', () => {
+    const event = { at: '2030-01-01T00:00:00Z' };
+    const places: string[] = [];
+    const notices = noticesOf([
+      { ...event, kind: 'invoice', subject: 'Qm4x', what: 'paid, paid' },
+      { ...event, kind: 'invoice', subject: 'Qm4y', what: 'seen 1 of 2 LTC, unpaid' },
+      { ...event, kind: 'alert', subject: '3', what: 'disk\u202e full' },
+    ]);
+    notify(notices, (place) => places.push(place));
+    expect(shown.map(({ title, body }) => `${title}: ${body}`)).toEqual([
+      'Paid: Invoice Qm4x',
+      'Countinghouse needs you: disk  full',
+    ]);
+    shown[0]!.click();
+    expect(places).toEqual(['invoices/Qm4x']);
+    const many = Array.from({ length: 1_000 }, (_, at) => ({
+      ...event,
+      kind: 'invoice' as const,
+      subject: `${at}`,
+      what: 'paid, paid',
+    }));
+    expect(noticesOf(many)).toHaveLength(1);
+  });
+
+  it('fetches and installs nothing without being told to', async () => {
+    const on = new Map<string, (info: { version: string }) => void>();
+    const updater = {
+      ...{ autoDownload: true, autoInstallOnAppQuit: true, allowDowngrade: true },
+      checkForUpdates: vi.fn(async () => null),
+      downloadUpdate: vi.fn(async () => []),
+      quitAndInstall: vi.fn(),
+      on: (name: string, listener: never) => on.set(name, listener),
+    };
+    let answer = false;
+    const asks = vi.fn(async () => answer);
+    clearInterval(watchUpdates(updater as never, () => {}, asks));
+    expect(updater).toMatchObject({ autoDownload: false, autoInstallOnAppQuit: false, allowDowngrade: false });
+    on.get('update-available')!({ version: '2.0.0' });
+    await until('the user was asked', async () => asks.mock.calls.length === 1);
+    expect(updater.downloadUpdate).not.toHaveBeenCalled();
+    answer = true;
+    on.get('update-available')!({ version: '2.0.0' });
+    await until('it is fetched', async () => updater.downloadUpdate.mock.calls.length === 1);
+    expect(updater.quitAndInstall).not.toHaveBeenCalled();
+    on.get('update-downloaded')!({ version: '2.0.0' });
+    await until('it is installed', async () => updater.quitAndInstall.mock.calls.length === 1);
+  });
+
+  it('shows the state of the service in the tray', () => {
+    const actions = { show: () => {}, lock: () => {}, openLog: () => {}, quit: () => {} };
+    expect(trayMenu({ is: 'silent' }, actions, 'linux')[0]).toMatchObject({ label: 'Alive, and does not answer' });
+    expect(trayMenu({ is: 'running' }, actions, 'win32').map(({ label }) => label)).toContain('Start at login');
+    expect(electron.app.setLoginItemSettings).not.toHaveBeenCalled();
+  });
+});
+
+describe('the service', () => {
+  const states: string[] = [];
+  const options = (script: string, answers: () => Promise<unknown>) => ({
+    command: [process.execPath, '-e', script] as [string, ...string[]],
+    env: {},
+    logFile: join(folder, 'service.log'),
+    answers,
+    changed: ({ is }: { is: string }) => states.push(is),
+  });
+  beforeEach(() => {
+    states.length = 0;
+  });
+
+  it('is attached to where one runs, and left alone', async () => {
+    const service = new Service(options('process.exit(9)', async () => ({})));
+    await service.open();
+    await service.close();
+    expect(states).toEqual(['attached', 'stopped']);
+  });
+
+  it('is started, told alive from answering, and started again after its end, with its log kept', async () => {
+    let answers = false;
+    const service = new Service(
+      options(
+        'console.log("hello"); process.once("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000)',
+        async () => {
+          if (!answers) throw new Error('no answer');
+        },
+      ),
+    );
+    await service.open();
+    expect(service.state.is).toBe('starting');
+    answers = true;
+    await until('it answers', async () => service.state.is === 'running');
+    answers = false;
+    await until('it is silent', async () => service.state.is === 'silent');
+    await service.close();
+    expect(states).toEqual(['starting', 'running', 'silent', 'stopped']);
+    expect(await readFile(join(folder, 'service.log'), 'utf8')).toContain('hello');
+    states.length = 0;
+    const failing = new Service(options('process.exit(3)', () => Promise.reject(new Error('no answer'))));
+    await failing.open();
+    await until('it was started again', async () => states.filter((state) => state === 'starting').length >= 2);
+    expect(states.slice(0, 3)).toEqual(['starting', 'waiting', 'starting']);
+    await failing.close();
+  });
+});
