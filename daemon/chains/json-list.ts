@@ -5,14 +5,47 @@
 import type { Pause } from './slices.ts';
 
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const SHORT_VALUE_BYTES_MAX = 100;
 /** Bytes outside of strings between two looks at the clock. */
 const BYTES_PER_LOOK = 4_096;
 
 /** The elements of the list that `body` is; null when it is no list, or not JSON that this can take apart. */
 export async function parsedList(body: Buffer, pause: Pause): Promise<unknown[] | null> {
-  let at = 0;
-  while (at < body.length && isSpace(body[at])) at++;
+  const list = await elementsFrom(body, afterSpace(body, 0), pause);
+  return list && isBlank(body, list.end) ? list.elements : null;
+}
+
+/**
+ * The elements of the list that a JSON-RPC answer has as its result; null when its result is no list, when the answer has an
+ * error before it, or is not JSON that this can take apart.
+ */
+export async function parsedResult(body: Buffer, pause: Pause): Promise<unknown[] | null> {
+  let at = afterSpace(body, 0);
+  if (body[at] !== OPEN_OBJECT) return null;
+  for (;;) {
+    const name = afterSpace(body, at + 1);
+    const nameEnd = body[name] === QUOTE ? endOfString(body, name) : -1;
+    if (nameEnd < 0) return null;
+    const colon = afterSpace(body, nameEnd + 1);
+    const value = afterSpace(body, colon + 1);
+    const key = body.toString('utf8', name + 1, nameEnd);
+    if (body[colon] !== COLON || key === 'error') return null;
+    if (key === 'result') return (await elementsFrom(body, value, pause))?.elements ?? null;
+    // before the result there are a version and a number
+    const comma = body.indexOf(COMMA, value);
+    if (comma < 0 || comma - value > SHORT_VALUE_BYTES_MAX) return null;
+    at = comma;
+  }
+}
+
+/** The elements of the list that begins at `from`, and where it ends. */
+async function elementsFrom(
+  body: Buffer,
+  from: number,
+  pause: Pause,
+): Promise<{ elements: unknown[]; end: number } | null> {
+  let at = from;
   if (body[at] !== OPEN_LIST) return null;
   const elements: unknown[] = [];
   let start = ++at;
@@ -33,7 +66,7 @@ export async function parsedList(body: Buffer, pause: Pause): Promise<unknown[] 
         elements.push(element);
       }
       start = at + 1;
-      if (depth === 0) return byte === CLOSE_LIST && isBlank(body, start) ? elements : null;
+      if (depth === 0) return byte === CLOSE_LIST ? { elements, end: start } : null;
     }
     if (at - looked < BYTES_PER_LOOK) continue;
     looked = at;
@@ -41,6 +74,12 @@ export async function parsedList(body: Buffer, pause: Pause): Promise<unknown[] 
     if (wait) await wait;
   }
   return null;
+}
+
+function afterSpace(body: Buffer, from: number): number {
+  let at = from;
+  while (at < body.length && isSpace(body[at])) at++;
+  return at;
 }
 
 /** Where the string that begins at a quote ends, or -1. */

@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import type http from 'node:http';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import { type Answer, codeOf, keepAliveAgent, post } from './http.ts';
-import { parsedList } from './json-list.ts';
+import { parsedList, parsedResult } from './json-list.ts';
 import { slices } from './slices.ts';
 
 export type RpcOptions = {
@@ -38,6 +38,9 @@ export class RpcError extends Error {
   }
 }
 
+/** An answer beyond the limit of bytes. A smaller question may have a shorter one. */
+export class TooLarge extends Unavailable {}
+
 export const BATCH_CALLS_MAX = 200;
 const REQUEST_TIMEOUT_MS = 60_000;
 const CONNECTIONS_MAX = 3;
@@ -45,7 +48,7 @@ const RETRY_SECONDS = 5;
 const NODE_MESSAGE_CHARS_MAX = 300;
 /** Answers below this are looked into for an error, which some nodes send with HTTP 200. */
 const ERROR_BODY_BYTES_MAX = 4096;
-/** Bytes of a batch's answer that are parsed in one turn of the event loop. */
+/** Bytes of an answer that are parsed in one turn of the event loop. */
 const BODY_BYTES_AT_ONCE = 512 * 1024;
 /** RPC_IN_WARMUP: the node runs and reads its files. */
 const STARTING = -28;
@@ -81,6 +84,8 @@ export class Rpc {
   /** The result of a call. Throws `RpcError` or `Unavailable`. */
   async call(call: Call, signal: AbortSignal, timeoutMs = REQUEST_TIMEOUT_MS): Promise<unknown> {
     const answer = await this.#exchange(JSON.stringify(this.#envelope(call, 0)), signal, timeoutMs);
+    const list = isLong(answer) && (await parsedResult(answer.body, slices()));
+    if (list) return list;
     return resultOf(this.#checked(replyOf(this.#parsed(answer, [call]))));
   }
 
@@ -99,8 +104,7 @@ export class Rpc {
     if (calls.length === 0) return [];
     const said = JSON.stringify(calls.map((call, id) => this.#envelope(call, id)));
     const answered = await this.#exchange(said, signal, timeoutMs);
-    const isLong = answered.status === 200 && answered.body.length > BODY_BYTES_AT_ONCE;
-    const answer = (isLong && (await parsedList(answered.body, slices()))) || this.#parsed(answered, calls);
+    const answer = (isLong(answered) && (await parsedList(answered.body, slices()))) || this.#parsed(answered, calls);
     if (!Array.isArray(answer)) {
       const reply = this.#checked(replyOf(answer));
       throw this.#unavailable(`the node refuses a batch: ${'error' in reply ? reply.error.message : 'no array'}`);
@@ -131,7 +135,9 @@ export class Rpc {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof Unavailable) throw error;
-      throw this.#unavailable(failureText(codeOf(error), this.source));
+      const text = failureText(codeOf(error), this.source);
+      if (codeOf(error) === 'TOO_LARGE') throw new TooLarge(`${this.#options.label}: ${text}`, RETRY_SECONDS);
+      throw this.#unavailable(text);
     }
   }
 
@@ -198,6 +204,9 @@ export class Rpc {
     return reply;
   }
 }
+
+/** Whether an answer is too long to be parsed in one turn. */
+const isLong = ({ status, body }: Answer): boolean => status === 200 && body.length > BODY_BYTES_AT_ONCE;
 
 const FORBIDDEN =
   "the node refuses this machine's address (see its option rpcallowip), or the user's calls (see rpcwhitelist)";

@@ -2,7 +2,7 @@
 
 import type { ScriptList } from '../../daemon/chains/adapter.ts';
 import { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
-import type { AssetId } from '../../daemon/domain/assets.ts';
+import type { AssetId, Network } from '../../daemon/domain/assets.ts';
 import { chainIdOf, type EvmChain } from '../../daemon/domain/evm.ts';
 import { Anvil, callOf, type Json } from '../nodes/evm/anvil.ts';
 import { behindAt, EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
@@ -52,10 +52,11 @@ export class EvmScene {
     urls: readonly string[] = [this.proxy.url],
     needsAgreement = () => true,
     pollMs = 100,
+    network: Network = 'regtest',
   ): EvmAdapter {
     return new EvmAdapter({
       chain: this.chain,
-      network: 'regtest',
+      network,
       urls,
       contracts: { [this.asset]: this.token },
       list,

@@ -1,8 +1,10 @@
 /** The adapter of Ethereum's family before endpoints that lie, leave out, lag, limit, change their mind, or are broken. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
+import { GENESIS } from '../../daemon/chains/evm/params.ts';
 import { TRANSFER } from '../../daemon/chains/evm/transfers.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
+import { turnsOf } from '../bench/turns.ts';
 import { anvilTitle, callOf, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
 import { behindAt, EndpointProxy, type Request } from '../nodes/evm/endpoint-proxy.ts';
 import { until } from './conformance.ts';
@@ -257,6 +259,68 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
     ]);
   });
 
+  it('asks for fewer blocks where an answer would be too long', async () => {
+    const { adapter, address, id } = await watching();
+    let long = 0;
+    scene.proxy.behaviour = {
+      async instead({ method, params }) {
+        if (method !== 'eth_getLogs') return undefined;
+        const [{ fromBlock, toBlock }] = params as [Fields];
+        if (fromBlock === undefined || Number(toBlock) - Number(fromBlock) < 30) return undefined;
+        long++;
+        return { result: [' '.repeat(17_000_000)] };
+      },
+    };
+    await pay(address, 450n);
+    await scene.anvil.mine(120);
+    await book.catchUp(adapter);
+    expect(long).toBeGreaterThan(0);
+    expect(book.paid(id)).toEqual([{ units: 450n, height: book.tip.height - 120 }]);
+  });
+
+  it.each<{ event: string; change: Fields }>([
+    {
+      event: 'another name',
+      change: { topics: [`0x${'8c'.repeat(32)}`, `0x${'0'.repeat(64)}`, `0x${'0'.repeat(64)}`] },
+    },
+    { event: 'an amount beyond 256 bits', change: { data: `0x01${'00'.repeat(32)}` } },
+    { event: 'an amount of fewer bytes', change: { data: '0xff' } },
+  ])('takes an event of $event for no transfer', async ({ change }) => {
+    const { adapter, address, id } = await watching();
+    await pay(address, 800n);
+    changingLogs((log) => ({ ...log, ...change }));
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([]);
+  });
+
+  it.each(['0x1'.padEnd(67, '0'), '-0x1', '1000'])('takes no balance of %s', async (balance) => {
+    const { adapter, id } = await watching();
+    scene.proxy.behaviour = {
+      changed: ({ method }, result) => (method === 'eth_getBalance' ? balance : result),
+    };
+    await scene.anvil.mine();
+    await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/a bad balance/);
+    expect(book.paid(id)).toEqual([]);
+  });
+
+  it('says that it lags when its newest block is old, and does not take silence for absence', async () => {
+    const old = `0x${Math.floor(Date.now() / 1_000 - 3_600).toString(16)}`;
+    scene.proxy.behaviour = {
+      instead: ({ method }) => (method === 'eth_chainId' ? { result: '0xaa36a7' } : undefined),
+      changed({ method, params }, result) {
+        if (method !== 'eth_getBlockByNumber' || result === null) return result;
+        const block = { ...(result as Fields), timestamp: old };
+        return params[0] === '0x0' ? { ...block, hash: GENESIS.testnet?.ETH ?? '' } : block;
+      },
+    };
+    const stale = scene.connect(book, [scene.proxy.url], () => false, 100, 'testnet');
+    adapter = stale;
+    book.checkpoint = await stale.begin(null, signal());
+    const update = await stale.sync(book.checkpoint, signal());
+    expect(update).toMatchObject({ mempool: 'unknown', credits: [] });
+    expect(stale.health()).toMatchObject({ lagging: true });
+  });
+
   it('sends smaller batches to an endpoint that takes no large ones', async () => {
     const { adapter, address, id } = await watching();
     let largest = 0;
@@ -322,7 +386,15 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
       });
       await scene.anvil.mine();
     }
-    await book.catchUp(adapter);
+    let longest = 0;
+    for (let done = false; !done; ) {
+      const work = adapter.sync(book.checkpoint, signal());
+      longest = Math.max(longest, (await turnsOf(work)).longest);
+      const update = await work;
+      if (update) book.apply(update);
+      done = update?.mempool === 'complete';
+    }
+    expect(longest).toBeLessThan(50);
     expect(book.paid(id)).toHaveLength(10_000);
     expect(new Set(book.paid(id).map(({ units }) => units))).toEqual(new Set([1n]));
   }, 60_000);

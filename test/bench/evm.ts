@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
 import { checksumAddress } from '../../daemon/chains/evm/address.ts';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
@@ -66,11 +67,11 @@ async function catchingUp() {
   const { adapter, book, first } = await watching(scene, 100);
   await scene.payTokens([{ address: first.address, units: UNIT }]);
   await scene.anvil.mine(BLOCKS_BEHIND);
-  const { whole, longest } = await turnsOf(book.catchUp(adapter, signal()));
+  const { ms, longestTurnMs } = await measuredCatchUp(adapter, book);
   if (book.paid(first.id).length !== 1) throw new Error('the payment was not found');
   await adapter.close();
   await scene.stop();
-  return { blocks: BLOCKS_BEHIND, ms: whole, longestTurnMs: longest };
+  return { blocks: BLOCKS_BEHIND, ms, longestTurnMs };
 }
 
 async function flooded() {
@@ -84,11 +85,24 @@ async function flooded() {
     await scene.anvil.send({ to: forger, data, gas: 30_000_000 });
     await scene.anvil.mine();
   }
-  const { whole, longest } = await turnsOf(book.catchUp(adapter, signal()));
+  const { ms, longestTurnMs } = await measuredCatchUp(adapter, book);
   if (book.paid(first.id).length !== FLOOD) throw new Error('transfers are missing');
   await adapter.close();
   await scene.stop();
-  return { transfers: FLOOD, ms: whole, longestTurnMs: longest };
+  return { transfers: FLOOD, ms, longestTurnMs };
+}
+
+/** Catches up, and measures the adapter without the book that keeps the facts for it. */
+async function measuredCatchUp(adapter: EvmAdapter, book: FactBook) {
+  let [ms, longestTurnMs] = [0, 0];
+  for (;;) {
+    const work = adapter.sync(book.checkpoint, signal());
+    const { whole, longest } = await turnsOf(work);
+    [ms, longestTurnMs] = [ms + whole, Math.max(longestTurnMs, longest)];
+    const update = await work;
+    if (update) book.apply(update);
+    if (update?.mempool === 'complete') return { ms, longestTurnMs };
+  }
 }
 
 /** From the mined block to the answer of Get invoice, with and without hints over a WebSocket. */

@@ -4,6 +4,7 @@
  */
 import { signedBytes } from '../../domain/evm-transaction.ts';
 import { Malformed } from '../endpoints.ts';
+import type { Pause } from '../slices.ts';
 
 /** `bloom`: 256 bytes as hex. Hashes are lower-case hex with 0x. */
 export type Header = { height: number; hash: string; parent: string; timeMs: number; bloom: string };
@@ -42,6 +43,8 @@ const BLOOM_CHARS = 2 + 512;
 /** The event's signature and three indexed values (EVM: LOG0 to LOG4). */
 const TOPICS_MAX = 4;
 const TIME_SECONDS_MAX = 1e11;
+/** Logs between two looks at the clock. */
+const LOGS_PER_LOOK = 32;
 
 type Fields = Record<string, unknown>;
 
@@ -84,9 +87,16 @@ export function headerOf(value: unknown): Header {
   };
 }
 
-export function logsOf(value: unknown): Log[] {
+/** Works in short turns, because a list may have tens of thousands. */
+export async function logsOf(value: unknown, pause: Pause): Promise<Log[]> {
   if (!Array.isArray(value)) throw new Malformed('no list of logs');
-  return value.map(logOf);
+  const logs: Log[] = [];
+  for (const one of value) {
+    logs.push(logOf(one));
+    const wait = logs.length % LOGS_PER_LOOK === 0 ? pause() : undefined;
+    if (wait) await wait;
+  }
+  return logs;
 }
 
 function logOf(value: unknown): Log {
@@ -104,7 +114,7 @@ function logOf(value: unknown): Log {
   };
 }
 
-export function receiptOf(value: unknown): Receipt {
+export async function receiptOf(value: unknown, pause: Pause): Promise<Receipt> {
   const receipt = fieldsOf(value, 'receipt');
   return {
     txid: hex(receipt.transactionHash, HASH, 'transaction of a receipt'),
@@ -112,7 +122,7 @@ export function receiptOf(value: unknown): Receipt {
     height: wholeOf(receipt.blockNumber, 'block of a receipt'),
     blockHash: hex(receipt.blockHash, HASH, 'block of a receipt'),
     fee: quantityOf(receipt.gasUsed, 'gas of a receipt') * priceOf(receipt.effectiveGasPrice),
-    logs: logsOf(receipt.logs),
+    logs: await logsOf(receipt.logs, pause),
   };
 }
 

@@ -9,7 +9,8 @@ import { ChainAlert, Unavailable } from '../../domain/errors.ts';
 import { chainIdOf, type EvmChain } from '../../domain/evm.ts';
 import { type Endpoint, Malformed } from '../endpoints.ts';
 import type { HeaderSource } from '../follow.ts';
-import { type Call, type Reply, Rpc, RpcError } from '../json-rpc.ts';
+import { type Call, type Reply, Rpc, RpcError, TooLarge } from '../json-rpc.ts';
+import { slices } from '../slices.ts';
 import {
   baseFeeOf,
   type GasPrice,
@@ -166,7 +167,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     const filter = { ...blocks, ...(contracts && { address: contracts }), topics };
     const [reply] = await this.#many([['eth_getLogs', filter]], signal, 'pass limits on');
     if (reply && 'error' in reply) throw reply.error;
-    const logs = logsOf(this.#result(reply));
+    const logs = await logsOf(this.#result(reply), slices());
     if (logs.some(({ height }) => height < range.from || height > range.to))
       throw new Malformed('logs of other blocks');
     return logs;
@@ -186,11 +187,14 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       ({ hash }): Call => ['eth_getLogs', { blockHash: hash, address: contracts, topics: [topic] }],
     );
     const replies = await this.#many(calls, signal);
-    return replies.flatMap((reply, i) => {
-      const logs = logsOf(this.#result(reply));
+    const pause = slices();
+    const found: Log[] = [];
+    for (const [i, reply] of replies.entries()) {
+      const logs = await logsOf(this.#result(reply), pause);
       if (logs.some(({ blockHash }) => blockHash !== blocks[i]?.hash)) throw new Malformed('logs of another block');
-      return logs;
-    });
+      for (const log of logs) found.push(log);
+    }
+    return found;
   }
 
   /** The receipts of transactions; null where it knows none. */
@@ -199,12 +203,15 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       txids.map((txid): Call => ['eth_getTransactionReceipt', txid]),
       signal,
     );
-    return replies.map((reply, i) => {
+    const pause = slices();
+    const receipts: (Receipt | null)[] = [];
+    for (const [i, reply] of replies.entries()) {
       const value = this.#result(reply);
-      const receipt = value === null ? null : receiptOf(value);
+      const receipt = value === null ? null : await receiptOf(value, pause);
       if (receipt && receipt.txid !== txids[i]) throw new Malformed('the receipt of another transaction');
-      return receipt;
-    });
+      receipts.push(receipt);
+    }
+    return receipts;
   }
 
   /** The native balances of addresses (hex with 0x) after a block; null where it does not have that state any more. */
@@ -402,7 +409,8 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
           (result): Reply[] => [{ result }],
           (error: unknown): Reply[] | null => {
             if (error instanceof RpcError) return [{ error }];
-            if (isRefusedForCost(error)) return null;
+            if (isRefusedForCost(error) && !(error instanceof TooLarge)) return null;
+            if (error instanceof TooLarge && passLimitsOn) return [{ error: tooMuch(error) }];
             throw error;
           },
         )
@@ -419,7 +427,11 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   }
 }
 
-const isRefusedForCost = (error: unknown): boolean => error instanceof Unavailable && LIMIT_WORDS.test(error.message);
+const isRefusedForCost = (error: unknown): boolean =>
+  error instanceof TooLarge || (error instanceof Unavailable && LIMIT_WORDS.test(error.message));
+
+/** An answer that is too long, as the refusal that the endpoint should have sent. */
+const tooMuch = ({ message }: TooLarge): RpcError => new RpcError(LIMIT_EXCEEDED, message);
 
 /** The number that a call of a contract returns: 32 bytes; null when it returns anything else. */
 export const wordOf = (value: unknown): bigint | null =>
