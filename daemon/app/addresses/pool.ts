@@ -98,9 +98,9 @@ export async function withAddress<T>(app: App, work: (tx: Tx, waited: boolean) =
 }
 
 /**
- * Derives the next `count` receiving addresses of an account, a few milliseconds at a time. `paced`: pauses as long as
+ * Derives the next `count` free receiving addresses of an account, a few milliseconds at a time. `paced`: pauses as long as
  * it works, so that requests come first. Callers may overlap: the index moves by compare-and-set, and the loser
- * continues from the new index. Returns the number of added addresses.
+ * continues from the new index. Returns the number of free ones that were added.
  */
 export async function derive(app: App, account: Account, count: number, paced = false): Promise<number> {
   const chain = app.chains.find(account.chainKey);
@@ -126,11 +126,14 @@ function nextIndex(app: App, account: Account): number {
   return row.next_index;
 }
 
+/** Stores derived addresses, unless another caller was faster. Returns how many of them are free. */
 function store(app: App, account: Account, branch: Branch, from: number, targets: DerivedAddress[]): Promise<number> {
   return app.store.write((tx) => {
     if (tx.get(accountById, { id: account.id })?.next_index !== from) return 0;
+    let free = 0;
     targets.forEach(({ script, address }, i) => {
       const isGivenOut = isTaken(kinTarget(tx, { chain_key: account.chainKey, script }));
+      if (!isGivenOut) free++;
       tx.run(insertTarget, {
         account_id: account.id,
         chain_key: account.chainKey,
@@ -142,7 +145,7 @@ function store(app: App, account: Account, branch: Branch, from: number, targets
       });
     });
     tx.run(setNextIndex, { id: account.id, next_index: from + targets.length });
-    return targets.length;
+    return free;
   });
 }
 

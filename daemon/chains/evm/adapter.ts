@@ -4,11 +4,11 @@
  */
 import type { AssetId, Network } from '../../domain/assets.ts';
 import type { AccountKey, BlockId, Branch, Checkpoint, Credit, DerivedAddress } from '../../domain/chain.ts';
+import { Unavailable } from '../../domain/errors.ts';
 import { type EvmChain, NATIVE_COIN } from '../../domain/evm.ts';
 import { type ScriptList, tipOf } from '../adapter.ts';
 import type { NeedsAgreement } from '../agreement.ts';
 import { EndpointAdapter, type StepRead, type StepStart } from '../endpoint-adapter.ts';
-import { Malformed } from '../endpoints.ts';
 import { idOf } from '../follow.ts';
 import { childPublicKey } from '../hd.ts';
 import { slices } from '../slices.ts';
@@ -141,7 +141,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
           slices(),
           signal,
         );
-    if (coins === null && atHead) throw new Malformed('no balance after its own newest block');
+    if (coins === null && atHead) throw new Unavailable('the endpoint does not have the state of its newest block', 1);
     credits.push(...(coins ?? []));
     const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, credits, sent.debits, signal) : null;
     const told = [{ credits, teller: endpoint }, ...(omitted ? [omitted] : [])];

@@ -39,6 +39,20 @@ describe('an address of two chains', () => {
     expect(new Set(given).size).toBe(30);
   });
 
+  it('is not given out after a stranger was seen paying it on the other one', async () => {
+    const target = ethereum.unassigned();
+    const twin = twinOf(target, bsc);
+    await bsc.tell({ blocks: 1, credits: () => [bsc.credit(twin, 5n, 0, { txid: 's', asset: 'BNB' })] });
+    expect((await ethereum.invoice({ crypto: 'USDT_ERC20' })).targetId).not.toBe(target);
+  });
+
+  it('is found however many the other chain has given out', async () => {
+    const given = new Set<string>();
+    for (let i = 0; i < 150; i++) given.add(addressOf((await bsc.invoice({ crypto: 'USDT_BEP20' })).targetId));
+    for (let i = 0; i < 3; i++) given.add(addressOf((await ethereum.invoice({ crypto: 'USDT_ERC20' })).targetId));
+    expect(given.size).toBe(153);
+  });
+
   it('takes what came on the wrong chain into the inbox, with the invoice that it was meant for', async () => {
     const asked = await ethereum.invoice({ crypto: 'USDT_ERC20' });
     const other = await bsc.invoice({ crypto: 'USDT_BEP20' });
