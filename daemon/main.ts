@@ -439,7 +439,7 @@ function openSource(
     alert: (server, message) => void raise(app, 'source.dropped', `${key} ${server}`, `${server}: ${message}`, network),
     leftOut(targetId, message) {
       const address = app.store.get(targetById, { id: targetId })?.address ?? `target ${targetId}`;
-      const text = `What is paid to ${address} is not seen, and does not count: ${message}`;
+      const text = `Payments to ${address} are not seen, and do not count: ${message}`;
       void raise(app, 'source.left_out', `${key} ${address}`, text, network);
     },
   });

@@ -276,6 +276,21 @@ describe('banned', () => {
     expect(linesWith(sources, pattern)).toEqual([]);
   });
 
+  it('sentences that begin with a riddle, unless they ask', () => {
+    const opening = /(?:^|[.!?:] |['"`])(?:What|Whoever|Nothing that)\b[^.?!]*(?:[.!]|$)/;
+    const found = PRODUCT.filter(({ path }) => !path.includes('/languages/')).flatMap(({ path, text }) => {
+      const comments = [...text.matchAll(/\/\*[\s\S]*?\*\/|(?<=^|[ \t])\/\/.*$/gm)].map(([comment]) =>
+        comment
+          .replace(/^\s*\/?\*+\/?|^\/\/|\*\/$/gm, ' ')
+          .replace(/\s+/g, ' ')
+          .trim(),
+      );
+      const messages = [...text.matchAll(/(['"`])(?:[^'"`\\\n]|\\.)*\1/g)].map(([literal]) => literal.slice(1, -1));
+      return [...comments, ...messages].filter((line) => opening.test(line)).map((line) => `${path}: ${line}`);
+    });
+    expect(found).toEqual([]);
+  });
+
   it('unfinished work and silenced checks', () => {
     const found = [...PRODUCT, ...others].flatMap(({ path, lines }) =>
       lines.filter((line) => /\b(?:TODO|FIXME)\b|@ts-(?:ignore|nocheck)/.test(line)).map((line) => `${path}: ${line}`),

@@ -11,7 +11,7 @@ type Wanted = { units: bigint | null; fee: bigint; feeAsset: AssetId };
 
 export type Sender = {
   sender: AddressFunds;
-  /** What leaves it in the paid asset, without the fee. */
+  /** The amount that leaves it in the paid asset, without the fee. */
   units: bigint;
 };
 

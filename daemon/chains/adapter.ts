@@ -173,7 +173,7 @@ export type Holdings = {
   lessMempool: boolean;
 };
 
-/** What an address holds of an asset, in smallest units. */
+/** The amount that an address holds of an asset, in smallest units. */
 export type HeldBalance = { targetId: number; address: string; asset: AssetId; units: bigint };
 
 /** `held`: after the block `tip`. */

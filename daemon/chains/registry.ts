@@ -48,7 +48,7 @@ export type SourceContext = {
 
 const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
 
-/** The chains that this release can pay out. What it cannot pay out, it does not take in where it is worth something. */
+/** The chains that this release can pay out. On mainnet, no other chain is taken in. */
 const PAID_OUT: ReadonlySet<ChainId> = new Set<ChainId>(['BTC', 'LTC', 'BCH']);
 
 const isServed = (network: Network, chain: ChainId): boolean => network !== 'mainnet' || PAID_OUT.has(chain);

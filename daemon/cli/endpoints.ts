@@ -102,7 +102,7 @@ async function enable(session: Session, _: object, id?: string) {
 }
 
 async function remove(session: Session, _: object, id?: string) {
-  await confirm(session.io, session.yes, `Remove endpoint ${id}? What waits for it is not sent.`);
+  await confirm(session.io, session.yes, `Remove endpoint ${id}? Events that wait for it are not sent.`);
   const done = await session.call('endpoint.remove', { id: Number(id) });
   session.print(done, () => `Endpoint ${id} is removed.\n`);
 }

@@ -79,7 +79,7 @@ async function changePassphrase(session: Session, files: PassphraseFiles): Promi
 async function revoke(session: Session, { passphraseFile }: { passphraseFile?: string }): Promise<void> {
   await confirm(session.io, session.yes, 'Is nothing to be signed that was approved so far, and no policy to hold?');
   const revoked = await revokeApprovals(session, passphraseFile);
-  session.note('What waits is to be approved anew, and policies are to be set anew.');
+  session.note('Approve the waiting withdrawals anew, and set the policies anew.');
   print(session, revoked);
 }
 

@@ -123,7 +123,7 @@ export async function newPassphrase(session: Session, file: string | undefined, 
     throw new Failure(TOO_SHORT, EXIT.failed, 'vault.weak_passphrase');
   }
   if (canAsk(session.io))
-    session.note('The wallet is encrypted with a passphrase. Whoever forgets it needs the words.');
+    session.note('The wallet is encrypted with a passphrase. If you forget it, you need the words.');
   for (let tries = 1; tries <= TRIES_MAX; tries++) {
     const first = await askSecret(session, 'New passphrase:', option);
     if (!isLongEnough(first)) session.note(TOO_SHORT);
@@ -168,7 +168,7 @@ async function proveWords(session: Session, words: readonly string[]): Promise<v
 
 function wordsText(words: readonly string[]): string {
   const rows = words.map((word, i) => `${String(i + 1).padStart(4)}  ${word}\n`).join('');
-  return `The words of the wallet. Write them down, in order, on paper. Whoever has them has the money.\n\n${rows}\n`;
+  return `The words of the wallet. Write them down, in order, on paper. Anybody who has them has the money.\n\n${rows}\n`;
 }
 
 /** Different positions from 1, ascending. */

@@ -50,7 +50,7 @@ const Payment = z.object({
   created_at: instant,
   updated_at: instant,
   received: decimal.describe(
-    'In `crypto`. What came in another coin, which the payer had left, counts with what its value buys of it.',
+    'In `crypto`. A payment in a coin that the payer had chosen before counts with the amount of `crypto` that its value buys.',
   ),
   confirmed: decimal,
   remaining: decimal,

@@ -154,7 +154,7 @@ function otherPaths(): Record<string, Json> {
       get: operation({
         id: 'listCryptos',
         summary: 'List cryptos',
-        answers: { 200: answer('What the business takes', 'Cryptos') },
+        answers: { 200: answer('The cryptos that the business takes', 'Cryptos') },
       }),
     },
     '/merchant/rates/{crypto}': {

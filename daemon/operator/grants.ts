@@ -34,7 +34,7 @@ const HEADROOM_PERCENT = 201n;
 const differs = (why: string): Rejected =>
   new Rejected(
     'review.differs',
-    `Nothing was granted. What the service asks the wallet for is not this policy: ${why}`,
+    `Nothing was granted. The service asks the wallet for another policy than this one: ${why}`,
   );
 
 const dollars = (text: string | null | undefined): bigint => parseDecimal(text ?? '0', FIAT_DECIMALS) ?? 0n;

@@ -27,7 +27,7 @@ export type Reading = {
   bytes(raw: string | null): Bytes;
   /** The highest fee that the signer accepts. `toSelf`: the transaction pays only ourselves. */
   feeLimit(bytes: Bytes, toSelf: boolean): bigint;
-  /** The claim that a destination is our own change address at an index. Whoever has the keys checks it. */
+  /** The claim that a destination is our own change address at an index. The holder of the keys checks it. */
   change(accountNo: number, claimed: { index: number; to: string }): NonNullable<Authorization['change']>;
 };
 
@@ -38,4 +38,7 @@ export function readingOf(chain: ChainId, network: Network, asset: AssetId): Rea
 }
 
 export const differs = (why: string): Rejected =>
-  new Rejected('review.differs', `Nothing was approved. What the service shows is not what would be signed: ${why}`);
+  new Rejected(
+    'review.differs',
+    `Nothing was approved. The service shows another transaction than the one that would be signed: ${why}`,
+  );

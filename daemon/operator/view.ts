@@ -32,7 +32,7 @@ export type ReviewView = {
   decoded: { chain: string; network: string; accountNo: number } | null;
   kind: 'payment' | 'cancellation' | 'self';
   payments: PaymentView[];
-  /** What the payments get in this transaction; of a cancellation, nothing. */
+  /** The sum that the payments get in this transaction; zero in a cancellation. */
   paid: Sum;
   /** To recipients that were approved before. */
   before: Sum[];
@@ -45,9 +45,9 @@ export type ReviewView = {
   /** Stated; the approval and the signer limit it to `feeMax`. */
   fee: Sum;
   feeMax: Sum;
-  /** What the transaction takes from the wallet's coins: every output, and the fee if it is paid in this asset. */
+  /** The sum taken from the wallet's coins: every output, and the fee if it is paid in this asset. */
   takes: Sum;
-  /** What leaves the wallet. */
+  /** The sum that leaves the wallet. */
   leaves: Sum;
   /** Milliseconds since 1970. */
   until: number;

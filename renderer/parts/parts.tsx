@@ -107,7 +107,7 @@ export function Hash({ text }: { text: string }): ReactNode {
   );
 }
 
-/** What went wrong, what it means for the money, what to do. */
+/** A fault, its meaning for the money, and the remedy. */
 export function Notice({ tone, title, children, actions }: NoticeProps): ReactNode {
   const shape = ({ bad: 'failed', warn: 'warning', good: 'done', main: 'seen', quiet: 'ended' } as const)[tone];
   return (
@@ -139,7 +139,7 @@ export function Problem({ error, means, retry }: { error: Error; means?: string;
   );
 }
 
-/** What comes here, and one button. */
+/** The content that will come here, and one button. */
 export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <div className="empty">

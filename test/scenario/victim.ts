@@ -18,8 +18,8 @@ const DEATH_MS = 15_000;
 const STARTS_MAX = 5;
 const TRIES_MAX = 5;
 
-/** When to die: see `runner.ts`. */
-export type Death = { moment: 'committed' | 'answered' | 'calling' | 'called'; commit: number };
+/** When to die: see `runner.ts`. `again`: each later life dies too, at that commit of its own. */
+export type Death = { moment: 'committed' | 'answered' | 'calling' | 'called'; commit: number; again?: number };
 
 /** What a life begins with, instead of nothing: the data of an earlier one, and its key. */
 export type Origin = { dataDir: string; key: string };
@@ -38,7 +38,7 @@ export class Victim {
   deaths = 0;
   #death: Death | null;
   #child: ChildProcess | null = null;
-  #starts = 0;
+  #isBorn = false;
   #url = '';
   #key = '';
   #noise = '';
@@ -115,6 +115,13 @@ export class Victim {
     return code;
   }
 
+  /** Starts it anew, for a life in which it does not die. */
+  async spare(): Promise<void> {
+    this.#death = null;
+    await this.stop();
+    await this.#start();
+  }
+
   /** Ends it at once and removes its data. */
   async destroy(): Promise<void> {
     const child = this.#child;
@@ -133,8 +140,8 @@ export class Victim {
 
   /** Starts it, again and again as long as it dies on its way. */
   async #start(): Promise<void> {
-    for (;;) {
-      if (++this.#starts > STARTS_MAX) throw this.#explain(new Error(`started ${STARTS_MAX} times in vain`));
+    for (let vain = 0; ; vain++) {
+      if (vain >= STARTS_MAX) throw this.#explain(new Error(`started ${STARTS_MAX} times in vain`));
       const ready = await this.#spawn();
       if (!ready) continue;
       const { url, keys } = JSON.parse(ready) as { url: string; keys: { apiKey: string } | null };
@@ -158,8 +165,9 @@ export class Victim {
   /** Resolves to the line that says it is ready, or to null once it died before. */
   async #spawn(): Promise<string | null> {
     const death = this.#death;
-    this.#death = null;
-    const first = this.#starts === 1;
+    this.#death = death?.again ? { ...death, commit: death.again } : null;
+    const first = !this.#isBorn;
+    this.#isBorn = true;
     const args = death ? [death.moment, String(death.commit)] : [];
     const child = spawn(process.execPath, [RUNNER, this.dataDir, ...args], {
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: CACHE, NODE_NO_WARNINGS: '1' },

@@ -1,4 +1,4 @@
-/** What the operator can do about a deposit that its payer sent by mistake, in words. */
+/** Advice to the operator about a deposit that its payer sent by mistake. */
 import type { AssetId } from '../../domain/assets.ts';
 import { assetOf } from '../../domain/assets.ts';
 import type { InboxReason } from '../../domain/payment.ts';

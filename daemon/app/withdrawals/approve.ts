@@ -51,7 +51,7 @@ export type Preview = Description & {
   notes: string[];
   /** Until when an approval made now holds, milliseconds since 1970. */
   until: number;
-  /** What other speeds would cost, about; empty if there is no choice. */
+  /** The approximate fees of other speeds; empty if there is no choice. */
   speeds: SpeedCost[];
 };
 

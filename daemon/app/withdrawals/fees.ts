@@ -44,7 +44,7 @@ export async function feeRateNow(chain: ChainRuntime, speed: Speed = 'normal'): 
 /** `minutes`: what the wait is likely to be. `fee`: smallest units of the fee's asset. */
 export type SpeedCost = { speed: Speed; minutes: number; fee: bigint };
 
-/** What a plan would cost at each speed, from its size; the fee of `rate`'s own speed is the plan's. */
+/** A plan's fee at each speed, from its size; at `rate`'s own speed it is the plan's fee. */
 export async function speedsOf(
   { chain }: { chain: ChainRuntime },
   plan: SpendPlan,

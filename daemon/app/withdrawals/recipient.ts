@@ -1,4 +1,4 @@
-/** What is known about an address that is to be paid. The operator compares it before approving. */
+/** The known facts about an address that is to be paid. The operator compares them before approving. */
 import type { Asset } from '../../domain/assets.ts';
 import { maxOf } from '../../domain/money.ts';
 import { faceOf } from '../../domain/policy.ts';

@@ -41,10 +41,16 @@ function wordsFor(reader: Reader, version: VersionRow): { what: string; how: str
   const ids = rows.map(({ id }) => id).join(', ');
   const [first] = reader.all(versionsOf, { spend_id: spend.id });
   if (version.kind === 'cancel') {
-    return { what: `the cancellation of withdrawal ${ids}`, how: 'What was sent before is still under way' };
+    return {
+      what: `the cancellation of withdrawal ${ids}`,
+      how: 'The transaction that was sent before is still under way',
+    };
   }
   if (first?.id !== version.id) {
-    return { what: `the replacement for withdrawal ${ids}`, how: 'What was sent before is still under way' };
+    return {
+      what: `the replacement for withdrawal ${ids}`,
+      how: 'The transaction that was sent before is still under way',
+    };
   }
   return { what: `the transaction of withdrawal ${ids}`, how: 'To give it up, cancel it' };
 }

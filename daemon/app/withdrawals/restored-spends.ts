@@ -91,7 +91,7 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
  */
 export async function whyHeld(app: App, chain: ChainRuntime): Promise<string | null> {
   if (!isInDoubt(app, chain)) return null;
-  if (!chain.isCurrent) return 'What was paid after the backup is not known until the chain was looked at again';
+  if (!chain.isCurrent) return 'Payments after the backup are not known until the chain was looked at again';
   try {
     await matchSpends(app, chain);
     return null;
@@ -173,5 +173,5 @@ export async function takeOver(app: App): Promise<void> {
 const notLookedAt = ({ key }: ChainRuntime, why: string): Rejected =>
   new Rejected(
     'restore.not_ready',
-    `What was paid on ${key} after the backup is not known yet (${why}). Try again in a minute`,
+    `Payments on ${key} after the backup are not known yet (${why}). Try again in a minute`,
   );

@@ -42,8 +42,8 @@ export class EvmBalances implements BalancesSource {
   }
 
   /**
-   * Which of these addresses hold something or have sent a transaction. Whoever emptied an address sent one from it, so that no
-   * used address is missed.
+   * Which of these addresses hold something or have sent a transaction. An address is emptied only by a
+   * transaction from it, so no used address is missed.
    */
   async areUsed(scripts: readonly Uint8Array[], signal: AbortSignal): Promise<boolean[]> {
     const addresses = scripts.map(hexOfScript);

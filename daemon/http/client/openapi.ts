@@ -50,7 +50,9 @@ export function clientPaths(app: App, { bodyOf, fromZod, answer, inPath }: Kit):
   });
   const slug = [inPath('slug', 'The slug of an invoice of the client ID’s business')];
   return {
-    '/sdk/cryptos': { get: operation('list cryptos', { 200: answer('What the business takes', 'Cryptos') }) },
+    '/sdk/cryptos': {
+      get: operation('list cryptos', { 200: answer('The cryptos that the business takes', 'Cryptos') }),
+    },
     '/sdk/rates': { get: operation('get rates', { 200: answer('The worth of one coin each', 'RatesByCrypto') }) },
     '/sdk/invoice': {
       post: operation(

@@ -1,4 +1,4 @@
-/** What a session of the console may call. */
+/** The methods that a session of the console may call. */
 import type { Method } from '../../contract/operator.ts';
 
 /** Methods for which a passphrase is typed, or that let money go without one. `approvals = false` refuses them. */

@@ -106,7 +106,7 @@ function serviceFamilies(app: App): Family[] {
     gauge('storage_free_bytes', 'Room on the disk of the data directory.', known([{ value: storage.freeBytes }])),
     gauge('storage_log_bytes', 'The size of the write-ahead log.', one(storage.logBytes)),
     gauge('storage_failing', '1 while nothing can be stored.', one(storage.fails ? 1 : 0)),
-    gauge('balance', 'What a business can spend, in coins.', [
+    gauge('balance', 'The spendable balance of a business, in coins.', [
       ...now.balances.map(({ businessId, network, asset, amount }) => ({
         labels: { business: `${businessId}`, network, crypto: asset },
         value: Number(amount),

@@ -94,7 +94,7 @@ export const newestCredit = statement((_: Record<never, never>) =>
   sqlite.selectFrom('credit').select('id').orderBy('id', 'desc').limit(1),
 );
 
-/** What counts for takings, of credits with ids from one up to below another, newest first. */
+/** The credits that count as takings, with ids from one up to below another, newest first. */
 export const creditsBetween = statement((p: { from: number; below: number }) =>
   sqlite
     .selectFrom('credit')

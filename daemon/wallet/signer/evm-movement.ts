@@ -1,9 +1,9 @@
-/** What a transaction of Ethereum or BNB Smart Chain moves. The signer and the operator's program read it with this. */
+/** The movement of money by a transaction of Ethereum or BNB Smart Chain. The signer and the operator's program read it with this. */
 import { hex as hexOf } from '@scure/base';
 import { type AssetId, assetOf, type Network } from '../../domain/assets.ts';
 import { type EvmTransaction, transferOf } from '../../domain/evm-transaction.ts';
 
-/** What a transaction moves. `to`: the recipient, not the contract; hex. `contract`: lower-case hex with 0x, or null. */
+/** The movement by a transaction. `to`: the recipient, not the contract; hex. `contract`: lower-case hex with 0x, or null. */
 export type Movement = { contract: string | null; to: string; units: bigint };
 
 /** Reads what a transaction moves. Null for every call that is no transfer. */

@@ -1,6 +1,6 @@
 /**
  * Judges an order of Ethereum or BNB Smart Chain: encodes its transaction, reads the bytes again, and compares what they
- * do with the approvals. What was judged is what is signed.
+ * do with the approvals. The bytes that were judged are signed.
  *
  * Invariants. A transaction sends the native coin without call data, or calls `transfer` of a token's contract from the
  * registry. Its sender is an address of ours, derived here. Everything else is refused.

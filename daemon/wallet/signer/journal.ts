@@ -106,7 +106,7 @@ type Head = z.infer<typeof Head>;
 const altered = (): Rejected =>
   new Rejected(
     'signer.journal',
-    `What was signed so far cannot be trusted: ${JOURNAL_FILE} or ${HEAD_FILE} was altered or lost. Put both back from ` +
+    `The record of signatures cannot be trusted: ${JOURNAL_FILE} or ${HEAD_FILE} was altered or lost. Put both back from ` +
       'a backup of the same time; or, when the chain shows that no withdrawal is under way, remove both',
   );
 

@@ -109,7 +109,7 @@ export type PolicyGrant = {
   issuedAt: number;
 };
 
-/** What the operator approves: payments, or the limits of a policy. */
+/** The subject of an approval: payments, or the limits of a policy. */
 export type Authorization = {
   approvals: { purpose: ApprovalPurpose; intent: Intent; until: number }[];
   /** The change output of the payments' transaction (`to`: its script or address in hex). It must be ours. Null: none. */
@@ -121,8 +121,8 @@ export type Authorization = {
 export type Macs = { approvals: string[]; grants: string[] };
 
 /**
- * What moves between our own addresses on an account chain may cost without the operator. It pays nobody else, so the
- * fees are all that can be lost.
+ * The fees that transfers between our own addresses on an account chain may cost without the operator. They pay nobody
+ * else, so the fees are all that can be lost.
  */
 export type GasGrant = {
   kind: 'gas';
@@ -133,7 +133,7 @@ export type GasGrant = {
   feeMax: string;
   /** Milliseconds since 1970: nothing is signed under it from then on. */
   until: number;
-  /** Milliseconds since 1970: a grant replaces only an older one. What was used of that does not count any more. */
+  /** Milliseconds since 1970: a grant replaces only an older one, whose use does not count any more. */
   issuedAt: number;
 };
 

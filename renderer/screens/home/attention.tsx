@@ -1,4 +1,4 @@
-/** What waits for a decision, the most urgent first, each with one button. */
+/** Things that wait for a decision, the most urgent first, each with one button. */
 import type { ReactNode } from 'react';
 import { useCall } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';

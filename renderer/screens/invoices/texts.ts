@@ -115,7 +115,7 @@ export default texts(
     v_gone: 'The payment disappeared.',
     v_gone_n: 'It was seen, but was replaced or dropped before a block took it. It may have been sent elsewhere.',
     v_other_coin: 'Another coin came than was asked for.',
-    v_other_coin_n: 'What arrived does not count for this invoice by itself.',
+    v_other_coin_n: 'The payment does not count for this invoice by itself.',
     v_inbox: 'The money is in the inbox.',
     v_inbox_n: '{received} {coin} came that no open invoice claims. Decide there whether it counts.',
     v_unknown_transaction: 'No source knows a payment to you in this transaction.',

@@ -1,4 +1,4 @@
-/** What happened to one invoice, in order, and what is still to come. */
+/** The events of one invoice, in order, and those still to come. */
 import type { ReactNode } from 'react';
 import { useLanguage } from '../../i18n.ts';
 import { decimal, fiat, isZero, useTimes } from '../../parts/format.ts';
