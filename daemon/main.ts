@@ -283,18 +283,20 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   const backups = new Backups(as(app, 'backup'), dataDir, version());
   await backups.start(timetable);
   cleanup.push(() => backups.stop());
-  let scan: AccountDiscovery | null = null;
-  cleanup.push(() => scan?.stop());
+  let discovery: AccountDiscovery | null = null;
+  cleanup.push(() => discovery?.stop());
   const extra: OperatorExtra = {
     dataDir,
     version: version(),
     startedAt,
     makeBackup: (file) => backups.make(file),
-    scanWallet: async (wish) => {
-      await scan?.stop();
-      scan = new AccountDiscovery(wish, (network, chain, list) => openSource(app, dataDir, network, chain, list));
+    discoverAccounts: async (request) => {
+      await discovery?.stop();
+      discovery = new AccountDiscovery(request, (network, chain, list) =>
+        openSource(app, dataDir, network, chain, list),
+      );
     },
-    scanned: () => scan?.state ?? null,
+    discovery: () => discovery?.state ?? null,
     deriveSandboxAccounts: parts.sandboxAccounts,
     testAlerts: () => alerts.test(),
     sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),

@@ -85,11 +85,11 @@ async function exportRows(session: Session, options: ExportOptions): Promise<voi
   const from = options.from?.slice(0, DAY_CHARS) ?? '1970-01-01';
   // the latest time zone may already have the next day
   const to = options.to?.slice(0, DAY_CHARS) ?? new Date(Date.now() + DAY_MS).toISOString().slice(0, DAY_CHARS);
-  const wish = { from, to, ...(options.business === undefined ? {} : { business: options.business }) };
+  const request = { from, to, ...(options.business === undefined ? {} : { business: options.business }) };
   const rows: Row[] = [];
   let cursor: Params<'export.page'>['cursor'];
   do {
-    const page = await session.call('export.page', { ...wish, ...(cursor ? { cursor } : {}) });
+    const page = await session.call('export.page', { ...request, ...(cursor ? { cursor } : {}) });
     rows.push(...page.rows);
     cursor = page.next ?? undefined;
   } while (cursor);

@@ -70,7 +70,7 @@ async function restoreWords(session: Session, options: Options): Promise<void> {
   const words = await openByWords(text, bip39);
   try {
     await makeWallet(session, options, words, text, bip39);
-    const found = await scan(session, words, { network, birthday, gap, wait });
+    const found = await discover(session, words, { network, birthday, gap, wait });
     const added = await addAccounts(session, words, options, found);
     await waitUntil(session, wait, () => untilRead(session));
     const restored = await withBalances(session, added);
@@ -106,7 +106,7 @@ async function makeWallet(session: Session, options: Options, words: OpenedBacku
 }
 
 /** Searches more accounts until the last 20 are unused. */
-async function scan(
+async function discover(
   session: Session,
   words: OpenedBackup,
   { network, birthday, gap, wait }: { network: Options['network']; birthday: string; gap: number; wait: number },

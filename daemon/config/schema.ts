@@ -110,7 +110,7 @@ function rateLeaves(): Record<string, Setting<string | null>> {
 }
 
 /** Contracts are pinned on mainnet; on networks for tests there are others, and in the sandbox there are none. */
-function contractLeaf(network: Network, asset: Asset): Setting<string | null> {
+function contractSetting(network: Network, asset: Asset): Setting<string | null> {
   if (asset.contract === undefined) return setting.unusable<string | null>(`${asset.symbol} is no token`, null);
   if (network === 'mainnet')
     return setting.unusable<string | null>(`the contract of ${asset.symbol} on mainnet is fixed`, null);
@@ -126,7 +126,7 @@ function networkLeaves(network: Network): NetworkLeaves {
         asset.confirmations.map((tier) => ({ ...tier })),
         isEvm(asset.chain),
       ),
-      ...(asset.symbol !== asset.chain && { contract: contractLeaf(network, asset) }),
+      ...(asset.symbol !== asset.chain && { contract: contractSetting(network, asset) }),
     };
   }
   for (const chain of CHAINS) {

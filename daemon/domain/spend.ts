@@ -145,12 +145,12 @@ export type SpendRequest = {
   asset: AssetId;
   /**
    * In the order of the withdrawals. `units` null: everything less the fee; then it is the only payout. No payout: the
-   * anchors' value becomes change (a cancel, or a child that pays for its parent).
+   * required inputs' value becomes change (a cancel, or a child that pays for its parent).
    */
   payouts: { address: string; script: Uint8Array; units: bigint | null }[];
   /** Outpoints that must be among the inputs: those of earlier signed versions, so that at most one version confirms. */
-  anchors: string[];
-  /** Coins that may be spent, including the anchors'. */
+  requiredInputs: string[];
+  /** Coins that may be spent, including the required inputs. */
   coins: Coin[];
   /** Those that the fee may be paid from, where that is in another asset. */
   feeCoins?: Coin[];

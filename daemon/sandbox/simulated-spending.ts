@@ -102,7 +102,7 @@ export class SimulatedSpending extends OfSource implements Spending, CoinSource 
       network: 'sandbox' as const,
       chain: this.#chain,
       payouts: payouts.map(({ address, units }) => ({ address, script: this.#scriptOf(address), units })),
-      anchors: conflictKeys,
+      requiredInputs: conflictKeys,
     };
     const spent = conflictKeys.map((key) => request.holdings.coin(key));
     const isGas = ({ asset = request.asset }: Coin): boolean => asset !== request.asset;

@@ -47,9 +47,9 @@ export function simulatedRaw(chain: ChainId, inputs: readonly string[], outputs:
  * `spend.insufficient`, `.fee_too_high`.
  */
 export function planSimulated(request: SpendRequest): SandboxPlan {
-  const { chain, accountNo, asset, payouts, anchors, change } = request;
+  const { chain, accountNo, asset, payouts, requiredInputs, change } = request;
   assert(request.network === 'sandbox', 'only the sandbox simulates');
-  assert(payouts.length > 0 || anchors.length > 0, 'something is paid or moved');
+  assert(payouts.length > 0 || requiredInputs.length > 0, 'something is paid or moved');
   const feeAsset = nativeAsset(chain).symbol;
   const fee = simulatedFee(request);
   const isOther = asset !== feeAsset;
@@ -57,21 +57,21 @@ export function planSimulated(request: SpendRequest): SandboxPlan {
   const sweeps = payouts.some(({ units }) => units === null);
   const paid = payouts.reduce((sum, { units }) => sum + (units ?? 0n), isOther ? 0n : fee);
   const coins = request.coins.filter((coin) => !isGas(coin));
-  const inputs = chosen(coins, anchors, sweeps ? null : paid);
+  const inputs = chosen(coins, requiredInputs, sweeps ? null : paid);
   const left = total(inputs) - paid;
   if (left < 0n || (sweeps && left === 0n)) throw insufficient(asset, sweeps ? 1n - left : -left);
   const outputs = payouts.map(({ units, ...to }): PlannedOutput => ({ kind: 'payout', ...to, units: units ?? left }));
   if (!sweeps && left > 0n) outputs.push({ kind: 'change', ...change, units: left });
   if (isOther) {
-    const gas = chosen([...request.coins.filter(isGas), ...(request.feeCoins ?? [])], anchors, fee);
+    const gas = chosen([...request.coins.filter(isGas), ...(request.feeCoins ?? [])], requiredInputs, fee);
     const rest = total(gas) - fee;
     if (rest < 0n) throw new MissingGas(feeAsset, -rest, change.address);
     inputs.push(...gas);
     if (rest > 0n) outputs.push({ kind: 'change', ...change, units: rest, asset: feeAsset });
   }
   assert(
-    anchors.every((anchor) => inputs.some(({ outpoint }) => outpoint === anchor)),
-    'the anchors are among the coins',
+    requiredInputs.every((required) => inputs.some(({ outpoint }) => outpoint === required)),
+    'the required inputs are among the coins',
   );
   if (fee > request.feeMax) {
     const text = `The network fee would be ${formatUnits(fee, assetOf(feeAsset))} ${feeAsset}`;
@@ -93,11 +93,11 @@ export function simulatedFee({
   return bumped > gas ? bumped : gas;
 }
 
-/** The anchors and the largest others until `need` is reached; all of them when it is null. */
-function chosen(coins: readonly Coin[], anchors: readonly string[], need: bigint | null): Coin[] {
-  const inputs = coins.filter(({ outpoint }) => anchors.includes(outpoint));
+/** The required inputs and the largest others until `need` is reached; all of them when it is null. */
+function chosen(coins: readonly Coin[], requiredInputs: readonly string[], need: bigint | null): Coin[] {
+  const inputs = coins.filter(({ outpoint }) => requiredInputs.includes(outpoint));
   const others = coins
-    .filter(({ outpoint }) => !anchors.includes(outpoint))
+    .filter(({ outpoint }) => !requiredInputs.includes(outpoint))
     .sort((a, b) => (a.units === b.units ? (a.outpoint < b.outpoint ? -1 : 1) : a.units > b.units ? -1 : 1));
   let sum = total(inputs);
   for (const coin of others) {

@@ -131,8 +131,8 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending on litecoind'), () => {
     const asked = { payouts: [payout(DESTINATIONS.LTC[0]!, 5_000_000n)], tipHeight: height, feeRate: 3_000n };
     const first = wallet.plan(coins, asked);
     const firstId = await send(first);
-    const anchors = first.inputs.map(({ outpoint }) => outpoint);
-    const again = { ...asked, anchors, feeMin: first.fee, feeRate: replacementRate('LTC', [first]) };
+    const requiredInputs = first.inputs.map(({ outpoint }) => outpoint);
+    const again = { ...asked, requiredInputs, feeMin: first.fee, feeRate: replacementRate('LTC', [first]) };
     const second = wallet.plan(coins, again);
     const short = { ...second, fee: second.fee - 200n, outputs: second.outputs.map(withChange(200n)) };
     expect(await verdict(short)).toContain('insufficient fee');
@@ -143,7 +143,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending on litecoind'), () => {
     // So much that a second coin is needed.
     const third = wallet.plan(coins, {
       ...asked,
-      anchors,
+      requiredInputs,
       payouts: [payout(DESTINATIONS.LTC[0]!, 9_990_000n)],
       feeMin: second.fee,
       feeRate: replacementRate('LTC', [first, second]),
@@ -153,7 +153,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending on litecoind'), () => {
 
     const cancel = wallet.plan(coins, {
       tipHeight: height,
-      anchors,
+      requiredInputs,
       feeMin: third.fee,
       feeRate: replacementRate('LTC', [first, second, third]),
     });
@@ -170,8 +170,8 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending on litecoind'), () => {
     const parents = await spending.unconfirmed(txid, signal());
     expect(parents).toMatchObject({ fee: 20_000n });
     const coins = wallet.coinsIn(raw, 0);
-    const anchors = coins.map(({ outpoint }) => outpoint);
-    const child = wallet.plan(coins, { anchors, feeRate: 400_000n, tipHeight: height, parents: parents! });
+    const requiredInputs = coins.map(({ outpoint }) => outpoint);
+    const child = wallet.plan(coins, { requiredInputs, feeRate: 400_000n, tipHeight: height, parents: parents! });
     const childId = await send(child);
     const whole = await spending.unconfirmed(childId, signal());
     expect((whole!.fee * 1_000n) / BigInt(whole!.vsize)).toBeGreaterThanOrEqual(400_000n);

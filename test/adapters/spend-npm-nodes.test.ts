@@ -89,9 +89,9 @@ describe.skipIf(!hasNpmNodes).each([
     await expect(node.submit(wallet.sign({ ...plan, inputs: lie }).raw)).rejects.toThrow('script-verify-flag');
     expect(await node.mempool()).toEqual([]);
     const txid = await send(plan);
-    const anchors = plan.inputs.map(({ outpoint }) => outpoint);
-    const cancel = wallet.sign(wallet.plan(coins, { ...asked, payouts: [], anchors, feeMin: plan.fee }));
-    // These nodes know no replacement (BIP-125): both versions spend the anchor, so that one at most is taken.
+    const requiredInputs = plan.inputs.map(({ outpoint }) => outpoint);
+    const cancel = wallet.sign(wallet.plan(coins, { ...asked, payouts: [], requiredInputs, feeMin: plan.fee }));
+    // These nodes know no replacement (BIP-125): both versions spend the required input, so that one at most is taken.
     await expect(node.submit(cancel.raw)).rejects.toThrow('bad-txns-inputs-spent');
     expect(await node.mempool()).toEqual([txid]);
     expect(await mined()).toContain(txid);

@@ -54,11 +54,11 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
   }
 
   async function planned(free: Coin[], fields: Partial<SpendRequest>): Promise<UtxoPlan | SandboxPlan> {
-    const isAnchor = ({ outpoint }: Coin): boolean => fields.anchors?.includes(outpoint) ?? false;
+    const isAnchor = ({ outpoint }: Coin): boolean => fields.requiredInputs?.includes(outpoint) ?? false;
     const coins = [...free, ...gas.filter(isAnchor)];
     const feeCoins = gas.filter((coin) => bench.rows.output(chain, coin.outpoint)?.spentBy === null);
     const request: SpendRequest = {
-      ...{ network: 'sandbox', chain, accountNo: 0, asset, coins, payouts: [], anchors: [] },
+      ...{ network: 'sandbox', chain, accountNo: 0, asset, coins, payouts: [], requiredInputs: [] },
       change: { ...ours(1, 0), index: 0 },
       feeRate: await spending.feeRate(6, signal()),
       feeCoins,
@@ -122,13 +122,17 @@ describe.each(ASSETS.map(({ symbol, chain }): [AssetId, ChainId] => [symbol, cha
     });
   });
 
-  it('is replaced by what pays more and spends the same anchor, and by nothing else', async () => {
+  it('is replaced by what pays more and spends the same required input, and by nothing else', async () => {
     const coins = await funded(asset, 2n * one, one);
     const first = await planned(coins, { payouts: [{ ...stranger(), units: one / 2n }] });
-    const anchors = first.inputs.map(({ outpoint }) => outpoint);
-    const again = { anchors, feeMin: first.fee, feeRate: 3n * (await spending.feeRate(6, signal())) };
+    const requiredInputs = first.inputs.map(({ outpoint }) => outpoint);
+    const again = { requiredInputs, feeMin: first.fee, feeRate: 3n * (await spending.feeRate(6, signal())) };
     await spending.broadcast(signed(first).raw, signal());
-    const worse = await planned(coins, { anchors, payouts: [{ ...stranger(), units: one / 3n }], feeRate: 1_000n });
+    const worse = await planned(coins, {
+      requiredInputs,
+      payouts: [{ ...stranger(), units: one / 3n }],
+      feeRate: 1_000n,
+    });
     await expect(spending.broadcast(signed(worse).raw, signal())).rejects.toMatchObject({ code: 'broadcast.refused' });
     const second = await planned(coins, { ...again, payouts: [{ ...stranger(), units: one / 2n }] });
     const cancel = await planned(coins, { ...again, feeMin: second.fee, feeRate: 2n * again.feeRate });

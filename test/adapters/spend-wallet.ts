@@ -57,7 +57,7 @@ export class SpendWallet {
         accountNo: 0,
         asset: this.chain,
         payouts: [],
-        anchors: [],
+        requiredInputs: [],
         coins,
         change: { ...this.target(1, 0), index: 0 },
         feeRate: 5_000n,

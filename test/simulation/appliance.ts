@@ -93,7 +93,7 @@ export class Appliance {
   readonly #sources: Sources;
   #jobs!: Jobs;
   #loops!: SyncLoops;
-  #scan: AccountDiscovery | null = null;
+  #discovery: AccountDiscovery | null = null;
   #minuteAt = 0;
 
   private constructor(folder: string, time: Time, sources: Sources) {
@@ -111,10 +111,10 @@ export class Appliance {
         startedAt,
         sendWebhook: async () => ({ status: null, error: null }),
         testAlerts: async () => [],
-        scanWallet: async (wish) => {
-          this.#scan = new AccountDiscovery(wish, (network, chain, list) => this.#source(network, chain, list));
+        discoverAccounts: async (request) => {
+          this.#discovery = new AccountDiscovery(request, (network, chain, list) => this.#source(network, chain, list));
         },
-        scanned: () => this.#scan?.state ?? null,
+        discovery: () => this.#discovery?.state ?? null,
         makeBackup: (file) => this.#backup(file),
         deriveSandboxAccounts: () => ({}),
         console: () => Promise.reject(new Error('no console here')),

@@ -56,16 +56,16 @@ export type ExportCursor = { part: 'receipts' | 'spends'; after: number };
 export type ExportRequest = { business: Business | null; from: Day; to: Day; cursor: ExportCursor };
 
 /** The rows of one page, which may be empty, and the cursor of the next one, or null. */
-export function exportPage(app: App, wish: ExportRequest): { rows: ExportRow[]; next: ExportCursor | null } {
-  const { part, after } = wish.cursor;
+export function exportPage(app: App, request: ExportRequest): { rows: ExportRow[]; next: ExportCursor | null } {
+  const { part, after } = request.cursor;
   const page = { id: after, limit: PAGE };
   if (part === 'receipts') {
     const found = app.store.all(creditsAbove, page);
     const next = nextOf(found, part) ?? { part: 'spends', after: 0 };
-    return { rows: found.flatMap((row) => receipt(app, wish, row)), next };
+    return { rows: found.flatMap((row) => receipt(app, request, row)), next };
   }
   const found = app.store.all(debitsAbove, page);
-  return { rows: found.flatMap((row) => debited(app, wish, row)), next: nextOf(found, part) };
+  return { rows: found.flatMap((row) => debited(app, request, row)), next: nextOf(found, part) };
 }
 
 function nextOf(found: readonly { id: number }[], part: ExportCursor['part']): ExportCursor | null {
@@ -102,10 +102,10 @@ const orderOf = (invoice: InvoiceRow | null) => ({
   description: invoice?.description ?? '',
 });
 
-function receipt(app: App, wish: ExportRequest, row: CreditEntry): ExportRow[] {
+function receipt(app: App, request: ExportRequest, row: CreditEntry): ExportRow[] {
   if (row.gone || row.block_height === null || row.moved) return [];
   const asset = assetOf(row.asset as AssetId);
-  const fields = common(wish, businessOf(app, row), row.block_time ?? row.first_seen_at, asset);
+  const fields = common(request, businessOf(app, row), row.block_time ?? row.first_seen_at, asset);
   if (!fields) return [];
   const invoice = row.invoice_id === null ? undefined : app.store.get(invoiceById, { id: row.invoice_id });
   return [
@@ -127,10 +127,10 @@ function receipt(app: App, wish: ExportRequest, row: CreditEntry): ExportRow[] {
  * The rows of a debit: one for each withdrawal that it pays, one for a payment without a withdrawal, or one for the
  * fee.
  */
-function debited(app: App, wish: ExportRequest, row: DebitRow): ExportRow[] {
+function debited(app: App, request: ExportRequest, row: DebitRow): ExportRow[] {
   if (row.kind === 'moved' || row.block_hash === null || row.at === null) return [];
   const asset = assetOf(row.asset as AssetId);
-  const fields = common(wish, businessOf(app, row), row.at, asset);
+  const fields = common(request, businessOf(app, row), row.at, asset);
   if (!fields) return [];
   const rate = row.usd_rate;
   const line = (units: bigint, of: WithdrawalRow | null, usd: bigint | null): ExportRow => ({

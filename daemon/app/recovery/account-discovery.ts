@@ -96,8 +96,8 @@ export class AccountDiscovery {
   readonly state: DiscoveryState = { running: true, chains: [], used: [], error: null };
   readonly done: Promise<void>;
 
-  constructor(wish: DiscoveryRequest, open: OpenSource) {
-    this.#request = wish;
+  constructor(request: DiscoveryRequest, open: OpenSource) {
+    this.#request = request;
     this.#open = open;
     this.done = this.#run();
   }

@@ -46,7 +46,7 @@ export async function readBlocks(
     const header = headerOf(bytes, hash);
     if (header.previous !== previous.hash) break;
     previous = { height: previous.height + 1, hash };
-    await scan(finder, bytes, previous, header.timeSeconds * 1000, read.found);
+    await findOurs(finder, bytes, previous, header.timeSeconds * 1000, read.found);
     read.blocks.push(previous);
     if (isLast) break;
   }
@@ -66,7 +66,7 @@ function headerOf(bytes: Buffer, hash: string): BlockHeader {
   return header;
 }
 
-async function scan(finder: Finder, bytes: Buffer, block: BlockId, timeMs: number, found: Found): Promise<void> {
+async function findOurs(finder: Finder, bytes: Buffer, block: BlockId, timeMs: number, found: Found): Promise<void> {
   try {
     await findInBlock(finder, bytes, block, timeMs, found);
   } catch (error) {

@@ -179,16 +179,16 @@ function refund(app: App): RequestHandler {
   return async (request, response) => {
     const business = callerOf(response);
     const name = (request.params as { invoice: string }).invoice;
-    const wish = (reader: Reader): NewWithdrawal => {
+    const wanted = (reader: Reader): NewWithdrawal => {
       const invoice = findInvoiceOf(reader, business, name);
       return refundWanted(app, reader, business, invoice, check(refundSchema, request.body));
     };
-    const fee = await estimateHighestFee(app, business, () => wish(app.store));
+    const fee = await estimateHighestFee(app, business, () => wanted(app.store));
     const answer = await app.store.write((tx) => {
       const { slug } = findInvoiceOf(tx, business, name);
       const asked = { ...idempotent(business, request, `/invoice/${slug}/refund`), forever: true };
       return once(app, tx, asked, () => {
-        const row = requestWithdrawal(app, tx, business, wish(tx), fee);
+        const row = requestWithdrawal(app, tx, business, wanted(tx), fee);
         return { status: 201, body: JSON.stringify(presentWithdrawal(app, row)) };
       });
     });

@@ -31,8 +31,8 @@ export const BOOKS_METHODS: Methods = {
   },
   'export.page': ({ app }, { business, from, to, cursor }) => {
     const only = business === undefined ? null : findBusiness(app, business);
-    const wish = { business: only, from: dayFrom(from), to: dayFrom(to), cursor };
-    const { rows, next } = exportPage(app, wish);
+    const request = { business: only, from: dayFrom(from), to: dayFrom(to), cursor };
+    const { rows, next } = exportPage(app, request);
     return { rows: rows.map((row) => ({ ...row, at: toIso(row.at) })), next };
   },
 };

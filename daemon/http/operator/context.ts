@@ -14,9 +14,9 @@ export type OperatorExtra = {
   /** Sends a notification again and returns when the attempt has ended. Throws `Rejected('webhook.not_found')`. */
   sendWebhook(id: number): Promise<{ status: number | null; error: string | null }>;
   /** Starts a search for a wallet's accounts, in place of the previous one. */
-  scanWallet(wish: DiscoveryRequest): Promise<void>;
+  discoverAccounts(request: DiscoveryRequest): Promise<void>;
   /** The state of that search; null before the first. */
-  scanned(): DiscoveryState | null;
+  discovery(): DiscoveryState | null;
   /** Makes a backup of the running service. Throws `Rejected` `backup.*`. */
   makeBackup(file: string): Promise<BackupMade>;
   /** Sends a message of trial over every channel for alerts. */

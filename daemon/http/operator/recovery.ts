@@ -33,11 +33,11 @@ export const RECOVERY_METHODS: Methods = {
   },
   'wallet.scan': async ({ extra }, { network, birthday, gap, accounts }) => {
     if (network === 'sandbox') throw new Rejected('wallet.sandbox', 'The sandbox has a wallet of its own', 'network');
-    await extra.scanWallet({ network, birthday: Date.parse(birthday), gap, accounts });
+    await extra.discoverAccounts({ network, birthday: Date.parse(birthday), gap, accounts });
     return {};
   },
   'wallet.scanned': ({ app, extra }) => ({
-    ...(extra.scanned() ?? { running: false, chains: [], used: [], error: null }),
+    ...(extra.discovery() ?? { running: false, chains: [], used: [], error: null }),
     rescans: rescansUnderWay(app),
   }),
   'backup.drilled': async ({ app }) => {

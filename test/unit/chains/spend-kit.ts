@@ -66,7 +66,7 @@ export function requestOf(chain: UtxoChain, fields: Partial<SpendRequest> & { pa
     accountNo: 0,
     asset: chain,
     payouts: pay.map((units, i) => ({ ...destination(chain, i), units })),
-    anchors: [],
+    requiredInputs: [],
     coins: [],
     change: { address, script, index: 7 },
     feeRate: 5_000n,

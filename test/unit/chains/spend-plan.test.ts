@@ -42,19 +42,19 @@ const request: fc.Arbitrary<SpendRequest> = fc
     young: fc.integer({ min: 0, max: 5 }),
     pay: fc.array(amount, { minLength: 0, maxLength: 5 }),
     sweep: fc.boolean(),
-    anchors: fc.integer({ min: 0, max: 3 }),
+    requiredInputs: fc.integer({ min: 0, max: 3 }),
     feeRate: fc.bigInt({ min: 1_000n, max: 200_000n }),
     feeMin: fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 100_000n })),
     parent: fc.option(
       fc.record({ fee: fc.bigInt({ min: 0n, max: 50_000n }), vsize: fc.integer({ min: 80, max: 5_000 }) }),
     ),
   })
-  .map(({ chain, units, young, pay, sweep, anchors, feeRate, feeMin, parent }) => {
+  .map(({ chain, units, young, pay, sweep, requiredInputs, feeRate, feeMin, parent }) => {
     const coins = coinsOf(chain, units).map((coin, i) => (i < young ? { ...coin, confirmations: 0 } : coin));
-    const held = coins.slice(0, pay.length === 0 && !sweep ? Math.max(1, anchors) : anchors);
+    const held = coins.slice(0, pay.length === 0 && !sweep ? Math.max(1, requiredInputs) : requiredInputs);
     return requestOf(chain, {
       ...{ coins, feeRate, feeMin, pay: sweep ? [null] : pay },
-      anchors: held.map(({ outpoint }) => outpoint),
+      requiredInputs: held.map(({ outpoint }) => outpoint),
       ...(parent && { parents: parent }),
     });
   });
@@ -95,7 +95,7 @@ describe('every plan', () => {
     expect(plans).toBeGreaterThan(40);
   }, 120_000);
 
-  it('spends each coin once, every anchor, and only coins that were offered', () => {
+  it('spends each coin once, every required input, and only coins that were offered', () => {
     fc.assert(
       fc.property(request, (asked) => {
         const made = outcome(asked);
@@ -104,8 +104,8 @@ describe('every plan', () => {
         expect(new Set(spent).size).toBe(spent.length);
         const offered = new Map(asked.coins.map((coin) => [coin.outpoint, coin]));
         for (const { sequence, ...coin } of made.inputs) expect(coin).toEqual(offered.get(coin.outpoint));
-        for (const anchor of asked.anchors) expect(spent).toContain(anchor);
-        const added = made.inputs.filter(({ outpoint }) => !asked.anchors.includes(outpoint));
+        for (const required of asked.requiredInputs) expect(spent).toContain(required);
+        const added = made.inputs.filter(({ outpoint }) => !asked.requiredInputs.includes(outpoint));
         // BIP-125 rule 2.
         if (asked.feeMin > 0n) for (const { confirmations } of added) expect(confirmations).toBeGreaterThan(0);
       }),
@@ -246,7 +246,7 @@ describe('a payment', () => {
       'assertion failed',
     );
     expect(() => plan({ ...asked, coins: [...asked.coins, ...asked.coins] })).toThrow('assertion failed');
-    expect(() => plan({ ...asked, anchors: [`${'00'.repeat(32)}:0`] })).toThrow('assertion failed');
+    expect(() => plan({ ...asked, requiredInputs: [`${'00'.repeat(32)}:0`] })).toThrow('assertion failed');
     expect(() => plan({ ...asked, change: { ...asked.change, script: ownScript('BTC', 1) } })).toThrow(
       'assertion failed',
     );
@@ -297,33 +297,33 @@ describe('a replacement', () => {
   const coins = coinsOf('BTC', [100_000n, 50_000n, 80_000n]);
   const first = requestOf('BTC', { pay: [60_000n], coins, feeRate: 2_000n });
   const old = plan(first);
-  const anchors = old.inputs.map(({ outpoint }) => outpoint);
+  const requiredInputs = old.inputs.map(({ outpoint }) => outpoint);
 
   it('pays the recipient the same, and more fee by the relay fee of its size at the least', () => {
-    const made = plan({ ...first, anchors, feeMin: old.fee, feeRate: 2_001n });
+    const made = plan({ ...first, requiredInputs, feeMin: old.fee, feeRate: 2_001n });
     expect(made.fee).toBe(old.fee + BigInt(made.vsize));
     expect(made.outputs.find(({ kind }) => kind === 'payout')?.units).toBe(60_000n);
-    const faster = plan({ ...first, anchors, feeMin: old.fee, feeRate: 9_000n });
+    const faster = plan({ ...first, requiredInputs, feeMin: old.fee, feeRate: 9_000n });
     expect(faster.fee).toBe(BigInt(faster.vsize) * 9n);
   });
 
   it('adds confirmed coins when its own no longer suffice, and no others', () => {
-    const high = { ...first, anchors, feeMin: old.fee, feeRate: 300_000n };
+    const high = { ...first, requiredInputs, feeMin: old.fee, feeRate: 300_000n };
     const made = plan(high);
     expect(made.inputs.length).toBeGreaterThan(1);
-    expect(made.inputs.map(({ outpoint }) => outpoint)).toEqual(expect.arrayContaining(anchors));
-    const young = coins.map((coin) => (anchors.includes(coin.outpoint) ? coin : { ...coin, confirmations: 0 }));
+    expect(made.inputs.map(({ outpoint }) => outpoint)).toEqual(expect.arrayContaining(requiredInputs));
+    const young = coins.map((coin) => (requiredInputs.includes(coin.outpoint) ? coin : { ...coin, confirmations: 0 }));
     expect(codeOf({ ...high, coins: young })).toBe('spend.insufficient');
   });
 
   it('that cancels pays nobody but ourselves', () => {
-    const made = plan({ ...first, payouts: [], anchors, feeMin: old.fee, feeRate: 4_000n });
+    const made = plan({ ...first, payouts: [], requiredInputs, feeMin: old.fee, feeRate: 4_000n });
     expect(made.outputs).toMatchObject([{ kind: 'change', index: 7 }]);
     expect(made.fee).toBeGreaterThanOrEqual(old.fee + BigInt(made.vsize));
     expect(() => plan({ ...first, payouts: [] })).toThrow('assertion failed');
     // Worth less than its spending, and no dust: what matters is that nobody else is paid.
     const small = coinsOf('BTC', [1_700n]);
-    const tiny = requestOf('BTC', { coins: small, anchors: [small[0]!.outpoint], feeRate: 10_000n });
+    const tiny = requestOf('BTC', { coins: small, requiredInputs: [small[0]!.outpoint], feeRate: 10_000n });
     expect(plan(tiny).outputs).toMatchObject([{ kind: 'change', units: 600n }]);
     expect(codeOf({ ...tiny, feeRate: 13_000n })).toBe('spend.insufficient');
   });
@@ -334,7 +334,9 @@ describe('a child that pays for its parent', () => {
 
   it('brings both to the rate', () => {
     const parents = { fee: 200n, vsize: 200 };
-    const made = plan(requestOf('BTC', { coins: [coin!], anchors: [coin!.outpoint], feeRate: 20_000n, parents }));
+    const made = plan(
+      requestOf('BTC', { coins: [coin!], requiredInputs: [coin!.outpoint], feeRate: 20_000n, parents }),
+    );
     expect(made.outputs).toMatchObject([{ kind: 'change' }]);
     // One input, one output: 110 virtual bytes, and 200 more to pay for, less what the parent pays.
     expect(made).toMatchObject({ vsize: 110, fee: 20n * (110n + 200n) - 200n });
@@ -342,14 +344,14 @@ describe('a child that pays for its parent', () => {
 
   it('pays no less for itself when the parent pays enough', () => {
     const parents = { fee: 90_000n, vsize: 200 };
-    const asked = requestOf('BTC', { coins: [coin!], anchors: [coin!.outpoint], feeRate: 20_000n, parents });
+    const asked = requestOf('BTC', { coins: [coin!], requiredInputs: [coin!.outpoint], feeRate: 20_000n, parents });
     expect(plan(asked).fee).toBe(20n * 110n);
   });
 
   it('takes another coin when the stuck one is too small', () => {
     const coins = [...coinsOf('BTC', [3_000n], 0), ...coinsOf('BTC', [0n, 500_000n]).slice(1)];
     const parents = { fee: 0n, vsize: 2_000 };
-    const asked = requestOf('BTC', { coins, anchors: [coins[0]!.outpoint], feeRate: 10_000n, parents });
+    const asked = requestOf('BTC', { coins, requiredInputs: [coins[0]!.outpoint], feeRate: 10_000n, parents });
     expect(plan(asked).inputs).toHaveLength(2);
     expect(plan(asked).fee).toBe(10n * (2_000n + 110n + BTC_IN));
   });

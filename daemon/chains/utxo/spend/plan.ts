@@ -3,7 +3,7 @@
  * gives the same plan, so that a crash between planning and storing loses nothing.
  *
  * Invariants. Inputs are worth the outputs plus the fee. The fee is at least the fee rate times the size, and exceeds that
- * by at most the cost of a change output. No output is dust. Every anchor is among the inputs.
+ * by at most the cost of a change output. No output is dust. Every required input is among them.
  *
  * Inputs and outputs are in BIP-69's order. That order depends on the transaction alone, so a checker can compute it, and
  * an output's place does not show which one is our change.
@@ -56,7 +56,7 @@ type Inputs = { coins: Coin[]; payouts: Payout[]; change: bigint | null };
 class Wallet {
   readonly #request: SpendRequest;
   readonly #chain: UtxoChain;
-  readonly #anchors: Coin[];
+  readonly #required: Coin[];
   readonly #optional: Coin[];
   /** Of the payouts, then of the change. */
   readonly #scripts: Uint8Array[];
@@ -65,12 +65,12 @@ class Wallet {
     check(request, chain);
     this.#request = request;
     this.#chain = chain;
-    const anchors = new Set(request.anchors);
-    this.#anchors = request.coins.filter(({ outpoint }) => anchors.has(outpoint));
-    assert(this.#anchors.length === anchors.size, 'the anchors are among the coins');
+    const requiredInputs = new Set(request.requiredInputs);
+    this.#required = request.coins.filter(({ outpoint }) => requiredInputs.has(outpoint));
+    assert(this.#required.length === requiredInputs.size, 'the required inputs are among the coins');
     const floor = this.#inputFee();
     const optional = request.coins.filter(
-      (coin) => !anchors.has(coin.outpoint) && coin.units > floor && this.#mayBeAdded(coin),
+      (coin) => !requiredInputs.has(coin.outpoint) && coin.units > floor && this.#mayBeAdded(coin),
     );
     // excluded coins do not count against the approved sum
     this.#optional = oldestWithin(optional, request.inputsMax ?? null).sort(bySize);
@@ -113,7 +113,7 @@ class Wallet {
     const { payouts } = this.#request;
     const [payout] = payouts;
     assert(payout && payouts.length === 1, 'everything goes to one recipient');
-    const coins = [...this.#anchors, ...this.#optional];
+    const coins = [...this.#required, ...this.#optional];
     if (coins.length > INPUTS_MAX) throw this.#tooMany(coins);
     const units = total(coins) - this.fee(Math.max(1, coins.length), false);
     if (units < dustOf(this.#chain, payout.script)) {
@@ -127,7 +127,7 @@ class Wallet {
     const confirmed = this.#optional.filter(({ confirmations }) => confirmations > 0);
     const chosen = this.#chosenFrom(confirmed) ?? this.#chosenFrom(this.#optional);
     if (chosen) return chosen;
-    const coins = [...this.#anchors, ...this.#optional];
+    const coins = [...this.#required, ...this.#optional];
     const { need, mayLackChange } = this.#market(this.#optional);
     const missing = need(Math.max(1, coins.length), !mayLackChange) - total(coins);
     throw missing > 0n ? this.#insufficient(missing) : this.#tooMany(coins);
@@ -137,7 +137,7 @@ class Wallet {
     const market = this.#market(optional);
     const choice = choose(market);
     if (!choice) return null;
-    const coins = [...this.#anchors, ...choice.picks.map((at) => optional[at] as Coin)];
+    const coins = [...this.#required, ...choice.picks.map((at) => optional[at] as Coin)];
     const payouts = this.#payouts();
     const left = total(coins) - total(payouts);
     return { coins, payouts, change: choice.change ? left - this.fee(coins.length, true) : null };
@@ -161,9 +161,9 @@ class Wallet {
     const changeFee = this.fee(1, true) - this.fee(1, false);
     return {
       units: optional.map(({ units }) => units),
-      fixedCount: this.#anchors.length,
-      fixedUnits: total(this.#anchors),
-      countMax: Math.max(0, INPUTS_MAX - this.#anchors.length),
+      fixedCount: this.#required.length,
+      fixedUnits: total(this.#required),
+      countMax: Math.max(0, INPUTS_MAX - this.#required.length),
       need: (count, withChange) => paid + this.fee(count, withChange) + (withChange ? leastChange : 0n),
       fee: (count) => this.fee(count, false),
       changeCost: changeFee + spendLater,
@@ -195,7 +195,7 @@ function check(request: SpendRequest, chain: UtxoChain): void {
   assert(feeRate > 0n && feeMin >= 0n, 'a fee rate is positive');
   assert(Number.isInteger(tipHeight) && tipHeight >= 0 && tipHeight < LOCK_TIME_HEIGHT_END, 'the tip has a height');
   assert(new Set(coins.map(({ outpoint }) => outpoint)).size === coins.length, 'no coin is there twice');
-  assert(payouts.length > 0 || request.anchors.length > 0, 'something is paid or moved');
+  assert(payouts.length > 0 || request.requiredInputs.length > 0, 'something is paid or moved');
   for (const { address, script } of [...payouts, change]) {
     assert(sameBytes(scriptOf(address, chain, network), script), `the script is that of the address ${address}`);
   }

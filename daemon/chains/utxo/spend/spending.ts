@@ -124,7 +124,7 @@ export class UtxoSpending extends OfSource implements Spending, CoinSource {
       network: this.#network,
       chain: this.#chain,
       payouts: payouts.map(({ address, units }) => ({ address, script: this.#scriptOf(address), units })),
-      anchors: conflictKeys,
+      requiredInputs: conflictKeys,
       ...(parents && { parents: { fee: parents.fee, vsize: parents.size } }),
     };
     const spent = conflictKeys.map((key) => request.holdings.coin(key));

@@ -140,7 +140,7 @@ export class HeaderChain implements Headers {
       assert(parent, 'what is above the base is held');
       const fresh = headers.subarray(known * HEADER_BYTES);
       if (known === 0 && !previousOf(fresh).equals(parent)) return this.#apart(from, count);
-      // the chain has adopted the beginning of the branch since the rest was verified
+      // the chain has taken the beginning of the branch since the rest was verified
       return this.#follow(fresh, start, parent, known === 0 ? verified : UNVERIFIED);
     });
   }

@@ -3,7 +3,7 @@
  * chain, which verifies them.
  *
  * Invariant: no server waits for another. Each reply is verified before the next request, and a server that adds too
- * few headers in its time is disconnected. Its headers are either adopted, or show that it is behind, or prove
+ * few headers in its time is disconnected. Its headers are either added, or show that it is behind, or prove
  * misbehaviour.
  */
 import { sha256d } from '../../../../kit/bytes.ts';

@@ -102,7 +102,7 @@ export interface Headers {
   prepend(bytes: Uint8Array, from: number): Promise<void>;
 
   /**
-   * Adds a server's headers from height `from` upwards, and adopts them if they are valid and have the most work.
+   * Adds a server's headers from height `from` upwards, and takes them if they are valid and have the most work.
    * Throws `HeaderRejected`; then nothing was changed. To be called once `wantedBelow()` is null. `verified`: from an
    * earlier call that returned `weaker`, for a run that began with the same headers at the same height.
    */

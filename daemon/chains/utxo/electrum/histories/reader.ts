@@ -78,7 +78,7 @@ export class HistoryReader {
     const coins = told === null ? [] : this.#list.coinsOf(script.id);
     const stored = storedHeights(coins, (height, blockHash) => this.#isOnChain(height, blockHash));
     if (told !== null && script.txids.length === 0 && told === (await statusOfStored(stored))) {
-      this.#adopt(script, [], Math.max(...stored.values()));
+      this.#accept(script, [], Math.max(...stored.values()));
       this.#scripts.settle(script, server, told, touches);
       return 'whole';
     }
@@ -100,7 +100,7 @@ export class HistoryReader {
       throw error;
     }
     const top = entries.reduce((highest, { height }) => Math.max(highest, height), 0);
-    this.#adopt(script, [...held], top);
+    this.#accept(script, [...held], top);
     const isWhole = failed.length === 0 && !isFull && status !== undefined;
     this.#scripts.settle(script, server, isWhole ? status : undefined, touches);
     // there is room again once the store has saved transactions; the server is not at fault
@@ -152,7 +152,7 @@ export class HistoryReader {
     return height < this.#headers.lowest || this.#headers.hashAt(height) === blockHash;
   }
 
-  #adopt(script: Script, txids: readonly string[], top: number): void {
+  #accept(script: Script, txids: readonly string[], top: number): void {
     const kept = new Set(txids);
     for (const txid of script.txids) if (!kept.has(txid)) this.#unstored.unmention(txid, script.hash);
     script.txids = txids;
