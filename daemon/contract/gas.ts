@@ -36,7 +36,7 @@ const PlanShape = z.object({
   begins_at: Instant,
   ends_at: Instant,
   state: z.enum(['open', 'done', 'stopped']),
-  /** What it waits for. */
+  /** The reason why it waits. */
   problem: z.string().nullable(),
 });
 
@@ -63,7 +63,7 @@ const DeskShape = z.object({
       usd_value: Decimal.nullable(),
     }),
   ),
-  /** What the tank lacks to collect everything that is worth it. */
+  /** The amount that the tank lacks to collect everything that is worth it. */
   needs: Missing,
   plan: PlanShape.nullable(),
 });
@@ -75,7 +75,7 @@ const DEFAULT_SHARE_PERCENT = 10;
 export const GAS = {
   /** Every account of Ethereum and BNB Smart Chain. */
   'gas.status': method(z.strictObject({ business: Text.optional() }), z.object({ desks: z.array(DeskShape) })),
-  /** What collecting would cost now. */
+  /** The present cost of collecting. */
   'gas.forecast': method(
     DeskRef.extend({
       min_usd: Positive.default(DEFAULT_MIN_USD),

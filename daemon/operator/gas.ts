@@ -17,7 +17,7 @@ export const gasGrantOf = ({ feeMax, ...limits }: GasLimits, now: number): GasGr
   issuedAt: now,
 });
 
-/** What the wallet may do under it. */
+/** The powers that the wallet has under it. */
 export function gasGrantText({ network, accountNo, chain, feeMax, until }: GasGrant): string {
   const coin = NATIVE_COIN[chain];
   return [

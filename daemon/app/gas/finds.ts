@@ -1,4 +1,4 @@
-/** What lies on the deposit addresses of an account chain, and what it costs to collect it into the tank. */
+/** Finds the money on the deposit addresses of an account chain, and the cost of collecting it into the tank. */
 import { MissingGas } from '../../chains/accounts.ts';
 import type { AddressFunds } from '../../chains/spending.ts';
 import { ASSETS, type Asset, type AssetId, assetOf } from '../../domain/assets.ts';
@@ -57,7 +57,7 @@ export type Find = {
   units: bigint;
   /** 1e-8 US dollars; null while there is no rate. */
   usd: bigint | null;
-  /** What must come to the address before, for gas. */
+  /** The amount that must come to the address before, for gas. */
   fund: bigint;
   /** Of the collection, and of funding it. */
   cost: bigint;
@@ -69,7 +69,7 @@ export type Find = {
 /** A funding is a little larger than needed, because the price of gas may rise until it is used. */
 const FUND_PERCENT = 125n;
 
-/** What can be collected at a fee rate, the most valuable first. Only money with its confirmations. */
+/** The money that can be collected at a fee rate, the most valuable first. Only money with its confirmations. */
 export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
   const { chain, account, business, feeAsset } = desk;
   const spending = spendingOf(chain);

@@ -48,7 +48,7 @@ export async function startPlan(app: App, desk: Desk, plan: NewPlan, signed: Sig
   });
 }
 
-/** Ends a plan. What is signed already is sent all the same. `signed`: ends the grant in the signer too. */
+/** Ends a plan. Transactions that are signed already are sent all the same. `signed`: ends the grant in the signer too. */
 export async function stopPlan(app: App, desk: Desk, signed: SignedGasGrant | null): Promise<void> {
   await app.store.write((tx) => endPlan(tx, desk.account.id, 'stopped', null));
   if (signed) await grant(app, desk, signed, { feeMax: 0n, until: signed.grant.until });

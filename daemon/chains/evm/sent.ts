@@ -16,7 +16,7 @@ import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { Token } from './params.ts';
 import { isOneAccount, isTransfer, partiesOf } from './transfers.ts';
 
-/** What left in a step. */
+/** The payments that left in a step. */
 export type Sent = { spends: SpendSeen[]; debits: Debit[] };
 
 type View = {

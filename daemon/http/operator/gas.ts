@@ -63,7 +63,7 @@ export const GAS_METHODS: Methods = {
   },
 };
 
-/** What the tank lacks for these. */
+/** The amount that the tank lacks for these. */
 function needsOf(desk: Desk, finds: readonly Find[], feeRate: bigint): Result<'gas.forecast'>['needs'] {
   const { feeAsset, tank, chain } = desk;
   const fundFee = spendingOf(chain).usualFee?.(feeAsset.symbol, feeRate) ?? 0n;

@@ -56,7 +56,7 @@ export const reportedDebitsUnconfirmed = statement((p: { chain_key: string; afte
     .limit(p.limit),
 );
 
-/** What left an address of an account chain in blocks. */
+/** The amount that left an address of an account chain in blocks. */
 export const debitsOfTarget = statement((p: { target_id: number; asset: AssetId }) =>
   sqlite
     .selectFrom('debit')

@@ -1,50 +1,48 @@
 /** Numbers of waiting items, for monitoring. Counts stop at a limit, because a larger number has no use. */
-import { sql } from 'kysely';
+import { type AliasedExpression, sql } from 'kysely';
 import { sqlite, statement } from '../statement.ts';
 
 const COUNT_ROWS_MAX = 10_000;
 
-const counted = sql<number>`count(*)`.as('rows');
+const counted = (some: AliasedExpression<{ id: number }, 'some'>) =>
+  sqlite.selectFrom(some).select(sql<number>`count(*)`.as('rows'));
 
 export const webhooksWaiting = statement((p: { lane: string }) =>
-  sqlite
-    .selectFrom(({ selectFrom }) =>
-      selectFrom('webhook')
-        .select('id')
-        .where('lane', '=', p.lane)
-        .where('state', '=', sql.lit('waiting'))
-        .limit(COUNT_ROWS_MAX)
-        .as('some'),
-    )
-    .select(counted),
+  counted(
+    sqlite
+      .selectFrom('webhook')
+      .select('id')
+      .where('lane', '=', p.lane)
+      .where('state', '=', sql.lit('waiting'))
+      .limit(COUNT_ROWS_MAX)
+      .as('some'),
+  ),
 );
 
 export const deliveriesWaiting = statement((p: { endpoint_id: number }) =>
-  sqlite
-    .selectFrom(({ selectFrom }) =>
-      selectFrom('event_delivery')
-        .select('id')
-        .where('endpoint_id', '=', p.endpoint_id)
-        .where('state', '=', sql.lit('waiting'))
-        .limit(COUNT_ROWS_MAX)
-        .as('some'),
-    )
-    .select(counted),
+  counted(
+    sqlite
+      .selectFrom('event_delivery')
+      .select('id')
+      .where('endpoint_id', '=', p.endpoint_id)
+      .where('state', '=', sql.lit('waiting'))
+      .limit(COUNT_ROWS_MAX)
+      .as('some'),
+  ),
 );
 
 /** The withdrawals of a business in a state: waiting for an approval, or for the signer. */
 export const withdrawalsWaiting = statement((p: { business_id: number; state: string }) =>
-  sqlite
-    .selectFrom(({ selectFrom }) =>
-      selectFrom('withdrawal')
-        .select('id')
-        .where('business_id', '=', p.business_id)
-        .where(sql<boolean>`state IN ('requested', 'approved')`)
-        .where('state', '=', p.state)
-        .limit(COUNT_ROWS_MAX)
-        .as('some'),
-    )
-    .select(counted),
+  counted(
+    sqlite
+      .selectFrom('withdrawal')
+      .select('id')
+      .where('business_id', '=', p.business_id)
+      .where(sql<boolean>`state IN ('requested', 'approved')`)
+      .where('state', '=', p.state)
+      .limit(COUNT_ROWS_MAX)
+      .as('some'),
+  ),
 );
 
 /** Returns a withdrawal of a business in a state that was last changed before a time, if there is one. */
@@ -61,14 +59,13 @@ export const withdrawalWaitingSince = statement((p: { business_id: number; state
 );
 
 export const spendsOpen = statement((p: { chain_key: string }) =>
-  sqlite
-    .selectFrom(({ selectFrom }) =>
-      selectFrom('spend')
-        .select('id')
-        .where('chain_key', '=', p.chain_key)
-        .where('state', '=', sql.lit('open'))
-        .limit(COUNT_ROWS_MAX)
-        .as('some'),
-    )
-    .select(counted),
+  counted(
+    sqlite
+      .selectFrom('spend')
+      .select('id')
+      .where('chain_key', '=', p.chain_key)
+      .where('state', '=', sql.lit('open'))
+      .limit(COUNT_ROWS_MAX)
+      .as('some'),
+  ),
 );

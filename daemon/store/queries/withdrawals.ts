@@ -300,12 +300,14 @@ export const keysOf = statement((p: { version_id: number }) =>
 
 export const dropKeys = remove('spend_key', 'version_id');
 
+const keys = sqlite
+  .selectFrom('spend_key')
+  .innerJoin('spend_version', 'spend_version.id', 'spend_key.version_id')
+  .innerJoin('spend', 'spend.id', 'spend_version.spend_id');
+
 /** The open spends whose versions use a conflict key. While there is one, the key is reserved. */
 export const spendsOfKey = statement((p: { conflict_key: string; chain_key: string }) =>
-  sqlite
-    .selectFrom('spend_key')
-    .innerJoin('spend_version', 'spend_version.id', 'spend_key.version_id')
-    .innerJoin('spend', 'spend.id', 'spend_version.spend_id')
+  keys
     .select(['spend.id', 'spend_version.id as version_id', 'spend_version.txid'])
     .where('spend_key.conflict_key', '=', p.conflict_key)
     .where('spend_key.chain_key', '=', p.chain_key)
@@ -314,10 +316,7 @@ export const spendsOfKey = statement((p: { conflict_key: string; chain_key: stri
 
 /** The undecided spends whose versions use a conflict key. */
 export const undecidedSpendsOfKey = statement((p: { conflict_key: string; chain_key: string }) =>
-  sqlite
-    .selectFrom('spend_key')
-    .innerJoin('spend_version', 'spend_version.id', 'spend_key.version_id')
-    .innerJoin('spend', 'spend.id', 'spend_version.spend_id')
+  keys
     .select('spend.id')
     .where('spend_key.conflict_key', '=', p.conflict_key)
     .where('spend_key.chain_key', '=', p.chain_key)
@@ -326,10 +325,7 @@ export const undecidedSpendsOfKey = statement((p: { conflict_key: string; chain_
 
 /** The open spends that spend from a transaction: `from` is "txid:" and `to` "txid;". */
 export const spendsOfTransaction = statement((p: { from: string; to: string; chain_key: string }) =>
-  sqlite
-    .selectFrom('spend_key')
-    .innerJoin('spend_version', 'spend_version.id', 'spend_key.version_id')
-    .innerJoin('spend', 'spend.id', 'spend_version.spend_id')
+  keys
     .select('spend.id')
     .where('spend_key.conflict_key', '>=', p.from)
     .where('spend_key.conflict_key', '<', p.to)

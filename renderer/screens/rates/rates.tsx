@@ -1,4 +1,4 @@
-/** What one coin is worth, and how old that is. */
+/** The worth of one coin, and the age of that price. */
 import type { ReactNode } from 'react';
 import { useCall } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';

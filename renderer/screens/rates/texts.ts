@@ -3,7 +3,7 @@ import { texts } from '../../i18n.ts';
 export default texts(
   {
     rates: 'Rates',
-    about: 'What one coin is worth now',
+    about: 'The worth of one coin now',
     coin: 'Coin',
     found: 'Found',
     none: 'no rate',

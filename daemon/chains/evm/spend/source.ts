@@ -1,4 +1,4 @@
-/** What paying out asks the endpoints of Ethereum and BNB Smart Chain: prices, trials, nonces, and taking transactions. */
+/** The requests of paying out to the endpoints of Ethereum and BNB Smart Chain: prices, trials, nonces, and taking transactions. */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
 import type { SpendingSource } from '../../adapter.ts';

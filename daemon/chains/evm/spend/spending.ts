@@ -45,7 +45,7 @@ import type { EvmSource } from './source.ts';
 const PLAIN_GAS = 21_000n;
 /** More than the transfers of usual tokens need, for an estimate without asking. */
 const USUAL_TOKEN_GAS = 80_000n;
-/** What a contract needs may grow until a block includes the transaction. */
+/** The gas that a contract needs may grow until a block includes the transaction. */
 const GAS_HEADROOM_PERCENT = 125n;
 /** Nodes accept a replacement that raises both fees by 10 %; a little more for rounding. */
 const REPLACEMENT_PERCENT = 113n;
