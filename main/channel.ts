@@ -1,5 +1,5 @@
 /**
- * What the page may ask of this process: the operator API's declared methods, and what needs the wallet's passphrase.
+ * The requests that the page may make of this process: the operator API's declared methods, and what needs the wallet's passphrase.
  *
  * Invariant: a request counts only from the top frame of the console's own page. Tokens stay here. Every input is checked
  * against the contract before it is passed on, and every answer by the client.

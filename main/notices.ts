@@ -11,7 +11,7 @@ const BODY_CHARS_MAX = 200;
 
 const plain = (text: string): string => text.replace(/[^\P{C}]/gu, ' ').slice(0, BODY_CHARS_MAX);
 
-/** What of the events a person is told. `what`: the service's words for a change. */
+/** Chooses the events of which a person is told. `what`: the service's words for a change. */
 export function noticesOf(events: readonly Event[]): Notice[] {
   const notices = events.flatMap(({ kind, subject, what }): Notice[] => {
     if (kind === 'invoice' && what.startsWith('paid,'))

@@ -1,4 +1,4 @@
-/** What the page sees of this process: four functions, and nothing of Electron. It runs in Chromium's sandbox. */
+/** The page sees four functions of this process, and nothing of Electron. It runs in Chromium's sandbox. */
 import { contextBridge, ipcRenderer } from 'electron';
 import { CHANNELS } from './limits.ts';
 

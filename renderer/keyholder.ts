@@ -1,4 +1,4 @@
-/** What needs the wallet's passphrase: by the desktop shell's main process, or sealed to the signer's key by this page. */
+/** Requests that need the wallet's passphrase: by the desktop shell's main process, or sealed to the signer's key by this page. */
 import { useMemo } from 'react';
 import { type Keyholder, sealedKeyholder } from '../daemon/operator/keyholder.ts';
 import { useData } from './data.tsx';

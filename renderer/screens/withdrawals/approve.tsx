@@ -192,7 +192,7 @@ function Body({ task, read, speed, chooseSpeed, busy, again }: BodyProps): React
   );
 }
 
-/** What stays free for other withdrawals, by the service's word. */
+/** The amount that stays free for other withdrawals, by the service's word. */
 function Left({ view, business }: { view: ReviewView; business: number | null }): ReactNode {
   const { all } = useBusinesses();
   const balance = all.find(({ id }) => id === business)?.balances.find(({ crypto }) => crypto === view.takes.asset);

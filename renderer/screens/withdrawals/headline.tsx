@@ -7,7 +7,7 @@ import TEXTS from './texts.ts';
 
 const LABEL = { payment: 'youSend', cancellation: 'youKeep', self: 'toYourself' } as const;
 
-/** What the recipients get; of a transaction that pays nobody, what comes back. */
+/** The sum that the recipients get; of a transaction that pays nobody, the sum that comes back. */
 export const headlineSum = ({ kind, paid, back, leaves }: ReviewView): Sum =>
   kind === 'payment' ? paid : (back ?? leaves);
 

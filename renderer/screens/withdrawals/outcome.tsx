@@ -1,4 +1,4 @@
-/** What became of an approval, and what it means for the money. */
+/** The outcome of an approval, and its meaning for the money. */
 import type { ReactNode } from 'react';
 import type { ReviewView } from '../../../daemon/operator/view.ts';
 import type { Result } from '../../bridge.ts';

@@ -47,7 +47,7 @@ export default texts(
     by_refund: 'as a refund',
     refusedTitle: 'Do not approve anything',
     refusedText:
-      'Nothing was approved and no money has moved. What Countinghouse shows is not what would be signed: it has an error, or somebody else controls it. Lock the wallet and have the computer looked at.',
+      'Nothing was approved and no money has moved. Countinghouse shows another transaction than the one that would be signed: it has an error, or somebody else controls it. Lock the wallet and have the computer looked at.',
     notYet: 'It cannot be shown yet what would be signed',
     readAgain: 'Read again',
     nothingMoved: 'Nothing was approved, and your money has not moved.',
@@ -81,7 +81,7 @@ export default texts(
     different: 'different',
     end: 'end',
     sameAsLast: 'Same address as last time: all {n} groups equal what you paid on {day}.',
-    unknownHistory: 'What you paid before could not be read.',
+    unknownHistory: 'Your earlier payments could not be read.',
     otherThanLast: 'This is another address than last time.',
     nothingToCompare: 'There is no earlier payment to compare this address with.',
     compareHow:
@@ -93,7 +93,7 @@ export default texts(
     speed_fast: 'Fast',
     aboutMinutes: 'about {n} minute|about {n} minutes',
     aboutHours: 'about {n} hour|about {n} hours',
-    whatItDoes: 'What the transaction does',
+    whatItDoes: 'Effect of the transaction',
     readFromBytes: 'read from the transaction itself',
     serviceStates: 'as the service states it: a simulated transaction has no bytes',
     rawBytes: 'Raw bytes',

@@ -1,4 +1,4 @@
-/** What the transaction does, as a sum that adds up. */
+/** The effect of the transaction, as a sum that adds up. */
 import { type ReactNode, useState } from 'react';
 import type { ReviewView, Sum } from '../../../daemon/operator/view.ts';
 import { useText } from '../../i18n.ts';
