@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { AccountDiscovery } from '../../daemon/app/recovery/account-discovery.ts';
 import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
 import type { AccountKey, ChainUpdate } from '../../daemon/domain/chain.ts';
+import { nonceKey } from '../../daemon/domain/spend.ts';
 import { anvilTitle, callOf, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
 import { EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
 import { until } from './conformance.ts';
@@ -126,6 +127,37 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
     scene.proxy.behaviour = none;
     second.behaviour = none;
     await expect(adapter.balances.read(signal())).rejects.toThrow(/refuses|no longer has/);
+  });
+
+  it('reports what left an address without this program, tokens and coins', async () => {
+    const { address, id } = await watching();
+    await pay(address, 5_000n);
+    await scene.payCoins([{ address, units: COIN }]);
+    await step();
+    const [thief = '', other = ''] = scene.anvil.accounts.slice(7);
+    await scene.anvil.rpc('anvil_impersonateAccount', [address]);
+    const tokens = await scene.anvil.send({
+      ...{ from: address, to: scene.token, gas: 100_000 },
+      data: callOf('TetherLike', 'transfer', [thief, 2_000n]),
+    });
+    const byToken = await step();
+    expect(byToken.debits).toMatchObject([
+      { targetId: id, txid: tokens, kind: 'fee', amount: { asset: 'ETH' } },
+      { targetId: id, txid: tokens, kind: 'paid', amount: { asset: 'USDT_ERC20', units: 2_000n } },
+    ]);
+    expect(byToken.spends).toMatchObject([{ outpoint: nonceKey(address, 0), txid: tokens, block: book.tip }]);
+    const coins = await scene.anvil.send({ from: address, to: other, value: COIN / 4n, gas: 21_000 });
+    const byCoin = await step();
+    expect(byCoin.debits).toMatchObject([
+      { targetId: id, txid: coins, kind: 'fee', amount: { asset: 'ETH' } },
+      { targetId: id, txid: coins, kind: 'paid', amount: { asset: 'ETH', units: COIN / 4n } },
+    ]);
+    expect(byCoin.spends).toMatchObject([{ outpoint: nonceKey(address, 1), txid: coins }]);
+    // anybody can transfer nothing in anybody's name
+    const forger = await scene.anvil.deploy('Forger');
+    await scene.anvil.send({ to: forger, data: callOf('Forger', 'forge', [address, 9n]), gas: 200_000 });
+    expect(await step()).toMatchObject({ debits: [], spends: [], credits: [] });
+    await scene.anvil.rpc('anvil_stopImpersonatingAccount', [address]);
   });
 
   it('finds used accounts by balances, tokens and nonces alone, past gaps', async () => {

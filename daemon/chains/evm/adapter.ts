@@ -25,7 +25,7 @@ import { type Sent, SentFinder } from './sent.ts';
 import { EvmSource } from './spend/source.ts';
 import { EvmSpending } from './spend/spending.ts';
 import { checkpointAfter, type Step, stepAbove } from './step.ts';
-import { confirmed, type Incoming, isTooMuch, Transfers } from './transfers.ts';
+import { confirmed, type Found, type Incoming, isTooMuch, nothingFound, Transfers } from './transfers.ts';
 import { UNKNOWN_TOKENS_MS, UnknownTokens } from './unknown-tokens.ts';
 import { sortedUrls } from './urls.ts';
 
@@ -128,19 +128,16 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const checkpoint = checkpointAfter(kept, step);
     const atHead = step.to >= head.height;
     const from = again[0]?.height ?? step.from;
-    const credits = await this.#tokens(endpoint, { ...step, from }, signal);
-    const sent = step.isFar
-      ? NOTHING_SENT
-      : await this.#sent.look(endpoint, viewOf(checkpoint, orphaned, step), signal);
+    const found = await this.#found(endpoint, { ...step, from }, signal);
+    const credits = await this.#credits(endpoint, step, found.incoming, signal);
+    const view = viewOf(checkpoint, orphaned, step);
+    const sent: Sent = step.isFar ? { spends: [], debits: [] } : await this.#sent.look(endpoint, view, signal);
+    await this.#sent.addOutgoing(sent, endpoint, found.outgoing, view, signal);
     // The search for a difference covers the checkpoint's blocks, so each step that has all of them can run it.
     const coins = step.isFar
       ? []
-      : await this.#native.look(
-          endpoint,
-          { ...viewOf(checkpoint, orphaned, step), debits: sent.debits },
-          slices(),
-          signal,
-        );
+      : await this.#native.look(endpoint, { ...view, debits: sent.debits }, slices(), signal);
+    await this.#sent.addMissing(sent, endpoint, this.#native.takeShort(), view, signal);
     if (coins === null && atHead) throw new Unavailable('the endpoint does not have the state of its newest block', 1);
     credits.push(...(coins ?? []));
     const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, credits, sent.debits, signal) : null;
@@ -158,28 +155,32 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     return this.#secondLook.isDue();
   }
 
-  async #tokens(endpoint: EvmEndpoint, step: Step, signal: AbortSignal): Promise<Credit[]> {
-    const pause = slices();
-    const incoming = await this.#incoming(endpoint, step, signal);
+  async #credits(
+    endpoint: EvmEndpoint,
+    step: Step,
+    incoming: readonly Incoming[],
+    signal: AbortSignal,
+  ): Promise<Credit[]> {
     const headers = new Map(step.headers.map((header) => [header.hash, header]));
     const missing = [...new Set(incoming.map(({ log }) => log.height))].filter(
       (height) => !step.headers.some((header) => header.height === height),
     );
     for (const header of await endpoint.headers(missing, signal)) if (header) headers.set(header.hash, header);
-    return confirmed(endpoint, incoming, headers, pause, signal);
+    return confirmed(endpoint, incoming, headers, slices(), signal);
   }
 
-  /** The transfers to our addresses in the blocks of a step, read in ranges as wide as the endpoint allows. */
-  async #incoming(endpoint: EvmEndpoint, step: Step, signal: AbortSignal): Promise<Incoming[]> {
+  /** The transfers to and from our addresses in the blocks of a step, read in ranges as wide as the endpoint allows. */
+  async #found(endpoint: EvmEndpoint, step: Step, signal: AbortSignal): Promise<Found> {
     const pause = slices();
     const blocks = step.isFar ? [] : step.headers.map(idOf);
-    const incoming: Incoming[] = [];
+    const all = nothingFound();
     for (let from = step.from; from <= step.to; ) {
       const to = Math.min(step.to, from + this.#range - 1);
       const isLast = to === step.to;
       try {
         const found = await this.#transfers.find(endpoint, { from, to }, isLast ? blocks : [], pause, signal);
-        for (const one of found) incoming.push(one);
+        for (const one of found.incoming) all.incoming.push(one);
+        for (const [txid, sender] of found.outgoing) all.outgoing.set(txid, sender);
         from = to + 1;
         this.#range = Math.min(this.#range + Math.ceil(this.#range / 10), RANGE_MAX);
       } catch (error) {
@@ -187,11 +188,9 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
         this.#range = Math.max(1, Math.floor((to - from + 1) / 2));
       }
     }
-    return incoming;
+    return all;
   }
 }
-
-const NOTHING_SENT: Sent = { spends: [], debits: [] };
 
 /** A step as the finders of balances and of what was sent need it. */
 function viewOf(checkpoint: Checkpoint, orphaned: readonly BlockId[], { headers }: Step) {

@@ -15,6 +15,9 @@ const HINT_MS_MIN = 100;
 const MESSAGE_CHARS_MAX = 65_536;
 /** Messages of one connection between two looks at the clock; more is a flood. */
 const MESSAGES_PER_SECOND_MAX = 50;
+/** After a flood or a message of another size. The other side may keep such a connection open, so few are begun. */
+const LEFT_WAIT_MS = 10 * 60_000;
+const LEFT_MAX = 10;
 const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] });
 
 export class Heads {
@@ -26,6 +29,7 @@ export class Heads {
   #hintedAtMs = Number.NEGATIVE_INFINITY;
   #second = 0;
   #messages = 0;
+  #left = 0;
   #closed = false;
 
   constructor(url: SocketUrl, hint: () => void) {
@@ -54,14 +58,14 @@ export class Heads {
   }
 
   #heard(socket: WebSocket, data: unknown): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#socket !== socket) return;
     const now = performance.now();
     const second = Math.floor(now / 1_000);
     this.#messages = second === this.#second ? this.#messages + 1 : 1;
     this.#second = second;
     const isFlood = this.#messages > MESSAGES_PER_SECOND_MAX;
     if (isFlood || typeof data !== 'string' || data.length > MESSAGE_CHARS_MAX) {
-      socket.close();
+      this.#leave(socket);
       return;
     }
     // the answer to the subscription is no head
@@ -75,7 +79,15 @@ export class Heads {
 
   /** Ends the connection when nothing comes for long. */
   #expect(socket: WebSocket): void {
-    this.#wait(SILENT_MS_MAX, () => socket.close());
+    this.#wait(SILENT_MS_MAX, () => this.#leave(socket, RETRY_MS_MAX));
+  }
+
+  /** Ends a connection from this side, without waiting for the other one to agree. */
+  #leave(socket: WebSocket, waitMs = LEFT_WAIT_MS): void {
+    this.#socket = null;
+    socket.close();
+    if (++this.#left > LEFT_MAX) this.close();
+    else this.#wait(waitMs, () => this.start());
   }
 
   #retry(socket: WebSocket): void {

@@ -21,6 +21,7 @@ const OTHERS_PER_LOOK = 50;
 const EXPLAINED_PER_LOOK_MAX = 50;
 /** Blocks of one address's difference. */
 const BLOCKS_PER_ADDRESS_MAX = 20;
+const SHORT_KEPT_MAX = 1_000;
 
 /** `orphaned`: blocks that left the chain. `debits`: those of this step, which are not stored yet. */
 export type NativeView = {
@@ -35,6 +36,8 @@ export class NativeCoin {
   readonly #list: ScriptList;
   /** The position of the round through all addresses. */
   #turn = 0;
+  readonly #short: ListedScript[] = [];
+  readonly #shortAt = new Map<number, bigint>();
 
   constructor(asset: AssetId, list: ScriptList) {
     this.#asset = asset;
@@ -68,6 +71,7 @@ export class NativeCoin {
       if (this.#isAsStored(one.id, balance, view)) continue;
       const known = this.#known(one.id, view.orphaned);
       const left = this.#leftBy(one.id, view);
+      if (balance + left(tip.height) < known) this.#note(one, balance);
       if (balance + left(tip.height) <= known || explained === EXPLAINED_PER_LOOK_MAX) continue;
       explained++;
       for (const credit of await this.#explain(endpoint, one, { known, left }, view.checkpoint, signal)) {
@@ -76,6 +80,18 @@ export class NativeCoin {
       }
     }
     return credits;
+  }
+
+  /** The addresses that were found to hold less than their books, each once for a balance. */
+  takeShort(): ListedScript[] {
+    return this.#short.splice(0);
+  }
+
+  #note(one: ListedScript, balance: bigint): void {
+    if (this.#shortAt.get(one.id) === balance) return;
+    if (this.#shortAt.size >= SHORT_KEPT_MAX) this.#shortAt.clear();
+    this.#shortAt.set(one.id, balance);
+    this.#short.push(one);
   }
 
   /** The urgent addresses, and the next ones by turns. */

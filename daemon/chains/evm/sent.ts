@@ -1,7 +1,8 @@
 /**
  * Finds what left our addresses. A transaction of an address uses its next nonce, whatever it does. So for each nonce that an
  * open payment reserved the blocks are asked for the transaction that used it: one of ours by its id, any other by counting
- * the address's transactions.
+ * the address's transactions. What this program did not plan, such as payments made after a backup by another machine, shows in
+ * the events of tokens, and in a balance below the books.
  *
  * Invariant: an amount leaves by a successful receipt alone; a failed transaction pays its fee and moves nothing.
  */
@@ -15,6 +16,11 @@ import type { Receipt, Sending } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { Token } from './params.ts';
 import { isOneAccount, isTransfer, partiesOf } from './transfers.ts';
+
+/** Transactions of one step that are looked into. */
+const OUTGOING_MAX = 500;
+const SHORT_MAX = 20;
+const NONCES_MAX = 20n;
 
 /** The payments that left in a step. */
 export type Sent = { spends: SpendSeen[]; debits: Debit[] };
@@ -49,10 +55,66 @@ export class SentFinder {
     for (const one of open) {
       const receipt = one.txids.map((txid) => found.get(txid)).find((each) => each !== null && each !== undefined);
       const sending = receipt && (await endpoint.sending(receipt.txid, signal));
-      if (receipt && sending) await this.#take(sent, endpoint, { one, receipt, sending }, view, signal);
-      else if ((counts.get(one.target.id) ?? 0n) > one.nonce) await this.#search(sent, endpoint, one, view, signal);
+      const isOurs = sending?.from === hexOfScript(one.target.script) && sending.nonce === one.nonce;
+      if (receipt && sending && isOurs) {
+        await this.#take(sent, endpoint, { target: one.target, receipt, sending }, view, signal);
+      } else if ((counts.get(one.target.id) ?? 0n) > one.nonce) await this.#search(sent, endpoint, one, view, signal);
     }
     return sent;
+  }
+
+  /** Adds the transactions that tokens left by, except those that `sent` has. `outgoing`: the senders by transaction. */
+  async addOutgoing(
+    sent: Sent,
+    endpoint: EvmEndpoint,
+    outgoing: ReadonlyMap<string, ListedScript>,
+    view: View,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const known = new Set(sent.debits.map(({ txid }) => txid));
+    const txids = [...outgoing.keys()].filter((txid) => !known.has(txid)).slice(0, OUTGOING_MAX);
+    for (const [i, receipt] of (await endpoint.receipts(txids, signal)).entries()) {
+      const target = outgoing.get(txids[i] ?? '');
+      const sending = receipt && (await endpoint.sending(receipt.txid, signal));
+      if (receipt && sending && target) await this.#take(sent, endpoint, { target, receipt, sending }, view, signal);
+    }
+  }
+
+  /**
+   * Adds the transactions of addresses that hold less than their books, as far as the blocks of the checkpoint have them. An
+   * older one stays a difference, which the proof of the books names.
+   */
+  async addMissing(
+    sent: Sent,
+    endpoint: EvmEndpoint,
+    short: readonly ListedScript[],
+    view: View,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const [first, last] = [view.checkpoint[0], view.checkpoint.at(-1)];
+    if (!first || !last) return;
+    for (const target of short.slice(0, SHORT_MAX)) {
+      const address = hexOfScript(target.script);
+      const before = await endpoint.nonceAfter(address, first, signal);
+      const after = await endpoint.nonceAfter(address, last, signal);
+      if (before === null || after === null) continue;
+      for (let nonce = before; nonce < after && nonce - before < NONCES_MAX; nonce++) {
+        const key = nonceKey(checksumAddress(target.script), nonce);
+        const found: Sent = { spends: [], debits: [] };
+        await this.#search(found, endpoint, { target, key, nonce, txids: [], usedIn: null }, view, signal);
+        if (this.#isNew(sent, found, target, view)) {
+          sent.spends.push(...found.spends);
+          sent.debits.push(...found.debits);
+        }
+      }
+    }
+  }
+
+  /** Whether a transaction is neither in this step already nor stored in a block that is still on the chain. */
+  #isNew(sent: Sent, { debits: [first] }: Sent, { id: targetId }: ListedScript, { orphaned }: View): boolean {
+    if (!first || sent.debits.some(({ txid }) => txid === first.txid)) return false;
+    const stored = this.#list.debitsAt(targetId, this.#native).find(({ id }) => id === first.id);
+    return stored === undefined || orphaned.has(stored.block.hash);
   }
 
   /** How many transactions the senders have sent, by target. */
@@ -87,39 +149,41 @@ export class SentFinder {
     const all = block ? await endpoint.sendings(block, signal) : [];
     const sending = all.find(({ from, nonce }) => from === address && nonce === one.nonce);
     const [receipt] = sending ? await endpoint.receipts([sending.txid], signal) : [];
-    if (sending && receipt) await this.#take(sent, endpoint, { one, receipt, sending }, view, signal);
+    if (sending && receipt) await this.#take(sent, endpoint, { target: one.target, receipt, sending }, view, signal);
   }
 
   /** Takes in a transaction, unless its block is none of the chain up to the tip. */
   async #take(
     sent: Sent,
     endpoint: EvmEndpoint,
-    { one, receipt, sending }: { one: OpenNonce; receipt: Receipt; sending: Sending },
+    { target, receipt, sending }: { target: ListedScript; receipt: Receipt; sending: Sending },
     view: View,
     signal: AbortSignal,
   ): Promise<void> {
-    const { target, nonce } = one;
-    if (sending.from !== hexOfScript(target.script) || sending.nonce !== nonce) return;
+    // somebody else can move tokens that an address allowed
+    const isSender = sending.from === hexOfScript(target.script);
     if (receipt.height > tipOf(view.checkpoint).height) return;
     const [header] = await endpoint.headers([receipt.height], signal);
     if (header?.hash !== receipt.blockHash) return;
     const block: BlockId = { height: header.height, hash: header.hash };
     const blockTime = view.timeOf(block.hash) ?? header.timeMs;
     const { txid } = receipt;
-    const key = nonceKey(checksumAddress(target.script), nonce);
-    sent.spends.push({ outpoint: key, txid, block, blockTime, ...(!receipt.succeeded && { failed: true }) });
+    if (isSender) {
+      const outpoint = nonceKey(checksumAddress(target.script), sending.nonce);
+      sent.spends.push({ outpoint, txid, block, blockTime, ...(!receipt.succeeded && { failed: true }) });
+    }
     const debit = (place: string, kind: Debit['kind'], asset: AssetId, units: bigint): void => {
       if (units === 0n) return;
       const amount = { asset, units };
       sent.debits.push({ id: `${txid}:${place}`, txid, targetId: target.id, kind, amount, block, blockTime });
     };
-    debit('fee', 'fee', this.#native, receipt.fee);
+    if (isSender) debit('fee', 'fee', this.#native, receipt.fee);
     if (!receipt.succeeded) return;
     const kindTo = (recipient: Uint8Array): Debit['kind'] => {
       const to = this.#list.targetIdOf(recipient);
       return to !== undefined && isOneAccount(this.#list, target.id, to) ? 'moved' : 'paid';
     };
-    if (sending.to !== null) debit('0', kindTo(bytesOf(sending.to)), this.#native, sending.value);
+    if (isSender && sending.to !== null) debit('0', kindTo(bytesOf(sending.to)), this.#native, sending.value);
     for (const [place, log] of receipt.logs.entries()) {
       const token = this.#tokens.get(log.contract);
       if (!token || !isTransfer(log)) continue;

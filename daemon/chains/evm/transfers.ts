@@ -45,11 +45,15 @@ export function urgent(list: Pick<ScriptList, 'active'>): ListedScript[] {
   return [...chosen.values()];
 }
 
-/** An event that pays a target of ours, not yet checked against its receipt. */
-/** `moved`: an address of the same account sent it. */
+/** An event that pays a target of ours, not yet checked against its receipt. `moved`: an address of the same account sent it. */
 export type Incoming = { log: Log; token: Token; targetId: number; moved: boolean };
 
-/** Finds transfers to our addresses; one look in the store for each event, whatever the number of addresses. */
+/** Events of a step. `outgoing`: addresses of ours that tokens left, by the transaction. */
+export type Found = { incoming: Incoming[]; outgoing: Map<string, ListedScript> };
+
+export const nothingFound = (): Found => ({ incoming: [], outgoing: new Map() });
+
+/** Finds transfers to our addresses, and from them; two looks in the store for each event, whatever the number of addresses. */
 export class Transfers {
   readonly #tokens: ReadonlyMap<string, Token>;
   readonly #watch: ScriptList;
@@ -69,21 +73,21 @@ export class Transfers {
     blocks: readonly BlockId[],
     pause: Pause,
     signal: AbortSignal,
-  ): Promise<Incoming[]> {
+  ): Promise<Found> {
     const contracts = [...this.#tokens.keys()];
-    if (contracts.length === 0 || range.to < range.from) return [];
+    const found = nothingFound();
+    if (contracts.length === 0 || range.to < range.from) return found;
     const newest = blocks.filter(({ height }) => height >= range.from).slice(-ASKED_BY_HASH);
     const to = (newest[0]?.height ?? range.to + 1) - 1;
-    const incoming: Incoming[] = [];
     if (to >= range.from) {
       const logs = await endpoint.logs({ from: range.from, to }, contracts, [TRANSFER], signal);
-      await this.#sort(logs, incoming, pause);
+      await this.#sort(logs, found, pause);
     }
     for (const block of newest) {
       const logs = await endpoint.logsIn([block], contracts, TRANSFER, signal);
-      await this.#sort(logs, incoming, pause);
+      await this.#sort(logs, found, pause);
     }
-    return incoming;
+    return found;
   }
 
   /** The events that pay these addresses (hex with 0x) in a range of blocks. */
@@ -96,29 +100,29 @@ export class Transfers {
     const contracts = [...this.#tokens.keys()];
     if (contracts.length === 0) return [];
     const topics = [TRANSFER, null, recipients.map(paddedAddress)];
-    const incoming: Incoming[] = [];
-    await this.#sort(await endpoint.logs(range, contracts, topics, signal), incoming, slices());
-    return incoming;
+    const found = nothingFound();
+    await this.#sort(await endpoint.logs(range, contracts, topics, signal), found, slices());
+    return found.incoming;
   }
 
-  async #sort(logs: readonly Log[], incoming: Incoming[], pause: Pause): Promise<void> {
+  async #sort(logs: readonly Log[], found: Found, pause: Pause): Promise<void> {
     for (const [i, log] of logs.entries()) {
-      const found = this.#incomingOf(log);
-      if (found) incoming.push(found);
+      this.#sortOne(log, found);
       const wait = i % LOGS_PER_LOOK === 0 ? pause() : undefined;
       if (wait) await wait;
     }
   }
 
-  #incomingOf(log: Log): Incoming | null {
+  #sortOne(log: Log, { incoming, outgoing }: Found): void {
     const token = this.#tokens.get(log.contract);
-    // Some endpoints do not filter, and return other contracts and events too.
-    if (!token || !isTransfer(log) || BigInt(log.data) === 0n) return null;
+    // Some endpoints do not filter, and return other contracts and events too. Anybody can transfer nothing in our name.
+    if (!token || !isTransfer(log) || BigInt(log.data) === 0n) return;
     const [sender, recipient] = partiesOf(log);
-    const targetId = this.#watch.targetIdOf(recipient);
-    if (targetId === undefined) return null;
-    const from = this.#watch.targetIdOf(sender);
-    return { log, token, targetId, moved: from !== undefined && isOneAccount(this.#watch, from, targetId) };
+    const [from, targetId] = [this.#watch.targetIdOf(sender), this.#watch.targetIdOf(recipient)];
+    if (from !== undefined) outgoing.set(log.txid, { id: from, script: sender });
+    if (targetId === undefined) return;
+    const moved = from !== undefined && isOneAccount(this.#watch, from, targetId);
+    incoming.push({ log, token, targetId, moved });
   }
 }
 
