@@ -1,8 +1,8 @@
 /**
  * Finds what left our addresses. A transaction of an address uses its next nonce, whatever it does. So for each nonce that an
  * open payment reserved the blocks are asked for the transaction that used it: one of ours by its id, any other by counting
- * the address's transactions. What this program did not plan, such as payments made after a backup by another machine, shows in
- * the events of tokens, and in a balance below the books.
+ * the address's transactions. Payments that this program did not plan, such as another machine's after a backup, show in the
+ * events of tokens, and in a balance below the books.
  *
  * Invariant: an amount leaves by a successful receipt alone; a failed transaction pays its fee and moves nothing.
  */
