@@ -300,6 +300,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
     deriveSandboxAccounts: parts.sandboxAccounts,
     testAlerts: () => alerts.test(),
     sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),
+    sandbox: controls,
     console: () => consoles.server(),
   };
   const consoles = onDemand({ app: as(app, 'http'), extra });

@@ -5,15 +5,15 @@ import type { IconName } from './parts/icons.tsx';
 type Screen = () => Promise<{ default: ComponentType }>;
 
 export type Route = {
-  name: IconName;
+  name: IconName | 'first';
   screen: ComponentType;
-  /** Where the menu has it: above the gap, below it, or in the phone's bottom bar too. */
-  place: 'bar' | 'above' | 'below';
+  /** Where the menu has it: above the gap, below it, in the phone's bottom bar too, or nowhere. */
+  place: 'bar' | 'above' | 'below' | 'hidden';
   /** Covers the whole window, without menu and header. */
   alone?: boolean;
 };
 
-const route = (name: IconName, place: Route['place'], load: Screen, alone = false): Route => ({
+const route = (name: Route['name'], place: Route['place'], load: Screen, alone = false): Route => ({
   name,
   place,
   screen: lazy(load),
@@ -29,6 +29,8 @@ export const ROUTES: readonly Route[] = [
   route('sources', 'below', () => import('./screens/sources/sources.tsx')),
   route('rates', 'below', () => import('./screens/rates/rates.tsx')),
   route('alerts', 'below', () => import('./screens/alerts/alerts.tsx')),
+  route('developers', 'below', () => import('./screens/developers/developers.tsx')),
+  route('first', 'hidden', () => import('./screens/first-run/first-run.tsx'), true),
   route('settings', 'below', () => import('./screens/settings/settings.tsx')),
 ];
 

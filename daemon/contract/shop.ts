@@ -38,7 +38,24 @@ const Sold = z.object({
   late: z.boolean(),
 });
 
+const BLOCKS_MAX = 100;
+const DEPTH_MAX = 100;
+const Blocks = z.int().min(1).max(BLOCKS_MAX);
+
+/** What a payer, a miner or the network does in the sandbox. */
+const PlaySchema = z.discriminatedUnion('action', [
+  z.strictObject({ action: z.literal('pay'), business: Text, invoice: Text, crypto: Text.optional() }),
+  z.strictObject({ action: z.literal('pay-late'), business: Text, invoice: Text }),
+  z.strictObject({ action: z.literal('mine'), business: Text, crypto: Text, blocks: Blocks.default(1) }),
+  z.strictObject({ action: z.literal('reorg'), business: Text, crypto: Text, depth: z.int().min(1).max(DEPTH_MAX) }),
+  z.strictObject({ action: z.literal('outage'), business: Text, crypto: Text, down: z.boolean() }),
+]);
+
 export const SHOP = {
+  /** The sandbox's controls. `pay` with `crypto` asks for that coin first. `tx_id`: of the payment, if it made one. */
+  'sandbox.play': method(PlaySchema, z.object({ tx_id: z.string().nullable() })),
+  /** The OpenAPI document of the merchant and browser APIs. */
+  'api.show': method(z.strictObject({}), z.object({ document: z.record(z.string(), z.unknown()) })),
   /** An invoice by hand, of any amount from a cent. `any`: at the counter. */
   'invoice.create': method(
     z.strictObject({

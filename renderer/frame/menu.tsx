@@ -4,7 +4,7 @@ import { Focusable, Tooltip, TooltipTrigger } from 'react-aria-components';
 import { useCall, useChange, useConnection } from '../data.tsx';
 import { type Translate, useLanguage, useText } from '../i18n.ts';
 import { foreign, span } from '../parts/format.ts';
-import { Icon } from '../parts/icons.tsx';
+import { Icon, type IconName } from '../parts/icons.tsx';
 import { href, usePlace } from '../router.ts';
 import { FIRST, ROUTES, type Route } from '../routes.tsx';
 import { type Business, nameOf, useBusinesses } from './business.tsx';
@@ -44,13 +44,13 @@ export function Menu({ onSearch }: { onSearch(): void }): ReactNode {
       onGo={() => setOpen(false)}
     />
   );
-  const hidden = ROUTES.filter(({ place }) => place !== 'bar');
+  const hidden = ROUTES.filter(({ place }) => place === 'above' || place === 'below');
   const rest = hidden.reduce((sum, { name }) => sum + (counts[name] ?? 0), 0);
   return (
     <nav className={open ? 'menu open' : 'menu'} aria-label={t('main')}>
       <Shop />
       <ul className="menu-items">
-        {ROUTES.filter(({ place }) => place !== 'below').map(item)}
+        {ROUTES.filter(({ place }) => place === 'bar' || place === 'above').map(item)}
         <li className="menu-gap" aria-hidden="true" />
         {ROUTES.filter(({ place }) => place === 'below').map(item)}
         <li className="menu-more">
@@ -81,7 +81,7 @@ function MenuItem({ route, t, count, current, onGo }: ItemProps): ReactNode {
     <li className={route.place === 'bar' ? 'in-bar' : ''}>
       <Tip text={name}>
         <a className="menu-item" href={href(route.name)} aria-current={current ? 'page' : undefined} onClick={onGo}>
-          <Icon name={route.name} />
+          <Icon name={route.name as IconName} />
           <span className="menu-name">{name}</span>
           <Count count={count} label={t('waitingFor', { n: count })} />
         </a>

@@ -35,7 +35,12 @@ function useCommands(text: string): { go: Command[]; do: Command[] } {
   const named = text.trim().toLowerCase();
   const amount = AMOUNT.test(named) ? named.replace(',', '.') : null;
   const screens = ROUTES.map(
-    ({ name }): Command => ({ id: name, icon: name, text: t(name as 'home'), run: to(href(name)) }),
+    ({ name }): Command => ({
+      id: name,
+      icon: name === 'first' ? 'home' : name,
+      text: t(name as 'home'),
+      run: to(href(name)),
+    }),
   );
   const doing: (Command | false)[] = [
     has('invoices') && {

@@ -3,6 +3,7 @@ import { texts } from '../i18n.ts';
 export default texts(
   {
     home: 'Home',
+    first: 'First steps',
     counter: 'Counter',
     invoices: 'Invoices',
     inbox: 'Inbox',
@@ -58,6 +59,7 @@ export default texts(
   },
   {
     home: 'Übersicht',
+    first: 'Erste Schritte',
     counter: 'Kasse',
     invoices: 'Rechnungen',
     inbox: 'Eingang',

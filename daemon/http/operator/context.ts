@@ -1,6 +1,7 @@
 /** Passed to every method of the operator API. */
 import type { App } from '../../app/app.ts';
 import type { BackupMade } from '../../app/backup/make.ts';
+import type { SandboxControls } from '../../app/invoices/sandbox.ts';
 import type { DiscoveryRequest, DiscoveryState } from '../../app/recovery/account-discovery.ts';
 import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
@@ -21,6 +22,7 @@ export type OperatorExtra = {
   makeBackup(file: string): Promise<BackupMade>;
   /** Sends a message of trial over every channel for alerts. */
   testAlerts(): Promise<{ channel: string; error: string | null }[]>;
+  sandbox: SandboxControls;
   /** The console's listener, which this loads at its first use. */
   console(): Promise<ConsoleServer>;
   deriveSandboxAccounts(accountNo: number): Partial<Record<ChainId, AccountKey>>;

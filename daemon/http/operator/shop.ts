@@ -13,6 +13,7 @@ import type { SHOP } from '../../contract/shop.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import { openApi } from '../openapi.ts';
 import type { Context } from './context.ts';
 import { detailJson, invoiceJson } from './present.ts';
 
@@ -33,7 +34,31 @@ function businessOf(app: App, ref: string | undefined): Business {
   return first;
 }
 
+/** Lets the sandbox's payer, miner or network act. Throws `Rejected`. */
+async function play({ app, extra: { sandbox } }: Context, action: Parsed<'sandbox.play'>): Promise<string | null> {
+  const business = findBusiness(app, action.business);
+  if (business.network !== 'sandbox') throw new Rejected('params', `${business.name} takes real money`, 'business');
+  switch (action.action) {
+    case 'pay':
+      if (action.crypto !== undefined) await saleOf(app, action.invoice, action.crypto);
+      return (await sandbox.pay(business, action.invoice)).txid;
+    case 'pay-late':
+      return (await sandbox.payLate(business, action.invoice)).txid;
+    case 'mine':
+      await sandbox.mine(business, action.crypto, action.blocks);
+      return null;
+    case 'reorg':
+      await sandbox.reorg(business, action.crypto, action.depth, false);
+      return null;
+    case 'outage':
+      await sandbox.outage(business, action.crypto, action.down);
+      return null;
+  }
+}
+
 export const SHOP_METHODS: Methods = {
+  'sandbox.play': async (context, action) => ({ tx_id: await play(context, action) }),
+  'api.show': ({ app }) => ({ document: openApi(app) as Record<string, unknown> }),
   'invoice.create': async ({ app }, { business, order_id: orderId, ...rest }) => {
     const { slug } = await sell(app, findBusiness(app, business), { ...rest, orderId, origin: 'operator' });
     return { invoice: detailJson(app, showInvoice(app, slug)) };

@@ -5,7 +5,6 @@ import type { Business } from '../../frame/business.tsx';
 import { foreign, groups } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
 import { href } from '../../router.ts';
-import { ROUTES } from '../../routes.tsx';
 import type { T } from './home.tsx';
 
 type Thing = {
@@ -74,7 +73,7 @@ function useThings(business: Business, t: T): Thing[] {
 
 export function Attention({ business, t }: { business: Business; t: T }): ReactNode {
   const things = useThings(business, t);
-  const live = ROUTES.some(({ name }) => name === 'wallet') && business.network === 'sandbox';
+  const sandbox = business.network === 'sandbox';
   const shown = things.slice(0, SHOWN);
   return (
     <section className="section">
@@ -98,9 +97,9 @@ export function Attention({ business, t }: { business: Business; t: T }): ReactN
         ))}
       </ul>
       {things.length > SHOWN && <p className="quiet">{t('moreThings', { n: things.length - SHOWN })}</p>}
-      {live && things.length === 0 && (
+      {sandbox && things.length === 0 && (
         <p className="quiet">
-          {t('setUpNote')} <a href={href('wallet')}>{t('setUp')}</a>
+          {t('setUpNote')} <a href={href('first')}>{t('begin')}</a>
         </p>
       )}
     </section>

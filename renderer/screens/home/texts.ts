@@ -66,9 +66,8 @@ export default texts(
     by: 'Takings by',
     todayName: 'today',
     thisMonth: 'now',
-    setUp: 'Take real money',
-    setUpNote: 'Try everything in the sandbox first. When you are ready, set up a wallet.',
-    begin: 'Set up',
+    setUpNote: 'Try everything in the sandbox first. Real money comes later.',
+    begin: 'First steps',
   },
   {
     home: 'Übersicht',
@@ -135,8 +134,7 @@ export default texts(
     by: 'Einnahmen nach',
     todayName: 'heute',
     thisMonth: 'jetzt',
-    setUp: 'Echtes Geld annehmen',
-    setUpNote: 'Probieren Sie erst alles in der Sandbox aus. Wenn Sie so weit sind, richten Sie eine Wallet ein.',
-    begin: 'Einrichten',
+    setUpNote: 'Probieren Sie erst alles in der Sandbox aus. Echtes Geld kommt später.',
+    begin: 'Erste Schritte',
   },
 );
