@@ -42,7 +42,7 @@ const BLOCKS_MAX = 100;
 const DEPTH_MAX = 100;
 const Blocks = z.int().min(1).max(BLOCKS_MAX);
 
-/** What a payer, a miner or the network does in the sandbox. */
+/** An action of a payer, a miner or the network in the sandbox. */
 const PlaySchema = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('pay'), business: Text, invoice: Text, crypto: Text.optional() }),
   z.strictObject({ action: z.literal('pay-late'), business: Text, invoice: Text }),

@@ -1,4 +1,4 @@
-/** What was sent to shops: webhooks of invoices, and signed events. */
+/** The messages to shops: webhooks of invoices, and signed events. */
 import type { ReactNode } from 'react';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useTimes } from '../../parts/format.ts';

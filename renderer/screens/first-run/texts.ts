@@ -29,7 +29,7 @@ export default texts(
     make: 'Make an invoice of €25.00',
     payNow: 'Pay as the customer',
     again: 'Play it again',
-    saw: 'What your customer sees',
+    saw: 'Your customer sees this',
     arrived: 'Your first payment has arrived',
     arrivedNote: '{amount} is in your sandbox wallet.',
     liveTitle: 'When you are ready for real money',
