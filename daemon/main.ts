@@ -44,6 +44,7 @@ import { chooseSources } from './rates/sources/index.ts';
 import { sandboxStore } from './sandbox/rows.ts';
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts';
 import { simulatedSpend } from './sandbox/simulated.ts';
+import { accountSpend } from './sandbox/simulated-accounts.ts';
 import { makeDataFolder } from './store/data-folder.ts';
 import { targetById } from './store/queries/credits.ts';
 import { rateHistory } from './store/rates.ts';
@@ -384,7 +385,8 @@ async function signSandbox(wallet: SandboxWallet, order: SignOrder): Promise<Sig
   if (isUtxoOrder(order)) return wallet.sign(order.plan);
   if (isEvmOrder(order)) throw new Error('assertion failed: the sandbox simulates its account chains');
   judgeSimulated(order);
-  return simulatedSpend(order.plan);
+  const { plan } = order;
+  return plan.kind === 'sandbox' ? simulatedSpend(plan) : accountSpend(plan);
 }
 
 /**

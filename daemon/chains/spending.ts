@@ -29,8 +29,6 @@ export type OwnAddress = Pick<DerivedAddress, 'script'>;
 export interface Holdings {
   /** Free coins of the account in tiers: each tier contains the one before. */
   coins(): Coin[][];
-  /** Free coins of the asset that fees are paid in, where that is another one. */
-  feeCoins(): Coin[];
   /** A coin of ours, spent or not. Throws `Rejected('spend.gone')` if it is unknown. */
   coin(outpoint: string): Coin;
   /** Account chains: the addresses of the account that hold the paid asset, the largest holding first. */

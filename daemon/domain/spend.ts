@@ -12,8 +12,6 @@ export type Coin = {
   /** "txid:n". */
   outpoint: string;
   units: bigint;
-  /** Left out: the asset that is paid. */
-  asset?: AssetId;
   /** Its scriptPubKey. */
   script: Uint8Array;
   /** The position of its key below the account (BIP-44). */
@@ -68,14 +66,14 @@ export type UtxoPlan = {
   vsize: number;
 };
 
-/** A transaction of the sandbox's simulated account chains and Monero, marked as simulated. */
+/** A transaction of the sandbox's simulated Monero. */
 export type SandboxPlan = {
   kind: 'sandbox';
   network: 'sandbox';
   chain: ChainId;
   accountNo: number;
   asset: AssetId;
-  /** The inputs: outpoints of the simulated chain. A payment in a token also spends outpoints of the coin that pays its fee. */
+  /** Outpoints of the simulated chain. */
   inputs: Coin[];
   outputs: PlannedOutput[];
   fee: bigint;
@@ -106,11 +104,28 @@ export type EvmPlan = {
   fee: bigint;
 };
 
-export type SpendPlan = UtxoPlan | SandboxPlan | EvmPlan;
+/** A transaction of the sandbox's simulated account chains: from one address, to one recipient at the most. */
+export type SandboxAccountPlan = {
+  kind: 'sandbox-account';
+  network: 'sandbox';
+  chain: ChainId;
+  accountNo: number;
+  asset: AssetId;
+  /** The address that pays, as its nonce keys contain it. */
+  sender: string;
+  nonce: bigint;
+  /** The first nonce of the sender that no block used when this was planned. */
+  lowestNonce: bigint;
+  /** One; none of a cancellation. */
+  outputs: PlannedOutput[];
+  fee: bigint;
+};
+
+export type SpendPlan = UtxoPlan | SandboxPlan | SandboxAccountPlan | EvmPlan;
 
 /** `previous`: every transaction that an input spends, complete, in hex, by its id. */
 export type UtxoUnsigned = { plan: UtxoPlan; previous: { [txid: string]: string } };
-export type SandboxUnsigned = { plan: SandboxPlan };
+export type SandboxUnsigned = { plan: SandboxPlan | SandboxAccountPlan };
 export type EvmUnsigned = { plan: EvmPlan };
 /** A plan with the data that the signer checks. */
 export type UnsignedSpend = UtxoUnsigned | SandboxUnsigned | EvmUnsigned;
@@ -152,8 +167,6 @@ export type SpendRequest = {
   requiredInputs: string[];
   /** Coins that may be spent, including the required inputs. */
   coins: Coin[];
-  /** Those that the fee may be paid from, where that is in another asset. */
-  feeCoins?: Coin[];
   /** The maximum sum of the optional coins, see `oldestWithin`. */
   inputsMax?: bigint | null;
   change: ChangeTarget;

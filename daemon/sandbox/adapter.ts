@@ -8,6 +8,7 @@ import { Unavailable } from '../domain/errors.ts';
 import { deriveAddress, scriptAt } from './addresses.ts';
 import { ensureChain, tipOfChain } from './consensus.ts';
 import type { SandboxStore } from './rows.ts';
+import { isAccountChain } from './simulated-accounts.ts';
 import { checkpointAt, updateSince } from './updates.ts';
 
 const DOWN_RETRY_SECONDS = 5;
@@ -20,6 +21,7 @@ export class SandboxAdapter implements ChainAdapter {
   readonly network = 'sandbox';
   readonly chain: ChainId;
   readonly spending: Spending;
+  readonly accountBased: boolean;
   readonly #store: SandboxStore;
   readonly #watch: WatchList;
   readonly #now: () => number;
@@ -38,6 +40,7 @@ export class SandboxAdapter implements ChainAdapter {
   }) {
     this.chain = options.chain;
     this.spending = options.spending;
+    this.accountBased = isAccountChain(options.chain);
     this.#store = options.store;
     this.#watch = options.watch;
     this.#now = options.now;

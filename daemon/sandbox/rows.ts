@@ -144,6 +144,16 @@ export class SandboxReader {
     return row && outputOf(row);
   }
 
+  /** The outputs with outpoints from `from` up to `to`, spent or not. */
+  outputsBetween(chain: ChainId, from: string, to: string): SandboxOutput[] {
+    return this.#reader.all(READ.outputsBetween, { chain, from, to }).map(outputOf);
+  }
+
+  /** The unspent outputs of a script, the oldest first. */
+  unspentAt(chain: ChainId, script: Uint8Array): SandboxOutput[] {
+    return this.#reader.all(READ.unspentAt, { chain, script }).map(outputOf);
+  }
+
   outputsOf(transactionId: number): SandboxOutput[] {
     return this.#reader.all(READ.outputsOf, { id: transactionId }).map(outputOf);
   }

@@ -7,9 +7,11 @@
  */
 
 import type { ChainAdapter, WatchList } from '../chains/adapter.ts';
+import type { Spending } from '../chains/spending.ts';
 import { UtxoSpending } from '../chains/utxo/spend/spending.ts';
 import { type AssetId, assetOf, type ChainId } from '../domain/assets.ts';
 import { assert, Rejected } from '../domain/errors.ts';
+import { SimulatedAccountSpending } from './account-spending.ts';
 import { SandboxAdapter, sourceDown } from './adapter.ts';
 import { isUtxo, scriptAt, unitsMax } from './addresses.ts';
 import {
@@ -27,6 +29,7 @@ import { loadPayer, premine, type Recipient } from './payer.ts';
 import type { SandboxStore } from './rows.ts';
 import { PREMINED, type SandboxWriter } from './rows.ts';
 import { acceptSimulated } from './simulated.ts';
+import { acceptAccount, isAccountChain } from './simulated-accounts.ts';
 import { SimulatedSpending } from './simulated-spending.ts';
 import { SandboxSpending } from './spending.ts';
 
@@ -93,7 +96,7 @@ class SimulatedChains implements Sandbox {
   adapter(chain: ChainId): ChainAdapter {
     const { store, watch, now } = this.#options;
     const source = new SandboxSpending(chain, store, (raw) => this.broadcast(chain, raw));
-    const spending = isUtxo(chain) ? new UtxoSpending(chain, 'sandbox', source) : new SimulatedSpending(chain, source);
+    const spending = spendingOn(chain, source);
     return new SandboxAdapter({ chain, store, watch: watch(chain), now, wakers: this.#wakersOf(chain), spending });
   }
 
@@ -160,7 +163,8 @@ class SimulatedChains implements Sandbox {
     if (this.#options.store.chain(chain)?.down) throw sourceDown();
     if (!isUtxo(chain)) {
       const text = Buffer.from(raw).toString('utf8');
-      return { txid: await this.#change(chain, (tx, now) => acceptSimulated(tx, chain, text, now)) };
+      const take = isAccountChain(chain) ? acceptAccount : acceptSimulated;
+      return { txid: await this.#change(chain, (tx, now) => take(tx, chain, text, now)) };
     }
     const [{ accept }, { decode }] = await Promise.all([import('./accept.ts'), import('./signed.ts')]);
     const signed = decode(chain, raw);
@@ -226,6 +230,11 @@ class SimulatedChains implements Sandbox {
     const watch = this.#options.watch(chain);
     return (script) => watch.targetIdOf(script) !== undefined;
   }
+}
+
+function spendingOn(chain: ChainId, source: SandboxSpending): Spending {
+  if (isUtxo(chain)) return new UtxoSpending(chain, 'sandbox', source);
+  return isAccountChain(chain) ? new SimulatedAccountSpending(chain, source) : new SimulatedSpending(chain, source);
 }
 
 function recipientOf(chain: ChainId, { address, asset, units }: Payment): Recipient {

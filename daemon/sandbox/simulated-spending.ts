@@ -1,8 +1,7 @@
-/** How the sandbox's XMR, ETH and BSC are spent: every simulated transaction spends whole coins. */
+/** How the sandbox's XMR is spent: every simulated transaction spends whole coins, and nothing replaces it. */
 
-import type { CoinSource } from '../chains/adapter.ts';
+import type { SpendingSource } from '../chains/adapter.ts';
 import {
-  type Ancestors,
   type Description,
   type Estimate,
   type EstimateRequest,
@@ -26,45 +25,29 @@ import {
   type SpendPlan,
 } from '../domain/spend.ts';
 import { scriptAt } from './addresses.ts';
-import { decodeSimulated, planSimulated, SIMULATED_VSIZE, simulatedFee, simulatedSpend } from './simulated.ts';
+import { decodeSimulated, planSimulated, SIMULATED_VSIZE, simulatedSpend } from './simulated.ts';
 
 const HIGHEST_RATE_FACTOR = 2n;
 const FEE_UNLIMITED = 1n << 256n;
 
-export class SimulatedSpending extends OfSource implements Spending, CoinSource {
+export class SimulatedSpending extends OfSource implements Spending {
   readonly feeAsset: AssetId;
-  readonly replacement = 'fee';
-  readonly changeAddress = 'new';
+  readonly replacement = 'none';
+  readonly changeAddress = 'fixed';
   readonly isWhole = true;
   readonly fallbackRate = 1n;
   readonly #chain: ChainId;
-  readonly #source: CoinSource;
 
-  constructor(chain: ChainId, source: CoinSource) {
+  constructor(chain: ChainId, source: SpendingSource) {
     super(source);
-    this.#source = source;
     this.#chain = chain;
     this.feeAsset = nativeAsset(chain).symbol;
-  }
-
-  unconfirmed(txid: string, signal: AbortSignal) {
-    return this.#source.unconfirmed(txid, signal);
-  }
-
-  conflict(txid: string, inputs: readonly string[], fromHeight: number, signal: AbortSignal) {
-    return this.#source.conflict(txid, inputs, fromHeight, signal);
-  }
-
-  async ancestorsOf(txid: string, signal: AbortSignal): Promise<Ancestors | null> {
-    const found = await this.unconfirmed(txid, signal);
-    return found && { fee: found.fee, size: found.vsize };
   }
 
   highestRate(rate: bigint): bigint {
     return rate * HIGHEST_RATE_FACTOR;
   }
 
-  /** The plan itself pays a tenth more than what it replaces. */
   replacementRate(): bigint {
     return 0n;
   }
@@ -84,11 +67,8 @@ export class SimulatedSpending extends OfSource implements Spending, CoinSource 
       const plan = this.#plan({ ...request, ...limits, payouts: [payout], change });
       return { fee: plan.fee, plan };
     } catch (error) {
-      const isShort = error instanceof Rejected && ['spend.insufficient', 'spend.gas'].includes(error.code);
-      if (!isShort) throw error;
-      const { asset, feeRate } = request;
-      const isOther = asset !== this.feeAsset;
-      return { fee: isOther ? simulatedFee({ chain: this.#chain, asset, feeRate, feeMin: 0n }) : 0n, plan: null };
+      if (!(error instanceof Rejected) || error.code !== 'spend.insufficient') throw error;
+      return { fee: request.feeRate, plan: null };
     }
   }
 
@@ -105,17 +85,8 @@ export class SimulatedSpending extends OfSource implements Spending, CoinSource 
       requiredInputs: conflictKeys,
     };
     const spent = conflictKeys.map((key) => request.holdings.coin(key));
-    const isGas = ({ asset = request.asset }: Coin): boolean => asset !== request.asset;
-    // the approval of a sweep does not limit the coins that pay its gas
-    const within = (coins: Coin[]): Coin[] => [
-      ...oldestWithin(
-        coins.filter((coin) => !isGas(coin)),
-        request.inputsMax ?? null,
-      ),
-      ...coins.filter(isGas),
-    ];
-    const feeCoins = request.asset === this.feeAsset ? [] : request.holdings.feeCoins();
-    return planByTiers(request, spent, (coins) => planSimulated({ ...base, coins: within(coins), feeCoins }));
+    const within = (coins: Coin[]): Coin[] => oldestWithin(coins, request.inputsMax ?? null);
+    return planByTiers(request, spent, (coins) => planSimulated({ ...base, coins: within(coins) }));
   }
 
   conflictKeys(plan: SpendPlan): string[] {
@@ -146,15 +117,11 @@ export class SimulatedSpending extends OfSource implements Spending, CoinSource 
 
   recover(raw: string, own: OwnParts): SandboxPlan {
     const { conflictKeys, outputs: paid } = this.decode(raw);
-    const [first] = paid;
-    assert(first, 'it has an output');
-    const { asset } = paid.find((output) => own.changeIndex(output) === null) ?? first;
     const outputs = paid.map((output): PlannedOutput => {
       const { address, script, units } = output;
       const index = own.changeIndex(output);
       const to = { address: address ?? '', script, units };
-      if (index === null) return { kind: 'payout', ...to };
-      return { kind: 'change', ...to, index, ...(output.asset !== asset && { asset: output.asset }) };
+      return index === null ? { kind: 'payout', ...to } : { kind: 'change', ...to, index };
     });
     const inputs = conflictKeys.flatMap((key) => own.coin(key) ?? []);
     const { accountNo, fee } = own;
@@ -163,7 +130,7 @@ export class SimulatedSpending extends OfSource implements Spending, CoinSource 
       network: 'sandbox',
       chain: this.#chain,
       accountNo,
-      asset,
+      asset: this.feeAsset,
       inputs,
       outputs,
       fee,

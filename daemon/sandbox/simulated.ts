@@ -1,16 +1,16 @@
 /**
- * Transactions of the sandbox's XMR, ETH and BSC: a line of JSON that says openly what it is, whose hash is its id. It
- * needs no signature, spends whole coins as on the other chains, and pays its fee in the chain's own coin: a payment in a
- * token also spends coins for the gas.
+ * Transactions of the sandbox's XMR: a line of JSON that says openly what it is, whose hash is its id. It needs no
+ * signature. It names simulated key images, and spends whole coins. The payer's transactions on XMR, ETH and BSC are
+ * written the same way.
  */
 import { z } from 'zod';
-import { insufficient, MissingGas } from '../chains/accounts.ts';
-import { ASSETS, type AssetId, assetOf, type ChainId, findAsset, nativeAsset } from '../domain/assets.ts';
+import { insufficient } from '../chains/accounts.ts';
+import { type AssetId, assetOf, type ChainId, findAsset } from '../domain/assets.ts';
 import { assert, Rejected } from '../domain/errors.ts';
 import { formatUnits } from '../domain/money.ts';
 import type { Coin, DecodedSpend, PlannedOutput, SandboxPlan, SignedSpend, SpendRequest } from '../domain/spend.ts';
 import { scriptAt, unitsMax } from './addresses.ts';
-import { addToMempool, evict, hashFor, needRoom, withDescendants } from './consensus.ts';
+import { addToMempool, hashFor, needRoom } from './consensus.ts';
 import { PREMINED, type SandboxWriter } from './rows.ts';
 
 /** The size of a simulated transaction in virtual bytes, so that its fee equals the fee rate. */
@@ -27,9 +27,6 @@ export function simulatedRate(chain: ChainId): bigint {
   return rate;
 }
 
-/** The transfer of a token takes about three times the gas of a coin's (65,000 and 21,000). */
-const TOKEN_GAS_FACTOR = 3n;
-
 type Output = { address: string; asset: AssetId; units: bigint };
 
 /** The one way of writing it, so that the same content has the same id. */
@@ -37,60 +34,45 @@ export function simulatedRaw(chain: ChainId, inputs: readonly string[], outputs:
   return JSON.stringify({
     simulated: 'This is no transaction of a real chain',
     chain,
-    inputs,
+    ...(chain === 'XMR' ? { keyImages: inputs.map(keyImageOf) } : { inputs }),
     outputs: outputs.map(({ address, asset, units }) => ({ address, asset, units: units.toString() })),
   });
 }
+
+/**
+ * The simulated key image of a coin, and the coin of a key image: each hex digit of the outpoint is subtracted from 15. On the
+ * real chain only the wallet can tell which coin a key image belongs to.
+ */
+export const keyImageOf = (outpoint: string): string =>
+  outpoint.replace(/^[0-9a-f]+/, (digits) =>
+    digits.replace(/./g, (digit) => (15 - Number.parseInt(digit, 16)).toString(16)),
+  );
 
 /**
  * The plan of a simulated transaction: the largest coins, as many as are needed. Throws `Rejected` as the real ones do:
  * `spend.insufficient`, `.fee_too_high`.
  */
 export function planSimulated(request: SpendRequest): SandboxPlan {
-  const { chain, accountNo, asset, payouts, requiredInputs, change } = request;
+  const { chain, accountNo, asset, payouts, requiredInputs, change, coins } = request;
   assert(request.network === 'sandbox', 'only the sandbox simulates');
   assert(payouts.length > 0 || requiredInputs.length > 0, 'something is paid or moved');
-  const feeAsset = nativeAsset(chain).symbol;
-  const fee = simulatedFee(request);
-  const isOther = asset !== feeAsset;
-  const isGas = (coin: Coin): boolean => isOther && coin.asset === feeAsset;
+  const fee = request.feeRate;
   const sweeps = payouts.some(({ units }) => units === null);
-  const paid = payouts.reduce((sum, { units }) => sum + (units ?? 0n), isOther ? 0n : fee);
-  const coins = request.coins.filter((coin) => !isGas(coin));
+  const paid = payouts.reduce((sum, { units }) => sum + (units ?? 0n), fee);
   const inputs = chosen(coins, requiredInputs, sweeps ? null : paid);
   const left = total(inputs) - paid;
   if (left < 0n || (sweeps && left === 0n)) throw insufficient(asset, sweeps ? 1n - left : -left);
   const outputs = payouts.map(({ units, ...to }): PlannedOutput => ({ kind: 'payout', ...to, units: units ?? left }));
   if (!sweeps && left > 0n) outputs.push({ kind: 'change', ...change, units: left });
-  if (isOther) {
-    const gas = chosen([...request.coins.filter(isGas), ...(request.feeCoins ?? [])], requiredInputs, fee);
-    const rest = total(gas) - fee;
-    if (rest < 0n) throw new MissingGas(feeAsset, -rest, change.address);
-    inputs.push(...gas);
-    if (rest > 0n) outputs.push({ kind: 'change', ...change, units: rest, asset: feeAsset });
-  }
   assert(
     requiredInputs.every((required) => inputs.some(({ outpoint }) => outpoint === required)),
     'the required inputs are among the coins',
   );
   if (fee > request.feeMax) {
-    const text = `The network fee would be ${formatUnits(fee, assetOf(feeAsset))} ${feeAsset}`;
+    const text = `The network fee would be ${formatUnits(fee, assetOf(asset))} ${asset}`;
     throw new Rejected('spend.fee_too_high', text);
   }
   return { kind: 'sandbox', network: 'sandbox', chain, accountNo, asset, inputs, outputs, fee };
-}
-
-/** The fee, in smallest units of the chain's own coin. */
-export function simulatedFee({
-  chain,
-  asset,
-  feeRate,
-  feeMin,
-}: Pick<SpendRequest, 'chain' | 'asset' | 'feeRate' | 'feeMin'>): bigint {
-  const gas = asset === nativeAsset(chain).symbol ? feeRate : feeRate * TOKEN_GAS_FACTOR;
-  // A replacement pays a tenth more, as on account chains.
-  const bumped = feeMin > 0n ? feeMin + feeMin / 10n + 1n : 0n;
-  return bumped > gas ? bumped : gas;
 }
 
 /** The required inputs and the largest others until `need` is reached; all of them when it is null. */
@@ -112,10 +94,7 @@ const total = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce(
 
 /** The transaction of a plan, as it is broadcast. */
 export function simulatedSpend(plan: SandboxPlan): SignedSpend {
-  const outputs = plan.outputs.map((output) => {
-    const { address, units } = output;
-    return { address, asset: (output.kind === 'change' && output.asset) || plan.asset, units };
-  });
+  const outputs = plan.outputs.map(({ address, units }) => ({ address, asset: plan.asset, units }));
   const raw = simulatedRaw(
     plan.chain,
     plan.inputs.map(({ outpoint }) => outpoint),
@@ -126,7 +105,7 @@ export function simulatedSpend(plan: SandboxPlan): SignedSpend {
 
 const shape = z.object({
   chain: z.string(),
-  inputs: z.array(z.string().max(200)).min(1).max(1_000),
+  keyImages: z.array(z.string().max(200)).min(1).max(1_000),
   outputs: z.array(
     z.object({ address: z.string().max(200), asset: z.string(), units: z.string().regex(/^\d{1,78}$/) }),
   ),
@@ -137,7 +116,7 @@ export function decodeSimulated(chain: ChainId, raw: string): DecodedSpend {
   const malformed = (): Rejected => new Rejected('spend.malformed', `This is no simulated transaction of ${chain}`);
   const parsed = shape.safeParse(raw.length > RAW_CHARS_MAX ? null : parseJson(raw));
   if (!parsed.success || parsed.data.chain !== chain) throw malformed();
-  const { inputs } = parsed.data;
+  const inputs = parsed.data.keyImages.map(keyImageOf);
   const outputs = parsed.data.outputs.map((output) => {
     const script = scriptAt(chain, output.address);
     const asset = findAsset(output.asset)?.symbol;
@@ -165,8 +144,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Takes a simulated transaction into the mempool, by the rules that real ones have: its coins exist, its outputs are worth
- * at most its inputs, and the transactions that it replaces are unconfirmed and paid a lower fee. A known transaction is no
+ * Takes a simulated transaction into the mempool, by the rules that Monero has: its coins exist, no other transaction has
+ * their key images, not even an unconfirmed one, and its outputs are worth at most its inputs. A known transaction is no
  * error.
  */
 export function acceptSimulated(tx: SandboxWriter, chain: ChainId, raw: string, now: number): string {
@@ -176,31 +155,16 @@ export function acceptSimulated(tx: SandboxWriter, chain: ChainId, raw: string, 
   const coins = inputs.map(({ outpoint }) => {
     const coin = tx.output(chain, outpoint);
     if (!coin || coin.transactionId === PREMINED) {
-      throw new Rejected('broadcast.unknown_input', `There is no coin ${outpoint}`);
+      throw new Rejected('broadcast.unknown_input', `There is no coin with the key image ${keyImageOf(outpoint)}`);
     }
     return coin;
   });
-  const isWrong = ({ symbol }: { symbol: AssetId }): boolean => {
-    const [taken, paid] = [coins, outputs].map((list) => total(list.filter(({ asset }) => asset === symbol)));
-    return symbol === nativeAsset(chain).symbol ? paid! > taken! : paid !== taken;
-  };
-  if (ASSETS.some(isWrong)) {
+  if (total(outputs) > total(coins)) {
     throw new Rejected('broadcast.outputs_exceed_inputs', 'The outputs are more than the inputs');
   }
-  // the outputs of a token equal its inputs
-  const fee = total(coins) - total(outputs);
-  const replaced = new Set<number>();
-  for (const { spentBy } of coins) {
-    if (spentBy === null) continue;
-    if (tx.transactionById(spentBy)?.height !== null) throw conflict('A coin was spent in a block');
-    for (const id of withDescendants(tx, spentBy)) replaced.add(id);
+  if (coins.some(({ spentBy }) => spentBy !== null)) {
+    throw new Rejected('broadcast.conflict', 'Another transaction has one of its key images');
   }
-  if (coins.some(({ transactionId }) => replaced.has(transactionId))) throw conflict('It spends what it would replace');
-  const fees = [...replaced].reduce((sum, id) => sum + total(tx.spentBy(id)) - total(tx.outputsOf(id)), 0n);
-  if (replaced.size > 0 && fee <= fees) throw conflict('To replace, it must pay a higher fee');
-  for (const id of replaced) if (tx.transactionById(id)) evict(tx, chain, id);
   addToMempool(tx, chain, { txid, raw, inputs: inputs.map(({ outpoint }) => outpoint), outputs }, now);
   return txid;
 }
-
-const conflict = (why: string): Rejected => new Rejected('broadcast.conflict', why);

@@ -9,6 +9,7 @@ import { sourceDown } from './adapter.ts';
 import { isUtxo } from './addresses.ts';
 import type { SandboxStore, SandboxTransaction } from './rows.ts';
 import { SIMULATED_VSIZE, simulatedRate } from './simulated.ts';
+import { nonceInBlocks } from './simulated-accounts.ts';
 
 /** As nodes have it (DEFAULT_ANCESTOR_LIMIT). */
 const ANCESTORS_MAX = 25;
@@ -36,6 +37,11 @@ export class SandboxSpending implements CoinSource {
     const base = raw !== null && isUtxo(this.#chain) ? withoutWitnesses(raw, txid, this.#chain) : raw;
     if (base === null) throw new Unavailable(`The sandbox no longer has the transaction ${txid}`, RETRY_SECONDS);
     return base;
+  }
+
+  async nonce(address: string, signal: AbortSignal): Promise<bigint> {
+    this.#needAnswer(signal);
+    return nonceInBlocks(this.#store, this.#chain, address);
   }
 
   async unconfirmed(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null> {

@@ -105,6 +105,23 @@ export const READ = {
   output: statement((p: OfOutpoint) =>
     sqlite.selectFrom('sandbox_output').select(OUTPUT).where('chain', '=', p.chain).where('outpoint', '=', p.outpoint),
   ),
+  outputsBetween: statement((p: { chain: string; from: string; to: string }) =>
+    sqlite
+      .selectFrom('sandbox_output')
+      .select(OUTPUT)
+      .where('chain', '=', p.chain)
+      .where('outpoint', '>=', p.from)
+      .where('outpoint', '<', p.to),
+  ),
+  unspentAt: statement((p: { chain: string; script: Uint8Array }) =>
+    sqlite
+      .selectFrom('sandbox_output')
+      .select(OUTPUT)
+      .where('chain', '=', p.chain)
+      .where('script', '=', p.script)
+      .where('spent_by', 'is', null)
+      .orderBy('tx_id'),
+  ),
   outputsOf: statement((p: OfTransaction) =>
     sqlite.selectFrom('sandbox_output').select(OUTPUT).where('tx_id', '=', p.id),
   ),

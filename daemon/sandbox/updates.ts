@@ -6,19 +6,23 @@
  */
 
 import { tipOf, type WatchList } from '../chains/adapter.ts';
-import type { ChainId } from '../domain/assets.ts';
+import { type ChainId, nativeAsset } from '../domain/assets.ts';
 import {
   type BlockId,
   CHECKPOINT_BLOCKS_MAX,
   type ChainUpdate,
   type Checkpoint,
   type Credit,
+  type Debit,
   INPUTS_KEPT_MAX,
   type SpendSeen,
 } from '../domain/chain.ts';
 import { Unavailable } from '../domain/errors.ts';
+import { nonceOf } from '../domain/spend.ts';
+import { scriptAt } from './addresses.ts';
 import { tipOfChain } from './consensus.ts';
-import type { SandboxBlock, SandboxReader } from './rows.ts';
+import type { SandboxBlock, SandboxContents, SandboxReader, SandboxTransaction } from './rows.ts';
+import { decodeAccount, isAccountChain, isNonceOutput, isRest } from './simulated-accounts.ts';
 
 export const STEP_BLOCKS_MAX = 100;
 /** A step ends after the block that passes this. */
@@ -28,7 +32,7 @@ const FOREIGN_RETRY_SECONDS = 60;
 /** As on Monero, nothing is spent before it is so deep: change neither (CRYPTONOTE_DEFAULT_TX_SPENDABLE_AGE). */
 const XMR_LOCK_BLOCKS = 10;
 
-type Found = { credits: Credit[]; spends: SpendSeen[] };
+type Found = { credits: Credit[]; spends: SpendSeen[]; debits: Debit[] };
 
 /** The last blocks up to a height, without gaps. */
 export function checkpointAt(rows: SandboxReader, chain: ChainId, height: number): Checkpoint {
@@ -54,7 +58,7 @@ export function updateSince(
   const { base, orphaned } = forkFrom(rows, chain, since);
   if (orphaned.length > 0 && orphaned.every(({ height }) => height > tip.height)) return null;
 
-  const found: Found = { credits: [], spends: [] };
+  const found: Found = { credits: [], spends: [], debits: [] };
   const ours = new Set<string>();
   let reached = base;
   let read = 0;
@@ -64,6 +68,7 @@ export function updateSince(
     if (read > STEP_TXS_MAX) break;
   }
   const isAtTip = reached === tip.height;
+  const { credits, spends, debits } = found;
   if (isAtTip) collect(rows, chain, null, { watch, found, ours });
   return {
     since: tipOf(since),
@@ -71,7 +76,8 @@ export function updateSince(
     orphaned,
     targets: 'all',
     mempool: isAtTip ? 'complete' : 'unknown',
-    ...found,
+    ...{ credits, spends },
+    ...(isAccountChain(chain) && { debits }),
   };
 }
 
@@ -100,7 +106,9 @@ function collect(
   const contents = rows.contents(chain, block?.height ?? null);
   const at = block && { height: block.height, hash: block.hash };
   for (const { transaction, outputs } of contents) {
-    const { txid, inputs } = transaction;
+    const { txid, inputs, raw } = transaction;
+    const sender = isAccountChain(chain) ? senderOf(chain, transaction, watch) : null;
+    if (sender) leave(chain, { transaction, outputs }, { sender, at, block, watch, found });
     for (const outpoint of inputs) {
       // A coin of this very answer is not in the store yet.
       if (ours.has(outpoint) || watch.isOurCoin(outpoint)) {
@@ -108,6 +116,8 @@ function collect(
       }
     }
     for (const { outpoint, script, asset, units } of outputs) {
+      // the rest of a sender's money is no transfer, unless all that came before is forgotten
+      if (isNonceOutput(outpoint) || (isRest(outpoint) && raw !== null)) continue;
       const targetId = watch.targetIdOf(script);
       if (targetId === undefined) continue;
       ours.add(outpoint);
@@ -121,8 +131,44 @@ function collect(
         inputs: inputs.slice(0, INPUTS_KEPT_MAX),
         replaceable: block === null,
         ...(chain === 'XMR' && { maturity: XMR_LOCK_BLOCKS }),
+        ...(sender !== null && isOfAccount(watch, targetId, sender) && { moved: true }),
       });
     }
   }
   return contents.length;
+}
+
+/** The target of ours that sent a transaction of an account chain; null: it is none of ours. */
+function senderOf(chain: ChainId, { inputs }: SandboxTransaction, watch: WatchList): number | null {
+  const address = nonceOf(inputs[0] ?? '')?.address;
+  const script = address === undefined ? null : scriptAt(chain, address);
+  return (script && watch.targetIdOf(script)) ?? null;
+}
+
+const isOfAccount = (watch: WatchList, targetId: number, sender: number): boolean =>
+  watch.accountOf(targetId) !== undefined && watch.accountOf(targetId) === watch.accountOf(sender);
+
+/** Reports the nonce that a transaction of ours used, and what left its sender. */
+function leave(
+  chain: ChainId,
+  { transaction, outputs }: SandboxContents,
+  into: { sender: number; at: BlockId | null; block: SandboxBlock | null; watch: WatchList; found: Found },
+): void {
+  const { sender: targetId, at, block, watch, found } = into;
+  const { txid, inputs, raw } = transaction;
+  const time = block && { blockTime: block.time };
+  const key = inputs[0] ?? '';
+  const sent = raw === null ? null : decodeAccount(chain, raw);
+  const transfer = outputs.find(({ outpoint }) => outpoint === `${txid}:0`);
+  const failed = sent !== null && sent.transfer !== null && !transfer;
+  found.spends.push({ outpoint: key, txid, block: at, ...time, ...(failed && { failed }) });
+  if (!sent) return;
+  const fee = { asset: nativeAsset(chain).symbol, units: sent.fee };
+  if (fee.units > 0n)
+    found.debits.push({ id: `${txid}:fee`, txid, targetId, kind: 'fee', amount: fee, block: at, ...time });
+  if (!transfer) return;
+  const to = watch.targetIdOf(transfer.script);
+  const kind = to !== undefined && isOfAccount(watch, to, targetId) ? 'moved' : 'paid';
+  const { asset, units } = transfer;
+  found.debits.push({ id: transfer.outpoint, txid, targetId, kind, amount: { asset, units }, block: at, ...time });
 }

@@ -38,7 +38,7 @@ export class SpendingBook extends FactBook {
     const coin = (outpoint: string): Coin => {
       const credit = this.credits.get(outpoint);
       if (!credit) throw new Rejected('spend.gone', outpoint);
-      return { ...this.#coinOf(credit), ...(credit.amount.asset !== asset && { asset: credit.amount.asset }) };
+      return this.#coinOf(credit);
     };
     const balance = ({ script }: Pick<DerivedAddress, 'script'>): AddressFunds => {
       const place = this.places.get(this.targetIdOf(script) ?? 0);
@@ -50,7 +50,6 @@ export class SpendingBook extends FactBook {
     return {
       coin,
       coins: () => [this.#free(asset)],
-      feeCoins: () => this.#free(feeAsset).map((one) => ({ ...one, asset: feeAsset })),
       balance,
       balances: () =>
         [...this.places.values()]

@@ -5,6 +5,7 @@ import { scriptAt } from '../../daemon/sandbox/addresses.ts';
 import { sandboxStore } from '../../daemon/sandbox/rows.ts';
 import { createSandbox } from '../../daemon/sandbox/sandbox.ts';
 import { simulatedSpend } from '../../daemon/sandbox/simulated.ts';
+import { accountSpend } from '../../daemon/sandbox/simulated-accounts.ts';
 import { sqlite, statement } from '../../daemon/store/statement.ts';
 import { Store } from '../../daemon/store/store.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
@@ -60,6 +61,7 @@ async function controls(asset: AssetId): Promise<SpendingControls> {
     async sign({ plan }) {
       if (plan.kind === 'utxo') return signPlan(seed, plan);
       if (plan.kind === 'sandbox') return simulatedSpend(plan);
+      if (plan.kind === 'sandbox-account') return accountSpend(plan);
       throw new Error('a plan of the sandbox');
     },
     stranger: async () => (await sandbox.adapter(chain).deriveAddress(strangers, 0, made++)).address,
@@ -81,8 +83,8 @@ const FAMILIES: readonly [AssetId, Partial<SpendingHarness>][] = [
   ['LTC', {}],
   ['BCH', {}],
   ['XMR', { ripeAfter: 10 }],
-  ['ETH', {}],
-  ['USDT_BEP20', { hasGas: true }],
+  ['ETH', { hasAccounts: true }],
+  ['USDT_BEP20', { hasAccounts: true, hasGas: true }],
 ];
 
 for (const [asset, family] of FAMILIES) {

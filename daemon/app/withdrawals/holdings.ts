@@ -3,14 +3,12 @@
  * everything again.
  */
 import type { Holdings } from '../../chains/spending.ts';
-import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Coin } from '../../domain/spend.ts';
 import type { Reader } from '../../store/store.ts';
 import { coinFrom } from '../addresses/watch.ts';
 import { fundsOf } from './address-funds.ts';
 import { coinAt, reservedBy, spendableCoins, tipHeightOf } from './coins.ts';
-import { spendingOf } from './fees.ts';
 import type { Holder, PlanRequest } from './plan.ts';
 
 /** Throws `Rejected` if a coin that the payment names does not exist, or is being spent. */
@@ -19,7 +17,7 @@ export function holdingsFor(reader: Reader, { chain, account, asset }: Holder, w
   const coin = (outpoint: string): Coin => {
     const row = coinAt(reader, chain, outpoint);
     if (!row) throw new Rejected('spend.gone', `The coin ${outpoint} is not known any more`);
-    return { ...coinFrom(row, tip), ...(row.asset !== asset && { asset: row.asset as AssetId }) };
+    return coinFrom(row, tip);
   };
   const coins = (): Coin[][] => {
     const { only } = wanted;
@@ -35,17 +33,6 @@ export function holdingsFor(reader: Reader, { chain, account, asset }: Holder, w
   };
   return {
     ...fundsOf(reader, { chain, account, asset }, wanted),
-    ...{ coin, coins, feeCoins: () => feeCoins(reader, { chain, account }, wanted.settledOnly ?? false) },
+    ...{ coin, coins },
   };
-}
-
-/** Coins of the asset that a chain's fees are paid in. */
-export function feeCoins(
-  reader: Reader,
-  { chain, account }: Pick<Holder, 'chain' | 'account'>,
-  settledOnly: boolean,
-): Coin[] {
-  const { feeAsset } = spendingOf(chain);
-  const { plain, change } = spendableCoins(reader, chain, account, feeAsset, settledOnly);
-  return [...plain, ...change].map((coin) => ({ ...coin, asset: feeAsset }));
 }

@@ -27,7 +27,6 @@ import type { Account, Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
 import { availableUnits, coinAt, spendableCoins, tipHeightOf } from './coins.ts';
 import { feeRateNow, spendingOf } from './fees.ts';
-import { feeCoins } from './holdings.ts';
 import { highestFee } from './plan.ts';
 import { whyByHand } from './policy.ts';
 import { withdrawalOf } from './rows.ts';
@@ -241,7 +240,7 @@ function estimateHoldings(tx: Tx, chain: ChainRuntime, account: Account, { asset
     return [[...plain, ...undecided, ...change]];
   };
   const funds = fundsOf(tx, { chain, account, asset: asset.symbol }, {});
-  return { ...funds, coin, coins, feeCoins: () => feeCoins(tx, { chain, account }, false) };
+  return { ...funds, coin, coins };
 }
 
 function depositUnits(reader: Reader, chain: ChainRuntime, outpoint: string): bigint {

@@ -1,6 +1,6 @@
 /**
  * Balances of single addresses on account chains, payments between addresses of one account, and transactions that used
- * their nonce without effect. See `../schema.ts` and `../schema-withdrawals.ts` for the columns.
+ * their nonce without effect; the money at an address of the sandbox. See `../schema.ts` and `../schema-withdrawals.ts` for the columns.
  *
  * `sum_units` adds decimal texts (`../migrations.ts`), because amounts in wei exceed SQLite's integers.
  */
@@ -18,5 +18,6 @@ export const ACCOUNT_CHAINS: readonly string[] = [
   'ALTER TABLE used_key ADD COLUMN failed INTEGER NOT NULL DEFAULT 0',
   'ALTER TABLE spend ADD COLUMN subject TEXT',
   `UPDATE spend SET subject = conflict_key WHERE purpose = 'bump'`,
+  `CREATE INDEX sandbox_output_unspent ON sandbox_output (chain, script, tx_id) WHERE spent_by IS NULL`,
   `CREATE INDEX spend_subject ON spend (chain_key, subject) WHERE state = 'open' AND subject IS NOT NULL`,
 ];

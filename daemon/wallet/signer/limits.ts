@@ -67,7 +67,7 @@ export const FEE_UNLIMITED = 1n << 256n;
 
 /** The highest fee that can be approved for a plan, smallest units of the fee's asset. */
 export function approvableFee(plan: SpendPlan): bigint {
-  if (plan.kind === 'sandbox') return FEE_UNLIMITED;
+  if (plan.kind === 'sandbox' || plan.kind === 'sandbox-account') return FEE_UNLIMITED;
   if (plan.kind === 'evm') return gasFeeLimit(plan.chain, plan.gasLimit);
   const toSelf = plan.outputs.every(({ kind }) => kind === 'change');
   return isUtxo(plan.chain) ? feeLimit(plan.chain, plan, toSelf) : FEE_UNLIMITED;
