@@ -68,15 +68,19 @@ export class SimulatedAccountSpending extends OfSource implements Spending {
     return Buffer.compare(script, this.#scriptOf(address)) === 0;
   }
 
+  usualFee(asset: AssetId, rate: bigint): bigint {
+    return this.#feeOf({ asset, feeRate: rate, feeMin: 0n });
+  }
+
   estimate({ payout, asset, feeRate }: EstimateRequest): Estimate {
     this.#scriptOf(payout.address);
-    return { fee: this.#feeOf({ asset, feeRate, feeMin: 0n }), plan: null };
+    return { fee: this.usualFee(asset, feeRate), plan: null };
   }
 
   async plan(request: PaymentRequest, limit: () => AbortSignal): Promise<SandboxAccountPlan> {
     const { accountNo, asset, payouts, conflictKeys, feeMax, change, holdings } = request;
     if (payouts.length > 1) {
-      throw new Rejected('withdrawal.batch', 'On this chain each payment is a transaction of its own', 'ids');
+      throw new Rejected('spend.one_payment', 'On this chain each payment is a transaction of its own');
     }
     const [payout] = payouts;
     const [key] = conflictKeys.flatMap((one) => nonceOf(one) ?? []);

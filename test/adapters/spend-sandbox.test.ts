@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CoinSource } from '../../daemon/chains/adapter.ts';
 import { planUtxo } from '../../daemon/chains/utxo/spend/plan.ts';
 import { decodeTransaction } from '../../daemon/chains/utxo/spend/transaction.ts';
-import type { Coin, SandboxPlan, SignedSpend, SpendRequest, UtxoPlan } from '../../daemon/domain/spend.ts';
+import type { Coin, SignedSpend, SpendRequest, UtxoPlan } from '../../daemon/domain/spend.ts';
 import { scriptAt } from '../../daemon/sandbox/addresses.ts';
 import { coinSource } from './coin-source.ts';
 import { type Bench, openBench } from './sandbox-kit.ts';
@@ -47,7 +47,7 @@ describe.each(['BTC', 'LTC', 'BCH'] as const)('%s', (chain) => {
     return coins;
   }
 
-  async function planned(free: Coin[], fields: Partial<SpendRequest>): Promise<UtxoPlan | SandboxPlan> {
+  async function planned(free: Coin[], fields: Partial<SpendRequest>): Promise<UtxoPlan> {
     const request: SpendRequest = {
       ...{ network: 'sandbox', chain, accountNo: 0, asset, coins: free, payouts: [], requiredInputs: [] },
       change: { ...ours(1, 0), index: 0 },
@@ -62,8 +62,7 @@ describe.each(['BTC', 'LTC', 'BCH'] as const)('%s', (chain) => {
     return planUtxo(request, chain);
   }
 
-  function signed(plan: UtxoPlan | SandboxPlan): SignedSpend {
-    if (plan.kind !== 'utxo') throw new Error('a plan of coins');
+  function signed(plan: UtxoPlan): SignedSpend {
     return wallet.sign(plan);
   }
 

@@ -8,7 +8,8 @@ import { MissingGas } from '../../chains/accounts.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { formatUnits } from '../../domain/money.ts';
-import { type GasPlanRow, gasPlanOf, openGasPlans } from '../../store/queries/gas.ts';
+import { type GasPlanRow, gasPlanOf, openGasPlans, saveGasPlan } from '../../store/queries/gas.ts';
+import { triedWithdrawalsAbove } from '../../store/queries/withdrawals.ts';
 import { ownTarget } from '../addresses/watch.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
@@ -22,17 +23,36 @@ import { endPlan, leftOf, notePlan, useOfPlan } from './plans.ts';
 
 /** Addresses that one pass begins. */
 const BEGUN_PER_PASS_MAX = 20;
+const SANDBOX_PLAN_MS = 600_000;
+/** Worthless units of the simulated coin: a million coins. */
+const SANDBOX_FEE_MAX = 10n ** 24n;
 const REFUSED = 'gas.refused';
 
 /** Works on the plans of a chain. Returns whether one is open, so that another pass is needed later. Throws `Unavailable`. */
 export async function passGas(app: App, chain: ChainRuntime): Promise<boolean> {
   if (!chain.adapter.accountBased || quarantineOf(app.store)) return false;
+  await planInSandbox(app, chain);
   const plans = app.store.all(openGasPlans, { chain_key: chain.key });
   for (const plan of plans) {
     const why = await passPlan(app, chain, plan);
     await app.store.write((tx) => notePlan(tx, plan.account_id, why));
   }
   return plans.length > 0;
+}
+
+/** In the sandbox nobody has to approve a plan: a withdrawal that waits for its money to be collected begins one. */
+async function planInSandbox(app: App, { key: chain_key, adapter }: ChainRuntime): Promise<void> {
+  if (adapter.network !== 'sandbox') return;
+  const [waiting] = app.store.all(triedWithdrawalsAbove, { chain_key, id: 0, limit: 1 });
+  const plan = waiting && app.store.get(gasPlanOf, { account_id: waiting.account_id });
+  const now = app.now();
+  if (!waiting || (plan?.state === 'open' && plan.ends_at > now)) return;
+  const { account_id } = waiting;
+  const limits = { min_usd: 0n, price_max: null, fee_max: SANDBOX_FEE_MAX, used: 0n };
+  const times = { begins_at: now, ends_at: now + SANDBOX_PLAN_MS, created_at: now };
+  await app.store.write((tx) =>
+    tx.run(saveGasPlan, { account_id, chain_key, ...limits, ...times, state: 'open', problem: null }),
+  );
 }
 
 /** Returns what it waits for, or null. */

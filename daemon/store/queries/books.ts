@@ -24,8 +24,8 @@ export const invoicesOfOrderBehind = statement((p: Behind & { order_id: string }
 );
 
 /**
- * Receipts of a business from outside. Change of transactions that spent its coins is excluded, whether it still exists
- * or not.
+ * Receipts of a business from outside. Change of transactions that spent its coins and money that moved between its
+ * addresses are excluded, whether they still exist or not.
  */
 export const receiptsBelow = statement((p: { business_id: number; id: number; limit: number }) =>
   sqlite
@@ -36,10 +36,9 @@ export const receiptsBelow = statement((p: { business_id: number; id: number; li
     .selectAll('credit')
     .select(['target.address', 'invoice.slug', 'invoice.order_id', 'invoice.currency'])
     .where('account.business_id', '=', p.business_id)
-    .where(sql<boolean>`not (target.branch = 1 and (
-      exists (select 1 from spend_version
-        where spend_version.txid = credit.txid and spend_version.chain_key = credit.chain_key)
-      or ${moved}))`)
+    .where(sql<boolean>`not (credit.claim is 'moved' or ${moved}
+      or target.branch = 1 and exists (select 1 from spend_version
+        where spend_version.txid = credit.txid and spend_version.chain_key = credit.chain_key))`)
     .where('credit.id', '<', p.id)
     .orderBy('credit.id', 'desc')
     .limit(p.limit),
