@@ -69,6 +69,7 @@ export type Told = {
   debits?: () => Debit[];
   mempool?: ChainUpdate['mempool'];
   finalized?: ChainUpdate['finalized'];
+  unknownTransfers?: ChainUpdate['unknownTransfers'];
   unchecked?: boolean;
   targets?: ChainUpdate['targets'];
   since?: BlockId;
@@ -222,6 +223,7 @@ export class Bench {
       spends: told.spends?.() ?? [],
       ...(told.debits && { debits: told.debits() }),
       ...(told.finalized !== undefined && { finalized: told.finalized }),
+      ...(told.unknownTransfers && { unknownTransfers: told.unknownTransfers }),
       ...(told.medianTime !== undefined && { tipMedianTime: told.medianTime }),
     };
     return ingest(this.app, this.chain, update, told.beganAt ?? this.at, told.turnMs);
