@@ -328,6 +328,32 @@ describe('other versions', () => {
     await when(second, 'completed');
   });
 
+  describe.each([
+    ['LTC', '0.5', true],
+    ['ETH', '0.004', true],
+    ['XMR', '0.1', false],
+  ] as const)('of %s', (crypto, amount, hasReplacement) => {
+    it('is sent again after its block left the chain, and sped up or canceled where that is possible', async () => {
+      await deposit(service, crypto, 100, 15);
+      const wanted = { amount, crypto, address: stranger(crypto) };
+      const { body } = await service.call<Shown>('POST', '/withdraw', wanted);
+      await operator.approve(body.id);
+      await when(body.id, 'broadcast');
+      if (hasReplacement) await operator.replace(body.id, 'speed-up');
+      else expect(await refusal(operator.replace(body.id, 'speed-up'))).toBe('withdrawal.no_replacement');
+      await service.call('POST', '/sandbox/mine', { crypto });
+      await when(body.id, 'completed');
+      await service.call('POST', '/sandbox/reorg', { crypto, depth: 1, drop: true });
+      await when(body.id, 'broadcast');
+      if (hasReplacement) await operator.replace(body.id, 'cancel');
+      await until('it is decided', async () => {
+        await service.call('POST', '/sandbox/mine', { crypto });
+        return ['completed', 'failed'].includes(await stateOf(body.id));
+      });
+      expect((await operator.show(body.id)).state).toBe(hasReplacement ? 'failed' : 'completed');
+    });
+  });
+
   it('Bitcoin Cash knows no replacement', async () => {
     await deposit(service, 'BCH', 100);
     const { body } = await service.call<Shown>('POST', '/withdraw', {
