@@ -3,6 +3,7 @@
  * gas desk in between; replaced, canceled, failed on the chain, reorganised, and done once through crashes.
  */
 import { join } from 'node:path';
+import { encodeAbiParameters, type Hex, keccak256 } from 'viem';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checksumAddress } from '../../daemon/chains/evm/address.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
@@ -187,6 +188,124 @@ USDT = "1"
       await mining('it is paid', async () => (await operator.show(id)).state === 'completed');
       expect(await tokensAt(to)).toBe((605n * unit) / 10n);
       expect(await balanceOf(tether)).toBe(4.5);
+    });
+
+    it('is sped up and canceled by the same nonce, and one of the versions confirms', async () => {
+      const [to, other] = [fresh(), fresh()];
+      const id = await request(tether, '1', to);
+      await operator.approve(id);
+      await inPool(1);
+      const first = (await operator.show(id)).versions[0]!;
+      const faster = await operator.replace(id, 'speed-up');
+      expect(Number(faster.fee)).toBeGreaterThan(1.1 * Number(first.fee));
+      await until('two versions are signed', async () => (await operator.show(id)).versions[1]?.tx_id);
+      await until('the dearer one is in the pool', async () => {
+        const found = await scene.anvil.rpc('eth_getTransactionByHash', [
+          (await operator.show(id)).versions[1]!.tx_id!,
+        ]);
+        return found !== null;
+      });
+      await inPool(1);
+      await scene.anvil.mine(buried);
+      const done = await when(id, 'completed');
+      expect(done.tx_id).toBe(done.versions[1]?.tx_id);
+      expect(await tokensAt(to)).toBe(unit);
+
+      const second = await request(tether, '2', other);
+      await operator.approve(second);
+      await inPool(1);
+      await operator.replace(second, 'cancel');
+      await until('the cancellation is in the pool', async () => {
+        const txid = (await operator.show(second)).versions[1]?.tx_id;
+        return txid && (await scene.anvil.rpc('eth_getTransactionByHash', [txid])) !== null;
+      });
+      await scene.anvil.mine(buried);
+      expect(await when(second, 'failed')).toMatchObject({ reason: 'canceled', tx_id: null });
+      expect(await tokensAt(other)).toBe(0n);
+    });
+
+    it('fails where the chain ran it without effect: the fee is paid, and nobody', async () => {
+      const to = fresh();
+      const id = await request(tether, '1.5', to);
+      await operator.approve(id);
+      await inPool(1);
+      const held = await balanceOf(tether);
+      // when the block runs it, the tokens are elsewhere
+      const { tank } = await desk();
+      await scene.anvil.rpc('anvil_impersonateAccount', [tank.address]);
+      await scene.anvil.rpc('anvil_setBlockTimestampInterval', [1]);
+      const slot = keccak256(
+        encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [tank.address as Hex, 0n]),
+      );
+      const zero = `0x${'0'.repeat(64)}`;
+      const was = await scene.anvil.rpc<string>('eth_getStorageAt', [scene.token, slot, 'latest']);
+      await scene.anvil.rpc('anvil_setStorageAt', [scene.token, slot, zero]);
+      await scene.anvil.mine(1);
+      await scene.anvil.rpc('anvil_setStorageAt', [scene.token, slot, was]);
+      const waiting = await until('it says so', async () => {
+        const now = await operator.show(id);
+        return now.problem !== null && now;
+      });
+      expect(waiting).toMatchObject({ state: 'broadcast', problem: expect.stringContaining('moved nothing') });
+      await scene.anvil.mine(buried);
+      expect(await when(id, 'failed')).toMatchObject({ reason: 'reverted', tx_id: null });
+      expect(await tokensAt(to)).toBe(0n);
+      expect(await balanceOf(tether)).toBeGreaterThan(held);
+    });
+
+    it('keeps its place when the daemon dies between any two steps, and pays once', async () => {
+      const to = fresh();
+      const id = await request(tether, '0.25', to);
+      await operator.approve(id);
+      await service.daemon.stop();
+      await service.resume();
+      await operator.unlock();
+      await inPool(1);
+      await service.daemon.stop();
+      await scene.anvil.mine(3);
+      await service.resume();
+      await operator.unlock();
+      await when(id, 'completed');
+      await scene.anvil.mine(buried);
+      expect(await tokensAt(to)).toBe(unit / 4n);
+      expect((await operator.show(id)).versions).toHaveLength(1);
+    });
+
+    it.runIf(chain === 'ETH')(
+      'lets other addresses go where a token refuses one, and says so',
+      async () => {
+        const blocked = await invoicePaid(tether, 30n * unit, 30);
+        const free = await invoicePaid(tether, 35n * unit, 35);
+        await scene.anvil.send({ to: scene.token, data: callOf('TetherLike', 'setBlackListed', [blocked, true]) });
+        await scene.anvil.mine();
+        await collect(ETHER / 100n);
+        await mining('the other one is collected', async () => (await tokensAt(free)) === 0n);
+        expect(await tokensAt(blocked)).toBe(30n * unit);
+        const { alerts } = await operator.call('alert.list', {});
+        expect(alerts.filter(({ kind }) => kind === 'gas.refused')).toEqual([
+          expect.objectContaining({ message: expect.stringContaining(blocked) }),
+        ]);
+        // gas that became dearer: what is stuck is made again, dearer, with the same nonce
+        await scene.anvil.send({ to: scene.token, data: callOf('TetherLike', 'setBlackListed', [blocked, false]) });
+        await scene.anvil.mine();
+        await inPool(1);
+        const base = BigInt(
+          (await scene.anvil.rpc<{ baseFeePerGas: string }>('eth_getBlockByNumber', ['latest', false])).baseFeePerGas,
+        );
+        await scene.anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(base * 10n + 10n ** 10n).toString(16)}`]);
+        await scene.anvil.mine(1);
+        await mining('all is collected', async () => (await tokensAt(blocked)) === 0n);
+      },
+      90_000,
+    );
+
+    it('proves its books against the chain at last', async () => {
+      await scene.anvil.mine(buried);
+      await until('the books are the chain', async () => {
+        const { chains } = await operator.call('ledger.prove', { chain: `regtest:${chain}` });
+        expect(chains[0]).toMatchObject({ error: null, problems: [] });
+        return chains[0]?.compared === true;
+      });
     });
   });
 });

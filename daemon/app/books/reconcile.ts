@@ -14,7 +14,7 @@ import { accountById } from '../../store/queries/businesses.ts';
 import { balancesOfAccount } from '../../store/queries/credits.ts';
 import { type DebitRow, debitsAbove, debitsOfTransaction } from '../../store/queries/debits.ts';
 import { type CreditEntry, creditsAbove } from '../../store/queries/ledger.ts';
-import { spendById, versionByTxid } from '../../store/queries/withdrawals.ts';
+import { keysOf, spendById, type VersionRow, versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Statement } from '../../store/statement.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
@@ -22,6 +22,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { inTotal } from '../chains/credits.ts';
 import { checkpointOf } from '../chains/ingest.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
+import { keyState } from '../withdrawals/keys.ts';
 import { UNKNOWN } from '../withdrawals/match-spend.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
 import { BalanceCheck } from './reconcile-balances.ts';
@@ -252,6 +253,13 @@ class Proof {
     }
   }
 
+  #hasFailed({ id, chain_key }: VersionRow): boolean {
+    const keys = this.#app.store.all(keysOf, { version_id: id });
+    return keys.some(
+      ({ conflict_key }) => keyState(this.#app.store, { key: chain_key }, conflict_key)?.failed === true,
+    );
+  }
+
   /**
    * Explains a transaction that spent coins of ours: who made it, and whether it took the planned units; once for each.
    */
@@ -276,8 +284,13 @@ class Proof {
     const outputs = readPlan(version.plan)
       .outputs.filter((output) => ((output.kind === 'change' && output.asset) || paid) === asset)
       .reduce((sum, { units }) => sum + units, 0n);
-    const fee = (spending?.feeAsset ?? paid) === asset ? version.fee : 0n;
-    if (outputs + fee !== taken) {
+    const feeMax = (spending?.feeAsset ?? paid) === asset ? version.fee : 0n;
+    // an account chain charges what was needed of the highest fee, and a transaction that failed moves nothing
+    const isReported = debits.every(({ target_id }) => target_id !== null);
+    const charged = debits.reduce((sum, { kind, units }) => sum + (kind === 'fee' ? units : 0n), 0n);
+    const fee = isReported && charged <= feeMax ? charged : feeMax;
+    const hasFailed = isReported && taken === fee && this.#hasFailed(version);
+    if (outputs + fee !== taken && !hasFailed) {
       this.problem(`${txid}: took ${taken} ${asset} and pays ${outputs} with a fee of ${fee}`);
     }
   }

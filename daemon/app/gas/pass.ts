@@ -20,6 +20,7 @@ import { claimTransfer, type OwnTransfer, ownIntent, prepareOwn } from '../withd
 import { type Holder, Overtaken } from '../withdrawals/plan.ts';
 import { type Desk, desksOf, type Find, findsOf, isWorth, withReserve } from './finds.ts';
 import { endPlan, leftOf, notePlan, useOfPlan } from './plans.ts';
+import { replaceStuck } from './stuck.ts';
 
 /** Addresses that one pass begins. */
 const BEGUN_PER_PASS_MAX = 20;
@@ -72,11 +73,23 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
   const desk = (await desksOf(app, business)).find(({ account }) => account.id === plan.account_id);
   if (!desk) return null;
   const finds = findsOf(app, desk, feeRate).filter((find) => isWorth(find, plan.min_usd, desk.feeAsset));
-  let why: string | null = null;
+  let why = await hurry(app, desk, plan, feeRate);
   for (const find of finds.filter(({ isBusy }) => !isBusy).slice(0, BEGUN_PER_PASS_MAX)) {
     why = (await begin(app, desk, find, feeRate)) ?? why;
   }
   return why;
+}
+
+/** Replaces what is stuck. Returns why not, or null. */
+async function hurry(app: App, desk: Desk, plan: GasPlanRow, feeRate: bigint): Promise<string | null> {
+  try {
+    await replaceStuck(app, desk, plan, feeRate);
+    return null;
+  } catch (error) {
+    if (error instanceof Overtaken) return null;
+    if (!(error instanceof Rejected)) throw error;
+    return whyNot(app, plan.account_id, error);
+  }
 }
 
 /** Begins to collect an address, or to fund it. Returns why not, or null. */

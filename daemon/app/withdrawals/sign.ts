@@ -29,6 +29,7 @@ import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
+import { endPlan } from '../gas/plans.ts';
 import { isInOrder } from './address-funds.ts';
 import { dropPlan, type Raised, spendOf } from './claim.ts';
 import { coinAt } from './coins.ts';
@@ -240,6 +241,9 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   const version = tx.get(versionById, { id: versionId });
   if (!version || version.txid !== null) return;
   const rows = paidBy(tx, version);
+  const { subject: isFor, account_id } = spendOf(tx, version.spend_id);
+  // the same would be planned and refused again
+  if (isFor !== null) endPlan(tx, account_id, 'stopped', error.message);
   dropPlan(app, tx, version);
   for (const { id } of rows) {
     const row = withdrawalOf(tx, id);

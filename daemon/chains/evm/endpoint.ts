@@ -329,7 +329,8 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   async trial(call: EvmCall, signal: AbortSignal): Promise<{ gas: bigint; returned: string }> {
     const [gas, returned] = await this.#many(
       [
-        ['eth_estimateGas', call],
+        // some nodes try it after the transactions in their pool, among which may be the one that this replaces
+        ['eth_estimateGas', call, 'latest'],
         ['eth_call', call, 'latest'],
       ],
       signal,

@@ -222,7 +222,11 @@ export class EvmSpending extends OfSource implements Spending {
     // an address that has the amount serves for the trial, whether or not it has the gas
     const first = chosen(0n);
     const isOwn = payout === undefined || payout.own !== undefined;
-    const gasLimit = contract === null && isOwn ? PLAIN_GAS : await this.#gasFor({ first, contract, to }, limit);
+    const least = (request.replaced ?? [])
+      .flatMap((plan) => (isEvmPlan(plan) && plan.contract === contract ? [plan.gasLimit] : []))
+      .reduce(maxOf, PLAIN_GAS);
+    const isPlain = contract === null && isOwn;
+    const gasLimit = isPlain ? PLAIN_GAS : maxOf(await this.#gasFor({ first, contract, to }, limit), least);
     const { sender, units } = chosen(gasLimit);
     const at = { address: checksumAddress(to), script: to, units };
     const own = payout ? payout.own : { branch: 1 as const, index: change.index };

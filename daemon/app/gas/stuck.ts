@@ -1,0 +1,83 @@
+/**
+ * Payments to ourselves that no block includes because gas became dearer: made again with the same nonce and higher fees.
+ * What a later nonce waits for is freed so too.
+ */
+import { maxOf } from '../../domain/money.ts';
+import type { SpendPlan } from '../../domain/spend.ts';
+import type { GasPlanRow } from '../../store/queries/gas.ts';
+import { openSpends, type SpendRow, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
+import type { App } from '../app.ts';
+import { addVersion } from '../withdrawals/claim.ts';
+import { tipHeightOf } from '../withdrawals/coins.ts';
+import { sharedKeys, versionFacts } from '../withdrawals/facts.ts';
+import { spendingOf } from '../withdrawals/fees.ts';
+import { type Holder, prepare } from '../withdrawals/plan.ts';
+import { seenOf } from '../withdrawals/settle.ts';
+import type { StoredOwn } from '../withdrawals/sign.ts';
+import { readPlan } from '../withdrawals/stored-plan.ts';
+import type { Desk } from './finds.ts';
+import { leftOf, useOfPlan } from './plans.ts';
+
+/** How long a block may take before a dearer version is made. */
+const STUCK_MS = 3 * 60_000;
+const STUCK_MS_LOCAL = 2_000;
+
+/** Replaces what is stuck, within what is left of the plan. Throws `Rejected`, `Overtaken` and `Unavailable`. */
+export async function replaceStuck(app: App, desk: Desk, plan: GasPlanRow, feeRate: bigint): Promise<void> {
+  const { chain, account, business } = desk;
+  const afterMs = business.network === 'regtest' ? STUCK_MS_LOCAL : STUCK_MS;
+  const own = app.store
+    .all(openSpends, { chain_key: chain.key })
+    .filter(({ subject, purpose, account_id }) => subject !== null && purpose !== 'bump' && account_id === account.id);
+  for (const spend of own) {
+    const versions = app.store.all(versionsOf, { spend_id: spend.id });
+    const newest = versions.at(-1);
+    if (!newest?.sent_at || app.now() - newest.created_at < afterMs) continue;
+    const known = versionFacts(app.store, spend, tipHeightOf(app.store, chain));
+    const keys = sharedKeys(app.store, spend, known);
+    const least = spendingOf(chain).replacementRate(versions);
+    if (seenOf(known) || keys === null || feeRate < least) continue;
+    await replaceOne(app, desk, { spend, versions, newest, keys, feeRate, plan });
+  }
+}
+
+type Stuck = {
+  spend: SpendRow;
+  versions: readonly VersionRow[];
+  newest: VersionRow;
+  keys: string[];
+  feeRate: bigint;
+  plan: GasPlanRow;
+};
+
+async function replaceOne(app: App, { business, account, chain }: Desk, stuck: Stuck): Promise<void> {
+  const { spend, versions, newest, keys, feeRate, plan } = stuck;
+  const holder: Holder = { business, account, chain, asset: spend.asset as Holder['asset'] };
+  const paid = versions.map(({ fee }) => fee).reduce(maxOf);
+  const planned = await prepare(app, holder, {
+    payouts: payoutsOf(spend, readPlan(newest.plan)),
+    conflictKeys: keys,
+    replaced: versions.map((version) => readPlan(version.plan)),
+    feeMin: paid,
+    ...{ feeRate, feeMax: paid + leftOf(plan) },
+  });
+  const { fee } = planned.plan;
+  const { intent, approval } = JSON.parse(newest.approval ?? '') as StoredOwn;
+  const approved: StoredOwn = { intent: { ...intent, feeMax: fee.toString() }, approval };
+  await app.store.write((tx) => {
+    useOfPlan(tx, account.id, fee - paid);
+    addVersion(app, tx, holder, {
+      ...{ spendId: spend.id, kind: 'pay', approval: JSON.stringify(approved), planned, pays: [] },
+    });
+    tx.afterCommit(() => app.wake.withdrawals(chain.key));
+  });
+}
+
+/** A collection takes what is there now; a funding the same amount. */
+function payoutsOf({ purpose }: SpendRow, plan: SpendPlan) {
+  return plan.outputs.flatMap((output) => {
+    if (output.kind !== 'change') return [];
+    const { address, branch = 1, index } = output;
+    return [{ address, units: purpose === 'collect' ? null : output.units, own: { branch, index } }];
+  });
+}
