@@ -48,13 +48,8 @@ export type SourceContext = {
 
 const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
 
-<<<<<<< HEAD
 /** The chains that this release can pay out. On mainnet, no other chain is taken in. */
-const PAID_OUT: ReadonlySet<ChainId> = new Set<ChainId>(['BTC', 'LTC', 'BCH']);
-=======
-/** The chains that this release can pay out. What it cannot pay out, it does not take in where it is worth something. */
 const PAID_OUT: ReadonlySet<ChainId> = new Set<ChainId>(['BTC', 'LTC', 'BCH', 'ETH', 'BSC']);
->>>>>>> 0364993 (Replace what is stuck between our own addresses, prove the books of account chains by the fees that were really charged, and take and pay out Ether, BNB and their tokens on mainnet)
 
 const isServed = (network: Network, chain: ChainId): boolean => network !== 'mainnet' || PAID_OUT.has(chain);
 
