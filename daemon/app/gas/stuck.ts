@@ -1,6 +1,6 @@
 /**
  * Payments to ourselves that no block includes because gas became dearer: made again with the same nonce and higher fees.
- * What a later nonce waits for is freed so too.
+ * Later nonces of the address wait for them.
  */
 import { maxOf } from '../../domain/money.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
