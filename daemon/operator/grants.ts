@@ -123,7 +123,7 @@ export class GrantReview {
   #worth(grant: PolicyGrant, units: string): bigint | null {
     if (units === '0') return 0n;
     const rate = this.#rate(grant);
-    return rate === null ? null : fiatFor(BigInt(units), assetOf(grant.asset as AssetId), rate);
+    return rate === null ? null : fiatFor(BigInt(units), assetOf(grant.asset), rate);
   }
 
   #needAsked(grant: PolicyGrant): void {

@@ -59,7 +59,7 @@ const outputOf = (row: OutputRow): SandboxOutput => ({
   outpoint: row.outpoint,
   transactionId: row.tx_id,
   script: row.script,
-  asset: row.asset as AssetId,
+  asset: row.asset,
   units: row.units,
   spentBy: row.spent_by,
 });

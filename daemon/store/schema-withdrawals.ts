@@ -1,5 +1,6 @@
 /** The tables of withdrawals. See `schema.ts` for the other tables. */
-import { bytes, flag, int, made, maybe, text, time, units } from './columns.ts';
+import type { AssetId } from '../domain/assets.ts';
+import { bytes, flag, int, made, maybe, only, text, time, units } from './columns.ts';
 
 export const WITHDRAWAL_TABLES = {
   withdrawal: {
@@ -9,7 +10,7 @@ export const WITHDRAWAL_TABLES = {
     business_id: int,
     account_id: int,
     chain_key: text,
-    asset: text,
+    asset: only<AssetId>(),
     /** 'merchant', 'operator', 'inbox' or 'refund'. */
     origin: text,
     /** The recipient's amount. For a sweep that is not planned yet: everything that it takes, fee included. */
@@ -19,7 +20,7 @@ export const WITHDRAWAL_TABLES = {
     /** The highest fee, in `fee_asset`. It is reserved on top of the amount, except for a sweep in the same asset. */
     fee_held: units,
     /** The asset that fees are paid in: the coin of the chain. */
-    fee_asset: text,
+    fee_asset: only<AssetId>(),
     address: text,
     /** The part of the address that people compare: see `domain/policy.ts`. */
     face: text,
@@ -62,7 +63,7 @@ export const WITHDRAWAL_TABLES = {
     id: made(int),
     account_id: int,
     chain_key: text,
-    asset: text,
+    asset: only<AssetId>(),
     /**
      * 'pay': pays withdrawals. The others pay ourselves. 'bump': a stuck deposit, on with a higher fee. 'collect': the
      * money of a deposit address, to the tank of an account chain. 'fund': gas, from the tank to a deposit address.

@@ -36,7 +36,7 @@ export const TABLES = {
     account_no: int,
     created_at: time,
   },
-  business_asset: { business_id: int, asset: text, enabled: flag },
+  business_asset: { business_id: int, asset: only<AssetId>(), enabled: flag },
   /**
    * `logo_id`: a hash of the picture's bytes, under which it is served. `contact`: the contact for payers.
    * `favourites`: symbols of the assets that payers see first. Null: the default.
@@ -187,7 +187,7 @@ export const TABLES = {
     /** While it holds: a hash of the network address (IPv6: of its /64) that requested the payment; null if unknown. */
     holder: maybe(text),
   },
-  past_quote: { invoice_id: int, asset: text, issued_at: time, ends_at: time, rate: units },
+  past_quote: { invoice_id: int, asset: only<AssetId>(), issued_at: time, ends_at: time, rate: units },
   credit: {
     id: made(int),
     chain_key: text,
@@ -248,7 +248,7 @@ export const TABLES = {
   },
   /** The inputs of a transaction that pays us, at most INPUTS_KEPT_MAX. */
   paying_input: { outpoint: text, chain_key: text, txid: text },
-  balance: { account_id: int, asset: text, units: units },
+  balance: { account_id: int, asset: only<AssetId>(), units: units },
   /**
    * The units at one address of an account chain: its counted credits less its debits. No row: 0. Below 0 while a block
    * with its credit left the chain and its debit did not.
@@ -369,7 +369,7 @@ export const TABLES = {
     /** 0 for a premined coin. */
     tx_id: int,
     script: bytes,
-    asset: text,
+    asset: only<AssetId>(),
     units: units,
     /** The transaction that spends it, unconfirmed or not. */
     spent_by: maybe(int),

@@ -18,7 +18,7 @@ import { type SpendingControls, type SpendingHarness, spendingConformance } from
 const WORDS = `${'abandon '.repeat(11)}about`;
 const STRANGERS_ACCOUNT = 7;
 
-const paidInBlocks = statement((p: { chain: string; script: Uint8Array; asset: string }) =>
+const paidInBlocks = statement((p: { chain: string; script: Uint8Array; asset: AssetId }) =>
   sqlite
     .selectFrom('sandbox_output as o')
     .innerJoin('sandbox_tx as t', 't.id', 'o.tx_id')

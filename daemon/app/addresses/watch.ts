@@ -4,7 +4,6 @@
  */
 import type { ListedScript, OpenNonce, ScriptList, StoredCoin } from '../../chains/adapter.ts';
 import type { AddressFunds } from '../../chains/spending.ts';
-import type { AssetId } from '../../domain/assets.ts';
 import type { Branch, ChainKey } from '../../domain/chain.ts';
 import { evmScript } from '../../domain/evm.ts';
 import type { Coin, DecodedOutput } from '../../domain/spend.ts';
@@ -135,7 +134,7 @@ const coinOf = (row: CreditRow): StoredCoin => ({
   targetId: row.target_id,
   outpoint: row.outpoint,
   txid: row.txid,
-  asset: row.asset as AssetId,
+  asset: row.asset,
   units: row.units,
   blockHeight: row.block_height,
   blockHash: row.block_hash,

@@ -204,7 +204,7 @@ export class Entries {
     const told = blockTime ?? this.#timeOf(block_hash) ?? this.#timeInStore(block_hash);
     // a block's time may be ahead of our clock
     const at = Math.min(told ?? this.#app.now(), this.#app.now());
-    const rate = this.#app.rates.rateAt(this.#chain.adapter.network, asset as AssetId, 'USD', at);
+    const rate = this.#app.rates.rateAt(this.#chain.adapter.network, asset, 'USD', at);
     return { at, usd_rate: rate?.scaled ?? null };
   }
 

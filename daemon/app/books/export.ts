@@ -7,7 +7,7 @@
  * first block held it, or the value when the withdrawal was requested if no rate was known then. No entry is valued
  * again here. All values are rounded down to 1e-8 of the currency unit.
  */
-import { type Asset, type AssetId, assetOf } from '../../domain/assets.ts';
+import { type Asset, assetOf } from '../../domain/assets.ts';
 import { compareDays, type Day, dayOf } from '../../domain/calendar.ts';
 import { shownTransaction } from '../../domain/chain.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain/money.ts';
@@ -104,7 +104,7 @@ const orderOf = (invoice: InvoiceRow | null) => ({
 
 function receipt(app: App, request: ExportRequest, row: CreditEntry): ExportRow[] {
   if (row.gone || row.block_height === null || row.moved) return [];
-  const asset = assetOf(row.asset as AssetId);
+  const asset = assetOf(row.asset);
   const fields = common(request, businessOf(app, row), row.block_time ?? row.first_seen_at, asset);
   if (!fields) return [];
   const invoice = row.invoice_id === null ? undefined : app.store.get(invoiceById, { id: row.invoice_id });
@@ -129,7 +129,7 @@ function receipt(app: App, request: ExportRequest, row: CreditEntry): ExportRow[
  */
 function debited(app: App, request: ExportRequest, row: DebitRow): ExportRow[] {
   if (row.kind === 'moved' || row.block_hash === null || row.at === null) return [];
-  const asset = assetOf(row.asset as AssetId);
+  const asset = assetOf(row.asset);
   const fields = common(request, businessOf(app, row), row.at, asset);
   if (!fields) return [];
   const rate = row.usd_rate;

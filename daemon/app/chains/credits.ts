@@ -209,9 +209,9 @@ export class CreditBook {
     row.required = this.#needs(this.#payingOf(row.txid), row.asset, row.replaceable);
   }
 
-  #needs(paying: PayingRow, asset: string, replaceable: boolean): number {
+  #needs(paying: PayingRow, asset: AssetId, replaceable: boolean): number {
     const dollars = paying.unread || paying.unvalued > 0 ? null : paying.usd_value;
-    return requiredConfirmations(this.#app, this.#network, assetOf(asset as AssetId), dollars, replaceable);
+    return requiredConfirmations(this.#app, this.#network, assetOf(asset), dollars, replaceable);
   }
 
   #write(stored: CreditRow, row: CreditRow): void {

@@ -42,7 +42,7 @@ export function fiatValue(
   const invoice = reader.get(invoiceById, { id: credit.invoice_id });
   const payment = reader.get(paymentOf, { invoice_id: credit.invoice_id });
   if (!invoice || !payment) return null;
-  const asset = assetOf(credit.asset as AssetId);
+  const asset = assetOf(credit.asset);
   let value = 0n;
   for (const [seenAt, units] of partsOf(credit)) {
     const starved = isStarved(credit.block_time, seenAt);
@@ -70,7 +70,7 @@ export function dollarValue(
   network: Network,
   credit: Pick<CreditRow, 'asset' | 'units' | 'first_seen_at'>,
 ): bigint | null {
-  const asset = assetOf(credit.asset as AssetId);
+  const asset = assetOf(credit.asset);
   const rate = marketRate(app, network, asset.symbol, 'USD', credit.first_seen_at);
   return rate === null ? null : fiatFor(credit.units, asset, rate);
 }

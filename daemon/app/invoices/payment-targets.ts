@@ -5,7 +5,7 @@
  * a coin ends when the payer changes the coin, so later money in that coin counts at the rate of when it was first seen.
  * The first sufficient credit in a former coin switches the payment back to that coin; other coins count by value.
  */
-import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { assetOf } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
 import { maxOf, unitsWorth } from '../../domain/money.ts';
 import { arrivedCredits, type CreditRow, payingCredits } from '../../store/queries/credits.ts';
@@ -62,7 +62,7 @@ export function unitsIn(
   credit: Pick<CreditRow, 'asset' | 'units' | 'value'>,
 ): bigint {
   if (credit.asset === payment.asset) return credit.units;
-  return maxOf(1n, unitsWorth(credit.value ?? 0n, assetOf(payment.asset as AssetId), rate));
+  return maxOf(1n, unitsWorth(credit.value ?? 0n, assetOf(payment.asset), rate));
 }
 
 /**

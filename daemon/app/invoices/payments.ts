@@ -244,7 +244,7 @@ export function refreshQuote(app: App, business: Business, invoiceId: number, tx
   const payment = tx.get(paymentOf, { invoice_id: invoiceId });
   const now = app.now();
   if (!invoice || !payment || !needsQuote(invoice, payment, payment.deadline_at + graceMs(app), now)) return;
-  const asset = assetOf(payment.asset as AssetId);
+  const asset = assetOf(payment.asset);
   try {
     app.chains.open(business.network, asset, now);
     const at = (rate: bigint) => receivedAt(tx, payment, rate);

@@ -1,6 +1,6 @@
 /** The sandbox's controls for a business: actions of a payer, a miner, or the network. */
 
-import { type Asset, type AssetId, assetOf, type ChainId, findAsset } from '../../domain/assets.ts';
+import { type Asset, assetOf, type ChainId, findAsset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { formatUnits, parseDecimal } from '../../domain/money.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -95,7 +95,7 @@ export class SandboxControls {
     const invoice = findInvoiceOf(store, business, name);
     const row = store.get(paymentOf, { invoice_id: invoice.id });
     if (!row) throw new Rejected('sandbox.no_payment', 'No payment was requested for this invoice yet');
-    const asset = assetOf(row.asset as AssetId);
+    const asset = assetOf(row.asset);
     const { payment } = view(this.#app, business, invoice, row);
     const units = amount === undefined ? payment!.remaining : parseDecimal(amount, asset.decimals);
     if (units === null) {

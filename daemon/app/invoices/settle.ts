@@ -2,7 +2,7 @@
  * Updates an invoice's stored state by its facts: loads both, calls `domain/payment.ts`, writes the changes and queues
  * the effects, all inside the caller's transaction.
  */
-import { type Asset, type AssetId, assetOf, type Network } from '../../domain/assets.ts';
+import { type Asset, assetOf, type Network } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
 import type { InvoiceEvent } from '../../domain/merchant.ts';
 import {
@@ -92,7 +92,7 @@ export function arrived(reader: Reader, payment: PaymentRow): { asset: Asset; un
   return targetsOf(reader, payment).flatMap(({ target_id, asset }) => {
     const credits = reader.all(arrivedCredits, { target_id, asset, limit: ARRIVED_READ_MAX });
     const units = credits.reduce((sum, row) => sum + row.units, 0n);
-    return units === 0n ? [] : [{ asset: assetOf(asset as AssetId), units }];
+    return units === 0n ? [] : [{ asset: assetOf(asset), units }];
   });
 }
 

@@ -65,7 +65,7 @@ export function view(app: App, business: Business, invoice: InvoiceRow, row: Pay
 }
 
 function paymentView(app: App, business: Business, invoice: InvoiceRow, row: PaymentRow): PaymentView {
-  const asset = assetOf(row.asset as AssetId);
+  const asset = assetOf(row.asset);
   const received = row.received;
   const isUnknown = (credit: CreditRow): boolean => credit.value === null && credit.asset !== row.asset;
   const done = invoice.status !== 'unpaid' || isEnough(invoice, row);
@@ -98,7 +98,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     unvalued: credits.some(({ value }) => value === null),
     transactions: credits.map((credit, i) => ({
       ...named(credit),
-      asset: assetOf(credit.asset as AssetId),
+      asset: assetOf(credit.asset),
       units: credit.units,
       confirmations: depths[i]!,
     })),

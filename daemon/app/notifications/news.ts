@@ -1,6 +1,6 @@
 /** Notifies the operator's stream, and shops that asked for events, of changed invoices and withdrawals. */
 
-import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { assetOf } from '../../domain/assets.ts';
 import { shownRequired } from '../../domain/finality.ts';
 import type { InvoiceEvent } from '../../domain/merchant.ts';
 import { formatUnits } from '../../domain/money.ts';
@@ -29,7 +29,7 @@ export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: Invoice
 export function tellDepth(app: App, tx: Tx, credit: CreditRow, confirmations: number): void {
   const invoice = credit.invoice_id === null ? undefined : tx.get(invoiceById, { id: credit.invoice_id });
   if (invoice?.status !== 'unpaid' || invoice.deleted_at !== null || credit.block_height === null) return;
-  const amount = `${formatUnits(credit.units, assetOf(credit.asset as AssetId))} ${credit.asset}`;
+  const amount = `${formatUnits(credit.units, assetOf(credit.asset))} ${credit.asset}`;
   const what = `${confirmations} of ${shownRequired(credit, confirmations)} confirmations of ${amount}, ${invoice.status}`;
   tx.afterCommit(() => app.operatorEvents.tell('invoice', invoice.slug, what));
 }
@@ -45,7 +45,7 @@ export function tellWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string
 function inWords(type: InvoiceEvent, invoice: InvoiceRow, payment: PaymentRow | undefined): string {
   const [, what = ''] = type.split('.');
   if (!payment) return `${what}, ${invoice.status}`;
-  const asset = assetOf(payment.asset as AssetId);
+  const asset = assetOf(payment.asset);
   const amount = (units: bigint): string => formatUnits(units, asset);
   const of = `of ${amount(payment.quote_amount)} ${payment.asset}`;
   const detail: Partial<Record<InvoiceEvent, string>> = {

@@ -5,7 +5,7 @@
  * Signatures, headers and ids: the Standard Webhooks specification.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { EVENT_TYPES, type EventType, type InvoiceEvent } from '../../domain/merchant.ts';
@@ -106,7 +106,7 @@ export function queueInvoiceEvent(app: App, tx: Tx, invoice: InvoiceRow, type: I
 }
 
 function paymentData(payment: PaymentRow) {
-  const asset = assetOf(payment.asset as AssetId);
+  const asset = assetOf(payment.asset);
   return {
     crypto: payment.asset,
     address: payment.address,
@@ -125,7 +125,7 @@ function paymentData(payment: PaymentRow) {
 export function queueWithdrawalEvent(app: App, tx: Tx, row: WithdrawalRow, was: string | null): void {
   const status = apiStatus(row.state as WithdrawalState);
   if (was !== null && apiStatus(was as WithdrawalState) === status) return;
-  const asset = assetOf(row.asset as AssetId);
+  const asset = assetOf(row.asset);
   queue(app, tx, row.business_id, `withdrawal.${status}`, `withdrawal ${row.id}`, () => ({
     id: `${row.id}`,
     status,

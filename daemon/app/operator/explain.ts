@@ -1,5 +1,5 @@
 /** "Why isn't this paid?": one verdict from the rows that the service has. */
-import { type AssetId, assetOf, CHAINS, NETWORKS } from '../../domain/assets.ts';
+import { assetOf, CHAINS, NETWORKS } from '../../domain/assets.ts';
 import { chainKey } from '../../domain/chain.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
@@ -96,4 +96,4 @@ function judge(app: App, { invoice, payment, credits }: InvoiceDetails, inbox: n
 
 /** The asset of a verdict's money. */
 export const assetOfVerdict = ({ credit, payment }: Verdict) =>
-  credit ? assetOf(credit.asset as AssetId) : (payment?.asset ?? null);
+  credit ? assetOf(credit.asset) : (payment?.asset ?? null);

@@ -185,7 +185,7 @@ export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: Give
     throw new Rejected('withdrawal.approval', 'The approval of a sweep names the most that it may give', 'units');
   }
   const isRaised = feeMax > row.fee_held;
-  const feeAsset = row.fee_asset as AssetId;
+  const feeAsset = row.fee_asset;
   if (feeAsset !== row.asset) {
     if (isRaised) needGas(tx, row.account_id, feeAsset, feeMax, row.id);
   } else if (isRaised && row.outpoint === null) {

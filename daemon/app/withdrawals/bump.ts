@@ -3,6 +3,7 @@
  * suffices for both. Only the fee leaves the wallet.
  */
 import { randomUUIDv7 } from 'node:crypto';
+import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { setSpendState, spendsByKey, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
@@ -102,6 +103,6 @@ async function bumped(app: App, holder: Holder, { outpoint, feeRate }: BumpReque
 }
 
 /** The holder of an asset of a business. Throws `Rejected` if it has none. */
-export function holderFor(app: App, businessId: number, asset: string): Holder {
+export function holderFor(app: App, businessId: number, asset: AssetId): Holder {
   return holderOf(app, { business_id: businessId, asset: assetFor({ asset }).symbol });
 }

@@ -3,7 +3,7 @@
  * decision fails.
  */
 
-import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { type CreditRow, creditById, setClaim } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, paymentOf, setInvoiceStatus } from '../../store/queries/invoices.ts';
@@ -78,7 +78,7 @@ export async function refundDeposit(app: App, id: number, address: string): Prom
   const { item, credit } = depositOf(app.store, id);
   const business = app.directory.business(item.business_id);
   const wanted: NewWithdrawal = {
-    asset: assetOf(credit.asset as AssetId),
+    asset: assetOf(credit.asset),
     units: null,
     address,
     origin: 'inbox',

@@ -26,7 +26,7 @@ export type Holder = { business: Business; account: Account; chain: ChainRuntime
 /** Throws `Rejected` if its chain is no longer connected. */
 export function holderOf(app: App, row: Pick<WithdrawalRow, 'business_id' | 'asset'>): Holder {
   const business = app.directory.business(row.business_id);
-  const asset = row.asset as AssetId;
+  const asset = row.asset;
   const account = app.directory.account(business, asset);
   const chain = account && app.chains.find(account.chainKey);
   if (!account || !chain) throw new Rejected('withdrawal.unconnected', `${asset} is not connected to its network`);

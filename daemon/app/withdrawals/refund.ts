@@ -23,7 +23,7 @@ import { canSpend, type NewWithdrawal } from './request.ts';
  * The confirmed amount of an invoice in an asset less its refunds, smallest units; below 0 if a reorganisation removed
  * a receipt.
  */
-function leftUnits(reader: Reader, payment: PaymentRow, asset: string): bigint {
+function leftUnits(reader: Reader, payment: PaymentRow, asset: AssetId): bigint {
   const mine = ({ claim, confirmed, asset: other }: CreditRow) => claim === 'invoice' && confirmed && other === asset;
   const received = creditsFor(reader, payment).filter(mine);
   const refunds = reader.all(refundsOfInvoice, { invoice_id: payment.invoice_id, asset });
@@ -40,7 +40,7 @@ function leftIn(
   payment: PaymentRow,
   crypto: string | null,
 ): { symbol: AssetId; left: bigint } | undefined {
-  const symbols = targetsOf(reader, payment).map(({ asset }) => asset as AssetId);
+  const symbols = targetsOf(reader, payment).map(({ asset }) => asset);
   const all = symbols.map((symbol) => ({ symbol, left: leftUnits(reader, payment, symbol) }));
   if (crypto !== null && !all.some(({ symbol }) => symbol === crypto)) throw cryptoRejected(symbols);
   return all.find(({ symbol, left }) => left > 0n && (crypto === null || symbol === crypto));

@@ -264,7 +264,7 @@ export function findWithdrawal(reader: Reader, name: string): WithdrawalRow {
 export const withdrawalNotFound = (): Rejected => new Rejected('withdrawal.not_found', 'Withdrawal not found');
 
 /** The asset that a withdrawal's fee is paid in. */
-export const feeAssetFor = (row: Pick<WithdrawalRow, 'fee_asset'>): Asset => assetOf(row.fee_asset as AssetId);
+export const feeAssetFor = (row: Pick<WithdrawalRow, 'fee_asset'>): Asset => assetOf(row.fee_asset);
 
 /** The asset of a withdrawal. */
-export const assetFor = (row: Pick<WithdrawalRow, 'asset'>): Asset => assetOf(row.asset as AssetId);
+export const assetFor = (row: Pick<WithdrawalRow, 'asset'>): Asset => assetOf(row.asset);

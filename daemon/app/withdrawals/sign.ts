@@ -57,7 +57,7 @@ export function intentOf(holder: Pick<Holder, 'business' | 'chain'>, row: Withdr
     // an account chain has no coins: a refund is paid from any address
     coins: row.outpoint === null || holder.chain.adapter.accountBased ? null : [row.outpoint],
     feeMax: row.fee_held.toString(),
-    ...namedFeeAsset(row.asset, row.fee_asset as AssetId),
+    ...namedFeeAsset(row.asset, row.fee_asset),
   };
 }
 

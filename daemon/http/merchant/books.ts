@@ -15,7 +15,7 @@ import {
 } from '../../app/books/lists.ts';
 import { invalidCrypto } from '../../app/shops/cryptos.ts';
 import type { Business } from '../../app/shops/directory.ts';
-import { ASSETS, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
+import { ASSETS, assetOf, findAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { shownTransaction } from '../../domain/chain.ts';
 import { shownRequired } from '../../domain/finality.ts';
@@ -91,7 +91,7 @@ function filterOf(statuses: readonly [string, ...string[]], query: unknown): Boo
 
 /** One receipt. `value`: in the invoice's currency, at the rate at which it counted. */
 export function presentReceipt(app: App, business: Business, row: Receipt): Answer<'Transaction'> {
-  const asset = assetOf(row.asset as AssetId);
+  const asset = assetOf(row.asset);
   const chain = app.chains.find(row.chain_key);
   const confirmations = row.gone ? 0 : (chain?.confirmations(row.block_height) ?? 0);
   return {

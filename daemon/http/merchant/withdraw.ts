@@ -20,7 +20,7 @@ import {
   withdrawables,
   withdrawalNotFound,
 } from '../../app/withdrawals/request.ts';
-import { type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
+import { assetOf, findAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { exactDecimal, formatUnits } from '../../domain/money.ts';
@@ -206,7 +206,7 @@ function get(app: App): RequestHandler {
 }
 
 export function presentWithdrawal(app: App, row: WithdrawalRow): Answer<'Withdrawal'> {
-  const asset = assetOf(row.asset as AssetId);
+  const asset = assetOf(row.asset);
   const status = apiStatus(row.state as WithdrawalState);
   return {
     id: `${row.id}`,

@@ -4,7 +4,7 @@ import { adviceOn } from '../../app/operator/inbox-advice.ts';
 import { alertPage, inboxPage, markSeen, nextOf, unknownTokenPage } from '../../app/operator/lists.ts';
 import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses, warningsOf } from '../../app/operator/status.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
-import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { Context } from './context.ts';
@@ -71,7 +71,7 @@ export function inboxList({ app }: Context, params: Parsed<'inbox.list'>): Resul
     state: row.state,
     chain: row.chain_key,
     crypto: row.asset,
-    amount: formatUnits(row.units, assetOf(row.asset as AssetId)),
+    amount: formatUnits(row.units, assetOf(row.asset)),
     usd_value: row.usd_value === null ? null : formatDecimal(row.usd_value, FIAT_DECIMALS),
     address: row.address,
     outpoint: row.outpoint,

@@ -7,7 +7,7 @@ import type { Recipient } from '../../app/withdrawals/recipient.ts';
 import { refundedInvoice } from '../../app/withdrawals/refund.ts';
 import { feeAssetFor } from '../../app/withdrawals/request.ts';
 import type { Result } from '../../contract/operator.ts';
-import { type Asset, type AssetId, assetOf, type ChainId } from '../../domain/assets.ts';
+import { type Asset, assetOf, type ChainId } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { inGroups, type Policy } from '../../domain/policy.ts';
@@ -26,7 +26,7 @@ const usd = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
 const usdOrNull = (scaled: bigint | null): string | null => (scaled === null ? null : usd(scaled));
 
 export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
-  const asset = assetOf(row.asset as AssetId);
+  const asset = assetOf(row.asset);
   const { name, network } = app.directory.business(row.business_id);
   const invoice = refundedInvoice(app.store, row);
   return {

@@ -28,7 +28,7 @@ type WebhookJson = Result<'webhook.list'>['webhooks'][number];
 const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
 const fiat = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
 const fiatOrNull = (scaled: bigint | null): string | null => (scaled === null ? null : fiat(scaled));
-const crypto = (units: bigint, asset: string): string => formatUnits(units, assetOf(asset as AssetId));
+const crypto = (units: bigint, asset: AssetId): string => formatUnits(units, assetOf(asset));
 
 export function businessJson(app: App, business: Business): BusinessJson {
   const chains = CHAINS.filter((chain) =>

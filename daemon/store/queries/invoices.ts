@@ -1,4 +1,5 @@
 /** Statements about invoices, their payments and their quotes. */
+import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, remove, sqlite, statement, update } from '../statement.ts';
 
@@ -101,7 +102,7 @@ export const paymentsToCheck = statement((p: { chain_key: string; synced_at: num
 export const insertPastQuote = insert('past_quote', columnsBut('past_quote'), 'ignore');
 
 /** The rate of the earlier quote in an asset that was valid at a time. */
-export const pastQuoteAt = statement((p: { invoice_id: number; asset: string; at: number }) =>
+export const pastQuoteAt = statement((p: { invoice_id: number; asset: AssetId; at: number }) =>
   sqlite
     .selectFrom('past_quote')
     .select('rate')

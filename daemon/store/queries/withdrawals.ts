@@ -83,7 +83,7 @@ export const withdrawalsOfBusinessBelow = statement((p: { business_id: number; i
 );
 
 /** The amounts of an invoice's refunds, without rejected and failed ones. */
-export const refundsOfInvoice = statement((p: { invoice_id: number; asset: string }) =>
+export const refundsOfInvoice = statement((p: { invoice_id: number; asset: AssetId }) =>
   sqlite
     .selectFrom('withdrawal')
     .select('units')

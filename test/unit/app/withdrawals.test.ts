@@ -75,7 +75,12 @@ async function signed(key: string, txid: string): Promise<{ id: number; spendId:
     created_at: bench.at,
     updated_at: bench.at,
   };
-  const place = { account_id: bench.accountId, chain_key: bench.chain.key, asset: 'BTC', created_at: bench.at };
+  const place = {
+    account_id: bench.accountId,
+    chain_key: bench.chain.key,
+    asset: 'BTC' as const,
+    created_at: bench.at,
+  };
   const spendId = await bench.app.store.write(
     (tx) => tx.run(insertSpend, { ...place, purpose: 'pay', subject: null, conflict_key: key }).id,
   );
