@@ -129,7 +129,8 @@ USDT = "1"
       await scene.anvil.mine(buried);
     });
 
-    const desk = async () => (await operator.call('gas.status', {})).desks.find((one) => one.chain === chain)!;
+    const desk = async () =>
+      (await operator.call('gas.status', { business: 'Regtest shop' })).desks.find((one) => one.chain === chain)!;
     const asset = async (crypto: string) => (await desk()).assets.find((one) => one.crypto === crypto)!;
     const forecast = () => operator.call('gas.forecast', { business: 'Regtest shop', chain });
     /** Approves a plan as the command line does. */
