@@ -58,7 +58,7 @@ class Shell {
       quit: () => app.quit(),
     });
     this.#service = new Service({
-      command: [process.env.COUNTINGHOUSE_NODE || runtime(), join(root, 'dist', 'daemon', 'cli.js'), 'start'],
+      command: [runtime(), unpacked(join(root, 'dist', 'daemon', 'cli.js')), 'start'],
       env: { ...process.env, COUNTINGHOUSE_DATA_DIR: dataDir },
       logFile: this.#logFile,
       answers: () => call('status', {}),
@@ -109,9 +109,15 @@ class Shell {
   }
 }
 
-/** The Node that the package brings along: Electron's own is not used to run anything (fuse RunAsNode). */
+/** The Node that runs the service. Electron's own runs nothing but the shell (fuse runAsNode). */
 function runtime(): string {
-  return join(root, 'runtime', process.platform === 'win32' ? 'node.exe' : 'node');
+  const own = join(process.resourcesPath, 'runtime', process.platform === 'win32' ? 'node.exe' : 'node');
+  return app.isPackaged ? own : process.env.COUNTINGHOUSE_NODE || 'node';
+}
+
+/** Only Electron can read inside its archive; what others read is packed beside it. */
+function unpacked(path: string): string {
+  return path.replace(/app\.asar(?=[\\/])/, 'app.asar.unpacked');
 }
 
 registerScheme();

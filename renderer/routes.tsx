@@ -26,6 +26,7 @@ export const ROUTES: readonly Route[] = [
   route('invoices', 'bar', () => import('./screens/invoices/invoices.tsx')),
   route('inbox', 'bar', () => import('./screens/inbox/inbox.tsx')),
   route('withdrawals', 'bar', () => import('./screens/withdrawals/withdrawals.tsx')),
+  route('wallet', 'above', () => import('./screens/wallet/wallet.tsx')),
   route('sources', 'below', () => import('./screens/sources/sources.tsx')),
   route('rates', 'below', () => import('./screens/rates/rates.tsx')),
   route('alerts', 'below', () => import('./screens/alerts/alerts.tsx')),

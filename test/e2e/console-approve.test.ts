@@ -3,7 +3,7 @@
  * goes from the form to its first confirmation; the others show how the screen warns.
  */
 import { readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -158,17 +158,14 @@ LTC = "80"
     await node.mine(1);
     await panel().getByText('It is in a block.').waitFor({ timeout: 20_000 });
     expect(await node.rpc<number>('getreceivedbyaddress', [address, 1])).toBe(1.25);
-  });
+  }, 90_000);
 
   /** What is taken is the sum of what the lines below it say. */
   async function adds(): Promise<void> {
-    const rows = await page
-      .locator('.sums tr')
-      .evaluateAll((all) =>
-        all.map((row) =>
-          [...row.querySelectorAll('td')].map((cell) => (cell.textContent ?? '').replace(/[^\d.]/g, '')),
-        ),
-      );
+    const rows: string[][] = [];
+    for (const row of await page.locator('.sums tr').all()) {
+      rows.push((await row.locator('td').allTextContents()).map((text) => text.replace(/[^\d.]/g, '')));
+    }
     for (const column of [0, 1]) {
       const units = rows.map((row) => BigInt((row[column] ?? '').replace('.', '')));
       const [takes = 0n, ...rest] = units;
@@ -301,6 +298,28 @@ LTC = "80"
     ).toBe(true);
     expect((await operator.show(id)).state).toBe('requested');
     await pictures('tries');
+  });
+
+  it('has a wallet that is opened, closed and proved', async () => {
+    await operator.call('wallet.lock', {});
+    await rm(join(service.dataDir, 'vault', 'signer-attempts.json'), { force: true });
+    await open('wallet');
+    await page.getByLabel('Wallet passphrase').fill(PASSPHRASE);
+    await page.keyboard.press('Enter');
+    await page.getByText('Unlocked: approved withdrawals are signed').waitFor();
+    await page.getByRole('button', { name: 'Prove the books' }).click();
+    await page
+      .getByText(/Proved at block/)
+      .first()
+      .waitFor();
+    const file = join(service.dataDir, 'by-hand.age');
+    await page.getByLabel('File on the computer of Countinghouse').fill(file);
+    await page.getByRole('button', { name: 'Back up now' }).click();
+    await page.getByText(`Backed up: ${file}`).waitFor();
+    await pictures('wallet');
+    expect(await faults()).toEqual([]);
+    await page.getByRole('button', { name: 'Lock now' }).click();
+    await page.getByText('Locked: withdrawals wait, everything else goes on').waitFor();
   });
 
   it('had no error in the page', () => {

@@ -1,0 +1,22 @@
+/**
+ * `npm run desktop:package`: makes the packages of this platform. electron-builder is a package of its own
+ * (main/packaging), because it is larger than everything else together. Arguments go on to it, such as `--dir`.
+ */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runToEnd, usableNodes } from '../daemon/launcher/runtime.mjs';
+import { buildShell } from './build.mjs';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const builder = join(root, 'main', 'packaging', 'node_modules', 'electron-builder', 'cli.js');
+const [node] = usableNodes();
+
+if (!existsSync(builder)) {
+  process.stderr.write('First: npm ci --ignore-scripts --prefix main/packaging\n');
+  process.exit(1);
+}
+if ((await buildShell()) !== 0) process.exit(1);
+const { version } = await import('electron/package.json', { with: { type: 'json' } }).then((module) => module.default);
+const args = [builder, '--publish', 'never', `-c.electronVersion=${version}`, ...process.argv.slice(2)];
+process.exit(await runToEnd(node, args, { cwd: root, stdio: 'inherit' }));

@@ -1,0 +1,181 @@
+/** The wallet: its lock and passphrase, backup and drill, and the proof of the books. */
+import { type FormEvent, type ReactNode, useState } from 'react';
+import type { Result } from '../../bridge.ts';
+import { useCall, useConnection, useData } from '../../data.tsx';
+import { Page } from '../../frame/page.tsx';
+import { useText } from '../../i18n.ts';
+import { useKeyholder } from '../../keyholder.ts';
+import { Field } from '../../parts/controls.tsx';
+import { useTimes } from '../../parts/format.ts';
+import { Answer, Facts, Foreign, Notice, Section, State } from '../../parts/parts.tsx';
+import { Backup } from './backup.tsx';
+import { Proof } from './proof.tsx';
+import TEXTS from './texts.ts';
+import './wallet.css';
+
+type Wallet = Result<'wallet.status'>['wallet'];
+
+const PASSPHRASE_CHARS_MIN = 8;
+const READ_EVERY_MS = 15_000;
+
+export default function WalletScreen(): ReactNode {
+  const t = useText(TEXTS);
+  const status = useCall('wallet.status', {}, { every: READ_EVERY_MS });
+  const restored = useCall('restore.status', {});
+  return (
+    <Page title={t('title')}>
+      {restored.data?.quarantined && (
+        <div className="section">
+          <Notice tone="warn" title={t('quarantine')}>
+            {t('quarantineText')}
+          </Notice>
+        </div>
+      )}
+      <Answer of={status}>{({ wallet }) => <Lock wallet={wallet} />}</Answer>
+      <Backup />
+      <Proof />
+    </Page>
+  );
+}
+
+function Lock({ wallet }: { wallet: Wallet }): ReactNode {
+  const t = useText(TEXTS);
+  const times = useTimes();
+  const { session } = useData();
+  if (wallet.state === 'none') {
+    return (
+      <div className="section">
+        <Notice tone="main" title={t('none')}>
+          {t('noneText')}
+        </Notice>
+      </div>
+    );
+  }
+  const isOpen = wallet.state === 'unlocked';
+  const rows: [ReactNode, ReactNode][] = [
+    [t('fingerprint'), <code key="fingerprint">{wallet.fingerprint}</code>],
+    [t('opens'), wallet.unlock === 'prompt' ? t('byYou') : t('bySelf', { source: wallet.unlock })],
+  ];
+  if (wallet.locks_at !== null) rows.push([t('locks'), t('locksAt', { time: times.clock(wallet.locks_at) })]);
+  return (
+    <>
+      <Section title={t('lockTitle')}>
+        <p>
+          <State shape={isOpen ? 'done' : 'ended'} tone={isOpen ? 'good' : 'quiet'}>
+            {t(isOpen ? 'unlocked' : 'locked')}
+          </State>
+        </p>
+        <Facts rows={rows} />
+        {isOpen ? <LockNow /> : session.approvals ? <Unlock wallet={wallet} /> : <p className="quiet">{t('off')}</p>}
+      </Section>
+      {session.approvals && <Change />}
+    </>
+  );
+}
+
+type Doing = { error: Error | null; busy: boolean; run(work: () => Promise<unknown>): Promise<boolean> };
+
+/** Runs what concerns the lock, and reads the wallet's state afterwards, whatever came of it. */
+function useDoing(): Doing {
+  const { client } = useData();
+  const [error, setError] = useState<Error | null>(null);
+  const [busy, setBusy] = useState(false);
+  const run = async (work: () => Promise<unknown>): Promise<boolean> => {
+    setBusy(true);
+    setError(null);
+    const failed = await work().then(
+      () => null,
+      (error: Error) => error,
+    );
+    setError(failed);
+    setBusy(false);
+    await client.invalidateQueries({ queryKey: ['wallet.status'] });
+    return failed === null;
+  };
+  return { error, busy, run };
+}
+
+/** The words for a refused passphrase; every other error in its own words. */
+const whyNot = (error: Error, wrong: string): ReactNode =>
+  'code' in error && error.code === 'vault.passphrase' ? wrong : <Foreign text={error.message} />;
+
+function LockNow(): ReactNode {
+  const t = useText(TEXTS);
+  const keyholder = useKeyholder();
+  const { busy, run } = useDoing();
+  return (
+    <button type="button" className="button" disabled={busy} onClick={() => void run(() => keyholder.lock())}>
+      {t('lock')}
+    </button>
+  );
+}
+
+function Unlock({ wallet }: { wallet: Wallet }): ReactNode {
+  const t = useText(TEXTS);
+  const keyholder = useKeyholder();
+  const connection = useConnection();
+  const { error, busy, run } = useDoing();
+  const [passphrase, setPassphrase] = useState('');
+  const wait = wallet.retry_after_seconds;
+  const isReady = passphrase !== '' && !busy && wait === 0 && connection.up;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (isReady) void run(() => keyholder.unlock(passphrase)).then(() => setPassphrase(''));
+  };
+  return (
+    <form className="form" onSubmit={submit}>
+      <Field
+        label={t('passphrase')}
+        type="password"
+        value={passphrase}
+        onChange={(event) => setPassphrase(event.target.value)}
+        error={wait > 0 ? t('wait', { n: wait }) : error ? whyNot(error, t('wrong')) : undefined}
+      />
+      <button type="submit" className="button filled" disabled={!isReady}>
+        {t('unlock')}
+      </button>
+    </form>
+  );
+}
+
+function Change(): ReactNode {
+  const t = useText(TEXTS);
+  const keyholder = useKeyholder();
+  const { error, busy, run } = useDoing();
+  const [done, setDone] = useState(false);
+  const [old, setOld] = useState('');
+  const [fresh, setFresh] = useState('');
+  const [again, setAgain] = useState('');
+  const isReady = old !== '' && fresh.length >= PASSPHRASE_CHARS_MIN && fresh === again && !busy;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    void run(() => keyholder.changePassphrase(old, fresh)).then((isDone) => {
+      setDone(isDone);
+      for (const clear of [setOld, setFresh, setAgain]) clear('');
+    });
+  };
+  const secret = (label: string, value: string, set: (text: string) => void) => ({
+    ...{ label, value, type: 'password' },
+    onChange: (event: { target: { value: string } }) => set(event.target.value),
+  });
+  return (
+    <Section title={t('changeTitle')} note={t('changeNote')}>
+      {done && (
+        <Notice tone="good" title={t('changed')}>
+          {t('changedText')}
+        </Notice>
+      )}
+      <form className="form" onSubmit={submit}>
+        <Field {...secret(t('old'), old, setOld)} error={error ? whyNot(error, t('wrong')) : undefined} />
+        <Field {...secret(t('fresh'), fresh, setFresh)} hint={t('short')} />
+        <Field
+          {...secret(t('again'), again, setAgain)}
+          error={again !== '' && again !== fresh ? t('differs') : undefined}
+        />
+        <button type="submit" className="button" disabled={!isReady}>
+          {t('change')}
+        </button>
+      </form>
+    </Section>
+  );
+}
