@@ -51,7 +51,7 @@ import { rateHistory } from './store/rates.ts';
 import { Store } from './store/store.ts';
 import { ensureSandboxWallet, type SandboxWallet } from './wallet/sandbox.ts';
 import { SignerClient } from './wallet/signer/client.ts';
-import { isEvmOrder, isUtxoOrder, type Signer, type SignOrder } from './wallet/signer/port.ts';
+import { isEvmOrder, isMoneroOrder, isUtxoOrder, type Signer, type SignOrder } from './wallet/signer/port.ts';
 import { judgeSimulated } from './wallet/signer/simulated.ts';
 import { AlertWorker } from './workers/alerts/worker.ts';
 import { Backups } from './workers/backup.ts';
@@ -383,7 +383,8 @@ async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup)
 /** Signs for the sandbox's coins. Its simulated transactions are compared with their intents. */
 async function signSandbox(wallet: SandboxWallet, order: SignOrder): Promise<SignedSpend> {
   if (isUtxoOrder(order)) return wallet.sign(order.plan);
-  if (isEvmOrder(order)) throw new Error('assertion failed: the sandbox simulates its account chains');
+  if (isEvmOrder(order) || isMoneroOrder(order))
+    throw new Error('assertion failed: the sandbox simulates these chains');
   judgeSimulated(order);
   const { plan } = order;
   return plan.kind === 'sandbox' ? simulatedSpend(plan) : accountSpend(plan);

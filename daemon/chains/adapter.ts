@@ -79,6 +79,8 @@ export interface ScriptList extends WatchList {
   debitsAt(targetId: number, asset: AssetId): StoredDebit[];
   /** Account chains: the nonces that open payments have reserved. */
   openNonces(): OpenNonce[];
+  /** The outpoint of the coin of ours that a key image spends. Absent where no chain has key images. */
+  coinOfKeyImage?(keyImage: string): string | undefined;
 }
 
 export type StoredDebit = { id: string; units: bigint; block: BlockId };

@@ -1,16 +1,14 @@
 /**
  * Derives addresses from public keys alone, on any chain and network, without an adapter.
- *
- * Monero: the subaddress of account `branch` and index `index + 1`, because (0, 0) is the standard address.
  */
 import type { ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
+import * as xmr from '../domain/monero/address.ts';
 import * as evm from './evm/address.ts';
 import { childPublicKey, INDEX_MAX } from './hd.ts';
 import * as utxo from './utxo/address.ts';
 import type { UtxoChain } from './utxo/params.ts';
-import * as xmr from './xmr/address.ts';
 
 export const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
 
@@ -25,5 +23,5 @@ export function deriveAddress(
   if (isUtxo(chain)) return utxo.addressOfKey(childPublicKey(account, branch, index), chain, network);
   if (chain !== 'XMR') return evm.addressOfKey(childPublicKey(account, branch, index));
   assert(Number.isInteger(index) && index >= 0 && index <= INDEX_MAX, 'an index is from 0 to 2^31 - 1');
-  return xmr.subaddress(account, branch, index + 1, network);
+  return xmr.addressAt(account, branch, index, network);
 }

@@ -3,16 +3,10 @@
  * failed, lag, or contradicted themselves.
  */
 import { getDomain } from 'tldts';
-import { assert, ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
+import { assert, ChainAlert, Malformed, Rejected, Unavailable } from '../domain/errors.ts';
 import { RpcError } from './json-rpc.ts';
 
-/** An answer that no honest endpoint gives. */
-export class Malformed extends Error {
-  constructor(what: string) {
-    super(`the endpoint sent ${what}`);
-    this.name = 'Malformed';
-  }
-}
+export { Malformed };
 
 export interface Endpoint {
   /** Its host, without path and credentials: these may be a key. */

@@ -47,6 +47,14 @@ export class ChainAlert extends Unavailable {
   }
 }
 
+/** An answer that no honest endpoint gives. */
+export class Malformed extends Error {
+  constructor(what: string) {
+    super(`the endpoint sent ${what}`);
+    this.name = 'Malformed';
+  }
+}
+
 /** Throws if a condition that must hold does not: always a bug of this program. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`assertion failed: ${message}`);

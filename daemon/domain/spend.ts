@@ -121,17 +121,50 @@ export type SandboxAccountPlan = {
   fee: bigint;
 };
 
-export type SpendPlan = UtxoPlan | SandboxPlan | SandboxAccountPlan | EvmPlan;
+/**
+ * A Monero transaction before it is signed. The change is the rest: where it is 0, the signer pays 0 to ourselves, because every
+ * transaction has two outputs.
+ */
+export type MoneroPlan = {
+  kind: 'monero';
+  network: Network;
+  chain: 'XMR';
+  accountNo: number;
+  /**
+   * `decoys`: the numbers of other outputs on the chain, in the order of preference, among which the signature hides this
+   * one. They are chosen once, because a second choice would show which member of both is ours.
+   */
+  inputs: (Coin & { decoys: number[] })[];
+  outputs: PlannedOutput[];
+  fee: bigint;
+  /** The maximum weight when signed. */
+  weight: number;
+};
+
+export type SpendPlan = UtxoPlan | SandboxPlan | SandboxAccountPlan | EvmPlan | MoneroPlan;
 
 /** `previous`: every transaction that an input spends, complete, in hex, by its id. */
 export type UtxoUnsigned = { plan: UtxoPlan; previous: { [txid: string]: string } };
 export type SandboxUnsigned = { plan: SandboxPlan | SandboxAccountPlan };
 export type EvmUnsigned = { plan: EvmPlan };
+/** A member of a ring: an output of the chain by its number, with its public key and the commitment to its amount (hex). */
+export type RingMember = { index: number; key: string; commitment: string };
+/** `previous`: the transactions of the inputs as `KeptTransaction` writes them, in hex. `rings`: of each input, ascending. */
+export type MoneroUnsigned = { plan: MoneroPlan; previous: { [txid: string]: string }; rings: RingMember[][] };
 /** A plan with the data that the signer checks. */
-export type UnsignedSpend = UtxoUnsigned | SandboxUnsigned | EvmUnsigned;
+export type UnsignedSpend = UtxoUnsigned | SandboxUnsigned | EvmUnsigned | MoneroUnsigned;
 
 /** Signed bytes: stored before they are sent. `size`: in the unit of fees. */
-export type SignedSpend = { txid: string; raw: string; fee: bigint; size: number };
+export type SignedSpend = {
+  txid: string;
+  raw: string;
+  fee: bigint;
+  size: number;
+  /** The transaction's private keys in hex (Monero's `tx key`): proves to whom it paid, and spends nothing. */
+  proof?: string;
+  /** The key images of the inputs, by outpoint. */
+  keyImages?: { [outpoint: string]: string };
+};
 
 /** `address` null: a script without an address. */
 export type DecodedOutput = { address: string | null; script: Uint8Array; asset: AssetId; units: bigint };

@@ -6,6 +6,7 @@ import type { Authorization } from '../wallet/signer/port.ts';
 import { isUtxo } from '../wallet/signer/wire.ts';
 import { evmReading } from './evm.ts';
 import { utxoReading } from './utxo.ts';
+import { moneroReading } from './xmr.ts';
 
 /** An output of a transaction. `to`: the destination in the form in which the family compares them. */
 export type Output = { to: string; units: bigint };
@@ -34,6 +35,7 @@ export type Reading = {
 /** Null if transactions of this chain are not signed. `asset`: the one that is paid. */
 export function readingOf(chain: ChainId, network: Network, asset: AssetId): Reading | null {
   if (isEvm(chain)) return evmReading(chain, network, asset);
+  if (chain === 'XMR') return moneroReading(network);
   return isUtxo(chain) ? utxoReading(chain, network) : null;
 }
 

@@ -3,9 +3,9 @@
 import { deriveAddress as derivedAt, isUtxo } from '../chains/derive.ts';
 import * as evm from '../chains/evm/address.ts';
 import * as utxo from '../chains/utxo/address.ts';
-import * as xmr from '../chains/xmr/address.ts';
 import { type AssetId, assetOf, type ChainId } from '../domain/assets.ts';
 import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';
+import * as xmr from '../domain/monero/address.ts';
 
 export { isUtxo };
 

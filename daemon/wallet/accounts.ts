@@ -31,7 +31,7 @@ const ACCOUNT_MAX = 2 ** 31 - 1;
 /** The public key of account `account` (0 to 2^31 - 1) of a chain on a network. The caller wipes the seed. */
 export function accountKey(seed: Uint8Array, chain: ChainId, network: Network, account: number): AccountKey {
   const path = accountPath(chain, network, account);
-  if (chain === 'XMR') return withNode(seed, [...path, 0, 0], moneroAccount);
+  if (chain === 'XMR') return moneroAccount(moneroSecretOf(seed, network, account));
   return withNode(seed, path, ({ publicKey, chainCode }) => {
     assert(publicKey && chainCode, 'a derived node has its keys');
     return { kind: 'secp256k1', publicKey: hex(publicKey), chainCode: hex(chainCode) };
@@ -90,13 +90,27 @@ function last(nodes: HDKey[]): HDKey {
  * that the private view key (both little-endian, modulo the group's order). So the 24 words restore the same Monero
  * wallet on a Ledger.
  */
-function moneroAccount(node: HDKey): AccountKey {
+function moneroSecret(node: HDKey): MoneroSecret {
   assert(node.privateKey, 'a derived node has its private key');
   const spend = moneroScalar(keccak_256(node.privateKey));
   const spendBytes = ed25519.Point.Fn.toBytes(spend);
-  const view = ed25519.Point.Fn.toBytes(moneroScalar(keccak_256(spendBytes)));
+  const view = moneroScalar(keccak_256(spendBytes));
   spendBytes.fill(0);
-  return { kind: 'monero', privateViewKey: hex(view), publicSpendKey: ed25519.Point.BASE.multiply(spend).toHex() };
+  return { spend, view };
+}
+
+/** The private keys of a Monero account, as numbers below the group's order. */
+export type MoneroSecret = { spend: bigint; view: bigint };
+
+/** The private keys of Monero account `account`. They cannot be wiped: they are freed with the process. */
+export function moneroSecretOf(seed: Uint8Array, network: Network, account: number): MoneroSecret {
+  return withNode(seed, [...accountPath('XMR', network, account), 0, 0], moneroSecret);
+}
+
+/** The public part of a Monero account, and the key that sees what it receives. */
+export function moneroAccount({ spend, view }: MoneroSecret): AccountKey {
+  const { BASE, Fn } = ed25519.Point;
+  return { kind: 'monero', privateViewKey: hex(Fn.toBytes(view)), publicSpendKey: BASE.multiply(spend).toHex() };
 }
 
 function moneroScalar(digest: Uint8Array): bigint {

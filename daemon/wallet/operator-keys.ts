@@ -5,6 +5,8 @@
 import { join } from 'node:path';
 import { Rejected } from '../domain/errors.ts';
 import { isEvm } from '../domain/evm.ts';
+import { addressAt } from '../domain/monero/address.ts';
+import { accountKey } from './accounts.ts';
 import { seedOf } from './mnemonic.ts';
 import { approvalKey, grantMac, intentMac, revocationMac } from './signer/approval.ts';
 import { ownScript } from './signer/destination.ts';
@@ -52,8 +54,12 @@ export function authorized(folder: string, passphrase: string, wanted: Authoriza
 
 type Change = NonNullable<Authorization['change']>;
 
-/** The script of our own key on branch 1, or its address on a chain of accounts; hex. */
+/** The script of our own key on branch 1, or its address on a chain of accounts or of Monero; hex. */
 function ownDestination(seed: Buffer, { chain, network, accountNo, index }: Change): string {
+  if (chain === 'XMR') {
+    const { script } = addressAt(accountKey(seed, chain, network, accountNo), 1, index, network);
+    return Buffer.from(script).toString('hex');
+  }
   return withAccountKeys(seed, chain, network, accountNo, (keys) => {
     const key = keys.publicKey(1, index);
     return isEvm(chain) ? addressOf(key) : ownScript(key, chain);

@@ -158,6 +158,10 @@ export class LocalSigner implements Signer {
     });
   }
 
+  keyImages(): Promise<Record<string, string>> {
+    throw new Unavailable('the simulated chains have no key images', 5);
+  }
+
   revokeApprovals(): Promise<void> {
     throw new Unavailable('the simulated operator revokes nothing', 5);
   }

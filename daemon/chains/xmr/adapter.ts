@@ -5,17 +5,21 @@
  * Invariant: blocks and transactions have the hashes that were asked for.
  */
 import type { Network } from '../../domain/assets.ts';
-import type { AccountKey, BlockId, Branch, Credit, DerivedAddress } from '../../domain/chain.ts';
+import type { AccountKey, BlockId, Branch, Credit, DerivedAddress, SpendSeen } from '../../domain/chain.ts';
+import { isValidAddress } from '../../domain/monero/address.ts';
 import { type ScriptList, tipOf } from '../adapter.ts';
 import type { NeedsAgreement } from '../agreement.ts';
 import { deriveAddress } from '../derive.ts';
 import { EndpointAdapter, type StepRead, type StepStart } from '../endpoint-adapter.ts';
 import { changed, extended, idOf, type LinkedHeader, linkedAbove } from '../follow.ts';
 import { slices } from '../slices.ts';
-import { isValidAddress } from './address.ts';
+import type { Spending } from '../spending.ts';
 import { MoneroNode } from './node.ts';
 import { Pool } from './pool.ts';
 import { Scanner } from './scan.ts';
+import { SpendSearch } from './search.ts';
+import { NodeSource } from './spend/source.ts';
+import { MoneroSpending } from './spend/spending.ts';
 
 export type MoneroOptions = {
   network: Network;
@@ -31,6 +35,8 @@ export type MoneroOptions = {
   blocksPerStep?: number;
 };
 
+type Facts = { credits: Credit[]; spends: SpendSeen[] };
+
 /** Blocks read by one update. */
 const BLOCKS_PER_STEP = 50;
 const POLL_MS = 1_000;
@@ -45,6 +51,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly #blocksPerStep: number;
   readonly #scanner: Scanner;
   readonly #pool: Pool;
+  readonly #search: SpendSearch;
+  readonly spending: Spending;
   #comparedAtMs = performance.now();
 
   /** Throws `Rejected` when a URL is malformed. */
@@ -60,6 +68,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     this.#blocksPerStep = options.blocksPerStep ?? BLOCKS_PER_STEP;
     this.#scanner = new Scanner(network, list, accounts);
     this.#pool = new Pool(this.#scanner);
+    this.#search = new SpendSearch(this.#scanner);
+    this.spending = new MoneroSpending(network, new NodeSource(this.endpoints), list, this.#scanner);
   }
 
   async deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress> {
@@ -88,31 +98,50 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const confirmed = await this.#read(node, [...reread.filter((header) => header !== null), ...headers], signal);
     const pool = atHead ? await this.#pool.look(node, signal) : null;
     if (atHead) await this.#compare(node, tip, signal);
-    const credits = await this.#scanner.withoutTwins([...confirmed, ...(pool?.credits ?? [])], node, signal);
-    const handled = pool?.isWhole ? markOf(tip, pool.hashes) : null;
-    return { checkpoint, told: [{ credits, teller: node }], handled };
+    const searched = atHead ? await this.#search.step(node, tip.height, signal) : [];
+    const found = [...confirmed.credits, ...(pool?.credits ?? [])];
+    const credits = await this.#scanner.withoutTwins(found, node, signal);
+    const spends = [...confirmed.spends, ...searched, ...(pool?.spends ?? [])];
+    const handled = pool?.isWhole && !this.#search.isRunning ? markOf(tip, pool.hashes) : null;
+    return { checkpoint, told: [{ credits, teller: node }], spends, handled };
   }
 
   protected async mark(node: MoneroNode, signal: AbortSignal): Promise<string> {
     return markOf(await node.head(signal), await node.pool(signal));
   }
 
-  /** The credits in blocks, in order. */
-  async #read(node: MoneroNode, headers: readonly LinkedHeader[], signal: AbortSignal): Promise<Credit[]> {
+  /** Searches blocks from this height again for spends of coins whose key images have become known. */
+  searchSpends(fromHeight: number): void {
+    this.#search.begin(fromHeight);
+  }
+
+  /** Whether that search goes on. */
+  get isSearching(): boolean {
+    return this.#search.isRunning;
+  }
+
+  protected override isDue(): boolean {
+    return this.#search.isRunning;
+  }
+
+  /** The credits and spends in blocks, in order. */
+  async #read(node: MoneroNode, headers: readonly LinkedHeader[], signal: AbortSignal): Promise<Facts> {
     const pause = slices();
     const credits: Credit[] = [];
+    const spends: SpendSeen[] = [];
     for (const header of headers) {
       const block = await node.block(header.hash, signal);
       const where = { block: idOf(header), blockTime: header.timeMs };
       credits.push(...(await this.#scanner.find(block.coinbase, where, pause)));
       const known = await node.transactions(block.txids, signal);
       for (const txid of block.txids) {
-        const transaction = known.get(txid)?.transaction;
+        const { transaction, kept } = known.get(txid) ?? {};
         if (!transaction) throw changed();
-        credits.push(...(await this.#scanner.find(transaction, where, pause)));
+        credits.push(...(await this.#scanner.find(transaction, where, pause, kept ?? undefined)));
+        spends.push(...this.#scanner.spends(transaction, where));
       }
     }
-    return credits;
+    return { credits, spends };
   }
 
   /** Whether a node of another operator is further ahead on the same chain, so that this one withholds blocks. */

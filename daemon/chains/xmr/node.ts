@@ -6,11 +6,13 @@ import type http from 'node:http';
 import { z } from 'zod';
 import type { Network } from '../../domain/assets.ts';
 import { ChainAlert, Rejected, Unavailable } from '../../domain/errors.ts';
+import { writeKept } from '../../domain/monero/kept.ts';
+import { type Block, parseBlock, parseTransaction, type Transaction } from '../../domain/monero/transaction.ts';
+import type { RingMember } from '../../domain/spend.ts';
 import { answerTo, type Challenge, challengeOf } from '../digest.ts';
 import { type Endpoint, Malformed } from '../endpoints.ts';
 import type { HeaderSource, LinkedHeader } from '../follow.ts';
 import { type Answer, codeOf, keepAliveAgent, post } from '../http.ts';
-import { type Block, parseBlock, parseTransaction, type Transaction } from './transaction.ts';
 
 /** The names of networks in `get_info`. A regtest chain is "fakechain". */
 const NET_TYPES: Readonly<Record<Network, string>> = {
@@ -35,6 +37,13 @@ const RETRY_SECONDS = 5;
 const HEADERS_PER_REQUEST = 500;
 const TRANSACTIONS_PER_REQUEST = 50;
 const POOL_HASHES_MAX = 100_000;
+const OUTPUTS_PER_REQUEST = 1_000;
+const REASON_CHARS_MAX = 200;
+/** Why a node does not take a transaction. */
+const FAULTS = [
+  ...['double_spend', 'fee_too_low', 'invalid_input', 'invalid_output', 'low_mixin', 'not_relayed', 'overspend'],
+  ...['too_big', 'too_few_outputs', 'sanity_check_failed', 'nonzero_unlock_time', 'tx_extra_too_big'],
+];
 
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 const Hex = z.string().regex(/^(?:[0-9a-f]{2})*$/);
@@ -67,14 +76,36 @@ const SentTransaction = z.object({
   in_pool: z.boolean(),
   double_spend_seen: z.boolean(),
   block_height: Height.optional(),
+  output_indices: z.array(z.int().min(0)).optional(),
 });
 const TransactionsAnswer = Ok.extend({
   txs: z.array(SentTransaction).max(TRANSACTIONS_PER_REQUEST).default([]),
   missed_tx: z.array(Hash).default([]),
 });
 
+const FeeAnswer = Ok.extend({ fee: z.int().min(0), fees: z.array(z.int().min(0)).max(10).optional() });
+/** The numbers themselves are checked where they are used: there may be a hundred thousand. */
+const DistributionAnswer = Ok.extend({
+  distributions: z
+    .array(z.object({ base: z.int().min(0), start_height: Height, distribution: z.custom<number[]>(Array.isArray) }))
+    .length(1),
+});
+const OutputsAnswer = Ok.extend({
+  outs: z.array(z.object({ key: Hash, mask: Hash, unlocked: z.boolean() })).max(OUTPUTS_PER_REQUEST),
+});
+const Sent = z.object({
+  ...{ status: z.string(), reason: z.string().default('') },
+  ...Object.fromEntries(FAULTS.map((name) => [name, z.boolean().optional()])),
+});
+
 /** A transaction as a node has it: in a block at a height, or in its pool. */
-export type Known = { transaction: Transaction; height: number | null; doubleSpendSeen: boolean };
+export type Known = {
+  transaction: Transaction;
+  height: number | null;
+  doubleSpendSeen: boolean;
+  /** The form in which it is kept (`KeptTransaction`); null: unconfirmed. */
+  kept: (() => Uint8Array) | null;
+};
 
 export type NodeOptions = {
   /** http(s)://[user:password@]host:port. */
@@ -168,7 +199,12 @@ export class MoneroNode implements Endpoint, HeaderSource {
         const transaction = transactionOf(sent);
         if (transaction.id !== sent.tx_hash) throw new Malformed('another transaction than was asked for');
         const height = sent.in_pool ? null : (sent.block_height ?? null);
-        known.set(transaction.id, { transaction, height, doubleSpendSeen: sent.double_spend_seen });
+        const first = sent.output_indices?.[0];
+        const kept =
+          height === null || first === undefined || sent.pruned_as_hex === ''
+            ? null
+            : () => writeKept(first, sent.prunable_hash, sent.pruned_as_hex);
+        known.set(transaction.id, { transaction, height, doubleSpendSeen: sent.double_spend_seen, kept });
       }
     }
     return known;
@@ -177,6 +213,47 @@ export class MoneroNode implements Endpoint, HeaderSource {
   /** The ids of the transactions in the node's pool. */
   async pool(signal: AbortSignal): Promise<string[]> {
     return (await this.#post('/get_transaction_pool_hashes', {}, PoolAnswer, signal)).tx_hashes;
+  }
+
+  /** The recommended fees, piconero per byte: slow, normal, fast, fastest. */
+  async fees(signal: AbortSignal): Promise<number[]> {
+    const { fee, fees } = await this.#json('get_fee_estimate', {}, FeeAnswer, signal);
+    return fees ?? [fee];
+  }
+
+  /** How many outputs the blocks from a height to another have each, and all before them. */
+  async outputCounts(from: number, to: number, signal: AbortSignal): Promise<{ base: number; counts: number[] }> {
+    const params = { amounts: [0], from_height: from, to_height: to, cumulative: false, binary: false };
+    const { distributions } = await this.#json('get_output_distribution', params, DistributionAnswer, signal);
+    const [found] = distributions;
+    const counts = found?.distribution ?? [];
+    const isRight = found && found.start_height >= from && counts.length === to - found.start_height + 1;
+    if (!isRight || !counts.every((count) => Number.isSafeInteger(count) && count >= 0)) {
+      throw new Malformed('numbers of outputs of other blocks');
+    }
+    return { base: found.base, counts: [...new Array<number>(found.start_height - from).fill(0), ...counts] };
+  }
+
+  /** The outputs with these numbers, in their order. */
+  async outputs(indices: readonly number[], signal: AbortSignal): Promise<(RingMember & { unlocked: boolean })[]> {
+    const wanted = indices.map((index) => ({ amount: 0, index }));
+    const { outs } = await this.#post('/get_outs', { outputs: wanted, get_txid: false }, OutputsAnswer, signal);
+    if (outs.length !== indices.length) throw new Malformed('other outputs than were asked for');
+    return outs.map(({ key, mask, unlocked }, at) => ({
+      index: indices[at] as number,
+      key,
+      commitment: mask,
+      unlocked,
+    }));
+  }
+
+  /** Hands a transaction over (hex). Null: it was taken; otherwise the reason why not. */
+  async send(raw: string, signal: AbortSignal): Promise<string | null> {
+    const body = { tx_as_hex: raw, do_not_relay: false };
+    const { status, reason, ...faults } = await this.#post('/send_raw_transaction', body, Sent, signal);
+    if (status === 'OK') return null;
+    const named = Object.entries(faults).flatMap(([name, is]) => (is === true ? [name.replaceAll('_', ' ')] : []));
+    return [...named, reason.slice(0, REASON_CHARS_MAX)].filter((one) => one !== '').join(', ');
   }
 
   close(): void {

@@ -2,7 +2,8 @@
  * The unconfirmed transactions of a node. Each is fetched and scanned once, and its credits are reported as long as it is
  * in the pool.
  */
-import type { Credit } from '../../domain/chain.ts';
+import type { Credit, SpendSeen } from '../../domain/chain.ts';
+import type { Transaction } from '../../domain/monero/transaction.ts';
 import { slices } from '../slices.ts';
 import type { MoneroNode } from './node.ts';
 import type { Scanner } from './scan.ts';
@@ -12,18 +13,21 @@ const FETCHED_PER_LOOK_MAX = 500;
 /** Beyond these the oldest are forgotten, and fetched again if they are still in the pool. */
 const KNOWN_MAX = 50_000;
 
+type Inputs = Pick<Transaction, 'id' | 'keyImages'>;
+
 export type PoolView = {
   /** The ids of the pool, ascending. */
   hashes: string[];
   credits: Credit[];
+  spends: SpendSeen[];
   /** Whether all transactions were scanned. */
   isWhole: boolean;
 };
 
 export class Pool {
   readonly #scanner: Scanner;
-  /** The credits of each transaction; mostly none. */
-  readonly #known = new Map<string, readonly Credit[]>();
+  /** The credits of each transaction, mostly none, and its key images, which may become known as ours later. */
+  readonly #known = new Map<string, { credits: readonly Credit[]; inputs: Inputs }>();
 
   constructor(scanner: Scanner) {
     this.#scanner = scanner;
@@ -39,17 +43,22 @@ export class Pool {
     for (const [txid, { transaction, height }] of await node.transactions(page, signal)) {
       // It was mined meanwhile: the next step reports it with its block.
       if (height !== null || this.#known.size >= KNOWN_MAX) continue;
-      this.#known.set(txid, await this.#scanner.find(transaction, null, pause));
+      const credits = await this.#scanner.find(transaction, null, pause);
+      this.#known.set(txid, { credits, inputs: { id: transaction.id, keyImages: transaction.keyImages } });
     }
-    const paying = hashes.filter((txid) => (this.#known.get(txid)?.length ?? 0) > 0);
+    const paying = hashes.filter((txid) => (this.#known.get(txid)?.credits.length ?? 0) > 0);
     const now = await node.transactions(paying, signal);
     const credits = paying.flatMap((txid) => {
       const there = now.get(txid);
       if (!there || there.height !== null) return [];
       // The node saw another transaction that spends the same output, so only one of them can be mined.
       const replaceable = there.doubleSpendSeen;
-      return (this.#known.get(txid) ?? []).map((credit) => ({ ...credit, replaceable }));
+      return (this.#known.get(txid)?.credits ?? []).map((credit) => ({ ...credit, replaceable }));
     });
-    return { hashes, credits, isWhole: fresh.length <= page.length };
+    const spends = hashes.flatMap((txid) => {
+      const known = this.#known.get(txid);
+      return known ? this.#scanner.spends(known.inputs, null) : [];
+    });
+    return { hashes, credits, spends, isWhole: fresh.length <= page.length };
   }
 }

@@ -5,17 +5,18 @@
  */
 
 import type { Network } from '../../domain/assets.ts';
-import type { AccountKey, BlockId, Credit } from '../../domain/chain.ts';
+import type { AccountKey, BlockId, Credit, SpendSeen } from '../../domain/chain.ts';
 import { INPUTS_KEPT_MAX } from '../../domain/chain.ts';
+import type { Transaction } from '../../domain/monero/transaction.ts';
 import type { ScriptList } from '../adapter.ts';
 import type { Pause } from '../slices.ts';
-import { subaddressScript } from './address.ts';
 import type { MoneroNode } from './node.ts';
 import { Receiver } from './receive.ts';
-import type { Transaction } from './transaction.ts';
 
 /** Consensus: a coinbase may be spent 60 blocks later (CRYPTONOTE_MINED_MONEY_UNLOCK_WINDOW). */
 export const COINBASE_MATURITY = 60;
+/** Consensus: an output may be spent ten blocks later (CRYPTONOTE_DEFAULT_TX_SPENDABLE_AGE). */
+const LOCK_BLOCKS = 10;
 /** One-time keys of known credits that are kept in memory. */
 const KEYS_KEPT_MAX = 10_000;
 
@@ -35,14 +36,13 @@ export class Scanner {
     this.#accounts = accounts;
   }
 
-  /** The credits of a transaction. */
-  async find(transaction: Transaction, where: Where, pause: Pause): Promise<Credit[]> {
+  /** The credits of a transaction. `base`: the form in which it is kept until they are spent. */
+  async find(transaction: Transaction, where: Where, pause: Pause, base?: () => Uint8Array): Promise<Credit[]> {
     const credits: Credit[] = [];
     const inputs = transaction.keyImages.slice(0, INPUTS_KEPT_MAX);
     for (const receiver of this.#current()) {
       for await (const { n, spendKey, units } of receiver.candidates(transaction, pause)) {
-        const script = subaddressScript(spendKey, receiver.viewKeyOf(spendKey), this.#network);
-        const targetId = this.#list.targetIdOf(script);
+        const targetId = this.#list.targetIdOf(receiver.scriptOf(spendKey, this.#network));
         if (targetId === undefined || units === 0n) continue;
         const id = `${transaction.id}:${n}`;
         this.#keep(id, Buffer.from(transaction.outputs[n]?.key ?? []).toString('hex'));
@@ -52,7 +52,8 @@ export class Scanner {
           block: where?.block ?? null,
           ...(where && { blockTime: where.blockTime }),
           replaceable: false,
-          ...(transaction.isCoinbase && { maturity: COINBASE_MATURITY }),
+          maturity: transaction.isCoinbase ? COINBASE_MATURITY : LOCK_BLOCKS,
+          ...(where && base && { base: base() }),
           // A coinbase has an unlock time for its maturity. In any other transaction, an unlock time makes a payment that
           // cannot be spent.
           ...(!transaction.isCoinbase && transaction.unlockTime !== 0n && { locked: true }),
@@ -60,6 +61,26 @@ export class Scanner {
       }
     }
     return credits;
+  }
+
+  /** The spends of our coins by a transaction, as far as their key images are known. */
+  spends(transaction: Pick<Transaction, 'id' | 'keyImages'>, where: Where): SpendSeen[] {
+    return transaction.keyImages.flatMap((image): SpendSeen[] => {
+      const outpoint = this.#list.coinOfKeyImage?.(image);
+      if (outpoint === undefined) return [];
+      const place = where ? { block: where.block, blockTime: where.blockTime } : { block: null };
+      return [{ outpoint, txid: transaction.id, ...place }];
+    });
+  }
+
+  /** The outputs of a transaction that pay addresses of ours, by their bytes. */
+  own(transaction: Transaction): { script: Uint8Array; units: bigint }[] {
+    return this.#current().flatMap((receiver) =>
+      [...receiver.found(transaction)].flatMap((one) => {
+        const script = one && receiver.scriptOf(one.spendKey, this.#network);
+        return script && this.#list.targetIdOf(script) !== undefined ? [{ script, units: one.units }] : [];
+      }),
+    );
   }
 
   /**

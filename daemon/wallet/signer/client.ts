@@ -17,7 +17,9 @@ import { VAULT_FILE } from './files.ts';
 import { type Call, Peer } from './peer.ts';
 import {
   type Grant,
+  type ImagesRequest,
   isEvmOrder,
+  isMoneroOrder,
   isUtxoOrder,
   type Macs,
   type Sealed,
@@ -29,10 +31,12 @@ import { spawnSigner } from './spawn.ts';
 import { sealedBy, type UnlockSource } from './unlock.ts';
 import {
   decodeSigned,
+  encodeImages,
   encodeOrder,
   GasGrantShape,
   GrantShape,
   isUtxo,
+  KeyImagesShape,
   MacsShape,
   SealedShape,
   SignedShape,
@@ -141,12 +145,17 @@ export class SignerClient implements Signer {
 
   async sign(order: SignOrder): Promise<SignedSpend> {
     if (order.plan.network === 'sandbox') return this.#options.sandbox.sign(order);
-    if (!isEvmOrder(order) && (!isUtxoOrder(order) || !isUtxo(order.plan.chain))) {
+    if (!isEvmOrder(order) && !isMoneroOrder(order) && (!isUtxoOrder(order) || !isUtxo(order.plan.chain))) {
       throw new Rejected('signer.unsupported', `The wallet does not sign for ${order.plan.chain} yet`);
     }
     await this.#needUnlocked();
     const request = { call: 'sign', order: encodeOrder(order) } as Call;
     return decodeSigned(await this.#ask(request, SignedShape, SIGN_MS));
+  }
+
+  async keyImages(request: ImagesRequest): Promise<Record<string, string>> {
+    await this.#needUnlocked();
+    return this.#ask({ call: 'images', images: encodeImages(request) } as Call, KeyImagesShape, SIGN_MS);
   }
 
   async grantPolicy(grant: Grant, mac: string): Promise<void> {

@@ -12,7 +12,7 @@ export type Judged = {
   verdict: Verdict;
   conflictKeys: readonly string[];
   change?: { account: string; index: number };
-  sign(): SignedSpend;
+  sign(): SignedSpend | Promise<SignedSpend>;
 };
 
 export const differs = (why: string): Rejected => new Rejected('signer.differs', `Refused to sign: ${why}`);

@@ -59,8 +59,30 @@ export function gasFeeLimit(chain: EvmChain, gasLimit: bigint): bigint {
 /** The longest time for which gas can be granted. */
 export const GAS_GRANT_MS_MAX = 31 * 24 * 3_600_000;
 
+/** The highest fee of a Monero transaction, piconero: one XMR, and about ten times the highest rate that nodes recommend. */
+const MONERO_FEE_MAX = 1_000_000_000_000n;
+const MONERO_FEE_PER_WEIGHT_MAX = 50_000_000n;
+const MONERO_FRAME_WEIGHT = 1_000;
+const MONERO_INPUT_WEIGHT = 900;
+const MONERO_OUTPUT_WEIGHT = 500;
+
+/** The highest fee for a Monero transaction with these inputs and outputs, piconero. */
+export function moneroFeeLimit({
+  inputs,
+  outputs,
+}: {
+  inputs: readonly unknown[];
+  outputs: readonly unknown[];
+}): bigint {
+  const weight = MONERO_FRAME_WEIGHT + inputs.length * MONERO_INPUT_WEIGHT + outputs.length * MONERO_OUTPUT_WEIGHT;
+  const limit = BigInt(weight) * MONERO_FEE_PER_WEIGHT_MAX;
+  return limit < MONERO_FEE_MAX ? limit : MONERO_FEE_MAX;
+}
+
 /** The assets that a policy may pay out: those of the merchant API's withdrawals. Limits are granted for each of them. */
-export const SIGNED_ASSETS: readonly Asset[] = ASSETS.filter(({ symbol, chain }) => isUtxo(chain) && symbol === chain);
+export const SIGNED_ASSETS: readonly Asset[] = ASSETS.filter(
+  ({ symbol, chain }) => (isUtxo(chain) || chain === 'XMR') && symbol === chain,
+);
 
 /** More than any fee, for simulated transactions, whose coins are worthless. */
 export const FEE_UNLIMITED = 1n << 256n;
@@ -69,6 +91,7 @@ export const FEE_UNLIMITED = 1n << 256n;
 export function approvableFee(plan: SpendPlan): bigint {
   if (plan.kind === 'sandbox' || plan.kind === 'sandbox-account') return FEE_UNLIMITED;
   if (plan.kind === 'evm') return gasFeeLimit(plan.chain, plan.gasLimit);
+  if (plan.kind === 'monero') return moneroFeeLimit(plan);
   const toSelf = plan.outputs.every(({ kind }) => kind === 'change');
   return isUtxo(plan.chain) ? feeLimit(plan.chain, plan, toSelf) : FEE_UNLIMITED;
 }

@@ -6,8 +6,16 @@
  * The signer decodes everything that it is asked to sign, and refuses any difference from the intents.
  */
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
+import type { Branch } from '../../domain/chain.ts';
 import type { EvmChain } from '../../domain/evm.ts';
-import type { EvmUnsigned, SandboxUnsigned, SignedSpend, UnsignedSpend, UtxoUnsigned } from '../../domain/spend.ts';
+import type {
+  EvmUnsigned,
+  MoneroUnsigned,
+  SandboxUnsigned,
+  SignedSpend,
+  UnsignedSpend,
+  UtxoUnsigned,
+} from '../../domain/spend.ts';
 import type { UtxoChain } from './wire.ts';
 
 /** A text that only the holder of a key can read, made by `seal` (seal.ts). All three fields are base64. */
@@ -88,9 +96,20 @@ type OrderOf<U extends UnsignedSpend> = U & {
 export type UtxoOrder = OrderOf<UtxoUnsigned>;
 export type SandboxOrder = OrderOf<SandboxUnsigned>;
 export type EvmOrder = OrderOf<EvmUnsigned>;
+export type MoneroOrder = OrderOf<MoneroUnsigned>;
 /** A request to sign. `plan.kind` names the family. */
-export type SignOrder = UtxoOrder | SandboxOrder | EvmOrder;
+export type SignOrder = UtxoOrder | SandboxOrder | EvmOrder | MoneroOrder;
+/** A request that crosses to the signer. */
+export type RealOrder = UtxoOrder | EvmOrder | MoneroOrder;
 
+/** A request for the key images of outputs of ours. `previous`: of each output, see `KeptTransaction`, in hex. */
+export type ImagesRequest = {
+  network: Network;
+  accountNo: number;
+  outputs: { outpoint: string; units: bigint; branch: Branch; index: number; previous: string }[];
+};
+
+export const isMoneroOrder = (order: SignOrder): order is MoneroOrder => order.plan.kind === 'monero';
 export const isUtxoOrder = (order: SignOrder): order is UtxoOrder => order.plan.kind === 'utxo';
 export const isEvmOrder = (order: SignOrder): order is EvmOrder => order.plan.kind === 'evm';
 
@@ -113,7 +132,13 @@ export type PolicyGrant = {
 export type Authorization = {
   approvals: { purpose: ApprovalPurpose; intent: Intent; until: number }[];
   /** The change output of the payments' transaction (`to`: its script or address in hex). It must be ours. Null: none. */
-  change: { chain: UtxoChain | EvmChain; network: Network; accountNo: number; index: number; to: string } | null;
+  change: {
+    chain: UtxoChain | EvmChain | 'XMR';
+    network: Network;
+    accountNo: number;
+    index: number;
+    to: string;
+  } | null;
   grants: Grant[];
 };
 
@@ -172,6 +197,11 @@ export interface Signer {
    * `signer.fee`, `signer.unsupported`.
    */
   sign(order: SignOrder): Promise<SignedSpend>;
+  /**
+   * The key images (hex) of Monero outputs, by outpoint, without those that are not ours. They tell when an output was spent, and
+   * spend nothing. Throws `Rejected('signer.locked')`.
+   */
+  keyImages(request: ImagesRequest): Promise<Record<string, string>>;
   /** `mac`: made by `grantMac`. Needs the wallet unlocked. Throws `Rejected`: `signer.locked`, `signer.approval`. */
   grantPolicy(grant: Grant, mac: string): Promise<void>;
   /**

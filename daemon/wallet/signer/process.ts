@@ -19,7 +19,7 @@ import { readLines } from './lines.ts';
 import { type Macs, SEAL_AUTHORIZE, SEAL_CHANGE, SEAL_UNLOCK, type Sealed, type SignerStatus } from './port.ts';
 import { Session } from './session.ts';
 import { sealPair, unseal } from './unseal.ts';
-import { AuthorizationShape, decodeOrder, encodeSigned, LINE_BYTES_MAX, type Request } from './wire.ts';
+import { AuthorizationShape, decodeImages, decodeOrder, encodeSigned, LINE_BYTES_MAX, type Request } from './wire.ts';
 
 /** `autoLockMs`: the time without a use after which it locks itself; 0: never. */
 const Settings = z.strictObject({ folder: z.string(), autoLockMs: z.int().min(0) });
@@ -133,6 +133,8 @@ async function carryOut(request: Request): Promise<unknown> {
       return revoke(request.next, request.mac);
     case 'sign':
       return encodeSigned(await unlocked().sign(decodeOrder(request.order)));
+    case 'images':
+      return unlocked().keyImages(decodeImages(request.images));
   }
 }
 

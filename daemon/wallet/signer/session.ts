@@ -18,7 +18,7 @@ import { Journal, type Line } from './journal.ts';
 import type { Judged } from './judged.ts';
 import { GAS_GRANT_MS_MAX } from './limits.ts';
 import { subjectOf, type Witness } from './permission.ts';
-import { type Grant, isEvmOrder, isUtxoOrder, type SignOrder } from './port.ts';
+import { type Grant, type ImagesRequest, isEvmOrder, isMoneroOrder, isUtxoOrder, type SignOrder } from './port.ts';
 
 /** How far the operator's clock may be ahead of this machine's for a grant. */
 const GRANT_AHEAD_MS = 3_600_000;
@@ -60,7 +60,7 @@ export class Session {
   /** Throws `Rejected`: see `Signer.sign`. */
   async sign(order: SignOrder): Promise<SignedSpend> {
     const judged = await this.#judge(order);
-    const signed = judged.sign();
+    const signed = await judged.sign();
     await this.#journal.append(lineOf(order, judged, signed, this.#now()));
     return signed;
   }
@@ -76,7 +76,12 @@ export class Session {
     // loaded on first use, because unlocking does not need it
     if (isUtxoOrder(order)) return (await import('./utxo.ts')).judgeUtxo(order, this.#seed, witness);
     if (isEvmOrder(order)) return (await import('./evm.ts')).judgeEvm(order, this.#seed, witness);
+    if (isMoneroOrder(order)) return (await import('./xmr/judge.ts')).judgeMonero(order, this.#seed, witness);
     throw new Rejected('signer.unsupported', `The wallet does not sign for ${order.plan.chain} yet`);
+  }
+
+  async keyImages({ network, accountNo, outputs }: ImagesRequest): Promise<Record<string, string>> {
+    return (await import('./xmr/judge.ts')).keyImagesOf(this.#seed, network, accountNo, outputs);
   }
 
   /**

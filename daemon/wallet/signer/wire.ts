@@ -6,8 +6,16 @@ import { hex as hexOf } from '@scure/base';
 import { z } from 'zod';
 import { CHAINS, type ChainId, NETWORKS } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
-import type { EvmPlan, SignedSpend, UtxoPlan } from '../../domain/spend.ts';
-import { ADDRESS_SELF, type EvmOrder, isEvmOrder, isUtxoOrder, type SignOrder, type UtxoOrder } from './port.ts';
+import type { Coin, EvmPlan, MoneroPlan, PlannedOutput, SignedSpend, UtxoPlan } from '../../domain/spend.ts';
+import {
+  ADDRESS_SELF,
+  type ImagesRequest,
+  isEvmOrder,
+  isMoneroOrder,
+  isUtxoOrder,
+  type RealOrder,
+  type SignOrder,
+} from './port.ts';
 
 export type UtxoChain = 'BTC' | 'LTC' | 'BCH';
 export const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
@@ -53,15 +61,19 @@ const ApprovalShape = z.discriminatedUnion('by', [
   z.strictObject({ by: z.literal('gas') }),
 ]);
 
-const Input = z.strictObject({
+const Branch = z.union([z.literal(0), z.literal(1)]);
+const coin = {
   outpoint: Outpoint,
   units: Units,
   script: Script,
-  branch: z.union([z.literal(0), z.literal(1)]),
+  branch: Branch,
   index: Index,
   confirmations: Whole,
-  sequence: U32,
-});
+};
+const Input = z.strictObject({ ...coin, sequence: U32 });
+/** The outputs that one is hidden among. */
+const RING_MAX = 100;
+const MoneroInput = z.strictObject({ ...coin, decoys: z.array(Whole).max(RING_MAX) });
 
 const output = { address: Text, script: Script, units: Units };
 const Output = z.discriminatedUnion('kind', [
@@ -86,7 +98,6 @@ const UtxoPlanShape = z.strictObject({
 const LowerAddress = z.string().regex(/^0x[0-9a-f]{40}$/);
 const RealNetwork = z.enum(['mainnet', 'testnet', 'regtest']);
 const EvmChainShape = z.enum(['ETH', 'BSC']);
-const Branch = z.union([z.literal(0), z.literal(1)]);
 
 const EvmPlanShape = z.strictObject({
   kind: z.literal('evm'),
@@ -111,6 +122,20 @@ const EvmPlanShape = z.strictObject({
   fee: Units,
 });
 
+const MoneroPlanShape = z.strictObject({
+  kind: z.literal('monero'),
+  network: RealNetwork,
+  chain: z.literal('XMR'),
+  accountNo: Index,
+  inputs: z.array(MoneroInput).min(1).max(LIST_MAX),
+  outputs: z.array(Output).min(1).max(LIST_MAX),
+  fee: Units,
+  weight: Whole,
+});
+
+const Hex = z.string().regex(/^(?:[0-9a-f]{2})+$/);
+const Key = z.string().regex(/^[0-9a-f]{64}$/);
+const RingMemberShape = z.strictObject({ index: Whole, key: Key, commitment: Key });
 const orderFields = {
   purpose: z.enum(['pay', 'cancel']),
   withdrawals: z
@@ -120,13 +145,23 @@ const orderFields = {
 };
 /** One strict shape for each family that can be signed. */
 const OrderShape = z.union([
+  z.strictObject({ ...orderFields, plan: UtxoPlanShape, previous: z.record(Key, Hex) }),
+  z.strictObject({ ...orderFields, plan: EvmPlanShape }),
   z.strictObject({
     ...orderFields,
-    plan: UtxoPlanShape,
-    previous: z.record(z.string().regex(/^[0-9a-f]{64}$/), z.string().regex(/^(?:[0-9a-f]{2})+$/)),
+    plan: MoneroPlanShape,
+    previous: z.record(Key, Hex),
+    rings: z.array(z.array(RingMemberShape).max(RING_MAX)).max(LIST_MAX),
   }),
-  z.strictObject({ ...orderFields, plan: EvmPlanShape }),
 ]);
+
+const ImagesShape = z.strictObject({
+  network: RealNetwork,
+  accountNo: Index,
+  outputs: z
+    .array(z.strictObject({ outpoint: Outpoint, units: Units, branch: Branch, index: Index, previous: Hex }))
+    .max(LIST_MAX),
+});
 
 export const EpochShape = z.string().regex(/^[0-9a-f]{32}$/);
 
@@ -157,7 +192,7 @@ export const AuthorizationShape = z.strictObject({
     .max(LIST_MAX),
   change: z
     .strictObject({
-      chain: z.enum(['BTC', 'LTC', 'BCH', 'ETH', 'BSC']),
+      chain: z.enum(['BTC', 'LTC', 'BCH', 'ETH', 'BSC', 'XMR']),
       network: RealNetwork,
       accountNo: Index,
       index: Index,
@@ -182,6 +217,7 @@ export const Request = z.discriminatedUnion('call', [
   z.strictObject({ id: Whole, call: z.literal('change'), sealed: SealedShape }),
   z.strictObject({ id: Whole, call: z.literal('authorize'), sealed: SealedShape }),
   z.strictObject({ id: Whole, call: z.literal('sign'), order: OrderShape }),
+  z.strictObject({ id: Whole, call: z.literal('images'), images: ImagesShape }),
   z.strictObject({
     id: Whole,
     call: z.literal('grant'),
@@ -209,7 +245,15 @@ export type Answer = z.infer<typeof Answer>;
 
 export const MacsShape = z.object({ approvals: z.array(z.string()), grants: z.array(z.string()) });
 
-export const SignedShape = z.object({ txid: z.string(), raw: z.string(), fee: Units, vsize: Whole });
+export const SignedShape = z.object({
+  txid: z.string(),
+  raw: z.string(),
+  fee: Units,
+  vsize: Whole,
+  proof: z.string().optional(),
+  keyImages: z.record(Outpoint, Key).optional(),
+});
+export const KeyImagesShape = z.record(Outpoint, Key);
 export const StatusShape = z.object({
   state: z.enum(['none', 'locked', 'unlocked']),
   fingerprint: z.string().nullable(),
@@ -218,47 +262,42 @@ export const StatusShape = z.object({
 });
 
 /** Converts a signed transaction to JSON values. */
-export function encodeSigned({ txid, raw, fee, size }: SignedSpend): z.infer<typeof SignedShape> {
-  return { txid, raw, fee: fee.toString(), vsize: size };
+export function encodeSigned({ fee, size, ...signed }: SignedSpend): z.infer<typeof SignedShape> {
+  return { ...signed, fee: fee.toString(), vsize: size };
 }
 
 /** The inverse of `encodeSigned`. */
-export function decodeSigned({ txid, raw, fee, vsize }: z.infer<typeof SignedShape>): SignedSpend {
-  return { txid, raw, fee: BigInt(fee), size: vsize };
+export function decodeSigned({ txid, raw, fee, vsize, ...signed }: z.infer<typeof SignedShape>): SignedSpend {
+  const { proof, keyImages } = signed;
+  return { txid, raw, fee: BigInt(fee), size: vsize, ...(proof && { proof }), ...(keyImages && { keyImages }) };
 }
 
 /** Converts an order to JSON values. */
 export function encodeOrder(order: SignOrder): unknown {
-  if (isEvmOrder(order)) {
-    const { purpose, plan, withdrawals } = order;
-    return { purpose, plan: encodeEvmPlan(plan), withdrawals };
+  const { purpose, withdrawals } = order;
+  if (isEvmOrder(order)) return { purpose, plan: encodeEvmPlan(order.plan), withdrawals };
+  if (isMoneroOrder(order)) {
+    return { purpose, plan: encodeMonero(order.plan), withdrawals, previous: order.previous, rings: order.rings };
   }
   assert(isUtxoOrder(order), 'only plans of real chains cross to the signer');
-  const { purpose, plan, withdrawals, previous } = order;
-  return { purpose, plan: encodePlan(plan), withdrawals, previous };
+  return { purpose, plan: encodeUtxo(order.plan), withdrawals, previous: order.previous };
 }
 
 /** Copies only the known fields of a plan, because the signer refuses unknown ones. */
-function encodePlan(plan: UtxoPlan): unknown {
-  const { kind, network, chain, accountNo, version, lockTime, vsize } = plan;
-  const inputs = plan.inputs.map(({ outpoint, units, script, branch, index, confirmations, sequence }) => ({
-    ...{ outpoint, units: units.toString(), script: hex(script), branch, index, confirmations, sequence },
-  }));
-  const outputs = plan.outputs.map((one) => {
-    const { address } = one;
-    const common = { kind: one.kind, address, units: one.units.toString(), script: hex(one.script) };
-    return one.kind === 'change' ? { ...common, index: one.index } : common;
-  });
-  return { kind, network, chain, accountNo, version, lockTime, inputs, outputs, fee: plan.fee.toString(), vsize };
+function encodeUtxo(plan: UtxoPlan): unknown {
+  const { kind, network, chain, accountNo, version, lockTime, vsize, fee } = plan;
+  const inputs = plan.inputs.map((input) => ({ ...encodeCoin(input), sequence: input.sequence }));
+  const outputs = plan.outputs.map(encodeOutput);
+  return { kind, network, chain, accountNo, version, lockTime, inputs, outputs, fee: fee.toString(), vsize };
 }
 
 function encodeEvmPlan(plan: EvmPlan): unknown {
   const { kind, network, chain, accountNo, asset, contract, sender } = plan;
   const { branch, index, address } = sender;
-  const outputs = plan.outputs.map((one) => {
-    const common = { kind: one.kind, address: one.address, units: one.units.toString(), script: hex(one.script) };
-    return one.kind === 'change' ? { ...common, index: one.index, branch: one.branch ?? 1 } : common;
-  });
+  const outputs = plan.outputs.map((one) => ({
+    ...encodeOutput(one),
+    ...(one.kind === 'change' && { branch: one.branch ?? 1 }),
+  }));
   const [nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, fee] = [
     ...[plan.nonce, plan.gasLimit, plan.maxFeePerGas, plan.maxPriorityFeePerGas, plan.fee],
   ].map(String);
@@ -266,22 +305,59 @@ function encodeEvmPlan(plan: EvmPlan): unknown {
   return { kind, network, chain, accountNo, asset, contract, sender: { branch, index, address }, outputs, ...numbers };
 }
 
+function encodeMonero(plan: MoneroPlan): unknown {
+  const { kind, network, chain, accountNo, weight, fee } = plan;
+  const inputs = plan.inputs.map((input) => ({ ...encodeCoin(input), decoys: input.decoys }));
+  return {
+    kind,
+    network,
+    chain,
+    accountNo,
+    inputs,
+    outputs: plan.outputs.map(encodeOutput),
+    fee: fee.toString(),
+    weight,
+  };
+}
+
+const encodeCoin = ({ outpoint, units, script, branch, index, confirmations }: Coin) => ({
+  ...{ outpoint, units: units.toString(), script: hex(script), branch, index, confirmations },
+});
+
+function encodeOutput(output: PlannedOutput) {
+  const { kind, address, units, script } = output;
+  const common = { kind, address, units: units.toString(), script: hex(script) };
+  return output.kind === 'change' ? { ...common, index: output.index } : common;
+}
+
+/** Converts a request for key images to JSON values. */
+export const encodeImages = ({ outputs, ...request }: ImagesRequest): unknown => ({
+  ...request,
+  outputs: outputs.map(({ units, ...output }) => ({ ...output, units: units.toString() })),
+});
+
+/** The inverse of `encodeImages`. */
+export const decodeImages = ({ outputs, ...request }: z.infer<typeof ImagesShape>): ImagesRequest => ({
+  ...request,
+  outputs: outputs.map(({ units, ...output }) => ({ ...output, units: BigInt(units) })),
+});
+
 const hex = (data: Uint8Array): string => hexOf.encode(Uint8Array.from(data));
 const bytes = (text: string): Uint8Array => hexOf.decode(text);
 
 /** The inverse of `encodeOrder`. */
-export function decodeOrder(order: z.infer<typeof OrderShape>): UtxoOrder | EvmOrder {
+export function decodeOrder(order: z.infer<typeof OrderShape>): RealOrder {
   if (!('previous' in order)) return { ...order, plan: decodeEvmPlan(order.plan) };
-  const { plan, ...rest } = order;
-  return {
-    ...rest,
-    plan: {
-      ...plan,
-      inputs: plan.inputs.map((one) => ({ ...one, units: BigInt(one.units), script: bytes(one.script) })),
-      outputs: plan.outputs.map((one) => ({ ...one, units: BigInt(one.units), script: bytes(one.script) })),
-      fee: BigInt(plan.fee),
-    },
-  };
+  const read = <T extends { units: string; script: string }>(one: T) => ({
+    ...one,
+    units: BigInt(one.units),
+    script: bytes(one.script),
+  });
+  const common = { outputs: order.plan.outputs.map(read), fee: BigInt(order.plan.fee) };
+  if ('rings' in order) {
+    return { ...order, plan: { ...order.plan, ...common, inputs: order.plan.inputs.map(read) } };
+  }
+  return { ...order, plan: { ...order.plan, ...common, inputs: order.plan.inputs.map(read) } };
 }
 
 function decodeEvmPlan(plan: z.infer<typeof EvmPlanShape>): EvmPlan {

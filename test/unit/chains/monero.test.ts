@@ -4,18 +4,18 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Malformed } from '../../../daemon/chains/endpoints.ts';
-import { subaddress } from '../../../daemon/chains/xmr/address.ts';
 import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
 import { Receiver } from '../../../daemon/chains/xmr/receive.ts';
 import { Scanner } from '../../../daemon/chains/xmr/scan.ts';
+import type { Credit } from '../../../daemon/domain/chain.ts';
+import { subaddress } from '../../../daemon/domain/monero/address.ts';
 import {
   type Output,
   parseBlock,
   parseTransaction,
   type Transaction,
-  varint,
-} from '../../../daemon/chains/xmr/transaction.ts';
-import type { Credit } from '../../../daemon/domain/chain.ts';
+} from '../../../daemon/domain/monero/transaction.ts';
+import { varint } from '../../../daemon/domain/monero/varint.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { FactBook } from '../../adapters/fact-book.ts';
 
@@ -63,6 +63,10 @@ function transactionOf(
     unlockTime: 0n,
     isCoinbase: false,
     keyImages: ['aa'.repeat(32)],
+    rings: [],
+    fee: 0n,
+    nonces: [],
+    hasMore: false,
     outputs: parts.map(({ output }) => output),
     publicKeys: parts.slice(0, 1).map(({ publicKey }) => publicKey),
     outputKeys: parts.length > 1 ? parts.map(({ publicKey }) => publicKey) : [],

@@ -2,9 +2,9 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base58xmr } from '@scure/base';
 import { describe, expect, it } from 'vitest';
-import { isValidAddress, scriptOf, subaddress } from '../../../daemon/chains/xmr/address.ts';
 import type { Network } from '../../../daemon/domain/assets.ts';
 import type { AccountKey } from '../../../daemon/domain/chain.ts';
+import { isValidAddress, scriptOf, subaddress } from '../../../daemon/domain/monero/address.ts';
 
 /** Ledger's Monero test vector for "abandon … about". */
 const LEDGER: AccountKey = {

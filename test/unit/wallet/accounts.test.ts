@@ -5,8 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { addressOfKey as evmTargetOf } from '../../../daemon/chains/evm/address.ts';
 import { childPublicKey } from '../../../daemon/chains/hd.ts';
 import { addressOfKey } from '../../../daemon/chains/utxo/address.ts';
-import { subaddress } from '../../../daemon/chains/xmr/address.ts';
 import { CHAINS, type ChainId, NETWORKS } from '../../../daemon/domain/assets.ts';
+import { subaddress } from '../../../daemon/domain/monero/address.ts';
 import { accountKey, masterFingerprint } from '../../../daemon/wallet/accounts.ts';
 import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
 

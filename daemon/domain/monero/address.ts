@@ -8,12 +8,13 @@
  * Invariant: an accepted address belongs to this network and both its keys are points of the curve, canonically
  * encoded, as monerod itself demands.
  */
-import { ed25519 } from '@noble/curves/ed25519.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { base58xmr } from '@scure/base';
-import type { Network } from '../../domain/assets.ts';
-import type { AccountKey, DerivedAddress } from '../../domain/chain.ts';
-import { assert } from '../../domain/errors.ts';
+import type { Network } from '../assets.ts';
+import type { AccountKey, Branch, DerivedAddress } from '../chain.ts';
+import { assert } from '../errors.ts';
+import { type CurvePoint, hashToScalar, Point, pointOf, scalarOf } from './curve.ts';
 
 type Prefixes = { standard: number; integrated: number; subaddress: number };
 
@@ -43,14 +44,7 @@ const ADDRESS_CHARS_MAX = 106;
 const SUBADDRESS_INDEX_MAX = 2 ** 32 - 1;
 
 /** Hashed with a subaddress's index (MRL-0006, `cryptonote::get_subaddress_secret_key`), including its zero byte. */
-const SUBADDRESS_DOMAIN = Buffer.from('SubAddr\0', 'ascii');
-
-const { Point } = ed25519;
-
-/** A keccak digest as a scalar: little-endian, modulo the group's order. */
-function scalarOf(bytes: Uint8Array): bigint {
-  return Point.Fn.create(BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`));
-}
+const SUBADDRESS_DOMAIN = utf8ToBytes('SubAddr\0');
 
 /**
  * The subaddress (major, minor); (0, 0) is the standard address. Its script is the prefix byte and the two public keys,
@@ -61,30 +55,50 @@ export function subaddress(account: AccountKey, major: number, minor: number, ne
   for (const index of [major, minor]) {
     assert(Number.isInteger(index) && index >= 0 && index <= SUBADDRESS_INDEX_MAX, 'an index is from 0 to 2^32 - 1');
   }
-  const viewBytes = Buffer.from(account.privateViewKey, 'hex');
+  const viewBytes = hexToBytes(account.privateViewKey);
   const view = scalarOf(viewBytes);
   const spendPoint = Point.fromHex(account.publicSpendKey);
   const prefixes = PREFIXES[network];
   if (major === 0 && minor === 0) return encode(prefixes.standard, spendPoint, Point.BASE.multiply(view));
 
-  const indices = Buffer.alloc(8);
-  indices.writeUInt32LE(major, 0);
-  indices.writeUInt32LE(minor, 4);
-  const offset = scalarOf(keccak_256(Buffer.concat([SUBADDRESS_DOMAIN, viewBytes, indices])));
-  const subaddressPoint = spendPoint.add(Point.BASE.multiply(offset));
+  const subaddressPoint = spendPoint.add(Point.BASE.multiply(subaddressOffset(viewBytes, major, minor)));
   return encode(prefixes.subaddress, subaddressPoint, subaddressPoint.multiply(view));
 }
 
-type CurvePoint = InstanceType<typeof Point>;
+/**
+ * Where a branch and an index lie in a Monero account: payers get the subaddresses (0, 1) onwards, and change comes back to
+ * (0, 0), the standard address, as in Monero's own wallets.
+ */
+export function positionOf(branch: Branch, index: number): { major: number; minor: number } {
+  if (branch === 0) return { major: 0, minor: index + 1 };
+  return index === 0 ? { major: 0, minor: 0 } : { major: 1, minor: index };
+}
+
+/** The address at a branch and an index. */
+export function addressAt(account: AccountKey, branch: Branch, index: number, network: Network): DerivedAddress {
+  const { major, minor } = positionOf(branch, index);
+  return subaddress(account, major, minor, network);
+}
+
+/** The difference between a subaddress's private spend key and the account's (MRL-0006); 0 for the standard address. */
+export function subaddressOffset(view: Uint8Array, major: number, minor: number): bigint {
+  if (major === 0 && minor === 0) return 0n;
+  const indices = new DataView(new ArrayBuffer(8));
+  indices.setUint32(0, major, true);
+  indices.setUint32(4, minor, true);
+  return hashToScalar(SUBADDRESS_DOMAIN, view, new Uint8Array(indices.buffer));
+}
 
 function encode(prefix: number, spend: CurvePoint, view: CurvePoint): DerivedAddress {
   const script = Uint8Array.of(prefix, ...spend.toBytes(), ...view.toBytes());
   return { script, address: base58xmr.encode(Uint8Array.of(...script, ...checksum(script))) };
 }
 
-/** The script of a subaddress from its two public keys (32 bytes each). */
-export const subaddressScript = (spend: Uint8Array, view: Uint8Array, network: Network): Uint8Array =>
-  Uint8Array.of(PREFIXES[network].subaddress, ...spend, ...view);
+/** The bytes of a standard address or a subaddress from its two public keys (32 bytes each). */
+export function scriptOfKeys(spend: Uint8Array, view: Uint8Array, isStandard: boolean, network: Network): Uint8Array {
+  const { standard, subaddress: sub } = PREFIXES[network];
+  return Uint8Array.of(isStandard ? standard : sub, ...spend, ...view);
+}
 
 const checksum = (data: Uint8Array): Uint8Array => keccak_256(data).subarray(0, CHECKSUM_BYTES);
 
@@ -106,20 +120,15 @@ export function scriptOf(address: string, network: Network): Uint8Array | null {
     script.length === PLAIN_BYTES
       ? script[0] === standard || script[0] === sub
       : script.length === INTEGRATED_BYTES && script[0] === integrated;
-  if (!isKind || !Buffer.from(checksum(script)).equals(data.subarray(-CHECKSUM_BYTES))) return null;
+  if (!isKind || bytesToHex(checksum(script)) !== bytesToHex(data.subarray(-CHECKSUM_BYTES))) return null;
   const keys = [script.subarray(1, 1 + KEY_BYTES), script.subarray(1 + KEY_BYTES, PLAIN_BYTES)];
-  return keys.every(isPoint) ? script : null;
+  return keys.every((key) => pointOf(key) !== null) ? script : null;
 }
+
+/** Whether the bytes of an address are those of a subaddress, for which the sender computes otherwise. */
+export const isSubaddress = ([prefix]: Uint8Array): boolean =>
+  Object.values(PREFIXES).some(({ subaddress: sub }) => prefix === sub);
 
 export function isValidAddress(address: string, network: Network): boolean {
   return scriptOf(address, network) !== null;
-}
-
-function isPoint(bytes: Uint8Array): boolean {
-  try {
-    Point.fromBytes(bytes);
-    return true;
-  } catch {
-    return false;
-  }
 }

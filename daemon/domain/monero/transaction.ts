@@ -3,7 +3,8 @@
  * hash that was asked for. Format: `cryptonote_basic` and `ringct` of the Monero project.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { Malformed } from '../endpoints.ts';
+import { Malformed } from '../errors.ts';
+import { varint } from './varint.ts';
 
 export type Output = {
   /** The one-time public key, 32 bytes. */
@@ -24,9 +25,20 @@ export type Transaction = {
   isCoinbase: boolean;
   keyImages: string[];
   outputs: Output[];
+  /** The numbers of the outputs that each input's signature hides it among, ascending. */
+  rings: bigint[][];
+  /** The network fee, piconero; 0 of a coinbase, and of transactions before 2017, which have it nowhere. */
+  fee: bigint;
+} & Extra;
+
+type Extra = {
   /** The public keys that shared secrets are made with: one for all outputs, and one for each where there are several. */
   publicKeys: Uint8Array[];
   outputKeys: Uint8Array[];
+  /** What a sender says to the receiver: an encrypted payment id. */
+  nonces: Uint8Array[];
+  /** Whether there is anything else that can be read, or anything that cannot. */
+  hasMore: boolean;
 };
 
 export type Block = { hash: string; previous: string; timeMs: number; coinbase: Transaction; txids: string[] };
@@ -52,6 +64,12 @@ const SEALED_BYTES_BEFORE = 64;
 /** Inputs, outputs, ring members or hashes: more than any block holds. */
 const COUNT_MAX = 1_000_000;
 const VARINT_BYTES_MAX = 10;
+/** In place of the hash of a transaction's signatures: they are there, and are parsed. */
+const PARSED = 'parsed';
+/** Bulletproofs+: A, A1, B, r1, s1, d1. */
+const PROOF_KEYS = 6;
+/** Amounts have 64 bits. */
+const RANGE_BITS_LOG = 6;
 
 /** Reads bytes in order; throws `Malformed` past their end. */
 class Reader {
@@ -93,14 +111,6 @@ class Reader {
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** How a number is written, in seven bits a byte. */
-export function varint(value: number | bigint): Uint8Array {
-  const bytes: number[] = [];
-  let rest = BigInt(value);
-  for (; rest >= 0x80n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
-  return Uint8Array.of(...bytes, Number(rest));
-}
-
 /**
  * A transaction from all its bytes, or from those without its signatures and their hash (hex). Throws `Malformed`.
  */
@@ -111,27 +121,28 @@ export function parseTransaction(bytes: Uint8Array, prunableHash?: string): Tran
   return transaction;
 }
 
+/** `prunableHash`: undefined: its signatures follow up to the end of the bytes; 'parsed': they follow, and are parsed. */
 function readTransaction(reader: Reader, prunableHash?: string): Transaction {
   const start = reader.at;
   const version = reader.varint();
   if (version !== 1n && version !== 2n) throw new Malformed(`a transaction of version ${version}`);
   const unlockTime = reader.varint();
-  const { isCoinbase, keyImages } = readInputs(reader);
+  const { isCoinbase, keyImages, rings } = readInputs(reader);
   const outputs = readOutputs(reader);
   const extra = reader.take(reader.count());
   const prefixEnd = reader.at;
   const prefixHash = keccak_256(reader.bytes.subarray(start, prefixEnd));
   const keys = readExtra(extra);
-  const common = { unlockTime, isCoinbase, keyImages, outputs, ...keys };
+  const common = { unlockTime, isCoinbase, keyImages, rings, fee: 0n, outputs, ...keys };
   if (version === 1n) {
     // Its signatures follow without a length; a transaction of version 1 is the last thing in what was sent.
     if (!isCoinbase) reader.at = reader.bytes.length;
     return { id: hex(keccak_256(reader.bytes.subarray(start, reader.at))), ...common };
   }
-  readRingBase(reader, outputs, keyImages.length);
+  common.fee = readRingBase(reader, outputs, keyImages.length);
   const baseHash = keccak_256(reader.bytes.subarray(prefixEnd, reader.at));
   const hasProof = reader.bytes[prefixEnd] !== RCT_NONE;
-  const rest = hasProof && prunableHash === undefined ? reader.take(reader.bytes.length - reader.at) : null;
+  const rest = hasProof ? readProofs(reader, rings, outputs.length, prunableHash) : null;
   const restHash = rest
     ? keccak_256(rest)
     : hasProof
@@ -140,8 +151,28 @@ function readTransaction(reader: Reader, prunableHash?: string): Transaction {
   return { id: hex(keccak_256(Buffer.concat([prefixHash, baseHash, restHash]))), ...common };
 }
 
-function readInputs(reader: Reader): { isCoinbase: boolean; keyImages: string[] } {
+/** The bytes of the signatures; null where only their hash is known. */
+function readProofs(reader: Reader, rings: bigint[][], outputs: number, prunableHash?: string): Uint8Array | null {
+  if (prunableHash === undefined) return reader.take(reader.bytes.length - reader.at);
+  if (prunableHash !== PARSED) return null;
+  const start = reader.at;
+  // one range proof for all outputs: six scalars and points, and two lists whose length follows from the outputs
+  if (reader.count() !== 1) throw new Malformed('several range proofs');
+  reader.take(PROOF_KEYS * KEY_BYTES);
+  const halvings = RANGE_BITS_LOG + Math.ceil(Math.log2(outputs));
+  for (let lists = 2; lists > 0; lists--) {
+    if (reader.count() !== halvings) throw new Malformed('a range proof of another length');
+    reader.take(halvings * KEY_BYTES);
+  }
+  // a signature of each input: a scalar for each member of the ring, and two more; then a commitment of each input
+  for (const ring of rings) reader.take((ring.length + 2) * KEY_BYTES);
+  reader.take(rings.length * KEY_BYTES);
+  return reader.bytes.subarray(start, reader.at);
+}
+
+function readInputs(reader: Reader): { isCoinbase: boolean; keyImages: string[]; rings: bigint[][] } {
   const keyImages: string[] = [];
+  const rings: bigint[][] = [];
   let isCoinbase = false;
   for (let left = reader.count(); left > 0; left--) {
     const type = reader.byte();
@@ -150,11 +181,14 @@ function readInputs(reader: Reader): { isCoinbase: boolean; keyImages: string[] 
       reader.varint();
     } else if (type === INPUT_KEY) {
       reader.varint();
-      for (let members = reader.count(); members > 0; members--) reader.varint();
+      const ring: bigint[] = [];
+      // each number is the difference to the one before
+      for (let members = reader.count(); members > 0; members--) ring.push((ring.at(-1) ?? 0n) + reader.varint());
+      rings.push(ring);
       keyImages.push(hex(reader.take(KEY_BYTES)));
     } else throw new Malformed(`an input of type ${type}`);
   }
-  return { isCoinbase, keyImages };
+  return { isCoinbase, keyImages, rings };
 }
 
 function readOutputs(reader: Reader): Output[] {
@@ -171,9 +205,11 @@ function readOutputs(reader: Reader): Output[] {
 }
 
 /** The keys in the part that anybody may fill as he likes: what cannot be read ends it, as Monero's own wallet has it. */
-function readExtra(extra: Uint8Array): { publicKeys: Uint8Array[]; outputKeys: Uint8Array[] } {
+function readExtra(extra: Uint8Array): Extra {
   const publicKeys: Uint8Array[] = [];
   const outputKeys: Uint8Array[] = [];
+  const nonces: Uint8Array[] = [];
+  let hasMore = false;
   const reader = new Reader(extra);
   try {
     while (reader.at < extra.length) {
@@ -181,25 +217,42 @@ function readExtra(extra: Uint8Array): { publicKeys: Uint8Array[]; outputKeys: U
       if (tag === EXTRA_PUBLIC_KEY) publicKeys.push(reader.take(KEY_BYTES));
       else if (tag === EXTRA_OUTPUT_KEYS) {
         for (let left = reader.count(); left > 0; left--) outputKeys.push(reader.take(KEY_BYTES));
-      } else if (tag === EXTRA_NONCE || tag === EXTRA_MERGE_MINING || tag === EXTRA_MINERGATE) {
-        reader.take(reader.count());
-      } else if (tag !== EXTRA_PADDING) break;
+      } else if (tag === EXTRA_NONCE) nonces.push(reader.take(reader.count()));
+      else {
+        hasMore = true;
+        if (tag === EXTRA_MERGE_MINING || tag === EXTRA_MINERGATE) reader.take(reader.count());
+        else if (tag !== EXTRA_PADDING) break;
+      }
     }
   } catch (error) {
     if (!(error instanceof Malformed)) throw error;
+    hasMore = true;
   }
-  return { publicKeys, outputKeys };
+  return { publicKeys, outputKeys, nonces, hasMore };
 }
 
-function readRingBase(reader: Reader, outputs: Output[], inputs: number): void {
+/** Returns the fee. */
+function readRingBase(reader: Reader, outputs: Output[], inputs: number): bigint {
   const type = reader.byte();
-  if (type === RCT_NONE) return;
+  if (type === RCT_NONE) return 0n;
   if (type > RCT_MAX) throw new Malformed(`a ring signature of type ${type}`);
-  reader.varint();
+  const fee = reader.varint();
   if (type === RCT_SIMPLE) reader.take(KEY_BYTES * inputs);
   for (const output of outputs)
     output.sealedUnits = reader.take(type >= RCT_COMPACT_FROM ? SEALED_BYTES : SEALED_BYTES_BEFORE);
   for (const output of outputs) output.commitment = reader.take(KEY_BYTES);
+  return fee;
+}
+
+/**
+ * A transaction with all its signatures, of the kind that is made since 2022 (CLSAG and Bulletproofs+), at the beginning of some
+ * bytes; `bytes`: those of the transaction. Throws `Malformed`.
+ */
+export function parseSigned(data: Uint8Array): { transaction: Transaction; bytes: Uint8Array } {
+  const reader = new Reader(data);
+  const transaction = readTransaction(reader, PARSED);
+  const bytes = data.subarray(0, reader.at);
+  return { transaction, bytes };
 }
 
 /** A block from its bytes: header, coinbase and the ids of its transactions. Throws `Malformed`. */

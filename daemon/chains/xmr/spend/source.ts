@@ -1,0 +1,83 @@
+/** What spending asks of the nodes: rates, outputs for rings, and sending. */
+import { Rejected, Unavailable } from '../../../domain/errors.ts';
+import { parseSigned } from '../../../domain/monero/transaction.ts';
+import type { RingMember } from '../../../domain/spend.ts';
+import type { Endpoints } from '../../endpoints.ts';
+import type { MoneroNode } from '../node.ts';
+import type { Distribution } from './decoys.ts';
+import type { MoneroSource } from './spending.ts';
+
+/** Blocks of one question for numbers of outputs. */
+const BLOCKS_PER_PAGE = 50_000;
+/** Blocks at the end that a reorganisation may change; they are asked for each time. */
+const BLOCKS_ASKED_AGAIN = 720;
+const RETRY_SECONDS = 5;
+/** The places of the recommended fees for confirmation in the very next blocks, soon, and later. */
+const FAST = 2;
+const NORMAL = 1;
+const SLOW = 0;
+const TARGET_FAST = 2;
+const TARGET_NORMAL = 10;
+const WEIGHT_PER_RATE = 1_000n;
+
+export class NodeSource implements MoneroSource {
+  readonly #endpoints: Endpoints<MoneroNode>;
+  /** The outputs up to each old block. They never change; 2 million blocks take 16 MB. */
+  #counts: number[] = [];
+
+  constructor(endpoints: Endpoints<MoneroNode>) {
+    this.#endpoints = endpoints;
+  }
+
+  async feeRate(targetBlocks: number, signal: AbortSignal): Promise<bigint> {
+    const fees = await this.#first((node) => node.fees(signal), signal);
+    const wanted = targetBlocks <= TARGET_FAST ? FAST : targetBlocks <= TARGET_NORMAL ? NORMAL : SLOW;
+    return BigInt(fees[wanted] ?? fees.at(-1) ?? 0) * WEIGHT_PER_RATE;
+  }
+
+  /** In the form in which it is kept. */
+  async transaction(txid: string, _blockHash: string | null, signal: AbortSignal): Promise<string> {
+    const known = await this.#first((node) => node.transactions([txid], signal), signal);
+    const kept = known.get(txid)?.kept;
+    if (!kept) throw new Unavailable(`the node does not have ${txid} in a block`, RETRY_SECONDS);
+    return Buffer.from(kept()).toString('hex');
+  }
+
+  async distribution(signal: AbortSignal): Promise<Distribution> {
+    return this.#first(async (node) => {
+      const { height } = await node.head(signal);
+      const counts = this.#counts.slice(0, Math.max(0, height + 1 - BLOCKS_ASKED_AGAIN));
+      while (counts.length <= height) {
+        const to = Math.min(height, counts.length + BLOCKS_PER_PAGE - 1);
+        const page = await node.outputCounts(counts.length, to, signal);
+        let sum = counts.at(-1) ?? page.base;
+        for (const count of page.counts) {
+          sum += count;
+          counts.push(sum);
+        }
+      }
+      this.#counts = counts;
+      return { startHeight: 0, counts };
+    }, signal);
+  }
+
+  outputs(indices: readonly number[], signal: AbortSignal): Promise<(RingMember & { unlocked: boolean })[]> {
+    return this.#first((node) => node.outputs(indices, signal), signal);
+  }
+
+  /** A transaction that the node has already is refused as a double spend of itself, which counts as success. */
+  async broadcast(raw: string, signal: AbortSignal): Promise<void> {
+    const { id } = parseSigned(Buffer.from(raw, 'hex')).transaction;
+    const refusal = await this.#first(async (node) => {
+      const reason = await node.send(raw, signal);
+      return { reason: reason === null || (await node.transactions([id], signal)).has(id) ? null : reason };
+    }, signal);
+    if (refusal.reason !== null) throw new Rejected('broadcast.refused', refusal.reason);
+  }
+
+  async #first<T>(ask: (node: MoneroNode) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const answer = await this.#endpoints.first(ask, signal);
+    if (answer === undefined) throw new Unavailable('no node answers', RETRY_SECONDS);
+    return answer;
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * Spending of Monero. The daemon knows an output by its outpoint, which has exactly one key image; an outpoint is therefore its
+ * conflict key here, and its key image is that in the signer's journal. Outputs that share a one-time key never count as coins.
+ */
+import type { Network } from '../../../domain/assets.ts';
+import { assert, Malformed, Rejected } from '../../../domain/errors.ts';
+import { scriptOf } from '../../../domain/monero/address.ts';
+import { readKept } from '../../../domain/monero/kept.ts';
+import { writeStatement } from '../../../domain/monero/statement.ts';
+import { parseSigned, type Transaction } from '../../../domain/monero/transaction.ts';
+import type {
+  Coin,
+  Decoded,
+  DecodedOutput,
+  MoneroPlan,
+  MoneroUnsigned,
+  RingMember,
+  SpendPlan,
+} from '../../../domain/spend.ts';
+import type { ScriptList, SpendingSource } from '../../adapter.ts';
+import {
+  type Description,
+  type Estimate,
+  type EstimateRequest,
+  type KeptTransactions,
+  OfSource,
+  type OwnParts,
+  type PaymentRequest,
+  planByTiers,
+  type Spending,
+} from '../../spending.ts';
+import type { Scanner } from '../scan.ts';
+import { type Distribution, pickDecoys } from './decoys.ts';
+import { feeOf, planMonero, weightOf } from './plan.ts';
+
+/** Members of a ring besides the spent output. */
+const DECOYS = 15;
+/** More are asked for, because a node may call some locked. */
+const DECOYS_CHOSEN = 24;
+const HIGHEST_RATE_FACTOR = 2n;
+/** Nodes' normal rate on mainnet in 2024 and 2025, per 1,000 of weight. */
+const FALLBACK_RATE = 80_000n * 1_000n;
+const FEE_UNLIMITED = 1n << 256n;
+const TXID_CHARS = 64;
+
+/** What a node tells for a transaction that is to be made. */
+export interface MoneroSource extends SpendingSource {
+  distribution(signal: AbortSignal): Promise<Distribution>;
+  /** The outputs with these numbers. */
+  outputs(indices: readonly number[], signal: AbortSignal): Promise<(RingMember & { unlocked: boolean })[]>;
+}
+
+export class MoneroSpending extends OfSource implements Spending {
+  readonly feeAsset = 'XMR';
+  readonly replacement = 'none';
+  readonly changeAddress = 'fixed';
+  readonly isWhole = false;
+  readonly fallbackRate = FALLBACK_RATE;
+  readonly #network: Network;
+  readonly #source: MoneroSource;
+  readonly #list: ScriptList;
+  readonly #scanner: Scanner;
+
+  constructor(network: Network, source: MoneroSource, list: ScriptList, scanner: Scanner) {
+    super(source);
+    this.#network = network;
+    this.#source = source;
+    this.#list = list;
+    this.#scanner = scanner;
+  }
+
+  highestRate(rate: bigint): bigint {
+    return rate * HIGHEST_RATE_FACTOR;
+  }
+
+  /** Nodes keep the first transaction that they saw. */
+  replacementRate(): bigint {
+    return 0n;
+  }
+
+  isDust(): boolean {
+    return false;
+  }
+
+  /**
+   * An output to somebody else shows neither address nor, with certainty, amount. One that may be the payment counts as it, because
+   * a payment can be made again, but not be taken back.
+   */
+  pays({ script }: DecodedOutput, address: string): boolean {
+    const wanted = this.#scriptOf(address);
+    return script.length === 0 || Buffer.compare(script, wanted) === 0;
+  }
+
+  estimate({ payout, holdings, ...request }: EstimateRequest): Estimate {
+    const change = { address: payout.address, script: this.#scriptOf(payout.address), index: 0 };
+    const limits = { conflictKeys: [], feeMin: 0n, feeMax: FEE_UNLIMITED };
+    try {
+      const plan = this.#plan({ ...request, ...limits, payouts: [payout], holdings, change });
+      return { fee: plan.fee, plan };
+    } catch (error) {
+      const isShort =
+        error instanceof Rejected && (error.code === 'spend.insufficient' || error.code === 'spend.too_many_coins');
+      if (!isShort) throw error;
+      return { fee: feeOf(weightOf(2, 1), request.feeRate), plan: null };
+    }
+  }
+
+  async plan(request: PaymentRequest, limit: () => AbortSignal): Promise<MoneroPlan> {
+    const plan = this.#plan(request);
+    const distribution = await this.#source.distribution(limit());
+    return {
+      ...plan,
+      inputs: plan.inputs.map((input) => ({ ...input, decoys: pickDecoys(distribution, DECOYS_CHOSEN) })),
+    };
+  }
+
+  #plan({ conflictKeys, payouts, holdings, inputsMax = null, ...request }: PaymentRequest): MoneroPlan {
+    const paid = payouts.map(({ address, units }) => ({ address, script: this.#scriptOf(address), units }));
+    const spent = conflictKeys.map((key) => holdings.coin(key));
+    const base = { ...request, network: this.#network, payouts: paid, spent, inputsMax };
+    return planByTiers({ holdings }, [], (coins) => planMonero({ ...base, coins }));
+  }
+
+  conflictKeys(plan: SpendPlan): string[] {
+    return moneroPlan(plan).inputs.map(({ outpoint }) => outpoint);
+  }
+
+  preferredKey(plan: SpendPlan): string {
+    const [deepest] = moneroPlan(plan).inputs.toSorted((a, b) => b.confirmations - a.confirmations);
+    assert(deepest, 'a transaction has an input');
+    return deepest.outpoint;
+  }
+
+  sizeOf(plan: SpendPlan): number {
+    return moneroPlan(plan).weight;
+  }
+
+  describe(plan: SpendPlan): Description {
+    const { outputs } = moneroPlan(plan);
+    return {
+      raw: writeStatement(moneroPlan(plan)),
+      conflictKeys: this.conflictKeys(plan),
+      outputs: outputs.map((output) => ({
+        ...{ address: output.address, script: output.script, asset: 'XMR', units: output.units },
+        changeIndex: output.kind === 'change' ? output.index : null,
+      })),
+    };
+  }
+
+  async unsigned(plan: SpendPlan, kept: KeptTransactions): Promise<MoneroUnsigned> {
+    const { inputs } = moneroPlan(plan);
+    const previous: Record<string, string> = {};
+    const rings: RingMember[][] = [];
+    for (const { outpoint, decoys } of inputs) {
+      const txid = outpoint.slice(0, TXID_CHARS);
+      const base = kept.base(txid);
+      previous[txid] ??= base
+        ? Buffer.from(base).toString('hex')
+        : await this.transaction(txid, kept.blockOf(outpoint), kept.limit());
+      const { firstIndex, transaction } = readKept(Buffer.from(previous[txid], 'hex'));
+      const n = Number(outpoint.slice(TXID_CHARS + 1));
+      const own = { at: firstIndex + n, key: Buffer.from(transaction.outputs[n]?.key ?? []).toString('hex') };
+      rings.push(await this.#ring(own, decoys, kept.limit()));
+    }
+    return { plan: moneroPlan(plan), previous, rings };
+  }
+
+  /** The spent output and the first decoys that can be spent, ascending. All are asked for, whichever serve. */
+  async #ring(own: { at: number; key: string }, decoys: readonly number[], signal: AbortSignal): Promise<RingMember[]> {
+    const numbers = [...new Set([own.at, ...decoys])].toSorted((a, b) => a - b);
+    const known = new Map((await this.#source.outputs(numbers, signal)).map((output) => [output.index, output]));
+    const real = known.get(own.at);
+    if (real?.key !== own.key) throw new Malformed('another output than the one that is ours');
+    const others = decoys.filter((index) => index !== own.at && known.get(index)?.unlocked).slice(0, DECOYS);
+    return [own.at, ...others]
+      .toSorted((a, b) => a - b)
+      .map((at) => {
+        const { index, key, commitment } = known.get(at) as RingMember;
+        return { index, key, commitment };
+      });
+  }
+
+  /**
+   * The payments of a transaction, as far as our view key sees them: what comes back to us, and the rest of our coins less the fee as
+   * one output without an address. Conflict keys that are no coins of ours are key images.
+   */
+  decode(raw: string): Decoded {
+    const transaction = transactionOf(raw);
+    const conflictKeys = transaction.keyImages.map((image) => this.#list.coinOfKeyImage?.(image) ?? image);
+    const own = this.#scanner.own(transaction).map(({ script, units }): DecodedOutput => {
+      return { address: null, script, asset: 'XMR', units };
+    });
+    const coins = conflictKeys.flatMap((key) => this.#list.coin(key) ?? []);
+    const sum = (list: readonly { units: bigint }[]): bigint => list.reduce((total, { units }) => total + units, 0n);
+    const rest = sum(coins) - sum(own) - transaction.fee;
+    const hidden: DecodedOutput = { address: null, script: new Uint8Array(), asset: 'XMR', units: rest };
+    return { txid: transaction.id, conflictKeys, outputs: rest > 0n ? [...own, hidden] : own };
+  }
+
+  recover(raw: string, own: OwnParts): MoneroPlan {
+    const { conflictKeys, outputs } = this.decode(raw);
+    const inputs = conflictKeys.flatMap((key): Coin | Coin[] => own.coin(key) ?? []);
+    return {
+      ...{ kind: 'monero', network: this.#network, chain: 'XMR', accountNo: own.accountNo },
+      inputs: inputs.map((coin) => ({ ...coin, decoys: [] })),
+      outputs: outputs.map((output) => {
+        const index = own.changeIndex(output);
+        const to = { address: '', script: output.script, units: output.units };
+        return index === null ? { kind: 'payout', ...to } : { kind: 'change', ...to, index };
+      }),
+      fee: own.fee,
+      weight: Number(weightOf(inputs.length, 1)),
+    };
+  }
+
+  #scriptOf(address: string): Uint8Array {
+    const script = scriptOf(address, this.#network);
+    if (script) return script;
+    throw new Rejected('withdrawal.address', `${address} is no address of XMR on this network`, 'address');
+  }
+}
+
+function moneroPlan(plan: SpendPlan): MoneroPlan {
+  assert(plan.kind === 'monero', 'a plan of Monero');
+  return plan;
+}
+
+/** From signed bytes, or from those that are kept of a transaction. Throws `Rejected('spend.malformed')`. */
+function transactionOf(raw: string): Transaction {
+  const bytes = Buffer.from(raw, 'hex');
+  for (const read of [() => parseSigned(bytes).transaction, () => readKept(bytes).transaction]) {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error;
+    }
+  }
+  throw new Rejected('spend.malformed', 'These bytes are no transaction of Monero');
+}

@@ -1,0 +1,27 @@
+/**
+ * How a transaction of Monero is kept until its outputs are spent: its bytes without signatures, their hash, and the number that
+ * its first output has among all outputs of the chain. The others follow.
+ */
+import { Malformed } from '../errors.ts';
+import { parseTransaction, type Transaction } from './transaction.ts';
+
+export type KeptTransaction = { firstIndex: number; transaction: Transaction };
+
+const INDEX_BYTES = 8;
+const HASH_BYTES = 32;
+
+/** `prunableHash`, `pruned`: hex, as a node sends them. */
+export function writeKept(firstIndex: number, prunableHash: string, pruned: string): Uint8Array {
+  const index = Buffer.alloc(INDEX_BYTES);
+  index.writeBigUInt64LE(BigInt(firstIndex));
+  return Buffer.concat([index, Buffer.from(prunableHash, 'hex'), Buffer.from(pruned, 'hex')]);
+}
+
+/** The inverse; its id is the hash of its bytes. The index is a node's statement. Throws `Malformed`. */
+export function readKept(bytes: Uint8Array): KeptTransaction {
+  if (bytes.length <= INDEX_BYTES + HASH_BYTES) throw new Malformed('bytes that are no transaction');
+  const [index, hash] = [bytes.subarray(0, INDEX_BYTES), bytes.subarray(INDEX_BYTES, INDEX_BYTES + HASH_BYTES)];
+  const pruned = bytes.subarray(INDEX_BYTES + HASH_BYTES);
+  const firstIndex = Number(Buffer.from(index).readBigUInt64LE());
+  return { firstIndex, transaction: parseTransaction(pruned, Buffer.from(hash).toString('hex')) };
+}

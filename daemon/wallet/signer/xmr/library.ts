@@ -1,0 +1,76 @@
+/**
+ * The part of monero-ts that makes ring signatures and range proofs: its WebAssembly module alone, without network, files and
+ * the packages that the rest of it imports. A wallet exists for the time of one signature.
+ */
+import { createRequire } from 'node:module';
+import { z } from 'zod';
+import type { Network } from '../../../domain/assets.ts';
+import { assert } from '../../../domain/errors.ts';
+
+type Module = {
+  create_full_wallet(config: string, id: string, done: (wallet: number | string) => void): void;
+  sign_txs(wallet: number, unsigned: string): string;
+  close(wallet: number, save: boolean, done: () => void): void;
+  get_exception_message(error: number): string;
+  then?: unknown;
+};
+
+/** monero-ts's numbers. A regtest chain has mainnet's addresses. */
+const NETWORK_TYPES: Readonly<Record<Network, number>> = { mainnet: 0, testnet: 2, regtest: 0, sandbox: 2 };
+
+/** `key`: the transaction's private keys in hex, one, or one more for each output. */
+const Signed = z.object({
+  signedTxHex: z.string(),
+  txs: z.array(z.object({ hash: z.string(), key: z.string() })).length(1),
+});
+
+/**
+ * `spendKey`: the private spend key (hex). The library derives the first `addresses` addresses of the first `accounts` accounts, to
+ * recognise the sources: about 0.2 ms each.
+ */
+export type Owner = { spendKey: string; accounts: number; addresses: number };
+
+let loading: Promise<Module> | undefined;
+
+async function load(): Promise<Module> {
+  const create = createRequire(import.meta.url)('monero-ts/dist/monero.js') as () => Promise<Module>;
+  const module = await create();
+  // as a promise it would be awaited for ever
+  delete module.then;
+  return module;
+}
+
+/**
+ * Signs an unsigned file (hex) with a private spend key (hex). Returns the signed file, and the transaction's id and
+ * private keys as the library reports them. Throws on what the library refuses: a bug, because the file was made here.
+ */
+export async function signWithLibrary(
+  network: Network,
+  { spendKey, accounts, addresses }: Owner,
+  unsigned: string,
+): Promise<{ file: string; hash: string; key: string }> {
+  loading ??= load();
+  const module = await loading;
+  const config = {
+    ...{ networkType: NETWORK_TYPES[network], privateSpendKey: spendKey, privateViewKey: '' },
+    ...{ primaryAddress: '', password: '', language: 'English', restoreHeight: 0 },
+    ...{ accountLookahead: accounts, subaddressLookahead: addresses },
+  };
+  const wallet = await new Promise<number | string>((done) => {
+    module.create_full_wallet(JSON.stringify(config), '', done);
+  });
+  assert(typeof wallet === 'number', 'the library makes a wallet from keys');
+  try {
+    const { signedTxHex, txs } = Signed.parse(JSON.parse(module.sign_txs(wallet, unsigned)));
+    const [tx] = txs;
+    assert(tx, 'one transaction was signed');
+    return { file: signedTxHex, ...tx };
+  } catch (error) {
+    if (typeof error !== 'number') throw error;
+    throw new Error(`the library for Monero: ${module.get_exception_message(error)}`);
+  } finally {
+    await new Promise<void>((done) => {
+      module.close(wallet, false, done);
+    });
+  }
+}
