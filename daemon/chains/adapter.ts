@@ -140,6 +140,9 @@ export interface ChainAdapter {
   /** The servers of the source, if it has several. */
   servers?(): SourceServer[];
 
+  /** Absent where every spend of ours is seen without the signer. */
+  readonly spendSearch?: SpendSearch;
+
   /** Searches every address again soon; absent if the source cannot overlook anything. */
   rescan?(): void;
 
@@ -154,6 +157,13 @@ export interface ChainAdapter {
 
   /** Ends timers and connections. To be called last. */
   close(): Promise<void>;
+}
+
+/** Searches blocks that were read already for spends of coins whose key images became known later. */
+export interface SpendSearch {
+  /** Searches from this height; a search that is running goes back to it. */
+  begin(fromHeight: number): void;
+  readonly isRunning: boolean;
 }
 
 /** An account with the number of watched addresses of each branch. */

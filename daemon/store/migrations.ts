@@ -30,6 +30,7 @@ import { UNKNOWN_TOKENS } from './migrations/0024-unknown-tokens.ts';
 import { WITHDRAWAL_SPEED } from './migrations/0025-withdrawal-speed.ts';
 import { CONSOLE } from './migrations/0026-console.ts';
 import { GAS_PLANS } from './migrations/0027-gas-plans.ts';
+import { KEY_IMAGES } from './migrations/0028-key-images.ts';
 
 export type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -58,6 +59,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0025-withdrawal-speed', WITHDRAWAL_SPEED],
   ['0026-console', CONSOLE],
   ['0027-gas-plans', GAS_PLANS],
+  ['0028-key-images', KEY_IMAGES],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

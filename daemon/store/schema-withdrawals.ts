@@ -108,6 +108,20 @@ export const WITHDRAWAL_TABLES = {
     signed_at: maybe(time),
     sent_at: maybe(time),
     problem: maybe(text),
+    /** Monero: the transaction's private keys in hex, which prove to whom it paid, and spend nothing. */
+    proof: maybe(text),
+  },
+  /**
+   * Monero: the key image by which a spend of a coin is seen. `from_height`: the coin's block. `learned_at`: when the signer computed
+   * it. `searched`: 1 after the blocks that were read before then were searched for it.
+   */
+  key_image: {
+    key_image: text,
+    chain_key: text,
+    outpoint: text,
+    from_height: int,
+    learned_at: time,
+    searched: flag,
   },
   /** The conflict keys of each version: see `chains/spending.ts`. */
   spend_key: { conflict_key: text, chain_key: text, version_id: int },

@@ -15,6 +15,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
   let node: Monerod;
   let service: TestDaemon;
   let key: string;
+  let operator: Operator;
 
   beforeAll(async () => {
     node = await Monerod.start();
@@ -80,10 +81,51 @@ XMR = "200"
     await node.pay([{ address: invoice.payment.address, units: COIN / 5n }], { unlock_time: TEN_YEARS_OF_BLOCKS });
     await node.mine(CONFIRMATIONS);
     const filed = await until('it is filed', async () => {
-      const { items } = await operatorClient(service.dataDir)('inbox.list', {});
+      const { items } = await operator.call('inbox.list', {});
       return items.find((item) => item.crypto === 'XMR' && item.reason === 'locked') ?? null;
     });
     expect(filed).toMatchObject({ amount: '0.2' });
     expect(await get(invoice.id)).toMatchObject({ status: 'unpaid', payment: { received: '0' } });
   }, 90_000);
+
+  const withdraw = async (amount: string, address: string): Promise<string> => {
+    const asked = await call<{ id: string }>('POST', '/withdraw', { amount, crypto: 'XMR', address });
+    expect(asked).toMatchObject({ status: 201 });
+    return asked.body.id;
+  };
+  const inState = (id: string, state: string) =>
+    until(
+      `withdrawal ${id} is ${state}`,
+      async () => {
+        const now = await operator.show(id);
+        return now.state === state && now;
+      },
+      60_000,
+    );
+
+  it('pays exactly what was approved to somebody, whose own wallet sees it', async () => {
+    await until(
+      'the balance is there',
+      async () => (await call<{ XMR: number }>('GET', '/balance')).body.XMR === 0.800000000001,
+    );
+    await operator.unlock();
+    const { address } = await node.wallet<{ address: string }>('create_address', { account_index: 0 });
+    const id = await withdraw('0.3', address);
+    await operator.approve(id);
+    const txid = await until(
+      'it is in the pool',
+      async () => {
+        const sent = (await operator.show(id)).versions[0]?.tx_id;
+        return sent && (await node.pool()).includes(sent) && sent;
+      },
+      60_000,
+    );
+    await node.mine(1);
+    expect((await inState(id, 'completed')).tx_id).toBe(txid);
+    await node.mine(CONFIRMATIONS);
+    await node.wallet('refresh', {});
+    type Transfers = { transfers: { address: string; amount: number; txid: string }[] };
+    const { transfers } = await node.wallet<Transfers>('get_transfer_by_txid', { txid });
+    expect(transfers.map(({ address: to, amount }) => ({ to, amount }))).toEqual([{ to: address, amount: 3e11 }]);
+  }, 180_000);
 });

@@ -23,6 +23,7 @@ import {
 } from '../../store/queries/credits.ts';
 import { debitsOfTarget } from '../../store/queries/debits.ts';
 import { usedKey } from '../../store/queries/used-keys.ts';
+import { coinOfKeyImage } from '../../store/queries/key-images.ts';
 import {
   scriptsAbove,
   scriptsGivenNext,
@@ -105,6 +106,7 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
         ...{ id, units, block: { height: block_height ?? 0, hash: block_hash ?? '' } },
       })),
     openNonces: () => openNonces(store, chain_key),
+    coinOfKeyImage: (key_image) => store.get(coinOfKeyImage, { key_image, chain_key })?.outpoint,
   };
 }
 

@@ -16,6 +16,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { claim } from './claim.ts';
 import { feeRateNow } from './fees.ts';
+import { learnKeyImages } from './key-images.ts';
 import { paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, Overtaken, prepare } from './plan.ts';
 import { matchSpends, whyHeld } from './restored-spends.ts';
@@ -45,6 +46,7 @@ export async function passWithdrawals(
   isDue: (version: VersionRow) => boolean,
 ): Promise<Pass> {
   if (!chain.adapter.spending) return { waits: false };
+  const learns = await learnKeyImages(app, chain);
   if (quarantineOf(app.store)) {
     await matchSpends(app, chain);
     return { waits: true };
@@ -56,7 +58,7 @@ export async function passWithdrawals(
     await sendAll(app, chain, isDue),
   ];
   await lookForConflicts(app, chain, progress.asked);
-  return { waits: held !== null || waits.some(Boolean) };
+  return { waits: held !== null || learns || waits.some(Boolean) };
 }
 
 /** Signs every claimed version, unless signing is `held` back. Returns true if one has to wait. */

@@ -34,6 +34,7 @@ import { isInOrder } from './address-funds.ts';
 import { dropPlan, type Raised, spendOf } from './claim.ts';
 import { coinAt } from './coins.ts';
 import { spendingOf } from './fees.ts';
+import { keepKeyImages } from './key-images.ts';
 import { keyState } from './keys.ts';
 import { type Holder, holderOf } from './plan.ts';
 import { applyEvent, saveWithdrawal, stateOf, withdrawalOf } from './rows.ts';
@@ -214,9 +215,10 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
     dropPlan(app, tx, version);
     return;
   }
-  const { txid, raw, fee, size } = signed;
-  const fields = { id: version.id, txid, raw, fee, size, signed_at: app.now() };
+  const { txid, raw, fee, size, proof = null } = signed;
+  const fields = { id: version.id, txid, raw, fee, size, proof, signed_at: app.now() };
   if (tx.run(signVersion, fields).changes !== 1) throw new Error(`assertion failed: version ${version.id} is unsigned`);
+  keepKeyImages(app, tx, version.chain_key, signed.keyImages ?? {});
   const spend = spendOf(tx, version.spend_id);
   for (const row of tx.all(withdrawalsOfSpend, { spend_id: spend.id })) {
     const now = withRaised(row, raisedOf(version, spend));

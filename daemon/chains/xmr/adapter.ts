@@ -17,7 +17,7 @@ import type { Spending } from '../spending.ts';
 import { MoneroNode } from './node.ts';
 import { Pool } from './pool.ts';
 import { Scanner } from './scan.ts';
-import { SpendSearch } from './search.ts';
+import { BlockSearch } from './search.ts';
 import { NodeSource } from './spend/source.ts';
 import { MoneroSpending } from './spend/spending.ts';
 
@@ -51,7 +51,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly #blocksPerStep: number;
   readonly #scanner: Scanner;
   readonly #pool: Pool;
-  readonly #search: SpendSearch;
+  readonly spendSearch: BlockSearch;
   readonly spending: Spending;
   #comparedAtMs = performance.now();
 
@@ -68,7 +68,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     this.#blocksPerStep = options.blocksPerStep ?? BLOCKS_PER_STEP;
     this.#scanner = new Scanner(network, list, accounts);
     this.#pool = new Pool(this.#scanner);
-    this.#search = new SpendSearch(this.#scanner);
+    this.spendSearch = new BlockSearch(this.#scanner);
     this.spending = new MoneroSpending(network, new NodeSource(this.endpoints), list, this.#scanner);
   }
 
@@ -98,11 +98,11 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const confirmed = await this.#read(node, [...reread.filter((header) => header !== null), ...headers], signal);
     const pool = atHead ? await this.#pool.look(node, signal) : null;
     if (atHead) await this.#compare(node, tip, signal);
-    const searched = atHead ? await this.#search.step(node, tip.height, signal) : [];
+    const searched = atHead ? await this.spendSearch.step(node, tip.height, signal) : [];
     const found = [...confirmed.credits, ...(pool?.credits ?? [])];
     const credits = await this.#scanner.withoutTwins(found, node, signal);
     const spends = [...confirmed.spends, ...searched, ...(pool?.spends ?? [])];
-    const handled = pool?.isWhole && !this.#search.isRunning ? markOf(tip, pool.hashes) : null;
+    const handled = pool?.isWhole && !this.spendSearch.isRunning ? markOf(tip, pool.hashes) : null;
     return { checkpoint, told: [{ credits, teller: node }], spends, handled };
   }
 
@@ -110,18 +110,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     return markOf(await node.head(signal), await node.pool(signal));
   }
 
-  /** Searches blocks from this height again for spends of coins whose key images have become known. */
-  searchSpends(fromHeight: number): void {
-    this.#search.begin(fromHeight);
-  }
-
-  /** Whether that search goes on. */
-  get isSearching(): boolean {
-    return this.#search.isRunning;
-  }
-
   protected override isDue(): boolean {
-    return this.#search.isRunning;
+    return this.spendSearch.isRunning;
   }
 
   /** The credits and spends in blocks, in order. */

@@ -3,6 +3,7 @@
  * wallet is unlocked, or after a restore. Blocks are read in order, so that the node does not learn which key images are ours.
  */
 import type { SpendSeen } from '../../domain/chain.ts';
+import type { SpendSearch } from '../adapter.ts';
 import { changed, idOf } from '../follow.ts';
 import type { MoneroNode } from './node.ts';
 import type { Scanner } from './scan.ts';
@@ -10,7 +11,7 @@ import type { Scanner } from './scan.ts';
 /** Blocks read by one step. */
 const BLOCKS_PER_STEP = 100;
 
-export class SpendSearch {
+export class BlockSearch implements SpendSearch {
   readonly #scanner: Scanner;
   #next: number | null = null;
 

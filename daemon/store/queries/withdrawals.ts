@@ -273,10 +273,13 @@ export const versionByTxid = find('spend_version', 'txid', 'chain_key');
 
 /** Stores the signed bytes of a version if it has none. */
 export const signVersion = statement(
-  (p: { id: number; txid: string; raw: string; fee: bigint; size: number; signed_at: number }) =>
+  (p: Pick<VersionRow, 'id' | 'fee' | 'size' | 'proof'> & { txid: string; raw: string; signed_at: number }) =>
     sqlite
       .updateTable('spend_version')
-      .set({ txid: p.txid, raw: p.raw, fee: p.fee, size: p.size, signed_at: p.signed_at, problem: null })
+      .set({
+        ...{ txid: p.txid, raw: p.raw, fee: p.fee, size: p.size, proof: p.proof },
+        ...{ signed_at: p.signed_at, problem: null },
+      })
       .where('id', '=', p.id)
       .where('txid', 'is', null),
 );

@@ -96,7 +96,7 @@ async function version(spendId: number, txid: string, inputs: string[], pays: nu
     const kind = pays.length > 0 ? 'pay' : 'cancel';
     const fields = { spend_id: spendId, chain_key: chain.key, kind, plan: '{}', approval: null };
     const { id } = tx.run(insertVersion, { ...fields, fee: 600n, size: 140, created_at: bench.at });
-    tx.run(signVersion, { id, txid, raw: '00', fee: 600n, size: 140, signed_at: bench.at });
+    tx.run(signVersion, { id, txid, raw: '00', fee: 600n, size: 140, proof: null, signed_at: bench.at });
     for (const key of inputs) tx.run(insertKey, { conflict_key: key, chain_key: chain.key, version_id: id });
     for (const one of pays) tx.run(insertPayout, { version_id: id, withdrawal_id: one, units: 50_000_000n });
   });

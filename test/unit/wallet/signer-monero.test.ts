@@ -1,0 +1,400 @@
+/**
+ * What the signer signs of Monero, and what it refuses: every way in which a plan may differ from what was approved, and a signed
+ * transaction from the plan. The chain is made here by the sender's half of the protocol; the signatures are real.
+ */
+import { randomBytes } from 'node:crypto';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addressAt, scriptOf, subaddress } from '../../../daemon/domain/monero/address.ts';
+import {
+  commitment,
+  hashToPoint,
+  hashToScalar,
+  maskOf,
+  outputScalar,
+  Point,
+  scalarBytes,
+  scalarOf,
+  sealed,
+  viewTagOf,
+} from '../../../daemon/domain/monero/curve.ts';
+import { readKept, writeKept } from '../../../daemon/domain/monero/kept.ts';
+import { parseSigned } from '../../../daemon/domain/monero/transaction.ts';
+import { varint } from '../../../daemon/domain/monero/varint.ts';
+import type { MoneroPlan, PlannedOutput, RingMember } from '../../../daemon/domain/spend.ts';
+import { accountKey, moneroSecretOf } from '../../../daemon/wallet/accounts.ts';
+import type { Intent, MoneroOrder } from '../../../daemon/wallet/signer/port.ts';
+import { Session } from '../../../daemon/wallet/signer/session.ts';
+import { type Content, checkSigned } from '../../../daemon/wallet/signer/xmr/check.ts';
+import { slowHash } from '../../../daemon/wallet/signer/xmr/slow-hash.ts';
+import { approve, codeOf, hex, PASSPHRASE, SEED, useClock, walletFolder } from './signer-kit.ts';
+
+const COIN = 10n ** 12n;
+const FEE = COIN / 1_000n;
+const now = Date.UTC(2030, 0);
+useClock(() => now);
+
+const account = accountKey(SEED, 'XMR', 'regtest', 0);
+const stranger = accountKey(Buffer.alloc(64, 9), 'XMR', 'regtest', 0);
+const randomScalar = (): bigint => scalarOf(randomBytes(32));
+const randomPoint = (): string => Point.BASE.multiply(randomScalar()).toHex();
+let minor = 1;
+const theirs = () => subaddress(stranger, 0, minor++, 'regtest');
+
+let wallet: Awaited<ReturnType<typeof walletFolder>>;
+let session: Session;
+beforeAll(async () => {
+  wallet = await walletFolder();
+  session = await Session.open(wallet.folder, PASSPHRASE, () => now);
+});
+afterAll(async () => {
+  await session.close();
+  await wallet.remove();
+});
+
+type Paid = { txid: string; outpoint: string; kept: string; key: string; commitment: string };
+
+/** A transaction that pays an address of 65 bytes, as the chain has it. */
+function paying(script: Uint8Array, units: bigint): Paid {
+  const secret = randomScalar();
+  const [spend, view] = [Point.fromBytes(script.subarray(1, 33)), Point.fromBytes(script.subarray(33, 65))];
+  const isStandard = script[0] === 18;
+  const publicKey = (isStandard ? Point.BASE : spend).multiply(secret).toBytes();
+  const shared = view.multiply(secret).multiplyUnsafe(8n).toBytes();
+  const scalar = outputScalar(shared, 0);
+  const key = Point.BASE.multiply(scalar).add(spend).toBytes();
+  const clear = Buffer.alloc(8);
+  clear.writeBigUInt64LE(units);
+  const committed = commitment(maskOf(scalar), units).toBytes();
+  const ring = Array.from({ length: 16 }, () => varint(1));
+  const parts = [
+    ...[varint(2), varint(0), varint(1), Uint8Array.of(2), varint(0), varint(16), ...ring, randomBytes(32)],
+    ...[varint(1), varint(0), Uint8Array.of(3), key, Uint8Array.of(viewTagOf(shared, 0))],
+    ...[varint(33), Uint8Array.of(1), publicKey, Uint8Array.of(6), varint(1_000), sealed(clear, scalar), committed],
+  ];
+  const kept = writeKept(1_000, hex(randomBytes(32)), hex(Buffer.concat(parts)));
+  const txid = readKept(kept).transaction.id;
+  return { txid, outpoint: `${txid}:0`, kept: hex(kept), key: hex(key), commitment: hex(committed) };
+}
+
+function ringAround({ key, commitment: committed }: Paid): RingMember[] {
+  const at = 5;
+  return Array.from({ length: 16 }, (_, i) =>
+    i === at
+      ? { index: 1_000, key, commitment: committed }
+      : { index: 995 + i, key: randomPoint(), commitment: randomPoint() },
+  );
+}
+
+let uuids = 0;
+type Wish = { address: string; units: bigint };
+
+/** An order that is right in every way: two coins, payments, and the change. */
+function order(wishes: Wish[], { sweep = false } = {}): MoneroOrder {
+  const places = [
+    { branch: 0, index: 3 },
+    { branch: 1, index: 0 },
+  ] as const;
+  const coins = places.map(({ branch, index }) => paying(addressAt(account, branch, index, 'regtest').script, COIN));
+  const paid = wishes.reduce((sum, { units }) => sum + units, 0n);
+  const outputs = wishes.map(({ address, units }): PlannedOutput => {
+    return { kind: 'payout', address, script: scriptOf(address, 'regtest')!, units };
+  });
+  const change: PlannedOutput = {
+    ...{ kind: 'change', ...addressAt(account, 1, 0, 'regtest') },
+    ...{ units: 2n * COIN - paid - FEE, index: 0 },
+  };
+  const plan: MoneroPlan = {
+    ...{ kind: 'monero', network: 'regtest', chain: 'XMR', accountNo: 0 },
+    inputs: coins.map(({ outpoint }, at) => ({
+      ...{ outpoint, units: COIN, script: new Uint8Array(65), ...places[at]!, confirmations: 20, decoys: [] },
+    })),
+    outputs: sweep ? outputs : [...outputs, change],
+    ...{ fee: FEE, weight: 3_000 },
+  };
+  const withdrawals = wishes.map(({ address, units }) => {
+    const intent: Intent = {
+      ...{ uuid: `xmr-${uuids++}`, network: 'regtest', accountNo: 0, chain: 'XMR', asset: 'XMR', address },
+      ...{ units: units.toString(), sweep, coins: null, feeMax: FEE.toString() },
+    };
+    return { intent, approval: approve(intent) };
+  });
+  const previous = Object.fromEntries(coins.map(({ txid, kept }) => [txid, kept]));
+  return { purpose: 'pay', plan, withdrawals, previous, rings: coins.map(ringAround) };
+}
+
+const one = () => order([{ address: theirs().address, units: COIN }]);
+const integrated = () => {
+  const { script } = subaddress(stranger, 0, 0, 'regtest');
+  const body = Uint8Array.of(19, ...script.subarray(1), 1, 2, 3, 4, 5, 6, 7, 8);
+  return { script: body, id: body.subarray(65) };
+};
+
+describe('the hash that keys of files are derived with', () => {
+  it.each([
+    ['6465206f6d6e69627573206475626974616e64756d', '2f8e3df40bd11f9ac90c743ca8e32bb391da4fb98612aa3b6cdc639ee00b31f5'],
+    [
+      '6162756e64616e732063617574656c61206e6f6e206e6f636574',
+      '722fa8ccd594d40e4a41f3822734304c8d5eff7e1b528408e2229da38ba553c4',
+    ],
+    ['63617665617420656d70746f72', 'bbec2cacf69866a8e740380fe7b818fc78f8571221742d729d9d02d7f8989b87'],
+    ['6578206e6968696c6f206e6968696c20666974', 'b1257de4efc5ce28c6b40ceb1c6c8f812a64634eb3e81c5220bee9b2b76a6f05'],
+  ])('is that of Monero for %s', (data, hash) => {
+    expect(hex(slowHash(Buffer.from(data, 'hex')))).toBe(hash);
+  });
+});
+
+describe('a signed transaction', () => {
+  it('is what was approved, with the key images of its coins, and its key as a proof', async () => {
+    const asked = one();
+    const signed = await session.sign(asked);
+    const { transaction } = parseSigned(Buffer.from(signed.raw, 'hex'));
+    expect(transaction).toMatchObject({ id: signed.txid, fee: FEE, unlockTime: 0n });
+    expect(transaction.outputs).toHaveLength(2);
+    const images = asked.plan.inputs.map(({ outpoint }) => signed.keyImages![outpoint]);
+    expect(transaction.keyImages.toSorted()).toEqual(images.toSorted());
+    expect(signed.proof).toMatch(/^[0-9a-f]{64}/);
+    // signed again after a crash, it has other bytes and the same key images
+    const again = await session.sign(asked);
+    expect(again.keyImages).toEqual(signed.keyImages);
+    expect(again.txid).not.toBe(signed.txid);
+  }, 60_000);
+
+  it('pays several subaddresses at once, and a whole balance to one with nothing as change', async () => {
+    const many = await session.sign(order([1n, 2n, 3n].map((n) => ({ address: theirs().address, units: n * FEE }))));
+    expect(parseSigned(Buffer.from(many.raw, 'hex')).transaction.outputs).toHaveLength(4);
+    const all = order([{ address: subaddress(stranger, 0, 0, 'regtest').address, units: 2n * COIN - FEE }], {
+      sweep: true,
+    });
+    expect(parseSigned(Buffer.from((await session.sign(all)).raw, 'hex')).transaction.outputs).toHaveLength(2);
+  }, 60_000);
+
+  it('gives the receiver of an integrated address his payment id', async () => {
+    const { base58xmr } = await import('@scure/base');
+    const { script } = integrated();
+    const address = base58xmr.encode(Uint8Array.of(...script, ...keccak_256(script).subarray(0, 4)));
+    const signed = await session.sign(order([{ address, units: COIN }]));
+    const { nonces } = parseSigned(Buffer.from(signed.raw, 'hex')).transaction;
+    expect(nonces).toEqual([expect.objectContaining({ length: 9 })]);
+  }, 60_000);
+});
+
+const payout = ({ plan }: MoneroOrder): PlannedOutput => plan.outputs[0]!;
+const change = ({ plan }: MoneroOrder): PlannedOutput => plan.outputs.at(-1)!;
+
+describe('an order is refused', () => {
+  it.each<[code: string, what: string, spoil: (order: MoneroOrder) => void]>([
+    ['signer.differs', 'that pays another address', (o) => Object.assign(payout(o), theirs())],
+    ['signer.differs', 'whose address and bytes differ', (o) => Object.assign(payout(o), { script: theirs().script })],
+    [
+      'signer.differs',
+      'that pays another amount',
+      (o) => {
+        payout(o).units += 1n;
+        change(o).units -= 1n;
+      },
+    ],
+    [
+      'signer.differs',
+      'that pays somebody more',
+      (o) => {
+        change(o).units -= 5n;
+        o.plan.outputs.push({ kind: 'payout', ...theirs(), units: 5n });
+      },
+    ],
+    ['signer.differs', 'whose change goes elsewhere', (o) => Object.assign(change(o), theirs())],
+    [
+      'signer.differs',
+      'with two changes',
+      (o) => {
+        change(o).units -= 5n;
+        o.plan.outputs.push({ ...change(o), units: 5n });
+      },
+    ],
+    [
+      'signer.differs',
+      'whose outputs and fee are not its inputs',
+      (o) => {
+        change(o).units += 1n;
+      },
+    ],
+    [
+      'signer.differs',
+      'that is of another account',
+      (o) => {
+        o.withdrawals[0]!.intent.accountNo = 1;
+      },
+    ],
+    [
+      'signer.fee',
+      'with a fee above the approved one',
+      (o) => {
+        o.plan.fee += 1n;
+        change(o).units -= 1n;
+      },
+    ],
+    [
+      'signer.approval',
+      'that nobody approved',
+      (o) => {
+        o.withdrawals[0]!.intent.feeMax = (2n * FEE).toString();
+      },
+    ],
+    [
+      'signer.input',
+      'with a coin that is worth another amount',
+      (o) => {
+        o.plan.inputs[0]!.units += 1n;
+        change(o).units += 1n;
+      },
+    ],
+    [
+      'signer.input',
+      'with a coin at another address of ours',
+      (o) => {
+        o.plan.inputs[0]!.index = 4;
+      },
+    ],
+    [
+      'signer.input',
+      'with a coin whose transaction is not there',
+      (o) => {
+        o.previous = {};
+      },
+    ],
+    [
+      'signer.input',
+      'with a coin whose transaction is another one',
+      (o) => {
+        o.previous[o.plan.inputs[0]!.outpoint.slice(0, 64)] = Object.values(o.previous)[1]!;
+      },
+    ],
+    [
+      'signer.input',
+      'with a coin twice',
+      (o) => {
+        o.plan.inputs[1] = o.plan.inputs[0]!;
+        o.rings[1] = o.rings[0]!;
+      },
+    ],
+    [
+      'signer.input',
+      'with a ring without the coin',
+      (o) => {
+        o.rings[0] = o.rings[1]!;
+      },
+    ],
+    [
+      'signer.input',
+      'with a smaller ring',
+      (o) => {
+        o.rings[0]!.pop();
+      },
+    ],
+    [
+      'signer.input',
+      'with a ring that is not in order',
+      (o) => {
+        o.rings[0]!.reverse();
+      },
+    ],
+    [
+      'signer.input',
+      'with another commitment of the coin',
+      (o) => {
+        o.rings[0]![5]!.commitment = randomPoint();
+      },
+    ],
+    [
+      'signer.unsupported',
+      'without rings',
+      (o) => {
+        o.rings = [];
+      },
+    ],
+  ])('%s: one %s', async (code, _, spoil) => {
+    const asked = one();
+    spoil(asked);
+    expect(await codeOf(session.sign(asked))).toBe(code);
+  });
+
+  it('that would pay a second time beside a first, which shares no key image with it', async () => {
+    const asked = one();
+    await session.sign(asked);
+    const apart: MoneroOrder = { ...one(), withdrawals: asked.withdrawals };
+    Object.assign(payout(apart), { ...payout(asked) });
+    expect(await codeOf(session.sign(apart))).toBe('signer.conflict');
+  }, 60_000);
+});
+
+describe('what the library made is refused', () => {
+  const to = theirs();
+  let asked: MoneroOrder;
+  let content: Content;
+  let raw: Buffer;
+  let keys: string;
+  beforeAll(async () => {
+    asked = order([{ address: to.address, units: COIN }]);
+    const signed = await session.sign(asked);
+    raw = Buffer.from(signed.raw, 'hex');
+    keys = signed.proof!;
+    const own = addressAt(account, 1, 0, 'regtest').script;
+    content = {
+      outputs: [
+        { address: to.script, isSubaddress: true, units: COIN, isOwn: false },
+        { address: own, isSubaddress: false, units: COIN - FEE, isOwn: true },
+      ],
+      fee: FEE,
+      rings: new Map(asked.plan.inputs.map(({ outpoint }, at) => [signed.keyImages![outpoint]!, asked.rings[at]!])),
+      view: moneroSecretOf(SEED, 'regtest', 0).view,
+    };
+  }, 60_000);
+
+  const check =
+    (fields: Partial<Content> = {}, key = keys) =>
+    () =>
+      checkSigned(parseSigned(raw).transaction, key, { ...content, ...fields });
+  const output = (at: number, fields: Partial<Content['outputs'][number]>) => ({
+    outputs: content.outputs.map((one, i) => (i === at ? { ...one, ...fields } : one)),
+  });
+
+  it('unless it is right', () => {
+    expect(check()).not.toThrow();
+  });
+
+  it.each<[what: string, fields: () => Partial<Content>]>([
+    ['somebody else is paid', () => output(0, { address: theirs().script })],
+    ['another amount is paid', () => output(0, { units: COIN - 1n })],
+    ['the change has another amount', () => output(1, { units: COIN })],
+    ['the change goes elsewhere', () => output(1, { address: theirs().script })],
+    ['there is an output more', () => ({ outputs: content.outputs.slice(0, 1) })],
+    ['there is an output less', () => ({ outputs: [...content.outputs, content.outputs[0]!] })],
+    ['the fee is another', () => ({ fee: FEE - 10_000n })],
+    ['it spends more', () => ({ rings: new Map([...content.rings].slice(1)) })],
+    [
+      'it spends something else',
+      () => ({ rings: new Map([...content.rings].map(([, ring], i) => [`${i}`.repeat(64), ring])) }),
+    ],
+    [
+      'a ring is another',
+      () => ({
+        rings: new Map(
+          [...content.rings].map(([key, ring]) => [key, [...ring.slice(1), { ...ring[15]!, index: 5_000 }]]),
+        ),
+      }),
+    ],
+  ])('if %s', (_, fields) => {
+    expect(check(fields())).toThrow('Refused to sign');
+  });
+
+  it('if its keys are not those that were used', () => {
+    expect(check({}, hex(scalarBytes(hashToScalar(Buffer.from('another')))))).toThrow('Refused to sign');
+  });
+});
+
+it('maps hashes to points as Monero does', () => {
+  // from the vectors of key images: tests/crypto/tests.txt of the Monero project, "hash_to_ec"
+  expect(
+    hashToPoint(Buffer.from('da66e9ba613919dec28ef367a125bb310d6d83fb9052e71034164b6dc4f392d0', 'hex')).toHex(),
+  ).toBe('52b3f38753b4e13b74624862e253072cf12f745d43fcfafbe8c217701a6e5875');
+});
