@@ -3,7 +3,7 @@
  * conflict key here, and its key image is that in the signer's journal. Outputs that share a one-time key never count as coins.
  */
 import type { Network } from '../../../domain/assets.ts';
-import { assert, Malformed, Rejected } from '../../../domain/errors.ts';
+import { assert, Malformed, Rejected, Unavailable } from '../../../domain/errors.ts';
 import { scriptOf } from '../../../domain/monero/address.ts';
 import { readKept } from '../../../domain/monero/kept.ts';
 import { writeStatement } from '../../../domain/monero/statement.ts';
@@ -35,8 +35,9 @@ import { feeOf, planMonero, weightOf } from './plan.ts';
 
 /** Members of a ring besides the spent output. */
 const DECOYS = 15;
-/** More are asked for, because a node may call some locked. */
-const DECOYS_CHOSEN = 24;
+/** More are asked for, because rewards of miners are locked for 60 blocks, and other outputs for ten. */
+const DECOYS_CHOSEN = 74;
+const RETRY_SECONDS = 60;
 const HIGHEST_RATE_FACTOR = 2n;
 /** Nodes' normal rate on mainnet in 2024 and 2025, per 1,000 of weight. */
 const FALLBACK_RATE = 80_000n * 1_000n;
@@ -172,6 +173,7 @@ export class MoneroSpending extends OfSource implements Spending {
     const real = known.get(own.at);
     if (real?.key !== own.key) throw new Malformed('another output than the one that is ours');
     const others = decoys.filter((index) => index !== own.at && known.get(index)?.unlocked).slice(0, DECOYS);
+    if (others.length < DECOYS) throw new Unavailable('Too few outputs of the chain can be spent yet', RETRY_SECONDS);
     return [own.at, ...others]
       .toSorted((a, b) => a - b)
       .map((at) => {
