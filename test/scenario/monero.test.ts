@@ -1,8 +1,8 @@
 /** The whole service on a real monerod: an invoice is seen in the pool, paid after ten blocks, in parts, late and with dust. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { operatorClient } from '../../daemon/contract/client.ts';
 import { hasMonerod, Monerod, monerodTitle } from '../nodes/monerod.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import type { Operator } from '../support/operator.ts';
 import { invoicesOf, openShop } from '../support/shop.ts';
 
 const COIN = 10n ** 12n;
@@ -25,8 +25,8 @@ monerod = ["${node.url}"]
 [networks.regtest.rates]
 XMR = "200"
 `);
-    const shop = await openShop(service);
-    key = shop.key;
+    const shop = await openShop(service, ['invoices', 'balance', 'withdraw']);
+    ({ key, operator } = shop);
     expect(shop.cryptos).toEqual(['XMR']);
   }, 240_000);
   afterAll(async () => {
@@ -127,5 +127,30 @@ XMR = "200"
     type Transfers = { transfers: { address: string; amount: number; txid: string }[] };
     const { transfers } = await node.wallet<Transfers>('get_transfer_by_txid', { txid });
     expect(transfers.map(({ address: to, amount }) => ({ to, amount }))).toEqual([{ to: address, amount: 3e11 }]);
+    // the change has come back, less the fee
+    const { lines } = (await operator.call('ledger.prove', { chain: 'regtest:XMR' })).chains[0]!;
+    expect(lines).toMatchObject([{ crypto: 'XMR', received: '0.800000000001', paid_out: '0.3' }]);
+  }, 180_000);
+
+  it('goes on with a withdrawal after it was ended while it signed, and pays it once', async () => {
+    const { address } = await node.wallet<{ address: string }>('create_address', { account_index: 0 });
+    const id = await withdraw('0.1', address);
+    await operator.approve(id);
+    await service.daemon.stop();
+    await service.resume();
+    await operator.unlock();
+    await until('it is in the pool', async () => (await node.pool()).length > 0, 60_000);
+    await node.mine(1);
+    await inState(id, 'completed');
+    await node.mine(CONFIRMATIONS);
+    await node.wallet('refresh', {});
+    type Found = { in?: { amount: number }[] };
+    const index = await node.wallet<{ index: { minor: number } }>('get_address_index', { address });
+    const paid = await node.wallet<Found>('get_transfers', {
+      in: true,
+      account_index: 0,
+      subaddr_indices: [index.index.minor],
+    });
+    expect(paid.in?.map(({ amount }) => amount)).toEqual([1e11]);
   }, 180_000);
 });
