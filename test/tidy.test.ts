@@ -14,7 +14,7 @@ const FILES_OVER_MAX_SHARE = 0.05;
 const FUNCTION_LINES_MAX = 70;
 
 /** Which rooms a room may import, as in daemon/README.md. A type may come from any room below: it leaves no call behind. */
-const BELOW_APP = ['kit', 'domain', 'store', 'chains', 'sandbox', 'rates', 'wallet', 'config', 'log'];
+const BELOW_APP = ['kit', 'domain', 'store', 'chains', 'sandbox', 'rates', 'wallet', 'config', 'log', 'monero'];
 const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   kit: { values: [] },
   domain: { values: [] },
@@ -23,14 +23,15 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   contract: { values: ['domain'] },
   config: { values: ['domain'] },
   store: { values: ['domain'] },
-  chains: { values: ['kit', 'domain'] },
-  sandbox: { values: ['kit', 'domain', 'store', 'chains'] },
+  monero: { values: ['domain'] },
+  chains: { values: ['kit', 'domain', 'monero'] },
+  sandbox: { values: ['kit', 'domain', 'store', 'chains', 'monero'] },
   rates: { values: ['domain'] },
-  wallet: { values: ['domain'] },
+  wallet: { values: ['domain', 'monero'] },
   app: { values: BELOW_APP },
   workers: { values: ['kit', 'app', 'domain'], types: BELOW_APP },
   // what an operator's program does by itself: it believes nothing that the daemon says
-  operator: { values: ['contract', 'domain', 'wallet'] },
+  operator: { values: ['contract', 'domain', 'monero', 'wallet'] },
   http: { values: ['kit', 'app', 'domain', 'contract'], types: BELOW_APP },
   'payment-page': { values: ['http', 'app', 'domain'], types: BELOW_APP },
   web: { values: ['contract'] },

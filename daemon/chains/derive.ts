@@ -4,7 +4,7 @@
 import type { ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
-import * as xmr from '../domain/monero/address.ts';
+import * as xmr from '../monero/address.ts';
 import * as evm from './evm/address.ts';
 import { childPublicKey, INDEX_MAX } from './hd.ts';
 import * as utxo from './utxo/address.ts';

@@ -3,7 +3,7 @@
  * inputs, outputs and fee stands for it, and the signer signs nothing else.
  */
 import type { Network } from '../domain/assets.ts';
-import { readStatement } from '../domain/monero/statement.ts';
+import { readStatement } from '../monero/statement.ts';
 import { moneroFeeLimit } from '../wallet/signer/limits.ts';
 import { destinationOf } from '../wallet/signer/xmr/destination.ts';
 import { type Bytes, differs, type Reading } from './reading.ts';

@@ -5,7 +5,7 @@ import * as evm from '../chains/evm/address.ts';
 import * as utxo from '../chains/utxo/address.ts';
 import { type AssetId, assetOf, type ChainId } from '../domain/assets.ts';
 import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';
-import * as xmr from '../domain/monero/address.ts';
+import * as xmr from '../monero/address.ts';
 
 export { isUtxo };
 

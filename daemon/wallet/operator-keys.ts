@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { Rejected } from '../domain/errors.ts';
 import { isEvm } from '../domain/evm.ts';
-import { addressAt } from '../domain/monero/address.ts';
+import { addressAt } from '../monero/address.ts';
 import { accountKey } from './accounts.ts';
 import { seedOf } from './mnemonic.ts';
 import { approvalKey, grantMac, intentMac, revocationMac } from './signer/approval.ts';

@@ -22,8 +22,8 @@ import {
   targetIdByScript,
 } from '../../store/queries/credits.ts';
 import { debitsOfTarget } from '../../store/queries/debits.ts';
-import { usedKey } from '../../store/queries/used-keys.ts';
 import { coinOfKeyImage } from '../../store/queries/key-images.ts';
+import { usedKey } from '../../store/queries/used-keys.ts';
 import {
   scriptsAbove,
   scriptsGivenNext,

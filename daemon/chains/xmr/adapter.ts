@@ -6,7 +6,7 @@
  */
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, BlockId, Branch, Credit, DerivedAddress, SpendSeen } from '../../domain/chain.ts';
-import { isValidAddress } from '../../domain/monero/address.ts';
+import { isValidAddress } from '../../monero/address.ts';
 import { type ScriptList, tipOf } from '../adapter.ts';
 import type { NeedsAgreement } from '../agreement.ts';
 import { deriveAddress } from '../derive.ts';

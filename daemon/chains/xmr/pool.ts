@@ -3,7 +3,7 @@
  * in the pool.
  */
 import type { Credit, SpendSeen } from '../../domain/chain.ts';
-import type { Transaction } from '../../domain/monero/transaction.ts';
+import type { Transaction } from '../../monero/transaction.ts';
 import { slices } from '../slices.ts';
 import type { MoneroNode } from './node.ts';
 import type { Scanner } from './scan.ts';

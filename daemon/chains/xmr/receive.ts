@@ -8,10 +8,10 @@
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
-import { scriptOfKeys } from '../../domain/monero/address.ts';
-import { Point, scalarOf, sharedSecret } from '../../domain/monero/curve.ts';
-import { openOutput } from '../../domain/monero/output.ts';
-import type { Transaction } from '../../domain/monero/transaction.ts';
+import { scriptOfKeys } from '../../monero/address.ts';
+import { Point, scalarOf, sharedSecret } from '../../monero/curve.ts';
+import { openOutput } from '../../monero/output.ts';
+import type { Transaction } from '../../monero/transaction.ts';
 import type { Pause } from '../slices.ts';
 
 /** Outputs of one transaction: consensus allows 16; a coinbase of a mining pool has more. */

@@ -7,7 +7,7 @@
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, BlockId, Credit, SpendSeen } from '../../domain/chain.ts';
 import { INPUTS_KEPT_MAX } from '../../domain/chain.ts';
-import type { Transaction } from '../../domain/monero/transaction.ts';
+import type { Transaction } from '../../monero/transaction.ts';
 import type { ScriptList } from '../adapter.ts';
 import type { Pause } from '../slices.ts';
 import type { MoneroNode } from './node.ts';

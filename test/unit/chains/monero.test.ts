@@ -8,14 +8,9 @@ import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
 import { Receiver } from '../../../daemon/chains/xmr/receive.ts';
 import { Scanner } from '../../../daemon/chains/xmr/scan.ts';
 import type { Credit } from '../../../daemon/domain/chain.ts';
-import { subaddress } from '../../../daemon/domain/monero/address.ts';
-import {
-  type Output,
-  parseBlock,
-  parseTransaction,
-  type Transaction,
-} from '../../../daemon/domain/monero/transaction.ts';
-import { varint } from '../../../daemon/domain/monero/varint.ts';
+import { subaddress } from '../../../daemon/monero/address.ts';
+import { type Output, parseBlock, parseTransaction, type Transaction } from '../../../daemon/monero/transaction.ts';
+import { varint } from '../../../daemon/monero/varint.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { FactBook } from '../../adapters/fact-book.ts';
 

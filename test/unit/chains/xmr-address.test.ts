@@ -4,7 +4,7 @@ import { base58xmr } from '@scure/base';
 import { describe, expect, it } from 'vitest';
 import type { Network } from '../../../daemon/domain/assets.ts';
 import type { AccountKey } from '../../../daemon/domain/chain.ts';
-import { isValidAddress, scriptOf, subaddress } from '../../../daemon/domain/monero/address.ts';
+import { isValidAddress, scriptOf, subaddress } from '../../../daemon/monero/address.ts';
 
 /** Ledger's Monero test vector for "abandon … about". */
 const LEDGER: AccountKey = {

@@ -6,7 +6,7 @@ import { addressOfKey as evmTargetOf } from '../../../daemon/chains/evm/address.
 import { childPublicKey } from '../../../daemon/chains/hd.ts';
 import { addressOfKey } from '../../../daemon/chains/utxo/address.ts';
 import { CHAINS, type ChainId, NETWORKS } from '../../../daemon/domain/assets.ts';
-import { subaddress } from '../../../daemon/domain/monero/address.ts';
+import { subaddress } from '../../../daemon/monero/address.ts';
 import { accountKey, masterFingerprint } from '../../../daemon/wallet/accounts.ts';
 import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
 

@@ -5,7 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addressAt, scriptOf, subaddress } from '../../../daemon/domain/monero/address.ts';
+import type { MoneroPlan, PlannedOutput, RingMember } from '../../../daemon/domain/spend.ts';
+import { addressAt, scriptOf, subaddress } from '../../../daemon/monero/address.ts';
 import {
   commitment,
   hashToPoint,
@@ -17,11 +18,10 @@ import {
   scalarOf,
   sealed,
   viewTagOf,
-} from '../../../daemon/domain/monero/curve.ts';
-import { readKept, writeKept } from '../../../daemon/domain/monero/kept.ts';
-import { parseSigned } from '../../../daemon/domain/monero/transaction.ts';
-import { varint } from '../../../daemon/domain/monero/varint.ts';
-import type { MoneroPlan, PlannedOutput, RingMember } from '../../../daemon/domain/spend.ts';
+} from '../../../daemon/monero/curve.ts';
+import { readKept, writeKept } from '../../../daemon/monero/kept.ts';
+import { parseSigned } from '../../../daemon/monero/transaction.ts';
+import { varint } from '../../../daemon/monero/varint.ts';
 import { accountKey, moneroSecretOf } from '../../../daemon/wallet/accounts.ts';
 import type { Intent, MoneroOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';

@@ -1,7 +1,7 @@
 /** What spending asks of the nodes: rates, outputs for rings, and sending. */
 import { Rejected, Unavailable } from '../../../domain/errors.ts';
-import { parseSigned } from '../../../domain/monero/transaction.ts';
 import type { RingMember } from '../../../domain/spend.ts';
+import { parseSigned } from '../../../monero/transaction.ts';
 import type { Endpoints } from '../../endpoints.ts';
 import type { MoneroNode } from '../node.ts';
 import type { Distribution } from './decoys.ts';

@@ -4,10 +4,6 @@
  */
 import type { Network } from '../../../domain/assets.ts';
 import { assert, Malformed, Rejected, Unavailable } from '../../../domain/errors.ts';
-import { scriptOf } from '../../../domain/monero/address.ts';
-import { readKept } from '../../../domain/monero/kept.ts';
-import { writeStatement } from '../../../domain/monero/statement.ts';
-import { parseSigned, type Transaction } from '../../../domain/monero/transaction.ts';
 import type {
   Coin,
   Decoded,
@@ -17,6 +13,10 @@ import type {
   RingMember,
   SpendPlan,
 } from '../../../domain/spend.ts';
+import { scriptOf } from '../../../monero/address.ts';
+import { readKept } from '../../../monero/kept.ts';
+import { writeStatement } from '../../../monero/statement.ts';
+import { parseSigned, type Transaction } from '../../../monero/transaction.ts';
 import type { ScriptList, SpendingSource } from '../../adapter.ts';
 import {
   type Description,

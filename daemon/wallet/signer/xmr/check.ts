@@ -6,10 +6,10 @@
  * transaction. So the library is not believed either.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { Point, pointOf, scalarOf, sharedSecret } from '../../../domain/monero/curve.ts';
-import { openOutput } from '../../../domain/monero/output.ts';
-import type { Transaction } from '../../../domain/monero/transaction.ts';
 import type { RingMember } from '../../../domain/spend.ts';
+import { Point, pointOf, scalarOf, sharedSecret } from '../../../monero/curve.ts';
+import { openOutput } from '../../../monero/output.ts';
+import type { Transaction } from '../../../monero/transaction.ts';
 import { differs } from '../judged.ts';
 
 /** A wanted output. `address`: the 65 or 73 bytes of an address. `isOwn`: our change. */

@@ -5,7 +5,7 @@
 import { createCipheriv, randomBytes } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { Rejected } from '../../../domain/errors.ts';
-import { hashToScalar, Point, scalarBytes, scalarOf } from '../../../domain/monero/curve.ts';
+import { hashToScalar, Point, scalarBytes, scalarOf } from '../../../monero/curve.ts';
 import { slowHash } from './slow-hash.ts';
 
 const NONCE_BYTES = 8;

@@ -1,7 +1,7 @@
 /** What an address of Monero stands for. */
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { Network } from '../../../domain/assets.ts';
-import { scriptOf } from '../../../domain/monero/address.ts';
+import { scriptOf } from '../../../monero/address.ts';
 
 /** The bytes (hex) of an address on this network, or null. */
 export function destinationOf(address: string, network: Network): string | null {

@@ -7,11 +7,11 @@
 import type { Network } from '../../../domain/assets.ts';
 import type { AccountKey } from '../../../domain/chain.ts';
 import { Malformed, Rejected } from '../../../domain/errors.ts';
-import { addressAt, positionOf, subaddressOffset } from '../../../domain/monero/address.ts';
-import { keyImageOf, Point, scalarBytes, sharedSecret } from '../../../domain/monero/curve.ts';
-import { readKept } from '../../../domain/monero/kept.ts';
-import { type OpenedOutput, openOutput } from '../../../domain/monero/output.ts';
 import type { MoneroPlan, RingMember } from '../../../domain/spend.ts';
+import { addressAt, positionOf, subaddressOffset } from '../../../monero/address.ts';
+import { keyImageOf, Point, scalarBytes, sharedSecret } from '../../../monero/curve.ts';
+import { readKept } from '../../../monero/kept.ts';
+import { type OpenedOutput, openOutput } from '../../../monero/output.ts';
 import { type MoneroSecret, moneroAccount, moneroSecretOf } from '../../accounts.ts';
 import { differs, type Judged, needPaid } from '../judged.ts';
 import { moneroFeeLimit } from '../limits.ts';

@@ -1,9 +1,9 @@
 /** Gets a judged Monero transaction signed by the library, and judges the result. */
 import { Malformed, Rejected } from '../../../domain/errors.ts';
-import { addressAt, isSubaddress, positionOf } from '../../../domain/monero/address.ts';
-import { scalarBytes } from '../../../domain/monero/curve.ts';
-import { parseSigned } from '../../../domain/monero/transaction.ts';
 import type { MoneroPlan, SignedSpend } from '../../../domain/spend.ts';
+import { addressAt, isSubaddress, positionOf } from '../../../monero/address.ts';
+import { scalarBytes } from '../../../monero/curve.ts';
+import { parseSigned } from '../../../monero/transaction.ts';
 import { type Content, checkSigned, type Expected } from './check.ts';
 import { type ColdKey, coldKey, openColdFile, sealColdFile } from './cold-file.ts';
 import type { Owner, OwnOutput } from './judge.ts';

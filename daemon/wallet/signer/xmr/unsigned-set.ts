@@ -2,7 +2,7 @@
  * The file with which Monero's offline wallet is asked for signatures (`wallet2::unsigned_tx_set`, version 2), and the file
  * that it answers with, as far as the signed transaction.
  */
-import { varint } from '../../../domain/monero/varint.ts';
+import { varint } from '../../../monero/varint.ts';
 
 /** A member of a ring: an output of the chain, by its number among all. */
 export type RingMember = { index: number; key: Uint8Array; commitment: Uint8Array };

@@ -2,7 +2,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
-import { assert } from '../errors.ts';
+import { assert } from '../domain/errors.ts';
 import { varint } from './varint.ts';
 
 export const { Point } = ed25519;

@@ -11,9 +11,9 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { base58xmr } from '@scure/base';
-import type { Network } from '../assets.ts';
-import type { AccountKey, Branch, DerivedAddress } from '../chain.ts';
-import { assert } from '../errors.ts';
+import type { Network } from '../domain/assets.ts';
+import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';
+import { assert } from '../domain/errors.ts';
 import { type CurvePoint, hashToScalar, Point, pointOf, scalarOf } from './curve.ts';
 
 type Prefixes = { standard: number; integrated: number; subaddress: number };

@@ -2,7 +2,7 @@
  * How a transaction of Monero is kept until its outputs are spent: its bytes without signatures, their hash, and the number that
  * its first output has among all outputs of the chain. The others follow.
  */
-import { Malformed } from '../errors.ts';
+import { Malformed } from '../domain/errors.ts';
 import { parseTransaction, type Transaction } from './transaction.ts';
 
 export type KeptTransaction = { firstIndex: number; transaction: Transaction };

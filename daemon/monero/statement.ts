@@ -4,7 +4,7 @@
  */
 import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
-import type { MoneroPlan } from '../spend.ts';
+import type { MoneroPlan } from '../domain/spend.ts';
 
 const Units = z.string().regex(/^(?:0|[1-9]\d{0,29})$/);
 const Statement = z.strictObject({

@@ -3,7 +3,7 @@
  * hash that was asked for. Format: `cryptonote_basic` and `ringct` of the Monero project.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { Malformed } from '../errors.ts';
+import { Malformed } from '../domain/errors.ts';
 import { varint } from './varint.ts';
 
 export type Output = {
