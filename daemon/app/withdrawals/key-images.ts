@@ -37,7 +37,11 @@ export async function learnKeyImages(app: App, chain: ChainRuntime): Promise<boo
   await searchOn(app, chain, search);
   const accounts = app.store.all(accountsOfChain, { chain_key: chain.key });
   for (const { id } of accounts) {
-    const rows = app.store.all(coinsWithoutImage, { account_id: id, asset: 'XMR', limit: COINS_PER_REQUEST });
+    const rows = app.store.all(coinsWithoutImage, {
+      account_id: id,
+      asset: spendingOf(chain).feeAsset,
+      limit: COINS_PER_REQUEST,
+    });
     if (rows.length === 0) continue;
     if ((await app.signer.status()).state !== 'unlocked') break;
     try {

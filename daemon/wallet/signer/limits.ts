@@ -80,9 +80,7 @@ export function moneroFeeLimit({
 }
 
 /** The assets that a policy may pay out: those of the merchant API's withdrawals. Limits are granted for each of them. */
-export const SIGNED_ASSETS: readonly Asset[] = ASSETS.filter(
-  ({ symbol, chain }) => (isUtxo(chain) || chain === 'XMR') && symbol === chain,
-);
+export const SIGNED_ASSETS: readonly Asset[] = ASSETS.filter(({ symbol, chain }) => isUtxo(chain) && symbol === chain);
 
 /** More than any fee, for simulated transactions, whose coins are worthless. */
 export const FEE_UNLIMITED = 1n << 256n;
