@@ -35,7 +35,7 @@ type Extra = {
   /** The public keys that shared secrets are made with: one for all outputs, and one for each where there are several. */
   publicKeys: Uint8Array[];
   outputKeys: Uint8Array[];
-  /** What a sender says to the receiver: an encrypted payment id. */
+  /** Words of the sender for the receiver: an encrypted payment id. */
   nonces: Uint8Array[];
   /** Whether there is anything else that can be read, or anything that cannot. */
   hasMore: boolean;

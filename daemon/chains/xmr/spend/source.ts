@@ -1,4 +1,4 @@
-/** What spending asks of the nodes: rates, outputs for rings, and sending. */
+/** The nodes as a source for spending: rates, outputs for rings, and sending. */
 import { Rejected, Unavailable } from '../../../domain/errors.ts';
 import type { RingMember } from '../../../domain/spend.ts';
 import { parseSigned } from '../../../monero/transaction.ts';

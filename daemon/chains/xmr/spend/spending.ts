@@ -44,7 +44,7 @@ const FALLBACK_RATE = 80_000n * 1_000n;
 const FEE_UNLIMITED = 1n << 256n;
 const TXID_CHARS = 64;
 
-/** What a node tells for a transaction that is to be made. */
+/** A source that also knows the outputs of the chain, for rings. */
 export interface MoneroSource extends SpendingSource {
   distribution(signal: AbortSignal): Promise<Distribution>;
   /** The outputs with these numbers. */

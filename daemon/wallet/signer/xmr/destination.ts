@@ -1,4 +1,4 @@
-/** What an address of Monero stands for. */
+/** The destination that an address of Monero stands for. */
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { Network } from '../../../domain/assets.ts';
 import { scriptOf } from '../../../monero/address.ts';
