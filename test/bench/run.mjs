@@ -4,7 +4,7 @@
  * what is shown are medians.
  *
  *   --quick            shorter, with a tenth of the invoices
- *   --only NAME        load, sustained, start, scan, flood, large, headers, electrum, first-look, spend, page or backup; repeatable
+ *   --only NAME        load, sustained, start, scan, flood, large, headers, electrum, first-look, spend, page, console or backup; repeatable
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
  *   --dist FOLDER      another build than this tree's
@@ -15,6 +15,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { consoleAims, consoleLines, measureConsole } from './console.mjs';
 import { measurePage, pageAims, pageLines } from './page.mjs';
 import { aimTable, loadTable, median, show, valueTable } from './report.mjs';
 import {
@@ -49,6 +50,7 @@ const { values: options } = parseArgs({
         'first-look',
         'spend',
         'page',
+        'console',
         'backup',
       ],
     },
@@ -113,6 +115,7 @@ let electrum = null;
 let firstLook = null;
 let spend = null;
 let page = null;
+let consoles = null;
 let backup = null;
 
 function record(name, result) {
@@ -241,6 +244,7 @@ function aims() {
     ['electrum: first look, addresses a second', firstLook?.unlimited.perSecond, '≥', 1_000],
     ['electrum: failover when the asked server freezes, s', electrum?.failoverSeconds, '≤', 10],
     ...(page ? pageAims(page) : []),
+    ...(consoles ? consoleAims(consoles, many) : []),
   ];
 }
 
@@ -290,6 +294,7 @@ function print() {
       [`signing ${inputs} inputs`, signMs, 'ms'],
     ]),
     ...(page ? pageLines(page) : []),
+    ...(consoles ? consoleLines(consoles, many) : []),
     [`backup, ${many}`, backup?.makeSeconds, 's'],
     [`backup file of a database of ${show(backup?.databaseMegabytes)} MB`, backup?.megabytes, 'MB'],
     ['restore of it', backup?.restoreSeconds, 's'],
@@ -311,7 +316,7 @@ function prepare() {
 async function main() {
   prepare();
   if (!node) throw new Error('no Node that can run the daemon: run `npm start` once');
-  const stores = only.some((name) => ['load', 'start', 'backup'].includes(name))
+  const stores = only.some((name) => ['load', 'start', 'console', 'backup'].includes(name))
     ? await prepareStores(dist, INVOICES, say)
     : null;
   if (only.includes('start')) await measureStarts(stores);
@@ -349,6 +354,10 @@ async function main() {
   if (only.includes('page')) {
     say('Payment page …');
     page = await measurePage({ dist, nodeFlags, say, ...PAGE });
+  }
+  if (only.includes('console')) {
+    say('Console …');
+    consoles = await measureConsole(dist, stores.full.data, nodeFlags);
   }
   if (only.includes('backup')) {
     say('Backup …');

@@ -159,6 +159,7 @@ function addCredit(n, at, { id, amount }, { target_id, units }) {
     spent_block_hash: null,
     spent_block_height: null,
     own_change: false,
+    via_txid: null,
   });
 }
 

@@ -6,7 +6,18 @@ import { Console } from './console-kit.ts';
 import { faultsOf } from './page-kit.ts';
 
 const HOSTILE = '\u202Eevil\u2066 <img src=x onerror=alert(1)>\u200B';
-const SCREENS = ['home', 'counter', 'invoices', 'inbox', 'sources', 'rates', 'alerts', 'settings'];
+const SCREENS = [
+  'home',
+  'counter',
+  'invoices',
+  'inbox',
+  'sources',
+  'rates',
+  'alerts',
+  'developers',
+  'settings',
+  'first',
+];
 const PHONE = { width: 390, height: 844 };
 const EVENT_TO_SCREEN_MS_MAX = 100;
 const INTERACTIVE_MS_MAX = 500;
@@ -130,6 +141,20 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
       const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       expect([screen, size.width, wide]).toEqual([screen, size.width, 0]);
     }
+    await page.context().close();
+  });
+
+  it('leads through the first steps to a payment that arrives', async () => {
+    const page = await shop.open('first');
+    for (const step of ['Where payments are seen', 'Connect your shop', 'Watch a payment arrive']) {
+      await page.getByRole('button', { name: 'Next' }).click();
+      await page.getByRole('heading', { name: step }).waitFor();
+    }
+    await page.getByRole('button', { name: 'Make an invoice of €25.00' }).click();
+    await page.getByRole('button', { name: 'Pay as the customer' }).click();
+    await page.getByText('Payment seen').waitFor();
+    await shop.mine('LTC', 12);
+    await page.getByText('Your first payment has arrived').waitFor();
     await page.context().close();
   });
 

@@ -30,7 +30,7 @@ export default function Rates(): ReactNode {
           const own = all.filter(({ network }) => network === business?.network);
           if (own.length === 0) return <Empty title={t('empty')}>{t('emptyNote')}</Empty>;
           return (
-            <section className="section table-box">
+            <section className="section">
               <table className="table">
                 <thead>
                   <tr>
