@@ -1,22 +1,13 @@
 /** How the sandbox's ETH and BSC are spent: by transactions of one address each, in the order of its nonces. */
 import { chooseSender } from '../chains/accounts.ts';
 import type { SpendingSource } from '../chains/adapter.ts';
-import {
-  type Description,
-  type Estimate,
-  type EstimateRequest,
-  OfSource,
-  type OwnParts,
-  type PaymentRequest,
-  type Spending,
-} from '../chains/spending.ts';
+import type { Description, Estimate, EstimateRequest, OwnParts, PaymentRequest, Spending } from '../chains/spending.ts';
 import { withChange } from '../chains/utxo/spend/spending.ts';
-import { type AssetId, assetOf, type ChainId, nativeAsset } from '../domain/assets.ts';
+import { type AssetId, assetOf, type ChainId } from '../domain/assets.ts';
 import { assert, Rejected } from '../domain/errors.ts';
 import { formatUnits, maxOf } from '../domain/money.ts';
 import {
   type Decoded,
-  type DecodedOutput,
   nonceKey,
   nonceOf,
   type PlannedOutput,
@@ -24,48 +15,22 @@ import {
   type SandboxUnsigned,
   type SpendPlan,
 } from '../domain/spend.ts';
-import { scriptAt } from './addresses.ts';
-import { SIMULATED_VSIZE } from './simulated.ts';
 import { accountSpend, decodeAccount } from './simulated-accounts.ts';
+import { SimulatedFamily } from './simulated-family.ts';
 
 /** The transfer of a token takes about three times the gas of a coin's (65,000 and 21,000). */
 const TOKEN_GAS_FACTOR = 3n;
-const HIGHEST_RATE_FACTOR = 2n;
 
 /** A source that knows how many transactions of an address blocks contain. */
 export type NonceSource = SpendingSource & { nonce(address: string, signal: AbortSignal): Promise<bigint> };
 
-export class SimulatedAccountSpending extends OfSource implements Spending {
-  readonly feeAsset: AssetId;
+export class SimulatedAccountSpending extends SimulatedFamily implements Spending {
   readonly replacement = 'nonce';
-  readonly changeAddress = 'fixed';
-  readonly isWhole = true;
-  readonly fallbackRate = 1n;
-  readonly #chain: ChainId;
   readonly #source: NonceSource;
 
   constructor(chain: ChainId, source: NonceSource) {
-    super(source);
-    this.#chain = chain;
+    super(chain, source);
     this.#source = source;
-    this.feeAsset = nativeAsset(chain).symbol;
-  }
-
-  highestRate(rate: bigint): bigint {
-    return rate * HIGHEST_RATE_FACTOR;
-  }
-
-  /** The plan itself pays more than what it replaces. */
-  replacementRate(): bigint {
-    return 0n;
-  }
-
-  isDust(): boolean {
-    return false;
-  }
-
-  pays({ script }: DecodedOutput, address: string): boolean {
-    return Buffer.compare(script, this.#scriptOf(address)) === 0;
   }
 
   usualFee(asset: AssetId, rate: bigint): bigint {
@@ -73,7 +38,7 @@ export class SimulatedAccountSpending extends OfSource implements Spending {
   }
 
   estimate({ payout, asset, feeRate }: EstimateRequest): Estimate {
-    this.#scriptOf(payout.address);
+    this.scriptOf(payout.address);
     return { fee: this.usualFee(asset, feeRate), plan: null };
   }
 
@@ -84,7 +49,7 @@ export class SimulatedAccountSpending extends OfSource implements Spending {
     }
     const [payout] = payouts;
     const [key] = conflictKeys.flatMap((one) => nonceOf(one) ?? []);
-    const from = key ? { script: this.#scriptOf(key.address) } : request.from;
+    const from = key ? { script: this.scriptOf(key.address) } : request.from;
     const isCancel = key !== undefined && !payout;
     const fee = this.#feeOf({ ...request, ...(isCancel && { asset: this.feeAsset }) });
     if (fee > feeMax) {
@@ -92,7 +57,7 @@ export class SimulatedAccountSpending extends OfSource implements Spending {
       throw new Rejected('spend.fee_too_high', text);
     }
     assert(payout || from, 'something is paid, moved or canceled');
-    const script = payout ? this.#scriptOf(payout.address) : change.script;
+    const script = payout ? this.scriptOf(payout.address) : change.script;
     const wanted = { units: isCancel ? 0n : (payout?.units ?? null), fee, feeAsset: this.feeAsset };
     const asked = { ...request, ...(from && { from }), ...(isCancel && { asset: this.feeAsset }) };
     const { sender, units } = chooseSender(asked, wanted);
@@ -101,7 +66,7 @@ export class SimulatedAccountSpending extends OfSource implements Spending {
     const output: PlannedOutput = own ? { kind: 'change', ...to, ...own } : { kind: 'payout', ...to };
     const lowestNonce = await this.#source.nonce(sender.address, limit());
     return {
-      ...{ kind: 'sandbox-account', network: 'sandbox', chain: this.#chain, accountNo, asset },
+      ...{ kind: 'sandbox-account', network: 'sandbox', chain: this.chain, accountNo, asset },
       sender: sender.address,
       nonce: key?.nonce ?? holdings.nextNonce(sender.address, lowestNonce),
       lowestNonce,
@@ -126,10 +91,6 @@ export class SimulatedAccountSpending extends OfSource implements Spending {
     return keys;
   }
 
-  sizeOf(): number {
-    return SIMULATED_VSIZE;
-  }
-
   describe(plan: SpendPlan): Description {
     const { conflictKeys, outputs } = this.decode(accountSpend(accountPlan(plan)).raw);
     return { raw: null, conflictKeys, outputs: withChange(outputs, plan.outputs) };
@@ -140,18 +101,18 @@ export class SimulatedAccountSpending extends OfSource implements Spending {
   }
 
   decode(raw: string): Decoded {
-    const { txid, from, nonce, transfer } = decodeAccount(this.#chain, raw);
+    const { txid, from, nonce, transfer } = decodeAccount(this.chain, raw);
     return { txid, conflictKeys: [nonceKey(from, nonce)], outputs: transfer ? [transfer] : [] };
   }
 
   recover(raw: string, own: OwnParts): SandboxAccountPlan {
-    const { from, nonce, transfer, fee } = decodeAccount(this.#chain, raw);
+    const { from, nonce, transfer, fee } = decodeAccount(this.chain, raw);
     const index = transfer && own.changeIndex(transfer);
     const to = transfer && { address: transfer.address ?? '', script: transfer.script, units: transfer.units };
     const output: PlannedOutput | null =
       to && (index === null ? { kind: 'payout', ...to } : { kind: 'change', ...to, index });
     return {
-      ...{ kind: 'sandbox-account', network: 'sandbox', chain: this.#chain, accountNo: own.accountNo },
+      ...{ kind: 'sandbox-account', network: 'sandbox', chain: this.chain, accountNo: own.accountNo },
       asset: transfer?.asset ?? this.feeAsset,
       ...{ sender: from, nonce, lowestNonce: nonce, outputs: output ? [output] : [], fee },
     };
@@ -161,12 +122,6 @@ export class SimulatedAccountSpending extends OfSource implements Spending {
     const gas = asset === this.feeAsset ? feeRate : feeRate * TOKEN_GAS_FACTOR;
     // a replacement pays a tenth more, rounded up
     return feeMin > 0n ? maxOf(gas, feeMin + feeMin / 10n + 1n) : gas;
-  }
-
-  #scriptOf(address: string): Uint8Array {
-    const script = scriptAt(this.#chain, address);
-    if (script) return script;
-    throw new Rejected('withdrawal.address', `${address} is no address of ${this.#chain} on this network`, 'address');
   }
 }
 

@@ -1,67 +1,35 @@
 /** How the sandbox's XMR is spent: every simulated transaction spends whole coins, and nothing replaces it. */
 
-import type { SpendingSource } from '../chains/adapter.ts';
 import {
   type Description,
   type Estimate,
   type EstimateRequest,
-  OfSource,
   type OwnParts,
   type PaymentRequest,
   planByTiers,
   type Spending,
 } from '../chains/spending.ts';
 import { deepestOf, withChange } from '../chains/utxo/spend/spending.ts';
-import { type AssetId, type ChainId, nativeAsset } from '../domain/assets.ts';
 import { assert, Rejected } from '../domain/errors.ts';
 import {
   type Coin,
   type Decoded,
-  type DecodedOutput,
   oldestWithin,
   type PlannedOutput,
   type SandboxPlan,
   type SandboxUnsigned,
   type SpendPlan,
 } from '../domain/spend.ts';
-import { scriptAt } from './addresses.ts';
-import { decodeSimulated, planSimulated, SIMULATED_VSIZE, simulatedSpend } from './simulated.ts';
+import { decodeSimulated, planSimulated, simulatedSpend } from './simulated.ts';
+import { SimulatedFamily } from './simulated-family.ts';
 
-const HIGHEST_RATE_FACTOR = 2n;
 const FEE_UNLIMITED = 1n << 256n;
 
-export class SimulatedSpending extends OfSource implements Spending {
-  readonly feeAsset: AssetId;
+export class SimulatedSpending extends SimulatedFamily implements Spending {
   readonly replacement = 'none';
-  readonly changeAddress = 'fixed';
-  readonly isWhole = true;
-  readonly fallbackRate = 1n;
-  readonly #chain: ChainId;
-
-  constructor(chain: ChainId, source: SpendingSource) {
-    super(source);
-    this.#chain = chain;
-    this.feeAsset = nativeAsset(chain).symbol;
-  }
-
-  highestRate(rate: bigint): bigint {
-    return rate * HIGHEST_RATE_FACTOR;
-  }
-
-  replacementRate(): bigint {
-    return 0n;
-  }
-
-  isDust(): boolean {
-    return false;
-  }
-
-  pays({ script }: DecodedOutput, address: string): boolean {
-    return Buffer.compare(script, this.#scriptOf(address)) === 0;
-  }
 
   estimate({ payout, ...request }: EstimateRequest): Estimate {
-    const change = { address: payout.address, script: this.#scriptOf(payout.address), index: 0 };
+    const change = { address: payout.address, script: this.scriptOf(payout.address), index: 0 };
     const limits = { conflictKeys: [], feeMin: 0n, feeMax: FEE_UNLIMITED };
     try {
       const plan = this.#plan({ ...request, ...limits, payouts: [payout], change });
@@ -80,8 +48,8 @@ export class SimulatedSpending extends OfSource implements Spending {
     const base = {
       ...request,
       network: 'sandbox' as const,
-      chain: this.#chain,
-      payouts: payouts.map(({ address, units }) => ({ address, script: this.#scriptOf(address), units })),
+      chain: this.chain,
+      payouts: payouts.map(({ address, units }) => ({ address, script: this.scriptOf(address), units })),
       requiredInputs: conflictKeys,
     };
     const spent = conflictKeys.map((key) => request.holdings.coin(key));
@@ -97,10 +65,6 @@ export class SimulatedSpending extends OfSource implements Spending {
     return deepestOf(simulatedPlan(plan).inputs);
   }
 
-  sizeOf(): number {
-    return SIMULATED_VSIZE;
-  }
-
   describe(plan: SpendPlan): Description {
     const { conflictKeys, outputs } = this.decode(simulatedSpend(simulatedPlan(plan)).raw);
     return { raw: null, conflictKeys, outputs: withChange(outputs, plan.outputs) };
@@ -111,7 +75,7 @@ export class SimulatedSpending extends OfSource implements Spending {
   }
 
   decode(raw: string): Decoded {
-    const { txid, inputs, outputs } = decodeSimulated(this.#chain, raw);
+    const { txid, inputs, outputs } = decodeSimulated(this.chain, raw);
     return { txid, conflictKeys: inputs.map(({ outpoint }) => outpoint), outputs };
   }
 
@@ -128,19 +92,13 @@ export class SimulatedSpending extends OfSource implements Spending {
     return {
       kind: 'sandbox',
       network: 'sandbox',
-      chain: this.#chain,
+      chain: this.chain,
       accountNo,
       asset: this.feeAsset,
       inputs,
       outputs,
       fee,
     };
-  }
-
-  #scriptOf(address: string): Uint8Array {
-    const script = scriptAt(this.#chain, address);
-    if (script) return script;
-    throw new Rejected('withdrawal.address', `${address} is no address of ${this.#chain} on this network`, 'address');
   }
 }
 
