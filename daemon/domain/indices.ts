@@ -9,6 +9,9 @@ export type IndexRange = { from: number; to: number };
 /** Unpaid addresses in a row after the last paid one. BIP-44 uses 20, which is too few for a shop. */
 export const GAP = 1_000;
 
+/** Restores in a row, without a payment in between, that a watched wallet may have had. */
+const JUMPS_WATCHED = 1;
+
 /** How far a restore from a backup moves the next index: more than a shop uses between two backups. */
 export const INDICES_JUMPED = 10_000;
 
@@ -34,6 +37,23 @@ export function indicesToWatch(used: number, gap: number, jumps: number): IndexR
     ranges.push({ from, to: from + end + gap });
   }
   return merged(ranges);
+}
+
+/**
+ * The indices that a service watches and never gives out when it begins with a wallet that was used before. It begins
+ * behind the last of them. They are one gap more than needed, so that a payment found within it requires no second
+ * reading of the past.
+ */
+export const indicesOfPast = (used: number, gap: number): IndexRange[] =>
+  indicesToWatch(used + gap, gap, JUMPS_WATCHED);
+
+/**
+ * The indices to search for the use of words. They may have been restored before: such a service has begun behind
+ * `indicesOfPast` of an index up to `used`, and gave out addresses up to a gap from there.
+ */
+export function indicesToSearch(used: number, gap: number, jumps: number): IndexRange[] {
+  const behind = indicesOfPast(used, gap).at(-1)?.to ?? 0;
+  return merged([...indicesToWatch(used, gap, jumps), { from: INDICES_JUMPED, to: behind + gap }]);
 }
 
 function merged(ranges: readonly IndexRange[]): IndexRange[] {

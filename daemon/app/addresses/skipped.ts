@@ -6,7 +6,7 @@
  * takes longer.
  */
 import type { Branch, DerivedAddress } from '../../domain/chain.ts';
-import { type IndexRange, indicesToWatch, without } from '../../domain/indices.ts';
+import { type IndexRange, indicesOfPast, without } from '../../domain/indices.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import { insertTarget, type TargetRow } from '../../store/queries/credits.ts';
 import {
@@ -31,8 +31,6 @@ export const NOBODY = 0;
 const SLICE_MS_MAX = 5;
 /** Addresses per write: a few milliseconds. */
 const STORED_AT_ONCE = 200;
-/** Restores in a row, without a payment in between, that a watched wallet may have had. */
-const JUMPS_WATCHED = 1;
 
 /** Skips ranges of a branch. Ranges that are already covered have no effect. */
 export function skip(tx: Tx, account_id: number, branch: Branch, ranges: readonly IndexRange[]): void {
@@ -47,12 +45,9 @@ export function skip(tx: Tx, account_id: number, branch: Branch, ranges: readonl
   }
 }
 
-/**
- * Skips what a wallet with a past may have given out. `used`: the highest index known to be used; -1: none. Watches one
- * gap more than needed, so that a payment found within it requires no second reading of the past.
- */
+/** Skips what a wallet with a past may have given out. `used`: the highest index known to be used; -1: none. */
 export function skipUsed(tx: Tx, account_id: number, branch: Branch, used: number, gap: number): void {
-  skip(tx, account_id, branch, indicesToWatch(used + gap, gap, JUMPS_WATCHED));
+  skip(tx, account_id, branch, indicesOfPast(used, gap));
 }
 
 /** Records a coin at an address that this service did not give out. While a past is read, it belongs to that past. */

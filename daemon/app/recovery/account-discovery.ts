@@ -18,7 +18,7 @@ import {
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { type IndexRange, indicesToWatch, without } from '../../domain/indices.ts';
+import { type IndexRange, indicesToSearch, without } from '../../domain/indices.ts';
 import { sleep } from '../../kit/async.ts';
 
 const SLICE_MS_MAX = 5;
@@ -131,7 +131,7 @@ export class AccountDiscovery {
       ([0, 1] as const).map((branch): Row => ({ account, branch, used: -1, covered: [], ready: -1 })),
     );
     const extend = async (row: Row): Promise<void> => {
-      const missing = without(indicesToWatch(row.used + ahead, gap, JUMPS_PROBED), row.covered);
+      const missing = without(indicesToSearch(row.used + ahead, gap, JUMPS_PROBED), row.covered);
       row.covered.push(...missing);
       const key = keys[row.account] as AccountKey;
       for (const range of missing) {

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { INDICES_JUMPED, type IndexRange, indicesToWatch, jumpAfter, without } from '../../../daemon/domain/indices.ts';
+import {
+  INDICES_JUMPED,
+  type IndexRange,
+  indicesOfPast,
+  indicesToSearch,
+  indicesToWatch,
+  jumpAfter,
+  without,
+} from '../../../daemon/domain/indices.ts';
 
 const holds = (ranges: readonly IndexRange[], index: number): boolean =>
   ranges.some(({ from, to }) => from <= index && index < to);
@@ -45,6 +53,22 @@ describe('the indices that may have been given out', () => {
           expect(holds(indicesToWatch(used, 100, 2), next)).toBe(true);
           used = Math.max(used, next);
         }
+      }),
+    );
+  });
+
+  it('are found by a search of the words, also behind an earlier restore from them', () => {
+    const gap = 100;
+    const numbers = [
+      fc.integer({ min: -1, max: 500 }),
+      fc.integer({ min: 0, max: 500 }),
+      fc.integer({ max: gap - 1, min: 0 }),
+    ];
+    fc.assert(
+      fc.property(fc.tuple(...numbers), ([used = -1, later = 0, ahead = 0]) => {
+        const began = indicesOfPast(used, gap).at(-1)!.to;
+        // a former payer may have paid an address of before meanwhile
+        expect(holds(indicesToSearch(used + later, gap, 2), began + ahead)).toBe(true);
       }),
     );
   });
