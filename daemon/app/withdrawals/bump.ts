@@ -17,7 +17,7 @@ import { versionFacts } from './facts.ts';
 import { fastRate, needApprovable, RATE_TIMEOUT_MS, spendingOf } from './fees.ts';
 import { ownIntent } from './own.ts';
 import { FEE_UNLIMITED, type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
-import { closeRefusals } from './refusals.ts';
+import { closeRefusals, isRefusalKnown } from './refusals.ts';
 import { assetFor } from './request.ts';
 import { seenOf } from './settle.ts';
 import type { StoredOwn } from './sign.ts';
@@ -66,7 +66,8 @@ const bumpIntent = (holder: Holder, { outpoint }: BumpRequest, uuid: string, fee
 
 /**
  * Gives up a bump that no node has, so that the deposit can be spent again. Its bytes pay only ourselves, so no
- * recipient can be paid twice. Throws `Rejected`: `bump.not_found`, `.under_way`.
+ * recipient can be paid twice. A refusal counts once the chain was synced without the bump after it. Throws `Rejected`:
+ * `bump.not_found`, `.under_way`.
  */
 export function giveUpBump(app: App, tx: Tx, { chain }: Holder, outpoint: string): void {
   const spend = tx
@@ -74,9 +75,12 @@ export function giveUpBump(app: App, tx: Tx, { chain }: Holder, outpoint: string
     .find(({ purpose, state }) => purpose === 'bump' && (state === 'open' || state === 'waiting'));
   if (!spend) throw new Rejected('bump.not_found', 'Nothing is under way that pays for this deposit', 'outpoint');
   const known = versionFacts(tx, spend, tipHeightOf(tx, chain));
-  const isRefused = known.every(({ version, lack }) => version.problem !== null || lack !== null);
-  if (seenOf(known) || !isRefused) {
-    throw new Rejected('bump.under_way', 'It was sent, and no node refused it: it cannot be taken back', 'outpoint');
+  const isSure = known.every(({ version, lack }) => lack !== null || isRefusalKnown(chain, version.id));
+  if (known.length > 0 && (!chain.isCurrent || !isSure || seenOf(known))) {
+    const text = known.every(({ version, lack }) => lack !== null || version.problem !== null)
+      ? 'Whether a node has it is not known yet: try again when the chain was synced'
+      : 'It was sent, and no node refused it: it cannot be taken back';
+    throw new Rejected('bump.under_way', text, 'outpoint');
   }
   const versions = tx.all(versionsOf, { spend_id: spend.id });
   closeRefusals(app, tx, versions);

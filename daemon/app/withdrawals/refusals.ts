@@ -6,9 +6,20 @@ import { setVersionProblem, type VersionRow, versionsOf, withdrawalsOfSpend } fr
 import type { Reader, Tx } from '../../store/store.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
 import { spendOf } from './claim.ts';
 
 const NOT_SENT = 'withdrawal.not_sent';
+
+/**
+ * Whether a complete sync after the first refusal of a version did not show it. A node also refuses a transaction that
+ * is in a block that was not synced here yet.
+ */
+export function isRefusalKnown({ refusals, syncs }: ChainRuntime, versionId: number): boolean {
+  const first = refusals.get(versionId);
+  // the first sync may have begun before the refusal
+  return first !== undefined && syncs >= first + 2;
+}
 
 /** Records that a node refuses a version, and alerts the operator once it `isKnown` to be in no block. */
 export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: string, isKnown: boolean): void {

@@ -13,7 +13,7 @@ import { deadline } from '../deadline.ts';
 import { hasDescendant, tipHeightOf } from './coins.ts';
 import { versionFacts } from './facts.ts';
 import { spendingOf } from './fees.ts';
-import { noteRefusal } from './refusals.ts';
+import { isRefusalKnown, noteRefusal } from './refusals.ts';
 import { applyEvent, stateOf } from './rows.ts';
 import { seenOf } from './settle.ts';
 import { paidBy } from './sign.ts';
@@ -55,7 +55,11 @@ export async function send(app: App, chain: ChainRuntime, version: VersionRow): 
   try {
     await spendingOf(chain).broadcast(version.raw, deadline(BROADCAST_TIMEOUT_MS, chain.key));
   } catch (error) {
-    if (!(error instanceof Rejected)) throw error;
+    if (!(error instanceof Rejected)) {
+      // a node may have it
+      chain.refusals.delete(version.id);
+      throw error;
+    }
     const isKnown = isStillUnseen(chain, version);
     await app.store.write((tx) => noteRefusal(app, tx, version, error.message, isKnown));
     if (!isKnown) app.wake.chain(chain.key);
@@ -66,14 +70,9 @@ export async function send(app: App, chain: ChainRuntime, version: VersionRow): 
   app.wake.chain(chain.key);
 }
 
-/**
- * Whether a complete sync after the first refusal of a version did not show it. A node also refuses a transaction that
- * is in a block that was not synced here yet.
- */
-function isStillUnseen({ refusals, syncs }: ChainRuntime, { id }: VersionRow): boolean {
-  const first = refusals.get(id);
-  // the first sync may have begun before the refusal
-  if (first !== undefined) return syncs >= first + 2;
+function isStillUnseen(chain: ChainRuntime, { id }: VersionRow): boolean {
+  const { refusals, syncs } = chain;
+  if (refusals.has(id)) return isRefusalKnown(chain, id);
   if (refusals.size >= REFUSALS_MAX) refusals.clear();
   refusals.set(id, syncs);
   return false;

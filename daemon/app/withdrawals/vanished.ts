@@ -1,11 +1,12 @@
 /**
  * Checks whether coins that a reorganisation removed, and that versions of ours spend, can return. Their transaction is
- * impossible once a block has another transaction that spends one of its inputs. The chain's source is asked for that,
- * once per tip.
+ * impossible once a block has another transaction that spends one of its inputs, or an input of a transaction that it
+ * spends from and that vanished as well. The chain's source is asked for that, once per tip.
  *
  * Invariant: a stored result names a block of the followed chain, and is forgotten when that block leaves the chain.
  */
 import { Unavailable } from '../../domain/errors.ts';
+import { creditsOfTransaction } from '../../store/queries/credits.ts';
 import { previousTx } from '../../store/queries/previous.ts';
 import {
   deadTransaction,
@@ -29,6 +30,11 @@ const CONFLICT_TIMEOUT_MS = 120_000;
 /** The maximum number of vanished transactions whose last check is remembered. */
 const REMEMBERED_MAX = 1_000;
 
+/** The maximum number of transactions, one spending from the other, that are checked for a vanished one. */
+const LINE_MAX = 25;
+/** The maximum number of inputs of a transaction whose parents are checked. */
+const PARENTS_READ_MAX = 100;
+
 /** By transaction: the tip of its last check. */
 export type Asked = Map<string, number>;
 
@@ -42,9 +48,10 @@ export async function lookForConflicts(app: App, chain: ChainRuntime, asked: Ask
     if (asked.get(txid) === tip) continue;
     if (asked.size >= REMEMBERED_MAX) asked.clear();
     asked.set(txid, tip);
-    const base = app.store.get(previousTx, { txid, chain_key: chain.key })?.base ?? null;
-    const vanishedKey = { plan: readPlan(version.plan), key, txid, base };
-    const found = await spending.excludedBy(vanishedKey, deadline(CONFLICT_TIMEOUT_MS, chain.key));
+    const plan = readPlan(version.plan);
+    const found = await firstOf(lineOf(app.store, chain, txid), (one) =>
+      spending.excludedBy?.({ plan, key, ...one }, deadline(CONFLICT_TIMEOUT_MS, chain.key)),
+    );
     if (!found) continue;
     const { height, hash } = found.block;
     await app.store.write((tx) => {
@@ -58,6 +65,39 @@ export async function lookForConflicts(app: App, chain: ChainRuntime, asked: Ask
       tx.afterCommit(() => app.wake.chain(chain.key));
     });
   }
+}
+
+/** A transaction that left the chain. `base`: its stored bytes; null: none. */
+type Ancestor = { txid: string; base: Uint8Array | null };
+
+/**
+ * A vanished transaction and those before it that vanished as well: it cannot return if one of them cannot. An earlier one
+ * is known if it paid us, too.
+ */
+function lineOf(reader: Reader, chain: ChainRuntime, txid: string): Ancestor[] {
+  const bytesOf = (id: string) => reader.get(previousTx, { txid: id, chain_key: chain.key })?.base ?? null;
+  const line: Ancestor[] = [{ txid, base: bytesOf(txid) }];
+  const known = new Set([txid]);
+  for (const { base } of line) {
+    if (base === null) continue;
+    const inputs = spendingOf(chain).decode(Buffer.from(base).toString('hex')).conflictKeys;
+    for (const id of inputs.slice(0, PARENTS_READ_MAX).map(txidOf)) {
+      if (line.length >= LINE_MAX || known.has(id)) continue;
+      known.add(id);
+      const parent = bytesOf(id);
+      const coins = reader.all(creditsOfTransaction, { from: `${id}:`, to: `${id};`, chain_key: chain.key });
+      if (parent && coins.length > 0 && coins.every(({ gone }) => gone)) line.push({ txid: id, base: parent });
+    }
+  }
+  return line;
+}
+
+async function firstOf<T, R>(items: readonly T[], ask: (item: T) => Promise<R | null> | undefined): Promise<R | null> {
+  for (const item of items) {
+    const found = await ask(item);
+    if (found) return found;
+  }
+  return null;
 }
 
 type Vanished = { version: VersionRow; key: string };

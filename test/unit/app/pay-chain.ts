@@ -104,12 +104,13 @@ export class PayChain {
     return this.blocks.map(({ height, hash }) => ({ height, hash }));
   }
 
-  /** A stranger's payment to a script, of a coin of its own, or of these inputs. */
-  payment(script: Uint8Array, units: bigint, inputs?: string[]): PayTx {
-    const spent = inputs ?? [this.#seed(units + 1_000n)];
+  /** A stranger's payment to a script, of a coin of its own, or of these inputs. `change`: what returns to the stranger. */
+  payment(script: Uint8Array, units: bigint, inputs?: string[], change = 0n): PayTx {
+    const spent = inputs ?? [this.#seed(units + change + 1_000n)];
+    const returned = { units: change, script: this.scriptOf(this.stranger(99_998)) };
     const written: Written = {
       inputs: spent.map((outpoint) => ({ txid: outpoint.slice(0, 64), vout: Number(outpoint.slice(65)) })),
-      outputs: [{ units, script }],
+      outputs: change > 0n ? [{ units, script }, returned] : [{ units, script }],
       lockTime: ++this.#made,
     };
     return read(writeTransaction(written).toString('hex'), this.chain);

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
+import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { COIN, PayBench } from './pay-bench.ts';
 import type { PayTx } from './pay-chain.ts';
 
@@ -104,6 +105,31 @@ describe.each(['BTC', 'LTC', 'BCH'] as const)('%s: a deposit that a withdrawal s
     await vanish(pay, only!, [pay.chain.conflictWith(only!)]);
     await pay.round();
     pay.chain.mine(buried);
+    await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'failed', reason: 'conflict' });
+  });
+
+  it('with the one that it spent from, which is spent elsewhere: it fails, too', async () => {
+    const pay = await PayBench.open(chain);
+    const { script } = pay.app.store.get(targetById, { id: pay.bench.unassigned() })!;
+    const first = pay.chain.payment(script, 2_000n, undefined, 2n * COIN);
+    const second = pay.chain.payment(script, COIN, [`${first.txid}:1`]);
+    for (const tx of [first, second]) pay.chain.add(tx);
+    pay.chain.mine();
+    await pay.sync();
+    const id = await pay.withdraw(COIN / 2n);
+    await pay.round();
+    expect(pay.chain.mempool.get(pay.versions(id)[0]!.txid!)!.inputs).toEqual([`${second.txid}:0`]);
+    pay.chain.reorg({
+      depth: 1,
+      drop: ({ txid }) => txid === first.txid || txid === second.txid,
+      first: [pay.chain.conflictWith(first)],
+    });
+    await pay.round();
+    pay.chain.mine(buried - 3);
+    await pay.round();
+    expect(pay.row(id).state).toBe('broadcast');
+    pay.chain.mine();
     await pay.round();
     expect(pay.row(id)).toMatchObject({ state: 'failed', reason: 'conflict' });
   });

@@ -235,8 +235,22 @@ describe('paying for a parent', () => {
     await bumpOf(pay, outpoint);
     pay.chain.refuses = () => 'max-fee-exceeded';
     await pay.round();
-    expect(pay.alerts()).toEqual([]);
+    // one refusal says nothing: it may be in a block that is not known here yet
+    expect([await codeOf(giveUp()), pay.alerts()]).toEqual(['bump.under_way', []]);
+    await pay.sync();
+    // nor does an earlier one, when a later answer is lost
+    pay.chain.refuses = () => {
+      throw new Unavailable('the answer is lost', 1);
+    };
+    await pay.pass();
+    expect(await codeOf(giveUp())).toBe('bump.under_way');
+    pay.chain.refuses = () => 'max-fee-exceeded';
     await pay.round();
+    expect(await codeOf(giveUp())).toBe('bump.under_way');
+    await pay.round();
+    pay.bench.chain.away = true;
+    expect(await codeOf(giveUp())).toBe('bump.under_way');
+    pay.bench.chain.away = false;
     expect(pay.alerts()).toEqual([
       expect.objectContaining({ kind: 'withdrawal.not_sent', message: expect.stringContaining(outpoint) }),
     ]);
