@@ -212,3 +212,19 @@ monerod = "http://u:hunter2@127.0.0.1:18081"`;
     expect(problems('[networks.regtest.LTC]\ncore_rpc = "http://u:hunter2@h:1').join()).not.toContain('hunter2');
   });
 });
+
+describe('the console stays on this machine unless it is said', () => {
+  const open = 'trusted_proxies = ["10.0.0.5"]\n[console]\nelsewhere = true\n';
+  it.each<[string, string[]]>([
+    ['[console]\nhost = "127.0.0.2"', []],
+    [`${open}host = "10.0.0.2"\npublic_url = "https://console.shop.com"`, []],
+    ['[console]\nelsewhere = true\npublic_url = "https://console.shop.com"', []],
+    ['[console]\nhost = "0.0.0.0"', ['console.host', 'trusted_proxies']],
+    ['[console]\npublic_url = "https://console.shop.com"', ['console.public_url']],
+    [`${open}public_url = "http://console.shop.com"`, ['console.public_url']],
+    [`${open}host = "10.0.0.2"`, ['console.public_url']],
+    ['[console]\nelsewhere = true\nhost = "10.0.0.2"\npublic_url = "https://console.shop.com"', ['trusted_proxies']],
+  ])('%s', (toml, keys) => {
+    expect(problems(toml).map((problem) => problem.split(':')[0])).toEqual(keys);
+  });
+});
