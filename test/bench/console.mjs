@@ -103,12 +103,12 @@ export async function measureConsole(dist, template, nodeFlags) {
 }
 
 export const consoleAims = (found, stored) => [
-  ['console, all screens packed, kB', found.packedKb, '<', 300],
   [`console: first page of the list, ${stored}, ms`, found.firstPageMs, '<', 50],
   [`console: search by transaction, ${stored}, ms`, found.txidMs, '<', 50],
 ];
 
 export const consoleLines = (found, stored) => [
+  ['console, the files of all screens, packed', found.packedKb, 'kB'],
   [`console: first page of paid invoices, ${stored}`, found.statusPageMs, 'ms'],
   [`console: search by address, ${stored}`, found.addressMs, 'ms'],
   [`console: one invoice, ${stored}`, found.slugMs, 'ms'],

@@ -21,6 +21,7 @@ const SCREENS = [
 const PHONE = { width: 390, height: 844 };
 const EVENT_TO_SCREEN_MS_MAX = 100;
 const INTERACTIVE_MS_MAX = 500;
+const PACKED_BYTES_MAX = 300_000;
 
 describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
   let shop: Console;
@@ -191,6 +192,11 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
   it(`is interactive within ${INTERACTIVE_MS_MAX} ms, and shows an event within ${EVENT_TO_SCREEN_MS_MAX} ms`, async () => {
     const page = await shop.open('invoices');
     await page.locator('.invoice-row').first().waitFor();
+    const bytes = new Map<string, number>();
+    page.on('response', (response) => {
+      const { 'content-length': length = '0' } = response.headers();
+      if (response.request().method() === 'GET') bytes.set(response.url(), Number(length));
+    });
     const loads: number[] = [];
     for (let n = 0; n < 3; n++) {
       await page.reload();
@@ -204,8 +210,11 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
       await page.locator(`[data-slug="${slug}"]`).waitFor();
       events.push(performance.now() - from);
     }
+    const packed = [...bytes.values()].reduce((sum, one) => sum + one, 0);
+    expect(packed).toBeGreaterThan(50_000);
+    expect(packed).toBeLessThan(PACKED_BYTES_MAX);
     process.stdout.write(
-      `console: interactive after ${Math.round(Math.min(...loads))} ms, event to screen ${Math.round(Math.min(...events))} ms\n`,
+      `console: ${Math.round(packed / 1_000)} kB packed, interactive after ${Math.round(Math.min(...loads))} ms, event to screen ${Math.round(Math.min(...events))} ms\n`,
     );
     expect(Math.min(...loads)).toBeLessThan(INTERACTIVE_MS_MAX);
     expect(Math.min(...events)).toBeLessThan(EVENT_TO_SCREEN_MS_MAX);
