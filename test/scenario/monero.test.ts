@@ -127,9 +127,9 @@ XMR = "200"
     type Transfers = { transfers: { address: string; amount: number; txid: string }[] };
     const { transfers } = await node.wallet<Transfers>('get_transfer_by_txid', { txid });
     expect(transfers.map(({ address: to, amount }) => ({ to, amount }))).toEqual([{ to: address, amount: 3e11 }]);
-    // the change has come back, less the fee
+    // what the sender locked is in what was received
     const { lines } = (await operator.call('ledger.prove', { chain: 'regtest:XMR' })).chains[0]!;
-    expect(lines).toMatchObject([{ crypto: 'XMR', received: '0.800000000001', paid_out: '0.3' }]);
+    expect(lines).toMatchObject([{ crypto: 'XMR', received: '1.000000000001', paid_out: '0.3' }]);
   }, 180_000);
 
   it('goes on with a withdrawal after it was ended while it signed, and pays it once', async () => {
