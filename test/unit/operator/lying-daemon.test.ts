@@ -1,18 +1,23 @@
 /** The command line against a daemon that was taken over: it knows the token, and lies in what it shows. */
 
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
+import { EXIT } from '../../../daemon/cli/io.ts';
+import { runCli } from '../../../daemon/cli/program.ts';
 import type { OperatorFile } from '../../../daemon/contract/operator.ts';
 import { proofOf } from '../../../daemon/contract/proof.ts';
+import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
+import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { cheapWallet } from '../../support/wallet.ts';
-import { cli } from '../cli-kit.ts';
-import { own, PASSPHRASE, payment, WORDS } from '../wallet/signer-kit.ts';
+import { cli, fakeIo } from '../cli-kit.ts';
+import { own, PASSPHRASE, payment, useEpochOf, WORDS } from '../wallet/signer-kit.ts';
 
 let dataDir: string;
 let passphrase: string;
@@ -137,6 +142,92 @@ describe('approving', () => {
     const { code, err } = await approve();
     expect(code).not.toBe(0);
     expect(err).toBe(`error: withdrawal 1 is ${state} (as it was): there is nothing to approve\n`);
+  });
+});
+
+describe('approving a batch by a script', () => {
+  const pair = ['first', 'second'].map((uuid, i) => withdrawal({ id: i + 1, uuid }));
+  const order = payment('LTC', ['first', 'second'], 10_000_000n);
+  const [a = '', b = ''] = order.withdrawals.map(({ intent }) => intent.address);
+  const batch = (...pay: string[]) => {
+    answers = {
+      'withdrawal.propose': () => ({ withdrawals: pair, preview: previewOf(order), why: null }),
+      'withdrawal.approve': () => ({ withdrawals: pair, outcome: null }),
+    };
+    const named = pay.flatMap((one) => ['--pay', one]);
+    return cli(dataDir, ['withdrawal', 'batch', '1', '2', '--passphrase-file', passphrase, '--yes', ...named]);
+  };
+
+  it('that names each payment approves them in one transaction', async () => {
+    expect(await batch(`${b}=0.1`, `${a}=0.10`)).toMatchObject({
+      code: 0,
+      out: '2 withdrawals are approved, in one transaction.\n',
+    });
+    expect(methods()).toEqual(['withdrawal.propose', 'withdrawal.approve']);
+    const sent = JSON.parse(asked.at(-1)!.text) as { approvals: { uuid: string; mac: string }[] };
+    const each = ['first', 'second'].map((uuid) => ({ uuid, mac: expect.stringMatching(/^.{40,}$/) }));
+    expect(sent.approvals).toMatchObject(each);
+  });
+
+  it.each([
+    ['without a name for each', [`${a}=0.1`], EXIT.usage, 'name each of the 2 payments'],
+    ['with words that are no payment', [`${a}=0.1`, `${b}:0.1`], EXIT.usage, 'say address=amount'],
+    ['of another amount', [`${a}=0.1`, `${b}=0.2`], EXIT.failed, 'Nothing was approved'],
+    ['to another recipient', [`${a}=0.1`, `${own('LTC', 0, 77).address}=0.1`], EXIT.failed, 'Nothing was approved'],
+    ['with one name for both', [`${a}=0.1`, `${a}=0.1`], EXIT.failed, 'Nothing was approved'],
+  ])('%s approves nothing', async (_what, pay, code, text) => {
+    expect(await batch(...pay)).toMatchObject({ code, err: expect.stringContaining(text) });
+    expect(methods()).not.toContain('withdrawal.approve');
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('confirming a restore beside a signer of its own', () => {
+  it('first ends what the signer was allowed before, and confirms nothing if it cannot', async () => {
+    const [wallet, run] = ['signer', 'run'].map((name) => join(dataDir, name)) as [string, string];
+    await mkdir(wallet, { mode: 0o700 });
+    await mkdir(run, { mode: 0o750 });
+    await cheapWallet(wallet, { words: WORDS, passphrase: PASSPHRASE });
+    await useEpochOf(wallet);
+    const before = await epochOf(wallet);
+    const socket = join(run, 'signer.sock');
+    answers = {
+      'restore.status': () => ({
+        quarantined: true,
+        since: now(),
+        backup_made_at: now(),
+        policies: ['Shop'],
+        ready: true,
+      }),
+      'wallet.status': () => ({
+        wallet: {
+          state: 'unlocked',
+          fingerprint: '73c5da0a',
+          unlock: 'prompt',
+          locks_at: null,
+          retry_after_seconds: 0,
+        },
+      }),
+    };
+    const confirm = async () => {
+      const { io, ran } = fakeIo({ COUNTINGHOUSE_SIGNER_SOCKET: socket, COUNTINGHOUSE_SIGNER_DIR: wallet });
+      const argv = ['--data-dir', dataDir, 'restore', 'confirm', '--yes', '--passphrase-file', passphrase];
+      const code = await runCli(argv, io);
+      return { code, ...ran };
+    };
+    expect(await confirm()).toMatchObject({ code: 1, err: 'error: The process that holds the wallet ended\n' });
+    expect([methods(), await epochOf(wallet)]).toEqual([['restore.status'], before]);
+    const source = { kind: 'prompt' as const };
+    const service = await serveSigner({ folder: wallet, socket, autoLockMinutes: 0, source, log: () => {} });
+    let atConfirmation: string | null = null;
+    answers['restore.confirm'] = () => {
+      atConfirmation = readFileSync(join(wallet, 'signer-journal.jsonl'), 'utf8');
+      return {};
+    };
+    expect(await confirm()).toMatchObject({ code: 0, out: expect.stringContaining('The quarantine has ended') });
+    const after = await epochOf(wallet);
+    expect(after).not.toBe(before);
+    expect(atConfirmation).toContain(after);
+    await service.close();
   });
 });
 
