@@ -11,7 +11,7 @@ const POOL = 1_000;
 const SAMPLES = 20;
 const CONSOLES = 10;
 const BYTES_PER_KB = 1_000;
-const SETTINGS = '[console]\nport = 0\n';
+const SETTINGS = 'console.port = 0\n';
 
 /** Bytes of all files of the console, packed. */
 function packedKb(dist) {
@@ -30,7 +30,7 @@ async function signIn(dist, dataDir) {
   const post = (path, body, headers) =>
     fetch(origin + path, {
       method: 'POST',
-      headers: { origin, 'content-type': 'application/json', ...headers },
+      headers: { origin, 'content-type': 'application/json', connection: 'close', ...headers },
       body: JSON.stringify(body),
     });
   const signed = await post('/session/sign-in', { code: hash.replace('#sign-in=', '') }, {});
