@@ -1,9 +1,10 @@
 /** Adds businesses with their accounts, and changes them. */
 import { randomUUIDv7 } from 'node:crypto';
-import { ASSETS, type AssetId, CHAINS, type ChainId, findAsset, type Network } from '../../domain/assets.ts';
+import { ASSETS, type AssetId, assetOf, CHAINS, type ChainId, findAsset, type Network } from '../../domain/assets.ts';
 import { isTimeZone } from '../../domain/calendar.ts';
 import { type AccountKey, chainKey } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { isEvm } from '../../domain/evm.ts';
 import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '../../store/queries/businesses.ts';
 import { setPast } from '../../store/queries/skipped.ts';
 import type { Tx } from '../../store/store.ts';
@@ -79,7 +80,16 @@ function checkTimeZone(timeZone: string): string {
   throw new Rejected('business.time_zone', `${timeZone} is no time zone: use one such as Europe/Berlin`, 'time_zone');
 }
 
-/** Adds a business and enables all connected assets of its network. Throws `Rejected`. */
+/**
+ * Not the assets of an account chain that only public endpoints connect: to move them the operator needs gas, and to take
+ * them shows the endpoints the addresses.
+ */
+function isTakenUnasked(app: App, network: Network, asset: AssetId): boolean {
+  const { chain } = assetOf(asset);
+  return !isEvm(chain) || !app.chains.find(chainKey(network, chain))?.dormant;
+}
+
+/** Adds a business, and enables the connected assets of its network that need no decision. Throws `Rejected`. */
 export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
   const name = checkName(wanted.name);
   const timeZone = checkTimeZone(wanted.timeZone);
@@ -112,7 +122,7 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
     if (wanted.past) addPast(tx, account.id, chain, wanted.past);
   }
   for (const asset of possibleAssets(app, wanted.network, chains)) {
-    tx.run(setBusinessAsset, { business_id: id, asset, enabled: true });
+    tx.run(setBusinessAsset, { business_id: id, asset, enabled: isTakenUnasked(app, wanted.network, asset) });
   }
   tx.afterCommit(() => {
     app.directory.load(app.store);

@@ -2,7 +2,7 @@
 import { getDomain } from 'tldts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isNeeded } from '../../../daemon/app/chains/needed.ts';
-import { changeBusiness } from '../../../daemon/app/shops/businesses.ts';
+import { addBusiness, changeBusiness } from '../../../daemon/app/shops/businesses.ts';
 import { builtInEndpoints } from '../../../daemon/chains/evm/built-in.ts';
 import { sortedUrls } from '../../../daemon/chains/evm/urls.ts';
 import { openAdapter } from '../../../daemon/chains/registry.ts';
@@ -63,5 +63,29 @@ describe('a chain that only the defaults connect', () => {
     await only();
     // its address was given out
     expect(needed()).toEqual(['ETH', 'BTC']);
+  });
+
+  it('is not taken by a new business unasked, if it asks for gas', async () => {
+    bench = await Bench.open('ETH', {}, { also: ['BSC', 'BTC'] });
+    const { app } = bench;
+    const accounts = Object.fromEntries(
+      app.directory.accounts().map(({ chainKey, key }) => [chainKey.split(':')[1]!, key]),
+    );
+    const taken = async (accountNo: number) => {
+      const terms = {
+        name: `shop no. ${accountNo}`,
+        network: 'mainnet',
+        timeZone: 'UTC',
+        accountNo,
+        accounts,
+        birthday: null,
+      } as const;
+      const id = await app.store.write((tx) => addBusiness(app, terms, tx));
+      return app.directory.business(id).enabled.map(({ symbol }) => symbol);
+    };
+    for (const chain of app.chains.all()) chain.dormant = chain.adapter.chain !== 'BSC';
+    expect((await taken(1)).toSorted()).toEqual(['BNB', 'BTC', 'USDT_BEP20']);
+    for (const chain of app.chains.all()) chain.dormant = true;
+    expect(await taken(2)).toEqual(['BTC']);
   });
 });
