@@ -23,6 +23,8 @@ export const SEEDS: readonly Row[] = [
   { seed: 767, steps: 160 },
   // a policy has approved a sweep, which the signer refuses
   { seed: 7016, steps: 200 },
+  // twice, another machine begins from the words alone
+  { seed: 18, steps: 300, kind: 'core', also: 'policy:6,withdraw:25' },
   // one of several servers lies: a payment in a block waits for a second server's word past the invoice's end; the first
   // server that is asked for that word refuses
   { seed: 2, steps: 200, kind: 'liars' },
