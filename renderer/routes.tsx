@@ -26,6 +26,7 @@ export const ROUTES: readonly Route[] = [
   route('invoices', 'bar', () => import('./screens/invoices/invoices.tsx')),
   route('inbox', 'bar', () => import('./screens/inbox/inbox.tsx')),
   route('withdrawals', 'above', () => import('./screens/withdrawals/withdrawals.tsx')),
+  route('gas', 'above', () => import('./screens/gas/gas.tsx')),
   route('wallet', 'above', () => import('./screens/wallet/wallet.tsx')),
   route('sources', 'below', () => import('./screens/sources/sources.tsx')),
   route('rates', 'below', () => import('./screens/rates/rates.tsx')),

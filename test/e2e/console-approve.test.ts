@@ -8,7 +8,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SignedGasGrant } from '../../daemon/app/gas/plans.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
+import { authorized } from '../../daemon/wallet/operator-keys.ts';
 import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
@@ -269,6 +271,49 @@ LTC = "80"
     await page.getByRole('link', { name: /To withdrawal/ }).click();
     await page.getByText('Transactions').first().waitFor();
     await pictures('one');
+  });
+
+  it('grants gas with one passphrase for the highest cost and the end that the screen shows', async () => {
+    const { businesses } = await operator.call('business.list', {});
+    const business_id = businesses.find(({ network }) => network === 'regtest')!.id;
+    const tank = { address: `0x${'1'.repeat(40)}`, amount: '0' };
+    const desk = { business_id, business: 'Corner Coffee', network: 'regtest', account_no: 0, tank, price: '30' };
+    const desks = [
+      { ...desk, chain: 'ETH', coin: 'ETH', assets: [], needs: null, plan: null },
+      { ...desk, chain: 'BSC', coin: 'BNB', assets: [], needs: null, plan: null },
+    ];
+    const forecast = { worth: 1, items: [], price: '30', cost: '0.001', cost_usd: null, needs: null };
+    await page.route('**/call/gas.status', (route) => route.fulfill({ json: { desks } }));
+    await page.route('**/call/gas.forecast', (route) =>
+      route.fulfill({ json: { ...forecast, coin: '', fee_max: '2000000000000000', fee_max_coin: '0.002' } }),
+    );
+    const collected: { chain: string; fee_max: string; ends_at: number; signed: SignedGasGrant }[] = [];
+    await page.route('**/call/gas.collect', async (route) => {
+      collected.push(route.request().postDataJSON());
+      await route.fulfill({ json: { plan: null } });
+    });
+    await open('gas');
+    await page.getByLabel('Highest cost on BNB Smart Chain, in BNB').fill('0.5');
+    await page.getByLabel('It ends').selectOption('7');
+    const passphrase = page.getByLabel('Wallet passphrase');
+    await passphrase.fill('not the passphrase');
+    await page.keyboard.press('Enter');
+    await page.getByText('This passphrase does not open the wallet. Nothing was approved.').waitFor();
+    expect(collected).toEqual([]);
+    await passphrase.fill(PASSPHRASE);
+    await page.keyboard.press('Enter');
+    await until('both networks are asked to collect', async () => collected.length === 2);
+    const limits = { kind: 'gas', network: 'regtest', accountNo: 0 };
+    expect(collected.map(({ signed }) => signed.grant)).toMatchObject([
+      { ...limits, chain: 'ETH', feeMax: '2000000000000000' },
+      { ...limits, chain: 'BSC', feeMax: '500000000000000000' },
+    ]);
+    for (const { ends_at, signed } of collected) {
+      expect(signed.grant.until).toBe(ends_at);
+      const wanted = { approvals: [], change: null, grants: [signed.grant] };
+      expect((await authorized(join(service.dataDir, 'vault'), PASSPHRASE, wanted)).grants).toEqual([signed.mac]);
+    }
+    for (const method of ['status', 'forecast', 'collect']) await page.unroute(`**/call/gas.${method}`);
   });
 
   it('waits after wrong passphrases, and counts them for good', async () => {

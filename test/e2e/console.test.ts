@@ -145,6 +145,44 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.context().close();
   });
 
+  it('says at the gas desk what is missing and what collecting costs, begins a plan and stops it', async () => {
+    const slug = await shop.invoice(60, 'USDT_ERC20');
+    await shop.pay(slug);
+    await shop.mine('ETH', 20);
+    const desks = async () => (await shop.call('gas.status', {})).desks;
+    const desk = await until('the tokens are confirmed and gas is missing', async () =>
+      (await desks()).find(({ chain, needs }) => chain === 'ETH' && needs !== null),
+    );
+    const forecast = await shop.call('gas.forecast', { business: `${desk.business_id}`, chain: 'ETH' });
+    const needs = forecast.needs!;
+    const page = await shop.open('home');
+    await page.getByRole('link', { name: 'Gas desk' }).click();
+    await page.getByText(`First, send ${needs.amount} ETH`).waitFor();
+    expect((await page.locator('.gas-address').innerText()).replace(/\s/g, '')).toBe(needs.address);
+    await page.getByText(`at most ${forecast.cost} ETH for 1 address`).waitFor();
+    expect(await page.getByLabel('Highest cost on Ethereum, in ETH').inputValue()).toBe(forecast.fee_max_coin);
+    await page.getByText('Cost of each address').click();
+    for (const size of [{ width: 1280, height: 860 }, PHONE]) {
+      await page.setViewportSize(size);
+      expect(await faultsOf(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    }
+    await page.getByLabel('Highest cost on Ethereum, in ETH').fill('0');
+    expect(await page.getByRole('button', { name: 'Collect now' }).isDisabled()).toBe(true);
+    await page.getByLabel('Highest cost on Ethereum, in ETH').fill('0,25');
+    await page.getByRole('button', { name: 'Collect now' }).click();
+    await page.getByRole('heading', { name: 'Plan for Ethereum' }).waitFor();
+    expect((await desks()).find(({ chain }) => chain === 'ETH')!.plan).toMatchObject({
+      state: 'open',
+      fee_max: '0.25',
+    });
+    expect(await faultsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Stop the plan' }).click();
+    await page.getByRole('button', { name: 'Yes, stop it' }).click();
+    await page.getByText('The last plan for Ethereum was stopped').waitFor();
+    await page.context().close();
+  });
+
   it('leads through the first steps to a payment that arrives', async () => {
     const page = await shop.open('first');
     for (const step of ['Where payments are seen', 'Connect your shop', 'Watch a payment arrive']) {

@@ -12,12 +12,12 @@ import { scaled } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
 import { Coin, Fiat, Foreign, Notice, Problem, type Tone } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
+import { useTries } from '../../tries.ts';
 import type { Task } from './approve.tsx';
 import { headlineSum } from './headline.tsx';
 import { Outcome } from './outcome.tsx';
 import type { Verdict } from './recipient.tsx';
 import TEXTS from './texts.ts';
-import { useTries } from './tries.ts';
 
 export type DecisionProps = {
   task: Task;

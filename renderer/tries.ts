@@ -1,6 +1,6 @@
 /** How long the next passphrase must wait after wrong ones. */
 import { useCallback, useEffect, useState } from 'react';
-import { useData } from '../../data.tsx';
+import { useData } from './data.tsx';
 
 const SECOND_MS = 1_000;
 
