@@ -9,6 +9,8 @@ import { type Desk, type Forecast, type Known, MIN_USD } from './desks.ts';
 import TEXTS from './texts.ts';
 
 const ITEMS_SHOWN_MAX = 20;
+/** Of ETH and BNB: what is to be sent is shown whole. */
+const COIN_DECIMALS = 18;
 
 export function DeskSection({ desk, forecast }: Known): ReactNode {
   const t = useText(TEXTS);
@@ -23,7 +25,9 @@ export function DeskSection({ desk, forecast }: Known): ReactNode {
       title={t(`chain_${desk.chain}`)}
       side={
         <State shape={needs ? 'warning' : 'done'} tone={needs ? 'warn' : 'good'}>
-          {needs ? t('missing', { amount: `${needs.amount} ${coin}` }) : t(forecast.worth > 0 ? 'enough' : 'idle')}
+          {needs
+            ? t('missing', { amount: `${decimal(needs.amount, language, 0, COIN_DECIMALS)} ${coin}` })
+            : t(forecast.worth > 0 ? 'enough' : 'idle')}
         </State>
       }
     >
@@ -60,6 +64,7 @@ export function DeskSection({ desk, forecast }: Known): ReactNode {
 /** The words for missing gas, and the way to send it. */
 function Missing({ desk, needs }: { desk: Desk; needs: NonNullable<Forecast['needs']> }): ReactNode {
   const t = useText(TEXTS);
+  const language = useLanguage();
   const money = useMoney();
   const [isCode, setCode] = useState(false);
   const worth = money.worth(desk.coin, needs.amount);
@@ -69,7 +74,7 @@ function Missing({ desk, needs }: { desk: Desk; needs: NonNullable<Forecast['nee
       tone="warn"
       title={
         <>
-          {t('first', { amount: `${needs.amount} ${desk.coin}` })}
+          {t('first', { amount: `${decimal(needs.amount, language, 0, COIN_DECIMALS)} ${desk.coin}` })}
           {worth && (
             <span>
               (<Fiat amount={worth} currency={money.currency} />)
