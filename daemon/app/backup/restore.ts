@@ -23,6 +23,7 @@ import {
   doubtUnsigned,
   jumpWithdrawals,
   keepPaying,
+  lastDebit,
   lastWithdrawal,
   leaveSpend,
   skipWebhooks,
@@ -168,6 +169,7 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
         backup_made_at: manifest.made_at,
         last_withdrawal: tx.get(lastWithdrawal, {})?.id ?? 0,
         heights: Object.fromEntries(heights),
+        last_debit: tx.get(lastDebit, {})?.id ?? 0,
         policies: suspendPolicies(tx),
       };
       tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });

@@ -15,13 +15,15 @@ const RESTORED_SETTING = 'restored';
 
 /**
  * `since`: milliseconds since 1970. `last_withdrawal`: the newest in the backup, 0 for none. `heights`: each chain's
- * height in the backup. `policies`: the businesses whose policies were suspended.
+ * height in the backup. `policies`: the businesses whose policies were suspended. `last_debit`: the newest debit in the
+ * backup, 0 for none.
  */
 export type QuarantineRecord = {
   since: number;
   backup_made_at: string;
   last_withdrawal: number;
   heights: Record<string, number>;
+  last_debit?: number;
   policies?: string[];
 };
 

@@ -2,13 +2,14 @@
  * Takes over one transaction that was made elsewhere with our keys: finds the withdrawals that it pays, and stores it
  * as a version of their payment. From then on it is settled by the same facts as any other version.
  *
- * Invariants. An output pays one withdrawal at most. A transaction that spends a coin of a known payment is a version
+ * Invariants. An output pays one withdrawal at most. A transaction that uses a conflict key of a known payment is a version
  * of that payment, and only such a transaction can pay a signed withdrawal. A doubtful withdrawal counts as paid,
  * because the operator can pay again, but cannot take a payment back.
  */
-import { assert } from '../../domain/errors.ts';
+import type { AssetId } from '../../domain/assets.ts';
 import type { Decoded, SpendPlan } from '../../domain/spend.ts';
-import { type CreditRow, creditByOutpoint, creditsOfTransaction, targetById } from '../../store/queries/credits.ts';
+import { creditByOutpoint, creditsOfTransaction, targetById } from '../../store/queries/credits.ts';
+import { debitsOfTransaction } from '../../store/queries/debits.ts';
 import { insertMatched, markOwnChange } from '../../store/queries/match.ts';
 import {
   heldWithdrawals,
@@ -45,18 +46,30 @@ type Paid = { row: WithdrawalRow; units: bigint };
 type Case = {
   chain: ChainRuntime;
   decoded: Decoded;
-  /** Its inputs that are coins of ours. */
-  coins: CreditRow[];
-  /** The known payment whose coin it spends. */
+  source: Source;
+  /** The known payment whose conflict key it uses. */
   spend: SpendRow | null;
   paid: Paid[];
   /** Outputs to neither a withdrawal nor ourselves. */
   strange: Output[];
-  /** Its network fee; 0 if not all of its inputs are ours. */
-  fee: bigint;
 };
 
-/** Takes a transaction over. False if it no longer spends a coin of ours, because the chain moved on. */
+/** The accounts that a transaction pays from. */
+type Place = { account_id: number; asset: AssetId };
+/** Our part of what a transaction spends. */
+type Source = {
+  places: [Place, ...Place[]];
+  /** Its conflict keys that are ours. */
+  keys: string[];
+  /** Whether it spends nothing of others. */
+  isWhole: boolean;
+  /** Its network fee; 0 if it spends something of others. */
+  fee: bigint;
+  /** False if its execution failed, so that it paid nobody. */
+  pays: boolean;
+};
+
+/** Takes a transaction over. False if it no longer spends anything of ours, because the chain moved on. */
 export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw, knownTo }: Seen): boolean {
   const { txid } = decoded;
   if (tx.get(versionByTxid, { txid, chain_key: chain.key })) return true;
@@ -66,7 +79,7 @@ export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw
   const spendId = store(app, tx, found, kind, raw);
   for (const { row, units } of found.paid) take(app, tx, row.id, { spendId, units, found });
   dropUnsigned(app, tx, spendId);
-  const isWhole = found.coins.length === decoded.conflictKeys.length;
+  const { isWhole } = found.source;
   if (kind !== UNKNOWN && isWhole) countChange(tx, chain, txid);
   if (kind === UNKNOWN || found.strange.length > 0 || !isWhole) alertOf(app, tx, found);
   settleSpends(app, tx, chain, tipHeightOf(tx, chain));
@@ -79,35 +92,65 @@ export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw
 }
 
 function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: number): Case | null {
-  const coins = decoded.conflictKeys
-    .map((outpoint) => tx.get(creditByOutpoint, { outpoint, chain_key: chain.key }))
-    .filter((row) => row !== undefined);
-  if (!coins.some(({ spent_txid }) => spent_txid === decoded.txid)) return null;
-  const spend = coins.flatMap((coin) => openSpendOf(tx, chain, coin.outpoint))[0] ?? null;
-  const left = [...decoded.outputs];
-  const paid = candidates(tx, coins, spend, knownTo).flatMap((row): Paid[] => {
+  const source = coinsOf(tx, chain, decoded) ?? debitsOf(tx, chain, decoded);
+  if (!source) return null;
+  const spend = source.keys.flatMap((key) => openSpendOf(tx, chain, key))[0] ?? null;
+  const left = source.pays ? [...decoded.outputs] : [];
+  const paid = candidates(tx, source.places, spend, knownTo).flatMap((row): Paid[] => {
     const at = left.findIndex((output) => pays(chain, decoded, output, row));
     const [output] = at < 0 ? [] : left.splice(at, 1);
     return output ? [{ row, units: output.units }] : [];
   });
   const strange = left.filter((output) => !ownTarget(tx, chain.key, output));
-  const fee = coins.length === decoded.conflictKeys.length ? total(coins) - total(decoded.outputs) : 0n;
-  return { chain, decoded, coins, spend, paid, strange, fee };
+  return { chain, decoded, source, spend, paid, strange };
+}
+
+/** Our coins that it spends; null if none of them was spent by it. */
+function coinsOf(tx: Reader, chain: ChainRuntime, { txid, conflictKeys, outputs }: Decoded): Source | null {
+  const coins = conflictKeys
+    .map((outpoint) => tx.get(creditByOutpoint, { outpoint, chain_key: chain.key }))
+    .filter((row) => row !== undefined);
+  const [first, ...others] = coins;
+  if (!first || !coins.some(({ spent_txid }) => spent_txid === txid)) return null;
+  const isWhole = coins.length === conflictKeys.length;
+  return {
+    places: [first, ...others],
+    keys: coins.map(({ outpoint }) => outpoint),
+    isWhole,
+    fee: isWhole ? total(coins) - total(outputs) : 0n,
+    pays: true,
+  };
+}
+
+/** The debits of our addresses by it on an account chain; null if there are none. */
+function debitsOf(tx: Reader, chain: ChainRuntime, { txid, conflictKeys }: Decoded): Source | null {
+  const range = { from: `${txid}:`, to: `${txid};`, chain_key: chain.key };
+  const debits = tx.all(debitsOfTransaction, range).filter(({ target_id }) => target_id !== null);
+  const [first, ...others] = debits;
+  if (!first) return null;
+  const fees = debits.filter(({ kind }) => kind === 'fee');
+  return {
+    places: [first, ...others],
+    keys: conflictKeys,
+    isWhole: true,
+    fee: total(fees),
+    pays: debits.length > fees.length,
+  };
 }
 
 const total = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((sum, { units }) => sum + units, 0n);
 
-/** The open payments with a version that spends an outpoint; other versions share a coin with it. */
-const openSpendOf = (tx: Reader, { key }: ChainRuntime, outpoint: string): SpendRow[] =>
-  tx.all(undecidedSpendsOfKey, { conflict_key: outpoint, chain_key: key }).map(({ id }) => spendOf(tx, id));
+/** The open payments with a version that uses a conflict key; other versions share one with it. */
+const openSpendOf = (tx: Reader, chain: ChainRuntime, conflict_key: string): SpendRow[] =>
+  tx.all(undecidedSpendsOfKey, { conflict_key, chain_key: chain.key }).map(({ id }) => spendOf(tx, id));
 
 /**
- * The withdrawals that it may pay, the most likely first: those of the payment whose coin it spends, then unsigned ones
- * by age, sweeps last.
+ * The withdrawals that it may pay, the most likely first: those of the payment whose conflict key it uses, then unsigned
+ * ones by age, sweeps last.
  */
-function candidates(tx: Reader, coins: readonly CreditRow[], spend: SpendRow | null, knownTo: number): WithdrawalRow[] {
+function candidates(tx: Reader, from: readonly Place[], spend: SpendRow | null, knownTo: number): WithdrawalRow[] {
   const own = spend ? tx.all(withdrawalsOfSpend, { spend_id: spend.id }) : [];
-  const places = new Map(coins.map(({ account_id, asset }) => [`${account_id} ${asset}`, { account_id, asset }]));
+  const places = new Map(from.map(({ account_id, asset }) => [`${account_id} ${asset}`, { account_id, asset }]));
   const waiting = [...places.values()]
     .flatMap(({ account_id, asset }) => tx.all(heldWithdrawals, { account_id }).filter((row) => row.asset === asset))
     .filter(({ id, state }) => id <= knownTo && (state === 'requested' || state === 'approved'))
@@ -131,10 +174,8 @@ function kindOf({ spend, paid, strange }: Case): string {
 
 /** Stores it as a version of its payment, or of a new one. Returns the version's id. */
 function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number {
-  const { chain, decoded, coins, paid, fee } = found;
-  const [first] = coins;
-  assert(first, 'it spends a coin of ours');
-  const { account_id, asset } = first;
+  const { chain, decoded, source, paid } = found;
+  const [{ account_id, asset }] = source.places;
   // a withdrawal leaves its unsigned plan before it gets another payment
   for (const { row } of paid) {
     const before = withdrawalOf(tx, row.id).spend_id;
@@ -155,10 +196,10 @@ function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number
     plan: writePlan(plan),
     txid: decoded.txid,
     raw: kind !== UNKNOWN && spending.isWhole ? raw : null,
-    fee,
+    fee: source.fee,
     size: spending.sizeOf(plan),
   });
-  for (const { outpoint } of coins) tx.run(insertKey, { conflict_key: outpoint, chain_key: chain.key, version_id: id });
+  for (const conflict_key of source.keys) tx.run(insertKey, { conflict_key, chain_key: chain.key, version_id: id });
   for (const { row, units } of paid) {
     tx.run(insertPayout, { version_id: id, withdrawal_id: row.id, units });
   }
@@ -166,14 +207,13 @@ function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number
 }
 
 /** The plan with which this program would have made it. */
-function planOf(app: App, tx: Tx, { chain, coins, fee }: Case, raw: string): SpendPlan {
+function planOf(app: App, tx: Tx, { chain, source }: Case, raw: string): SpendPlan {
   const tip = tipHeightOf(tx, chain);
-  const [first] = coins;
-  assert(first, 'it spends a coin of ours');
-  const { accountNo } = app.directory.business(app.directory.businessOfAccount(first.account_id));
+  const [{ account_id }] = source.places;
+  const { accountNo } = app.directory.business(app.directory.businessOfAccount(account_id));
   return spendingOf(chain).recover(raw, {
     accountNo,
-    fee,
+    fee: source.fee,
     coin(outpoint) {
       const row = coinAt(tx, chain, outpoint);
       return row ? coinFrom(row, tip) : null;
@@ -201,7 +241,7 @@ function take(
     row = applyEvent(app, tx, row, 'approve', { approved_by: 'restore', approved_at: app.now(), problem: null });
   }
   if (row.state !== 'approved') return;
-  const fee = feeShare({ fee: found.fee }, found.paid.length);
+  const fee = feeShare({ fee: found.source.fee }, found.paid.length);
   const signed = { spend_id: spendId, fee, units, deadline_at: null, problem: null };
   applyEvent(app, tx, row, 'sign', signed);
 }
@@ -224,7 +264,7 @@ function alertOf(app: App, tx: Tx, { chain, decoded, paid }: Case): void {
   const also =
     paid.length > 0 ? ` It pays withdrawal ${paid.map(({ row }) => row.id).join(', ')}, and somebody else.` : '';
   const message =
-    `Transaction ${decoded.txid} spends coins of ours, and the backup knows nothing of it.${also} Either it was made ` +
+    `Transaction ${decoded.txid} spends money of ours, and the backup knows nothing of it.${also} Either it was made ` +
     'after the backup, or another copy of this wallet is running, or somebody else has the keys';
   raiseIn(app, tx, chain.adapter.network, 'restore.unknown_spend', `${chain.key} ${decoded.txid}`, message);
 }

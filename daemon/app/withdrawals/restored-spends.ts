@@ -11,11 +11,13 @@
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import { creditsSpentUnconfirmed } from '../../store/queries/credits.ts';
+import { debitsAbove } from '../../store/queries/debits.ts';
 import { creditsSpentAbove } from '../../store/queries/match.ts';
 import { doubtedWithdrawal } from '../../store/queries/restore.ts';
 import { versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import { areSkippedWatched } from '../addresses/skipped.ts';
+import { raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
@@ -27,17 +29,45 @@ import { matchSpend } from './match-spend.ts';
 const PAGE = 500;
 const TRANSACTION_TIMEOUT_MS = 20_000;
 
-type Unknown = { txid: string; blockHash: string | null };
+/** `mayBeForeign`: another program may have made a transaction that this one cannot read. */
+type Unknown = { txid: string; blockHash: string | null; mayBeForeign?: boolean };
 
-/** By chain: the height up to which all spends in blocks were checked. A restart begins at the backup's height. */
-const lookedTo = new WeakMap<ChainRuntime, number>();
+/** By chain: how far all spends were checked. A restart begins at the backup's height. */
+type Looked = { height: number; debitId: number };
+const lookedTo = new WeakMap<ChainRuntime, Looked>();
+/** By chain: transactions that were made by another program and cannot be read. The operator was told. */
+const unreadable = new WeakMap<ChainRuntime, Set<string>>();
 
-/** Unknown transactions that spent coins of ours since the backup, those in blocks first. */
-function* unknownSpends(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<Unknown> {
+/** Unknown transactions that spent money of ours since the backup. Returns the last debit that it looked at. */
+function* unknownSpends(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<Unknown, number> {
+  yield* unknownSpendsOfCoins(reader, chain, record);
+  return yield* unknownDebits(reader, chain, record);
+}
+
+/** Transactions with debits of addresses of an account chain. */
+function* unknownDebits(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<Unknown, number> {
+  const { key } = chain;
+  const from = (record.heights[key] ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
+  for (let id = lookedTo.get(chain)?.debitId ?? record.last_debit ?? 0; ; ) {
+    const page = reader.all(debitsAbove, { id, limit: PAGE });
+    for (const { chain_key, target_id, txid, block_height, block_hash } of page) {
+      if (chain_key !== key || target_id === null || (block_height !== null && block_height <= from)) continue;
+      if (unreadable.get(chain)?.has(txid) || reader.get(versionByTxid, { txid, chain_key: key })) continue;
+      yield { txid, blockHash: block_hash, mayBeForeign: true };
+    }
+    const last = page.at(-1);
+    if (!last) return id;
+    id = last.id;
+  }
+}
+
+/** Those in blocks first. */
+function* unknownSpendsOfCoins(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<Unknown> {
   const { key } = chain;
   const isUnknown = (txid: string): boolean => !reader.get(versionByTxid, { txid, chain_key: key });
   // a reorganisation may have put others into the last blocks that the backup knew
-  let height = Math.max(record.heights[key] ?? 0, lookedTo.get(chain) ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
+  let height =
+    Math.max(record.heights[key] ?? 0, lookedTo.get(chain)?.height ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
   for (let id = Number.MAX_SAFE_INTEGER; ; ) {
     const page = reader.all(creditsSpentAbove, { chain_key: key, height, id, limit: PAGE });
     for (const { spent_txid, spent_block_hash } of page) {
@@ -69,20 +99,39 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
   if (!record || !chain.adapter.spending || chain.syncedAt === 0 || !areSkippedWatched(app)) return;
   if (quarantine && !hasLookedEverywhere(app, chain)) return;
   for (;;) {
-    const { value: unknown } = unknownSpends(app.store, chain, record).next();
-    if (!unknown) {
-      lookedTo.set(chain, tipHeightOf(app.store, chain));
+    const { done: isOver, value: unknown } = unknownSpends(app.store, chain, record).next();
+    if (isOver) {
+      lookedTo.set(chain, { height: tipHeightOf(app.store, chain), debitId: unknown });
       return;
     }
-    const raw = await transactionOf(chain, unknown);
+    // the chain moved on; the next pass continues
+    if (!(await matchOne(app, chain, unknown, record))) return;
+  }
+}
+
+/** Checks one. False if it spends nothing of ours any more. */
+async function matchOne(app: App, chain: ChainRuntime, unknown: Unknown, record: QuarantineRecord): Promise<boolean> {
+  const raw = await transactionOf(chain, unknown);
+  try {
     const decoded = spendingOf(chain).decode(raw);
     assert(decoded.txid === unknown.txid, 'a source gives the transaction that it was asked for');
-    const done = await app.store.write((tx) =>
-      matchSpend(app, tx, chain, { decoded, raw, knownTo: record.last_withdrawal }),
-    );
-    // the chain moved on; the next pass continues
-    if (!done) return;
+    const seen = { decoded, raw, knownTo: record.last_withdrawal };
+    return await app.store.write((tx) => matchSpend(app, tx, chain, seen));
+  } catch (error) {
+    if (!(unknown.mayBeForeign && error instanceof Rejected && error.code === 'spend.malformed')) throw error;
+    await tellUnreadable(app, chain, unknown.txid);
+    return true;
   }
+}
+
+/** Another program with the same words can make transactions that this one cannot, such as calls of contracts. */
+async function tellUnreadable(app: App, chain: ChainRuntime, txid: string): Promise<void> {
+  const message =
+    `Transaction ${txid} took money of ours, is of a kind that this program does not make, and the backup knows nothing of it. ` +
+    'Another program has this wallet, or somebody else has the keys';
+  await raise(app, 'restore.unknown_spend', `${chain.key} ${txid}`, message, chain.adapter.network);
+  const known = unreadable.get(chain) ?? new Set();
+  unreadable.set(chain, known.add(txid));
 }
 
 /**
@@ -164,8 +213,8 @@ export async function takeOver(app: App): Promise<void> {
       if (!hasLookedEverywhere(app, chain)) {
         throw notLookedAt(chain, 'its servers are still being asked about every address there ever was');
       }
-      const { value: unknown } = unknownSpends(tx, chain, record).next();
-      if (unknown) throw notLookedAt(chain, `${unknown.txid} came just now`);
+      const next = unknownSpends(tx, chain, record).next();
+      if (!next.done) throw notLookedAt(chain, `${next.value.txid} came just now`);
     }
   });
 }

@@ -88,6 +88,10 @@ export const lastWithdrawal = statement((_: Nothing) =>
   sqlite.selectFrom('withdrawal').select('id').orderBy('id', 'desc').limit(1),
 );
 
+export const lastDebit = statement((_: Nothing) =>
+  sqlite.selectFrom('debit').select('id').orderBy('id', 'desc').limit(1),
+);
+
 /** Advances the ids of withdrawals by a number. */
 export const jumpWithdrawals = statement((p: { by: number }) =>
   sqlite
