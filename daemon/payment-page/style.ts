@@ -141,11 +141,15 @@ button, select, input { font: inherit; color: inherit; }
 }
 `;
 
-/** The whole sheet without comments, indentation and needless spaces. */
-export const STYLE = `${browserFile('static/tokens.css')}${BASE}${PAY_STYLE}`
+const sheet = `${browserFile('static/tokens.css')}${BASE}${PAY_STYLE}`;
+const used = new Set([...sheet.matchAll(/var\((--[\w-]+)/g)].map(([, name]) => name));
+
+/** The whole sheet without comments, indentation, needless spaces, and the tokens that only the console uses. */
+export const STYLE = sheet
   .replace(/\/\*[\s\S]*?\*\//g, '')
   .replace(/\s*([{}])\s*/g, '$1')
   .replace(/([;:,])\s+/g, '$1')
+  .replace(/(--[\w-]+):[^;}]*;?/g, (token, name) => (used.has(name) ? token : ''))
   .replaceAll(';}', '}')
   .trim();
 

@@ -11,8 +11,9 @@ import {
   unsignedTransaction,
   withoutWitnesses,
 } from '../../../daemon/chains/utxo/spend/transaction.ts';
-import { deriveAddress } from '../../../daemon/sandbox/addresses.ts';
+import { deriveAddress, scriptAt } from '../../../daemon/sandbox/addresses.ts';
 import { decodeSimulated, simulatedRaw } from '../../../daemon/sandbox/simulated.ts';
+import { accountSpend, decodeAccount } from '../../../daemon/sandbox/simulated-accounts.ts';
 import { accountOf, signSpend } from '../../adapters/sandbox-kit.ts';
 import { CHAINS_UTXO, coinsOf, DESTINATIONS, ownScript, requestOf } from './spend-kit.ts';
 
@@ -141,29 +142,66 @@ describe('bytes of anybody', () => {
   });
 
   it('of a simulated transaction likewise: it says one thing in one way', () => {
-    const { address } = deriveAddress('ETH', accountOf('ETH'), 0, 0);
-    const raw = simulatedRaw('ETH', ['ab:0'], [{ address, asset: 'USDT_ERC20', units: 5n }]);
-    expect(decodeSimulated('ETH', raw).outputs).toMatchObject([{ address, asset: 'USDT_ERC20', units: 5n }]);
+    const { address } = deriveAddress('XMR', accountOf('XMR'), 0, 0);
+    const raw = simulatedRaw('XMR', ['ab:0'], [{ address, asset: 'XMR', units: 5n }]);
+    expect(decodeSimulated('XMR', raw).outputs).toMatchObject([{ address, asset: 'XMR', units: 5n }]);
+    const [image] = JSON.parse(raw).keyImages as string[];
     for (const [from, to] of [
       ['"5"', '"05"'],
       ['"5"', '"0"'],
       ['"5"', '"-5"'],
       ['"5"', '5'],
-      ['USDT_ERC20', 'USDT_BEP20'],
-      ['USDT_ERC20', 'BTC'],
-      ['"ETH"', '"BSC"'],
-      ['["ab:0"]', '["ab:0","ab:0"]'],
-      ['["ab:0"]', '[]'],
+      ['"XMR","units"', '"BTC","units"'],
+      ['"chain":"XMR"', '"chain":"BTC"'],
+      [`["${image}"]`, `["${image}","${image}"]`],
+      [`["${image}"]`, '[]'],
       [address, address.slice(0, -1)],
       ['{"simulated"', '{ "simulated"'],
       ['This is no', 'This is a'],
     ] as const) {
-      expect(raw.includes(from)).toBe(true);
-      expect(() => decodeSimulated('ETH', raw.replace(from, to)), `${from} for ${to}`).toThrow(
+      expect(raw, from).toContain(from);
+      expect(() => decodeSimulated('XMR', raw.replace(from, to)), `${from} for ${to}`).toThrow(
         'no simulated transaction',
       );
     }
     fc.assert(fc.property(fc.string(), (text) => decodedOrRefused(() => decodeSimulated('XMR', text))));
+  });
+
+  it('of an account of the sandbox likewise', () => {
+    const [sender, address] = [0, 1].map((index) => deriveAddress('ETH', accountOf('ETH'), 0, index).address) as [
+      string,
+      string,
+    ];
+    const { raw } = accountSpend({
+      ...{ kind: 'sandbox-account', network: 'sandbox', chain: 'ETH', accountNo: 0, asset: 'USDT_ERC20', sender },
+      ...{ nonce: 3n, lowestNonce: 3n, fee: 7n },
+      outputs: [{ kind: 'payout', address, script: scriptAt('ETH', address)!, units: 5n }],
+    });
+    expect(decodeAccount('ETH', raw)).toMatchObject({
+      ...{ from: sender, nonce: 3n, fee: 7n },
+      transfer: { address, asset: 'USDT_ERC20', units: 5n },
+    });
+    for (const [from, to] of [
+      ['"5"', '"05"'],
+      ['"5"', '"0"'],
+      ['"5"', '"-5"'],
+      ['"5"', '5'],
+      ['"3"', '"03"'],
+      ['"7"', '"-7"'],
+      ['USDT_ERC20', 'USDT_BEP20'],
+      ['USDT_ERC20', 'BTC'],
+      ['"ETH"', '"BSC"'],
+      [sender, sender.slice(0, -1)],
+      [address, address.slice(0, -1)],
+      ['{"simulated"', '{ "simulated"'],
+      ['This is no', 'This is a'],
+    ] as const) {
+      expect(raw, from).toContain(from);
+      expect(() => decodeAccount('ETH', raw.replace(from, to)), `${from} for ${to}`).toThrow(
+        'no simulated transaction',
+      );
+    }
+    fc.assert(fc.property(fc.string(), (text) => decodedOrRefused(() => decodeAccount('BSC', text))));
   });
 });
 
