@@ -118,15 +118,19 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(
     }, 60_000);
 
     /** A command of the operator's: on a server, the superuser's. */
-    async function operator<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
+    async function command(...argv: string[]) {
       const { io, ran } = fakeIo({
         COUNTINGHOUSE_DATA_DIR: place.data,
         COUNTINGHOUSE_SIGNER_DIR: place.wallet,
         COUNTINGHOUSE_SIGNER_SOCKET: place.socket,
       });
       const code = await runCli([...argv, '--json', '--yes'], io);
-      expect({ code, err: ran.err }).toMatchObject({ code: 0 });
-      return JSON.parse(ran.out) as T;
+      return { code, out: ran.out, err: ran.err };
+    }
+    async function operator<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
+      const { code, out, err } = await command(...argv);
+      expect(code, err).toBe(0);
+      return JSON.parse(out) as T;
     }
     const unlock = () => operator('wallet', 'unlock', '--passphrase-file', place.passphrase);
     const shown = async (id: string): Promise<Shown> =>
@@ -136,11 +140,10 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(
         const now = await shown(id);
         return is(now) && now;
       });
-    const approve = (id: string, address: string, amount: string) =>
-      operator(
-        ...['withdrawal', 'approve', id, '--to', address, '--amount', amount],
-        ...['--passphrase-file', place.passphrase],
-      );
+    const approval = (id: string, address: string, amount: string): string[] => [
+      ...['withdrawal', 'approve', id, '--to', address, '--amount', amount],
+      ...['--passphrase-file', place.passphrase],
+    ];
 
     async function shop<T>(method: string, path: string, body?: unknown): Promise<T> {
       const response = await fetch(`${url}/api/v1/merchant${path}`, {
@@ -173,15 +176,23 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(
       expect(await shop('GET', '/balance')).toMatchObject({ LTC: 10 });
     }, 120_000);
 
-    it('is approved while nobody can sign, and completed through every kill', async () => {
+    it('is approved while the wallet is locked, and completed through every kill', async () => {
       const address = await node.newAddress();
       const id = await withdraw('1.5', address);
       await signer.end('SIGKILL');
-      await approve(id, address, '1.5');
+      // the passphrase goes to the signer alone: while it does not run, nothing is approved
+      expect(await command(...approval(id, address, '1.5'))).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('The separate signer does not answer at its socket'),
+      });
+      expect(await shown(id)).toMatchObject({ state: 'requested', versions: [] });
+      await startSigner();
+      await operator(...approval(id, address, '1.5'));
       expect(await when(id, 'waits', ({ problem }) => problem !== null)).toMatchObject({
         state: 'approved',
         problem: 'the wallet is locked',
       });
+      await signer.end('SIGKILL');
       await daemon.end('SIGKILL');
       await startDaemon();
       await startSigner();

@@ -12,6 +12,8 @@ export type Channel = {
   output: Readable | null;
   /** The process's stderr, which says why it cannot start. */
   said: Readable | null;
+  /** The message of every request that was open when the connection ended. */
+  lost: string;
   /** Ends it at once. */
   kill(): void;
   onEnd(told: (code: number | null, why?: string) => void): void;
@@ -22,6 +24,7 @@ export function childChannel(child: ChildProcess): Channel {
     input: child.stdin,
     output: child.stdout,
     said: child.stderr,
+    lost: 'The process that holds the wallet ended',
     kill: () => child.kill('SIGKILL'),
     onEnd(told) {
       child.once('close', (code) => told(code));
@@ -41,6 +44,7 @@ export function socketChannel(path: string): Channel {
     input: socket,
     output: socket,
     said: null,
+    lost: 'The separate signer does not answer at its socket. Does it run?',
     kill: () => socket.destroy(),
     onEnd: (told) => socket.once('close', () => (why === undefined ? told(0) : told(null, why))),
   };

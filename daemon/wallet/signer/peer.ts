@@ -102,7 +102,7 @@ export class Peer {
     const asked = this.#waiting.size > 0;
     for (const { reject, timer } of this.#waiting.values()) {
       clearTimeout(timer);
-      reject(new Unavailable('The process that holds the wallet ended', RETRY_SECONDS));
+      reject(new Unavailable(this.#channel.lost, RETRY_SECONDS));
     }
     this.#waiting.clear();
     if (!this.#stopping && (code !== 0 || asked)) {

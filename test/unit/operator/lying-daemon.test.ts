@@ -214,7 +214,8 @@ describe.skipIf(process.platform === 'win32')('confirming a restore beside a sig
       const code = await runCli(argv, io);
       return { code, ...ran };
     };
-    expect(await confirm()).toMatchObject({ code: 1, err: 'error: The process that holds the wallet ended\n' });
+    const unanswered = 'error: The separate signer does not answer at its socket. Does it run?\n';
+    expect(await confirm()).toMatchObject({ code: 1, err: unanswered });
     expect([methods(), await epochOf(wallet)]).toEqual([['restore.status'], before]);
     const source = { kind: 'prompt' as const };
     const service = await serveSigner({ folder: wallet, socket, autoLockMinutes: 0, source, log: () => {} });
