@@ -12,7 +12,7 @@ import { Rejected } from '../../domain/errors.ts';
 import { answerLine } from './answering.ts';
 import { SignerClient, type SignerOptions } from './client.ts';
 import { readLines } from './lines.ts';
-import { decodeOrder, encodeSigned, LINE_BYTES_MAX, type Request } from './wire.ts';
+import { decodeImages, decodeOrder, encodeSigned, LINE_BYTES_MAX, type Request } from './wire.ts';
 
 const CONNECTIONS_MAX = 10;
 const PROBE_MS = 1_000;
@@ -91,7 +91,8 @@ async function serve(connection: Socket, signer: SignerClient): Promise<void> {
   }
 }
 
-async function carryOut(signer: SignerClient, request: Request): Promise<unknown> {
+/** Each request has an answer: the return type has no `undefined`, so that the compiler finds a call that is left out. */
+async function carryOut(signer: SignerClient, request: Request): Promise<object | string | null> {
   switch (request.call) {
     case 'status':
       return signer.status();
@@ -113,5 +114,7 @@ async function carryOut(signer: SignerClient, request: Request): Promise<unknown
       return null;
     case 'sign':
       return encodeSigned(await signer.sign(decodeOrder(request.order)));
+    case 'images':
+      return signer.keyImages(decodeImages(request.images));
   }
 }

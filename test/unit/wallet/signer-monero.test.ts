@@ -3,6 +3,7 @@
  * transaction from the plan. The chain is made here by the sender's half of the protocol; the signatures are real.
  */
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MoneroPlan, PlannedOutput, RingMember } from '../../../daemon/domain/spend.ts';
@@ -23,7 +24,10 @@ import { readKept, writeKept } from '../../../daemon/monero/kept.ts';
 import { parseSigned } from '../../../daemon/monero/transaction.ts';
 import { varint } from '../../../daemon/monero/varint.ts';
 import { accountKey, moneroSecretOf } from '../../../daemon/wallet/accounts.ts';
-import type { Intent, MoneroOrder } from '../../../daemon/wallet/signer/port.ts';
+import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
+import { type Intent, type MoneroOrder, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
+import { seal } from '../../../daemon/wallet/signer/seal.ts';
+import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { type Content, checkSigned } from '../../../daemon/wallet/signer/xmr/check.ts';
 import { slowHash } from '../../../daemon/wallet/signer/xmr/slow-hash.ts';
@@ -142,6 +146,31 @@ describe('the hash that keys of files are derived with', () => {
   ])('is that of Monero for %s', (data, hash) => {
     expect(hex(slowHash(Buffer.from(data, 'hex')))).toBe(hash);
   });
+});
+
+it.skipIf(process.platform === 'win32')('has key images, which a separate signer names as well', async () => {
+  const { folder, remove } = await walletFolder({ beside: true });
+  const socket = join(folder, 'signer.sock');
+  const common = { folder, autoLockMinutes: 0, source: { kind: 'prompt' as const }, log: () => {} };
+  const service = await serveSigner({ ...common, socket });
+  const sandbox = { sign: () => Promise.reject(new Error('no sandbox here')) };
+  const client = new SignerClient({ ...common, remote: socket, sandbox });
+  const { plan, previous } = one();
+  const outputs = plan.inputs.map(({ outpoint, units, branch, index }) => ({
+    ...{ outpoint, units, branch, index, previous: previous[outpoint.slice(0, 64)]! },
+  }));
+  const request = { network: 'regtest' as const, accountNo: 0, outputs };
+  try {
+    expect(await codeOf(client.keyImages(request))).toBe('signer.locked');
+    await client.unlock(await seal(await client.sealKey(), SEAL_UNLOCK, PASSPHRASE));
+    const images = await client.keyImages(request);
+    expect(images).toEqual(await session.keyImages(request));
+    expect(Object.keys(images)).toEqual(outputs.map(({ outpoint }) => outpoint));
+  } finally {
+    await client.close();
+    await service.close();
+    await remove();
+  }
 });
 
 describe('a signed transaction', () => {
