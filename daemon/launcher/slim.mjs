@@ -1,9 +1,9 @@
 /**
  * Deletes files that a server never reads from an installed package: Node's headers, SQLite's sources, libraries for
- * other platforms, source maps and declarations. Runs after `npm install --global`, not in a clone, where the compiler
- * needs some of them. Valid on Node 18, built-in modules only.
+ * other platforms, source maps, declarations, tests, and all of monero-ts except the one file that signs. Runs after
+ * `npm install --global`, not in a clone, where the compiler needs some of them. Valid on Node 18, built-in modules only.
  */
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,6 +20,16 @@ const FOLDERS = [
 
 /** Node runs no TypeScript below node_modules, and reads source maps only on request. */
 const UNUSED = /\.(?:map|[cm]?tsx?|flow|markdown)$|^(?:readme|changelog|history)(?:\.md)?$/i;
+
+/** Beside a package's manifest, folders of these names are for its authors. */
+const AUTHORS = /^(?:tests?|coverage|docs|benchmarks?|examples?|\.github)$/;
+
+/** A package of which the signer loads one file, which needs no other package (daemon/wallet/signer/xmr/library.ts). */
+const PARTLY_USED = 'monero-ts';
+const USED_FILE = join('dist', 'monero.js');
+
+/** npm needs the manifests to see an undamaged tree. */
+const STAYS = /^(?:package\.json|(?:un)?licen[cs]e.*|copying.*|notice.*)$/i;
 
 function sizeOf(path) {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -38,11 +48,59 @@ function foreignBinaries(modules) {
 }
 
 function unusedFiles(folder) {
+  const isPackage = existsSync(join(folder, 'package.json'));
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) return unusedFiles(path);
+    if (entry.isDirectory()) return isPackage && AUTHORS.test(entry.name) ? [path] : unusedFiles(path);
     return entry.isFile() && UNUSED.test(entry.name) ? [path] : [];
   });
+}
+
+/** The folder that Node loads a package from when a file in `from` asks for it; undefined if none below `root`. */
+function folderOf(root, name, from) {
+  for (let folder = from; folder.startsWith(root); folder = dirname(folder)) {
+    const found = join(folder, 'node_modules', name);
+    if (existsSync(join(found, 'package.json'))) return found;
+  }
+  return undefined;
+}
+
+/** The folders of all packages that the one in `start` needs directly or through others, without `except`. */
+function neededBy(root, start, except) {
+  const needed = new Set([start]);
+  for (const folder of needed) {
+    const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const names = ['dependencies', 'optionalDependencies', 'peerDependencies'].flatMap((group) =>
+      Object.keys(manifest[group] ?? {}),
+    );
+    for (const name of names) {
+      const found = name === except ? undefined : folderOf(root, name, folder);
+      if (found) needed.add(found);
+    }
+  }
+  return needed;
+}
+
+/**
+ * The files and folders of the partly used package, and of packages that only it needs, which the signer does not load.
+ * Manifests and licences stay.
+ */
+function neverLoaded(root) {
+  const partly = folderOf(root, PARTLY_USED, root);
+  if (!partly) return [];
+  const others = neededBy(root, root, PARTLY_USED);
+  const unusedIn = (folder) => {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    const unused = entries.flatMap((entry) => {
+      const path = join(folder, entry.name);
+      // a package below this one is judged for itself
+      if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : unusedIn(path);
+      return STAYS.test(entry.name) || path === join(partly, USED_FILE) ? [] : [path];
+    });
+    const isWhole = unused.length === entries.length && unused.every((path) => dirname(path) === folder);
+    return isWhole ? [folder] : unused;
+  };
+  return [...neededBy(root, partly)].filter((folder) => !others.has(folder)).flatMap(unusedIn);
 }
 
 /** Deletes what is not needed below `root`/node_modules and returns the freed bytes; 0 in a clone. */
@@ -55,7 +113,11 @@ export function slim(root) {
       rmSync(path, { recursive: true, force: true });
       return sum + size;
     }, 0);
-  const whole = remove([...FOLDERS.map((name) => join(modules, name)), ...foreignBinaries(modules)]);
+  const whole = remove([
+    ...FOLDERS.map((name) => join(modules, name)),
+    ...foreignBinaries(modules),
+    ...neverLoaded(root),
+  ]);
   return whole + remove(unusedFiles(modules));
 }
 

@@ -194,6 +194,13 @@ describe.skipIf(!possible)('npm start in a fresh clone (needs a networked machin
     for (const absent of ['typescript', 'vitest', '@biomejs']) {
       expect(existsSync(join(home, 'node_modules', absent))).toBe(false);
     }
+    const monero = join(home, 'node_modules', 'monero-ts');
+    expect(readdirSync(monero).sort()).toEqual(['LICENSE.txt', 'dist', 'package.json']);
+    expect(readdirSync(join(monero, 'dist'))).toEqual(['monero.js']);
+    const { signWithLibrary } = await import(join(home, 'dist', 'daemon', 'wallet', 'signer', 'xmr', 'library.js'));
+    const owner = { spendKey: '01'.padEnd(64, '0'), accounts: 1, addresses: 1 };
+    // the library runs, and refuses bytes that are no unsigned file
+    await expect(signWithLibrary('regtest', owner, '00')).rejects.toThrow('cannot load unsigned_txset');
     mkdirSync(dataDir('packed'), { mode: 0o700 });
     writeFileSync(join(dataDir('packed'), 'countinghouse.toml'), QUIET);
     const started = run('node', join(prefix, 'bin', 'countinghouse'), 'start', ...options('packed'));
