@@ -271,7 +271,7 @@ export default texts(
     aKnownAddress: 'eine Adresse, an die Sie gezahlt haben',
     inBook: 'im Adressbuch seit {day}',
     notInBook: 'nicht im Adressbuch',
-    paidTimes: '{n}-mal bezahlt',
+    paidTimes: '{n}-mal bezahlt|{n}-mal bezahlt',
     lookalikeTitle: 'Das ist nicht {name}. Es soll nur so aussehen.',
     lookalikeText:
       'Anfang und Ende sind gleich, {n} der Gruppen nicht. Diebe machen solche Adressen, damit Sie ihre aus einer Liste alter Zahlungen kopieren.',
