@@ -20,6 +20,12 @@ const READY_TIMEOUT_MS = 40_000;
 const STOP_TIMEOUT_MS = 20_000;
 /** Mined before the payer pays, so that it has coins of many blocks, which are each spendable after 60 more. */
 const FUNDING_BLOCKS = 95;
+/** The payer's keys are the same each time, so that blocks are mined to it while its wallet is still being made. */
+const PAYER = {
+  address: '46NFLGmf5meFAG6dzzptiwH7J4Cwmrg54P2SL9YGCLRhi3pCUUgYNNDYJoMw87hRHx9246gfgt81NW5wtZ1enDLE25WGS6p',
+  spendkey: '232dc2a8258040226082d9a43ece719be2e3a9be08d64cc3fa2a8f3d12903a0b',
+  viewkey: '5088cdacb99f3585c184a78fccf44cf369d3564f2bac767d65689458326b530e',
+};
 /** Somebody's standard address, for blocks whose reward is not the payer's. */
 const STRANGER = '42ey1afDFnn4886T7196doS9GPMzexD9gXpsZJDwVjeRVdFCSoHnv7KPbBeGpzJBzHRCAs9UxqeoyFQMYbqSWYTfJJQAWDm';
 
@@ -44,7 +50,6 @@ export class Monerod {
   readonly #walletPort: number;
   #node: ChildProcess | null = null;
   #wallet: ChildProcess | null = null;
-  #address = '';
 
   private constructor(port: number, walletPort: number, folder: string) {
     this.port = port;
@@ -58,10 +63,7 @@ export class Monerod {
     const node = new Monerod(await freePort(), await freePort(), folder);
     await node.launch(login === '' ? [] : ['--rpc-login', login]);
     if (!funded) return node;
-    await node.#launchWallet();
-    await node.wallet('create_wallet', { filename: 'payer', language: 'English' });
-    node.#address = (await node.wallet<{ address: string }>('get_address', { account_index: 0 })).address;
-    await node.mine(FUNDING_BLOCKS, node.#address);
+    await Promise.all([node.mine(FUNDING_BLOCKS, PAYER.address), node.#launchWallet()]);
     return node;
   }
 
@@ -76,7 +78,8 @@ export class Monerod {
       [
         ...['--regtest', '--offline', '--fixed-difficulty', '1', '--data-dir', join(this.folder, 'chain')],
         ...['--non-interactive', '--keep-fakechain', '--no-zmq', '--no-igd', '--disable-rpc-ban'],
-        ...['--rpc-bind-ip', '127.0.0.1', '--rpc-bind-port', String(this.port)],
+        // otherwise each program makes an RSA key of 4,096 bits at its start, which takes seconds
+        ...['--rpc-bind-ip', '127.0.0.1', '--rpc-bind-port', String(this.port), '--rpc-ssl', 'disabled'],
         ...['--p2p-bind-ip', '127.0.0.1', '--p2p-bind-port', String(peers)],
         ...['--db-sync-mode', 'fastest:async:1000', '--log-file', join(this.folder, 'monerod.log'), '--log-level', '0'],
         ...options,
@@ -92,12 +95,14 @@ export class Monerod {
       PROGRAMS[1] as string,
       [
         ...['--rpc-bind-ip', '127.0.0.1', '--rpc-bind-port', String(this.#walletPort), '--disable-rpc-login'],
+        ...['--rpc-ssl', 'disabled', '--daemon-ssl', 'disabled'],
         ...['--wallet-dir', this.folder, '--daemon-address', `127.0.0.1:${this.port}`, '--trusted-daemon'],
         ...['--log-file', join(this.folder, 'wallet.log'), '--log-level', '0'],
       ],
       { stdio: 'ignore' },
     );
     await this.#ready(this.#wallet, () => this.wallet('get_version', {}));
+    await this.wallet('generate_from_keys', { filename: 'payer', password: '', restore_height: 0, ...PAYER });
   }
 
   async #ready(child: ChildProcess, ask: () => Promise<unknown>): Promise<void> {
@@ -178,7 +183,7 @@ export class Monerod {
     const txids = drop ? [] : await this.pool();
     const raws = await this.raw(txids);
     await this.flush();
-    await this.mine(depth + 1, this.#address);
+    await this.mine(depth + 1, PAYER.address);
     for (const raw of raws) await this.submit(raw);
     for (const txid of txids) await this.#relayed(txid);
   }
