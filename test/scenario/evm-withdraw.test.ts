@@ -272,7 +272,8 @@ USDT = "1"
       expect((await operator.show(id)).versions).toHaveLength(1);
     });
 
-    it.runIf(chain === 'ETH')(
+    // one chain is enough
+    (chain === 'ETH' ? it : null)?.(
       'lets other addresses go where a token refuses one, and says so',
       async () => {
         const blocked = await invoicePaid(tether, 30n * unit, 30);
