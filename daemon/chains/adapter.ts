@@ -218,7 +218,7 @@ export interface SpendingSource {
   /**
    * A transaction without its witnesses: the bytes that its id is the hash of, which was checked. `blockHash`: of the
    * block that holds it, null while it is unconfirmed. Throws `Unavailable` when the source does not have it (a pruned
-   * node has no old ones).
+   * node has no old ones), on an account chain `Rejected('spend.malformed')` for a kind that only other programs make.
    */
   transaction(txid: string, blockHash: string | null, signal: AbortSignal): Promise<string>;
 

@@ -111,8 +111,8 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
 
 /** Checks one. False if it spends nothing of ours any more. */
 async function matchOne(app: App, chain: ChainRuntime, unknown: Unknown, record: QuarantineRecord): Promise<boolean> {
-  const raw = await transactionOf(chain, unknown);
   try {
+    const raw = await transactionOf(chain, unknown);
     const decoded = spendingOf(chain).decode(raw);
     assert(decoded.txid === unknown.txid, 'a source gives the transaction that it was asked for');
     const seen = { decoded, raw, knownTo: record.last_withdrawal };

@@ -147,10 +147,11 @@ export function sendingOf(value: unknown): Sending {
   };
 }
 
-/** The signed bytes of a transaction with a base fee; null for any other type. */
-export function signedOf(value: unknown): Uint8Array | null {
+/** The signed bytes of a transaction such as this program makes; 'other' for those that only other programs make. */
+export function signedOf(value: unknown): Uint8Array | 'other' {
   const one = fieldsOf(value, 'transaction');
-  if (one.type !== '0x2' || one.to === null) return null;
+  const hasAccessList = Array.isArray(one.accessList) && one.accessList.length > 0;
+  if (one.type !== '0x2' || one.to === null || hasAccessList) return 'other';
   const number = (name: string): bigint => quantityOf(one[name], `${name} of a transaction`);
   const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.slice(2), 'hex'));
   const word = (name: string): Uint8Array => bytes(`0x${number(name).toString(16).padStart(64, '0')}`);

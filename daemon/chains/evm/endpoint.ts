@@ -305,8 +305,8 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     return sending;
   }
 
-  /** The signed bytes of a transaction; null where it knows none, or one of an old type. */
-  async signed(txid: string, signal: AbortSignal): Promise<Uint8Array | null> {
+  /** The signed bytes of a transaction; null where it knows none, 'other' if this program makes none of its kind. */
+  async signed(txid: string, signal: AbortSignal): Promise<Uint8Array | 'other' | null> {
     const value = await this.#one(['eth_getTransactionByHash', txid], signal);
     return value === null ? null : signedOf(value);
   }

@@ -55,6 +55,7 @@ export class EvmSource implements SpendingSource {
 
   async transaction(txid: string, _blockHash: string | null, signal: AbortSignal): Promise<string> {
     const bytes = await this.#ask(async (endpoint) => (await endpoint.signed(txid, signal)) ?? undefined, signal);
+    if (bytes === 'other') throw new Rejected('spend.malformed', 'It is of a kind that this program does not make');
     const raw = `0x${Buffer.from(bytes).toString('hex')}`;
     if (idOf(raw) !== txid) throw new Unavailable('The endpoint sent another transaction', RETRY_SECONDS);
     return raw;
