@@ -13,7 +13,7 @@ import { type DecodedOutput, nonceKey, type SandboxAccountPlan, type SignedSpend
 import { scriptAt, unitsMax } from './addresses.ts';
 import { evict, hashFor, needRoom, withDescendants } from './consensus.ts';
 import { PREMINED, type SandboxOutput, type SandboxReader, type SandboxWriter } from './rows.ts';
-import { SIMULATED_VSIZE } from './simulated.ts';
+import { parseJson, SIMULATED_VSIZE } from './simulated.ts';
 
 const RAW_CHARS_MAX = 2_000;
 /** A transfer of a token to it fails on the real chains, and here. */
@@ -93,14 +93,6 @@ function transferOf(chain: ChainId, to: { address: string; asset: string; units:
   const amount = BigInt(to.units);
   if (!script || !asset || assetOf(asset).chain !== chain || amount <= 0n || amount > unitsMax(asset)) return null;
   return { address: to.address, script, asset, units: amount };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 const NONCE = 'nonce:';

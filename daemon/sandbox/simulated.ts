@@ -135,7 +135,8 @@ export function decodeSimulated(chain: ChainId, raw: string): DecodedSpend {
   };
 }
 
-function parseJson(text: string): unknown {
+/** Null for a text that is no JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -33,6 +33,19 @@ export class EvmScene {
     this.#payer = contracts.payer;
   }
 
+  /** The configuration of a service that follows it. `tether`, `coin`: the chain's assets. */
+  settings(tether: string, coin: string): string {
+    return `
+[networks.regtest.${this.chain}]
+rpc = ["${this.proxy.url}"]
+[networks.regtest.${tether}]
+contract = "${this.token}"
+[networks.regtest.rates]
+${coin} = "2000"
+USDT = "1"
+`;
+  }
+
   /** Tether as it is on this chain, and a contract that pays natively. */
   static async start(chain: EvmChain): Promise<EvmScene> {
     const anvil = await Anvil.start({ chainId: chainIdOf('regtest', chain) });

@@ -9,17 +9,14 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SignedGasGrant } from '../../daemon/app/gas/plans.ts';
-import { CHAINS } from '../../daemon/domain/assets.ts';
 import { authorized } from '../../daemon/wallet/operator-keys.ts';
-import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
-import { Operator } from '../support/operator.ts';
-import { cheapWallet } from '../support/wallet.ts';
+import type { Operator } from '../support/operator.ts';
+import { openShop, PASSPHRASE } from '../support/shop.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const PASSPHRASE = 'a passphrase of the test';
 const COIN = 100_000_000n;
 /** A folder for pictures of what was looked at; absent: none are made. */
 const PICTURES = process.env.PICTURES;
@@ -44,18 +41,10 @@ core_rpc = "${node.url}"
 [networks.regtest.rates]
 LTC = "80"
 `);
-    const vault = join(service.dataDir, 'vault');
-    await cheapWallet(vault, { passphrase: PASSPHRASE });
-    operator = new Operator(service.dataDir, PASSPHRASE);
-    const { key } = await operator.call('business.add', {
-      name: 'Corner Coffee',
-      network: 'regtest',
-      account_no: 0,
-      accounts: await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS),
-      key: { name: 'shop', scopes: ['invoices', 'balance', 'withdraw'] },
-    });
+    const opened = await openShop(service, ['invoices', 'balance', 'withdraw'], 'Corner Coffee');
+    operator = opened.operator;
     const call = <Body>(path: string, body?: unknown) =>
-      service.call<Body>('POST', path, body, { 'mb-api-key': key.key });
+      service.call<Body>('POST', path, body, { 'mb-api-key': opened.key });
     for (const units of [10n, 5n]) {
       const invoice = await call<{ id: string }>('/invoice', { amount: 80, crypto: 'LTC' });
       const address = await until('litecoind is followed', async () => {

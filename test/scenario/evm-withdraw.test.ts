@@ -6,17 +6,14 @@ import { join } from 'node:path';
 import { encodeAbiParameters, type Hex, keccak256 } from 'viem';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checksumAddress } from '../../daemon/chains/evm/address.ts';
-import { CHAINS } from '../../daemon/domain/assets.ts';
 import { authorized } from '../../daemon/wallet/operator-keys.ts';
 import type { GasGrant } from '../../daemon/wallet/signer/port.ts';
-import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { EvmScene } from '../adapters/evm-controls.ts';
 import { anvilTitle, callOf, hasAnvil } from '../nodes/evm/anvil.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
-import { Operator } from '../support/operator.ts';
-import { cheapWallet } from '../support/wallet.ts';
+import type { Operator } from '../support/operator.ts';
+import { openShop, PASSPHRASE } from '../support/shop.ts';
 
-const PASSPHRASE = 'a passphrase of the test';
 const ETHER = 10n ** 18n;
 
 describe.skipIf(!hasAnvil).each([
@@ -31,26 +28,8 @@ describe.skipIf(!hasAnvil).each([
 
     beforeAll(async () => {
       scene = await EvmScene.start(chain);
-      service = await startTestDaemon(`
-[networks.regtest.${chain}]
-rpc = ["${scene.proxy.url}"]
-[networks.regtest.${tether}]
-contract = "${scene.token}"
-[networks.regtest.rates]
-${coin} = "2000"
-USDT = "1"
-`);
-      const vault = join(service.dataDir, 'vault');
-      await cheapWallet(vault, { passphrase: PASSPHRASE });
-      operator = new Operator(service.dataDir, PASSPHRASE);
-      const added = await operator.call('business.add', {
-        name: 'Regtest shop',
-        network: 'regtest',
-        account_no: 0,
-        accounts: await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS),
-        key: { name: 'shop', scopes: ['invoices', 'balance'] },
-      });
-      key = added.key.key;
+      service = await startTestDaemon(scene.settings(tether, coin));
+      ({ key, operator } = await openShop(service));
       await operator.unlock();
     });
     afterAll(async () => {

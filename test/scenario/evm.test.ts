@@ -23,15 +23,7 @@ describe.skipIf(!hasAnvil).each([
 
     beforeAll(async () => {
       scene = await EvmScene.start(chain);
-      service = await startTestDaemon(`
-[networks.regtest.${chain}]
-rpc = ["${scene.proxy.url}"]
-[networks.regtest.${tether}]
-contract = "${scene.token}"
-[networks.regtest.rates]
-${coin} = "2000"
-USDT = "1"
-`);
+      service = await startTestDaemon(scene.settings(tether, coin));
       const shop = await openShop(service);
       key = shop.key;
       // What has no contract on this network is not offered: nobody would see it arrive.
