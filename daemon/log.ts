@@ -96,7 +96,7 @@ function traceLines(err: unknown): string[] {
  * Formats a JSON line of pino's as "2026-01-31 12:00:00Z WARN  message key=value"; the stack of an error follows
  * indented.
  */
-export function textLine(line: string): string {
+function textLine(line: string): string {
   const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const at = String(time)
     .replace('T', ' ')

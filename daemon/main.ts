@@ -64,7 +64,7 @@ import { Timetable } from './workers/timetable.ts';
 import { WebhookWorker } from './workers/webhooks.ts';
 import { WithdrawalWorker } from './workers/withdrawals.ts';
 
-export type DaemonOptions = {
+type DaemonOptions = {
   dataDir: string;
   configFile?: string | undefined;
   /** Overrides the configuration; 0: any free port. */

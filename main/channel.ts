@@ -37,7 +37,7 @@ const refused = (status: number, code: string, message: string): Answer => ({
   error: { code, message },
 });
 
-export type Serving = { call: Call; keyholder: Keyholder; ipc?: IpcMain };
+type Serving = { call: Call; keyholder: Keyholder; ipc?: IpcMain };
 
 export function serveChannel({ call, keyholder, ipc = ipcMain }: Serving): void {
   const handle = (channel: string, work: (input: unknown[]) => Promise<Answer>): void => {

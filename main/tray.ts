@@ -2,7 +2,7 @@
 import { app, Menu, type MenuItemConstructorOptions, nativeImage, Tray } from 'electron';
 import type { ServiceState } from './service.ts';
 
-export const STATE_WORDS: Record<ServiceState['is'], string> = {
+const STATE_WORDS: Record<ServiceState['is'], string> = {
   attached: 'Running as a service of this computer',
   starting: 'Starting',
   running: 'Running',
@@ -11,11 +11,11 @@ export const STATE_WORDS: Record<ServiceState['is'], string> = {
   stopped: 'Stopped',
 };
 
-export type TrayActions = { show(place?: string): void; lock(): void; openLog(): void; quit(): void };
+type TrayActions = { show(place?: string): void; lock(): void; openLog(): void; quit(): void };
 
 /** Whether the shell starts with the system. Linux has no such setting in Electron: there the desktop's own is used. */
-export const startsAtLogin = (): boolean => app.getLoginItemSettings().openAtLogin;
-export const canStartAtLogin = (platform: NodeJS.Platform): boolean => platform === 'darwin' || platform === 'win32';
+const startsAtLogin = (): boolean => app.getLoginItemSettings().openAtLogin;
+const canStartAtLogin = (platform: NodeJS.Platform): boolean => platform === 'darwin' || platform === 'win32';
 
 export function trayMenu(
   state: ServiceState,

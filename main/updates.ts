@@ -7,7 +7,7 @@ import type { AppUpdater } from 'electron-updater';
 
 const CHECK_MS = 24 * 3_600_000;
 
-export type Updater = Pick<
+type Updater = Pick<
   AppUpdater,
   | 'autoDownload'
   | 'autoInstallOnAppQuit'

@@ -33,7 +33,7 @@ const overlaps = (area: Rectangle, { x, y, width, height }: Rectangle): boolean 
   x < area.x + area.width && x + width > area.x && y < area.y + area.height && y + height > area.y;
 
 /** `hidden`: started with the system, so that only the tray is shown. */
-export type WindowOptions = { preload: string; stateFile: string; icon: string; hidden: boolean };
+type WindowOptions = { preload: string; stateFile: string; icon: string; hidden: boolean };
 
 export function openWindow({ preload, stateFile, icon, hidden }: WindowOptions): BrowserWindow {
   const { maximized, ...bounds } = placeOf(stateFile) ?? { ...USUAL, maximized: false };

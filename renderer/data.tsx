@@ -12,7 +12,7 @@ import {
 } from '@tanstack/react-query';
 import { createContext, useContext, useSyncExternalStore } from 'react';
 import type { Bridge, EventKind, Method, News, Params, Result, Session } from './bridge.ts';
-import { NotConnected, SignedOut } from './bridge.ts';
+import { SignedOut } from './bridge.ts';
 
 /** The prefixes of methods whose answers an event of a kind may change. */
 const CHANGED_BY: Record<EventKind, string[]> = {
@@ -146,5 +146,3 @@ export function useConnection(): Connection {
   const data = useData();
   return useSyncExternalStore(data.watch, data.connection);
 }
-
-export const isOffline = (error: unknown): boolean => error instanceof NotConnected;

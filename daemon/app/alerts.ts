@@ -10,7 +10,7 @@ import type { App } from './app.ts';
 
 const UNSTORED_MAX = 100;
 
-export type UnstoredAlert = {
+type UnstoredAlert = {
   kind: string;
   subject: string;
   message: string;

@@ -24,7 +24,7 @@ const BURIED_BLOCKS = 1_008;
 /** A year, and some weeks for the accounting. */
 const KEPT_MS = 400 * 86_400_000;
 
-export type Freed = { transactions: number; attempts: number; alerts: number };
+type Freed = { transactions: number; attempts: number; alerts: number };
 
 /** When the rows were last looked through: every night, apart from the backup and the proof. */
 export const MAINTENANCE_SCHEDULE = '20 4 * * *';

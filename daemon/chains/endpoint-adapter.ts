@@ -37,12 +37,12 @@ import {
 import { Poller } from './poller.ts';
 
 /** An endpoint that serves headers. */
-export interface HeaderEndpoint<H extends LinkedHeader> extends Endpoint, HeaderSource<H> {
+interface HeaderEndpoint<H extends LinkedHeader> extends Endpoint, HeaderSource<H> {
   /** Whether it said itself that it lacks blocks; absent where endpoints do not say so. */
   readonly isBehind?: boolean;
 }
 
-export type EndpointAdapterOptions<E extends Endpoint> = {
+type EndpointAdapterOptions<E extends Endpoint> = {
   network: Network;
   /** How messages name the setting. */
   setting: string;

@@ -11,7 +11,7 @@ import type { AccountKey, Branch } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
 
 /** A BIP-32 node without its private key: a compressed point (33 bytes) and a chain code (32 bytes). */
-export type PublicNode = { publicKey: Uint8Array; chainCode: Uint8Array };
+type PublicNode = { publicKey: Uint8Array; chainCode: Uint8Array };
 
 /** The largest non-hardened index. */
 export const INDEX_MAX = 2 ** 31 - 1;

@@ -11,7 +11,7 @@ import { type Answer, codeOf, keepAliveAgent, post } from './http.ts';
 import { parsedList, parsedResult } from './json-list.ts';
 import { slices } from './slices.ts';
 
-export type RpcOptions = {
+type RpcOptions = {
   /** http(s)://user:password@host:port[/path], the credentials percent-encoded. */
   url: string;
   /** Bitcoin's `.cookie`, which changes with every start of the node; used when the URL has no credentials. */

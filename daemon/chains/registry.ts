@@ -13,7 +13,7 @@ import type { UtxoChain } from './utxo/params.ts';
 import { MoneroAdapter } from './xmr/adapter.ts';
 
 /** A chain's configured sources. Lists are empty and values null if none is configured. */
-export type SourceSettings = {
+type SourceSettings = {
   readonly coreRpc: string | null;
   readonly coreRpcCookie: string | null;
   readonly electrum: readonly string[];
@@ -22,7 +22,7 @@ export type SourceSettings = {
 };
 
 /** The parts of the program that a source needs. */
-export type SourceContext = {
+type SourceContext = {
   list: ScriptList;
   /** Contracts of tokens on networks where none is built in. */
   contracts: Readonly<Partial<Record<AssetId, string>>>;

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** The maximum time of one turn. */
-export const SLICE_MS = 4;
+const SLICE_MS = 4;
 
 /** Undefined while the turn lasts; then a promise to await, after which a new turn starts. */
 export type Pause = () => Promise<void> | undefined;

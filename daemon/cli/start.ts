@@ -17,7 +17,7 @@ const STOP_TIMEOUT_MS = 15_000;
 const OWNER_ONLY = 0o077;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-export type StartOptions = ConfigOptions & { port?: number };
+type StartOptions = ConfigOptions & { port?: number };
 
 export async function start(session: Session, options: StartOptions): Promise<void> {
   refuseForeignData(session.dataDir);

@@ -8,7 +8,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import type { z } from 'zod';
-import { CHAINS, type ChainId, NETWORKS, type Network } from '../domain/assets.ts';
+import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { nearest } from './nearest.ts';
 import { CONFIG_FILE } from './paths.ts';
 import { camel, envName, TREE, type ValuesOf } from './schema.ts';
@@ -29,11 +29,9 @@ const TESTS_PREFIX = 'COUNTINGHOUSE_TEST_';
 export type Origin = 'default' | 'file' | 'env' | 'flag';
 
 /** A key as `countinghouse config` prints it. `shown` contains no secret. */
-export type ConfigRow = { readonly key: string; readonly shown: string; readonly origin: Origin };
+type ConfigRow = { readonly key: string; readonly shown: string; readonly origin: Origin };
 
 export type Config = ValuesOf<typeof TREE> & { readonly rows: readonly ConfigRow[] };
-
-export type ChainConfig = Config['networks'][Network][ChainId];
 
 export type Problem = { key: string; text: string };
 

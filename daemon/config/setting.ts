@@ -20,7 +20,7 @@ const TIER_USD_MAX = 1_000_000_000;
 const PRICE_SCALED_MAX = 10n ** 20n;
 
 /** In parts per million: 1 % is 10,000. */
-export type Percent = { ppm: bigint };
+type Percent = { ppm: bigint };
 
 type SettingOptions<T> = {
   schema: z.ZodType<T>;
@@ -151,7 +151,7 @@ export function publicUrl(): Setting<string | null> {
 }
 
 /** The URL without its user and password, and if `bare` without its path and query, which may contain keys. */
-export function hideCredentials(value: string, bare = false): string {
+function hideCredentials(value: string, bare = false): string {
   const url = parseUrl(value);
   if (!url) return '***';
   const login = url.username || url.password ? `${url.username ? '***' : ''}${url.password ? ':***' : ''}@` : '';
@@ -230,7 +230,7 @@ export function telegramChat(): Setting<string | null> {
 }
 
 /** A span of each day, in minutes since midnight; `from` may be the later one, and is never the same as `to`. */
-export type DailySpan = { readonly from: number; readonly to: number };
+type DailySpan = { readonly from: number; readonly to: number };
 
 const clockTime = (minutes: number): string =>
   `${`${Math.floor(minutes / 60)}`.padStart(2, '0')}:${`${minutes % 60}`.padStart(2, '0')}`;

@@ -6,7 +6,7 @@ import { Id, Instant } from './operator-shapes.ts';
 const PAGE_MAX = 200;
 const URL_CHARS_MAX = 2_048;
 
-export const EndpointShape = z.object({
+const EndpointShape = z.object({
   id: Id,
   business_id: Id,
   business: z.string(),
@@ -24,7 +24,7 @@ export const EndpointShape = z.object({
 /** `secret`: the key with which a receiver verifies signatures. */
 const WithSecret = EndpointShape.extend({ secret: z.string() });
 
-export const DeliveryShape = z.object({
+const DeliveryShape = z.object({
   id: Id,
   endpoint_id: Id,
   /** The event's id, the same in every attempt. */

@@ -118,7 +118,7 @@ export const InvoiceShape = z.object({
   created_at: Instant,
 });
 
-export const AttemptShape = z.object({
+const AttemptShape = z.object({
   id: Id,
   by_operator: z.boolean(),
   started_at: Instant,
@@ -144,7 +144,7 @@ export const WebhookShape = z.object({
 });
 
 /** A deposit to the address of an invoice's payment. */
-export const CreditShape = z.object({
+const CreditShape = z.object({
   id: Id,
   tx_id: z.string(),
   /** True for a coin sent from inside a contract: `tx_id` is the transaction that the source names, or the block's hash. */
@@ -167,7 +167,7 @@ export const CreditShape = z.object({
   first_seen_at: Instant,
 });
 
-export const PaymentShape = z.object({
+const PaymentShape = z.object({
   crypto: z.string(),
   network: z.string(),
   address: z.string(),
@@ -276,7 +276,7 @@ export const AlertShape = z.object({
   created_at: Instant,
 });
 
-export const ChainShape = z.object({
+const ChainShape = z.object({
   network: z.enum(NETWORKS),
   chain: z.enum(CHAINS),
   source: z.string(),

@@ -20,7 +20,7 @@ const FOUND_MAX = 50;
 const PERIODS_MAX = 400;
 
 /** The answers to "why isn't this paid?". */
-export const VERDICTS = [
+const VERDICTS = [
   ...(['paid', 'marked_paid', 'canceled', 'not_chosen', 'waiting', 'expired'] as const),
   ...(['unconfirmed', 'short', 'late', 'gone', 'other_coin', 'inbox'] as const),
   ...(['unknown_transaction', 'unknown_address', 'other_network', 'no_invoice', 'chain_behind'] as const),

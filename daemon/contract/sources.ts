@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const Block = z.object({ height: z.int(), hash: z.string() });
 
-export const ServerShape = z.object({
+const ServerShape = z.object({
   name: z.string(),
   /** `dropped`: it misbehaved and is not used for a while. */
   state: z.enum(['idle', 'connecting', 'ready', 'waiting', 'dropped']),
@@ -20,7 +20,7 @@ export const ServerShape = z.object({
   error: z.string().nullable(),
 });
 
-export const SourceShape = z.object({
+const SourceShape = z.object({
   network: z.string(),
   chain: z.string(),
   source: z.string(),

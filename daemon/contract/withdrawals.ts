@@ -46,7 +46,7 @@ const GrantShape = z.strictObject({
   issuedAt: Millis,
 });
 
-export const WithdrawalShape = z.object({
+const WithdrawalShape = z.object({
   id: Id,
   uuid: z.string(),
   business_id: Id,
@@ -93,14 +93,14 @@ const VersionShape = z.object({
   problem: z.string().nullable(),
 });
 
-export const WithdrawalDetailShape = WithdrawalShape.extend({
+const WithdrawalDetailShape = WithdrawalShape.extend({
   /** The input that all versions share. */
   conflict_key: z.string().nullable(),
   versions: z.array(VersionShape),
 });
 
 /** A transaction decoded from its bytes, to be approved. */
-export const PreviewShape = z.object({
+const PreviewShape = z.object({
   crypto: z.string(),
   /** `cancel`: the MACs are for a transaction that pays only ourselves. */
   purpose: z.enum(['pay', 'cancel']),
@@ -177,7 +177,7 @@ const PolicyParams = z.strictObject({
   address_book_only: z.boolean().default(false),
 });
 
-export const AddressShape = z.object({
+const AddressShape = z.object({
   id: Id,
   business_id: Id,
   business: z.string(),

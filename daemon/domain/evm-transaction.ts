@@ -20,7 +20,7 @@ export type EvmTransaction = {
 };
 
 /** `yParity`: 0 or 1. `r` and `s`: 32 bytes each. */
-export type EvmSignature = { yParity: 0 | 1; r: Uint8Array; s: Uint8Array };
+type EvmSignature = { yParity: 0 | 1; r: Uint8Array; s: Uint8Array };
 
 /** EIP-2718. */
 const TYPE = 2;

@@ -11,7 +11,7 @@ import { isEvm } from './evm.ts';
  */
 const BLOCKS_INSTEAD = { ETH: 96, BSC: 15 } as const;
 
-export type Depth = {
+type Depth = {
   required: number;
   /** Blocks that stand behind it; 0 without a block. */
   depth: number;

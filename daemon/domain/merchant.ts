@@ -4,7 +4,7 @@
 export const SCOPES = ['invoices', 'balance', 'withdraw', 'refund'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-export const INVOICE_EVENTS = [
+const INVOICE_EVENTS = [
   'invoice.created',
   'invoice.requested',
   'invoice.seen',
@@ -14,7 +14,7 @@ export const INVOICE_EVENTS = [
   'invoice.canceled',
   'invoice.undone',
 ] as const;
-export const PAYOUT_EVENTS = ['withdrawal.pending', 'withdrawal.completed', 'withdrawal.failed'] as const;
+const PAYOUT_EVENTS = ['withdrawal.pending', 'withdrawal.completed', 'withdrawal.failed'] as const;
 export const EVENT_TYPES = [...INVOICE_EVENTS, ...PAYOUT_EVENTS] as const;
 export type InvoiceEvent = (typeof INVOICE_EVENTS)[number];
 export type EventType = (typeof EVENT_TYPES)[number];

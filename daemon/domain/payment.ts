@@ -18,7 +18,7 @@ export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
  * Why a deposit is in the inbox. `unexpected`: another asset than the invoice asked for. `wrong-network`: to an address
  * that an invoice has on another network with the same keys.
  */
-export const INBOX_REASONS = [
+const INBOX_REASONS = [
   ...(['late', 'extra', 'short', 'deleted', 'unexpected', 'wrong-network', 'unassigned', 'locked'] as const),
 ] as const;
 export type InboxReason = (typeof INBOX_REASONS)[number];
@@ -58,7 +58,7 @@ export type Terms = {
 };
 
 /** The time after the deadline in which late money still counts. */
-export type Grace = { graceMs: number };
+type Grace = { graceMs: number };
 
 export type Effect =
   | { kind: 'paid' }

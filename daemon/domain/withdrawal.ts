@@ -48,7 +48,7 @@ const no = 'refused';
  * A rejected withdrawal was never signed, so no event follows. The other two final states can still change by facts of
  * the chain: a reorganisation undoes `completed`, and one that is deeper than `buried` undoes `failed`.
  */
-export const TRANSITIONS: Readonly<Record<WithdrawalState, Readonly<Record<WithdrawalEvent, Cell>>>> = {
+const TRANSITIONS: Readonly<Record<WithdrawalState, Readonly<Record<WithdrawalEvent, Cell>>>> = {
   requested: {
     ...{ approve: 'approved', reject: 'rejected', return: 'same', expire: 'rejected' },
     ...{ sign: no, send: no, pay: no, unpay: no, lose: no },
@@ -80,7 +80,7 @@ export const TRANSITIONS: Readonly<Record<WithdrawalState, Readonly<Record<Withd
 };
 
 /** Alerts for the operator: a payment or a failure undone by a reorganisation, or one confirmed after it was given up. */
-export type WithdrawalAlert = 'undone' | 'reopened' | 'revived' | 'lost';
+type WithdrawalAlert = 'undone' | 'reopened' | 'revived' | 'lost';
 
 export type Step = { state: WithdrawalState; alert: WithdrawalAlert | null };
 

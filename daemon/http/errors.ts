@@ -13,7 +13,7 @@ const BODIES: Record<RejectForm, (error: Rejected) => Record<string, unknown>> =
 };
 
 /** Status and body for a rejection. */
-export function presentRejected(error: Rejected): { status: number; body: Record<string, unknown> } {
+function presentRejected(error: Rejected): { status: number; body: Record<string, unknown> } {
   const [status, form] = answersTo(error.code).api;
   return { status, body: BODIES[form](error) };
 }

@@ -12,7 +12,7 @@ const MS_PER_SECOND = 1_000;
 /** A provider gives one customer at least this prefix (RFC 6177). */
 const IPV6_PREFIX_GROUPS = 4;
 
-export type TokenBucketsOptions = {
+type TokenBucketsOptions = {
   /** Tokens added per minute. */
   perMinute: number;
   /** The size of a bucket. */

@@ -34,7 +34,7 @@ const CONNECTIONS_PER_ADDRESS_MAX = 200;
 const DRAIN_MS = 3_000;
 
 /** `pages`: the payment pages, below `/pay`. */
-export type PublicParts = {
+type PublicParts = {
   sandbox: SandboxControls | null;
   pages: RequestHandler;
   /** Null unless metrics are configured. */
@@ -78,7 +78,7 @@ export function publicApp(app: App, { sandbox, pages, meter }: PublicParts): Exp
   return server;
 }
 
-export type Listening = { port: number; close(): Promise<void> };
+type Listening = { port: number; close(): Promise<void> };
 
 /** Listens. Throws `Rejected('port.taken')` when somebody else does. */
 export async function listen(handler: Express, host: string, port: number): Promise<Listening> {

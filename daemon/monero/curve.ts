@@ -37,7 +37,7 @@ export function pointOf(bytes: Uint8Array): CurvePoint | null {
 }
 
 /** The scalar times the point, in variable time; the scalar may be 0. */
-export const multiplied = (point: CurvePoint, scalar: bigint): CurvePoint =>
+const multiplied = (point: CurvePoint, scalar: bigint): CurvePoint =>
   scalar === 0n ? Point.ZERO : point.multiplyUnsafe(scalar);
 
 /** The commitment to an amount (Pedersen). */

@@ -5,7 +5,7 @@
 import { Malformed } from '../domain/errors.ts';
 import { parseTransaction, type Transaction } from './transaction.ts';
 
-export type KeptTransaction = { firstIndex: number; transaction: Transaction };
+type KeptTransaction = { firstIndex: number; transaction: Transaction };
 
 const INDEX_BYTES = 8;
 const HASH_BYTES = 32;

@@ -2,7 +2,9 @@
  * Parses Monero's transactions and blocks: the fields that a receiver needs, and their ids, which are checked against the
  * hash that was asked for. Format: `cryptonote_basic` and `ringct` of the Monero project.
  */
+
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { Malformed } from '../domain/errors.ts';
 import { varint } from './varint.ts';
 
@@ -109,8 +111,6 @@ class Reader {
   }
 }
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
-
 /**
  * A transaction from all its bytes, or from those without its signatures and their hash (hex). Throws `Malformed`.
  */
@@ -137,7 +137,7 @@ function readTransaction(reader: Reader, prunableHash?: string): Transaction {
   if (version === 1n) {
     // Its signatures follow without a length; a transaction of version 1 is the last thing in what was sent.
     if (!isCoinbase) reader.at = reader.bytes.length;
-    return { id: hex(keccak_256(reader.bytes.subarray(start, reader.at))), ...common };
+    return { id: bytesToHex(keccak_256(reader.bytes.subarray(start, reader.at))), ...common };
   }
   common.fee = readRingBase(reader, outputs, keyImages.length);
   const baseHash = keccak_256(reader.bytes.subarray(prefixEnd, reader.at));
@@ -148,7 +148,7 @@ function readTransaction(reader: Reader, prunableHash?: string): Transaction {
     : hasProof
       ? Buffer.from(prunableHash ?? '', 'hex')
       : new Uint8Array(KEY_BYTES);
-  return { id: hex(keccak_256(Buffer.concat([prefixHash, baseHash, restHash]))), ...common };
+  return { id: bytesToHex(keccak_256(Buffer.concat([prefixHash, baseHash, restHash]))), ...common };
 }
 
 /** The bytes of the signatures; null where only their hash is known. */
@@ -185,7 +185,7 @@ function readInputs(reader: Reader): { isCoinbase: boolean; keyImages: string[];
       // each number is the difference to the one before
       for (let members = reader.count(); members > 0; members--) ring.push((ring.at(-1) ?? 0n) + reader.varint());
       rings.push(ring);
-      keyImages.push(hex(reader.take(KEY_BYTES)));
+      keyImages.push(bytesToHex(reader.take(KEY_BYTES)));
     } else throw new Malformed(`an input of type ${type}`);
   }
   return { isCoinbase, keyImages, rings };
@@ -261,15 +261,15 @@ export function parseBlock(bytes: Uint8Array): Block {
   reader.varint();
   reader.varint();
   const seconds = Number(reader.varint());
-  const previous = hex(reader.take(KEY_BYTES));
+  const previous = bytesToHex(reader.take(KEY_BYTES));
   reader.take(4);
   const headerEnd = reader.at;
   const coinbase = readTransaction(reader);
   const txids: string[] = [];
-  for (let left = reader.count(); left > 0; left--) txids.push(hex(reader.take(KEY_BYTES)));
+  for (let left = reader.count(); left > 0; left--) txids.push(bytesToHex(reader.take(KEY_BYTES)));
   const leaves = [coinbase.id, ...txids].map((id) => Buffer.from(id, 'hex'));
   const hashed = Buffer.concat([bytes.subarray(0, headerEnd), treeHash(leaves), varint(leaves.length)]);
-  const hash = hex(keccak_256(Buffer.concat([varint(hashed.length), hashed])));
+  const hash = bytesToHex(keccak_256(Buffer.concat([varint(hashed.length), hashed])));
   return { hash, previous, timeMs: seconds * 1_000, coinbase, txids };
 }
 

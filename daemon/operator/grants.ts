@@ -22,7 +22,7 @@ export type AskedPolicy = {
   address_book_only?: boolean;
 };
 
-export type SaidRate = { network: string; crypto: string; usd: number | string | null };
+type SaidRate = { network: string; crypto: string; usd: number | string | null };
 
 const CLOCKS_APART_MS_MAX = 3_600_000;
 /**

@@ -112,7 +112,7 @@ export const keptTimeHtml = (at: number, locale: string): Html =>
   html`<time datetime="${isoOf(at)}" data-local="zone">${instant(at, locale)}</time>`;
 
 /** The machine-readable form, for `datetime`. */
-export const isoOf = (at: number): string => new Date(at).toISOString();
+const isoOf = (at: number): string => new Date(at).toISOString();
 
 /** The address in comparable pieces: its prefix (CashAddr's, or 0x), then groups of four. Joined, it is the address. */
 export function inGroups(address: string): string[] {

@@ -13,7 +13,7 @@ export type Locale = {
   chosen: boolean;
 };
 
-export const FALLBACK = 'en-GB';
+const FALLBACK = 'en-GB';
 const TAGS_READ_MAX = 20;
 const RTL = new Set(['ar']);
 

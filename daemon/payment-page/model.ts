@@ -45,10 +45,10 @@ export type Funds = {
 };
 
 /** Additional data of a receipt. */
-export type Settled = { at: number; rate: bigint | null };
+type Settled = { at: number; rate: bigint | null };
 
 /** `uri`: the link with the amount for wallets; null if the plain address works better. */
-export type Way = { address: string; uri: string | null; ethereumUri: string | null; contract: string | null };
+type Way = { address: string; uri: string | null; ethereumUri: string | null; contract: string | null };
 
 export type State =
   | { is: 'choose'; fixed: boolean; offers: Offer[] }

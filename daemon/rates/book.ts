@@ -16,13 +16,13 @@ import { OtherClocks } from './other-clocks.ts';
 import type { Quote, Source } from './source.ts';
 
 /** How long a coin's quote counts for the median, by the source's own time if it states one. */
-export const COIN_QUOTE_AGE_MAX_MS = 10 * 60_000;
+const COIN_QUOTE_AGE_MAX_MS = 10 * 60_000;
 /** Fiat sources are asked hourly and publish daily, except on weekends and holidays. */
-export const FIAT_QUOTE_AGE_MAX_MS = 3 * 3_600_000;
-export const FIAT_DATA_AGE_MAX_MS = 7 * 24 * 3_600_000;
+const FIAT_QUOTE_AGE_MAX_MS = 3 * 3_600_000;
+const FIAT_DATA_AGE_MAX_MS = 7 * 24 * 3_600_000;
 /** How long the last good rate stays valid. */
-export const COIN_HOLDS_MS = 15 * 60_000;
-export const FIAT_HOLDS_MS = 72 * 3_600_000;
+const COIN_HOLDS_MS = 15 * 60_000;
+const FIAT_HOLDS_MS = 72 * 3_600_000;
 /** A rate from further in the future than this was found before the clock was set back, and does not count. */
 const CLOCK_JITTER_MAX_MS = 60_000;
 /** Rounds that follow the last snapshot sooner than this make none, which bounds the number of snapshots. */
@@ -44,7 +44,7 @@ export type RatesConfig = {
 };
 
 /** The fiat values of one coin, as clients see them: decimal strings, rounded down. */
-export type ShownRates = { usd: string; eur: string; gbp: string };
+type ShownRates = { usd: string; eur: string; gbp: string };
 
 type Held = { scaled: bigint; at: number };
 type Live = (table: RateTable, code: string, limitMs: number) => Held | null;

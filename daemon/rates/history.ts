@@ -22,7 +22,7 @@ export type RateTable = 'usd' | 'fiat';
 
 /** As long as a fiat rate is valid; a coin's rate is valid for 15 minutes. */
 export const HISTORY_KEPT_MS = 72 * 3_600_000;
-export const SNAPSHOTS_MAX = 1_000;
+const SNAPSHOTS_MAX = 1_000;
 
 export class RateTimeline {
   #snapshots: Snapshot[];

@@ -6,7 +6,7 @@
  * large groups lie around prices that do not agree with each other.
  */
 
-export const AGREEMENT_PERCENT = 5n;
+const AGREEMENT_PERCENT = 5n;
 export const AGREEING_MIN = 2;
 
 function agree(a: bigint, b: bigint): boolean {

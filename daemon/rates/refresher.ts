@@ -18,12 +18,12 @@ const FIAT_EVERY_MS = 59 * 60_000;
 const FIAT_RETRY_MS = 14 * 60_000;
 
 /** The part of pino's interface that is used. */
-export type RatesLog = {
+type RatesLog = {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 };
 
-export type SourceStatus = {
+type SourceStatus = {
   name: string;
   kind: Source['kind'];
   /** When the source last gave prices, milliseconds since 1970. */
@@ -45,7 +45,7 @@ export type RatesService = {
   stop(): Promise<void>;
 };
 
-export type RefresherOptions = {
+type RefresherOptions = {
   book: RateBook;
   sources: readonly Source[];
   log: RatesLog;

@@ -8,7 +8,7 @@ import { inverseDown, type Json, priceDown } from './decimal.ts';
 import { type GetOptions, getJson, SourceFailure } from './http.ts';
 
 /** `coin`: prices of coins, in USD or USDT per coin. `fiat`: units of other currencies per US dollar. */
-export type SourceKind = 'coin' | 'fiat';
+type SourceKind = 'coin' | 'fiat';
 
 /** A price as it is in the answer; undefined if the answer does not have it. */
 export type RawQuote = {
@@ -71,7 +71,7 @@ export function timeOf(json: Json | undefined): number | undefined {
 }
 
 /** Checks every price that a source found. Throws `SourceFailure` if none is usable. */
-export function readQuotes(source: Source, json: Json): Reading {
+function readQuotes(source: Source, json: Json): Reading {
   const quotes: Quote[] = [];
   const refused: string[] = [];
   for (const { code, price, inverse, quotedIn, asOf } of source.read(json)) {

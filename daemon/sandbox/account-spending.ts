@@ -22,7 +22,7 @@ import { SimulatedFamily } from './simulated-family.ts';
 const TOKEN_GAS_FACTOR = 3n;
 
 /** A source that knows how many transactions of an address blocks contain. */
-export type NonceSource = SpendingSource & { nonce(address: string, signal: AbortSignal): Promise<bigint> };
+type NonceSource = SpendingSource & { nonce(address: string, signal: AbortSignal): Promise<bigint> };
 
 export class SimulatedAccountSpending extends SimulatedFamily implements Spending {
   readonly replacement = 'nonce';

@@ -23,14 +23,14 @@ const FIRST_TIP_HEIGHT = 200;
 const FIRST_BLOCK_SPACING_MS = 10_000;
 
 export const REORG_BLOCKS_MAX = 100;
-export const BLOCKS_KEPT_MAX = 1_000;
+const BLOCKS_KEPT_MAX = 1_000;
 /** While its source is down, a chain keeps up to this many more blocks that were not read yet. */
-export const UNREAD_BLOCKS_MAX = 1_000;
+const UNREAD_BLOCKS_MAX = 1_000;
 /** Above 1, so that the blocks kept during an outage are removed slowly, after they were read. */
 const PRUNED_PER_BLOCK_MAX = 2;
-export const MEMPOOL_TXS_MAX = 10_000;
-export const BLOCK_TXS_MAX = 2_000;
-export const TXS_KEPT_MAX = 100_000;
+const MEMPOOL_TXS_MAX = 10_000;
+const BLOCK_TXS_MAX = 2_000;
+const TXS_KEPT_MAX = 100_000;
 
 /** A transaction that was checked and may enter the mempool. */
 export type Candidate = {

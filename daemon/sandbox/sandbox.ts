@@ -66,7 +66,7 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
-export type SandboxOptions = {
+type SandboxOptions = {
   store: SandboxStore;
   chains: readonly ChainId[];
   watch: (chain: ChainId) => WatchList;

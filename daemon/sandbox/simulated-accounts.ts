@@ -23,7 +23,7 @@ const REPLACEMENT_PERCENT = 110n;
 
 export const isAccountChain = (chain: ChainId): boolean => chain === 'ETH' || chain === 'BSC';
 
-export type AccountTransaction = {
+type AccountTransaction = {
   txid: string;
   /** The address of the sender, as its nonce keys contain it. */
   from: string;

@@ -24,7 +24,7 @@ import { tipOfChain } from './consensus.ts';
 import type { SandboxBlock, SandboxContents, SandboxReader, SandboxTransaction } from './rows.ts';
 import { decodeAccount, isAccountChain, isNonceOutput, isRest } from './simulated-accounts.ts';
 
-export const STEP_BLOCKS_MAX = 100;
+const STEP_BLOCKS_MAX = 100;
 /** A step ends after the block that passes this. */
 const STEP_TXS_MAX = 2_000;
 const FOREIGN_RETRY_SECONDS = 60;

@@ -32,7 +32,7 @@ import { CONSOLE } from './migrations/0026-console.ts';
 import { GAS_PLANS } from './migrations/0027-gas-plans.ts';
 import { KEY_IMAGES } from './migrations/0028-key-images.ts';
 
-export type Migration = readonly [name: string, statements: readonly string[]];
+type Migration = readonly [name: string, statements: readonly string[]];
 
 /** Every migration, in order of their numbers. The name is the file's. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -100,7 +100,7 @@ function addArithmetic(db: Database.Database): void {
 }
 
 /** The migrations that the database lacks, in order. Throws `Rejected('store.newer')`. */
-export function pendingMigrations(db: Database.Database, migrations = MIGRATIONS): readonly Migration[] {
+function pendingMigrations(db: Database.Database, migrations = MIGRATIONS): readonly Migration[] {
   const applied = new Set(appliedNames(db));
   const missing = migrations.filter(([name]) => !applied.has(name));
   for (const [name] of migrations) applied.delete(name);

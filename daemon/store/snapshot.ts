@@ -6,7 +6,7 @@ import { open } from 'node:fs/promises';
 import Database from 'better-sqlite3';
 
 /** Facts that a backup's manifest repeats and a drill compares. Units are decimal text. */
-export type StoreFacts = {
+type StoreFacts = {
   counts: { businesses: number; invoices: number; payments: number; credits: number; webhooks: number };
   accounts: { chain_key: string; account_no: number; next_index: number; targets: number }[];
   balances: { chain_key: string; account_no: number; asset: string; units: string }[];

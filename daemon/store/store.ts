@@ -71,7 +71,7 @@ const LOCK_WAIT_MS_MAX = 10_000;
 const LOCK_WAIT_WHILE_STOPPING_MS_MAX = 1_000;
 
 /** Free bytes of the disk (null without a reserve), bytes of the log, and why writes fail, if they do. */
-export type StoreHealth = { freeBytes: number | null; logBytes: number; trouble: Trouble | null };
+type StoreHealth = { freeBytes: number | null; logBytes: number; trouble: Trouble | null };
 
 export type StoreOptions = {
   /** The size of the reserve for a full disk; 0, the default: none. */

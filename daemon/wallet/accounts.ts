@@ -8,8 +8,10 @@
  * Invariant: private keys stay in this module, except those that `withSecretAccount` lends. They are wiped before a
  * function returns, as far as the language allows.
  */
+
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { HARDENED_OFFSET, HDKey } from '@scure/bip32';
 import type { ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
@@ -34,7 +36,7 @@ export function accountKey(seed: Uint8Array, chain: ChainId, network: Network, a
   if (chain === 'XMR') return moneroAccount(moneroSecretOf(seed, network, account));
   return withNode(seed, path, ({ publicKey, chainCode }) => {
     assert(publicKey && chainCode, 'a derived node has its keys');
-    return { kind: 'secp256k1', publicKey: hex(publicKey), chainCode: hex(chainCode) };
+    return { kind: 'secp256k1', publicKey: bytesToHex(publicKey), chainCode: bytesToHex(chainCode) };
   });
 }
 
@@ -65,8 +67,6 @@ function accountPath(chain: ChainId, network: Network, account: number): number[
   const { purpose, coin } = PATHS[chain];
   return [purpose, network === 'mainnet' ? coin : TEST_COIN, account].map((index) => index + HARDENED_OFFSET);
 }
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 /** Calls `use` with the node at a path, and wipes every private key on the way. */
 function withNode<T>(seed: Uint8Array, path: readonly number[], use: (node: HDKey) => T): T {
@@ -110,11 +110,11 @@ export function moneroSecretOf(seed: Uint8Array, network: Network, account: numb
 /** The public part of a Monero account, and the key that sees what it receives. */
 export function moneroAccount({ spend, view }: MoneroSecret): AccountKey {
   const { BASE, Fn } = ed25519.Point;
-  return { kind: 'monero', privateViewKey: hex(Fn.toBytes(view)), publicSpendKey: BASE.multiply(spend).toHex() };
+  return { kind: 'monero', privateViewKey: bytesToHex(Fn.toBytes(view)), publicSpendKey: BASE.multiply(spend).toHex() };
 }
 
 function moneroScalar(digest: Uint8Array): bigint {
-  const value = BigInt(`0x${hex(digest.reverse())}`);
+  const value = BigInt(`0x${bytesToHex(digest.reverse())}`);
   digest.fill(0);
   return ed25519.Point.Fn.create(value);
 }

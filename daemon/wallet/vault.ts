@@ -15,7 +15,7 @@ import { z } from 'zod';
 import { Rejected } from '../domain/errors.ts';
 import { isMissing, replaceFile, writeOnce } from './files.ts';
 
-export type VaultSecret = {
+type VaultSecret = {
   /** The words in their normal form (`parseWords`). */
   mnemonic: string;
   /** The BIP-39 passphrase; empty: none. */
@@ -23,7 +23,7 @@ export type VaultSecret = {
 };
 
 /** A passphrase (for scrypt), or a random key of 32 bytes that is used directly. */
-export type VaultLock = string | Uint8Array;
+type VaultLock = string | Uint8Array;
 
 const KEY_BYTES = 32;
 const SALT_BYTES = 32;

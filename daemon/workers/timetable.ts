@@ -49,7 +49,7 @@ type Slots = {
   minute: number | null;
 };
 
-export type TimetableOptions = {
+type TimetableOptions = {
   /** Milliseconds of a monotonic clock. */
   passed?: () => number;
 };

@@ -59,7 +59,7 @@ export function SandboxBanner({ network }: { network?: string | undefined }): Re
 }
 
 /** While the service does not answer: since when the content is old, and when it is asked again. */
-export function OfflineBar(): ReactNode {
+function OfflineBar(): ReactNode {
   const t = useText(TEXTS);
   const language = useLanguage();
   const { clock } = useTimes();

@@ -43,7 +43,7 @@ export function DetailState({ invoice }: { invoice: Detail }): ReactNode {
 
 type ConfirmingProps = { have: number; need: number; t: Translate<'confirming'> };
 
-export function Confirming({ have, need, t }: ConfirmingProps): ReactNode {
+function Confirming({ have, need, t }: ConfirmingProps): ReactNode {
   return (
     <State shape="part" tone="main" share={need === 0 ? 1 : have / need}>
       {t('confirming', { have: Math.min(have, need), need })}

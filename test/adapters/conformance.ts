@@ -35,7 +35,7 @@ export type ChainControls = {
   stop(): Promise<void>;
 };
 
-export type Harness = {
+type Harness = {
   name: string;
   start(): Promise<ChainControls>;
   /** Confirmations before a mined reward may be spent; none where blocks have no reward. */

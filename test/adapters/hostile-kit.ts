@@ -97,7 +97,7 @@ export class Ground {
 
 type Paid = { id: number; txid: string; units: bigint };
 
-export type TrialOptions = {
+type TrialOptions = {
   ground: Ground;
   behaviour: (scene: Scene) => Behaviour;
   /** What is said of unconfirmed payments beyond the true ones is let pass. */

@@ -35,7 +35,7 @@ export const moneroAccount: AccountKey = {
 export const accountOf = (chain: ChainId): AccountKey => (chain === 'XMR' ? moneroAccount : testAccount);
 
 export type Coin = { id: string; units: bigint; index: number };
-export type Spend = {
+type Spend = {
   coins: Coin[];
   outputs: { script: Uint8Array; units: bigint }[];
   sequence?: number;
@@ -45,7 +45,7 @@ export type Spend = {
 const REPLACEABLE = 0xfffffffd;
 
 /** The private key of the test account's receiving address at an index. */
-export const secretOf = (index: number): Uint8Array => base58.decode(privateKeyOf(index)).subarray(1, 33);
+const secretOf = (index: number): Uint8Array => base58.decode(privateKeyOf(index)).subarray(1, 33);
 
 export const publicKeyOf = (index: number): Uint8Array => {
   const point = pointFromScalar(secretOf(index), true);

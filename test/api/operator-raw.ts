@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Method, OPERATOR, OperatorFile, type Params, type Result } from '../../daemon/contract/operator.ts';
 
-export type RawAnswer = { status: number; headers: Record<string, string | string[] | undefined>; body: unknown };
+type RawAnswer = { status: number; headers: Record<string, string | string[] | undefined>; body: unknown };
 
 export async function operatorFile(dataDir: string): Promise<OperatorFile> {
   return OperatorFile.parse(JSON.parse(await readFile(join(dataDir, 'operator.json'), 'utf8')));

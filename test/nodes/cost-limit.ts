@@ -38,7 +38,7 @@ const COST_OTHER = 0.1;
 const REQUEST_BYTES = 300;
 
 /** `busy`: it waited too long. `excessive`: the session is over. */
-export type Admission = 'served' | 'busy' | 'excessive';
+type Admission = 'served' | 'busy' | 'excessive';
 
 /** The account of one session. */
 export class CostAccount {

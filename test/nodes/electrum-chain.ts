@@ -26,7 +26,7 @@ export type Tx = {
 
 export type Block = { hash: string; header: Buffer; txs: Tx[] };
 export type HistoryItem = { tx_hash: string; height: number; fee?: number };
-export type UnspentItem = { tx_hash: string; tx_pos: number; height: number; value: number };
+type UnspentItem = { tx_hash: string; tx_pos: number; height: number; value: number };
 
 const HEADER_BYTES = 80;
 const FLAG_WITNESS = 0x01;
@@ -110,7 +110,7 @@ export function readTx(raw: Buffer, segwit: boolean): Tx {
   return new TxReader(raw).tx(0, 0, segwit);
 }
 
-export function readBlock(bytes: Buffer, height: number, segwit: boolean): Block {
+function readBlock(bytes: Buffer, height: number, segwit: boolean): Block {
   const reader = new TxReader(bytes);
   const header = Buffer.from(reader.take(HEADER_BYTES));
   const txs = Array.from({ length: reader.varint() }, (_, position) => reader.tx(height, position, segwit));

@@ -27,7 +27,7 @@ export type Behaviour = {
   write?: (line: string, session: Session) => void;
 };
 
-export type Limits = {
+type Limits = {
   receiveBytesMax: number;
   sendBytesMax: number;
   unreadBytesMax: number;

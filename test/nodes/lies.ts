@@ -86,7 +86,7 @@ function histories(
 type HeaderFields = { previous: Buffer; timeSeconds: number; bits?: number; worked?: boolean };
 
 /** A header of litecoin's regtest. Not `worked`: one whose hash is above the target. */
-export function forgedHeader({ previous, timeSeconds, bits = BITS_LIMIT, worked = true }: HeaderFields): Buffer {
+function forgedHeader({ previous, timeSeconds, bits = BITS_LIMIT, worked = true }: HeaderFields): Buffer {
   const header = Buffer.alloc(80);
   header.writeUInt32LE(0x20000000, 0);
   previous.copy(header, 4);

@@ -217,6 +217,3 @@ export class NpmNode {
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? one.toString() : one)));
 }
-
-export const startBcoin = (): Promise<NpmNode> => NpmNode.start('bcoin');
-export const startBcash = (): Promise<NpmNode> => NpmNode.start('bcash');

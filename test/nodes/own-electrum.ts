@@ -16,7 +16,7 @@ import { OWN_NODES, type OwnNode, ownNode, ownTitle } from './own.ts';
 type Start = { args: string[]; env: Record<string, string> };
 
 /** `needs`: options of the node. `chains`: what it serves. */
-export type OwnElectrum = {
+type OwnElectrum = {
   name: string;
   variable: string;
   chains: readonly UtxoChain[];
@@ -27,7 +27,7 @@ export type OwnElectrum = {
 /** Of ElectrumX's coins, by their names there. */
 const COINS: Readonly<Partial<Record<UtxoChain, string>>> = { BTC: 'Bitcoin', LTC: 'Litecoin' };
 
-export const OWN_ELECTRUM: readonly OwnElectrum[] = [
+const OWN_ELECTRUM: readonly OwnElectrum[] = [
   {
     name: 'Fulcrum',
     variable: 'COUNTINGHOUSE_TEST_FULCRUM',
@@ -59,7 +59,7 @@ export const OWN_ELECTRUM: readonly OwnElectrum[] = [
 ];
 
 /** A node, and perhaps a server before it. */
-export type OwnWay = { own: OwnNode; server: OwnElectrum | null };
+type OwnWay = { own: OwnNode; server: OwnElectrum | null };
 
 export const OWN_WAYS: readonly OwnWay[] = OWN_NODES.flatMap((own) => [
   { own, server: null },

@@ -22,7 +22,7 @@ export class RawJson {
 /** What a method answers instead: undefined leaves it as it is; an error is a refusal. */
 export type Answer = (method: string, params: Json[]) => unknown;
 
-export type StubOptions = { headers?: readonly Buffer[]; answer?: Answer; host?: string };
+type StubOptions = { headers?: readonly Buffer[]; answer?: Answer; host?: string };
 
 export class StubServer {
   /** As the address has it; it must lead to this machine. */

@@ -42,7 +42,7 @@ export async function prepare(victim: Victim): Promise<void> {
   await day.settled();
 }
 
-export class Till {
+class Till {
   readonly #victim: Victim;
   readonly ids = new Map<string, { id: string; wanted: Wanted }>();
 

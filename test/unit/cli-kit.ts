@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import type { Input, Io } from '../../daemon/cli/io.ts';
 import { runCli } from '../../daemon/cli/program.ts';
 
-export type Ran = { code: number; out: string; err: string };
+type Ran = { code: number; out: string; err: string };
 
 /** `answers`: what is typed at each question that matches, in order; without them there is no terminal. */
 export type Answer = [question: RegExp, typed: string | ((match: RegExpExecArray) => string)];

@@ -21,10 +21,10 @@ const FILLED_PER_STEP = 100;
 const DERIVED_URGENTLY = 40;
 const POOL_RETRY_SECONDS = 5;
 
-export type FreeTarget = { id: number; address: string };
+type FreeTarget = { id: number; address: string };
 
 /** Thrown inside a transaction if no address is ready. `withAddress` then derives more and tries again. */
-export class PoolEmpty extends Error {
+class PoolEmpty extends Error {
   readonly account: Account;
   constructor(account: Account) {
     super('no address is ready');

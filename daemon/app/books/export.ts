@@ -53,7 +53,7 @@ export type ExportCursor = { part: 'receipts' | 'spends'; after: number };
  * `from`, `to`: days in the time zone of each business, `to` included. `business` null: all except those of the
  * sandbox.
  */
-export type ExportRequest = { business: Business | null; from: Day; to: Day; cursor: ExportCursor };
+type ExportRequest = { business: Business | null; from: Day; to: Day; cursor: ExportCursor };
 
 /** The rows of one page, which may be empty, and the cursor of the next one, or null. */
 export function exportPage(app: App, request: ExportRequest): { rows: ExportRow[]; next: ExportCursor | null } {

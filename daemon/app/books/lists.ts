@@ -43,7 +43,7 @@ export type Receipt = CreditRow & {
 
 /** The state of a receipt. `dropped`: it was seen, but is no longer on the chain or in the mempool. */
 export const RECEIPT_STATUSES = ['pending', 'confirmed', 'dropped'] as const;
-export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
+type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
 
 export const receiptStatus = (row: Pick<CreditRow, 'gone' | 'confirmed'>): ReceiptStatus =>
   row.gone ? 'dropped' : row.confirmed ? 'confirmed' : 'pending';

@@ -40,7 +40,7 @@ const LOOKS_MAX = 120;
 type SourceRecord = { held: Holdings | null; balances: Balances | null };
 
 /** Smallest units, all confirmed. */
-export type ReconciledAsset = {
+type ReconciledAsset = {
   asset: string;
   /** From others, and by payments to invoices of our own. Change is neither received nor paid. */
   received: bigint;

@@ -8,7 +8,7 @@ import { type ChainKey, chainKey } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 
 /** A chain whose last complete sync began longer ago takes no new payments. */
-export const SYNC_AGE_MAX_MS = 60_000;
+const SYNC_AGE_MAX_MS = 60_000;
 const RETRY_AFTER_SECONDS = 30;
 
 export class ChainRuntime {

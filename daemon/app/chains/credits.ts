@@ -17,7 +17,7 @@ import type { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from './chains.ts';
 import { dollarValue, fiatValue, losesQuote, requiredConfirmations } from './valuation.ts';
 
-export type NewCredit = Pick<
+type NewCredit = Pick<
   CreditRow,
   | 'outpoint'
   | 'txid'

@@ -11,7 +11,7 @@ import type { App } from '../app.ts';
 import type { Desk } from './finds.ts';
 
 /** `minUsd`: 1e-8 US dollars. `priceMax`: smallest units per 1,000 gas. Times are milliseconds since 1970. */
-export type NewPlan = {
+type NewPlan = {
   minUsd: bigint;
   priceMax: bigint | null;
   feeMax: bigint;

@@ -82,7 +82,7 @@ function dollarIn(app: App, business: Business, currency: string, now: number): 
 }
 
 /** The last second of the business's current month. */
-export function endOfMonth(business: Business, now: number): number {
+function endOfMonth(business: Business, now: number): number {
   const { year, month } = dayOf(now, business.timeZone);
   return endOfDay({ year, month, day: daysInMonth(year, month) }, business.timeZone);
 }

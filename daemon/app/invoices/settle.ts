@@ -48,7 +48,7 @@ export const FLAG = { underpaid: 1, overpaid: 2, late: 4, undone: 8, markedPaid:
  * The deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts only those worth at least a hundredth
  * of it, and none beyond ANY_CREDITS_PER_INVOICE_MAX; the others go to the inbox.
  */
-export const CREDITS_PER_INVOICE_MAX = 100;
+const CREDITS_PER_INVOICE_MAX = 100;
 const ANY_CREDITS_PER_INVOICE_MAX = 1_000;
 const SMALL_SHARE = 100n;
 /** Deposits at an address that are summed up for a reader of a canceled invoice. */
@@ -109,7 +109,7 @@ export function isEnough(invoice: InvoiceRow, payment: PaymentRow): boolean {
   return payment.seen_value >= amountNeeded(terms);
 }
 
-export type SettleOptions = {
+type SettleOptions = {
   decision?: Decision;
   /** Up to when deadlines count on the payment's chain, milliseconds since 1970; by default as its last sync had it. */
   deadlinesUntil?: number;

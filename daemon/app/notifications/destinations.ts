@@ -17,7 +17,7 @@ export type Address = { address: string; family: 4 | 6 };
 export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly { address: string }[]>;
 
 /** An address of this machine, as "address/prefix length" (RFC 4291). */
-export type LocalAddress = string;
+type LocalAddress = string;
 
 export type DestinationPolicy = {
   /** "host:port" of private destinations that the operator permits; IPv6 in brackets, lower case. */

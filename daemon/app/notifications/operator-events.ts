@@ -9,10 +9,10 @@ import { randomUUID } from 'node:crypto';
 import { newestAlert } from '../../store/queries/effects.ts';
 import type { Reader } from '../../store/store.ts';
 
-export const EVENT_KINDS = ['withdrawal', 'invoice', 'inbox', 'alert'] as const;
+const EVENT_KINDS = ['withdrawal', 'invoice', 'inbox', 'alert'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 /** `what`: the change, in words. */
-export type OperatorEvent = { kind: EventKind; subject: string; what: string; at: number };
+type OperatorEvent = { kind: EventKind; subject: string; what: string; at: number };
 
 const KEPT_MAX = 1_000;
 /** How often waiting readers look for alerts, which are stored in many places. */
@@ -20,7 +20,7 @@ const LOOK_MS = 1_000;
 const WAITING_MAX = 50;
 
 /** `cursor`: where to continue. `missed`: events may have been lost, so everything must be read again. */
-export type EventPage = { events: OperatorEvent[]; cursor: string; missed: boolean };
+type EventPage = { events: OperatorEvent[]; cursor: string; missed: boolean };
 
 export class OperatorEvents {
   readonly #now: () => number;

@@ -58,7 +58,7 @@ const FORMER_SECRET_MS = MS_PER_DAY;
 const KEPT_MS = 30 * MS_PER_DAY;
 const DROPPED_AT_ONCE_MAX = 200;
 const SECRET_BYTES = 32;
-export const ENDPOINTS_PER_BUSINESS_MAX = 10;
+const ENDPOINTS_PER_BUSINESS_MAX = 10;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 /** HTTP 410: the receiver wants no further events (Standard Webhooks). */

@@ -13,7 +13,7 @@ import { addApiKey, addClient, changeClient } from '../shops/keys.ts';
 
 export type NewClient = { name: string; origins: readonly string[]; hosts: readonly string[] | undefined };
 
-export type AddedBusiness = { id: number; keyId: number; key: string; clientId: number | null };
+type AddedBusiness = { id: number; keyId: number; key: string; clientId: number | null };
 
 /**
  * Adds a business, its first key and, if wanted, a client ID, in one transaction. Throws `Rejected`, also for account

@@ -18,7 +18,7 @@ const SALES_SHOWN = 6;
 /** Of the newest invoices that are searched for sales. */
 const SALES_AMONG = 100;
 
-export type ByHand = {
+type ByHand = {
   /** A decimal of the currency's main unit. */
   amount: string;
   currency: string;

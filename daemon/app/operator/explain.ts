@@ -10,7 +10,7 @@ import { findAnyInvoice } from './find.ts';
 import { type InvoiceDetails, showInvoice } from './invoices.ts';
 import { addressIn, creditsOf, findInvoices, targetsOfText } from './search.ts';
 
-export type VerdictWord =
+type VerdictWord =
   | ('paid' | 'marked_paid' | 'canceled' | 'not_chosen' | 'waiting' | 'expired')
   | ('unconfirmed' | 'short' | 'late' | 'gone' | 'other_coin' | 'inbox')
   | ('unknown_transaction' | 'unknown_address' | 'other_network' | 'no_invoice' | 'chain_behind');

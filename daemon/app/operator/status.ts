@@ -34,7 +34,7 @@ export function chainStatuses(app: App): ChainStatus[] {
   });
 }
 
-export type RateStatus = { network: Network; asset: AssetId; usd: { scaled: bigint; at: number } | null };
+type RateStatus = { network: Network; asset: AssetId; usd: { scaled: bigint; at: number } | null };
 
 /** The dollar rate of every asset that a business takes. */
 export function rateStatuses(app: App): RateStatus[] {

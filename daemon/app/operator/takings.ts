@@ -14,7 +14,7 @@ const FRESH_DAYS = 3;
 const MS_PER_DAY = 86_400_000;
 const KEPT_MS = 600_000;
 
-export type Taking = { asset: AssetId; usd: bigint; payments: number };
+type Taking = { asset: AssetId; usd: bigint; payments: number };
 export type Takings = { periods: { period: string; payments: number; coins: Taking[] }[]; unvalued: number };
 
 type Day = Map<AssetId, Taking>;

@@ -87,7 +87,7 @@ class ScratchList implements ScriptList {
   coin = (): undefined => undefined;
 }
 
-export type OpenSource = (network: Network, chain: ChainId, list: ScriptList) => ChainAdapter | null;
+type OpenSource = (network: Network, chain: ChainId, list: ScriptList) => ChainAdapter | null;
 
 export class AccountDiscovery {
   readonly #request: DiscoveryRequest;

@@ -12,14 +12,14 @@ import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { Business } from './directory.ts';
 
-export const LOGO_BYTES_MAX = 32_768;
-export const LOGO_PIXELS_MAX = 2_048;
+const LOGO_BYTES_MAX = 32_768;
+const LOGO_PIXELS_MAX = 2_048;
 const NAME_CHARACTERS_MAX = 100;
 const CONTACT_CHARACTERS_MAX = 200;
 const COLOUR = /^#[0-9a-f]{6}$/;
 const ID_CHARACTERS = 32;
 
-export type Picture = { type: 'image/png' | 'image/jpeg' | 'image/webp'; width: number; height: number };
+type Picture = { type: 'image/png' | 'image/jpeg' | 'image/webp'; width: number; height: number };
 
 const ascii = (bytes: Buffer, from: number, to: number): string => bytes.toString('latin1', from, to);
 
@@ -104,7 +104,7 @@ function checkColour(accent: string): string {
 }
 
 /** Undefined: unchanged; null: back to the default. */
-export type BrandChange = {
+type BrandChange = {
   name?: string | null | undefined;
   /** "#rrggbb" */
   accent?: string | null | undefined;

@@ -29,7 +29,7 @@ export type NewBusiness = {
   past?: Past;
 };
 
-export type Past = {
+type Past = {
   /** How many addresses past the last used one are searched in each branch. */
   gap: number;
   /** The highest indices known to be used; -1: none. */

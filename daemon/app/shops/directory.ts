@@ -30,7 +30,7 @@ export type Business = {
 };
 
 /** Null: the default. `logo`: the picture's id. `contact`: free text. `favourites`: symbols of the assets shown first. */
-export type Brand = {
+type Brand = {
   name: string | null;
   accent: string | null;
   logo: string | null;

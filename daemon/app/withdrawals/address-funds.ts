@@ -23,7 +23,7 @@ import type { Holder } from './plan.ts';
 import { readPlan } from './stored-plan.ts';
 
 /** The addresses that one plan chooses from; those with the largest holdings. */
-export const ADDRESSES_READ_MAX = 20_000;
+const ADDRESSES_READ_MAX = 20_000;
 const UNSETTLED_READ_MAX = 20_000;
 
 type Place = Pick<Holder, 'chain' | 'account' | 'asset'>;

@@ -23,7 +23,7 @@ import { seenOf } from './settle.ts';
 import type { StoredOwn } from './sign.ts';
 
 /** A deposit to us that waits in the mempool. */
-export type BumpRequest = { outpoint: string; feeRate: bigint | null };
+type BumpRequest = { outpoint: string; feeRate: bigint | null };
 
 /** A preview of a bump. Throws `Rejected`. */
 export async function previewBump(app: App, holder: Holder, wanted: BumpRequest): Promise<Preview> {

@@ -26,7 +26,7 @@ import { checkpointOf } from '../chains/ingest.ts';
 import type { Account } from '../shops/directory.ts';
 
 /** The coins that one selection reads; the most valuable first. */
-export const COINS_READ_MAX = 20_000;
+const COINS_READ_MAX = 20_000;
 
 /** Coins by preference: plain deposits, deposits in the inbox, our unconfirmed change. */
 export type Coins = { plain: Coin[]; undecided: Coin[]; change: Coin[] };

@@ -25,7 +25,7 @@ const ANCESTORS_MAX = 100;
  * A conflict key that is not there for a transaction: its coin left the chain, another transaction used it, or the
  * transaction itself used it and failed.
  */
-export type Lack = {
+type Lack = {
   key: string;
   /** The transaction that used it; null: its coin is gone. */
   usedBy: string | null;
@@ -97,7 +97,7 @@ function vanishedOf(reader: Reader, key: string, chain_key: string, tipHeight: n
 export const txidOf = (outpoint: string): string => outpoint.slice(0, outpoint.indexOf(':'));
 
 /** Whether another version may use this key: it exists, and only versions of this spend use it. */
-export function isUsable(reader: Reader, spend: SpendRow, known: readonly Known[], key: string): boolean {
+function isUsable(reader: Reader, spend: SpendRow, known: readonly Known[], key: string): boolean {
   const chain = { key: spend.chain_key };
   const state = keyState(reader, chain, key);
   if (!state?.isThere || state.block !== null) return false;

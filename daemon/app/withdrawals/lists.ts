@@ -16,7 +16,7 @@ import { findWithdrawal } from './request.ts';
 const SCANNED_MAX = 5_000;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-export type WithdrawalFilter = {
+type WithdrawalFilter = {
   business: Business | null;
   state: string | null;
   limit: number;
@@ -38,7 +38,7 @@ export function listWithdrawals(
   return { rows, next: more && last && last.id > 1 ? last.id : null };
 }
 
-export type WithdrawalDetails = { row: WithdrawalRow; spend: SpendRow | null; versions: VersionRow[] };
+type WithdrawalDetails = { row: WithdrawalRow; spend: SpendRow | null; versions: VersionRow[] };
 
 /** All data of one. Throws `Rejected('withdrawal.not_found')`. */
 export function showWithdrawal(app: App, name: string): WithdrawalDetails {

@@ -30,7 +30,7 @@ const EXPIRED_PER_PASS_MAX = 1_000;
 const CLAIM_TRIES_MAX = 5;
 
 /** `waits`: whether something must be tried again later. */
-export type Pass = { waits: boolean };
+type Pass = { waits: boolean };
 
 /**
  * The state that a pass leaves for the next one of its chain. `after`: the id of the last withdrawal that was tried

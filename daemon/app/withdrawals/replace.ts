@@ -21,7 +21,7 @@ import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { intentOf, paidBy } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
 
-export type ReplaceRequest = {
+type ReplaceRequest = {
   /** A withdrawal of the transaction to replace. */
   id: string;
   /** `speed-up`: the same payments. `cancel`: the other payments only; if there is none, pays back to ourselves. */

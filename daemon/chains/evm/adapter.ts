@@ -29,7 +29,7 @@ import { confirmed, type Found, type Incoming, isTooMuch, nothingFound, Transfer
 import { UNKNOWN_TOKENS_MS, UnknownTokens } from './unknown-tokens.ts';
 import { sortedUrls } from './urls.ts';
 
-export type EvmOptions = {
+type EvmOptions = {
   chain: EvmChain;
   network: Network;
   /** In the order in which they are asked; at least one. WebSockets among them only give hints. */

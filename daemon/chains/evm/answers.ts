@@ -33,7 +33,7 @@ export type Sending = { txid: string; from: string; nonce: bigint; to: string | 
 export type GasPrice = { base: bigint; tip: bigint };
 
 /** A call that transferred the native coin. `isInside`: a contract made it. */
-export type Trace = { txid: string; blockHash: string; to: string | null; value: bigint; isInside: boolean };
+type Trace = { txid: string; blockHash: string; to: string | null; value: bigint; isInside: boolean };
 
 const HASH = /^0x[0-9a-fA-F]{64}$/;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;

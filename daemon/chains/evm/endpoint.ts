@@ -29,7 +29,7 @@ import {
 } from './answers.ts';
 import { GENESIS, type Token } from './params.ts';
 
-export type EndpointOptions = {
+type EndpointOptions = {
   /** http(s)://[user:password@]host[:port][/path], which may hold a key. */
   url: string;
   /** How messages name the setting. */
@@ -70,7 +70,7 @@ const TRAIT_CHARS_MAX = 100_000;
 const BALANCE_OF = `0x70a08231${'0'.repeat(24)}`;
 
 /** Null: any; a list: one of these. */
-export type Topic = string | null | readonly string[];
+type Topic = string | null | readonly string[];
 
 /** A transaction that is only tried. `value`: a quantity in hex. */
 export type EvmCall = { from: string; to: string; value: string; data: string };
@@ -435,7 +435,7 @@ const isRefusedForCost = (error: unknown): boolean =>
 const tooMuch = ({ message }: TooLarge): RpcError => new RpcError(LIMIT_EXCEEDED, message);
 
 /** The number that a call of a contract returns: 32 bytes; null when it returns anything else. */
-export const wordOf = (value: unknown): bigint | null =>
+const wordOf = (value: unknown): bigint | null =>
   typeof value === 'string' && /^0x[0-9a-f]{64}$/i.test(value) ? BigInt(value) : null;
 
 /** Whether an endpoint refused because too much was requested, so that it may answer a smaller request. */

@@ -24,7 +24,7 @@ const BLOCKS_PER_ADDRESS_MAX = 20;
 const SHORT_KEPT_MAX = 1_000;
 
 /** `orphaned`: blocks that left the chain. `debits`: those of this step, which are not stored yet. */
-export type NativeView = {
+type NativeView = {
   checkpoint: Checkpoint;
   orphaned: ReadonlySet<string>;
   timeOf: (hash: string) => number | undefined;

@@ -15,7 +15,7 @@ import { confirmed, type Transfers, urgent } from './transfers.ts';
 /** How often; it costs a request or two. */
 export const SECOND_LOOK_MS = 30_000;
 
-export type Omitted = { credits: Credit[]; teller: EvmEndpoint };
+type Omitted = { credits: Credit[]; teller: EvmEndpoint };
 
 export class SecondLook {
   readonly #endpoints: Endpoints<EvmEndpoint>;

@@ -19,7 +19,7 @@ export class ParseError extends Error {
 
 export type ParsedInput = { txid: string; vout: number; sequence: number };
 
-export type ParsedOutput = {
+type ParsedOutput = {
   units: bigint;
   /** Without the token prefix. A view of the parsed bytes, not a copy. */
   script: Buffer;

@@ -13,9 +13,9 @@ import type { CoreNode, NodeState } from './node.ts';
 
 /** The limits of one step. The block that exceeds the limit of bytes is the last one. */
 export const BLOCKS_PER_STEP_MAX = 100;
-export const BYTES_PER_STEP_MAX = 16 * 1024 * 1024;
+const BYTES_PER_STEP_MAX = 16 * 1024 * 1024;
 
-export type BlocksRead = {
+type BlocksRead = {
   /** The blocks taken, ascending; the first follows the block from which reading began. */
   blocks: BlockId[];
   found: Found;

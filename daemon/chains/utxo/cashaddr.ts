@@ -28,7 +28,7 @@ const GENERATORS = [
 ] as const;
 
 /** `type` as in the version byte: 0 P2PKH, 1 P2SH, 2 and 3 the same for wallets that know CashTokens. */
-export type CashAddress = { type: number; hash: Uint8Array };
+type CashAddress = { type: number; hash: Uint8Array };
 
 /** The 40-bit checksum of 5-bit words, as 5-bit words: all zero if the last eight are the right checksum. */
 function polymod(words: Iterable<number>): number[] {

@@ -38,7 +38,7 @@ const LISTING_AGE_FACTOR = 100;
 const LISTING_COST_FACTOR = 10;
 
 /** `null` if nothing is known of the mempool at this tip. */
-export type MempoolView = { complete: boolean; found: Found } | null;
+type MempoolView = { complete: boolean; found: Found } | null;
 
 type Listing = { hash: string; mark: string; atMs: number; holdsMs: number; truncated: boolean };
 

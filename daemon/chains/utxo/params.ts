@@ -12,11 +12,9 @@ export type UtxoChain = 'BTC' | 'LTC' | 'BCH';
  * The address forms of a network. `segwit`: the human-readable part of bech32 (BIP-173) and the accepted version bytes
  * of Base58Check. `cashaddr`: the prefix of CashAddr, the only form.
  */
-export type AddressForm =
-  | { kind: 'segwit'; hrp: string; p2pkh: number; p2sh: number }
-  | { kind: 'cashaddr'; prefix: string };
+type AddressForm = { kind: 'segwit'; hrp: string; p2pkh: number; p2sh: number } | { kind: 'cashaddr'; prefix: string };
 
-export type UtxoParams = {
+type UtxoParams = {
   address: AddressForm;
   /**
    * Hashes of the first block, one for each public chain of this network, because there are several testnets. Empty on

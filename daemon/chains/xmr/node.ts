@@ -107,7 +107,7 @@ export type Known = {
   kept: (() => Uint8Array) | null;
 };
 
-export type NodeOptions = {
+type NodeOptions = {
   /** http(s)://[user:password@]host:port. */
   url: string;
   /** How messages name the setting. */

@@ -15,7 +15,7 @@ const KNOWN_MAX = 50_000;
 
 type Inputs = Pick<Transaction, 'id' | 'keyImages'>;
 
-export type PoolView = {
+type PoolView = {
   /** The ids of the pool, ascending. */
   hashes: string[];
   credits: Credit[];

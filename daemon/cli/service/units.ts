@@ -23,7 +23,7 @@ export const USER = 'countinghouse';
 export const SIGNER_USER = 'countinghouse-signer';
 export const DATA_DIR = '/var/lib/countinghouse';
 export const SIGNER_DIR = '/var/lib/countinghouse-signer';
-export const SIGNER_SOCKET = '/run/countinghouse-signer/signer.sock';
+const SIGNER_SOCKET = '/run/countinghouse-signer/signer.sock';
 const CREDENTIAL = 'countinghouse-passphrase';
 /** Exit codes after which a restart is useless: a wrong configuration, data that another program has open. */
 const REFUSED_EXITS = '2 3';
@@ -125,7 +125,7 @@ export function sysusers({ program, separateSigner }: ServiceOptions): string {
 }
 
 /** Variables for root's own commands, so that they find the service. */
-export function commandEnvironment({ program, separateSigner }: ServiceOptions): string {
+function commandEnvironment({ program, separateSigner }: ServiceOptions): string {
   const lines = [`COUNTINGHOUSE_DATA_DIR=${DATA_DIR}`];
   if (separateSigner) {
     lines.push(`COUNTINGHOUSE_SIGNER_DIR=${SIGNER_DIR}`, `COUNTINGHOUSE_SIGNER_SOCKET=${SIGNER_SOCKET}`);

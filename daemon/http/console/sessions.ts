@@ -34,7 +34,7 @@ const Stored = z.object({
   ),
 });
 export type ConsoleSession = z.infer<typeof Stored>['sessions'][number];
-export type Halves = { cookie: string; key: string };
+type Halves = { cookie: string; key: string };
 
 const secret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');

@@ -11,7 +11,7 @@ const ADDRESSES_MAX = 10_000;
 const KEY_CHARACTERS_MAX = 200;
 
 /** Fields that an endpoint adds to refusals: `error` for balance, `status` for withdrawals. */
-export type RefusalExtra = Record<string, string>;
+type RefusalExtra = Record<string, string>;
 
 /** The business of a request's key; set by `withKey`. */
 export function callerOf(response: Response): Business {

@@ -90,7 +90,7 @@ function filterOf(statuses: readonly [string, ...string[]], query: unknown): Boo
 }
 
 /** One receipt. `value`: in the invoice's currency, at the rate at which it counted. */
-export function presentReceipt(app: App, business: Business, row: Receipt): Answer<'Transaction'> {
+function presentReceipt(app: App, business: Business, row: Receipt): Answer<'Transaction'> {
   const asset = assetOf(row.asset);
   const chain = app.chains.find(row.chain_key);
   const confirmations = row.gone ? 0 : (chain?.confirmations(row.block_height) ?? 0);

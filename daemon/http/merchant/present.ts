@@ -7,7 +7,7 @@ import { type Answer, FLAG_NAMES } from '../answers.ts';
 
 export const fiatText = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
 
-export const invoiceUrl = (app: App, invoice: InvoiceRow): string => `${app.publicUrl}/pay/${invoice.slug}`;
+const invoiceUrl = (app: App, invoice: InvoiceRow): string => `${app.publicUrl}/pay/${invoice.slug}`;
 
 /** The answer of Create invoice. */
 export function presentCreated(app: App, invoice: InvoiceRow): Answer<'CreatedInvoice'> {

@@ -190,7 +190,7 @@ export function createInvoiceSchema(app: App, business: Business) {
   });
 }
 
-export type CreateInvoiceBody = z.output<ReturnType<typeof createInvoiceSchema>>;
+type CreateInvoiceBody = z.output<ReturnType<typeof createInvoiceSchema>>;
 
 /** The amount of a checked body in 1e-8 of its currency. Throws `Rejected` if the currency has fewer decimals. */
 export function fiatAmount(body: Pick<CreateInvoiceBody, 'amount' | 'currency'>): bigint {

@@ -58,7 +58,7 @@ const one = (value: number): Sample[] => [{ value }];
 const known = (samples: (Omit<Sample, 'value'> & { value: number | null })[]): Sample[] =>
   samples.flatMap(({ labels, value }) => (value === null ? [] : [{ ...(labels ? { labels } : {}), value }]));
 
-export type Collected = { app: App; version: string; startedAt: number; meter: RequestMeter; loop: LoopDelay };
+type Collected = { app: App; version: string; startedAt: number; meter: RequestMeter; loop: LoopDelay };
 
 export function collect({ app, version, startedAt, meter, loop }: Collected): Family[] {
   return [

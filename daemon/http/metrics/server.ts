@@ -16,7 +16,7 @@ const CONNECTIONS_MAX = 32;
 const REQUEST_TIMEOUT_MS = 5_000;
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-export type MetricsServer = { url: string; port: number; close(): Promise<void> };
+type MetricsServer = { url: string; port: number; close(): Promise<void> };
 
 /** Listens. Throws `Rejected('port.taken')`. */
 export async function serveMetrics(

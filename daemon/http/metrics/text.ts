@@ -1,6 +1,6 @@
 /** Prometheus' text format 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats/ */
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 export type Sample = { labels?: Labels; value: number };
 export type Family = {
   name: string;

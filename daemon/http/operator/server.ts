@@ -27,7 +27,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTIONS_MAX = 100;
 const PROBE_TIMEOUT_MS = 1_000;
 
-export type OperatorServer = {
+type OperatorServer = {
   /** The port on loopback; null on a socket. */
   port: number | null;
   url: string;

@@ -1,8 +1,5 @@
 /** Statements about the appearance of businesses to their payers. */
-import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, remove, sqlite, statement } from '../statement.ts';
-
-export type BrandRow = Row<'brand'>;
 
 export const allBrands = statement((_: Record<never, never>) => sqlite.selectFrom('brand').selectAll());
 

@@ -3,8 +3,6 @@ import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
 
-export type BusinessRow = Row<'business'>;
-
 export type AccountRow = Row<'account'>;
 
 export type ApiKeyRow = Row<'api_key'>;

@@ -19,11 +19,6 @@ export const invoiceBySlug = find('invoice', 'slug');
 
 export const invoiceByUuid = find('invoice', 'uuid');
 
-/** The newest invoices below an id, in any state. The caller filters and pages. */
-export const invoicesBelow = statement((p: { id: number; limit: number }) =>
-  sqlite.selectFrom('invoice').selectAll().where('id', '<', p.id).orderBy('id', 'desc').limit(p.limit),
-);
-
 export const setInvoiceStatus = statement((p: Named<InvoiceRow, 'id' | 'status' | 'updated_at'>) =>
   sqlite
     .updateTable('invoice')

@@ -2,7 +2,7 @@
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, remove, sqlite, statement } from '../statement.ts';
 
-export type PolicyRow = Row<'policy'>;
+type PolicyRow = Row<'policy'>;
 
 export type AddressBookRow = Row<'address_book'>;
 

@@ -77,17 +77,6 @@ export const dueDeliveries = statement((p: { endpoint_id: number; now: number; l
     .limit(p.limit),
 );
 
-/** When an endpoint's next event is due. */
-export const nextDue = statement((p: { endpoint_id: number }) =>
-  sqlite
-    .selectFrom('event_delivery')
-    .select('due_at')
-    .where('state', '=', sql.lit('waiting'))
-    .where('endpoint_id', '=', p.endpoint_id)
-    .orderBy('due_at')
-    .limit(1),
-);
-
 export const deliveryById = find('event_delivery', 'id');
 
 export const updateDelivery = update(

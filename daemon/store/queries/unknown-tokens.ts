@@ -1,9 +1,6 @@
 /** Statements about tokens that this program does not know. */
 import { sql } from 'kysely';
-import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
-
-export type UnknownTokenRow = Row<'unknown_token'>;
 
 export const unknownToken = find('unknown_token', 'target_id', 'contract');
 

@@ -4,8 +4,6 @@ import { NO, sqlite, statement, YES } from '../statement.ts';
 
 const zero = sql.lit(0);
 
-export type ScriptRow = { id: number; script: Uint8Array };
-
 /**
  * Scripts of payments with a future deadline, in the order of the deadline. The cursor is the last row of the previous
  * page.

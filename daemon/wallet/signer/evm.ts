@@ -5,8 +5,10 @@
  * Invariants. A transaction sends the native coin without call data, or calls `transfer` of a token's contract from the
  * registry. Its sender is an address of ours, derived here. Everything else is refused.
  */
+
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { recover } from 'tiny-secp256k1';
 import type { Network } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
@@ -123,7 +125,5 @@ function signPlan(seed: Uint8Array, plan: EvmPlan, bytes: Uint8Array): SignedSpe
   const signer = recover(digest, made.slice(1), yParity, true);
   assert(signer && checksummed(addressOf(signer)) === sender.address, 'a signature that was just made is right');
   const signed = signedBytes(parseTransaction(bytes).transaction, { yParity, r, s });
-  return { txid: `0x${hex(keccak_256(signed))}`, raw: `0x${hex(signed)}`, fee, size: Number(gasLimit) };
+  return { txid: `0x${bytesToHex(keccak_256(signed))}`, raw: `0x${bytesToHex(signed)}`, fee, size: Number(gasLimit) };
 }
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

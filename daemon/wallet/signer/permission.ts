@@ -24,7 +24,7 @@ import {
 export const DAY_MS = 24 * 3_600_000;
 
 /** One transaction that was signed for a withdrawal: to pay it, or to cancel it. */
-export type SignedVersion = {
+type SignedVersion = {
   txid: string;
   /** Its conflict keys. A journal line of release 0.1.0 names only the one that all versions share. */
   keys: readonly string[];
@@ -87,7 +87,7 @@ type ByOperator = Extract<Approval, { by: 'operator' }>;
 export type Entry = { intent: Intent; identity: string; feeMax: bigint; policyUnits: bigint | null };
 
 /** The use of a grant, by its subject. */
-export type PolicyUse = { subject: string; units: bigint };
+type PolicyUse = { subject: string; units: bigint };
 
 /**
  * `feeMax`: the highest fee of this transaction. `spent`: the use of the grant of the paid asset; null if no policy was

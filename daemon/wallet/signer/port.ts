@@ -22,7 +22,7 @@ import type { UtxoChain } from './wire.ts';
 export type Sealed = { key: string; nonce: string; box: string };
 
 /** `none`: there is no wallet in the data directory. */
-export type SignerState = 'none' | 'locked' | 'unlocked';
+type SignerState = 'none' | 'locked' | 'unlocked';
 
 export type SignerStatus = {
   state: SignerState;

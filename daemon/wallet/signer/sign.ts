@@ -6,6 +6,7 @@
  * Invariant: a plan was judged before it is signed, except on the sandbox. Every signature is verified before it is
  * given out.
  */
+
 import { hash } from 'node:crypto';
 import {
   encodeDataPush,
@@ -16,6 +17,7 @@ import {
   hexToBin,
   SigningSerializationTypeBCH,
 } from '@bitauth/libauth';
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { Psbt, script as Script, Transaction } from 'bitcoinjs-lib';
 import { sign, verify } from 'tiny-secp256k1';
 import { assert } from '../../domain/errors.ts';
@@ -103,7 +105,7 @@ function signCash(plan: UtxoPlan, withKey: WithKey): Made {
     outputs: plan.outputs.map(({ script, units }) => ({ lockingBytecode: script, valueSatoshis: units })),
   };
   const digest = digests(plan, SIGHASH_ALL_FORKID);
-  assert(hex(digest(0)) === hex(cashDigest(plan, transaction)), 'the library computes the same digest');
+  assert(bytesToHex(digest(0)) === bytesToHex(cashDigest(plan, transaction)), 'the library computes the same digest');
   for (const at of plan.inputs.keys()) {
     const unlockingBytecode = withKey(at, (pair) => {
       // bitcoinjs writes DER (BIP-66) and appends the hash type, but does not know FORKID
@@ -114,7 +116,7 @@ function signCash(plan: UtxoPlan, withKey: WithKey): Made {
     Object.assign(transaction.inputs[at] ?? {}, { unlockingBytecode });
   }
   const raw = encodeTransaction(transaction);
-  return { txid: hashTransaction(raw), raw: hex(raw), size: raw.length };
+  return { txid: hashTransaction(raw), raw: bytesToHex(raw), size: raw.length };
 }
 
 /** The digest of input 0 as libauth computes it. */
@@ -148,7 +150,7 @@ function digests({ version, lockTime, inputs, outputs }: UtxoPlan, hashType: num
   return (at) => {
     const [input, point] = [inputs[at], points[at]];
     assert(input && point, 'an input of the plan');
-    const code = Buffer.from(scriptCode(hex(input.script)), 'hex');
+    const code = Buffer.from(scriptCode(bytesToHex(input.script)), 'hex');
     const own = [point, Uint8Array.of(code.length), code, u64(input.units), u32(input.sequence)];
     return sha256d([head, ...own, tail]);
   };
@@ -172,8 +174,6 @@ function u64(value: bigint): Buffer {
   bytes.writeBigUInt64LE(value);
   return bytes;
 }
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 function parseOutpoint(outpoint: string): { txid: string; n: number } {
   const [txid, n] = outpoint.split(':');

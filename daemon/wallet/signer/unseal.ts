@@ -14,7 +14,7 @@ const KEY_BYTES = 32;
 const TAG_BYTES = 16;
 
 /** `publicKey` is in hex. */
-export type SealPair = { privateKey: KeyObject; publicKey: string };
+type SealPair = { privateKey: KeyObject; publicKey: string };
 
 /** A new key pair, for one start of the signer. */
 export function sealPair(): SealPair {

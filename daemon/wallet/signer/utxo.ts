@@ -5,6 +5,7 @@
  *
  * Invariant: the plan's own statements (kinds, addresses, fee) are not believed but derived again.
  */
+import { bytesToHex } from '@noble/hashes/utils.js';
 import type { Branch } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { EARLIER_RESTORES_MAX, GAP, jumpAfter } from '../../domain/indices.ts';
@@ -21,7 +22,6 @@ import { isUtxo, type UtxoChain } from './wire.ts';
 
 /** About the number that fits into a transaction that nodes relay: 100,000 virtual bytes. */
 export const INPUTS_MAX = 1_470;
-export const WITHDRAWALS_MAX = 200;
 /** The first change of an account may go this far: what another wallet of the same words used before is not known. */
 const FIRST_CHANGE_MAX = 1_000_000;
 const LOCK_TIME_IS_HEIGHT_BELOW = 500_000_000;
@@ -108,7 +108,7 @@ function judgeInputs({ inputs }: UtxoPlan, { ownScript, output }: Facts): bigint
   for (const { outpoint, units, script, branch, index } of inputs) {
     const real = output(outpoint);
     if (real.units !== units) throw badInput(`the coin ${outpoint} is not worth ${units}`);
-    if (real.script !== hex(script)) throw badInput(`the coin ${outpoint} has another script`);
+    if (real.script !== bytesToHex(script)) throw badInput(`the coin ${outpoint} has another script`);
     if (real.script !== ownScript(branch, index)) throw badInput(`the coin ${outpoint} is not ours`);
   }
   return sum(inputs);
@@ -120,14 +120,14 @@ function judgeOutputs(order: UtxoOrder, plan: UtxoPlan, chain: UtxoChain, facts:
   const payouts = outputs.filter((output) => output.kind === 'payout');
   const changes = outputs.filter((output) => output.kind === 'change');
   for (const { script, units, address } of outputs) {
-    if (units < dustLimit(hex(script), chain)) throw differs('an output is dust');
-    if (destination(address, chain, network) !== hex(script)) throw differs(`an output does not pay ${address}`);
+    if (units < dustLimit(bytesToHex(script), chain)) throw differs('an output is dust');
+    if (destination(address, chain, network) !== bytesToHex(script)) throw differs(`an output does not pay ${address}`);
   }
   for (const { index, script } of changes) {
     if (index > changeMax(plan, facts)) {
       throw differs(`the change goes to address ${index}, which is further than a search by the words looks`);
     }
-    if (hex(script) !== facts.ownScript(1, index)) throw differs('the change is not ours');
+    if (bytesToHex(script) !== facts.ownScript(1, index)) throw differs('the change is not ours');
   }
   const wanted = order.purpose === 'cancel' ? [] : order.withdrawals.map(({ intent }) => intent);
   const alone = wanted.length === 1 ? wanted[0] : undefined;
@@ -155,7 +155,7 @@ function judgeCoins({ inputs }: UtxoPlan, coins: readonly string[]): void {
 
 /** Matches each payment by the script of its address. */
 function matchPayouts(plan: UtxoPlan, chain: UtxoChain, payouts: PlannedOutput[], wanted: Intent[]): void {
-  const paid = payouts.map(({ script, units }) => ({ to: hex(script), units }));
+  const paid = payouts.map(({ script, units }) => ({ to: bytesToHex(script), units }));
   needPaid(paid, wanted, ({ address }) => {
     const script = destination(address, chain, plan.network);
     if (script === null) throw differs(`${address} is no address of ${chain} on ${plan.network}`);
@@ -182,4 +182,3 @@ function outputsOf(previous: UtxoOrder['previous']): (outpoint: string) => Previ
 }
 
 const sum = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((total, { units }) => total + units, 0n);
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

@@ -1,7 +1,7 @@
 /** A channel to the operator, and the messages on it. */
 import type { News, Notice } from '../../app/notifications/alert-notices.ts';
 
-export const CHANNEL_NAMES = ['email', 'ntfy', 'telegram', 'webhook'] as const;
+const CHANNEL_NAMES = ['email', 'ntfy', 'telegram', 'webhook'] as const;
 export type ChannelName = (typeof CHANNEL_NAMES)[number];
 
 export type Message = {

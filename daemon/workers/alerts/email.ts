@@ -4,7 +4,7 @@ import type { Channel } from './channel.ts';
 const CONNECT_MS_MAX = 10_000;
 const SILENT_MS_MAX = 15_000;
 
-export type Mailbox = { server: string; from: string; to: readonly string[] };
+type Mailbox = { server: string; from: string; to: readonly string[] };
 
 /** nodemailer's codes in words; anything that the server said is left out, since it may repeat a login. */
 const WHY: Readonly<Record<string, string>> = {

@@ -29,7 +29,7 @@ const FAILS_BEFORE_ALERT = 3;
 const MINUTES_A_DAY = 1_440;
 
 /** The channels that the configuration names. */
-export function channelsOf({ config: { alerts }, now }: App): Channel[] {
+function channelsOf({ config: { alerts }, now }: App): Channel[] {
   const { smtp, emailTo, emailFrom, telegramToken, telegramChat, webhook, webhookSecret } = alerts;
   return [
     ...(smtp !== null && emailFrom !== null ? [email({ server: smtp, from: emailFrom, to: emailTo })] : []),

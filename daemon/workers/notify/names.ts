@@ -15,7 +15,7 @@ const HOSTS_FILE =
   process.platform === 'win32' ? `${process.env.SystemRoot}\\System32\\drivers\\etc\\hosts` : '/etc/hosts';
 const HOSTS_BYTES_MAX = 1_048_576;
 
-export type NamesOptions = {
+type NamesOptions = {
   /** Name servers as "host:port"; default: the system's. */
   servers?: readonly string[];
   hostsFile?: string;

@@ -21,7 +21,7 @@ import { unlessAborted } from '../../kit/async.ts';
 import { nameResolver } from './names.ts';
 
 /** Covers resolving, connecting, TLS and the head of the answer. */
-export const WEBHOOK_TIMEOUT_MS = 10_000;
+const WEBHOOK_TIMEOUT_MS = 10_000;
 
 export type WebhookOptions = Omit<DestinationPolicy, 'resolve' | 'hasProxy'> & {
   /** A proxy "socks5://host:port" for .onion hosts; null: none. */

@@ -9,7 +9,7 @@ import { Icon } from '../../parts/icons.tsx';
 import { DetailState } from '../../parts/invoice-state.tsx';
 import { Answer, Coin, Copy, Facts, Fiat, Foreign, Hash, Problem } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
-import { go, href } from '../../router.ts';
+import { href } from '../../router.ts';
 import type { T } from './invoices.tsx';
 import { Timeline } from './timeline.tsx';
 import { Why } from './why.tsx';
@@ -167,5 +167,3 @@ function Details({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
     </section>
   );
 }
-
-export const closePanel = (): void => go(href('invoices'));

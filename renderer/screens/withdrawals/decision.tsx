@@ -19,7 +19,7 @@ import { Outcome } from './outcome.tsx';
 import type { Verdict } from './recipient.tsx';
 import TEXTS from './texts.ts';
 
-export type DecisionProps = {
+type DecisionProps = {
   task: Task;
   request: ApprovalRequest;
   /** Of each payment; null: not known yet. */

@@ -32,7 +32,7 @@ const DAY_MS = 24 * 3_600_000;
 export const COIN = 100_000_000n;
 
 /** Signs everything whose versions conflict in pairs, and remembers what it was shown. */
-export class PairSigner {
+class PairSigner {
   state: 'locked' | 'unlocked' = 'unlocked';
   readonly orders: SignOrder[] = [];
   /** By withdrawal: the inputs of each transaction that it signed. */

@@ -293,7 +293,7 @@ export class PayChain {
   }
 }
 
-export const outpointsOf = ({ txid, outputs }: PayTx): string[] => outputs.map((_, n) => `${txid}:${n}`);
+const outpointsOf = ({ txid, outputs }: PayTx): string[] => outputs.map((_, n) => `${txid}:${n}`);
 
 /** What bytes say. */
 export function read(raw: string, chain: Chain): PayTx {

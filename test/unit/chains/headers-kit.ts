@@ -3,7 +3,7 @@ import { asNumber, writeHeader } from '../../../daemon/chains/utxo/electrum/head
 import { targetOfBits } from '../../../daemon/chains/utxo/electrum/headers/target.ts';
 import { sha256d } from '../../../daemon/kit/bytes.ts';
 
-export const REGTEST_BITS = 0x207fffff;
+const REGTEST_BITS = 0x207fffff;
 /** Regtest's first block, as Bitcoin Core's `chainparams.cpp` makes it. */
 export const REGTEST_GENESIS = writeHeader({
   version: 1,
@@ -16,7 +16,7 @@ export const REGTEST_GENESIS = writeHeader({
 
 export const hashOf = (header: Uint8Array): string => Buffer.from(sha256d(header)).reverse().toString('hex');
 
-export type Mining = { timeSeconds: number; salt?: number; bits?: number };
+type Mining = { timeSeconds: number; salt?: number; bits?: number };
 
 /** A header on top of `parent` with as much work as its bits ask for. */
 export function mine(parent: Buffer, { timeSeconds, salt = 0, bits = REGTEST_BITS }: Mining): Buffer {

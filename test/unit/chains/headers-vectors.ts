@@ -8,7 +8,7 @@
  */
 
 /** `steps`: height, time, and the target that follows, in hex. Heights count from the anchor's, which is 0 here. */
-export type AsertRun = { name: string; anchorBits: number; anchorParentTime: number; steps: string };
+type AsertRun = { name: string; anchorBits: number; anchorParentTime: number; steps: string };
 
 export const ASERT_RUNS: readonly AsertRun[] = [
   {

@@ -7,7 +7,7 @@
 import { divideUp } from '../../../domain/money.ts';
 import type { UtxoChain } from '../params.ts';
 
-export type FeeTerms = {
+type FeeTerms = {
   /** DEFAULT_MIN_RELAY_TX_FEE of the chain's nodes: they do not relay transactions below it. */
   floor: bigint;
   /** About five times the highest rates of the last years. */

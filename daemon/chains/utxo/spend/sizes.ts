@@ -27,7 +27,7 @@ export function countBytes(count: number): number {
 }
 
 /** The size of an output. */
-export const outputBytes = (script: Uint8Array): number => 8 + countBytes(script.length) + script.length;
+const outputBytes = (script: Uint8Array): number => 8 + countBytes(script.length) + script.length;
 
 /** The maximum weight of a signed transaction. */
 export function weightOf(chain: UtxoChain, inputs: number, scripts: readonly Uint8Array[]): number {

@@ -28,7 +28,7 @@ const KEY_BYTES = 32;
 const PROOF_KEYS = 6;
 const RANGE_BITS_LOG = 6;
 
-export type MoneroRequest = {
+type MoneroRequest = {
   network: Network;
   accountNo: number;
   payouts: { address: string; script: Uint8Array; units: bigint | null }[];

@@ -4,6 +4,7 @@
  *
  * Invariant: the plan's own statements are not believed but derived again. `check.ts` judges the signed transaction a second time.
  */
+import { bytesToHex } from '@noble/hashes/utils.js';
 import type { Network } from '../../../domain/assets.ts';
 import type { AccountKey } from '../../../domain/chain.ts';
 import { Malformed, Rejected } from '../../../domain/errors.ts';
@@ -45,7 +46,6 @@ export type OwnOutput = OpenedOutput & {
 };
 
 const badInput = (why: string): Rejected => new Rejected('signer.input', `Refused to sign: ${why}`);
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 /** Judges an order. The result can sign it. Throws `Rejected` (see `Signer.sign`) if a check fails. */
 export function judgeMonero(order: MoneroOrder, seed: Uint8Array, witness: Witness): Judged {
@@ -107,9 +107,9 @@ function ownOutput(
     const { major, minor } = positionOf(branch, index);
     const offset = subaddressOffset(scalarBytes(owner.view), major, minor);
     const privateKey = Point.Fn.add(Point.Fn.add(opened.scalar, owner.spend), offset);
-    const keyImage = hex(keyImageOf(privateKey));
-    const commitment = output.commitment && hex(output.commitment);
-    return { ...opened, outpoint, publicKey, keyImage, own: hex(output.key), commitment };
+    const keyImage = bytesToHex(keyImageOf(privateKey));
+    const commitment = output.commitment && bytesToHex(output.commitment);
+    return { ...opened, outpoint, publicKey, keyImage, own: bytesToHex(output.key), commitment };
   }
   throw badInput(`the coin ${outpoint} is not ours`);
 }
@@ -141,11 +141,11 @@ function judgeOutputs({ plan, purpose, withdrawals }: MoneroOrder, { account, ne
   if (payouts.length > PAYOUTS_MAX) throw differs(`it has more than ${PAYOUTS_MAX} payments`);
   if (changes.length > 1) throw differs('there is more than one change');
   for (const { address, script } of plan.outputs) {
-    if (destinationOf(address, network) !== hex(script)) throw differs(`an output does not pay ${address}`);
+    if (destinationOf(address, network) !== bytesToHex(script)) throw differs(`an output does not pay ${address}`);
   }
   for (const { index, script } of changes) {
-    const own = index <= INDEX_MAX && hex(addressAt(account, 1, index, network).script);
-    if (own !== hex(script)) throw differs('the change is not ours');
+    const own = index <= INDEX_MAX && bytesToHex(addressAt(account, 1, index, network).script);
+    if (own !== bytesToHex(script)) throw differs('the change is not ours');
   }
   const wanted = purpose === 'cancel' ? [] : withdrawals.map(({ intent }) => intent);
   const alone = wanted.length === 1 ? wanted[0] : undefined;
@@ -156,7 +156,7 @@ function judgeOutputs({ plan, purpose, withdrawals }: MoneroOrder, { account, ne
   if (alone?.sweep && changes.length > 0) throw differs('what takes everything leaves no change');
   const integrated = payouts.filter(({ script }) => script.length > ADDRESS_BYTES);
   if (integrated.length > 0 && payouts.length > 1) throw differs('an integrated address stands alone');
-  const paid = payouts.map(({ script, units }) => ({ to: hex(script), units }));
+  const paid = payouts.map(({ script, units }) => ({ to: bytesToHex(script), units }));
   const payees = wanted.filter(({ address }) => address !== ADDRESS_SELF);
   if (payees.length === 0 && changes.length !== 1) throw differs('it pays others than ourselves');
   needPaid(paid, payees, ({ address }) => {
@@ -180,7 +180,7 @@ function judgeCoins({ inputs }: MoneroPlan, coins: readonly string[]): void {
 const sum = (amounts: readonly { units: bigint }[]): bigint => amounts.reduce((total, { units }) => total + units, 0n);
 
 /** An output of the merchant's, to compute its key image. `previous`: its transaction, see `KeptTransaction`, in hex. */
-export type ImageRequest = { outpoint: string; units: bigint; branch: 0 | 1; index: number; previous: string };
+type ImageRequest = { outpoint: string; units: bigint; branch: 0 | 1; index: number; previous: string };
 
 /** The key images (hex) of outputs of an account, by outpoint, without those that are not its own. */
 export function keyImagesOf(

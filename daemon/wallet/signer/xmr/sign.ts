@@ -1,4 +1,5 @@
 /** Gets a judged Monero transaction signed by the library, and judges the result. */
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { Malformed, Rejected } from '../../../domain/errors.ts';
 import type { MoneroPlan, SignedSpend } from '../../../domain/spend.ts';
 import { addressAt, isSubaddress, positionOf } from '../../../monero/address.ts';
@@ -16,7 +17,6 @@ const SIGNED_HEAD = Buffer.from([0, 1, 1]);
 const FIRST = 0;
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
-const hex = (data: Uint8Array): string => Buffer.from(data).toString('hex');
 
 /** The outputs of a plan; the last one is the change. */
 function expectedOf({ outputs, network }: MoneroPlan, { account }: Owner): Expected[] {
@@ -42,7 +42,7 @@ export async function signMonero(plan: MoneroPlan, owner: Owner, spent: readonly
   const file = sealColdFile(UNSIGNED_MAGIC, unsignedOf(spent, outputs), key);
   const positions = plan.inputs.map(({ branch, index }) => positionOf(branch, index));
   const keys = {
-    spendKey: hex(scalarBytes(owner.spend)),
+    spendKey: bytesToHex(scalarBytes(owner.spend)),
     accounts: 1 + Math.max(...positions.map(({ major }) => major)),
     addresses: 1 + Math.max(...positions.map(({ minor }) => minor)),
   };
@@ -52,7 +52,7 @@ export async function signMonero(plan: MoneroPlan, owner: Owner, spent: readonly
   const content: Content = { outputs, fee: plan.fee, rings, view: owner.view };
   checkSigned(transaction, made.key, content);
   return {
-    ...{ txid: transaction.id, raw: hex(raw), fee: plan.fee, size: plan.weight, proof: made.key },
+    ...{ txid: transaction.id, raw: bytesToHex(raw), fee: plan.fee, size: plan.weight, proof: made.key },
     keyImages: Object.fromEntries(spent.map(({ outpoint, keyImage }) => [outpoint, keyImage])),
   };
 }

@@ -19,9 +19,9 @@ export type Source = {
 };
 
 /** `address`: the 65 or 73 bytes of an address. */
-export type Destination = { units: bigint; address: Uint8Array; isSubaddress: boolean };
+type Destination = { units: bigint; address: Uint8Array; isSubaddress: boolean };
 
-export type UnsignedSet = {
+type UnsignedSet = {
   sources: Source[];
   payouts: Destination[];
   change: Destination;

@@ -21,7 +21,7 @@ const NODE_BYTES = 64;
 const BRANCH_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 15, LTC: 15, BCH: 26 };
 
 /** A proof as `blockchain.transaction.get_merkle` gives it: the hashes beside the path, leaf first, as nodes print them. */
-export type MerkleBranch = { branch: readonly string[]; position: number };
+type MerkleBranch = { branch: readonly string[]; position: number };
 
 /** The server's proof is wrong: the server lies, or means a block that is no longer on its chain. */
 export class BadProof extends Error {

@@ -30,7 +30,7 @@ export type AsertRules = {
   halfLifeSeconds: number;
 };
 
-export type DifficultyRules = RetargetRules | AsertRules | { kind: 'constant' };
+type DifficultyRules = RetargetRules | AsertRules | { kind: 'constant' };
 
 export type HeaderRules = {
   /** The hash of the first block, which identifies a public chain. */

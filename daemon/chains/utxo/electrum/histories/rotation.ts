@@ -30,7 +30,7 @@ const EXCESS_PER_SECOND = 100;
 const EXCESS_PAGE = 500;
 const EXCESS_REST_MS = 10_000;
 
-export type RotationParts = {
+type RotationParts = {
   set: ServerSet;
   scripts: Scripts;
   list: ScriptList;

@@ -50,11 +50,11 @@ const WINDOW_MS = 10_000;
 const NOTIFICATIONS_PER_WINDOW_MIN = 1_000;
 const NOTIFICATIONS_PER_SUBSCRIPTION = 4;
 
-export const PROTOCOL_MIN = '1.4';
-export const PROTOCOL_MAX = '1.6';
+const PROTOCOL_MIN = '1.4';
+const PROTOCOL_MAX = '1.6';
 const CLIENT_NAME = 'countinghouse';
 
-export type ConnectionEvents = {
+type ConnectionEvents = {
   onNotification(method: string, params: readonly unknown[]): void;
   /** Called once when the connection ends, unless it was closed here. */
   onEnd(error: ConnectionLost | Misbehaved): void;

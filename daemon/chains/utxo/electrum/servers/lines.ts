@@ -6,7 +6,7 @@ const PARTS_MAX = 1_000;
 /** Bytes kept of either end of a line that is too long. */
 export const END_BYTES = 256;
 
-export type LineLimits = {
+type LineLimits = {
   /** The longest line that is passed on completely. */
   bytesMax: number;
   /** The longest line that is skipped; a longer one ends the stream. */

@@ -18,7 +18,7 @@ const SPREAD_MS = 400;
 /** A block takes seconds from one server to the next. */
 const BEHIND_MS_MAX = 8_000;
 
-export type ServerSetOptions = Omit<ServerOptions, 'endpoint'> & {
+type ServerSetOptions = Omit<ServerOptions, 'endpoint'> & {
   endpoints: readonly Endpoint[];
   /** Blocks that a connected server is behind the best chain known; infinite on another branch or while not known. */
   behind: (server: Server) => number;

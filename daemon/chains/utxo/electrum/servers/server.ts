@@ -29,10 +29,10 @@ const LATENCY_WEIGHT = 0.2;
 /** How often a status that changes during its request is requested again; the next announcement covers the rest. */
 const SUBSCRIBE_TRIES_MAX = 3;
 
-export type ServerState = 'idle' | 'connecting' | 'ready' | 'waiting' | 'dropped';
+type ServerState = 'idle' | 'connecting' | 'ready' | 'waiting' | 'dropped';
 export type Tip = { height: number; hash: string; header: Buffer };
 
-export type ServerEvents = {
+type ServerEvents = {
   onTip(server: Server): void;
   /** Called when a script's status changed on this server. */
   onStatus(server: Server, scriptHash: string): void;
