@@ -264,16 +264,16 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   app.publicUrl = config.publicUrl ?? url;
 
   const ownPorts = [server.port, ...(metrics ? [metrics.port] : [])];
-  const targets = {
+  const destinationPolicy = {
     allowHosts: config.webhook.allowHosts,
     ownPorts,
     nodeHosts: configuredHosts(config),
     socksProxy: config.webhook.socksProxy,
   };
-  const webhooks = new WebhookWorker(as(app, 'webhooks'), targets);
+  const webhooks = new WebhookWorker(as(app, 'webhooks'), destinationPolicy);
   hooks.webhooks = () => webhooks.wake();
   cleanup.push(() => webhooks.stop());
-  const shopEvents = new ShopEventWorker(as(app, 'webhooks'), targets);
+  const shopEvents = new ShopEventWorker(as(app, 'webhooks'), destinationPolicy);
   hooks.shopEvents = () => shopEvents.wake();
   cleanup.push(() => shopEvents.stop());
   shopEvents.start();

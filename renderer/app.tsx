@@ -10,7 +10,7 @@ import { Palette } from './frame/palette.tsx';
 import TEXTS from './frame/texts.ts';
 import { firstLanguage, type Language, LanguageContext, storeLanguage, useText } from './i18n.ts';
 import { Copy, Still } from './parts/parts.tsx';
-import { go, href, usePlace } from './router.ts';
+import { go, href, useHashRoute } from './router.ts';
 import { FIRST, ROUTES } from './routes.tsx';
 
 const START_AGAIN_MS = 3_000;
@@ -103,10 +103,10 @@ function Ready({ bridge, session, signedOut }: ReadyProps): ReactNode {
 function Screens({ signedOut }: { signedOut(): void }): ReactNode {
   const t = useText(TEXTS);
   const { session } = useData();
-  const place = usePlace();
+  const hashRoute = useHashRoute();
   const [searching, setSearching] = useState(false);
   const locked = session.scope === 'counter';
-  const name = locked ? 'counter' : place.screen || FIRST;
+  const name = locked ? 'counter' : hashRoute.screen || FIRST;
   const route = ROUTES.find((one) => one.name === name) ?? ROUTES[0]!;
   useKeys(!locked, () => setSearching(true));
   const Screen = route.screen;

@@ -2,9 +2,9 @@
 import { useSyncExternalStore } from 'react';
 
 /** `parts`: the path's segments after the screen's name. */
-export type Place = { screen: string; parts: string[]; query: URLSearchParams };
+export type HashRoute = { screen: string; parts: string[]; query: URLSearchParams };
 
-function placeOf(hash: string): Place {
+function hashRouteOf(hash: string): HashRoute {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const [screen = '', ...parts] = path.split('/').map(decode);
   return { screen, parts, query: new URLSearchParams(query) };
@@ -18,7 +18,7 @@ function decode(text: string): string {
   }
 }
 
-/** The address of a place: `href('invoices', slug)`. */
+/** The address of a route: `href('invoices', slug)`. */
 export const href = (screen: string, ...parts: string[]): string =>
   `#/${[screen, ...parts].map(encodeURIComponent).join('/')}`;
 
@@ -29,11 +29,11 @@ export function go(to: string, { replace = false } = {}): void {
   } else location.hash = to;
 }
 
-let known = { hash: '', place: placeOf('') };
+let known = { hash: '', route: hashRouteOf('') };
 
-function current(): Place {
-  if (known.hash !== location.hash) known = { hash: location.hash, place: placeOf(location.hash) };
-  return known.place;
+function current(): HashRoute {
+  if (known.hash !== location.hash) known = { hash: location.hash, route: hashRouteOf(location.hash) };
+  return known.route;
 }
 
 const listen = (changed: () => void): (() => void) => {
@@ -41,4 +41,4 @@ const listen = (changed: () => void): (() => void) => {
   return () => removeEventListener('hashchange', changed);
 };
 
-export const usePlace = (): Place => useSyncExternalStore(listen, current);
+export const useHashRoute = (): HashRoute => useSyncExternalStore(listen, current);

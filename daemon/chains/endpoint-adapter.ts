@@ -23,7 +23,6 @@ import type {
 import { assert } from '../domain/errors.ts';
 import { type ChainAdapter, tipOf } from './adapter.ts';
 import { Agreement, type NeedsAgreement, type Told } from './agreement.ts';
-import { type Endpoint, Endpoints } from './endpoints.ts';
 import {
   changed,
   checkpointAt,
@@ -33,7 +32,8 @@ import {
   hashesOf,
   idOf,
   type LinkedHeader,
-} from './follow.ts';
+} from './checkpoint.ts';
+import { type Endpoint, Endpoints } from './endpoints.ts';
 import { Poller } from './poller.ts';
 
 /** An endpoint that serves headers. */

@@ -8,7 +8,7 @@
 import type { AssetId } from '../domain/assets.ts';
 import type { BlockId, Branch, DerivedAddress } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
-import type { ChangeTarget, Coin, Decoded, DecodedOutput, SpendPlan, UnsignedSpend } from '../domain/spend.ts';
+import type { ChangeAddress, Coin, Decoded, DecodedOutput, SpendPlan, UnsignedSpend } from '../domain/spend.ts';
 import type { SpendingSource } from './adapter.ts';
 
 /** An address of ours on an account chain, and what is free there by the books. */
@@ -63,7 +63,7 @@ export type PaymentRequest = {
   /** The plans of the transactions that it replaces; absent: it replaces none. */
   replaced?: readonly SpendPlan[];
   holdings: Holdings;
-  change: ChangeTarget;
+  change: ChangeAddress;
   feeRate: bigint;
   /** The fees of the replaced transactions together; 0: it replaces nothing. */
   feeMin: bigint;
@@ -111,7 +111,7 @@ export type OwnParts = {
   fee: bigint;
   coin(outpoint: string): Coin | null;
   /** The position of an address of ours; null if it is none. */
-  placeOf(own: OwnAddress): { branch: Branch; index: number } | null;
+  positionOf(own: OwnAddress): { branch: Branch; index: number } | null;
   /** The index of the change address that an output pays; null if it pays none of ours. */
   changeIndex(output: DecodedOutput): number | null;
 };

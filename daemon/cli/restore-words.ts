@@ -23,10 +23,10 @@ import { newPassphrase } from './wallet.ts';
 const ACCOUNTS_AHEAD = 20;
 const ROUNDS_MAX = 10;
 /** A public server may take hours to answer for every address. */
-const SCAN_SECONDS_MAX = 86_400;
+const SEARCH_SECONDS_MAX = 86_400;
 
-type Network = Params<'wallet.scan'>['network'];
-type Scanned = Result<'wallet.scanned'>;
+type Network = Params<'wallet.discover'>['network'];
+type Discovery = Result<'wallet.discovery'>;
 type Options = WaitOptions & {
   network: Exclude<Network, 'sandbox'>;
   birthday: string;
@@ -39,7 +39,7 @@ type Options = WaitOptions & {
 type Restored = { business: string; account_no: number; key: string; balances: { crypto: string; amount: string }[] };
 
 export function restoreWordsCommand(restore: Command, io: Io): void {
-  waits(restore.command('words'), SCAN_SECONDS_MAX)
+  waits(restore.command('words'), SEARCH_SECONDS_MAX)
     .description('find what the words of a wallet alone can bring back; the service must run with its nodes configured')
     .addOption(
       new Option('--network <network>', 'where the wallet was used')
@@ -63,7 +63,7 @@ export function restoreWordsCommand(restore: Command, io: Io): void {
 }
 
 async function restoreWords(session: Session, options: Options): Promise<void> {
-  const { network, birthday, gap = GAP, wait = SCAN_SECONDS_MAX } = options;
+  const { network, birthday, gap = GAP, wait = SEARCH_SECONDS_MAX } = options;
   await session.call('business.nextAccount', { network });
   const { text, bip39 } = await wordsOf(session, options);
   const { openByWords } = await import('../wallet/backup-key.ts');
@@ -110,28 +110,28 @@ async function discover(
   session: Session,
   words: OpenedBackup,
   { network, birthday, gap, wait }: { network: Options['network']; birthday: string; gap: number; wait: number },
-): Promise<Scanned> {
+): Promise<Discovery> {
   let count = ACCOUNTS_AHEAD;
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const numbers = Array.from({ length: count }, (_, account) => account);
     const accounts = Object.fromEntries(
       CHAINS.map((chain) => [chain, numbers.map((account) => words.account(chain, network, account))]),
     );
-    await session.call('wallet.scan', { network, birthday, gap, accounts });
-    const found = await waitUntil(session, wait, () => scanned(session));
-    if (found.error !== null) throw new Failure(`the scan ended: ${found.error}`, EXIT.failed, 'scan');
+    await session.call('wallet.discover', { network, birthday, gap, accounts });
+    const found = await waitUntil(session, wait, () => discovery(session));
+    if (found.error !== null) throw new Failure(`the search ended: ${found.error}`, EXIT.failed, 'discovery');
     const needed = highestAccount(found) + 1 + ACCOUNTS_AHEAD;
     if (needed <= count) return found;
     count = needed;
   }
-  throw new Failure('there is no end of used accounts', EXIT.failed, 'scan');
+  throw new Failure('there is no end of used accounts', EXIT.failed, 'discovery');
 }
 
-const highestAccount = (found: Scanned): number => Math.max(-1, ...found.used.map(({ account_no }) => account_no));
+const highestAccount = (found: Discovery): number => Math.max(-1, ...found.used.map(({ account_no }) => account_no));
 
 /** The result of the search, or its progress and its problem. */
-async function scanned(session: Session): Promise<Look<Scanned>> {
-  const state = await session.call('wallet.scanned', {});
+async function discovery(session: Session): Promise<Look<Discovery>> {
+  const state = await session.call('wallet.discovery', {});
   if (!state.running) return { done: state };
   const text = state.chains.map(
     ({ chain, height, tip, done }) => `${chain} ${done ? 'read' : `${height ?? 0} of ${tip ?? '?'}`}`,
@@ -142,7 +142,7 @@ async function scanned(session: Session): Promise<Look<Scanned>> {
 }
 
 /** Adds all accounts up to the last used one, so that their numbers have no gaps. */
-async function addAccounts(session: Session, words: OpenedBackup, options: Options, found: Scanned) {
+async function addAccounts(session: Session, words: OpenedBackup, options: Options, found: Discovery) {
   const { network, birthday, gap = GAP, name } = options;
   const added: { id: number; account_no: number; key: string }[] = [];
   for (;;) {
@@ -167,7 +167,7 @@ async function addAccounts(session: Session, words: OpenedBackup, options: Optio
 }
 
 async function untilRead(session: Session): Promise<Look<true>> {
-  const { rescans } = await session.call('wallet.scanned', {});
+  const { rescans } = await session.call('wallet.discovery', {});
   if (rescans.length === 0) return { done: true };
   const chains = rescans.map(({ chain, height }) => `${chain} ${height === null ? 'is prepared' : `at ${height}`}`);
   return { waitsFor: `Reading what they hold: ${chains.join(', ')}` };
@@ -185,7 +185,7 @@ async function withBalances(
   });
 }
 
-function restoredText(found: Scanned, restored: readonly Restored[]): string {
+function restoredText(found: Discovery, restored: readonly Restored[]): string {
   if (found.used.length === 0) return 'No account of these words was ever used on this network.\n';
   const lines = restored.map(({ business, account_no, key, balances }) => {
     const held = balances.map(({ crypto, amount }) => `${amount} ${crypto}`).join(', ') || 'nothing';

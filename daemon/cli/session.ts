@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { defaultDataDir } from '../config/paths.ts';
 import type { Call } from '../contract/operator.ts';
 import type { Keyholder } from '../operator/keyholder.ts';
-import type { WalletPlace } from '../operator/local-keyholder.ts';
+import type { WalletLocation } from '../operator/local-keyholder.ts';
 import { Failure, type Io, jsonLine } from './io.ts';
 
 const VAULT_FOLDER = 'vault';
@@ -41,7 +41,7 @@ export class Session {
     return operatorClient(this.dataDir)(method, params);
   };
 
-  get walletPlace(): WalletPlace {
+  get walletPlace(): WalletLocation {
     return { dataDir: this.dataDir, folder: this.walletFolder, socket: this.signerSocket };
   }
 

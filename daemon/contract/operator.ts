@@ -79,7 +79,7 @@ const NewBusiness = z.strictObject({
    * each branch. Default with a birthday: 1,000. Without a birthday the wallet is new.
    */
   gap: Gap.optional(),
-  /** The highest used indices of each chain, as `wallet.scanned` returns them; -1: none. */
+  /** The highest used indices of each chain, as `wallet.discovery` returns them; -1: none. */
   used: z.partialRecord(z.enum(CHAINS), HighestUsed).default({}),
   key: z.strictObject({ name: Name, scopes: Scopes }),
   client: NewClient.optional(),

@@ -34,7 +34,7 @@ export const RECOVERY = {
     }),
   ),
   /** Searches a wallet for used accounts. One search at a time; a new one replaces the last. */
-  'wallet.scan': method(
+  'wallet.discover': method(
     z.strictObject({
       network: z.enum(NETWORKS),
       birthday: z.iso.datetime(),
@@ -44,7 +44,7 @@ export const RECOVERY = {
     }),
     z.object({}),
   ),
-  'wallet.scanned': method(
+  'wallet.discovery': method(
     Nothing,
     z.object({
       running: z.boolean(),

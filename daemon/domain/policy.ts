@@ -33,17 +33,17 @@ export function whyAsk(policy: Policy, { usd, usedUsd, inAddressBook }: PolicyCa
 }
 
 const PREFIX = /^(?:(?:bc|tb|bcrt|ltc|tltc|rltc)1[qp]|(?:bitcoincash|bchtest|bchreg):[qp]|0x|[48][0-9AB]|[13LMmn2Q])/;
-const FACE_START = 3;
-const FACE_END = 3;
+const COMPARED_START = 3;
+const COMPARED_END = 3;
 
 /**
  * The characters of an address that people compare: the first and the last ones after the prefix that all addresses of
  * its kind share. An address with the same ones as another was probably made to be confused with it ("address
  * poisoning").
  */
-export function faceOf(address: string): string {
+export function lookalikeKeyOf(address: string): string {
   const rest = address.replace(PREFIX, '');
-  return `${rest.slice(0, FACE_START)}…${rest.slice(-FACE_END)}`.toLowerCase();
+  return `${rest.slice(0, COMPARED_START)}…${rest.slice(-COMPARED_END)}`.toLowerCase();
 }
 
 const GROUP_CHARACTERS = 4;

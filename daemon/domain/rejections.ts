@@ -33,7 +33,7 @@ export type RejectCode =
   | `restore.${'none' | 'not_empty' | 'not_ready'}`
   | `review.${'differs' | 'unexpected'}`
   | `sandbox.${'address' | 'already_mined' | 'amount' | 'asset' | 'blocks' | 'control' | 'depth' | 'full' | 'no_payment' | 'not_the_payers' | 'unknown_tx'}`
-  | 'scan.too_many'
+  | 'discovery.too_many'
   | `signer.${'approval' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'limit' | 'locked' | 'service' | 'unsupported'}`
   | 'source.unknown'
   | `gas.${'chain' | 'grant' | 'plan' | 'used'}`

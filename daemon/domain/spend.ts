@@ -34,7 +34,7 @@ export function nonceOf(key: string): { address: string; nonce: bigint } | null 
 export type Payout = { address: string; script: Uint8Array; units: bigint };
 
 /** An address of ours for change, from branch 1. */
-export type ChangeTarget = { address: string; script: Uint8Array; index: number };
+export type ChangeAddress = { address: string; script: Uint8Array; index: number };
 
 export type PlannedOutput =
   | { kind: 'payout'; address: string; script: Uint8Array; units: bigint }
@@ -202,7 +202,7 @@ export type SpendRequest = {
   coins: Coin[];
   /** The maximum sum of the optional coins, see `oldestWithin`. */
   inputsMax?: bigint | null;
-  change: ChangeTarget;
+  change: ChangeAddress;
   /** Smallest units per 1,000 virtual bytes. */
   feeRate: bigint;
   /**

@@ -13,7 +13,7 @@ import { SEAL_AUTHORIZE, SEAL_CHANGE, SEAL_UNLOCK, type Signer } from '../wallet
 import { seal } from '../wallet/signer/seal.ts';
 import { authorizing, type Keyholder, passphrases, sealedKeyholder } from './keyholder.ts';
 
-export type WalletPlace = {
+export type WalletLocation = {
   dataDir: string;
   /** The wallet's folder. */
   folder: string;
@@ -21,7 +21,7 @@ export type WalletPlace = {
   socket: string | null;
 };
 
-export function localKeyholder(place: WalletPlace, call: Call): Keyholder {
+export function localKeyholder(place: WalletLocation, call: Call): Keyholder {
   const { socket, folder } = place;
   // scrypt in this process, which ends or belongs to the operator: the passphrase never reaches the daemon
   if (socket === null) {
@@ -53,7 +53,7 @@ export function localKeyholder(place: WalletPlace, call: Call): Keyholder {
 }
 
 /** Opens the wallet, and ends every approval and limit that it was given so far. */
-export async function revokeApprovals(place: WalletPlace, call: Call, passphrase: string): Promise<void> {
+export async function revokeApprovals(place: WalletLocation, call: Call, passphrase: string): Promise<void> {
   const { socket, folder } = place;
   if (socket === null) {
     await sealedKeyholder(call).unlock(passphrase);
@@ -73,7 +73,7 @@ export async function revokeApprovals(place: WalletPlace, call: Call, passphrase
  * user could have replaced its socket.
  */
 export async function withSignerService<T>(
-  { dataDir, folder }: Pick<WalletPlace, 'dataDir' | 'folder'>,
+  { dataDir, folder }: Pick<WalletLocation, 'dataDir' | 'folder'>,
   socket: string,
   use: (signer: Signer) => Promise<T>,
 ): Promise<T> {

@@ -31,6 +31,7 @@ import { WITHDRAWAL_SPEED } from './migrations/0025-withdrawal-speed.ts';
 import { CONSOLE } from './migrations/0026-console.ts';
 import { GAS_PLANS } from './migrations/0027-gas-plans.ts';
 import { KEY_IMAGES } from './migrations/0028-key-images.ts';
+import { LOOKALIKE_KEYS } from './migrations/0029-lookalike-keys.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -60,6 +61,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0026-console', CONSOLE],
   ['0027-gas-plans', GAS_PLANS],
   ['0028-key-images', KEY_IMAGES],
+  ['0029-lookalike-keys', LOOKALIKE_KEYS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

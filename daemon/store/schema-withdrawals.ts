@@ -23,7 +23,7 @@ export const WITHDRAWAL_TABLES = {
     fee_asset: only<AssetId>(),
     address: text,
     /** The part of the address that people compare: see `domain/policy.ts`. */
-    face: text,
+    lookalike_key: text,
     /** The only coin that a refund spends. */
     outpoint: maybe(text),
     inbox_id: maybe(int),
@@ -178,7 +178,7 @@ export const WITHDRAWAL_TABLES = {
     chain: text,
     address: text,
     label: text,
-    face: text,
+    lookalike_key: text,
     created_at: time,
   },
 };

@@ -10,7 +10,7 @@ import type { App } from '../app/app.ts';
 import { DATABASE } from '../app/backup/container.ts';
 import { freeName, needMarker, type Oddities, prepareFolder, rotate, sweepPartials } from '../app/backup/folder.ts';
 import { sweepDataDir, sweepTemporary } from '../app/backup/leftovers.ts';
-import { type BackupJob, type BackupMade, needTarget, openWork } from '../app/backup/make.ts';
+import { type BackupJob, type BackupMade, needBackupKey, openWork } from '../app/backup/make.ts';
 import { deadline } from '../app/deadline.ts';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import type { RejectCode } from '../domain/rejections.ts';
@@ -65,7 +65,7 @@ export class Backups {
   }
 
   async #make(file: string, signal: AbortSignal): Promise<BackupMade> {
-    await needTarget({ dataDir: this.#dataDir, file });
+    await needBackupKey({ dataDir: this.#dataDir, file });
     const work = await openWork(this.#dataDir);
     try {
       // in steps on this connection: a thread's long read would keep the log from being folded

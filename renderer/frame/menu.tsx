@@ -5,7 +5,7 @@ import { useCall, useChange, useConnection } from '../data.tsx';
 import { type Translate, useLanguage, useText } from '../i18n.ts';
 import { foreign, span } from '../parts/format.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
-import { href, usePlace } from '../router.ts';
+import { href, useHashRoute } from '../router.ts';
 import { FIRST, ROUTES, type Route } from '../routes.tsx';
 import { type Business, nameOf, useBusinesses } from './business.tsx';
 import { useNow } from './page.tsx';
@@ -32,7 +32,7 @@ function useCounts(): Partial<Record<string, number>> {
 export function Menu({ onSearch }: { onSearch(): void }): ReactNode {
   const t = useText(TEXTS);
   const counts = useCounts();
-  const { screen } = usePlace();
+  const { screen } = useHashRoute();
   const [open, setOpen] = useState(false);
   const item = (route: Route): ReactNode => (
     <MenuItem

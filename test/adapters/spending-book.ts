@@ -7,22 +7,22 @@ import { Rejected } from '../../daemon/domain/errors.ts';
 import { type Coin, nonceKey, nonceOf } from '../../daemon/domain/spend.ts';
 import { FactBook } from './fact-book.ts';
 
-type Place = DerivedAddress & { branch: Branch; index: number };
+type OwnAddress = DerivedAddress & { branch: Branch; index: number };
 
 export class SpendingBook extends FactBook {
-  readonly places = new Map<number, Place>();
+  readonly addresses = new Map<number, OwnAddress>();
   /** The conflict keys of plans whose transactions no update has shown yet. */
   readonly reserved = new Set<string>();
 
-  own(place: Place): Place {
-    this.places.set(this.watch(place), place);
+  own(place: OwnAddress): OwnAddress {
+    this.addresses.set(this.watch(place), place);
     return place;
   }
 
   override openNonces(): OpenNonce[] {
     return [...this.reserved].flatMap((key) => {
       const place = nonceOf(key);
-      const [id, own] = [...this.places].find(([, { address }]) => address === place?.address) ?? [];
+      const [id, own] = [...this.addresses].find(([, { address }]) => address === place?.address) ?? [];
       if (!place || !own || id === undefined) return [];
       const usedIn = this.spentBy(key).length > 0 ? this.#blockOf(key) : null;
       return [{ target: { id, script: own.script }, key, nonce: place.nonce, txids: [], usedIn }];
@@ -41,7 +41,7 @@ export class SpendingBook extends FactBook {
       return this.#coinOf(credit);
     };
     const balance = ({ script }: Pick<DerivedAddress, 'script'>): AddressFunds => {
-      const place = this.places.get(this.targetIdOf(script) ?? 0);
+      const place = this.addresses.get(this.targetIdOf(script) ?? 0);
       if (!place) throw new Rejected('spend.gone', 'no address of ours');
       const units = [asset, feeAsset].map((one) => [one, this.#held(place, one)]);
       return { ...place, units: Object.fromEntries(units) };
@@ -52,7 +52,7 @@ export class SpendingBook extends FactBook {
       coins: () => [this.#free(asset)],
       balance,
       balances: () =>
-        [...this.places.values()]
+        [...this.addresses.values()]
           .map(balance)
           .filter((funds) => held(funds) > 0n)
           .sort((a, b) => Number(held(b) - held(a))),
@@ -89,14 +89,14 @@ export class SpendingBook extends FactBook {
   }
 
   #coinOf({ id, targetId, amount, block }: Credit): Coin {
-    const place = this.places.get(targetId);
+    const place = this.addresses.get(targetId);
     if (!place) throw new Error(`target ${targetId} has a place`);
     const { script, branch, index } = place;
     const confirmations = block === null ? 0 : this.tip.height - block.height + 1;
     return { outpoint: id, units: amount.units, script, branch, index, confirmations };
   }
 
-  #held({ script }: Place, asset: AssetId): bigint {
+  #held({ script }: OwnAddress, asset: AssetId): bigint {
     const id = this.targetIdOf(script);
     const of = (entries: Iterable<Credit | Debit>): bigint =>
       [...entries]

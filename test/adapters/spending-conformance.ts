@@ -203,9 +203,9 @@ export function spendingConformance(harness: SpendingHarness): void {
         ...{ accountNo: 0, fee: tx.fee },
         coin: (outpoint) =>
           book.credits.has(outpoint) ? book.holdings(chain.asset, spending.feeAsset).coin(outpoint) : null,
-        placeOf: (own) => book.places.get(book.targetIdOf(own.script) ?? 0) ?? null,
+        positionOf: (own) => book.addresses.get(book.targetIdOf(own.script) ?? 0) ?? null,
         changeIndex: ({ script }) => {
-          const place = book.places.get(book.targetIdOf(script) ?? 0);
+          const place = book.addresses.get(book.targetIdOf(script) ?? 0);
           return place?.branch === 1 ? place.index : null;
         },
       });

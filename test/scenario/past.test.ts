@@ -127,7 +127,7 @@ LTC = "80"
           expect(items.map(({ amount, reason }) => `${amount} ${reason}`).sort()).toEqual(deposits.sort());
           await until(
             'the past was read',
-            async () => (await call('wallet.scanned', {})).rescans.length === 0,
+            async () => (await call('wallet.discovery', {})).rescans.length === 0,
             READ_MS,
           );
           await gaveOutBefore(service, key.key);

@@ -340,19 +340,19 @@ export async function restoreWords(world: World): Promise<string> {
   world.appliance = await Appliance.start(world.newFolder(), world.time, world.wallet, world);
   const birthday = START - 2 * DAY_MS;
   const accounts = Object.fromEntries(world.coins.map((coin) => [coin, [world.wallet.account(coin, 0)]]));
-  await world.appliance.operator('wallet.scan', {
+  await world.appliance.operator('wallet.discover', {
     network: 'regtest',
     birthday: new Date(birthday).toISOString(),
     gap: SCAN_GAP,
     accounts,
   });
-  await until(world, 'the scan ends', async () => !(await world.appliance.operator('wallet.scanned', {})).running);
-  const { error, used: found } = await world.appliance.operator('wallet.scanned', {});
+  await until(world, 'the search ends', async () => !(await world.appliance.operator('wallet.discovery', {})).running);
+  const { error, used: found } = await world.appliance.operator('wallet.discovery', {});
   if (error !== null) throw new Fault(`the scan of the words' accounts ended: ${error}`);
   const used = Object.fromEntries(found.map(({ chain, receiving, change }) => [chain, { receiving, change }]));
   await world.addBusiness({ birthday: new Date(birthday).toISOString(), gap: SCAN_GAP, used });
   await until(world, 'the past is read', async () => {
-    return (await world.appliance.operator('wallet.scanned', {})).rescans.length === 0;
+    return (await world.appliance.operator('wallet.discovery', {})).rescans.length === 0;
   });
   await world.appliance.unlock();
   return 'another machine begins from the words alone';

@@ -54,10 +54,10 @@ export function ownTarget(reader: Reader, chain_key: string, { script }: Pick<De
 }
 
 /** The columns of an address of ours. */
-export type PlacedTarget = Pick<TargetRow, 'id' | 'address' | 'script' | 'branch' | 'idx'>;
+export type OwnAddressRow = Pick<TargetRow, 'id' | 'address' | 'script' | 'branch' | 'idx'>;
 
 /** An address of ours for planning. */
-export function placeOf({ address, script, branch, idx }: PlacedTarget): Omit<AddressFunds, 'units'> {
+export function ownAddressOf({ address, script, branch, idx }: OwnAddressRow): Omit<AddressFunds, 'units'> {
   return { address, script, branch: branch as Branch, index: idx };
 }
 

@@ -57,7 +57,7 @@ export type BackupMade = { file: string; bytes: number; manifest: Manifest };
  * `backup.exists`, `backup.folder` (not writable).
  */
 export async function makeBackup(job: BackupJob): Promise<BackupMade> {
-  const { fingerprint, publicKey } = await needTarget(job);
+  const { fingerprint, publicKey } = await needBackupKey(job);
   const file = resolve(job.file);
   const work = job.work ?? (await openWork(job.dataDir));
   const partial = `${file}.${randomBytes(6).toString('hex')}.partial`;
@@ -80,7 +80,7 @@ export async function makeBackup(job: BackupJob): Promise<BackupMade> {
 }
 
 /** Checks whether a backup is possible. Throws `Rejected`: `backup.no_wallet`, `backup.exists`. */
-export async function needTarget({ dataDir, file }: Pick<BackupJob, 'dataDir' | 'file'>): Promise<BackupKey> {
+export async function needBackupKey({ dataDir, file }: Pick<BackupJob, 'dataDir' | 'file'>): Promise<BackupKey> {
   const key = await readBackupKey(join(dataDir, VAULT_FOLDER));
   if (await isThere(file)) throw new Rejected('backup.exists', `${file} exists already: give another name`, 'file');
   return key;

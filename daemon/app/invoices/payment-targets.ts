@@ -140,7 +140,7 @@ export function takenUp(app: App, payment: PaymentRow, former: FormerTargetRow):
  * The payment of an unpaid invoice in the coin in which money came: where nothing came in its own, the first other in which
  * a hundredth of the invoice did. Dust moves nothing.
  */
-export function followMoney(
+export function returnToPaidCoin(
   app: App,
   tx: Tx,
   invoice: InvoiceRow,

@@ -39,7 +39,7 @@ import { fiatValue } from '../chains/valuation.ts';
 import { tellInvoice } from '../notifications/news.ts';
 import { queueWebhook } from '../notifications/webhooks.ts';
 import { abandonedAt, releaseAddress } from '../shops/clients.ts';
-import { creditsFor, followMoney, type PaymentTarget, targetsOf, unitsIn } from './payment-targets.ts';
+import { creditsFor, type PaymentTarget, returnToPaidCoin, targetsOf, unitsIn } from './payment-targets.ts';
 
 /** Bits of `payment.flags`. */
 export const FLAG = { underpaid: 1, overpaid: 2, late: 4, undone: 8, markedPaid: 16 } as const;
@@ -127,7 +127,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
   // a payment expires only after each chain on which it may be paid was synced past the deadline
   const others = targetsOf(tx, stored).filter(({ chain_key }) => chain_key !== stored.chain_key);
   const until = Math.min(ownUntil, ...others.map((target) => deadlinesUntil(app, target)));
-  const payment = followMoney(app, tx, invoice, stored, credits);
+  const payment = returnToPaidCoin(app, tx, invoice, stored, credits);
   const marked = decision === 'mark-paid' || (payment.flags & FLAG.markedPaid) !== 0;
   const result = settle(
     {

@@ -58,7 +58,7 @@ class ScratchList implements ScriptList {
   #changes = 0;
 
   add(script: Uint8Array, place: AddressPath): void {
-    if (this.#scripts.length >= SCRIPTS_MAX) throw new Rejected('scan.too_many', 'Too many addresses are in use');
+    if (this.#scripts.length >= SCRIPTS_MAX) throw new Rejected('discovery.too_many', 'Too many addresses are in use');
     const id = this.#scripts.length;
     this.#ids.set(Buffer.from(script).toString('latin1'), id);
     this.#scripts.push({ id, script });

@@ -15,7 +15,7 @@ import { unsettledCredits } from '../../store/queries/credits.ts';
 import { usedKey } from '../../store/queries/used-keys.ts';
 import { keysOf, openSpends, spendsOfKey, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
-import { ownTarget, type PlacedTarget, placeOf } from '../addresses/watch.ts';
+import { type OwnAddressRow, ownAddressOf, ownTarget } from '../addresses/watch.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { reservedBy } from './coins.ts';
 import { spendingOf } from './fees.ts';
@@ -26,23 +26,23 @@ import { readPlan } from './stored-plan.ts';
 const ADDRESSES_READ_MAX = 20_000;
 const UNSETTLED_READ_MAX = 20_000;
 
-type Place = Pick<Holder, 'chain' | 'account' | 'asset'>;
+type AssetHolder = Pick<Holder, 'chain' | 'account' | 'asset'>;
 
 /** `settledOnly`: without credits that lack confirmations. `conflictKeys`: what their payments take is free. */
 type View = { settledOnly?: boolean; conflictKeys?: readonly string[] };
 
 /** The funds of an account's addresses, as a planner reads them. */
-export function fundsOf(reader: Reader, { chain, account, asset }: Place, view: View) {
+export function fundsOf(reader: Reader, { chain, account, asset }: AssetHolder, view: View) {
   const assets = [...new Set([asset, spendingOf(chain).feeAsset])];
   const taken = once(() => takenByOpenSpends(reader, chain, view.conflictKeys ?? []));
   const young = once(() => (view.settledOnly ? unsettledUnits(reader, chain) : new Map<string, bigint>()));
-  const at = (target: PlacedTarget): AddressFunds => {
+  const at = (target: OwnAddressRow): AddressFunds => {
     const units = assets.map((one): [AssetId, bigint] => {
       const held = reader.get(addressBalance, { target_id: target.id, asset: one })?.units ?? 0n;
       const less = (taken().get(`${target.address} ${one}`) ?? 0n) + (young().get(`${target.id} ${one}`) ?? 0n);
       return [one, maxOf(held - less, 0n)];
     });
-    return { ...placeOf(target), units: Object.fromEntries(units) };
+    return { ...ownAddressOf(target), units: Object.fromEntries(units) };
   };
   return {
     balances: () =>

@@ -1,6 +1,6 @@
 /** Our addresses for change: a new one for each transaction, or the one of the account that its family uses always. */
 import { assert } from '../../domain/errors.ts';
-import type { ChangeTarget } from '../../domain/spend.ts';
+import type { ChangeAddress } from '../../domain/spend.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import { insertTarget } from '../../store/queries/credits.ts';
 import { takeChangeIndex } from '../../store/queries/withdrawals.ts';
@@ -10,7 +10,7 @@ import { spendingOf } from './fees.ts';
 import type { Holder } from './plan.ts';
 
 /** The next change address, which `takeChange` has to take. */
-export async function nextChange(app: App, { account, chain }: Holder): Promise<ChangeTarget> {
+export async function nextChange(app: App, { account, chain }: Holder): Promise<ChangeAddress> {
   const row = app.store.get(accountById, { id: account.id });
   assert(row, `account ${account.id} exists`);
   const index = spendingOf(chain).changeAddress === 'fixed' ? 0 : row.next_change;
@@ -18,7 +18,7 @@ export async function nextChange(app: App, { account, chain }: Holder): Promise<
 }
 
 /** The tank of an account on an account chain, which is watched from now on. */
-export async function tankOf(app: App, holder: Holder): Promise<ChangeTarget> {
+export async function tankOf(app: App, holder: Holder): Promise<ChangeAddress> {
   assert(spendingOf(holder.chain).changeAddress === 'fixed', 'only a fixed change address is a tank');
   const tank = await nextChange(app, holder);
   await app.store.write((tx) => takeChange(tx, holder, tank));
@@ -26,7 +26,7 @@ export async function tankOf(app: App, holder: Holder): Promise<ChangeTarget> {
 }
 
 /** Watches a change address. False if the next one is another by now. */
-export function takeChange(tx: Tx, { chain, account }: Holder, { index, ...target }: ChangeTarget): boolean {
+export function takeChange(tx: Tx, { chain, account }: Holder, { index, ...target }: ChangeAddress): boolean {
   const taken = tx.run(takeChangeIndex, { id: account.id, next_change: index });
   if (taken.changes !== 1) return spendingOf(chain).changeAddress === 'fixed';
   const watched = { account_id: account.id, chain_key: chain.key, branch: 1, idx: index, invoice_id: null };

@@ -21,7 +21,7 @@ export type KeyState = {
 export function keyState(reader: Reader, { key: chain_key }: { key: string }, key: string): KeyState | null {
   if (isNonceKey(key)) {
     const use = reader.get(usedKey, { conflict_key: key, chain_key });
-    const block = placeOf(use?.block_height ?? null, use?.block_hash ?? null);
+    const block = blockOf(use?.block_height ?? null, use?.block_hash ?? null);
     return { isThere: true, usedBy: use?.txid ?? null, block, failed: use?.failed ?? false, changeOf: null };
   }
   const coin = reader.get(creditByOutpoint, { outpoint: key, chain_key });
@@ -29,11 +29,11 @@ export function keyState(reader: Reader, { key: chain_key }: { key: string }, ke
   return {
     isThere: !coin.gone,
     usedBy: coin.spent_txid,
-    block: placeOf(coin.spent_block_height, coin.spent_block_hash),
+    block: blockOf(coin.spent_block_height, coin.spent_block_hash),
     failed: false,
     changeOf: coin.own_change && coin.block_height === null ? coin.txid : null,
   };
 }
 
-const placeOf = (height: number | null, hash: string | null): KeyState['block'] =>
+const blockOf = (height: number | null, hash: string | null): KeyState['block'] =>
   height === null || hash === null ? null : { height, hash };

@@ -24,7 +24,7 @@ import {
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { coinFrom, ownTarget, placeOf } from '../addresses/watch.ts';
+import { coinFrom, ownAddressOf, ownTarget } from '../addresses/watch.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
@@ -55,10 +55,10 @@ type Case = {
 };
 
 /** The accounts that a transaction pays from. */
-type Place = { account_id: number; asset: AssetId };
+type AccountAsset = { account_id: number; asset: AssetId };
 /** Our part of what a transaction spends. */
 type Source = {
-  places: [Place, ...Place[]];
+  accounts: [AccountAsset, ...AccountAsset[]];
   /** Its conflict keys that are ours. */
   keys: string[];
   /** Whether it spends nothing of others. */
@@ -96,7 +96,7 @@ function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: num
   if (!source) return null;
   const spend = source.keys.flatMap((key) => openSpendOf(tx, chain, key))[0] ?? null;
   const left = source.pays ? [...decoded.outputs] : [];
-  const paid = candidates(tx, source.places, spend, knownTo).flatMap((row): Paid[] => {
+  const paid = candidates(tx, source.accounts, spend, knownTo).flatMap((row): Paid[] => {
     const at = left.findIndex((output) => pays(chain, decoded, output, row));
     const [output] = at < 0 ? [] : left.splice(at, 1);
     return output ? [{ row, units: output.units }] : [];
@@ -114,7 +114,7 @@ function coinsOf(tx: Reader, chain: ChainRuntime, { txid, conflictKeys, outputs 
   if (!first || !coins.some(({ spent_txid }) => spent_txid === txid)) return null;
   const isWhole = coins.length === conflictKeys.length;
   return {
-    places: [first, ...others],
+    accounts: [first, ...others],
     keys: coins.map(({ outpoint }) => outpoint),
     isWhole,
     fee: isWhole ? total(coins) - total(outputs) : 0n,
@@ -130,7 +130,7 @@ function debitsOf(tx: Reader, chain: ChainRuntime, { txid, conflictKeys }: Decod
   if (!first) return null;
   const fees = debits.filter(({ kind }) => kind === 'fee');
   return {
-    places: [first, ...others],
+    accounts: [first, ...others],
     keys: conflictKeys,
     isWhole: true,
     fee: total(fees),
@@ -148,10 +148,15 @@ const openSpendOf = (tx: Reader, chain: ChainRuntime, conflict_key: string): Spe
  * The withdrawals that it may pay, the most likely first: those of the payment whose conflict key it uses, then unsigned
  * ones by age, sweeps last.
  */
-function candidates(tx: Reader, from: readonly Place[], spend: SpendRow | null, knownTo: number): WithdrawalRow[] {
+function candidates(
+  tx: Reader,
+  from: readonly AccountAsset[],
+  spend: SpendRow | null,
+  knownTo: number,
+): WithdrawalRow[] {
   const own = spend ? tx.all(withdrawalsOfSpend, { spend_id: spend.id }) : [];
-  const places = new Map(from.map(({ account_id, asset }) => [`${account_id} ${asset}`, { account_id, asset }]));
-  const waiting = [...places.values()]
+  const accounts = new Map(from.map(({ account_id, asset }) => [`${account_id} ${asset}`, { account_id, asset }]));
+  const waiting = [...accounts.values()]
     .flatMap(({ account_id, asset }) => tx.all(heldWithdrawals, { account_id }).filter((row) => row.asset === asset))
     .filter(({ id, state }) => id <= knownTo && (state === 'requested' || state === 'approved'))
     .filter(({ id }) => !own.some((row) => row.id === id))
@@ -175,7 +180,7 @@ function kindOf({ spend, paid, strange }: Case): string {
 /** Stores it as a version of its payment, or of a new one. Returns the version's id. */
 function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number {
   const { chain, decoded, source, paid } = found;
-  const [{ account_id, asset }] = source.places;
+  const [{ account_id, asset }] = source.accounts;
   // a withdrawal leaves its unsigned plan before it gets another payment
   for (const { row } of paid) {
     const before = withdrawalOf(tx, row.id).spend_id;
@@ -209,7 +214,7 @@ function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number
 /** The plan with which this program would have made it. */
 function planOf(app: App, tx: Tx, { chain, source }: Case, raw: string): SpendPlan {
   const tip = tipHeightOf(tx, chain);
-  const [{ account_id }] = source.places;
+  const [{ account_id }] = source.accounts;
   const { accountNo } = app.directory.business(app.directory.businessOfAccount(account_id));
   return spendingOf(chain).recover(raw, {
     accountNo,
@@ -218,9 +223,9 @@ function planOf(app: App, tx: Tx, { chain, source }: Case, raw: string): SpendPl
       const row = coinAt(tx, chain, outpoint);
       return row ? coinFrom(row, tip) : null;
     },
-    placeOf(own) {
+    positionOf(own) {
       const target = ownTarget(tx, chain.key, own);
-      return target ? placeOf(target) : null;
+      return target ? ownAddressOf(target) : null;
     },
     changeIndex(output) {
       const target = ownTarget(tx, chain.key, output);

@@ -8,7 +8,7 @@ import { assert, Rejected } from '../../domain/errors.ts';
 import { openSpendsFor } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { ADDRESS_SELF, type Intent } from '../../wallet/signer/port.ts';
-import { type PlacedTarget, placeOf } from '../addresses/watch.ts';
+import { type OwnAddressRow, ownAddressOf } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import { tankOf } from './change-address.ts';
 import { claimOwn } from './claim.ts';
@@ -18,8 +18,8 @@ import { namedFeeAsset, type StoredOwn } from './sign.ts';
 
 /** `fund`: `units` of the chain's coin go from the tank to the address. The holder's asset is the one that moves. */
 export type OwnTransfer =
-  | { purpose: 'collect'; at: PlacedTarget }
-  | { purpose: 'fund'; at: PlacedTarget; units: bigint };
+  | { purpose: 'collect'; at: OwnAddressRow }
+  | { purpose: 'fund'; at: OwnAddressRow; units: bigint };
 
 /** Plans one. Throws `Rejected` as a payment does, and `spend.open` if one is open for the address. */
 export async function prepareOwn(
@@ -30,7 +30,7 @@ export async function prepareOwn(
 ): Promise<Planned> {
   assert(holder.chain.adapter.accountBased, 'an account chain');
   needNoneOpen(app.store, holder, transfer.at.address);
-  const own = placeOf(transfer.at);
+  const own = ownAddressOf(transfer.at);
   if (transfer.purpose === 'collect') return prepare(app, holder, { ...fees, payouts: [], from: own });
   assert(holder.asset === spendingOf(holder.chain).feeAsset, 'an address is funded with the coin that pays for fees');
   const { address, branch, index } = own;

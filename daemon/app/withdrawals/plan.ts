@@ -6,7 +6,7 @@ import type { EstimateRequest, PaymentRequest } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { divideUp, minOf } from '../../domain/money.ts';
-import type { ChangeTarget, SpendPlan } from '../../domain/spend.ts';
+import type { ChangeAddress, SpendPlan } from '../../domain/spend.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import { approvableFee, FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { App } from '../app.ts';
@@ -52,7 +52,7 @@ export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' 
 };
 
 /** A plan with its reserved change address, to be passed to `claim`. */
-export type Planned = { plan: SpendPlan; change: ChangeTarget; usesChange: boolean };
+export type Planned = { plan: SpendPlan; change: ChangeAddress; usesChange: boolean };
 
 /** Plans a transaction. Throws `Rejected` with the obstacle. */
 export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Promise<Planned> {

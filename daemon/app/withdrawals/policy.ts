@@ -2,11 +2,11 @@
 import { assetOf, type ChainId } from '../../domain/assets.ts';
 import { chainKey } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { faceOf, MANUAL, POLICY_WINDOW_MS, type Policy, WITHOUT_ASKING, whyAsk } from '../../domain/policy.ts';
+import { lookalikeKeyOf, MANUAL, POLICY_WINDOW_MS, type Policy, WITHOUT_ASKING, whyAsk } from '../../domain/policy.ts';
 import {
   type AddressBookRow,
   addressById,
-  addressesByFace,
+  addressesByLookalikeKey,
   addressesOf,
   addressInBook,
   dropAddress,
@@ -14,7 +14,11 @@ import {
   policyOf,
   setPolicy,
 } from '../../store/queries/policies.ts';
-import { approvedByPolicySince, type WithdrawalRow, withdrawalsByFace } from '../../store/queries/withdrawals.ts';
+import {
+  approvedByPolicySince,
+  type WithdrawalRow,
+  withdrawalsByLookalikeKey,
+} from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
@@ -114,7 +118,7 @@ export function addAddress(
     chain,
     address,
     label: text,
-    face: faceOf(address),
+    lookalike_key: lookalikeKeyOf(address),
     created_at: app.now(),
   });
   if (added.changes !== 1) throw new Rejected('address_book.known', `${address} is in the address book already`);
@@ -148,11 +152,13 @@ export type AddressReport = {
 };
 
 export function reportAddress(reader: Reader, withdrawal: WithdrawalRow): AddressReport {
-  const { business_id, address, face, id } = withdrawal;
+  const { business_id, address, lookalike_key, id } = withdrawal;
   const { chain } = assetOf(withdrawal.asset as Parameters<typeof assetOf>[0]);
   const known = reader.get(addressInBook, { business_id, chain, address });
-  const earlier = reader.all(withdrawalsByFace, { business_id, face, limit: ALIKE_MAX }).filter((row) => row.id !== id);
-  const listed = reader.all(addressesByFace, { business_id, face, limit: ALIKE_MAX });
+  const earlier = reader
+    .all(withdrawalsByLookalikeKey, { business_id, lookalike_key, limit: ALIKE_MAX })
+    .filter((row) => row.id !== id);
+  const listed = reader.all(addressesByLookalikeKey, { business_id, lookalike_key, limit: ALIKE_MAX });
   const others = [...earlier, ...listed].map((row) => row.address).filter((other) => other !== address);
   const paidBefore = earlier.some((row) => row.address === address && row.state === 'completed');
   return { label: known?.label ?? null, isNew: !known && !paidBefore, lookalikes: [...new Set(others)] };

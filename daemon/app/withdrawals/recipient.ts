@@ -1,9 +1,9 @@
 /** The known facts about an address that is to be paid. The operator compares them before approving. */
 import type { Asset } from '../../domain/assets.ts';
 import { maxOf } from '../../domain/money.ts';
-import { faceOf } from '../../domain/policy.ts';
-import { addressesByFace, addressInBook } from '../../store/queries/policies.ts';
-import { withdrawalsByFace, withdrawalsOfBusinessBelow } from '../../store/queries/withdrawals.ts';
+import { lookalikeKeyOf } from '../../domain/policy.ts';
+import { addressesByLookalikeKey, addressInBook } from '../../store/queries/policies.ts';
+import { withdrawalsByLookalikeKey, withdrawalsOfBusinessBelow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
@@ -47,7 +47,7 @@ export function recipientOf(app: App, business: Business, asset: Asset, address:
 /** Payments to addresses that begin and end like this one. */
 function paidTo(reader: Reader, { id }: Business, address: string): Paid[] {
   return reader
-    .all(withdrawalsByFace, { business_id: id, face: faceOf(address), limit: ALIKE_MAX })
+    .all(withdrawalsByLookalikeKey, { business_id: id, lookalike_key: lookalikeKeyOf(address), limit: ALIKE_MAX })
     .filter(({ state }) => state === 'broadcast' || state === 'completed')
     .map(({ address: to, updated_at }) => ({ address: to, at: updated_at }));
 }
@@ -59,9 +59,9 @@ function lookalikesOf(
   own: ReadonlySet<string>,
 ): Recipient['lookalikes'] {
   const found = new Map<string, Recipient['lookalikes'][number]>();
-  for (const one of reader.all(addressesByFace, {
+  for (const one of reader.all(addressesByLookalikeKey, {
     business_id: business.id,
-    face: faceOf(address),
+    lookalike_key: lookalikeKeyOf(address),
     limit: ALIKE_MAX,
   })) {
     found.set(one.address, { ...one, paidAt: null });

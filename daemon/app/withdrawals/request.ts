@@ -7,7 +7,7 @@ import type { Holdings } from '../../chains/spending.ts';
 import { type Asset, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { fiatFor, formatUnits, parseDecimal } from '../../domain/money.ts';
-import { faceOf } from '../../domain/policy.ts';
+import { lookalikeKeyOf } from '../../domain/policy.ts';
 import type { Coin } from '../../domain/spend.ts';
 import { policyOf } from '../../store/queries/policies.ts';
 import {
@@ -119,7 +119,7 @@ export function requestWithdrawal(
     fee_held: fee,
     fee_asset: spendingOf(chain).feeAsset,
     address,
-    face: faceOf(address),
+    lookalike_key: lookalikeKeyOf(address),
     outpoint: deposit?.outpoint ?? null,
     inbox_id: deposit?.inboxId ?? null,
     invoice_id: invoice?.id ?? null,

@@ -5,8 +5,8 @@
 import type { AssetId } from '../../domain/assets.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import type { Balances, BalancesSource, HeldBalance, ListedScript, ScriptList } from '../adapter.ts';
+import { idOf } from '../checkpoint.ts';
 import type { Endpoints } from '../endpoints.ts';
-import { idOf } from '../follow.ts';
 import { checksumAddress } from './address.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { Token } from './params.ts';

@@ -7,8 +7,8 @@ import type { Network } from '../../domain/assets.ts';
 import type { BlockId } from '../../domain/chain.ts';
 import { ChainAlert, Unavailable } from '../../domain/errors.ts';
 import { chainIdOf, type EvmChain } from '../../domain/evm.ts';
+import type { HeaderSource } from '../checkpoint.ts';
 import { type Endpoint, Malformed } from '../endpoints.ts';
-import type { HeaderSource } from '../follow.ts';
 import { type Call, type Reply, Rpc, RpcError, TooLarge } from '../json-rpc.ts';
 import { slices } from '../slices.ts';
 import {

@@ -1,6 +1,6 @@
 /** The next blocks of an account chain, near its head and far from it. */
 import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../domain/chain.ts';
-import { changed, extended, idOf, linkedAbove } from '../follow.ts';
+import { changed, extended, idOf, linkedAbove } from '../checkpoint.ts';
 import type { Header } from './answers.ts';
 import type { EvmEndpoint } from './endpoint.ts';
 

@@ -9,7 +9,7 @@ import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, ChainUpdate, Checkpoint, DerivedAddress, SourceHealth } from '../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
 import { type ChainAdapter, type HoldingsSource, tipOf, type WatchList } from '../adapter.ts';
-import { commonBlocks, contiguousEnd, extended, type HashesAt } from '../follow.ts';
+import { commonBlocks, contiguousEnd, extended, type HashesAt } from '../checkpoint.ts';
 import { childPublicKey } from '../hd.ts';
 import { Rpc } from '../json-rpc.ts';
 import { POLL_MS, Poller } from '../poller.ts';

@@ -9,9 +9,9 @@ import type { AccountKey, BlockId, Branch, Credit, DerivedAddress, SpendSeen } f
 import { isValidAddress } from '../../monero/address.ts';
 import { type ScriptList, tipOf } from '../adapter.ts';
 import type { NeedsAgreement } from '../agreement.ts';
+import { changed, extended, idOf, type LinkedHeader, linkedAbove } from '../checkpoint.ts';
 import { deriveAddress } from '../derive.ts';
 import { EndpointAdapter, type StepRead, type StepStart } from '../endpoint-adapter.ts';
-import { changed, extended, idOf, type LinkedHeader, linkedAbove } from '../follow.ts';
 import { slices } from '../slices.ts';
 import type { Spending } from '../spending.ts';
 import { MoneroNode } from './node.ts';

@@ -9,9 +9,9 @@ import { ChainAlert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { RingMember } from '../../domain/spend.ts';
 import { writeKept } from '../../monero/kept.ts';
 import { type Block, parseBlock, parseTransaction, type Transaction } from '../../monero/transaction.ts';
+import type { HeaderSource, LinkedHeader } from '../checkpoint.ts';
 import { answerTo, type Challenge, challengeOf } from '../digest.ts';
 import { type Endpoint, Malformed } from '../endpoints.ts';
-import type { HeaderSource, LinkedHeader } from '../follow.ts';
 import { type Answer, codeOf, keepAliveAgent, post } from '../http.ts';
 
 /** The names of networks in `get_info`. A regtest chain is "fakechain". */

@@ -4,7 +4,7 @@
  */
 import type { SpendSeen } from '../../domain/chain.ts';
 import type { SpendSearch } from '../adapter.ts';
-import { changed, idOf } from '../follow.ts';
+import { changed, idOf } from '../checkpoint.ts';
 import type { MoneroNode } from './node.ts';
 import type { Scanner } from './scan.ts';
 

@@ -31,12 +31,12 @@ export const RECOVERY_METHODS: Methods = {
       ready: areSkippedWatched(app),
     };
   },
-  'wallet.scan': async ({ extra }, { network, birthday, gap, accounts }) => {
+  'wallet.discover': async ({ extra }, { network, birthday, gap, accounts }) => {
     if (network === 'sandbox') throw new Rejected('wallet.sandbox', 'The sandbox has a wallet of its own', 'network');
     await extra.discoverAccounts({ network, birthday: Date.parse(birthday), gap, accounts });
     return {};
   },
-  'wallet.scanned': ({ app, extra }) => ({
+  'wallet.discovery': ({ app, extra }) => ({
     ...(extra.discovery() ?? { running: false, chains: [], used: [], error: null }),
     rescans: rescansUnderWay(app),
   }),

@@ -45,12 +45,12 @@ export const addressesOf = statement((p: { business_id: number; limit: number })
 
 export const addressInBook = find('address_book', 'business_id', 'chain', 'address');
 
-export const addressesByFace = statement((p: { business_id: number; face: string; limit: number }) =>
+export const addressesByLookalikeKey = statement((p: { business_id: number; lookalike_key: string; limit: number }) =>
   sqlite
     .selectFrom('address_book')
     .select(['address', 'label'])
     .where('business_id', '=', p.business_id)
-    .where('face', '=', p.face)
+    .where('lookalike_key', '=', p.lookalike_key)
     .limit(p.limit),
 );
 

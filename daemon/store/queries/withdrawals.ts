@@ -25,10 +25,10 @@ const COIN = [
   'confirmed',
   'own_change',
 ] as const;
-const PLACE = ['script', 'branch', 'idx'] as const;
+const POSITION = ['script', 'branch', 'idx'] as const;
 
 export type CoinRow = Pick<Row<'credit'>, (typeof COIN)[number]> &
-  Pick<Row<'target'>, (typeof PLACE)[number]> & { inbox_state: string | null };
+  Pick<Row<'target'>, (typeof POSITION)[number]> & { inbox_state: string | null };
 
 /** A coin, whether it still exists and is unspent or not. */
 export type AnyCoinRow = CoinRow &
@@ -190,12 +190,12 @@ export const approvedByPolicySince = statement((p: { business_id: number; since:
 );
 
 /** Earlier withdrawals of a business to similar addresses. */
-export const withdrawalsByFace = statement((p: { business_id: number; face: string; limit: number }) =>
+export const withdrawalsByLookalikeKey = statement((p: { business_id: number; lookalike_key: string; limit: number }) =>
   sqlite
     .selectFrom('withdrawal')
     .select(['id', 'address', 'state', 'updated_at'])
     .where('business_id', '=', p.business_id)
-    .where('face', '=', p.face)
+    .where('lookalike_key', '=', p.lookalike_key)
     .limit(p.limit),
 );
 
@@ -371,7 +371,7 @@ const coins = sqlite
   .innerJoin('target', 'target.id', 'credit.target_id')
   .leftJoin('inbox', 'inbox.credit_id', 'credit.id')
   .select(COIN.map((name) => `credit.${name}` as const))
-  .select(PLACE.map((name) => `target.${name}` as const))
+  .select(POSITION.map((name) => `target.${name}` as const))
   .select('inbox.state as inbox_state');
 
 /**

@@ -7,7 +7,7 @@ import { fiat, useTimes } from '../../parts/format.ts';
 import { Icon, type Shape } from '../../parts/icons.tsx';
 import { Fiat, Problem, State, type Tone } from '../../parts/parts.tsx';
 import PARTS from '../../parts/texts.ts';
-import { usePlace } from '../../router.ts';
+import { useHashRoute } from '../../router.ts';
 import { amountOf, CENTS, press } from './amount.ts';
 import type { Shop, T } from './counter.tsx';
 
@@ -23,7 +23,7 @@ const fromAddress = (text: string | null): string => {
 export function Keypad({ shop, onSale, t }: { shop: Shop; onSale(slug: string): void; t: T }): ReactNode {
   const language = useLanguage();
   const { up } = useConnection();
-  const { query } = usePlace();
+  const { query } = useHashRoute();
   const [digits, setDigits] = useState(() => fromAddress(query.get('amount')));
   const [note, setNote] = useState('');
   const [currency, setCurrency] = useState(() => localStorage.getItem(CURRENCY) ?? shop.currencies[0] ?? 'EUR');

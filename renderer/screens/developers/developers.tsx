@@ -4,7 +4,7 @@ import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useText } from '../../i18n.ts';
 import { Segments } from '../../parts/controls.tsx';
-import { go, href, usePlace } from '../../router.ts';
+import { go, href, useHashRoute } from '../../router.ts';
 import { Connect } from './connect.tsx';
 import './developers.css';
 import { Log } from './log.tsx';
@@ -20,8 +20,8 @@ type Part = (typeof PARTS)[number];
 export default function Developers(): ReactNode {
   const t = useText(TEXTS);
   const business = useBusiness();
-  const place = usePlace();
-  const part = PARTS.find((one) => one === place.parts[0]) ?? 'connect';
+  const hashRoute = useHashRoute();
+  const part = PARTS.find((one) => one === hashRoute.parts[0]) ?? 'connect';
   return (
     <Page title={t('developers')} note={<span className="wide-only">{t('about')}</span>}>
       <div className="developers-parts">

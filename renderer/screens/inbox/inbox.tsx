@@ -10,7 +10,7 @@ import { fiat, useTimes } from '../../parts/format.ts';
 import { useMoney } from '../../parts/money.ts';
 import { Answer, Coin, Empty, Facts, Hash, Problem, State, shortName } from '../../parts/parts.tsx';
 import PARTS from '../../parts/texts.ts';
-import { go, href, usePlace } from '../../router.ts';
+import { go, href, useHashRoute } from '../../router.ts';
 import './inbox.css';
 import TEXTS from './texts.ts';
 
@@ -27,7 +27,7 @@ const reasonOf = (item: Item) => REASONS.find((known) => known === item.reason) 
 export default function Inbox(): ReactNode {
   const t = useText(TEXTS);
   const business = useBusiness();
-  const { parts } = usePlace();
+  const { parts } = useHashRoute();
   const list = useCall('inbox.list', { limit: READ_MAX }, { every: READ_EVERY_MS });
   const chosen = parts[0];
   return (

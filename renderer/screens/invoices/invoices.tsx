@@ -7,7 +7,7 @@ import { type Translate, useText } from '../../i18n.ts';
 import { Segments } from '../../parts/controls.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, Empty } from '../../parts/parts.tsx';
-import { go, href, usePlace } from '../../router.ts';
+import { go, href, useHashRoute } from '../../router.ts';
 import './invoices.css';
 import { InvoiceList } from './list.tsx';
 import { NewInvoice } from './new.tsx';
@@ -21,7 +21,7 @@ const NEW = 'new';
 
 export default function Invoices(): ReactNode {
   const t = useText(TEXTS);
-  const { parts, query } = usePlace();
+  const { parts, query } = useHashRoute();
   const [status, setStatus] = useState<Status>('all');
   const [slug] = parts;
   const text = query.get('q') ?? '';

@@ -9,7 +9,7 @@ import { Segments } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, Coin, CoinMark, Empty, Fiat, Foreign, Hash } from '../../parts/parts.tsx';
-import { go, href, usePlace } from '../../router.ts';
+import { go, href, useHashRoute } from '../../router.ts';
 import { One } from './one.tsx';
 import { isWaiting, WithdrawalState } from './state.tsx';
 import TEXTS from './texts.ts';
@@ -24,7 +24,7 @@ const PAGE = 50;
 const NUMBER = /^[1-9]\d{0,14}$/;
 
 export default function Withdrawals(): ReactNode {
-  const { parts, query } = usePlace();
+  const { parts, query } = useHashRoute();
   const [name = '', action = ''] = parts;
   if (name === 'new') return <NewWithdrawal />;
   if (name === 'batch') {

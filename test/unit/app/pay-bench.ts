@@ -224,7 +224,7 @@ export class PayBench {
       fee_held: 10_000n,
       fee_asset: this.chain.chain,
       address: this.recipient(),
-      face: 'some…body',
+      lookalike_key: 'some…body',
       outpoint: null,
       inbox_id: null,
       invoice_id: null,

@@ -55,7 +55,7 @@ async function signed(key: string, txid: string): Promise<{ id: number; spendId:
     fee_held: 1_000n,
     fee_asset: 'BTC',
     address: 'somebody',
-    face: 'some…ody',
+    lookalike_key: 'some…ody',
     outpoint: null,
     inbox_id: null,
     invoice_id: null,

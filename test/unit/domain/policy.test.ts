@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  faceOf,
   inGroups,
   isFeeHigh,
+  lookalikeKeyOf,
   MANUAL,
   type Policy,
   type PolicyCase,
@@ -49,13 +49,13 @@ describe('an address', () => {
     ['0x52908400098527886E0F7030069857D2E4169EE7', '529…ee7'],
     ['ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9', 'w50…4n9'],
     ['1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2', 'bvb…vn2'],
-  ])('%s has the face %s', (address, face) => {
-    expect(faceOf(address)).toBe(face);
+  ])('%s has the lookalike key %s', (address, key) => {
+    expect(lookalikeKeyOf(address)).toBe(key);
   });
 
-  it('that is made to look like another has its face', () => {
-    expect(faceOf('bc1qar0zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzmdq')).toBe(
-      faceOf('bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq'),
+  it('that is made to look like another has its lookalike key', () => {
+    expect(lookalikeKeyOf('bc1qar0zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzmdq')).toBe(
+      lookalikeKeyOf('bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq'),
     );
   });
 

@@ -85,9 +85,9 @@ describe('values', () => {
 });
 
 it('a row whose key is there is kept, or written over', async () => {
-  const face = { business_id: 1, chain: 'BTC', address: 'x', face: 'x', created_at: 1 };
-  await it_.store.write((tx) => tx.run(insertAddress, { ...face, label: 'first' }));
-  await it_.store.write((tx) => tx.run(insertAddress, { ...face, label: 'second' }));
+  const entry = { business_id: 1, chain: 'BTC', address: 'x', lookalike_key: 'x', created_at: 1 };
+  await it_.store.write((tx) => tx.run(insertAddress, { ...entry, label: 'first' }));
+  await it_.store.write((tx) => tx.run(insertAddress, { ...entry, label: 'second' }));
   expect(it_.store.get(addressById, { id: 1 })?.label).toBe('first');
   const save = insert('setting', columnsBut('setting'), ['key']);
   for (const value of ['1', '2']) await it_.store.write((tx) => tx.run(save, { key: 'k', value, updated_at: 1 }));

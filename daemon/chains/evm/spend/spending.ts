@@ -53,7 +53,7 @@ const HIGHEST_RATE_FACTOR = 2n;
 /** While the source is away: 10 gwei, 1 gwei. */
 const FALLBACK_RATE: Readonly<Record<EvmChain, bigint>> = { ETH: 10_000_000_000_000n, BSC: 1_000_000_000_000n };
 
-type Place = { chain: EvmChain; network: Network; tokens: readonly Token[] };
+type EvmNetwork = { chain: EvmChain; network: Network; tokens: readonly Token[] };
 type Limit = () => AbortSignal;
 type Fees = Pick<EvmPlan, 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
 
@@ -63,15 +63,15 @@ export class EvmSpending extends OfSource implements Spending {
   readonly changeAddress = 'fixed';
   readonly isWhole = true;
   readonly fallbackRate: bigint;
-  readonly #place: Place;
+  readonly #network: EvmNetwork;
   readonly #source: EvmSource;
 
-  constructor(place: Place, source: EvmSource) {
+  constructor(network: EvmNetwork, source: EvmSource) {
     super(source);
-    this.#place = place;
+    this.#network = network;
     this.#source = source;
-    this.feeAsset = NATIVE_COIN[place.chain];
-    this.fallbackRate = FALLBACK_RATE[place.chain];
+    this.feeAsset = NATIVE_COIN[network.chain];
+    this.fallbackRate = FALLBACK_RATE[network.chain];
   }
 
   highestRate(rate: bigint): bigint {
@@ -125,7 +125,7 @@ export class EvmSpending extends OfSource implements Spending {
     const { address, branch, index } = sender;
     const lowestNonce = await this.#source.nonce(hexOfScript(sender.script), limit());
     return {
-      ...{ kind: 'evm', network: this.#place.network, chain: this.#place.chain, accountNo: request.accountNo },
+      ...{ kind: 'evm', network: this.#network.network, chain: this.#network.chain, accountNo: request.accountNo },
       ...{ asset: request.asset, contract, sender: { address, branch, index } },
       nonce: reserved?.nonce ?? request.holdings.nextNonce(address, lowestNonce),
       lowestNonce,
@@ -183,17 +183,17 @@ export class EvmSpending extends OfSource implements Spending {
 
   recover(raw: string, own: OwnParts): EvmPlan {
     const { transaction, sender } = read(raw);
-    const at = own.placeOf({ script: sender });
+    const at = own.positionOf({ script: sender });
     if (!at) throw new Rejected('spend.malformed', 'Its sender is no address of this wallet');
     const { address, script, asset, units } = this.#outputOf(transaction, this.feeAsset);
-    const mine = own.placeOf({ script });
+    const mine = own.positionOf({ script });
     const to = { address: address ?? '', script, units };
     const output: PlannedOutput = mine
       ? { kind: 'change', ...to, branch: mine.branch, index: mine.index }
       : { kind: 'payout', ...to };
     const { nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction;
     return {
-      ...{ kind: 'evm', network: this.#place.network, chain: this.#place.chain, accountNo: own.accountNo, asset },
+      ...{ kind: 'evm', network: this.#network.network, chain: this.#network.chain, accountNo: own.accountNo, asset },
       contract: asset === this.feeAsset ? null : hexOfScript(transaction.to),
       sender: { address: checksumAddress(sender), branch: at.branch, index: at.index },
       ...{ nonce, lowestNonce: nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas },
@@ -257,7 +257,7 @@ export class EvmSpending extends OfSource implements Spending {
 
   #contractOf(asset: AssetId): string | null {
     if (asset === this.feeAsset) return null;
-    const token = this.#place.tokens.find((one) => one.asset === asset);
+    const token = this.#network.tokens.find((one) => one.asset === asset);
     if (!token) throw new Rejected('withdrawal.unsupported', `${asset} has no contract on this network`, 'crypto');
     return token.contract;
   }
@@ -268,7 +268,7 @@ export class EvmSpending extends OfSource implements Spending {
       return { address: checksumAddress(to), script: to, asset: value === 0n ? paid : this.feeAsset, units: value };
     }
     const transfer = transferOf(data);
-    const token = this.#place.tokens.find(({ contract }) => contract === hexOfScript(to));
+    const token = this.#network.tokens.find(({ contract }) => contract === hexOfScript(to));
     if (!transfer || !token || value !== 0n) {
       throw new Rejected('spend.malformed', 'It calls a contract for something that is no transfer of a known token');
     }

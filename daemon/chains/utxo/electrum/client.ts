@@ -114,10 +114,10 @@ export class LightClient {
       warn: options.warn,
     });
     const events = {
-      onTip: (server: Server) => this.#followed(server),
+      onTip: (server: Server) => this.#whenSynced(server),
       onReady: (server: Server) => {
         this.#tryLeftOut();
-        this.#followed(server);
+        this.#whenSynced(server);
       },
       onStatus: (server: Server, scriptHash: string) => this.#statusChanged(server, scriptHash),
       onGone: () => options.wake(),
@@ -194,14 +194,14 @@ export class LightClient {
   }
 
   /** Waits briefly for work that may take minutes. If it ends later, calls `wake`. */
-  async #soon(following: Promise<void>): Promise<void> {
+  async #soon(syncing: Promise<void>): Promise<void> {
     const stop = new AbortController();
     const late = sleep(HEADERS_MS_MAX, 'late' as const, { ref: false, signal: stop.signal }).catch(
       () => 'late' as const,
     );
     try {
-      if ((await Promise.race([following, late])) !== 'late') return;
-      following.catch(() => {}).finally(this.#options.wake);
+      if ((await Promise.race([syncing, late])) !== 'late') return;
+      syncing.catch(() => {}).finally(this.#options.wake);
     } finally {
       stop.abort();
     }
@@ -369,7 +369,7 @@ export class LightClient {
   }
 
   /** Called when a server has a new tip or was just connected. */
-  #followed(server: Server): void {
+  #whenSynced(server: Server): void {
     this.headerSync
       .sync(server)
       .then(() => this.set.elect())

@@ -3,7 +3,7 @@ import type { Network } from '../../../domain/assets.ts';
 import { Rejected } from '../../../domain/errors.ts';
 import { divideUp, maxOf } from '../../../domain/money.ts';
 import {
-  type ChangeTarget,
+  type ChangeAddress,
   type Coin,
   type MoneroPlan,
   oldestWithin,
@@ -36,7 +36,7 @@ type MoneroRequest = {
   spent: Coin[];
   /** Coins that may be spent besides. */
   coins: Coin[];
-  change: ChangeTarget;
+  change: ChangeAddress;
   /** Piconero per 1,000 of weight. */
   feeRate: bigint;
   feeMin: bigint;

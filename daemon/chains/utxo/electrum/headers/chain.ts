@@ -141,7 +141,7 @@ export class HeaderChain implements Headers {
       const fresh = headers.subarray(known * HEADER_BYTES);
       if (known === 0 && !previousOf(fresh).equals(parent)) return this.#apart(from, count);
       // the chain has taken the beginning of the branch since the rest was verified
-      return this.#follow(fresh, start, parent, known === 0 ? verified : UNVERIFIED);
+      return this.#connectAbove(fresh, start, parent, known === 0 ? verified : UNVERIFIED);
     });
   }
 
@@ -216,8 +216,8 @@ export class HeaderChain implements Headers {
     return { kind: 'apart', retryFrom: Math.max(lowestStart, from - more) };
   }
 
-  /** Verifies headers that follow the chain's block at `start - 1`. Adopts them if they have more work. */
-  async #follow(fresh: Buffer, start: number, parent: Buffer, verified: Verified): Promise<Connected> {
+  /** Verifies headers that follow the chain's block at `start - 1`. The chain switches to them if they have more work. */
+  async #connectAbove(fresh: Buffer, start: number, parent: Buffer, verified: Verified): Promise<Connected> {
     const old = this.tip.height - start + 1;
     if (old > HEADERS_PER_CALL_MAX) throw new HeaderRejected('deep', start, `parts ${old} blocks below the tip`);
     const work = verified.work + (await this.#workOfRest(fresh, start, parent, verified.count));

@@ -4,7 +4,7 @@
  */
 import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../../../domain/chain.ts';
 import { tipOf } from '../../../adapter.ts';
-import { contiguousEnd, deepReorg, extended } from '../../../follow.ts';
+import { contiguousEnd, deepReorg, extended } from '../../../checkpoint.ts';
 import { BLOCKS_PER_STEP_MAX } from '../../blocks.ts';
 import type { Headers } from './types.ts';
 

@@ -71,7 +71,7 @@ export class HeaderSync {
     if (waiting) return waiting;
     const done = this.#inTurn(server, () => {
       this.#waiting.delete(server);
-      return this.#follow(server);
+      return this.#syncFrom(server);
     });
     this.#waiting.set(server, done);
     return done;
@@ -91,7 +91,7 @@ export class HeaderSync {
     return done;
   }
 
-  async #follow(server: Server): Promise<void> {
+  async #syncFrom(server: Server): Promise<void> {
     const { tip } = server;
     if (!tip) return;
     // below the checkpoint nothing can be compared: the server is far behind

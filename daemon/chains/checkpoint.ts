@@ -1,5 +1,5 @@
 /**
- * Follows an endpoint's chain from a checkpoint: where the two part, and the headers of the next step.
+ * Continues a checkpoint with an endpoint's headers: which of its blocks are still on the chain, and the blocks above.
  *
  * Invariant: the headers of a step link to each other and to the block below, so that an endpoint which reorganises while
  * it is read, or has several nodes behind it, can fail a step but never mix two branches.
