@@ -59,6 +59,8 @@ function serverRows({ network, chain, servers }: Source, all: boolean): string[]
 
 async function rescan(session: Session, { network }: { network: string }, chain: string) {
   const { begun } = await session.call('source.rescan', { network, chain });
-  const text = begun ? 'Every address is being looked at.\n' : 'A node overlooks nothing: there is nothing to do.\n';
-  session.print({ begun }, () => text);
+  session.print(
+    { begun },
+    () => 'Every address is being looked at. A node is asked for every block since the birthday.\n',
+  );
 }

@@ -37,7 +37,7 @@ const SourceShape = z.object({
 
 export const SOURCES = {
   'source.list': { params: z.strictObject({}), result: z.object({ sources: z.array(SourceShape) }) },
-  /** Searches every address of a chain in the background; true if the search was started. */
+  /** Searches every address of a chain in the background. A node is asked for all blocks since the accounts' birthdays. */
   'source.rescan': {
     params: z.strictObject({ network: z.string().max(20), chain: z.string().max(20) }),
     result: z.object({ begun: z.boolean() }),

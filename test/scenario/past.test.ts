@@ -91,23 +91,58 @@ LTC = "80"
         key: { name: 'shop', scopes: ['balance', 'invoices'] },
       });
 
-    const foundAll = (service: TestDaemon, key: string): Promise<unknown> =>
+    const foundAll = (service: TestDaemon, key: string, sum = held): Promise<unknown> =>
       until(
         'the past was read',
         async () => {
           const { body } = await service.call<{ LTC: number }>('POST', '/balance', {}, { 'mb-api-key': key });
-          return body.LTC === held;
+          return body.LTC === sum;
         },
         READ_MS,
       );
 
-    /** No payer is given an address that the old wallet may have given to somebody. */
-    async function gaveOutBefore(service: TestDaemon, key: string): Promise<void> {
+    const readToEnd = (call: ReturnType<typeof operatorClient>) =>
+      until('the past was read', async () => (await call('wallet.discovery', {})).rescans.length === 0, READ_MS);
+
+    const request = async (service: TestDaemon, key: string): Promise<string> => {
       const headers = { 'mb-api-key': key };
       const { body } = await service.call<{ id: string }>('POST', '/invoice', { amount: 80, crypto: 'LTC' }, headers);
-      const asked = await service.call<{ address: string }>('POST', `/invoice/rp/${body.id}`, {}, headers);
+      return (await service.call<{ address: string }>('POST', `/invoice/rp/${body.id}`, {}, headers)).body.address;
+    };
+
+    /** Another program with the same words receives a payment at an address that the service has not derived yet. */
+    async function paidElsewhere(service: TestDaemon, { LTC }: Record<string, AccountKey>, key: string) {
+      const call = operatorClient(service.dataDir);
       const db = new Database(join(service.dataDir, 'countinghouse.db'), { readonly: true });
-      const index = db.prepare('SELECT idx FROM target WHERE address = ?').pluck().get(asked.body.address);
+      const next = () => db.prepare("SELECT next_index FROM account WHERE chain_key = 'regtest:LTC'").pluck().get();
+      await until('the pool is full', async () => {
+        return (await call('status', {})).pools.every(({ ready, wanted }) => ready >= wanted);
+      });
+      const index = Number(next());
+      const { address } = addressOfKey(childPublicKey(LTC!, 0, index), 'LTC', 'regtest');
+      await node.pay([{ address, units: COIN }]);
+      await node.mine(1);
+      const prove = async () => (await call('ledger.prove', { chain: 'regtest:LTC' })).chains[0]?.problems;
+      expect(await prove()).toEqual([]);
+      await request(service, key);
+      await until('the address is derived', async () => Number(next()) > index);
+      db.close();
+      expect(await prove()).toEqual([
+        expect.stringContaining('the source holds 100000000 units that our books do not'),
+      ]);
+      const { alerts } = await call('alert.list', {});
+      expect(alerts.find(({ kind }) => kind === 'ledger.differs')?.message).toContain('source rescan LTC');
+      expect(await call('source.rescan', { network: 'regtest', chain: 'LTC' })).toEqual({ begun: true });
+      await foundAll(service, key, held + 1);
+      await readToEnd(call);
+      expect(await prove()).toEqual([]);
+    }
+
+    /** No payer is given an address that the old wallet may have given to somebody. */
+    async function gaveOutBefore(service: TestDaemon, key: string): Promise<void> {
+      const address = await request(service, key);
+      const db = new Database(join(service.dataDir, 'countinghouse.db'), { readonly: true });
+      const index = db.prepare('SELECT idx FROM target WHERE address = ?').pluck().get(address);
       const change = db.prepare("SELECT next_change FROM account WHERE chain_key = 'regtest:LTC'").pluck().get();
       db.close();
       expect(index).toBeGreaterThanOrEqual(indicesToWatch(ofNode ? 10_010 : 240, GAP, 1).at(-1)!.to);
@@ -119,17 +154,14 @@ LTC = "80"
       async () => {
         const service = await startTestDaemon(config());
         try {
-          const { key } = await add(service, await usedWallet(service));
+          const accounts = await usedWallet(service);
+          const { key } = await add(service, accounts);
           await foundAll(service, key.key);
           const call = operatorClient(service.dataDir);
           const { items } = await call('inbox.list', {});
           const deposits = paid.filter(([branch]) => branch === 0).map(([, , units]) => `${units} unassigned`);
           expect(items.map(({ amount, reason }) => `${amount} ${reason}`).sort()).toEqual(deposits.sort());
-          await until(
-            'the past was read',
-            async () => (await call('wallet.discovery', {})).rescans.length === 0,
-            READ_MS,
-          );
+          await readToEnd(call);
           await gaveOutBefore(service, key.key);
           if (ofNode) {
             const { chains } = await call('ledger.prove', { chain: 'regtest:LTC' });
@@ -138,6 +170,7 @@ LTC = "80"
           }
           await service.restart();
           await foundAll(service, key.key);
+          if (ofNode) await paidElsewhere(service, accounts, key.key);
         } finally {
           await service.stop();
         }

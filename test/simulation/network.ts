@@ -110,6 +110,9 @@ function coinbaseOf(written: Written): Tx {
   return { txid: idOf(written), raw, vsize: raw.length, inputs: [], outputs, coinbase: true };
 }
 
+/** Bitcoin Core's words for an input that is not there. */
+export const MISSING = 'bad-txns-inputs-missingorspent';
+
 /** What a node has at one time. */
 export class Node {
   readonly network: Network;
@@ -145,7 +148,12 @@ export class Node {
     for (const block of path.reverse()) this.#connect(block);
     const rest = [...this.mempool.values()];
     this.#clear();
-    for (const tx of [...back, ...rest]) this.accept(tx);
+    // a block of BCH is ordered by id, so a transaction may come before the one that it spends from
+    let left = [...back, ...rest];
+    for (let before = Number.POSITIVE_INFINITY; left.length < before; ) {
+      before = left.length;
+      left = left.filter((tx) => this.accept(tx) === MISSING);
+    }
   }
 
   #connect(block: Block): void {
@@ -213,7 +221,7 @@ export class Node {
     const conflicts = new Set<Tx>();
     for (const { outpoint } of tx.inputs) {
       const parent = this.mempool.get(outpoint.split(':')[0] as string);
-      if (!parent && this.coins.get(outpoint) !== null) return 'bad-txns-inputs-missingorspent';
+      if (!parent && this.coins.get(outpoint) !== null) return MISSING;
       const other = this.spends.get(outpoint);
       if (other) conflicts.add(other);
     }

@@ -9,7 +9,7 @@ import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
 import { presentInvoice } from '../../daemon/http/merchant/present.ts';
 import type { PaymentRow } from '../../daemon/store/queries/invoices.ts';
 import { toUnits } from '../scenario/auditor.ts';
-import { type Health, type Output, PAYERS_COIN_UNITS, type Tx } from './network.ts';
+import { type Health, type Network, type Output, PAYERS_COIN_UNITS, type Tx } from './network.ts';
 import { judgeShown, type Shown } from './payable.ts';
 import { JUMPED, USED_MAX } from './wallet.ts';
 import { type Ask, Fault, type Invoice, type World } from './world.ts';
@@ -26,7 +26,7 @@ const DUST = 600n;
 const SKEW_MS = MINUTE_MS;
 const GRACE_MS = DAY_MS;
 const MASS_OUTPUTS = 300;
-/** Fewer than the appliance has ready at any time: what it never derived is not its own yet. */
+/** Fewer than half of what the appliance has ready at any time: what it never derived is not its own yet. */
 const PRANKED_MAX = 8;
 /** An address whose payment vanished is the last choice for a day, counted from when that was noticed. */
 const TOUCHED_MS = 36 * HOUR_MS;
@@ -126,7 +126,7 @@ function judgeAddress(world: World, coin: UtxoChain, address: string): void {
   if (given.has(index)) throw new Fault(`${address} of ${coin} is given out twice`);
   given.add(index);
   // what cannot be seen now is not expected to be known
-  if (network.health !== 'well' || network.catchesUp || network.loads || world.electrum || world.clockWasWrong) return;
+  if (!seesAll(network) || world.electrum || world.clockWasWrong) return;
   for (let other = Math.min(...given); other < index; other++) {
     if (given.has(other)) continue;
     const script = world.wallet.script(coin, 0, other);
@@ -138,6 +138,9 @@ function judgeAddress(world: World, coin: UtxoChain, address: string): void {
     if (!isThere && !isFresh) throw new Fault(`address ${other} of ${coin} is never given out: its payment vanished`);
   }
 }
+
+/** Whether the appliance's node has and tells everything. */
+const seesAll = ({ health, catchesUp, loads }: Network): boolean => health === 'well' && !catchesUp && !loads;
 
 export async function readOne(world: World): Promise<string> {
   const invoice = openInvoice(world);
@@ -255,7 +258,7 @@ export function prank(world: World): string {
   const { random, wallet } = world;
   const coin = world.anyCoin();
   const last = Math.max(-1, ...(world.given.get(coin) ?? []));
-  if (last < 0 || last % JUMPED > USED_MAX - 2 * PRANKED_MAX) return '';
+  if (last < 0 || last % JUMPED > USED_MAX - 2 * PRANKED_MAX || !seesAll(world.network(coin))) return '';
   const outputs = Array.from({ length: random.whole(1, PRANKED_MAX) }, (_, i) => {
     return { units: 2_000n, script: wallet.script(coin, 0, last + 1 + i) };
   });

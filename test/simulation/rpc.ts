@@ -5,7 +5,7 @@
 import { EventEmitter } from 'node:events';
 import http from 'node:http';
 import { scriptOf } from '../../daemon/chains/utxo/address.ts';
-import type { Network, Node, Tx } from './network.ts';
+import { MISSING, type Network, type Node, type Tx } from './network.ts';
 import type { Time } from './time.ts';
 
 type Params = (string | number | boolean)[];
@@ -22,7 +22,7 @@ class Failure {
 
 const NOT_FOUND = -5;
 const REJECTED = -26;
-const MISSING = -25;
+const MISSING_CODE = -25;
 const MINED = -27;
 const COIN = 100_000_000;
 
@@ -140,7 +140,7 @@ function send(network: Network, raw: string): unknown {
     network.forgotten.delete(tx.txid);
     return tx.txid;
   }
-  return new Failure(refusal === 'bad-txns-inputs-missingorspent' ? MISSING : REJECTED, refusal);
+  return new Failure(refusal === MISSING ? MISSING_CODE : REJECTED, refusal);
 }
 
 function reply(network: Network, { id, method, params }: Call): { status: number; body: object } {

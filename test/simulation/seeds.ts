@@ -25,6 +25,8 @@ export const SEEDS: readonly Row[] = [
   { seed: 7016, steps: 200 },
   // twice, another machine begins from the words alone
   { seed: 18, steps: 300, kind: 'core', also: 'policy:6,withdraw:25' },
+  // somebody pays addresses that are not given out yet, while the node has troubles
+  { seed: 9, steps: 160, kind: 'core', also: 'trouble:14,pay:10' },
   // one of several servers lies: a payment in a block waits for a second server's word past the invoice's end; the first
   // server that is asked for that word refuses
   { seed: 2, steps: 200, kind: 'liars' },

@@ -20,6 +20,8 @@ const FILLED_PER_STEP = 100;
 /** How many addresses are derived at once for payments that find the pool empty. */
 const DERIVED_URGENTLY = 40;
 const POOL_RETRY_SECONDS = 5;
+/** Another program with the same words gives out as many addresses after the last paid one (BIP-44). */
+const READY_MIN = 20;
 
 type FreeTarget = { id: number; address: string };
 
@@ -154,9 +156,10 @@ export function ready(app: App, account: Account): number {
   return app.store.get(poolSize, { account_id: account.id })?.ready ?? 0;
 }
 
-/** Whether an account has fewer than half of `size` addresses ready. */
+/** Whether an account has fewer than half of `size` addresses ready, or fewer than READY_MIN. */
 export function isLow(app: App, account: Account, size: number): boolean {
-  return app.store.get(poolAbove, { account_id: account.id, above: Math.floor(size / 2) }) === undefined;
+  const above = Math.max(Math.floor(size / 2), Math.min(size, READY_MIN) - 1);
+  return app.store.get(poolAbove, { account_id: account.id, above }) === undefined;
 }
 
 /** Fills an account's pool up to `size` in the background, until `isOver` returns true. */

@@ -56,6 +56,8 @@ export type Reconciliation = {
   /** Whether the source's own record was compared; false on simulated chains. */
   compared: boolean;
   problems: string[];
+  /** Whether the source holds a coin that the books do not know. */
+  missed: boolean;
 };
 
 /**
@@ -226,6 +228,10 @@ class Proof {
     }
   }
 
+  get missed(): boolean {
+    return (this.#unmatched?.size ?? 0) > 0;
+  }
+
   /** Reports the remaining differences after every entry was read. `isStill`: no entry changed meanwhile. */
   finish(isStill: boolean): void {
     for (const { outpoint, units } of this.#unmatched?.values() ?? []) {
@@ -325,6 +331,7 @@ async function compare(app: App, chain: ChainRuntime, tip: BlockId, record: Sour
     lines: [...proof.lines.values()],
     compared: record.held !== null || record.balances !== null,
     problems: proof.problems,
+    missed: proof.missed,
   };
 }
 
@@ -345,9 +352,13 @@ async function eachOf<Row extends { id: number; chain_key: string }>(
   }
 }
 
-async function alertOf(app: App, { chain, tip, problems }: Reconciliation): Promise<void> {
+async function alertOf(app: App, { chain, tip, problems, missed }: Reconciliation): Promise<void> {
   if (quarantineOf(app.store)) return;
   const named = problems.slice(0, NAMED_IN_ALERT_MAX).join('; ');
   const more = problems.length > NAMED_IN_ALERT_MAX ? ` and ${problems.length - NAMED_IN_ALERT_MAX} more` : '';
-  await raise(app, 'ledger.differs', chain, `${chain} at block ${tip.height}: ${named}${more}`, networkOf(chain));
+  const [network, name] = chain.split(':');
+  const rescan = `countinghouse source rescan ${name} --network ${network}`;
+  const advice = missed ? `. If another program with the same words received it, this finds it: ${rescan}` : '';
+  const message = `${chain} at block ${tip.height}: ${named}${more}${advice}`;
+  await raise(app, 'ledger.differs', chain, message, networkOf(chain));
 }

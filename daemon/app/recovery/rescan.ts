@@ -1,6 +1,6 @@
 /**
- * Reads the past of an imported wallet, beside the sync of the present. Progress is stored with each step, so that a
- * restart continues.
+ * Reads the past of an imported wallet, beside the sync of the present, and that of any account when the operator wants it
+ * again. Progress is stored with each step, so that a restart continues.
  *
  * Invariant: a past counts as read only if every address that it may have used (by the last used one and the gap) was
  * watched since its first block was read. An address may be paid long before one with a lower index, so if more
@@ -10,8 +10,9 @@ import { tipOf } from '../../chains/adapter.ts';
 import type { ChainUpdate, Checkpoint } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { GAP } from '../../domain/indices.ts';
-import { accountById, accountsToRescan, stepRescan } from '../../store/queries/businesses.ts';
+import { accountById, accountsToRescan, rescanAccount, stepRescan } from '../../store/queries/businesses.ts';
 import { beginPast, endPast } from '../../store/queries/skipped.ts';
+import type { Tx } from '../../store/store.ts';
 import { fillPool } from '../addresses/pool.ts';
 import { isBehind, skipUsed } from '../addresses/skipped.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
@@ -37,6 +38,15 @@ export function nextRescan(app: App, chain: ChainRuntime, except: ReadonlySet<nu
   return { account, stored: row.rescan, checkpoint, isThrough };
 }
 
+/**
+ * Reads the past of a chain's accounts again, from their birthdays on and with the addresses of now. A source of blocks
+ * needs it for what was paid before its address was derived: another program with the same words gave it out.
+ */
+export function readAgain(app: App, tx: Tx, chain: ChainRuntime): void {
+  for (const { id, chainKey } of app.directory.accounts()) if (chainKey === chain.key) tx.run(rescanAccount, { id });
+  tx.afterCommit(() => app.wake.chain(chain.key));
+}
+
 /** The accounts whose past is being read, and the height reached. */
 export function rescansUnderWay(app: App): { chain: string; height: number | null }[] {
   return app.chains.all().flatMap(({ key }) =>
@@ -58,10 +68,12 @@ export async function prepareRescan(app: App, { account }: Rescan): Promise<Read
   const ready = await app.store.write((tx) => {
     const row = tx.get(accountById, { id: account.id });
     assert(row, `account ${account.id} exists`);
-    const gap = row.gap ?? GAP;
-    skipUsed(tx, account.id, 0, row.used_index, gap);
-    skipUsed(tx, account.id, 1, row.used_change, gap);
-    return { ready_index: row.used_index + gap, ready_change: row.used_change + gap };
+    const { gap, used_index, used_change } = row;
+    // words that were made here: no other wallet gave out addresses before
+    if (gap === null) return { ready_index: used_index, ready_change: used_change };
+    skipUsed(tx, account.id, 0, used_index, gap);
+    skipUsed(tx, account.id, 1, used_change, gap);
+    return { ready_index: used_index + gap, ready_change: used_change + gap };
   });
   if (!isBehind(app, account)) return ready;
   app.wake.pool();
@@ -93,7 +105,9 @@ export async function endRescan(app: App, chain: ChainRuntime, { account, stored
       tx.run(stepRescan, { id: account.id, from: stored, to: '[]' });
       return;
     }
-    tx.run(endPast, { account_id: account.id, height: tipOf(present).height });
+    const isFirst = row.gap !== null && row.past_until === null;
+    if (isFirst) tx.run(endPast, { account_id: account.id, height: tipOf(present).height });
+    else tx.run(stepRescan, { id: account.id, from: stored, to: null });
     tx.afterCommit(() => app.log.info({ chain: chain.key }, 'the past of a wallet was read'));
   });
 }

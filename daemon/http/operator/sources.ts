@@ -1,5 +1,6 @@
 /** The methods about chain sources. */
 import { chainStatuses } from '../../app/operator/status.ts';
+import { readAgain } from '../../app/recovery/rescan.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import type { SourceServer } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -31,10 +32,11 @@ function listSources({ app }: Context): Result<'source.list'> {
 
 const serverJson = ({ latencyMs, ...rest }: SourceServer) => ({ ...rest, latency_ms: latencyMs });
 
-function rescan({ app }: Context, { network, chain }: Parsed<'source.rescan'>): Result<'source.rescan'> {
+async function rescan({ app }: Context, { network, chain }: Parsed<'source.rescan'>): Promise<Result<'source.rescan'>> {
   const runtime = app.chains.find(`${network}:${chain}`);
   if (!runtime || runtime.dormant)
     throw new Rejected('source.unknown', `${chain} is not connected on ${network}`, 'chain');
-  runtime.adapter.rescan?.();
-  return { begun: runtime.adapter.rescan !== undefined };
+  if (runtime.adapter.rescan) runtime.adapter.rescan();
+  else await app.store.write((tx) => readAgain(app, tx, runtime));
+  return { begun: true };
 }

@@ -63,6 +63,11 @@ export const stepRescan = statement((p: { id: number; from: string; to: string |
   sqlite.updateTable('account').set({ rescan: p.to }).where('id', '=', p.id).where('rescan', '=', p.from),
 );
 
+/** Begins to read an account's history, unless that is under way. */
+export const rescanAccount = statement((p: { id: number }) =>
+  sqlite.updateTable('account').set({ rescan: '[]' }).where('id', '=', p.id).where('rescan', 'is', null),
+);
+
 export const setNextIndex = update('account', ['next_index'], 'id');
 
 export const insertApiKey = insert('api_key', columnsBut('api_key', 'id', 'last_used_at', 'revoked_at'));
