@@ -26,10 +26,13 @@ const KEPT_MS = 400 * 86_400_000;
 
 type Freed = { transactions: number; attempts: number; alerts: number };
 
-/** When the rows were last looked through: every night, apart from the backup and the proof. */
+/** When the rows were last examined: every night, at another time than the backup and the proof. */
 export const MAINTENANCE_SCHEDULE = '20 4 * * *';
 
-/** Removes everything that may go, with a turn of the event loop after each step. Ends early when `signal` is aborted. */
+/**
+ * Removes all rows that are no longer needed, with a turn of the event loop after each step. Ends early when `signal`
+ * is aborted.
+ */
 export async function freeRows(app: App, signal: AbortSignal): Promise<Freed> {
   const freed: Freed = { transactions: 0, attempts: 0, alerts: 0 };
   for (const { key, tipHeight } of app.chains.all()) {
@@ -62,8 +65,8 @@ async function repeat(app: App, signal: AbortSignal, step: (tx: Tx) => boolean):
 }
 
 /**
- * Forgets whole transactions that paid us, and their inputs, once all of their coins are spent and buried. Where it stopped is remembered, so
- * that each spend is looked at once.
+ * Forgets whole transactions that paid us, and their inputs, once all of their coins are spent and buried. Its position
+ * is stored, so that each spend is examined once.
  */
 function freePrevious(app: App, tx: Tx, chain_key: string, to: number, freed: Freed): boolean {
   const setting = `maintenance.spends.${chain_key}`;

@@ -8,7 +8,7 @@ export const RESERVE_BYTES = 8 * 1_048_576;
 /** Below it an alert is raised. */
 export const FREE_BYTES_LOW = 256 * 1_048_576;
 const FREE_BYTES_ENOUGH = 2 * FREE_BYTES_LOW;
-/** Four times the log's own limit: a reader holds the database open without end. */
+/** Four times the log's own limit: a reader does not close the database. */
 const LOG_BYTES_HIGH = 256 * 1_048_576;
 const BYTES_PER_MB = 1_000_000;
 const SUBJECT = 'data directory';

@@ -73,9 +73,9 @@ export interface ScriptList extends WatchList {
    * Account chains: the account of a target. A transfer between targets of one account is `moved`. Synchronous.
    */
   accountOf(targetId: number): number | undefined;
-  /** Account chains: what an address holds of an asset by the stored entries, smallest units. */
+  /** Account chains: the amount of an asset that an address holds by the stored entries, smallest units. */
   unitsAt(targetId: number, asset: AssetId): bigint;
-  /** Account chains: what left an address in blocks. */
+  /** Account chains: the amounts that left an address in blocks. */
   debitsAt(targetId: number, asset: AssetId): StoredDebit[];
   /** Account chains: the nonces that open payments have reserved. */
   openNonces(): OpenNonce[];
@@ -140,7 +140,7 @@ export interface ChainAdapter {
   /** The servers of the source, if it has several. */
   servers?(): SourceServer[];
 
-  /** Absent where every spend of ours is seen without the signer. */
+  /** Absent if every spend of ours is seen without the signer. */
   readonly spendSearch?: SpendSearch;
 
   /** Searches every address again soon; absent if the source cannot overlook anything. */
@@ -150,8 +150,8 @@ export interface ChainAdapter {
   rescanning?(): boolean;
 
   /**
-   * Which of these addresses were ever used, where the chain's present state tells that: a balance, or a transaction sent.
-   * Absent: only its blocks tell. Throws `Unavailable`.
+   * The addresses that were ever used, if the chain's present state shows that: by a balance, or by a transaction sent.
+   * Absent: only blocks show it. Throws `Unavailable`.
    */
   areUsed?(scripts: readonly Uint8Array[], signal: AbortSignal): Promise<boolean[]>;
 
@@ -216,16 +216,16 @@ export interface SpendingSource {
   feeRate(targetBlocks: number, signal: AbortSignal): Promise<bigint>;
 
   /**
-   * A transaction without its witnesses: the bytes that its id is the hash of, which was checked. `blockHash`: of the
-   * block that holds it, null while it is unconfirmed. Throws `Unavailable` when the source does not have it (a pruned
-   * node has no old ones), on an account chain `Rejected('spend.malformed')` for a kind that only other programs make.
+   * A transaction without its witnesses: the bytes whose hash is its id, which was checked. `blockHash`: of its block;
+   * null while it is unconfirmed. Throws `Unavailable` when the source does not have it (a pruned node has no old
+   * ones), on an account chain `Rejected('spend.malformed')` for a kind that only other programs make.
    */
   transaction(txid: string, blockHash: string | null, signal: AbortSignal): Promise<string>;
 
   /**
-   * Hands a signed transaction over. Idempotent: one that the source knows already, in its mempool or in a block, is a
-   * success. Throws `Rejected('broadcast.refused', reason)` when the source will not have it, which says nothing about
-   * others that may, and `Unavailable` when the outcome is not known.
+   * Sends a signed transaction to the source. Idempotent: a transaction that the source has already, in its mempool or
+   * in a block, is a success. Throws `Rejected('broadcast.refused', reason)` if the source refuses it, which other
+   * nodes may not do, and `Unavailable` if the outcome is not known.
    */
   broadcast(raw: string, signal: AbortSignal): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Lets a large credit count as confirmed only when an endpoint of another operator has the same block at its height with
- * the same payment in it. An endpoint could invent a block, because work and signatures are not checked here; only a second
+ * A large credit counts as confirmed only if an endpoint of another operator has the same block at its height with the
+ * same payment in it. An endpoint could invent a block, because work and signatures are not checked here; only a second
  * endpoint reveals that. A single configured endpoint is its owner's choice, and so are several of one operator.
  *
  * A credit without agreement is reported as unconfirmed, and the question is repeated. Such credits are kept in memory

@@ -1,8 +1,8 @@
 /**
  * Continues a checkpoint with an endpoint's headers: which of its blocks are still on the chain, and the blocks above.
  *
- * Invariant: the headers of a step link to each other and to the block below, so that an endpoint which reorganises while
- * it is read, or has several nodes behind it, can fail a step but never mix two branches.
+ * Invariant: the headers of a step link to each other and to the block below, so that an endpoint that reorganises
+ * meanwhile, or has several nodes behind it, can make a step fail but never mix two branches.
  */
 import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../domain/chain.ts';
 import { ChainAlert, Unavailable } from '../domain/errors.ts';
@@ -11,7 +11,7 @@ import { tipOf } from './adapter.ts';
 /** `timeMs`: the block's own time, milliseconds since 1970. */
 export type LinkedHeader = BlockId & { parent: string; timeMs: number };
 
-/** An endpoint as far as this module asks it. */
+/** The requests of this module to an endpoint. */
 export interface HeaderSource<H extends LinkedHeader = LinkedHeader> {
   head(signal: AbortSignal): Promise<H>;
   /** The headers at these heights; null where it has no block. */
@@ -22,7 +22,7 @@ export const idOf = ({ height, hash }: BlockId): BlockId => ({ height, hash });
 
 export const changed = (): Unavailable => new Unavailable('the chain changed while it was read', 1);
 
-/** The blocks at the end of a checkpoint that follow each other without a gap: below one, a fork could hide. */
+/** The blocks at the end of a checkpoint that follow each other without a gap: a fork could be hidden in a gap. */
 export function contiguousEnd(checkpoint: Checkpoint): Checkpoint {
   let from = checkpoint.length - 1;
   while (from > 0 && checkpoint[from - 1]?.height === (checkpoint[from]?.height ?? 0) - 1) from--;

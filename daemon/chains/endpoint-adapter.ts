@@ -38,7 +38,7 @@ import { Poller } from './poller.ts';
 
 /** An endpoint that serves headers. */
 interface HeaderEndpoint<H extends LinkedHeader> extends Endpoint, HeaderSource<H> {
-  /** Whether it said itself that it lacks blocks; absent where endpoints do not say so. */
+  /** Whether it reports that it lacks blocks; absent where endpoints do not report that. */
   readonly isBehind?: boolean;
 }
 
@@ -55,11 +55,11 @@ type EndpointAdapterOptions<E extends Endpoint> = {
   /** Called when an endpoint gave a false answer. `server`: the endpoint's address. */
   alert: (server: string, message: string) => void;
   pollMs: number;
-  /** A head older than this shows that the endpoint is cut off. */
+  /** If its head is older than this, the endpoint is cut off. */
   headAgeMsMax: number;
 };
 
-/** From where a step is read. */
+/** The starting point of a step. */
 export type StepStart<H> = {
   head: H;
   /** The blocks of the checkpoint that are on the endpoint's chain; at least one. */
@@ -121,12 +121,12 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   /** The state of an endpoint whose change requires a sync. */
   protected abstract mark(endpoint: E, signal: AbortSignal): Promise<string>;
 
-  /** Looks for news at once, because a hint came. */
+  /** Checks for changes at once, because of a hint. */
   protected hurry(): void {
     this.#poller.hurry();
   }
 
-  /** Whether a sync has something to do though no mark has changed. */
+  /** Whether a sync has work although no mark has changed. */
   protected isDue(): boolean {
     return false;
   }

@@ -1,6 +1,6 @@
 /**
- * The endpoints of one chain, in the operator's order: which is asked, and which are left alone for a while because they
- * failed, lag, or contradicted themselves.
+ * The endpoints of one chain, in the operator's order: which one is asked, and which are not used for a while because
+ * they failed, lag, or contradicted themselves.
  */
 import { getDomain } from 'tldts';
 import { assert, ChainAlert, Malformed, Rejected, Unavailable } from '../domain/errors.ts';
@@ -16,7 +16,7 @@ export interface Endpoint {
   close(): void;
 }
 
-/** How long an endpoint is left alone after a failure, doubled with each further one up to the longest. */
+/** How long an endpoint is not used after a failure; doubled by each further one, up to a maximum. */
 const FAILED_WAIT_MS = 2_000;
 const FAILED_WAIT_MS_MAX = 60_000;
 /** After an answer that no honest endpoint gives. */
@@ -31,7 +31,7 @@ export class Endpoints<E extends Endpoint> {
   readonly #alert: (server: string, message: string) => void;
   #asked: State<E>;
 
-  /** `label`: how messages name the setting. Throws `Rejected` when a URL is none. At least one URL. */
+  /** `label`: how messages name the setting. Throws `Rejected` for an invalid URL. At least one URL is needed. */
   constructor(
     label: string,
     urls: readonly string[],
@@ -61,8 +61,8 @@ export class Endpoints<E extends Endpoint> {
   }
 
   /**
-   * The result of a use by the first endpoint that has one. `undefined` means that this one has no use at the moment (it
-   * lags). Throws the last endpoint's error, or returns undefined when none threw.
+   * The result of `use` with the first endpoint that gives one. An endpoint that lags gives `undefined`. If none gives
+   * a result, throws the last error, or returns undefined if none threw.
    */
   async first<T>(use: (endpoint: E) => Promise<T | undefined>, signal: AbortSignal): Promise<T | undefined> {
     let thrown: unknown;
@@ -81,8 +81,8 @@ export class Endpoints<E extends Endpoint> {
   }
 
   /**
-   * The result of a use by an endpoint of another operator than this one: the first result that is not false, so that one
-   * endpoint alone cannot say no. Undefined when no other answers.
+   * The result of `use` with endpoints of other operators than this one: the first that is not false, so that a single
+   * endpoint cannot deny. Undefined if no other answers.
    */
   async other<T>(than: E, use: (endpoint: E) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
     const mine = this.#states.find(({ endpoint }) => endpoint === than)?.operator;
@@ -122,7 +122,7 @@ export class Endpoints<E extends Endpoint> {
     for (const { endpoint } of this.#states) endpoint.close();
   }
 
-  /** Those that may be asked now; when all are to be left alone, all of them, the longest waiting first. */
+  /** Those that may be asked now; if none may, all of them, the longest waiting first. */
   #inOrder(): State<E>[] {
     const now = performance.now();
     const ready = this.#states.filter(({ notBefore }) => notBefore <= now);
@@ -159,7 +159,7 @@ export class Endpoints<E extends Endpoint> {
       return;
     }
     const waitMs = Math.min(FAILED_WAIT_MS * 2 ** (state.failures - 1), FAILED_WAIT_MS_MAX);
-    // One of another chain is no better a moment later, but its operator may mend it.
+    // An endpoint of another chain does not change by itself, but its operator may correct it.
     state.notBefore = performance.now() + (error instanceof ChainAlert ? FAILED_WAIT_MS_MAX : waitMs);
   }
 }

@@ -81,7 +81,7 @@ function once(options: PostRequest): Promise<Answer | 'stale connection'> {
           chunks.push(chunk);
           return;
         }
-        // here, because the end of the answer may already be queued for its listener
+        // counted here, because the end of the answer may already be queued for its listener
         fail(codedError('TOO_LARGE'));
         request.destroy();
       });

@@ -1,6 +1,6 @@
 /**
- * A long list in JSON, an element at a time. `JSON.parse` of 20 MB holds the event loop for as long as it takes; this
- * finds where each element ends, and pauses in between.
+ * Parses a long list in JSON one element at a time. `JSON.parse` would block the event loop while it parses 20 MB; this
+ * finds the end of each element, and pauses between two of them.
  */
 import type { Pause } from './slices.ts';
 
@@ -10,15 +10,15 @@ const SHORT_VALUE_BYTES_MAX = 100;
 /** Bytes outside of strings between two looks at the clock. */
 const BYTES_PER_LOOK = 4_096;
 
-/** The elements of the list that `body` is; null when it is no list, or not JSON that this can take apart. */
+/** The elements of a list; null if `body` is no list, or JSON that this cannot divide. */
 export async function parsedList(body: Buffer, pause: Pause): Promise<unknown[] | null> {
   const list = await elementsFrom(body, afterSpace(body, 0), pause);
   return list && isBlank(body, list.end) ? list.elements : null;
 }
 
 /**
- * The elements of the list that a JSON-RPC answer has as its result; null when its result is no list, when the answer has an
- * error before it, or is not JSON that this can take apart.
+ * The elements of the list in the result of a JSON-RPC answer; null if the result is no list, if an error precedes it,
+ * or if this cannot divide the JSON.
  */
 export async function parsedResult(body: Buffer, pause: Pause): Promise<unknown[] | null> {
   let at = afterSpace(body, 0);
@@ -32,7 +32,7 @@ export async function parsedResult(body: Buffer, pause: Pause): Promise<unknown[
     const key = body.toString('utf8', name + 1, nameEnd);
     if (body[colon] !== COLON || key === 'error') return null;
     if (key === 'result') return (await elementsFrom(body, value, pause))?.elements ?? null;
-    // before the result there are a version and a number
+    // a version and a number precede the result
     const comma = body.indexOf(COMMA, value);
     if (comma < 0 || comma - value > SHORT_VALUE_BYTES_MAX) return null;
     at = comma;
@@ -82,7 +82,7 @@ function afterSpace(body: Buffer, from: number): number {
   return at;
 }
 
-/** Where the string that begins at a quote ends, or -1. */
+/** The end of the string that begins at a quote, or -1. */
 function endOfString(body: Buffer, from: number): number {
   for (let end = body.indexOf(QUOTE, from + 1); end >= 0; end = body.indexOf(QUOTE, end + 1)) {
     let escapes = 0;

@@ -1,6 +1,6 @@
 /**
- * JSON-RPC over HTTP to a node: authentication, batches, limits, and every way in which nodes say "no", turned into one of
- * two errors. `RpcError` is the node's answer to one call; `Unavailable` means that no such answer came.
+ * JSON-RPC over HTTP to a node: authentication, batches and limits. Every refusal becomes one of two errors. `RpcError`
+ * is the node's answer to one call; `Unavailable` means that no such answer came.
  *
  * Invariant: user name, password and cookie are in the Authorization header only, and never in an error.
  */
@@ -38,7 +38,7 @@ export class RpcError extends Error {
   }
 }
 
-/** An answer beyond the limit of bytes. A smaller question may have a shorter one. */
+/** An answer above the limit of bytes. A smaller request may have a shorter one. */
 export class TooLarge extends Unavailable {}
 
 export const BATCH_CALLS_MAX = 200;
@@ -46,7 +46,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const CONNECTIONS_MAX = 3;
 const RETRY_SECONDS = 5;
 const NODE_MESSAGE_CHARS_MAX = 300;
-/** Answers below this are looked into for an error, which some nodes send with HTTP 200. */
+/** Shorter answers are searched for an error, which some nodes send with HTTP 200. */
 const ERROR_BODY_BYTES_MAX = 4096;
 /** Bytes of an answer that are parsed in one turn of the event loop. */
 const BODY_BYTES_AT_ONCE = 512 * 1024;
@@ -58,7 +58,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** A client for one node. */
 export class Rpc {
-  /** Where the node is, without credentials. */
+  /** The node's address, without credentials. */
   readonly source: string;
   readonly #options: RpcOptions;
   readonly #url: URL;
@@ -68,7 +68,7 @@ export class Rpc {
   #isAllowed = false;
   #cookie: string | null = null;
 
-  /** Throws `Rejected` when the URL is none. */
+  /** Throws `Rejected` for an invalid URL. */
   constructor(options: RpcOptions) {
     this.#options = options;
     this.#url = parseUrl(options);
@@ -76,7 +76,7 @@ export class Rpc {
     this.source = this.#url.host;
   }
 
-  /** How many connections were opened so far: after a new one, another node may be at the other end. */
+  /** The number of connections opened so far. Another node may be at the other end of a new one. */
   get connections(): number {
     return this.#connections;
   }
@@ -231,7 +231,7 @@ function replyOf(value: unknown): Reply | null {
   return { error: new RpcError(code, message.slice(0, NODE_MESSAGE_CHARS_MAX)) };
 }
 
-/** Reads the address. The reason stays out of the error: it would quote the address, password included. */
+/** Parses the address. The error does not state the reason, which would quote the address with its password. */
 function parseUrl(options: RpcOptions): URL {
   const url = URL.canParse(options.url) ? new URL(options.url) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {

@@ -47,7 +47,7 @@ export class Poller {
   async #run(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
-      // before the question: a hint that comes during it is about something newer
+      // before the request: a hint that arrives meanwhile is about something newer
       this.#pause = new AbortController();
       try {
         const news = await this.#ask(signal);

@@ -174,8 +174,8 @@ export interface Spending extends SpendingSource {
   recover(raw: string, own: OwnParts): SpendPlan;
 
   /**
-   * For a child that pays for its unconfirmed parents (CPFP): the transaction and its unconfirmed ancestors; null: it is
-   * not in the mempool. Throws `Unavailable`. Absent: the fee of a child does not count for its parents.
+   * The total of a transaction and its unconfirmed ancestors, for a child that pays for them (CPFP); null: it is not in
+   * the mempool. Throws `Unavailable`. Absent: the fee of a child does not count for its parents.
    */
   ancestorsOf?(txid: string, signal: AbortSignal): Promise<Ancestors | null>;
   /**

@@ -92,7 +92,7 @@ async function compactNow(session: Session): Promise<void> {
   try {
     const before = statSync(file).size;
     const { bavail, bsize } = statfsSync(session.dataDir);
-    // the new file, and the log that carries it over
+    // the new file, and the log with the same pages
     if (bavail * bsize < 2 * before) throw new Failure(`this needs ${megabytes(2 * before)} of free room for a while`);
     await confirm(session.io, session.yes, `Write ${megabytes(before)} anew?`);
     db.exec('VACUUM');

@@ -91,7 +91,7 @@ const WRITER = `
   }`;
 
 /**
- * Runs as the user of that folder, who may be compromised and may have made links there, which root would follow with
+ * Runs as the folder's user. If that user is compromised, the folder may contain links, which root would follow with
  * all of its rights.
  */
 async function writeAsOwner(dataDir: string, files: Record<string, string>): Promise<void> {

@@ -1,4 +1,7 @@
-/** The operator API's methods about gas: what lies on deposit addresses, what collecting it costs, and plans for that. */
+/**
+ * The operator API's methods about gas: the money on deposit addresses, the cost of collecting it, and plans to collect
+ * it.
+ */
 import { z } from 'zod';
 import { NETWORKS } from '../domain/assets.ts';
 import { Decimal, Id, Instant } from './operator-shapes.ts';
@@ -30,7 +33,7 @@ const PlanShape = z.object({
   min_usd: Decimal,
   /** Gwei; null: any. */
   price_max: Decimal.nullable(),
-  /** Of the chain's coin: the most that it may cost, and the highest fees of what was begun. */
+  /** In the chain's coin: the highest total cost, and the highest fees of what was begun so far. */
   fee_max: Decimal,
   used: Decimal,
   begins_at: Instant,
@@ -63,7 +66,7 @@ const DeskShape = z.object({
       usd_value: Decimal.nullable(),
     }),
   ),
-  /** The amount that the tank lacks to collect everything that is worth it. */
+  /** The amount that the tank lacks to collect everything that is worth collecting. */
   needs: Missing,
   plan: PlanShape.nullable(),
 });
@@ -85,7 +88,7 @@ export const GAS = {
     z.object({
       coin: z.string(),
       price: Decimal,
-      /** How many are worth collecting, and how many are shown. */
+      /** The numbers of addresses worth collecting, and of those shown. */
       worth: z.int(),
       items: z.array(
         z.object({
@@ -96,7 +99,7 @@ export const GAS = {
           cost: Decimal,
           cost_usd: Decimal.nullable(),
           dear: z.boolean(),
-          /** Why it is left alone; null: it is collected. */
+          /** Why it is not collected; null: it is. */
           left: z.enum(['minimum', 'rate', 'busy']).nullable(),
         }),
       ),

@@ -69,8 +69,8 @@ export const SHOP = {
     z.object({ invoice: InvoiceDetailShape }),
   ),
   /**
-   * Invoices by what somebody knows of one: its id or UUID, the shop's reference, an address, a transaction, or the
-   * amount ("60" or "60.00 EUR"), newest first. `as`: what the text was taken for.
+   * Finds invoices by one known fact: its id or UUID, the shop's reference, an address, a transaction, or the amount
+   * ("60" or "60.00 EUR"), newest first. `as`: how the text was understood.
    */
   'invoice.find': method(
     z.strictObject({ text: Text, limit: z.int().min(1).max(FOUND_MAX).default(FOUND_MAX) }),
@@ -117,7 +117,7 @@ export const SHOP = {
       unvalued: z.int().min(0),
     }),
   ),
-  /** All that a till needs to know of its business. */
+  /** The facts about its business that a till needs. */
   'counter.show': method(
     z.strictObject({ business: Text.optional() }),
     z.object({

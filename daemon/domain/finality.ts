@@ -1,19 +1,19 @@
 /**
- * Finality: on Ethereum and BNB Smart Chain a block counts as final when two thirds of the stake stand for it, and no
- * reorganisation removes it then (Casper FFG; BEP-126). Endpoints name the newest such block "finalized".
+ * Finality: on Ethereum and BNB Smart Chain a block is final once two thirds of the stake have voted for it; no
+ * reorganisation removes it after that (Casper FFG; BEP-126). Endpoints name the newest such block "finalized".
  */
 import { type Asset, assetOf, FINALIZED } from './assets.ts';
 import { isEvm } from './evm.ts';
 
 /**
- * Confirmations that stand for finality where the source does not tell it. Ethereum makes a block final after two to three
+ * Confirmations in place of finality if the source does not report it. Ethereum makes a block final after two to three
  * epochs of 32 blocks; on BSC it takes two blocks, and 15 were the rule before.
  */
 const BLOCKS_INSTEAD = { ETH: 96, BSC: 15 } as const;
 
 type Depth = {
   required: number;
-  /** Blocks that stand behind it; 0 without a block. */
+  /** Its confirmations; 0 without a block. */
   depth: number;
   /** Its block; null without. */
   height: number | null;
@@ -30,8 +30,8 @@ export function isDeep({ required, depth, height, finalized, asset }: Depth): bo
 }
 
 /**
- * The number of confirmations to show as needed. Where finality is asked for, nobody knows it exactly: the usual number, more
- * when it takes longer, and what the deposit has once it is confirmed.
+ * The number of confirmations to show as required. Where finality is required, the exact number is unknown: it is the
+ * usual number, a higher one if that has passed, and the actual number once the deposit is confirmed.
  */
 export function shownRequired(
   { required, confirmed, asset }: { required: number; confirmed: boolean; asset: string },

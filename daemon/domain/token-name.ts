@@ -1,10 +1,13 @@
 /** The symbol of a token that anybody may have made: text from a stranger, which is shown to the operator. */
 
 const SHOWN_CHARS_MAX = 24;
-/** Letters, digits, punctuation and signs. Controls, marks, and what is invisible or turns the direction of text go. */
+/**
+ * Letters, digits, punctuation and signs. Everything else is removed: controls, marks, and characters that are
+ * invisible or change the direction of text.
+ */
 const UNSAFE = /[^\p{L}\p{N}\p{P}\p{Sc}\p{Sm}\p{So} ]/gu;
 
-/** A symbol that is safe to show, cut to a few characters; null when nothing of it is left. */
+/** A symbol that is safe to show, cut to a few characters; null if nothing of it remains. */
 export function safeSymbol(text: string): string | null {
   const safe = text
     .slice(0, 10 * SHOWN_CHARS_MAX)

@@ -22,8 +22,8 @@ const MAINNET: Prefixes = { standard: 18, integrated: 19, subaddress: 42 };
 const STAGENET: Prefixes = { standard: 24, integrated: 25, subaddress: 36 };
 
 /**
- * From `cryptonote_config.h`. The public test network that is made for users is stagenet (what Monero itself calls
- * testnet serves its developers). `monerod --regtest` is the FAKECHAIN type, which has mainnet's prefixes.
+ * From `cryptonote_config.h`. The public test network for users is stagenet (Monero's own testnet is for its
+ * developers). `monerod --regtest` is the FAKECHAIN type, which has mainnet's prefixes.
  */
 const PREFIXES: Readonly<Record<Network, Prefixes>> = {
   mainnet: MAINNET,
@@ -66,8 +66,8 @@ export function subaddress(account: AccountKey, major: number, minor: number, ne
 }
 
 /**
- * Where a branch and an index lie in a Monero account: payers get the subaddresses (0, 1) onwards, and change comes back to
- * (0, 0), the standard address, as in Monero's own wallets.
+ * The subaddress of a branch and an index: payers get (0, 1) and later ones, and change returns to (0, 0), the standard
+ * address, as in Monero's own wallets.
  */
 export function positionOf(branch: Branch, index: number): { major: number; minor: number } {
   if (branch === 0) return { major: 0, minor: index + 1 };
@@ -125,7 +125,7 @@ export function scriptOf(address: string, network: Network): Uint8Array | null {
   return keys.every((key) => pointOf(key) !== null) ? script : null;
 }
 
-/** Whether the bytes of an address are those of a subaddress, for which the sender computes otherwise. */
+/** Whether the bytes are those of a subaddress, for which the sender's computation differs. */
 export const isSubaddress = ([prefix]: Uint8Array): boolean =>
   Object.values(PREFIXES).some(({ subaddress: sub }) => prefix === sub);
 

@@ -11,7 +11,7 @@ export type CurvePoint = InstanceType<typeof Point>;
 const VIEW_TAG_DOMAIN = utf8ToBytes('view_tag');
 const AMOUNT_DOMAIN = utf8ToBytes('amount');
 const MASK_DOMAIN = utf8ToBytes('commitment_mask');
-/** The second generator, of which nobody knows the logarithm (`rct::H`). */
+/** The second generator, whose logarithm is unknown (`rct::H`). */
 const H = Point.fromHex('8b655970153799af2aeadc9ff1add0ea6c7251d54154cfa92c173a0dd39c1f94');
 /** Every point times 8 lies in the group of prime order. */
 const COFACTOR = 8n;
@@ -76,7 +76,7 @@ const A = 486662n;
 const ROOT_FACTOR = Fp.create(A * (A + 2n));
 
 /**
- * A point of which nobody knows the logarithm, from 32 bytes (`hash_to_ec`): Elligator as CryptoNote has it
+ * A point with an unknown logarithm, from 32 bytes (`hash_to_ec`): CryptoNote's form of Elligator
  * (`ge_fromfe_frombytes_vartime`), times 8.
  */
 export function hashToPoint(bytes: Uint8Array): CurvePoint {

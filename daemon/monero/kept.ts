@@ -1,6 +1,7 @@
 /**
- * How a transaction of Monero is kept until its outputs are spent: its bytes without signatures, their hash, and the number that
- * its first output has among all outputs of the chain. The others follow.
+ * The stored form of a Monero transaction, kept until its outputs are spent: its bytes without signatures, the hash of
+ * the signatures, and the number of its first output among all outputs of the chain. The other outputs have the next
+ * numbers.
  */
 import { Malformed } from '../domain/errors.ts';
 import { parseTransaction, type Transaction } from './transaction.ts';
@@ -17,7 +18,7 @@ export function writeKept(firstIndex: number, prunableHash: string, pruned: stri
   return Buffer.concat([index, Buffer.from(prunableHash, 'hex'), Buffer.from(pruned, 'hex')]);
 }
 
-/** The inverse; its id is the hash of its bytes. The index is a node's statement. Throws `Malformed`. */
+/** The inverse; its id is the hash of its bytes. The index is only a node's statement. Throws `Malformed`. */
 export function readKept(bytes: Uint8Array): KeptTransaction {
   if (bytes.length <= INDEX_BYTES + HASH_BYTES) throw new Malformed('bytes that are no transaction');
   const [index, hash] = [bytes.subarray(0, INDEX_BYTES), bytes.subarray(INDEX_BYTES, INDEX_BYTES + HASH_BYTES)];

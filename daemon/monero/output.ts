@@ -15,8 +15,8 @@ import {
 import type { Output } from './transaction.ts';
 
 /**
- * `spendKey`: the public spend key of the address that it pays, 32 bytes. `scalar`: what the private spend key is added to, to
- * spend it. `mask`: of the commitment to its amount; 1 where the amount is in clear.
+ * `spendKey`: the public spend key of the address that it pays, 32 bytes. `scalar`: added to the private spend key, it
+ * gives the key that spends the output. `mask`: of the commitment to its amount; 1 where the amount is in clear.
  */
 export type OpenedOutput = { n: number; spendKey: Uint8Array; scalar: bigint; units: bigint; mask: bigint };
 
@@ -25,8 +25,8 @@ const SCALAR_BYTES = 32;
 const UNITS_MASK = (1n << 64n) - 1n;
 
 /**
- * The output with number `n` of its transaction; null when it was not made with this secret, or its commitment is to another
- * amount than the encrypted one.
+ * The output with number `n` of its transaction; null if it was not made with this secret, or if its commitment is not
+ * to the encrypted amount.
  */
 export function openOutput(output: Output, n: number, secret: Uint8Array): OpenedOutput | null {
   if (output.viewTag !== null && viewTagOf(secret, n) !== output.viewTag) return null;

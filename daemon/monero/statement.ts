@@ -1,6 +1,6 @@
 /**
- * The content of a Monero transaction before it is signed, as text. Its real bytes exist only with its signatures; the signer
- * refuses to sign anything else than this.
+ * The content of a Monero transaction before it is signed, as text. Its real bytes exist only with its signatures. The
+ * signer refuses to sign anything else.
  */
 import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';

@@ -27,19 +27,19 @@ export type Transaction = {
   isCoinbase: boolean;
   keyImages: string[];
   outputs: Output[];
-  /** The numbers of the outputs that each input's signature hides it among, ascending. */
+  /** The numbers of the outputs in each input's ring, ascending. */
   rings: bigint[][];
-  /** The network fee, piconero; 0 of a coinbase, and of transactions before 2017, which have it nowhere. */
+  /** The network fee, piconero; 0 for a coinbase, and for transactions before 2017, which do not state it. */
   fee: bigint;
 } & Extra;
 
 type Extra = {
-  /** The public keys that shared secrets are made with: one for all outputs, and one for each where there are several. */
+  /** The public keys for the shared secrets: one for all outputs, and one for each output if there are several. */
   publicKeys: Uint8Array[];
   outputKeys: Uint8Array[];
-  /** Words of the sender for the receiver: an encrypted payment id. */
+  /** Data for the receiver: an encrypted payment id. */
   nonces: Uint8Array[];
-  /** Whether there is anything else that can be read, or anything that cannot. */
+  /** Whether there is any other data, readable or not. */
   hasMore: boolean;
 };
 
@@ -66,7 +66,7 @@ const SEALED_BYTES_BEFORE = 64;
 /** Inputs, outputs, ring members or hashes: more than any block holds. */
 const COUNT_MAX = 1_000_000;
 const VARINT_BYTES_MAX = 10;
-/** In place of the hash of a transaction's signatures: they are there, and are parsed. */
+/** In place of the hash of the signatures: the signatures follow, and are parsed. */
 const PARSED = 'parsed';
 /** Bulletproofs+: A, A1, B, r1, s1, d1. */
 const PROOF_KEYS = 6;
@@ -121,7 +121,7 @@ export function parseTransaction(bytes: Uint8Array, prunableHash?: string): Tran
   return transaction;
 }
 
-/** `prunableHash`: undefined: its signatures follow up to the end of the bytes; 'parsed': they follow, and are parsed. */
+/** `prunableHash`: undefined: the signatures are the rest of the bytes; 'parsed': they follow, and are parsed. */
 function readTransaction(reader: Reader, prunableHash?: string): Transaction {
   const start = reader.at;
   const version = reader.varint();
@@ -135,7 +135,7 @@ function readTransaction(reader: Reader, prunableHash?: string): Transaction {
   const keys = readExtra(extra);
   const common = { unlockTime, isCoinbase, keyImages, rings, fee: 0n, outputs, ...keys };
   if (version === 1n) {
-    // Its signatures follow without a length; a transaction of version 1 is the last thing in what was sent.
+    // The signatures have no length before them. A transaction of version 1 is always the end of the bytes.
     if (!isCoinbase) reader.at = reader.bytes.length;
     return { id: bytesToHex(keccak_256(reader.bytes.subarray(start, reader.at))), ...common };
   }
@@ -182,7 +182,7 @@ function readInputs(reader: Reader): { isCoinbase: boolean; keyImages: string[];
     } else if (type === INPUT_KEY) {
       reader.varint();
       const ring: bigint[] = [];
-      // each number is the difference to the one before
+      // each number is the difference from the one before
       for (let members = reader.count(); members > 0; members--) ring.push((ring.at(-1) ?? 0n) + reader.varint());
       rings.push(ring);
       keyImages.push(bytesToHex(reader.take(KEY_BYTES)));
@@ -204,7 +204,10 @@ function readOutputs(reader: Reader): Output[] {
   return outputs;
 }
 
-/** The keys in the part that anybody may fill as he likes: what cannot be read ends it, as Monero's own wallet has it. */
+/**
+ * The keys in `extra`, which the sender may fill with anything. The first unreadable field ends it, as in Monero's own
+ * wallet.
+ */
 function readExtra(extra: Uint8Array): Extra {
   const publicKeys: Uint8Array[] = [];
   const outputKeys: Uint8Array[] = [];

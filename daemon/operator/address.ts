@@ -1,7 +1,7 @@
 /** An address cut into groups, each compared with the group of another address. */
 import { inGroups } from '../domain/policy.ts';
 
-/** `other`: the group in the same place of the other address; null if there is none to compare with. */
+/** `other`: the group at the same position of the other address; null if there is no other address. */
 export type Cell = { number: number; text: string; other: string | null; isSame: boolean };
 
 /** Groups of four characters. A prefix such as "bitcoincash:" or "0x" stands before the first one. */

@@ -1,6 +1,6 @@
 /**
- * A grant of gas, as the operator's own program makes it: from the operator's limits alone, so that there is nothing to
- * compare with the service's words but the decimals of the coin, which are in the registry.
+ * A grant of gas, made by the operator's own program from the operator's limits alone. It uses no statement of the
+ * service: even the decimals of the coin are this program's.
  */
 import { assetOf, type Network } from '../domain/assets.ts';
 import { type EvmChain, NATIVE_COIN } from '../domain/evm.ts';
@@ -17,7 +17,7 @@ export const gasGrantOf = ({ feeMax, ...limits }: GasLimits, now: number): GasGr
   issuedAt: now,
 });
 
-/** The powers that the wallet has under it. */
+/** What the wallet may do under the grant. */
 export function gasGrantText({ network, accountNo, chain, feeMax, until }: GasGrant): string {
   const coin = NATIVE_COIN[chain];
   return [

@@ -1,9 +1,9 @@
 /**
- * Who carries out what needs the wallet's passphrase: `local-keyholder.ts` on the machine of the wallet, and this one for
- * a client that has only the operator API, such as a browser.
+ * Who carries out what needs the wallet's passphrase: `local-keyholder.ts` on the machine of the wallet, and this one
+ * for a client that has only the operator API, such as a browser.
  *
- * Invariant: a passphrase leaves this module only sealed to the signer's process. Intents are sealed with it, so that the
- * daemon, which carries the box, can read neither and exchange nothing.
+ * Invariant: a passphrase leaves this module only sealed to the signer's process. Intents are sealed with it, so that
+ * the daemon, which passes the box on, can neither read nor replace them.
  */
 import type { Call, Result } from '../contract/operator.ts';
 import { type Authorization, type Macs, SEAL_AUTHORIZE, SEAL_CHANGE, SEAL_UNLOCK } from '../wallet/signer/port.ts';
@@ -20,8 +20,8 @@ export type Keyholder = {
 };
 
 /**
- * Seals to the key that the daemon names. A daemon that was taken over could name its own key, and read a passphrase
- * then; it could as well have altered the code that runs here.
+ * Seals to the key that the daemon names. A compromised daemon could name its own key and read the passphrase; but it
+ * could also alter the code that runs here.
  */
 export function sealedKeyholder(call: Call): Keyholder {
   const sealed = async (purpose: string, text: string) =>
@@ -37,7 +37,7 @@ export function sealedKeyholder(call: Call): Keyholder {
   };
 }
 
-/** The texts under the seal. */
+/** The sealed texts. */
 export const authorizing = (passphrase: string, wanted: Authorization): string =>
   JSON.stringify({ passphrase, ...wanted });
 export const passphrases = (old: string, fresh: string): string => JSON.stringify({ old, new: fresh });

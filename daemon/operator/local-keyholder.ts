@@ -39,7 +39,7 @@ export function localKeyholder(place: WalletLocation, call: Call): Keyholder {
       return status();
     },
     lock: async () => {
-      // by the daemon it could be kept from the wallet
+      // the daemon could withhold it from the wallet
       await asked((signer) => signer.lock());
       return status();
     },

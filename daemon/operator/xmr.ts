@@ -1,6 +1,6 @@
 /**
- * Reads what Monero's signer is asked to sign. A transaction of Monero has no bytes before its signatures: the statement of its
- * inputs, outputs and fee stands for it, and the signer signs nothing else.
+ * Reads a request to sign a Monero transaction. Such a transaction has no bytes before its signatures. A statement of
+ * its inputs, outputs and fee replaces them, and the signer signs nothing else.
  */
 import type { Network } from '../domain/assets.ts';
 import { readStatement } from '../monero/statement.ts';

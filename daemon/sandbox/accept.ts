@@ -1,6 +1,6 @@
 /**
- * Whether a real transaction may enter the mempool of a simulated BTC, LTC or BCH, decided as their nodes decide it: its
- * coins exist and are unspent, its signatures hold, its outputs are worth at most its inputs, and conflicting transactions
+ * Decides as a node does whether a real transaction may enter the mempool of a simulated BTC, LTC or BCH: its coins
+ * exist and are unspent, its signatures hold, its outputs are worth at most its inputs, and conflicting transactions
  * are replaceable and paid a lower fee (BIP-125).
  */
 
@@ -14,8 +14,8 @@ import { checkSignatures, decode, isFinal, type SignedTransaction } from './sign
 const REPLACED_TXS_MAX = 100;
 
 /**
- * Takes a transaction into the mempool; one that is known already is no error. Throws `Rejected` with
- * `broadcast.unknown_input`, `.bad_signature`, `.outputs_exceed_inputs`, `.not_final` or `.conflict`.
+ * Adds a transaction to the mempool. A known transaction is no error. Throws `Rejected` with `broadcast.unknown_input`,
+ * `.bad_signature`, `.outputs_exceed_inputs`, `.not_final` or `.conflict`.
  */
 export function accept(tx: SandboxWriter, chain: UtxoChain, signed: SignedTransaction, now: number): void {
   if (tx.transaction(chain, signed.txid)) return;

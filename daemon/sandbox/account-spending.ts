@@ -1,4 +1,4 @@
-/** How the sandbox's ETH and BSC are spent: by transactions of one address each, in the order of its nonces. */
+/** Spending on the sandbox's ETH and BSC: each transaction is of one address, in the order of its nonces. */
 import { chooseSender } from '../chains/accounts.ts';
 import type { SpendingSource } from '../chains/adapter.ts';
 import type { Description, Estimate, EstimateRequest, OwnParts, PaymentRequest, Spending } from '../chains/spending.ts';
@@ -18,10 +18,10 @@ import {
 import { accountSpend, decodeAccount } from './simulated-accounts.ts';
 import { SimulatedFamily } from './simulated-family.ts';
 
-/** The transfer of a token takes about three times the gas of a coin's (65,000 and 21,000). */
+/** The transfer of a token needs about three times the gas of a coin's transfer (65,000 and 21,000). */
 const TOKEN_GAS_FACTOR = 3n;
 
-/** A source that knows how many transactions of an address blocks contain. */
+/** A source that knows how many transactions of an address are in blocks. */
 type NonceSource = SpendingSource & { nonce(address: string, signal: AbortSignal): Promise<bigint> };
 
 export class SimulatedAccountSpending extends SimulatedFamily implements Spending {

@@ -34,7 +34,7 @@ export class SandboxAdapter implements ChainAdapter {
     store: SandboxStore;
     watch: WatchList;
     now: () => number;
-    /** Whatever is in this set is called after each change of the chain. */
+    /** Functions that are called after each change of the chain. */
     wakers: Set<() => void>;
     spending: Spending;
   }) {
@@ -56,8 +56,8 @@ export class SandboxAdapter implements ChainAdapter {
   }
 
   /**
-   * As the interface says; a birthday before all that is kept begins at the first block kept. Coins that were spent more
-   * than a thousand blocks deep are not found again.
+   * See the interface. A birthday before the first stored block begins at that block. Coins that were spent more than a
+   * thousand blocks deep are not found again.
    */
   async begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
     await this.#answering(signal);

@@ -1,4 +1,7 @@
-/** The sandbox's addresses: those of each chain's test forms, derived as on the real ones. Nothing here is simulated. */
+/**
+ * The sandbox's addresses: in the forms of each chain's test network, derived as on the real chains. Nothing here is
+ * simulated.
+ */
 
 import { deriveAddress as derivedAt, isUtxo } from '../chains/derive.ts';
 import * as evm from '../chains/evm/address.ts';
@@ -23,7 +26,7 @@ export function scriptAt(chain: ChainId, address: string): Uint8Array | null {
 const MILLION = 1_000_000n;
 const COIN = 100_000_000n;
 
-/** More than this of an asset does not exist, or cannot be written: its own supply, or the chain's integers. */
+/** The maximum amount of an asset: its supply, or the largest integer of the chain. */
 export function unitsMax(asset: AssetId): bigint {
   const { chain } = assetOf(asset);
   if (isUtxo(chain)) return (chain === 'LTC' ? 84n : 21n) * MILLION * COIN;

@@ -46,7 +46,7 @@ export function hashFor(chain: ChainId, text: string): string {
   return chain === 'ETH' || chain === 'BSC' ? `0x${digest}` : digest;
 }
 
-/** The chain's row; makes the chain with its first blocks when there is none yet. */
+/** The chain's row. Makes the chain with its first blocks if it does not exist. */
 export function ensureChain(tx: SandboxWriter, chain: ChainId, now: number): SandboxChain {
   const known = tx.chain(chain);
   if (known) return known;
@@ -79,7 +79,7 @@ function addBlock(tx: SandboxWriter, chain: ChainId, now: number, contents: Sand
   return block;
 }
 
-/** How many more blocks may be mined now: only a chain whose source is down for long is full. */
+/** How many more blocks may be mined now. A chain is full only if its source is down for long. */
 export function roomForBlocks(tx: SandboxWriter, chain: ChainId): number {
   const row = tx.chain(chain);
   if (!row?.down) return Number.MAX_SAFE_INTEGER;
@@ -148,7 +148,7 @@ export function addToMempool(tx: SandboxWriter, chain: ChainId, candidate: Candi
   }
 }
 
-/** A transaction and all that descend from it. */
+/** A transaction with all its descendants. */
 export function withDescendants(tx: SandboxWriter, id: number): Set<number> {
   const found = new Set([id]);
   // Iterating a set includes elements that are added meanwhile.

@@ -1,9 +1,9 @@
 /**
- * The payer has a public key pair and unlimited premined coins. Each payment spends a coin of its own, so that no
- * double-spend touches another payment.
+ * The sandbox's payer. It has a public key pair and unlimited premined coins. Each payment spends another coin, so that
+ * a double-spend affects no other payment.
  *
- * On BTC, LTC and BCH it makes real transactions, which are checked like all others. Those of XMR and the EVM chains are
- * openly simulated: a line of JSON that says so, whose hash is the transaction's id.
+ * On BTC, LTC and BCH it makes real transactions, which are checked like all others. Those of XMR and the EVM chains
+ * are simulated: a line of JSON that says so, whose hash is the transaction's id.
  */
 import { createHash } from 'node:crypto';
 import type { UtxoChain } from '../chains/utxo/params.ts';

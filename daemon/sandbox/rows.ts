@@ -7,7 +7,7 @@ import type { Reader, Store, Tx } from '../store/store.ts';
 import { type OutputRow, READ, type TransactionRow, WRITE } from './statements.ts';
 
 export type SandboxChain = {
-  /** True while the chain's source is made not to answer. */
+  /** True while the chain's source is switched off. */
   down: boolean;
   /** Counts the blocks and coins that were ever made on this chain, so that no two blocks or premined coins are alike. */
   sequence: number;
@@ -32,7 +32,7 @@ export type SandboxTransaction = {
   height: number | null;
 };
 
-/** The `transactionId` of a coin that was there from the beginning. */
+/** The `transactionId` of a premined coin. */
 export const PREMINED = 0;
 
 export type SandboxOutput = {
@@ -64,7 +64,7 @@ const outputOf = (row: OutputRow): SandboxOutput => ({
   spentBy: row.spent_by,
 });
 
-/** As many as there are: SQLite's word for no limit. */
+/** SQLite's value for no limit. */
 const ALL = -1;
 
 export class SandboxReader {
@@ -120,7 +120,7 @@ export class SandboxReader {
     return rows.map(transactionOf);
   }
 
-  /** The same, all of them and with their outputs. */
+  /** All of them, with their outputs. */
   contents(chain: ChainId, height: number | null): SandboxContents[] {
     const contents = this.transactionsIn(chain, height, ALL).map(
       (transaction): SandboxContents => ({ transaction, outputs: [] }),
@@ -208,7 +208,7 @@ export class SandboxWriter extends SandboxReader {
     return this.#tx.run(WRITE.addTransaction, { chain, ...row }).id;
   }
 
-  /** Its outputs go with it. */
+  /** Deletes a transaction with its outputs. */
   removeTransaction(chain: ChainId, id: number): void {
     this.#tx.run(WRITE.countTransactions, { chain, by: -1 });
     this.#tx.run(WRITE.removeOutputsOf, { id });

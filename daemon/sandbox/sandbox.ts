@@ -41,8 +41,10 @@ export type Payment = { address: string; asset: AssetId; units: bigint };
 export interface Sandbox {
   /** The adapter of one simulated chain; each call makes another one. */
   adapter(chain: ChainId): ChainAdapter;
-  /** A transaction that pays `units` of an asset to the address, and to as many more as are given, enters the mempool.
-   * `Rejected`: `sandbox.asset`, `.address`, `.amount`, `.full`. */
+  /**
+   * Adds a transaction to the mempool that pays `units` of an asset to the address, and to all further ones.
+   * `Rejected`: `sandbox.asset`, `.address`, `.amount`, `.full`.
+   */
   pay(chain: ChainId, payment: Payment, ...more: Payment[]): Promise<{ txid: string }>;
   /** Mines 1 to 100 blocks, each with the oldest 2,000 of the mempool. `Rejected`: `sandbox.blocks`, `.full`. */
   mine(chain: ChainId, blocks: number): Promise<{ height: number }>;
@@ -50,15 +52,17 @@ export interface Sandbox {
    * with `drop`. `Rejected`: `sandbox.depth`, `.full`. */
   reorg(chain: ChainId, depth: number, drop: boolean): Promise<{ height: number }>;
   /**
-   * Replaces a payment in the mempool by one of the same coin that pays somebody else; its descendants are removed too.
-   * `Rejected`: `sandbox.unknown_tx`, `.already_mined`, `.not_the_payers`.
+   * Replaces a payment in the mempool by one that spends the same coin and pays somebody else. Its descendants are
+   * removed too. `Rejected`: `sandbox.unknown_tx`, `.already_mined`, `.not_the_payers`.
    */
   doubleSpend(chain: ChainId, txid: string): Promise<{ txid: string }>;
-  /** The chain's source stops or starts answering, across restarts too; the chain itself goes on. */
+  /** Switches the chain's source off or on, also across restarts. The chain itself continues. */
   outage(chain: ChainId, down: boolean): Promise<void>;
-  /** Takes a real signed transaction of BTC, LTC or BCH, or the JSON of a simulated one; one known already is a success.
-   * Throws `Unavailable` while the source is down and `Rejected('broadcast.…')` when a node would refuse it: see
-   * `accept.ts` and `simulated.ts`. */
+  /**
+   * Accepts a real signed transaction of BTC, LTC or BCH, or the JSON of a simulated one. A known one is a success.
+   * Throws `Unavailable` while the source is down, and `Rejected('broadcast.…')` if a node would refuse it: see
+   * `accept.ts` and `simulated.ts`.
+   */
   broadcast(chain: ChainId, raw: Uint8Array): Promise<{ txid: string }>;
   /** Starts the block timer. */
   start(): void;
@@ -72,7 +76,7 @@ type SandboxOptions = {
   watch: (chain: ChainId) => WatchList;
   /** Milliseconds since 1970. */
   now: () => number;
-  /** Seconds between the blocks that come by themselves; 0: none do. */
+  /** Seconds between automatic blocks; 0: there are none. */
   blockSeconds: number;
   /** Called when a block could not be mined. The next one is tried at its time. */
   log?: (message: string, error: unknown) => void;
@@ -148,7 +152,7 @@ class SimulatedChains implements Sandbox {
       const units = tx.outputsOf(paid.id).reduce((sum, output) => sum + output.units, 0n);
       evict(tx, chain, paid.id);
       tx.addOutput(chain, { ...coin, spentBy: null });
-      // The fee rises, as a replacement's must, unless there is nothing to take it from.
+      // The fee of a replacement must rise, if the amount allows it.
       const left = units > payer.fee ? units - payer.fee : units;
       return payer.send(tx, coin, [{ ...payer.stranger, units: left }], now);
     });

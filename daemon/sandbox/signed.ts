@@ -1,10 +1,10 @@
 /**
- * Real transactions of BTC, LTC and BCH: making the payer's, and checking anyone's as a node would before it takes one.
- * This is the module that loads the transaction library, so it is itself loaded when the first of them is needed.
+ * Real transactions of BTC, LTC and BCH: makes the payer's, and checks all as a node would. This module loads the
+ * transaction library, so it is loaded only when it is needed.
  *
- * Inputs are checked in the forms that the product's own wallet makes: P2WPKH with SIGHASH_ALL on BTC and LTC
- * (BIP-143), P2PKH with SIGHASH_ALL | FORKID on BCH, whose digest is BIP-143's with that hash type ("replay protected
- * sighash" of its 2017 upgrade). Any other form is refused rather than believed.
+ * Inputs must have the forms that the product's own wallet makes: P2WPKH with SIGHASH_ALL on BTC and LTC (BIP-143),
+ * P2PKH with SIGHASH_ALL | FORKID on BCH, whose digest is BIP-143's with that hash type ("replay protected sighash" of
+ * its 2017 upgrade). Any other form is refused.
  */
 import { createHash } from 'node:crypto';
 import { script as Script, Transaction } from 'bitcoinjs-lib';
@@ -50,7 +50,7 @@ export type SignedTransaction = Candidate & {
   readonly signals: boolean;
 };
 
-/** P2PKH is the script that BIP-143 signs for P2WPKH too; BCH's target is exactly that. */
+/** The P2PKH script, which BIP-143 also signs for P2WPKH. On BCH it is the coin's own script. */
 const scriptCodeOf = (publicKey: Uint8Array): Uint8Array => addressOfKey(publicKey, 'BCH', 'sandbox').script;
 
 const hashTypeOf = (chain: UtxoChain): number => (chain === 'BCH' ? SIGHASH_ALL_FORKID : SIGHASH_ALL);
@@ -68,7 +68,7 @@ export function payFrom(
   for (const { script, units } of to) tx.addOutput(script, units);
   const digest = tx.hashForWitnessV0(0, scriptCodeOf(PAYER), coin.units, hashTypeOf(chain));
   const der = Script.signature.encode(sign(digest, PAYER_KEY), SIGHASH_ALL);
-  // The library knows no FORKID: the byte is put in its place.
+  // The library does not support FORKID, so the byte is replaced.
   const signature = Uint8Array.of(...der.subarray(0, -1), hashTypeOf(chain));
   if (chain === 'BCH') tx.setInputScript(0, Script.compile([signature, PAYER]));
   else tx.setWitness(0, [signature, PAYER]);
@@ -78,7 +78,10 @@ export function payFrom(
 const malformed = (why: string): Rejected =>
   new Rejected('broadcast.malformed', `The transaction is malformed: ${why}`);
 
-/** Decodes a transaction and checks all that needs no coin and no chain. Throws `Rejected('broadcast.malformed')`. */
+/**
+ * Decodes a transaction and makes the checks that need neither its coins nor the chain. Throws
+ * `Rejected('broadcast.malformed')`.
+ */
 export function decode(chain: UtxoChain, raw: Uint8Array): SignedTransaction {
   const parsed = parse(raw);
   if (parsed.ins.length === 0 || parsed.outs.length === 0) throw malformed('it has no inputs or no outputs');
@@ -112,7 +115,7 @@ function parse(raw: Uint8Array): Transaction {
   return parsed;
 }
 
-/** Whether it may be in the block after `tip` (BIP-113's block times apart: lock times here are heights). */
+/** Whether it may be in the block after `tip`. Lock times are heights here, so BIP-113's block times do not matter. */
 export function isFinal({ parsed }: SignedTransaction, tip: number): boolean {
   if (parsed.locktime === 0 || parsed.ins.every(({ sequence }) => sequence === SEQUENCE_FINAL)) return true;
   return parsed.locktime < LOCK_TIME_IS_HEIGHT_BELOW && parsed.locktime <= tip;

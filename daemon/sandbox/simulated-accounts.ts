@@ -1,10 +1,11 @@
 /**
- * Transactions of the sandbox's ETH and BSC: a line of JSON that says openly what it is, whose hash is its id. It needs no
- * signature. It has a sender with a nonce, at most one transfer, and a fee in the chain's own coin, as on the real chains.
+ * Transactions of the sandbox's ETH and BSC: each is a line of JSON that states that it is simulated. Its hash is its
+ * id, and it needs no signature. It has a sender with a nonce, at most one transfer, and a fee in the chain's own coin,
+ * as on the real chains.
  *
- * Money at an address is kept as outputs. A transaction takes as many as it needs, and leaves the rest as another output
- * of the sender's, which is no transfer. A nonce is an output too: the transaction that uses it makes the next one, so that
- * replacements, reorganisations and evictions follow the same rules as on the other chains.
+ * Money at an address is kept as outputs. A transaction takes as many as it needs, and leaves the rest as another
+ * output of the sender's, which is no transfer. A nonce is an output too: the transaction that uses it makes the next
+ * one, so that replacements, reorganisations and evictions follow the same rules as on the other chains.
  */
 import { z } from 'zod';
 import { type AssetId, assetOf, type ChainId, findAsset, nativeAsset } from '../domain/assets.ts';
@@ -16,7 +17,7 @@ import { PREMINED, type SandboxOutput, type SandboxReader, type SandboxWriter } 
 import { parseJson, SIMULATED_VSIZE } from './simulated.ts';
 
 const RAW_CHARS_MAX = 2_000;
-/** A transfer of a token to it fails on the real chains, and here. */
+/** A transfer of a token to this address fails, as on the real chains. */
 export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 /** Nodes replace a transaction by one with the same nonce that pays at least a tenth more. */
 const REPLACEMENT_PERCENT = 110n;
@@ -114,7 +115,7 @@ const noncesOf = (rows: SandboxReader, chain: ChainId, address: string): Sandbox
   rows.outputsBetween(chain, `${NONCE}${address}:`, `${NONCE}${address};`);
 
 /**
- * Takes a transaction into the mempool, by the rules that real ones have: its nonce is the sender's next one, or that of an
+ * Adds a transaction to the mempool by the rules of the real chains: its nonce is the sender's next one, or that of an
  * unconfirmed transaction that paid less; the sender has the amount and the fee. A known transaction is no error.
  */
 export function acceptAccount(tx: SandboxWriter, chain: ChainId, raw: string, now: number): string {
@@ -127,7 +128,7 @@ export function acceptAccount(tx: SandboxWriter, chain: ChainId, raw: string, no
   if (nonce === 0n && noncesOf(tx, chain, from).length === 0) tx.addOutput(chain, firstNonce(key, script, native));
   replace(tx, chain, { key, fee, native, script });
   const needs = new Map<AssetId, bigint>([[native, fee]]);
-  // as the contracts of tokens do, which then take only the fee
+  // as token contracts do: only the fee is paid then
   const fails = transfer !== null && transfer.asset !== native && transfer.address === ZERO_ADDRESS;
   if (transfer && !fails) needs.set(transfer.asset, (needs.get(transfer.asset) ?? 0n) + transfer.units);
   const id = tx.addTransaction(chain, { txid, raw, inputs: [key], createdAt: now });
@@ -176,7 +177,7 @@ function take(
   for (const coin of tx.unspentAt(chain, script)) {
     if (sum >= needed) break;
     if (coin.asset !== asset || coin.units === 0n) continue;
-    // what others sent counts once it is in a block
+    // money from others counts once it is in a block
     const isConfirmed = tx.transactionById(coin.transactionId)?.height != null;
     if (!isConfirmed && !isRest(coin.outpoint)) continue;
     tx.setSpentBy(chain, coin.outpoint, id);

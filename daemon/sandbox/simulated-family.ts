@@ -1,4 +1,6 @@
-/** The terms that the simulated chains share: fees without a floor, no dust, transactions that are known whole. */
+/**
+ * The rules that the simulated chains share: no lowest fee, no dust, and transactions that are always known completely.
+ */
 import type { SpendingSource } from '../chains/adapter.ts';
 import { OfSource } from '../chains/spending.ts';
 import { type AssetId, type ChainId, nativeAsset } from '../domain/assets.ts';
@@ -26,7 +28,7 @@ export abstract class SimulatedFamily extends OfSource {
     return rate * HIGHEST_RATE_FACTOR;
   }
 
-  /** A plan that replaces something pays more by itself. */
+  /** The planner itself raises the fee of a replacement. */
   replacementRate(): bigint {
     return 0n;
   }

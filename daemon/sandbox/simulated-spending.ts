@@ -1,4 +1,4 @@
-/** How the sandbox's XMR is spent: every simulated transaction spends whole coins, and nothing replaces it. */
+/** Spending on the sandbox's XMR: every simulated transaction spends whole coins, and cannot be replaced. */
 
 import {
   type Description,

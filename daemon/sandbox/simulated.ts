@@ -1,7 +1,7 @@
 /**
- * Transactions of the sandbox's XMR: a line of JSON that says openly what it is, whose hash is its id. It needs no
- * signature. It names simulated key images, and spends whole coins. The payer's transactions on XMR, ETH and BSC are
- * written the same way.
+ * Transactions of the sandbox's XMR: each is a line of JSON that states that it is simulated. Its hash is its id, and
+ * it needs no signature. It names simulated key images, and spends whole coins. The payer's transactions on XMR, ETH
+ * and BSC are written the same way.
  */
 import { z } from 'zod';
 import { insufficient } from '../chains/accounts.ts';
@@ -135,7 +135,7 @@ export function decodeSimulated(chain: ChainId, raw: string): DecodedSpend {
   };
 }
 
-/** Null for a text that is no JSON. */
+/** Null if the text is no JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -145,9 +145,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Takes a simulated transaction into the mempool, by the rules that Monero has: its coins exist, no other transaction has
- * their key images, not even an unconfirmed one, and its outputs are worth at most its inputs. A known transaction is no
- * error.
+ * Adds a simulated transaction to the mempool by Monero's rules: its coins exist, no other transaction has their key
+ * images, not even an unconfirmed one, and its outputs are worth at most its inputs. A known transaction is no error.
  */
 export function acceptSimulated(tx: SandboxWriter, chain: ChainId, raw: string, now: number): string {
   const { txid, inputs, outputs } = decodeSimulated(chain, raw);

@@ -1,4 +1,4 @@
-/** How the simulated chains accept the wallet's transactions. */
+/** Sends the wallet's transactions to the simulated chains. */
 
 import type { CoinSource } from '../chains/adapter.ts';
 import { FEE_TERMS } from '../chains/utxo/spend/fees.ts';
@@ -11,7 +11,7 @@ import type { SandboxStore, SandboxTransaction } from './rows.ts';
 import { SIMULATED_VSIZE, simulatedRate } from './simulated.ts';
 import { nonceInBlocks } from './simulated-accounts.ts';
 
-/** As nodes have it (DEFAULT_ANCESTOR_LIMIT). */
+/** The limit of nodes (DEFAULT_ANCESTOR_LIMIT). */
 const ANCESTORS_MAX = 25;
 const RETRY_SECONDS = 30;
 

@@ -25,11 +25,11 @@ import type { SandboxBlock, SandboxContents, SandboxReader, SandboxTransaction }
 import { decodeAccount, isAccountChain, isNonceOutput, isRest } from './simulated-accounts.ts';
 
 const STEP_BLOCKS_MAX = 100;
-/** A step ends after the block that passes this. */
+/** A step ends with the block that exceeds this. */
 const STEP_TXS_MAX = 2_000;
 const FOREIGN_RETRY_SECONDS = 60;
 
-/** As on Monero, nothing is spent before it is so deep: change neither (CRYPTONOTE_DEFAULT_TX_SPENDABLE_AGE). */
+/** As on Monero, an output, change included, can be spent from this depth on (CRYPTONOTE_DEFAULT_TX_SPENDABLE_AGE). */
 const XMR_LOCK_BLOCKS = 10;
 
 type Found = { credits: Credit[]; spends: SpendSeen[]; debits: Debit[] };
@@ -38,15 +38,15 @@ type Found = { credits: Credit[]; spends: SpendSeen[]; debits: Debit[] };
 export function checkpointAt(rows: SandboxReader, chain: ChainId, height: number): Checkpoint {
   const blocks = rows.blocksUpTo(chain, height, CHECKPOINT_BLOCKS_MAX);
   const top = blocks.at(-1)?.height ?? 0;
-  // Deep down only the blocks are left that hold something.
+  // Of the deep blocks only those with needed transactions are kept.
   return blocks
     .filter((block, i) => top - block.height === blocks.length - 1 - i)
     .map(({ height: at, hash }) => ({ height: at, hash }));
 }
 
 /**
- * The update against a checkpoint, or null when the chain is lower without contradicting it. Throws `Unavailable` when
- * the two have no block in common.
+ * The update against a checkpoint; null if the chain is lower without contradicting it. Throws `Unavailable` if the two
+ * have no block in common.
  */
 export function updateSince(
   rows: SandboxReader,
@@ -87,15 +87,15 @@ function forkFrom(rows: SandboxReader, chain: ChainId, since: Checkpoint): { bas
   const orphaned: BlockId[] = [];
   for (const block of since.toReversed()) {
     const hash = rows.blockAt(chain, block.height)?.hash;
-    // A pruned block was buried far deeper than any reorganisation goes.
+    // A pruned block is far deeper than any reorganisation reaches.
     if (hash === block.hash || (hash === undefined && block.height <= pruned)) return { base: block.height, orphaned };
     orphaned.unshift(block);
   }
-  // Reorganisations are shallower than a checkpoint: these are the blocks of another database.
+  // Reorganisations are shallower than a checkpoint, so these blocks are of another database.
   throw new Unavailable('The sandbox shares none of the blocks known here', FOREIGN_RETRY_SECONDS);
 }
 
-/** Reads a block, or the mempool (null), for what is ours; returns how many transactions it has. */
+/** Finds our credits and spends in a block or in the mempool (null). Returns the number of its transactions. */
 function collect(
   rows: SandboxReader,
   chain: ChainId,
@@ -110,13 +110,13 @@ function collect(
     const sender = isAccountChain(chain) ? senderOf(chain, transaction, watch) : null;
     if (sender) leave(chain, { transaction, outputs }, { sender, at, block, watch, found });
     for (const outpoint of inputs) {
-      // A coin of this very answer is not in the store yet.
+      // A coin of this update is not in the store yet.
       if (ours.has(outpoint) || watch.isOurCoin(outpoint)) {
         found.spends.push({ outpoint, txid, block: at, ...(block && { blockTime: block.time }) });
       }
     }
     for (const { outpoint, script, asset, units } of outputs) {
-      // the rest of a sender's money is no transfer, unless all that came before is forgotten
+      // the rest of a sender's money is no transfer, unless all earlier blocks are pruned
       if (isNonceOutput(outpoint) || (isRest(outpoint) && raw !== null)) continue;
       const targetId = watch.targetIdOf(script);
       if (targetId === undefined) continue;
@@ -148,7 +148,7 @@ function senderOf(chain: ChainId, { inputs }: SandboxTransaction, watch: WatchLi
 const isOfAccount = (watch: WatchList, targetId: number, sender: number): boolean =>
   watch.accountOf(targetId) !== undefined && watch.accountOf(targetId) === watch.accountOf(sender);
 
-/** Reports the nonce that a transaction of ours used, and what left its sender. */
+/** Reports the nonce that a transaction of ours used, and the amounts that left its sender. */
 function leave(
   chain: ChainId,
   { transaction, outputs }: SandboxContents,

@@ -15,7 +15,7 @@ const AT_ONCE = 2;
 const ALL_MS = 900_000;
 /** The commits of a start on existing data, and by how many more each life takes the day further. */
 const STARTING = 3;
-const FURTHER = 10;
+const FURTHER = 5;
 /** What was answered is safe by the same commits: every fifth day does. */
 const ANSWERED_EVERY = 5;
 

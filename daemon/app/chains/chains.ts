@@ -1,5 +1,5 @@
 /**
- * The connected chains, with what is known of each in memory: its tip and the freshness of its source. Persistent state
+ * The connected chains, and the state of each in memory: its tip, and how recent its source's data is. Persistent state
  * is in the store. After a restart no chain counts as synced.
  */
 import type { ChainAdapter } from '../../chains/adapter.ts';

@@ -50,7 +50,7 @@ export class CreditBook {
   readonly #edited = new Map<number, { stored: CreditRow; row: CreditRow }>();
   /** By id: the transactions that they belong to, as stored and as edited. */
   readonly #paying = new Map<string, { stored: PayingRow; row: PayingRow }>();
-  /** The ids of those whose confirmations are to be worked out. */
+  /** The ids of credits whose required confirmations must be computed. */
   readonly #asking = new Set<number>();
   readonly #touched = new Set<number>();
 
@@ -69,7 +69,7 @@ export class CreditBook {
     return stored && this.edit(stored);
   }
 
-  /** The editable copy of a stored credit: the same one each time. Its consequences are worked out by `flush`. */
+  /** The editable copy of a stored credit: the same one each time. `flush` computes its consequences. */
   edit(stored: CreditRow): CreditRow {
     const known = this.#edited.get(stored.id);
     if (known) return known.row;
@@ -128,7 +128,7 @@ export class CreditBook {
     this.#asking.add(row.id);
   }
 
-  /** Says whether more credits of a transaction than were added so far are to follow. */
+  /** Records whether further credits of a transaction will follow. */
   setUnread(txid: string, unread: boolean): void {
     this.#payingOf(txid).unread = unread;
   }
@@ -155,7 +155,7 @@ export class CreditBook {
     row.value = fiatValue(this.#app, this.#tx, this.#network, row);
   }
 
-  /** Says that a credit is neither in a block nor in the mempool any more. */
+  /** Records that a credit is neither in a block nor in the mempool any more. */
   lose(row: CreditRow): void {
     row.gone = true;
     row.gone_at = this.#app.now();
@@ -204,7 +204,7 @@ export class CreditBook {
     if (names.some((name) => row[name] !== stored[name])) this.#tx.run(savePayingTx, row);
   }
 
-  /** The confirmations needed follow the whole value of the transaction to us. */
+  /** The required confirmations depend on the value of all that the transaction pays to us. */
   #require(row: CreditRow): void {
     row.required = this.#needs(this.#payingOf(row.txid), row.asset, row.replaceable);
   }
@@ -221,7 +221,7 @@ export class CreditBook {
     const enough = isDeep({ ...row, depth, height: row.block_height, finalized }) || isStillFinal(stored, row);
     row.confirmed = here && enough && depth >= row.maturity;
     row.settled = row.confirmed && depth >= 1;
-    // our own change is ours before it confirms
+    // our own change counts before it confirms
     const deep = depth >= Math.max(row.own_change ? 0 : 1, row.maturity);
     row.counted = here && !row.locked && deep && row.spent_txid === null;
     const names = Object.keys(row) as (keyof CreditRow)[];
@@ -238,10 +238,10 @@ export class CreditBook {
   }
 }
 
-/** The chain's tip, and the height of its newest final block; null when the source does not tell. */
+/** The chain's tip, and the height of its newest final block; null if the source does not report it. */
 export type Tip = { height: number; finalized: number | null };
 
-/** Whether a block was final already. A source that tells no finality may have taken over since. */
+/** Whether a block was final before. The present source may not report finality. */
 const isStillFinal = (stored: CreditRow, row: CreditRow): boolean =>
   stored.confirmed &&
   stored.required === FINALIZED &&

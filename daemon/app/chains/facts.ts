@@ -1,9 +1,9 @@
 /**
  * Applies single facts of a chain: a deposit, a spend of a coin, and the deposits that they make impossible.
  *
- * Invariants. Of two transactions that spend the same input at most one is present: what the source reports now is;
- * another one with a common input, unless it is in a block, is not. A credit that is gone keeps its row for a while, so
- * that its data (above all when it was first seen) is available when it comes back.
+ * Invariants. Of two transactions that spend the same input at most one is present: the one that the source reports now
+ * replaces any other that is in no block. A credit that is gone keeps its row for a while, so that its data (above all
+ * when it was first seen) is available when it comes back.
  */
 
 import {
@@ -72,7 +72,7 @@ export function seeTransaction(step: Step, group: Group): void {
     if (base) tx.run(keepPrevious, { txid: one.txid, chain_key: chain.key, base });
     for (const rival of rivalsOf(step, one)) {
       for (const [target, parts] of putAside(step, rival, claimed)) {
-        // of several replaced ones, the one that paid this address most: they replaced each other before
+        // of several replaced ones, the one that paid this address most, because they replaced each other before
         if (totalOf(parts) > totalOf(left.get(target) ?? [])) left.set(target, parts);
       }
     }
@@ -234,12 +234,12 @@ function putAside({ chain, tx, credits }: Step, txid: string, claimed: Set<numbe
       [...mine, ...partsOf(row)].sort(([a], [b]) => a - b),
     );
   }
-  // it is known again when it is reported again
+  // it returns when it is reported again
   if (rows.length < RIVAL_CREDITS_MAX) tx.run(deletePayingInputs, { txid, chain_key: chain.key });
   return parts;
 }
 
-/** Takes in that a coin of ours was spent, or another conflict key used. */
+/** Applies that a coin of ours was spent, or that another conflict key was used. */
 export function seeSpend({ chain, tx, credits }: Pick<Step, 'chain' | 'tx' | 'credits'>, spend: SpendSeen): void {
   if (isNonceKey(spend.outpoint)) {
     seeUse(chain, tx, spend);

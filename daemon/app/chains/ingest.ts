@@ -1,14 +1,15 @@
 /**
- * Applies a chain's facts: the one path by which money is seen, confirmed, reorged away, evicted and caught up with.
+ * Applies a chain's facts: the single path by which money is seen, confirmed, reorganised, evicted, and found after an
+ * outage.
  *
- * Invariants. An update is applied by compare-and-set on the checkpoint that it was made against. A credit in a block is
- * undone only by that block leaving the chain; an unconfirmed one disappears when a complete mempool view lacks it, or when
- * a present transaction spends one of its inputs.
+ * Invariants. An update is applied by compare-and-set on the checkpoint that it was made against. A credit in a block
+ * is undone only by that block leaving the chain; an unconfirmed one disappears when a complete mempool view lacks it,
+ * or when a present transaction spends one of its inputs.
  *
- * An update is one transaction with everything that follows from it, unless that would block the event loop for longer than
- * TURN_MS: then it continues in the next one. Meanwhile the checkpoint is below every block with stored facts, and
- * `chain_state.ahead` names those blocks. So after an interruption the next update from that checkpoint brings the missing
- * facts and undoes those of blocks that left the chain. Deadlines are checked after all facts are stored.
+ * An update is one transaction with everything that follows from it, unless that would block the event loop for longer
+ * than TURN_MS: then it continues in the next one. Meanwhile the checkpoint is below every block with stored facts, and
+ * `chain_state.ahead` names those blocks. So after an interruption the next update from that checkpoint brings the
+ * missing facts and undoes those of blocks that left the chain. Deadlines are checked after all facts are stored.
  */
 import { tipOf } from '../../chains/adapter.ts';
 import {
@@ -52,7 +53,7 @@ const TURN_MS = 8;
 /** Rows per step: a few milliseconds with everything that follows from them. */
 const PAGE = 32;
 const DEADLINES_PER_UPDATE_MAX = 1_000;
-/** Of the events that the operator's stream keeps, which is no more than a thousand. */
+/** The operator's stream keeps at most a thousand events; these many may be about confirmations. */
 const DEPTHS_TOLD_PER_UPDATE_MAX = 200;
 const UNVALUED_PER_UPDATE_MAX = 1_000;
 /** Invoices whose facts are applied together before they are settled. */
@@ -394,7 +395,7 @@ class Ingestion extends Facts {
         tellDepth(this.app, tx, row, tipHeight - height + 1);
       }
       this.#depthsTold = Math.min(this.#depthsTold + placed.length, DEPTHS_TOLD_PER_UPDATE_MAX);
-      // an open page shows confirmations that are written nowhere
+      // an open page shows the number of confirmations, which is not stored
       tx.afterCommit(() => {
         for (const row of page) this.app.invoiceSubscribers.changed(row.invoice_id ?? NOBODY);
       });

@@ -103,7 +103,7 @@ export class Reported {
     };
   }
 
-  /** A key belongs to no target that the update could leave out: only one that speaks of all says that it was not used. */
+  /** A key belongs to no target. So only an update that covers all targets shows that a key was not used. */
   #isUseGone({ conflict_key, txid }: UsedKeyRow): boolean {
     const { targets, spent } = this.#facts;
     return this.#isComplete && targets === null && !spent.has(`${conflict_key} ${txid}`);

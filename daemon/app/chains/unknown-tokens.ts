@@ -1,6 +1,6 @@
 /**
- * Keeps tokens that this program does not know and that came to our addresses: a short list for the operator, without a price
- * and without a part in any balance. Anybody can make such tokens, so their number is limited.
+ * Stores unknown tokens that were sent to our addresses: a short list for the operator. They have no price and are in
+ * no balance. Anybody can make such tokens, so their number is limited.
  */
 import type { UnknownTransfer } from '../../domain/chain.ts';
 import { targetById } from '../../store/queries/credits.ts';
@@ -18,9 +18,9 @@ import type { Phase } from './ingest.ts';
 
 const PAGE = 32;
 const PER_ADDRESS_MAX = 10;
-/** The oldest give way. */
+/** The maximum number stored; the oldest are removed. */
 const KEPT_MAX = 1_000;
-/** The largest sum that is kept: 2^256 - 1, as a token itself has it. */
+/** The largest stored sum: 2^256 - 1, like the largest amount of a token. */
 const UNITS_MAX = 2n ** 256n - 1n;
 
 export function noteUnknownTokens(app: App, chainKey: string, transfers: readonly UnknownTransfer[]): Phase {

@@ -22,7 +22,7 @@ function quoteRateAt(reader: Reader, payment: PaymentRow, asset: AssetId, at: nu
   return past?.rate ?? null;
 }
 
-/** The rate when something was seen, else the current one, which is the first one known after it. */
+/** The rate when the deposit was seen; else the current one, which is the first known since. */
 function marketRate(app: App, network: Network, asset: AssetId, fiat: string, at: number): bigint | null {
   const rate = app.rates.quoteRateAt(network, asset, fiat, at) ?? app.rates.quoteRate(network, asset, fiat, app.now());
   return rate?.scaled ?? null;

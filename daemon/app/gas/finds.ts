@@ -14,7 +14,7 @@ import { spendingOf } from '../withdrawals/fees.ts';
 
 export { MissingGas };
 
-/** The gas desk of an account: its business, its chain, and the address that gas is paid from. */
+/** The gas desk of an account: its business, its chain, and the address that pays for gas. */
 export type Desk = { business: Business; account: Account; chain: ChainRuntime; feeAsset: Asset; tank: AddressFunds };
 
 /** A gas desk has every account of an account chain that can be spent from. Throws `Unavailable`. */
@@ -57,16 +57,16 @@ export type Find = {
   units: bigint;
   /** 1e-8 US dollars; null while there is no rate. */
   usd: bigint | null;
-  /** The amount that must come to the address before, for gas. */
+  /** The amount that the address needs for gas first. */
   fund: bigint;
-  /** Of the collection, and of funding it. */
+  /** The cost of the collection, and of funding it. */
   cost: bigint;
   costUsd: bigint | null;
   /** Whether a payment to ourselves is under way there. */
   isBusy: boolean;
 };
 
-/** A funding is a little larger than needed, because the price of gas may rise until it is used. */
+/** A funding is slightly larger than needed, because the price of gas may rise meanwhile. */
 const FUND_PERCENT = 125n;
 
 /** The money that can be collected at a fee rate, the most valuable first. Only money with its confirmations. */
@@ -103,7 +103,7 @@ export const withReserve = (missing: bigint): bigint => (missing * FUND_PERCENT)
 export const isWorth = ({ usd, units, cost, asset }: Find, minUsd: bigint, feeAsset: Asset): boolean =>
   usd !== null && usd >= minUsd && (asset !== feeAsset || units > cost);
 
-/** The coin that the tank lacks to fund these addresses and to pay for that; 0: nothing. */
+/** The amount of coin that the tank lacks to fund these addresses, including the fees; 0: nothing. */
 export function missingFor({ tank, feeAsset }: Desk, finds: readonly Find[], fundFee: bigint): bigint {
   const needed = finds.reduce((sum, { fund }) => sum + (fund > 0n ? fund + fundFee : 0n), 0n);
   const there = tank.units[feeAsset.symbol] ?? 0n;

@@ -25,7 +25,7 @@ import { replaceStuck } from './stuck.ts';
 /** Addresses that one pass begins. */
 const BEGUN_PER_PASS_MAX = 20;
 const SANDBOX_PLAN_MS = 600_000;
-/** Worthless units of the simulated coin: a million coins. */
+/** The highest cost of a plan in the sandbox: a million worthless coins. */
 const SANDBOX_FEE_MAX = 10n ** 24n;
 const REFUSED = 'gas.refused';
 
@@ -41,7 +41,7 @@ export async function passGas(app: App, chain: ChainRuntime): Promise<boolean> {
   return plans.length > 0;
 }
 
-/** In the sandbox nobody has to approve a plan: a withdrawal that waits for its money to be collected begins one. */
+/** In the sandbox no plan needs an approval: a withdrawal that waits for collected money begins one. */
 async function planInSandbox(app: App, { key: chain_key, adapter }: ChainRuntime): Promise<void> {
   if (adapter.network !== 'sandbox') return;
   const [waiting] = app.store.all(triedWithdrawalsAbove, { chain_key, id: 0, limit: 1 });
@@ -150,7 +150,7 @@ async function transfer(
   });
 }
 
-/** A plan that may cost no more is over. */
+/** A plan with no cost left ends. */
 async function whyNot(app: App, accountId: number, { code, message }: Rejected): Promise<string | null> {
   if (code !== 'gas.used' && code !== 'spend.fee_too_high') return message;
   await app.store.write((tx) => endPlan(tx, accountId, 'done', 'Its highest cost was reached'));

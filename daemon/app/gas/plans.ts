@@ -80,7 +80,7 @@ export function endPlan(tx: Tx, account_id: number, state: 'done' | 'stopped', p
   if (plan?.state === 'open') tx.run(updateGasPlan, { account_id, used: plan.used, state, problem });
 }
 
-/** Stores why a plan waits; null: nothing keeps it. Writes only if the text changed. */
+/** Stores why a plan waits; null: it does not wait. Writes only if the text changed. */
 export function notePlan(tx: Tx, account_id: number, problem: string | null): void {
   const plan = tx.get(gasPlanOf, { account_id });
   if (plan?.state !== 'open' || plan.problem === problem) return;

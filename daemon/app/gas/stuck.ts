@@ -1,6 +1,6 @@
 /**
- * Payments to ourselves that no block includes because gas became dearer: made again with the same nonce and higher fees.
- * Later nonces of the address wait for them.
+ * Replaces payments to ourselves that no block includes because gas became more expensive: with the same nonce and
+ * higher fees. Later nonces of the address wait for them.
  */
 import { maxOf } from '../../domain/money.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
@@ -18,7 +18,7 @@ import { readPlan } from '../withdrawals/stored-plan.ts';
 import type { Desk } from './finds.ts';
 import { leftOf, useOfPlan } from './plans.ts';
 
-/** How long a block may take before a dearer version is made. */
+/** How long a payment may stay unconfirmed before it is replaced. */
 const STUCK_MS = 3 * 60_000;
 const STUCK_MS_LOCAL = 2_000;
 
@@ -73,7 +73,7 @@ async function replaceOne(app: App, { business, account, chain }: Desk, stuck: S
   });
 }
 
-/** A collection takes what is there now; a funding the same amount. */
+/** A collection takes the present balance; a funding sends the same amount again. */
 function payoutsOf({ purpose }: SpendRow, plan: SpendPlan) {
   return plan.outputs.flatMap((output) => {
     if (output.kind !== 'change') return [];

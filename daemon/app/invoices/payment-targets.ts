@@ -27,7 +27,7 @@ const FOLLOWED_SHARE = 100n;
 
 export type PaymentTarget = Pick<PaymentRow, 'target_id' | 'asset' | 'chain_key'>;
 
-/** The coins that were left. No payment is looked up for it whose coin was never changed. */
+/** The coins that the payer left. A payment whose coin was never changed is not looked up. */
 export function leftTargets(reader: Reader, { invoice_id, changes }: PaymentRow): FormerTargetRow[] {
   return changes === 0 ? [] : reader.all(formerTargets, { invoice_id });
 }
@@ -53,8 +53,8 @@ export function isPaidInto(reader: Reader, payment: PaymentRow): boolean {
 }
 
 /**
- * A credit in units of a payment's coin. One in another coin has the units that its value buys at a rate: rounded down, and
- * at least one, so that an invoice for which something came is never taken for one without funds.
+ * A credit in units of a payment's coin. One in another coin has the units that its value buys at a rate: rounded down,
+ * but at least one, so that a funded invoice never looks unfunded.
  */
 export function unitsIn(
   payment: PaymentRow,
@@ -100,7 +100,9 @@ export type NextTarget = PaymentTarget &
     'address' | 'quote_rate' | 'quote_amount' | 'quote_issued_at' | 'quote_ends_at' | 'rates' | 'deadline_at'
   >;
 
-/** Puts a payment into another coin, and ends the quote of the one that it leaves. `changes`: how many the payer has made. */
+/**
+ * Changes the coin of a payment, and ends the quote of the former coin. `changes`: the number of changes by the payer.
+ */
 export function moveTo(app: App, tx: Tx, payment: PaymentRow, next: NextTarget, changes: number): PaymentRow {
   const now = app.now();
   const { invoice_id, asset, chain_key, target_id, address, quote_rate, quote_amount, quote_ends_at, rates } = payment;
@@ -117,7 +119,7 @@ export function moveTo(app: App, tx: Tx, payment: PaymentRow, next: NextTarget, 
   return moved;
 }
 
-/** A coin that was left as it is taken up again: at its own quote, for as long as that had been given. */
+/** The return to a coin that was left: with its former quote, until that quote's original end. */
 export function takenUp(app: App, payment: PaymentRow, former: FormerTargetRow): NextTarget {
   const { asset, chain_key, target_id, address, quote_rate, quote_amount, quote_ends_at, rates } = former;
   const quote_issued_at = Math.min(app.now(), quote_ends_at);
@@ -137,8 +139,8 @@ export function takenUp(app: App, payment: PaymentRow, former: FormerTargetRow):
 }
 
 /**
- * The payment of an unpaid invoice in the coin in which money came: where nothing came in its own, the first other in which
- * a hundredth of the invoice did. Dust moves nothing.
+ * Switches an unpaid payment to the coin in which money came: if nothing came in its own coin, to the first other one
+ * with a hundredth of the invoice. Dust has no effect.
  */
 export function returnToPaidCoin(
   app: App,

@@ -62,8 +62,8 @@ function onlyTether(business: Business, fixed: Asset | null): Asset | undefined 
 }
 
 /**
- * A quote at today's rate for what is left to pay. `seenValue`: the worth of what was seen, fiat 1e-8. `receivedAt`: that in
- * units at a rate. Throws `Unavailable` when there is no rate.
+ * A quote at the current rate for the rest of the debt. `seenValue`: the value of the money seen, fiat 1e-8.
+ * `receivedAt`: the same in units at a rate. Throws `Unavailable` when there is no rate.
  */
 function quoteFor(
   app: App,
@@ -177,7 +177,7 @@ export function requestPayment(
 /** How often the payer of an invoice may choose another coin. */
 export const COIN_CHANGES_PER_INVOICE_MAX = 5;
 
-/** Whether the payer may choose another coin: nothing was seen, and the invoice did not say which. */
+/** Whether the payer may choose another coin: no payment was seen, and the invoice does not fix the coin. */
 export function mayChangeCoin(app: App, reader: Reader, invoice: InvoiceRow, payment: PaymentRow): boolean {
   if (invoice.status !== 'unpaid' || fixedAsset(invoice) || payment.changes >= COIN_CHANGES_PER_INVOICE_MAX)
     return false;
@@ -185,8 +185,8 @@ export function mayChangeCoin(app: App, reader: Reader, invoice: InvoiceRow, pay
 }
 
 /**
- * Puts the payment of an invoice into another coin: with a new address and quote, or with those that it had, for as long as
- * its quote had been given. So going back and forth makes no rate better than staying would. Throws `Rejected`
+ * Changes the coin of an invoice's payment: with a new address and quote or, for a former coin, with its former ones
+ * until that quote's original end. So changing back and forth never gives a better rate than staying. Throws `Rejected`
  * (`payment.fixed` when it may not be changed any more, and as `requestPayment`), `Unavailable`, `PoolEmpty`.
  */
 export function changeCoin(
@@ -236,8 +236,8 @@ export function needsQuote(invoice: InvoiceRow, payment: PaymentRow, graceEndsAt
 }
 
 /**
- * Makes that quote, to the same address, inside a transaction of its own. When there is no rate, or the chain is behind,
- * the payment stays as it is and shows its quote as ended: a read never fails for that.
+ * Makes that quote for the same address, in a transaction of its own. Without a rate, or while the chain is behind, the
+ * payment stays unchanged and shows its quote as ended, so that a read never fails for that reason.
  */
 export function refreshQuote(app: App, business: Business, invoiceId: number, tx: Tx): void {
   const invoice = tx.get(invoiceById, { id: invoiceId });

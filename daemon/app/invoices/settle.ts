@@ -45,13 +45,13 @@ import { creditsFor, type PaymentTarget, returnToPaidCoin, targetsOf, unitsIn } 
 export const FLAG = { underpaid: 1, overpaid: 2, late: 4, undone: 8, markedPaid: 16 } as const;
 
 /**
- * The deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts only those worth at least a hundredth
- * of it, and none beyond ANY_CREDITS_PER_INVOICE_MAX; the others go to the inbox.
+ * The maximum number of deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts only those worth at
+ * least a hundredth of it, and none beyond ANY_CREDITS_PER_INVOICE_MAX. The others go to the inbox.
  */
 const CREDITS_PER_INVOICE_MAX = 100;
 const ANY_CREDITS_PER_INVOICE_MAX = 1_000;
 const SMALL_SHARE = 100n;
-/** Deposits at an address that are summed up for a reader of a canceled invoice. */
+/** The maximum number of deposits that are summed for a reader of a canceled invoice. */
 const ARRIVED_READ_MAX = 1_000;
 /** The interval at which a payment that waits for another chain is checked. */
 const OTHER_CHAIN_RETRY_MS = 60_000;

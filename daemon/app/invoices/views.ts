@@ -1,6 +1,4 @@
-/**
- * An invoice as its readers see it, with a fresh quote where one is owed. Reading never fails for want of a rate.
- */
+/** An invoice as its readers see it, with a new quote if one is needed. Reading never fails for lack of a rate. */
 import { type Asset, type AssetId, assetOf, confirmationsFor } from '../../domain/assets.ts';
 import { shownTransaction } from '../../domain/chain.ts';
 import { shownRequired } from '../../domain/finality.ts';
@@ -27,9 +25,9 @@ export type PaymentView = {
   /** The confirmations of the transaction that lacks the most; 0 while there is no transaction. */
   confirmations: number;
   required: number;
-  /** The asset of that transaction, whose chain is waited for. */
+  /** The asset of that transaction. */
   waitsFor: Asset;
-  /** True when the quote is over and no fresh one could be made: the address is then withheld from payers. */
+  /** True if the quote has ended and no new one could be made. Payers are not shown the address then. */
   quoteEnded: boolean;
   underpaid: boolean;
   overpaid: boolean;

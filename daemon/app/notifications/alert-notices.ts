@@ -33,7 +33,7 @@ export type Notice = {
 const BATCH_MAX = 50;
 const INTAKE_MAX = 200;
 const TOLD_KEPT_MAX = 500;
-/** So old an alert is no news any more: the channel was away for all that time. */
+/** An alert of this age is not sent any more: the channel was unavailable for all that time. */
 const NEWS_MS_MAX = 3 * 24 * MS_PER_HOUR;
 
 /** The alert about a channel that fails, which the other channels send. */

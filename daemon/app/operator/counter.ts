@@ -15,7 +15,7 @@ import type { Business } from '../shops/directory.ts';
 import { listInvoices } from './invoices.ts';
 
 const SALES_SHOWN = 6;
-/** Of the newest invoices that are searched for sales. */
+/** The number of newest invoices that are searched for sales. */
 const SALES_AMONG = 100;
 
 type ByHand = {

@@ -19,10 +19,10 @@ import { openAlertsCount } from './status.ts';
 
 export type Finding = {
   subject: string;
-  /** `warning`: works, and may not for long. `problem`: does not work, or money is at risk. */
+  /** `warning`: it works, but may fail soon. `problem`: it does not work, or money is at risk. */
   level: 'ok' | 'warning' | 'problem';
   text: string;
-  /** A command or an act; null where nothing is to be done. */
+  /** A command or an action; null if nothing must be done. */
   advice: string | null;
 };
 
@@ -161,7 +161,7 @@ function addresses(app: App): Finding[] {
   return found;
 }
 
-/** Of the public address: until when its certificate holds, and whether it is for that name. */
+/** The end of the public address's certificate, and whether it is valid for that name. */
 async function certificate({ config }: App): Promise<Finding[]> {
   const url = config.publicUrl === null ? null : new URL(config.publicUrl);
   if (url?.protocol !== 'https:') return [];

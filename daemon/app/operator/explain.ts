@@ -1,4 +1,4 @@
-/** "Why isn't this paid?": one verdict from the rows that the service has. */
+/** "Why isn't this paid?": one verdict from the stored rows. */
 import { assetOf, CHAINS, NETWORKS } from '../../domain/assets.ts';
 import { chainKey } from '../../domain/chain.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
@@ -45,7 +45,7 @@ function ofText(app: App, text: string, invoice: InvoiceRow | null): Verdict {
   return { verdict: 'unknown_address', ...NOTHING, ...networkOf(app, text, invoice) };
 }
 
-/** The network that an address is of, if it is none of the business's. */
+/** The network of an address, if the business does not use it. */
 function networkOf(app: App, text: string, invoice: InvoiceRow | null): Partial<Verdict> {
   const own = invoice && app.directory.business(invoice.business_id).network;
   const keys = NETWORKS.flatMap((network) => CHAINS.map((chain) => ({ network, key: chainKey(network, chain) })));

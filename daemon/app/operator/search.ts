@@ -1,4 +1,4 @@
-/** Finds invoices by what somebody knows of one. Every way uses an index. */
+/** Finds invoices by one known fact. Every search uses an index. */
 import { FIAT } from '../../domain/currencies.ts';
 import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import { invoicesOfOrderBehind } from '../../store/queries/books.ts';
@@ -57,7 +57,7 @@ function byOrder(app: App, text: string, limit: number): InvoiceRow[] {
     .flatMap(({ id }) => app.store.all(invoicesOfOrderBehind, { ...position, business_id: id, order_id: text }));
 }
 
-/** At most `limit` invoices, newest first, and what the text was taken for. */
+/** At most `limit` invoices, newest first, and how the text was understood. */
 export function findInvoices(app: App, given: string, limit: number): Found {
   const { store } = app;
   const text = given.trim();

@@ -1,6 +1,6 @@
 /**
  * Takings by day and month. Deposits are read once and summed in memory; later calls read only the latest days again,
- * because what is old and confirmed does not change.
+ * because old confirmed deposits do not change.
  */
 import type { AssetId } from '../../domain/assets.ts';
 import { dayOf } from '../../domain/calendar.ts';
@@ -9,7 +9,7 @@ import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
 
 const CREDITS_PER_SLICE = 1_000;
-/** Sums of days before these are kept from one call to the next. */
+/** Sums of earlier days are kept between calls. */
 const FRESH_DAYS = 3;
 const MS_PER_DAY = 86_400_000;
 const KEPT_MS = 600_000;

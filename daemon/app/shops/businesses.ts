@@ -81,8 +81,8 @@ function checkTimeZone(timeZone: string): string {
 }
 
 /**
- * Not the assets of an account chain that only public endpoints connect: to move them the operator needs gas, and to take
- * them shows the endpoints the addresses.
+ * Excludes assets of an account chain that only public endpoints connect: moving them needs gas, and accepting them
+ * reveals the addresses to the endpoints.
  */
 function isTakenUnasked(app: App, network: Network, asset: AssetId): boolean {
   const { chain } = assetOf(asset);

@@ -1,4 +1,7 @@
-/** Our addresses for change: a new one for each transaction, or the one of the account that its family uses always. */
+/**
+ * Our addresses for change: a new one for each transaction, or always the same one of the account, as its family
+ * requires.
+ */
 import { assert } from '../../domain/errors.ts';
 import type { ChangeAddress } from '../../domain/spend.ts';
 import { accountById } from '../../store/queries/businesses.ts';

@@ -22,8 +22,8 @@ import { type KeyState, keyState } from './keys.ts';
 const ANCESTORS_MAX = 100;
 
 /**
- * A conflict key that is not there for a transaction: its coin left the chain, another transaction used it, or the
- * transaction itself used it and failed.
+ * A conflict key that a transaction lacks: its coin left the chain, another transaction used it, or the transaction
+ * itself used it and failed.
  */
 type Lack = {
   key: string;

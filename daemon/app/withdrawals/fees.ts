@@ -41,7 +41,7 @@ export async function feeRateNow(chain: ChainRuntime, speed: Speed = 'normal'): 
   }
 }
 
-/** `minutes`: what the wait is likely to be. `fee`: smallest units of the fee's asset. */
+/** `minutes`: the likely wait. `fee`: smallest units of the fee's asset. */
 export type SpeedCost = { speed: Speed; minutes: number; fee: bigint };
 
 /** A plan's fee at each speed, from its size; at `rate`'s own speed it is the plan's fee. */

@@ -1,7 +1,7 @@
 /**
- * Learns the key images of coins. Only they tell when a coin of Monero was spent, and only the signer can compute them. So a
- * spend by another copy of the words is seen from then on, or is searched in the blocks since the coin came, if the wallet was
- * locked meanwhile or was restored.
+ * Learns the key images of coins. Only key images show that a coin of Monero was spent, and only the signer can compute
+ * them. So a spend by another copy of the words is seen from then on. If the wallet was locked meanwhile, or was
+ * restored, the blocks since the coin came are searched for it.
  */
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { accountsOfChain } from '../../store/queries/businesses.ts';
@@ -30,7 +30,7 @@ export function keepKeyImages(app: App, tx: Tx, chain_key: string, images: Reado
   }
 }
 
-/** One step; returns whether there is a next one: coins come at any time. */
+/** One step. Returns whether more remain, because new coins may have come. */
 export async function learnKeyImages(app: App, chain: ChainRuntime): Promise<boolean> {
   const search = chain.adapter.spendSearch;
   if (!search || chain.adapter.network === 'sandbox') return false;

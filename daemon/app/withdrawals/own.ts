@@ -16,12 +16,16 @@ import { spendingOf } from './fees.ts';
 import { type Holder, type Planned, type PlanRequest, prepare } from './plan.ts';
 import { namedFeeAsset, type StoredOwn } from './sign.ts';
 
-/** `fund`: `units` of the chain's coin go from the tank to the address. The holder's asset is the one that moves. */
+/**
+ * `fund`: sends `units` of the chain's coin from the tank to the address. The holder's asset is the one that is sent.
+ */
 export type OwnTransfer =
   | { purpose: 'collect'; at: OwnAddressRow }
   | { purpose: 'fund'; at: OwnAddressRow; units: bigint };
 
-/** Plans one. Throws `Rejected` as a payment does, and `spend.open` if one is open for the address. */
+/**
+ * Plans a payment to ourselves. Throws `Rejected` as a payment does, and `spend.open` if one is open for the address.
+ */
 export async function prepareOwn(
   app: App,
   holder: Holder,
@@ -38,7 +42,9 @@ export async function prepareOwn(
   return prepare(app, holder, { ...fees, payouts, from: await tankOf(app, holder) });
 }
 
-/** Stores a planned one. Returns the version's id. Throws `Overtaken`, and `Rejected('spend.open')`. */
+/**
+ * Stores a planned payment to ourselves. Returns the version's id. Throws `Overtaken`, and `Rejected('spend.open')`.
+ */
 export function claimTransfer(
   app: App,
   tx: Tx,

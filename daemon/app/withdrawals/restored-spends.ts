@@ -35,7 +35,7 @@ type Unknown = { txid: string; blockHash: string | null; mayBeForeign?: boolean 
 /** By chain: how far all spends were checked. A restart begins at the backup's height. */
 type Looked = { height: number; debitId: number };
 const lookedTo = new WeakMap<ChainRuntime, Looked>();
-/** By chain: transactions that were made by another program and cannot be read. The operator was told. */
+/** By chain: transactions of another program that cannot be read. The operator was alerted. */
 const unreadable = new WeakMap<ChainRuntime, Set<string>>();
 
 /** Unknown transactions that spent money of ours since the backup. Returns the last debit that it looked at. */

@@ -103,7 +103,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
   const state = decided ? 'buried' : stuck ? 'waiting' : 'open';
   if (spend.state === state) return;
   tx.run(setSpendState, { id: spend.id, state, closed_height: decided ? tipHeight : null });
-  // what was funded can be collected
+  // a funded address can be collected now
   if (decided && spend.subject !== null) tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 

@@ -34,7 +34,7 @@ type EvmOptions = {
   network: Network;
   /** In the order in which they are asked; at least one. WebSockets among them only give hints. */
   urls: readonly string[];
-  /** Of tokens on networks that are not mainnet. */
+  /** The contracts of tokens on networks other than mainnet. */
   contracts: Readonly<Partial<Record<AssetId, string>>>;
   list: ScriptList;
   needsAgreement: NeedsAgreement;
@@ -51,7 +51,7 @@ type EvmOptions = {
 const RANGE_START = 500;
 const RANGE_MAX = 5_000;
 const LOCAL_POLL_MS = 500;
-/** WebSockets that are open at a time. */
+/** The maximum number of open WebSockets. */
 const SOCKETS_MAX = 2;
 
 export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
@@ -192,7 +192,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   }
 }
 
-/** A step as the finders of balances and of what was sent need it. */
+/** A step in the form that the finders of balances and of sent money need. */
 function viewOf(checkpoint: Checkpoint, orphaned: readonly BlockId[], { headers }: Step) {
   const times = new Map(headers.map(({ hash, timeMs }) => [hash, timeMs]));
   return {

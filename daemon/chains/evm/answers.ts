@@ -18,7 +18,7 @@ export type Log = {
   /** The log's index in its block. */
   index: number;
 };
-/** `fee`: what its gas cost, wei. */
+/** `fee`: the cost of its gas, wei. */
 export type Receipt = {
   txid: string;
   succeeded: boolean;
@@ -27,7 +27,9 @@ export type Receipt = {
   fee: bigint;
   logs: Log[];
 };
-/** A transaction, and what it transfers of the native coin by itself. `to` is null when it creates a contract. */
+/**
+ * A transaction, and the amount of the native coin that it transfers itself. `to` is null when it creates a contract.
+ */
 export type Sending = { txid: string; from: string; nonce: bigint; to: string | null; value: bigint };
 /** The price of gas in the newest block, and a tip with which a transaction is mined soon; wei per gas. */
 export type GasPrice = { base: bigint; tip: bigint };
@@ -43,7 +45,7 @@ const BLOOM_CHARS = 2 + 512;
 /** The event's signature and three indexed values (EVM: LOG0 to LOG4). */
 const TOPICS_MAX = 4;
 const TIME_SECONDS_MAX = 1e11;
-/** Logs between two looks at the clock. */
+/** Logs between two checks of the clock. */
 const LOGS_PER_LOOK = 32;
 
 type Fields = Record<string, unknown>;
@@ -126,7 +128,7 @@ export async function receiptOf(value: unknown, pause: Pause): Promise<Receipt> 
   };
 }
 
-/** Before EIP-1559 receipts named no price. Fees of that time are not needed. */
+/** Receipts before EIP-1559 state no price. Their fees are not needed. */
 const priceOf = (value: unknown): bigint => (value === undefined ? 0n : quantityOf(value, 'price of a receipt'));
 
 /** The transactions of a block that was asked for with all of them. */
@@ -147,7 +149,7 @@ export function sendingOf(value: unknown): Sending {
   };
 }
 
-/** The signed bytes of a transaction such as this program makes; 'other' for those that only other programs make. */
+/** The signed bytes of a transaction of a kind that this program makes; 'other' for any other kind. */
 export function signedOf(value: unknown): Uint8Array | 'other' {
   const one = fieldsOf(value, 'transaction');
   const hasAccessList = Array.isArray(one.accessList) && one.accessList.length > 0;

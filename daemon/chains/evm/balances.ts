@@ -1,6 +1,6 @@
 /**
- * The chain's own record of what our addresses hold, as of one block. If there are endpoints of several operators, another
- * one than the asked one is used, so that the two check each other.
+ * The chain's own record of the balances of our addresses, as of one block. If there are endpoints of several
+ * operators, another one than the asked one is used, so that the two check each other.
  */
 import type { AssetId } from '../../domain/assets.ts';
 import { Unavailable } from '../../domain/errors.ts';
@@ -42,8 +42,8 @@ export class EvmBalances implements BalancesSource {
   }
 
   /**
-   * Which of these addresses hold something or have sent a transaction. An address is emptied only by a
-   * transaction from it, so no used address is missed.
+   * The addresses that hold something or have sent a transaction. Only a transaction from an address can empty it, so
+   * no used address is missed.
    */
   async areUsed(scripts: readonly Uint8Array[], signal: AbortSignal): Promise<boolean[]> {
     const addresses = scripts.map(hexOfScript);

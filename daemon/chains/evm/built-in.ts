@@ -1,9 +1,9 @@
 /**
  * Public endpoints to begin with; none is trusted. They come and go, and an operator can name others.
  *
- * Source: Chainlist (DefiLlama/chainlist, constants/extraRpcs.js, as of 2026). Here are endpoints that need no key and whose
- * operators say there that they keep nothing or little about their users, each of another operator. BNB Chain's own
- * (docs.bnbchain.org, "JSON-RPC Endpoint") give no logs; so they stand last, where they still agree to what others report.
+ * Source: Chainlist (DefiLlama/chainlist, constants/extraRpcs.js, as of 2026). These endpoints need no key, and by that
+ * list their operators record little or nothing about users. Each has another operator. BNB Chain's own
+ * (docs.bnbchain.org, "JSON-RPC Endpoint") give no logs, so they are last, where they only confirm what others report.
  */
 import type { Network } from '../../domain/assets.ts';
 import type { EvmChain } from '../../domain/evm.ts';

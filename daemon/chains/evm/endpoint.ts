@@ -56,14 +56,14 @@ const RETRY_SECONDS = 5;
 const TRACES_MAX = 100;
 /** EIP-1474: the limit of requests is exceeded. */
 const LIMIT_EXCEEDED = -32_005;
-/** HTTP 429 is in the words of `json-rpc.ts`. */
+/** `json-rpc.ts` describes an HTTP 429 with these words. */
 const LIMIT_WORDS = /HTTP 429|rate limit|too many requests|limit exceeded|capacity|compute units|batch/i;
 /** `decimals()` of ERC-20. */
 const DECIMALS = '0x313ce567';
 
 /** `symbol()` of ERC-20. */
 const SYMBOL = '0x95d89b41';
-/** Gas that a stranger's contract gets to name itself: enough for a text, too little for megabytes. */
+/** The gas with which an unknown contract may return its name: enough for a short text, too little for megabytes. */
 const TRAIT_GAS = 200_000;
 const TRAIT_CHARS_MAX = 100_000;
 /** `balanceOf(address)` of ERC-20, with the padding of its argument. */
@@ -72,12 +72,12 @@ const BALANCE_OF = `0x70a08231${'0'.repeat(24)}`;
 /** Null: any; a list: one of these. */
 type Topic = string | null | readonly string[];
 
-/** A transaction that is only tried. `value`: a quantity in hex. */
+/** A transaction that is only simulated by the endpoint. `value`: a quantity in hex. */
 export type EvmCall = { from: string; to: string; value: string; data: string };
 
 export const hexOf = (number: number): string => `0x${number.toString(16)}`;
 
-/** An address's 20 bytes, as endpoints name it. */
+/** The 20 bytes of an address in the form of endpoints. */
 export const hexOfScript = (script: Uint8Array): string => `0x${Buffer.from(script).toString('hex')}`;
 
 export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
@@ -86,7 +86,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   readonly #options: EndpointOptions;
   readonly #rpc: Rpc;
   #identified = -1;
-  /** The connection on which it turned out that it keeps no traces. */
+  /** The connection on which the endpoint refused traces. */
   #traceless = -1;
   #batchMax = BATCH_CALLS_START;
   #paceMs = 0;
@@ -156,7 +156,10 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     });
   }
 
-  /** Logs of some contracts (null: of any) with these topics, from one height to another. Throws `RpcError` when that is too much. */
+  /**
+   * Logs of some contracts (null: of any) with these topics, from one height to another. Throws `RpcError` if that is
+   * too much for the endpoint.
+   */
   async logs(
     range: { from: number; to: number },
     contracts: readonly string[] | null,
@@ -329,7 +332,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   async trial(call: EvmCall, signal: AbortSignal): Promise<{ gas: bigint; returned: string }> {
     const [gas, returned] = await this.#many(
       [
-        // some nodes try it after the transactions in their pool, among which may be the one that this replaces
+        // some nodes simulate it after the transactions in their pool, which may contain the one that this replaces
         ['eth_estimateGas', call, 'latest'],
         ['eth_call', call, 'latest'],
       ],
@@ -339,7 +342,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     return { gas: quantityOf(this.#result(gas), 'gas'), returned: String(this.#result(returned)) };
   }
 
-  /** Hands signed bytes over. Throws `RpcError` when it does not take them. */
+  /** Sends signed bytes. Throws `RpcError` if the endpoint refuses them. */
   async send(raw: string, signal: AbortSignal): Promise<void> {
     await this.#rpc.call(['eth_sendRawTransaction', raw], signal, REQUEST_TIMEOUT_MS);
   }
@@ -367,8 +370,8 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   }
 
   /**
-   * Batches as large as the endpoint takes: a refusal for cost halves them, each success adds one call. `pass limits on`: a
-   * limit that a call itself exceeded is its answer.
+   * Batches as large as the endpoint takes: a refusal for cost halves them, each success adds one call. `pass limits
+   * on`: if a single call exceeds a limit, that refusal is its answer.
    */
   async #many(calls: readonly Call[], signal: AbortSignal, limits?: 'pass limits on'): Promise<Reply[]> {
     const replies: Reply[] = [];
@@ -403,7 +406,10 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     this.#batchMax = Math.min(this.#batchMax + 1, isLately ? Math.max(1, calls - 1) : BATCH_CALLS_MAX);
   }
 
-  /** Null when the endpoint refused the batch for its cost. A single call goes without a batch, which some refuse. */
+  /**
+   * Null if the endpoint refused the batch for its cost. A single call is sent without a batch, because some endpoints
+   * refuse batches.
+   */
   async #batch(batch: readonly Call[], signal: AbortSignal, passLimitsOn: boolean): Promise<Reply[] | null> {
     const replies = await (batch.length === 1 && batch[0]
       ? this.#rpc.call(batch[0], signal, REQUEST_TIMEOUT_MS).then(
@@ -431,10 +437,10 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
 const isRefusedForCost = (error: unknown): boolean =>
   error instanceof TooLarge || (error instanceof Unavailable && LIMIT_WORDS.test(error.message));
 
-/** An answer that is too long, as the refusal that the endpoint should have sent. */
+/** Treats an answer that is too long like a refusal for cost. */
 const tooMuch = ({ message }: TooLarge): RpcError => new RpcError(LIMIT_EXCEEDED, message);
 
-/** The number that a call of a contract returns: 32 bytes; null when it returns anything else. */
+/** The number in the 32 bytes that a contract's call returned; null for anything else. */
 const wordOf = (value: unknown): bigint | null =>
   typeof value === 'string' && /^0x[0-9a-f]{64}$/i.test(value) ? BigInt(value) : null;
 

@@ -1,6 +1,7 @@
 /**
- * The height up to which blocks are final, as endpoints name it ("finalized", Ethereum's execution API). It is asked for at
- * intervals, because it moves once in minutes. Where another operator's endpoint tells one too, the lower one counts.
+ * The height up to which blocks are final, by the endpoints' tag "finalized" (Ethereum's execution API). It is
+ * requested at intervals, because it moves once in minutes. If another operator's endpoint reports one too, the lower
+ * height counts.
  */
 import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { tipOf } from '../adapter.ts';
@@ -20,7 +21,7 @@ export class Finality {
     this.#everyMs = everyMs;
   }
 
-  /** The height of the newest final block; null when no endpoint tells one that is on this checkpoint's chain. */
+  /** The height of the newest final block; null if no endpoint reports one on this checkpoint's chain. */
   async height(asked: EvmEndpoint, checkpoint: Checkpoint, signal: AbortSignal): Promise<number | null> {
     if (performance.now() - this.#askedAtMs < this.#everyMs) return this.#height;
     this.#askedAtMs = performance.now();

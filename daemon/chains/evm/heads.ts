@@ -1,21 +1,21 @@
 /**
- * Hints about new blocks over a WebSocket (`eth_subscribe`, "newHeads"). A hint makes the poller ask at once; nothing is read
- * from it, so a server that says nothing or something false costs time at the most. Payments are in blocks, so that a
- * subscription to logs would tell no more.
+ * Hints about new blocks over a WebSocket (`eth_subscribe`, "newHeads"). A hint makes the poller ask at once. Its
+ * content is not used, so a silent or false server costs only time. Payments are in blocks, so a subscription to logs
+ * would report nothing more.
  */
 import type { SocketUrl } from './urls.ts';
 
 const RETRY_MS = 1_000;
 const RETRY_MS_MAX = 60_000;
-/** No block for so long: the connection may be dead. */
+/** After this time without a block the connection may be dead. */
 const SILENT_MS_MAX = 120_000;
-/** Hints that are passed on: faster blocks come on no chain. */
+/** The minimum time between two hints: no chain has faster blocks. */
 const HINT_MS_MIN = 100;
 /** A head has about 2 kB. */
 const MESSAGE_CHARS_MAX = 65_536;
-/** Messages of one connection between two looks at the clock; more is a flood. */
+/** The messages of one connection between two checks of the clock; more are a flood. */
 const MESSAGES_PER_SECOND_MAX = 50;
-/** After a flood or a message of another size. The other side may keep such a connection open, so few are begun. */
+/** The wait after a flood or an oversized message. The other side may keep such a connection open, so few are begun. */
 const LEFT_WAIT_MS = 10 * 60_000;
 const LEFT_MAX = 10;
 const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] });

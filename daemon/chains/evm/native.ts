@@ -1,9 +1,10 @@
 /**
- * Finds payments in the native coin. Exchanges pay from inside a contract; such transfers are in no list of transactions
- * and in no log. So balances are compared with the stored credits, and the blocks are searched for a difference.
+ * Finds payments in the native coin. Exchanges often pay from inside a contract. No list of transactions and no log has
+ * such a transfer. So balances are compared with the stored credits, and blocks are searched for the cause of a
+ * difference.
  *
- * Invariant: the credits of an address, less its debits, sum up to its balance. A direct transfer is credited under its transaction's ID; the
- * rest of a block's difference is one credit under that block's hash.
+ * Invariant: the credits of an address, less its debits, sum up to its balance. A direct transfer is credited under its
+ * transaction's ID; the rest of a block's difference is one credit under that block's hash.
  */
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint, Credit, Debit } from '../../domain/chain.ts';
@@ -14,10 +15,10 @@ import type { Pause } from '../slices.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { isOneAccount } from './transfers.ts';
 
-/** Addresses whose balance is asked for at one look: the most urgent, and some of the others by turns. */
+/** The addresses whose balance one look requests: the most urgent ones, and some of the others in rotation. */
 const URGENT_PER_LOOK_MAX = 1_000;
 const OTHERS_PER_LOOK = 50;
-/** Differences that one look explains; the next looks explain the others. */
+/** The differences that one look explains. The next looks explain the others. */
 const EXPLAINED_PER_LOOK_MAX = 50;
 /** Blocks of one address's difference. */
 const BLOCKS_PER_ADDRESS_MAX = 20;
@@ -82,7 +83,7 @@ export class NativeCoin {
     return credits;
   }
 
-  /** The addresses that were found to hold less than their books, each once for a balance. */
+  /** The addresses that hold less than their books. Each is returned once for each balance. */
   takeShort(): ListedScript[] {
     return this.#short.splice(0);
   }
@@ -107,7 +108,7 @@ export class NativeCoin {
     return [...chosen.values()];
   }
 
-  /** Whether a balance is the stored one, and nothing new changes it. */
+  /** Whether a balance equals the stored one, and no new fact changes it. */
   #isAsStored(targetId: number, balance: bigint, { orphaned, debits }: NativeView): boolean {
     if (orphaned.size > 0 || debits.some((debit) => debit.targetId === targetId)) return false;
     return balance === this.#list.unitsAt(targetId, this.#asset);
@@ -122,7 +123,7 @@ export class NativeCoin {
     return units;
   }
 
-  /** How much left an address up to a height, in wei. */
+  /** The amount that left an address up to a height, in wei. */
   #leftBy(targetId: number, { orphaned, debits }: NativeView): (height: number) => bigint {
     const stored = this.#list.debitsAt(targetId, this.#asset).filter(({ block }) => !orphaned.has(block.hash));
     const known = new Set(stored.map(({ id }) => id));
@@ -144,7 +145,7 @@ export class NativeCoin {
     signal: AbortSignal,
   ): Promise<Credit[]> {
     const address = hexOfScript(one.script);
-    // all that came by a block: it never falls from one block to the next
+    // the total received up to a block, which never falls from one block to the next
     const cameBy = async (block: BlockId): Promise<bigint> => {
       const [balance] = await endpoint.balances([address], block, signal);
       return balance === null || balance === undefined ? 0n : balance + left(block.height);
@@ -205,8 +206,8 @@ export class NativeCoin {
 }
 
 /**
- * The first block of a checkpoint, from an index on, by which more than `held` came, and how much that is. A block whose
- * state the endpoint no longer has is skipped, so that no credit is dated too early.
+ * The first block of a checkpoint, from an index on, up to which more than `held` was received, and that amount. A
+ * block whose state the endpoint no longer has is skipped, so that no credit is dated too early.
  */
 async function firstAbove(
   cameBy: (block: BlockId) => Promise<bigint>,

@@ -14,18 +14,21 @@ export const GENESIS: Partial<Record<Network, Readonly<Record<EvmChain, string>>
   },
 };
 
-/** A head older than this is a sign that the endpoint is cut off: dozens of blocks are missing. */
+/** If its head is older than this, the endpoint is cut off: dozens of blocks are missing. */
 export const HEAD_AGE_MS_MAX: Readonly<Record<EvmChain, number>> = { ETH: 10 * 60_000, BSC: 3 * 60_000 };
 
-/** How often a head is asked for on a public network. Blocks come every 12 s on Ethereum, below a second on BSC. */
+/**
+ * The interval between two requests for the head of a public network. Blocks come every 12 s on Ethereum, below a
+ * second on BSC.
+ */
 export const POLL_MS: Readonly<Record<EvmChain, number>> = { ETH: 2_000, BSC: 1_000 };
 
 /** A token of ours on a chain. `contract`: its 20 bytes as lower-case hex with 0x. */
 export type Token = { asset: AssetId; decimals: number; contract: string };
 
 /**
- * The tokens of a chain: the registry's on mainnet, elsewhere those whose contract the operator named. A token without a
- * contract is not watched.
+ * The tokens of a chain: the registry's on mainnet, elsewhere those whose contract the operator configured. A token
+ * without a contract is not watched.
  */
 export function tokensOf(
   network: Network,

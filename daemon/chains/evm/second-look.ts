@@ -12,7 +12,7 @@ import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { NativeCoin } from './native.ts';
 import { confirmed, type Transfers, urgent } from './transfers.ts';
 
-/** How often; it costs a request or two. */
+/** The interval; a look costs one or two requests. */
 export const SECOND_LOOK_MS = 30_000;
 
 type Omitted = { credits: Credit[]; teller: EvmEndpoint };

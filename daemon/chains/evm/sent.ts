@@ -1,10 +1,10 @@
 /**
- * Finds what left our addresses. A transaction of an address uses its next nonce, whatever it does. So for each nonce that an
- * open payment reserved the blocks are asked for the transaction that used it: one of ours by its id, any other by counting
- * the address's transactions. Payments that this program did not plan, such as another machine's after a backup, show in the
- * events of tokens, and in a balance below the books.
+ * Finds money that left our addresses. Every transaction of an address uses its next nonce. So for each nonce that an
+ * open payment reserved, this finds the transaction that used it: one of ours by its id, any other by counting the
+ * address's transactions. Payments that this program did not plan, such as another machine's after a backup, appear in
+ * the events of tokens, and in a balance below the books.
  *
- * Invariant: an amount leaves by a successful receipt alone; a failed transaction pays its fee and moves nothing.
+ * Invariant: an amount left only if the receipt is successful; a failed transaction pays its fee and moves nothing.
  */
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint, Debit, SpendSeen } from '../../domain/chain.ts';
@@ -17,7 +17,7 @@ import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { Token } from './params.ts';
 import { isOneAccount, isTransfer, partiesOf } from './transfers.ts';
 
-/** Transactions of one step that are looked into. */
+/** The maximum number of transactions that one step examines. */
 const OUTGOING_MAX = 500;
 const SHORT_MAX = 20;
 const NONCES_MAX = 20n;
@@ -63,7 +63,7 @@ export class SentFinder {
     return sent;
   }
 
-  /** Adds the transactions that tokens left by, except those that `sent` has. `outgoing`: the senders by transaction. */
+  /** Adds the transactions by which tokens left, except those in `sent`. `outgoing`: the senders by transaction. */
   async addOutgoing(
     sent: Sent,
     endpoint: EvmEndpoint,
@@ -152,7 +152,7 @@ export class SentFinder {
     if (sending && receipt) await this.#take(sent, endpoint, { target: one.target, receipt, sending }, view, signal);
   }
 
-  /** Takes in a transaction, unless its block is none of the chain up to the tip. */
+  /** Adds a transaction, unless its block is not on the chain up to the tip. */
   async #take(
     sent: Sent,
     endpoint: EvmEndpoint,
@@ -160,7 +160,7 @@ export class SentFinder {
     view: View,
     signal: AbortSignal,
   ): Promise<void> {
-    // somebody else can move tokens that an address allowed
+    // an address can allow somebody else to move its tokens
     const isSender = sending.from === hexOfScript(target.script);
     if (receipt.height > tipOf(view.checkpoint).height) return;
     const [header] = await endpoint.headers([receipt.height], signal);

@@ -6,7 +6,7 @@ import type { EvmEndpoint } from './endpoint.ts';
 
 /** Near the head every header is read, in steps of this many blocks. */
 const BLOCKS_PER_STEP_MAX = 100;
-/** Blocks below the head from which on only the last header of a step is read. */
+/** Further than this below the head, only the last header of a step is read. */
 const FAR_BLOCKS = 1_000;
 
 /** `headers` are in order and end at `to`. Far from the head there is only the last one of the step. */

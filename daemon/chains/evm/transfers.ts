@@ -35,7 +35,7 @@ export const paddedAddress = (address: string): string => `${ADDRESS_PADDING}${a
 export const amountIn = (log: Log): { recipient: string; units: bigint } | null =>
   isTransfer(log) ? { recipient: `0x${log.topics[2]?.slice(ADDRESS_PADDING.length)}`, units: BigInt(log.data) } : null;
 
-/** The most urgent addresses, as many as endpoints take in a list of recipients. */
+/** The most urgent addresses, as many as endpoints accept in a list of recipients. */
 export function urgent(list: Pick<ScriptList, 'active'>): ListedScript[] {
   const chosen = new Map<number, ListedScript>();
   for (const page of list.active()) {
@@ -53,7 +53,10 @@ export type Found = { incoming: Incoming[]; outgoing: Map<string, ListedScript> 
 
 export const nothingFound = (): Found => ({ incoming: [], outgoing: new Map() });
 
-/** Finds transfers to our addresses, and from them; two looks in the store for each event, whatever the number of addresses. */
+/**
+ * Finds transfers to our addresses, and from them; two lookups in the store for each event, whatever the number of
+ * addresses.
+ */
 export class Transfers {
   readonly #tokens: ReadonlyMap<string, Token>;
   readonly #watch: ScriptList;
@@ -115,7 +118,8 @@ export class Transfers {
 
   #sortOne(log: Log, { incoming, outgoing }: Found): void {
     const token = this.#tokens.get(log.contract);
-    // Some endpoints do not filter, and return other contracts and events too. Anybody can transfer nothing in our name.
+    // Some endpoints do not filter, and also return other contracts and events. Anybody can make a transfer of 0 in our
+    // name.
     if (!token || !isTransfer(log) || BigInt(log.data) === 0n) return;
     const [sender, recipient] = partiesOf(log);
     const [from, targetId] = [this.#watch.targetIdOf(sender), this.#watch.targetIdOf(recipient)];

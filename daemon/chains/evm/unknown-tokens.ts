@@ -1,6 +1,6 @@
 /**
- * Looks for tokens that this program does not know and that came to one of the most urgent addresses, so that money sent by
- * mistake is not invisible. They have no price and never count; so their receipts are not checked, and the list is short.
+ * Finds unknown tokens that were sent to one of the most urgent addresses, so that money sent by mistake is visible.
+ * They have no price and never count, so their receipts are not checked, and the list is short.
  */
 import type { Checkpoint, UnknownTransfer } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
@@ -36,7 +36,7 @@ export class UnknownTokens {
     this.#everyMs = everyMs;
   }
 
-  /** Transfers in the blocks of a checkpoint that were not looked at before; empty while no look is due. */
+  /** Transfers in blocks of a checkpoint that were not examined before; empty while no look is due. */
   async look(endpoint: EvmEndpoint, checkpoint: Checkpoint, signal: AbortSignal): Promise<UnknownTransfer[]> {
     if (performance.now() - this.#lookedAtMs < this.#everyMs) return [];
     this.#lookedAtMs = performance.now();
@@ -50,7 +50,7 @@ export class UnknownTokens {
       this.#lookedTo = to;
       return await this.#transfers(endpoint, logs, listed, signal);
     } catch (error) {
-      // Some endpoints give no logs without a contract. Payments do not depend on these.
+      // Some endpoints give no logs without a contract. Payments do not depend on these logs.
       if (error instanceof RpcError || error instanceof Unavailable) return [];
       throw error;
     }

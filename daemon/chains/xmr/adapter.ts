@@ -1,6 +1,6 @@
 /**
- * The chain source of Monero: monerods, of which one is asked at a time. Blocks and the pool are read as they are and tried
- * with the view key here, so that a node learns neither addresses nor amounts, and has no wallet.
+ * The chain source of Monero: monerods, of which one is asked at a time. Whole blocks and the whole pool are read and
+ * scanned here with the view key. So a node learns neither addresses nor amounts, and needs no wallet.
  *
  * Invariant: blocks and transactions have the hashes that were asked for.
  */
@@ -26,7 +26,7 @@ export type MoneroOptions = {
   /** In the order in which they are asked; at least one. */
   urls: readonly string[];
   list: ScriptList;
-  /** The accounts whose view keys outputs are tried with. */
+  /** The accounts whose outputs are searched for. */
   accounts: () => readonly AccountKey[];
   needsAgreement: NeedsAgreement;
   /** Called when a node gave a false answer. `server`: the node's address. */
@@ -40,9 +40,9 @@ type Facts = { credits: Credit[]; spends: SpendSeen[] };
 /** Blocks read by one update. */
 const BLOCKS_PER_STEP = 50;
 const POLL_MS = 1_000;
-/** A tip older than this shows that the node is cut off. By chance, such a gap between blocks occurs once in years. */
+/** If its tip is older than this, the node is cut off: such a gap between blocks occurs by chance once in years. */
 const HEAD_AGE_MS_MAX = 60 * 60_000;
-/** Blocks that another node may be ahead before the asked one counts as kept back. */
+/** If another node is ahead by more blocks than this, the asked node withholds blocks. */
 const BEHIND_OTHERS_MAX = 3;
 const COMPARE_MS = 60_000;
 

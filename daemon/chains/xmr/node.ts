@@ -84,7 +84,7 @@ const TransactionsAnswer = Ok.extend({
 });
 
 const FeeAnswer = Ok.extend({ fee: z.int().min(0), fees: z.array(z.int().min(0)).max(10).optional() });
-/** The numbers themselves are checked where they are used: there may be a hundred thousand. */
+/** The numbers are checked where they are used, because there may be a hundred thousand. */
 const DistributionAnswer = Ok.extend({
   distributions: z
     .array(z.object({ base: z.int().min(0), start_height: Height, distribution: z.custom<number[]>(Array.isArray) }))
@@ -103,7 +103,7 @@ export type Known = {
   transaction: Transaction;
   height: number | null;
   doubleSpendSeen: boolean;
-  /** The form in which it is kept (`KeptTransaction`); null: unconfirmed. */
+  /** Its stored form (`KeptTransaction`); null: it is unconfirmed. */
   kept: (() => Uint8Array) | null;
 };
 
@@ -150,7 +150,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
 
   async head(signal: AbortSignal): Promise<LinkedHeader> {
     const info = await this.#info(signal);
-    // A node without peers knows no target; on a chain of tests there is none.
+    // A node without peers knows no target; a regtest chain has none.
     this.isBehind = this.#options.network !== 'regtest' && (info.busy_syncing === true || info.synchronized === false);
     const { block_header } = await this.#json(
       'get_block_header_by_hash',
@@ -221,7 +221,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
     return fees ?? [fee];
   }
 
-  /** How many outputs the blocks from a height to another have each, and all before them. */
+  /** The number of outputs of each block from one height to another, and of all blocks before. */
   async outputCounts(from: number, to: number, signal: AbortSignal): Promise<{ base: number; counts: number[] }> {
     const params = { amounts: [0], from_height: from, to_height: to, cumulative: false, binary: false };
     const { distributions } = await this.#json('get_output_distribution', params, DistributionAnswer, signal);
@@ -247,7 +247,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
     }));
   }
 
-  /** Hands a transaction over (hex). Null: it was taken; otherwise the reason why not. */
+  /** Sends a transaction (hex). Null: the node accepted it; otherwise the reason of its refusal. */
   async send(raw: string, signal: AbortSignal): Promise<string | null> {
     const body = { tx_as_hex: raw, do_not_relay: false };
     const { status, reason, ...faults } = await this.#post('/send_raw_transaction', body, Sent, signal);
@@ -285,7 +285,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
     return checked(shape, value);
   }
 
-  /** A node with a login is asked one thing after the other: each refusal makes its earlier challenges void. */
+  /** A node with a login gets one request after the other, because each refusal voids its earlier challenges. */
   #exchange(path: string, body: string, signal: AbortSignal): Promise<Answer> {
     if (this.#url.username === '') return this.#exchangeNow(path, body, signal);
     const answer = this.#queue.then(() => this.#exchangeNow(path, body, signal));

@@ -8,9 +8,9 @@ import { slices } from '../slices.ts';
 import type { MoneroNode } from './node.ts';
 import type { Scanner } from './scan.ts';
 
-/** Transactions fetched at one look; the next looks fetch the others. */
+/** The transactions that one look fetches. The next looks fetch the others. */
 const FETCHED_PER_LOOK_MAX = 500;
-/** Beyond these the oldest are forgotten, and fetched again if they are still in the pool. */
+/** The maximum number remembered. Older ones are forgotten, and fetched again if they are still in the pool. */
 const KNOWN_MAX = 50_000;
 
 type Inputs = Pick<Transaction, 'id' | 'keyImages'>;

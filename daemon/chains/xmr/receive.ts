@@ -1,8 +1,9 @@
 /**
- * Which outputs of a transaction are paid to an account, and how much: the receiver's half of Monero's stealth addresses
- * (CryptoNote), subaddresses (MRL-0006), view tags and sealed amounts. It needs the private view key and no other secret.
+ * Finds the outputs of a transaction that pay an account, and their amounts: the receiver's half of Monero's stealth
+ * addresses (CryptoNote), subaddresses (MRL-0006), view tags and encrypted amounts. It needs the private view key and
+ * no other secret.
  *
- * Invariant: an amount counts only when the commitment in the transaction is to exactly this amount, because a sender can
+ * Invariant: an amount counts only if the transaction's commitment is to exactly that amount, because a sender can
  * write any encrypted amount.
  */
 import type { Network } from '../../domain/assets.ts';

@@ -36,7 +36,7 @@ export class Scanner {
     this.#accounts = accounts;
   }
 
-  /** The credits of a transaction. `base`: the form in which it is kept until they are spent. */
+  /** The credits of a transaction. `base`: its stored form, kept until they are spent. */
   async find(transaction: Transaction, where: Where, pause: Pause, base?: () => Uint8Array): Promise<Credit[]> {
     const credits: Credit[] = [];
     const inputs = transaction.keyImages.slice(0, INPUTS_KEPT_MAX);
@@ -54,8 +54,8 @@ export class Scanner {
           replaceable: false,
           maturity: transaction.isCoinbase ? COINBASE_MATURITY : LOCK_BLOCKS,
           ...(where && base && { base: base() }),
-          // A coinbase has an unlock time for its maturity. In any other transaction, an unlock time makes a payment that
-          // cannot be spent.
+          // A coinbase has an unlock time for its maturity. In any other transaction, an unlock time makes a payment
+          // unspendable.
           ...(!transaction.isCoinbase && transaction.unlockTime !== 0n && { locked: true }),
         });
       }

@@ -23,7 +23,7 @@ export class BlockSearch implements SpendSearch {
     return this.#next !== null;
   }
 
-  /** Searches from this height, or goes on from a lower one. */
+  /** Searches from this height, or continues from a lower one. */
   begin(fromHeight: number): void {
     this.#next = Math.min(this.#next ?? fromHeight, Math.max(0, fromHeight));
   }
@@ -43,7 +43,7 @@ export class BlockSearch implements SpendSearch {
         spends.push(...this.#scanner.spends(transaction, where));
       }
     }
-    // another search may have begun below meanwhile
+    // another search may have begun at a lower height meanwhile
     if (this.#next === from) this.#next = to >= tipHeight ? null : to + 1;
     return spends;
   }

@@ -1,4 +1,4 @@
-/** Which requests reach the console: by their address, their origin and their form, before a session is looked at. */
+/** Decides which requests reach the console: by address, origin and form, before the session is checked. */
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/config.ts';
@@ -26,7 +26,7 @@ export class ConsoleDoor {
     const own = LOOPBACK_NAMES.map((name) => `http://${name}${port === HTTP_PORT ? '' : `:${port}`}`);
     const outside = settings.publicUrl === null ? null : new URL(settings.publicUrl).origin;
     this.url = outside ?? own[0]!;
-    // with an address of its own, the console has no other: a cookie is for one of them
+    // with a public URL the console has no other address, because a cookie is for one address
     this.#origins = new Set(outside === null ? own : [outside]);
     this.#hosts = new Set([...this.#origins].map((origin) => new URL(origin).host));
     this.#trusted = trustedProxies;

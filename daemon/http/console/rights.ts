@@ -1,13 +1,13 @@
 /** The methods that a session of the console may call. */
 import type { Method } from '../../contract/operator.ts';
 
-/** Methods for which a passphrase is typed, or that let money go without one. `approvals = false` refuses them. */
+/** Methods that need a passphrase, or that let money leave without one. `approvals = false` refuses them. */
 const APPROVALS: ReadonlySet<Method> = new Set([
   ...(['withdrawal.approve', 'policy.set', 'addressBook.remove'] as const),
   ...(['wallet.unlock', 'wallet.authorize', 'wallet.passphrase', 'wallet.revoke'] as const),
 ]);
 
-/** All that a till needs which is locked to the counter. */
+/** The methods of a session that is locked to the counter. */
 const COUNTER: ReadonlySet<Method> = new Set([
   ...(['events.next', 'counter.show', 'counter.sell', 'counter.sale', 'counter.cancel'] as const),
 ]);

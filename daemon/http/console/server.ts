@@ -1,9 +1,9 @@
 /**
  * The console's listener: its pages, and the operator API for browsers that are signed in.
  *
- * Another page is kept out four times over. Only our own names pass as Host, also after DNS rebinding; every call must
- * come from our own origin; it must be JSON with a header of its own, which other origins cannot send without asking
- * first, and no CORS header ever answers; and it needs both halves of a session.
+ * Four checks keep other pages out. Only our own names pass as Host, also after DNS rebinding. Every call must come
+ * from our own origin. It must be JSON with a special header, which other origins cannot send without a preflight, and
+ * no preflight is ever allowed. And it needs both halves of a session.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

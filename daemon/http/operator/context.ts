@@ -20,7 +20,7 @@ export type OperatorExtra = {
   discovery(): DiscoveryState | null;
   /** Makes a backup of the running service. Throws `Rejected` `backup.*`. */
   makeBackup(file: string): Promise<BackupMade>;
-  /** Sends a message of trial over every channel for alerts. */
+  /** Sends a test message over every channel for alerts. */
   testAlerts(): Promise<{ channel: string; error: string | null }[]>;
   sandbox: SandboxControls;
   /** The console's listener, which this loads at its first use. */

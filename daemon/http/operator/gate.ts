@@ -1,9 +1,9 @@
 /**
  * Who may speak to the operator API: a program that can read the token in the data directory, and never a web page.
  *
- * A page is kept out four times over. Its browser names the page's host, also after DNS rebinding (CVE-2018-5702 and
- * its like), so only our own loopback names pass. It sends an Origin with every POST, and only our own passes. It
- * cannot send JSON elsewhere without asking first, and no CORS header ever answers. And it does not know the token.
+ * Four checks keep pages out. A browser sends the page's host, also after DNS rebinding (CVE-2018-5702), so only our
+ * own loopback names pass. It sends an Origin with every POST, and only our own passes. It cannot send JSON to another
+ * origin without a preflight, and no preflight is ever allowed. And a page does not know the token.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';

@@ -42,7 +42,7 @@ export const unsearchedFrom = statement((p: { chain_key: string }) =>
     .limit(1),
 );
 
-/** Those that were learned by the time when the search began. */
+/** Marks those as searched that were known when the search began. */
 export const setSearched = statement((p: { chain_key: string; until: number }) =>
   sqlite
     .updateTable('key_image')

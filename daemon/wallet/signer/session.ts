@@ -65,7 +65,6 @@ export class Session {
     return signed;
   }
 
-  /** Calls the judge of the order's family. */
   async #judge(order: SignOrder): Promise<Judged> {
     const witness: Witness = {
       memory: this.#journal.memory,

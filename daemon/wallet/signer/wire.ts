@@ -71,7 +71,7 @@ const coin = {
   confirmations: Whole,
 };
 const Input = z.strictObject({ ...coin, sequence: U32 });
-/** The outputs that one is hidden among. */
+/** The maximum number of outputs in a ring. */
 const RING_MAX = 100;
 const MoneroInput = z.strictObject({ ...coin, decoys: z.array(Whole).max(RING_MAX) });
 

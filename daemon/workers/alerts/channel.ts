@@ -44,7 +44,7 @@ function line(notice: Notice): string {
   return oneLine(`${network}${notice.message}`);
 }
 
-/** The message about raised and ended alerts. `host`: how the operator knows this service. */
+/** The message about raised and ended alerts. `host`: the service's name for the operator. */
 export function compose(news: News, host: string, urgent: boolean): Message {
   const { raised, ended } = news;
   const all = [...raised, ...ended];
@@ -64,7 +64,7 @@ export function compose(news: News, host: string, urgent: boolean): Message {
   };
 }
 
-/** Throws unless a server took it. Its words are cut, and are the server's. */
+/** Throws unless the server accepted the message. The error quotes the server's text, shortened. */
 export async function needTaken(server: string, response: Response): Promise<void> {
   const { ok, status } = response;
   await response.body?.cancel().catch(() => undefined);

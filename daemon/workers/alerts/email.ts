@@ -6,7 +6,7 @@ const SILENT_MS_MAX = 15_000;
 
 type Mailbox = { server: string; from: string; to: readonly string[] };
 
-/** nodemailer's codes in words; anything that the server said is left out, since it may repeat a login. */
+/** nodemailer's codes in words. The server's text is omitted, because it may repeat a login. */
 const WHY: Readonly<Record<string, string>> = {
   EAUTH: 'refused the login',
   ECONNECTION: 'could not be reached',

@@ -57,7 +57,7 @@ export class AlertWorker {
   readonly #app: App;
   readonly #passed: () => number;
   readonly #states: State[];
-  /** While the database takes no writes: the time when each channel sent that, by its name and the kind of trouble. */
+  /** While the database accepts no writes: when each channel reported that, by its name and the kind of trouble. */
   readonly #toldUnstored = new Map<string, number>();
   readonly #abort = new AbortController();
 
@@ -109,7 +109,7 @@ export class AlertWorker {
     await this.#app.store.write((tx) => recordTold(this.#app, tx, channel.name, news));
   }
 
-  /** Sends that the database takes no writes, and remembers it in memory. */
+  /** Reports that the database accepts no writes, and remembers that in memory. */
   async #tellUnstored(state: State, trouble: string): Promise<void> {
     const key = `${state.channel.name} ${trouble}`;
     const last = this.#toldUnstored.get(key);
@@ -157,7 +157,7 @@ export class AlertWorker {
     return publicUrl === null ? hostname() : new URL(publicUrl).host;
   }
 
-  /** Sends a message of trial over every channel, also in quiet hours, and says how it went. */
+  /** Sends a test message over every channel, also in quiet hours, and returns the results. */
   async test(): Promise<{ channel: ChannelName; error: string | null }[]> {
     const message = compose({ raised: [], ended: [], passed: [] }, this.#host(), false);
     const trial = { ...message, title: `${message.title}a trial`, text: 'Alerts of this service arrive here.' };

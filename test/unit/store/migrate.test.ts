@@ -5,13 +5,15 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MIGRATIONS, migrate } from '../../../daemon/store/migrations.ts';
 import { Store } from '../../../daemon/store/store.ts';
 
 const FILE = 'countinghouse.db';
+/** Of the cuts in later migrations, one of so many is opened. */
+const LATER_EVERY = 4;
 /** A row that every migration from the second on must leave alone. */
 const ROW = `INSERT INTO rate_snapshot (at, body) VALUES (1, 'kept')`;
 
@@ -57,17 +59,20 @@ function dataAt(level: number): string {
   return dataDir;
 }
 
-/** What no cut ever touched. */
-function whole(): ReturnType<typeof look>['schema'] {
-  const db = new Database(join(folder, 'whole.db'));
+/** The schema of a database whose migrations were not cut off. */
+let whole: ReturnType<typeof look>['schema'];
+beforeAll(() => {
+  const file = join(mkdtempSync(join(tmpdir(), 'countinghouse-whole-')), FILE);
+  const db = new Database(file);
   migrate(db);
   db.close();
-  return look(join(folder, 'whole.db')).schema;
-}
+  whole = look(file).schema;
+  rmSync(dirname(file), { recursive: true });
+});
 
 async function expectOpens(dataDir: string, hadRow: boolean): Promise<void> {
   await (await Store.open(dataDir)).close();
-  expect(look(join(dataDir, FILE))).toEqual({ schema: whole(), applied: names(), kept: hadRow ? ['kept'] : [] });
+  expect(look(join(dataDir, FILE))).toEqual({ schema: whole, applied: names(), kept: hadRow ? ['kept'] : [] });
 }
 
 describe('an upgrade that is cut off', () => {
@@ -95,9 +100,10 @@ describe('an upgrade that is cut off', () => {
       const statements = MIGRATIONS.slice(level).flatMap(([, each]) => each);
       // with BEGIN, the bookkeeping table and COMMIT of each
       expect(cuts.length).toBe(statements.length + 3 * (MIGRATIONS.length - level));
-      // a cut in a later migration is one of a database at that level: the two longest ways are gone to their end
+      // a cut in a later migration is like one of a database at that level: only some of the longest upgrade are opened
       const own = MIGRATIONS[level]![1].length + 3;
-      for (const cut of level < 2 ? cuts : cuts.slice(0, own)) await expectOpens(cut, level > 0);
+      const later = level === 1 ? cuts.slice(own).filter((_, n) => n % LATER_EVERY === 0) : [];
+      for (const cut of [...cuts.slice(0, own), ...later]) await expectOpens(cut, level > 0);
     },
   );
 

@@ -1,4 +1,7 @@
-/** The requests of paying out to the endpoints of Ethereum and BNB Smart Chain: prices, trials, nonces, and taking transactions. */
+/**
+ * The requests to endpoints of Ethereum and BNB Smart Chain that paying out needs: prices, simulations, nonces, and
+ * broadcasts.
+ */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
 import type { SpendingSource } from '../../adapter.ts';
@@ -7,15 +10,15 @@ import { RpcError } from '../../json-rpc.ts';
 import type { GasPrice } from '../answers.ts';
 import { type EvmCall, type EvmEndpoint, isLimit } from '../endpoint.ts';
 
-/** The base fee may rise by an eighth from block to block (EIP-1559): by half in the time of about three full blocks. */
+/** The base fee rises by at most an eighth per block (EIP-1559): by half within about four full blocks. */
 const BASE_FEE_PERCENT = 150n;
 const BASE_FEE_PERCENT_FAST = 200n;
 const FAST_BLOCKS = 2;
 const RETRY_SECONDS = 5;
-/** How nodes say that they have a transaction already. */
+/** Messages of nodes that have the transaction already. */
 const KNOWN = /already known|already imported|known transaction/i;
 const HEX = /^0x(?:[0-9a-f]{2})+$/;
-/** An endpoint that lacks the state of its newest block says nothing about the transaction. */
+/** Messages of endpoints that lack the state of their newest block. They say nothing about the transaction. */
 const NO_STATE = /header not found|missing trie node|state .*not available/i;
 
 export class EvmSource implements SpendingSource {
@@ -48,7 +51,7 @@ export class EvmSource implements SpendingSource {
   /** The gas that a transaction needs now. Throws `Rejected('spend.refused')` if it would fail. */
   async gas(call: EvmCall, signal: AbortSignal): Promise<bigint> {
     const { gas, returned } = await this.#tried((endpoint) => endpoint.trial(call, signal), signal);
-    // a token may say no by its answer; many answer nothing (USDT on Ethereum)
+    // a token may refuse by returning false; many return nothing (USDT on Ethereum)
     if (/^0x0{64}$/.test(returned)) throw refused('it answers no');
     return gas;
   }
@@ -81,7 +84,7 @@ export class EvmSource implements SpendingSource {
     if (error) throw new Rejected('broadcast.refused', error.message);
   }
 
-  /** A trial by the first endpoint that can tell. */
+  /** Simulates a transaction with the first endpoint that can. */
   async #tried<T>(use: (endpoint: EvmEndpoint) => Promise<T>, signal: AbortSignal): Promise<T> {
     const result = await this.#ask(async (endpoint): Promise<T | RpcError> => {
       try {

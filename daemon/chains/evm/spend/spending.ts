@@ -94,7 +94,7 @@ export class EvmSpending extends OfSource implements Spending {
     return ((asset === this.feeAsset ? PLAIN_GAS : USUAL_TOKEN_GAS) * rate) / 1_000n;
   }
 
-  /** Of a usual transfer: only the chain knows what this one needs. */
+  /** The fee of a usual transfer. Only the chain knows the gas that this one needs. */
   estimate({ asset, feeRate }: EstimateRequest): Estimate {
     const fee = this.usualFee(asset, feeRate);
     // the recipient of a coin may be a contract
@@ -219,7 +219,7 @@ export class EvmSpending extends OfSource implements Spending {
     const wanted = payout?.units ?? null;
     const chosen = (gas: bigint): Sender =>
       chooseSender(request, { units: wanted, fee: gas * maxFeePerGas, feeAsset: this.feeAsset });
-    // an address that has the amount serves for the trial, whether or not it has the gas
+    // the simulation needs an address that has the amount, with or without the gas
     const first = chosen(0n);
     const isOwn = payout === undefined || payout.own !== undefined;
     const least = (request.replaced ?? [])
@@ -262,7 +262,7 @@ export class EvmSpending extends OfSource implements Spending {
     return token.contract;
   }
 
-  /** `paid`: the asset of a transfer of nothing. */
+  /** `paid`: the asset if nothing is transferred. */
   #outputOf({ to, value, data }: EvmTransaction, paid: AssetId): DecodedOutput {
     if (data.length === 0) {
       return { address: checksumAddress(to), script: to, asset: value === 0n ? paid : this.feeAsset, units: value };
@@ -296,7 +296,7 @@ function needScript(address: string): Uint8Array {
   throw new Rejected('withdrawal.address', `${address} is no address of this chain`, 'address');
 }
 
-/** Signed bytes: their content, and their sender (20 bytes) by the signature. */
+/** The content of signed bytes, and the sender (20 bytes) that the signature proves. */
 function read(raw: string): { transaction: EvmTransaction; sender: Uint8Array; txid: string } {
   const malformed = new Rejected('spend.malformed', 'The bytes are no signed transaction');
   if (!/^0x(?:[0-9a-f]{2})+$/.test(raw)) throw malformed;

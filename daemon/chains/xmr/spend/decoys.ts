@@ -1,6 +1,6 @@
 /**
- * Chooses the outputs of others among which a spent one is hidden, by their age as real spends have it: the gamma distribution
- * that all wallets use, so that our transactions look like theirs (Möser et al. 2018; `gamma_picker` of `wallet2`).
+ * Chooses the decoys of a spent output: outputs of others, with the ages that real spends have. All wallets use this
+ * gamma distribution, so our transactions look like theirs (Möser et al. 2018; `gamma_picker` of `wallet2`).
  */
 import { randomBytes } from 'node:crypto';
 import { Unavailable } from '../../../domain/errors.ts';
@@ -11,9 +11,12 @@ const BLOCK_SECONDS = 120;
 const BLOCKS_PER_YEAR = (365 * 86_400) / BLOCK_SECONDS;
 /** Blocks before an output can be spent. */
 const LOCK_BLOCKS = 10;
-/** Younger picks are spread over these last blocks before the lock. */
+/** Picks that are younger are spread over these last blocks before the lock. */
 const RECENT_BLOCKS = 15;
-/** Picks that miss, for each decoy; then any output serves: on a young chain most picks are older than it. */
+/**
+ * The failed picks for each decoy after which any output is taken. On a young chain most picks are older than the
+ * chain.
+ */
 const MISSES_MAX = 200;
 
 /** The number of outputs of the chain up to and including each block, from the block at `startHeight`. */

@@ -12,10 +12,10 @@ import {
 
 /** Consensus: 16 outputs, of which one is the change. */
 export const PAYOUTS_MAX = 15;
-/** As many as the signer accepts; more would not fit into a transaction that nodes relay. */
+/** The signer's limit. A transaction with more is too large for nodes to relay. */
 const INPUTS_MAX = 150;
 const RING_MEMBERS = 16;
-/** Fees are whole multiples of this, piconero, so that they tell nothing about the wallet that made them. */
+/** Fees are whole multiples of this, piconero, so that a fee does not identify the wallet program. */
 const FEE_STEP = 10_000n;
 /** Upper bounds of the parts in bytes; numbers take up to ten (`wallet2::estimate_rct_tx_size`). */
 const FRAME_BYTES = 20;
@@ -34,7 +34,7 @@ type MoneroRequest = {
   payouts: { address: string; script: Uint8Array; units: bigint | null }[];
   /** Coins that must be spent. */
   spent: Coin[];
-  /** Coins that may be spent besides. */
+  /** Further coins that may be spent. */
   coins: Coin[];
   change: ChangeAddress;
   /** Piconero per 1,000 of weight. */
@@ -86,7 +86,7 @@ export function planMonero(request: MoneroRequest): MoneroPlan {
   return {
     ...{ kind: 'monero', network, chain: 'XMR', accountNo },
     inputs: coins.map((coin) => ({ ...coin, decoys: [] })),
-    // what no output takes is fee: less than a step
+    // the remainder, which is less than a step, is fee
     ...{ outputs, fee: total(coins) - total(outputs), weight: Number(weightOf(coins.length, payouts.length)) },
   };
 }
@@ -103,7 +103,10 @@ function everything({ spent, coins, payouts, feeRate, inputsMax }: MoneroRequest
   return [...spent, ...oldestWithin(most, inputsMax)];
 }
 
-/** The fewest coins that suffice: the largest first, because inputs of one transaction are known to have one owner. */
+/**
+ * The fewest coins that suffice, the largest first, because the inputs of a transaction reveal that they have one
+ * owner.
+ */
 function enough({ spent, coins, payouts }: MoneroRequest, feeWith: (coins: readonly Coin[]) => bigint): Coin[] {
   const paid = payouts.reduce((sum, { units }) => sum + (units ?? 0n), 0n);
   const known = new Set(spent.map(({ outpoint }) => outpoint));
@@ -117,7 +120,7 @@ function enough({ spent, coins, payouts }: MoneroRequest, feeWith: (coins: reado
     if (!next) throw insufficient();
     taken.push(next);
   }
-  // the smallest coin that still suffices in place of the last one keeps the large ones whole
+  // replaces the last one by the smallest coin that still suffices, which keeps large coins
   const last = taken.at(-1);
   if (taken.length > spent.length && last) {
     const others = taken.slice(0, -1);

@@ -7,9 +7,9 @@ import type { MoneroNode } from '../node.ts';
 import type { Distribution } from './decoys.ts';
 import type { MoneroSource } from './spending.ts';
 
-/** Blocks of one question for numbers of outputs. */
+/** The blocks in one request for numbers of outputs. */
 const BLOCKS_PER_PAGE = 50_000;
-/** Blocks at the end that a reorganisation may change; they are asked for each time. */
+/** The last blocks, which a reorganisation may change. They are requested each time. */
 const BLOCKS_ASKED_AGAIN = 720;
 const RETRY_SECONDS = 5;
 /** The places of the recommended fees for confirmation in the very next blocks, soon, and later. */
@@ -35,7 +35,7 @@ export class NodeSource implements MoneroSource {
     return BigInt(fees[wanted] ?? fees.at(-1) ?? 0) * WEIGHT_PER_RATE;
   }
 
-  /** In the form in which it is kept. */
+  /** Its stored form. */
   async transaction(txid: string, _blockHash: string | null, signal: AbortSignal): Promise<string> {
     const known = await this.#first((node) => node.transactions([txid], signal), signal);
     const kept = known.get(txid)?.kept;

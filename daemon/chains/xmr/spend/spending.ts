@@ -35,7 +35,7 @@ import { feeOf, planMonero, weightOf } from './plan.ts';
 
 /** Members of a ring besides the spent output. */
 const DECOYS = 15;
-/** More are asked for, because rewards of miners are locked for 60 blocks, and other outputs for ten. */
+/** The requested number is higher, because miners' rewards are locked for 60 blocks, and other outputs for ten. */
 const DECOYS_CHOSEN = 74;
 const RETRY_SECONDS = 60;
 const HIGHEST_RATE_FACTOR = 2n;
@@ -44,7 +44,7 @@ const FALLBACK_RATE = 80_000n * 1_000n;
 const FEE_UNLIMITED = 1n << 256n;
 const TXID_CHARS = 64;
 
-/** A source that also knows the outputs of the chain, for rings. */
+/** A source that also returns outputs of the chain, for rings. */
 export interface MoneroSource extends SpendingSource {
   distribution(signal: AbortSignal): Promise<Distribution>;
   /** The outputs with these numbers. */
@@ -84,8 +84,8 @@ export class MoneroSpending extends OfSource implements Spending {
   }
 
   /**
-   * An output to somebody else shows neither address nor, with certainty, amount. One that may be the payment counts as it, because
-   * a payment can be made again, but not be taken back.
+   * An output to somebody else shows no address and no certain amount. If it may be the payment, it counts as the
+   * payment, because a payment can be made again but not taken back.
    */
   pays({ script }: DecodedOutput, address: string): boolean {
     const wanted = this.#scriptOf(address);
@@ -166,7 +166,9 @@ export class MoneroSpending extends OfSource implements Spending {
     return { plan: moneroPlan(plan), previous, rings };
   }
 
-  /** The spent output and the first decoys that can be spent, ascending. All are asked for, whichever serve. */
+  /**
+   * The spent output and the first spendable decoys, ascending. All are requested, including those that are not used.
+   */
   async #ring(own: { at: number; key: string }, decoys: readonly number[], signal: AbortSignal): Promise<RingMember[]> {
     const numbers = [...new Set([own.at, ...decoys])].toSorted((a, b) => a - b);
     const known = new Map((await this.#source.outputs(numbers, signal)).map((output) => [output.index, output]));
@@ -183,8 +185,8 @@ export class MoneroSpending extends OfSource implements Spending {
   }
 
   /**
-   * The payments of a transaction, as far as our view key sees them: what comes back to us, and the rest of our coins less the fee as
-   * one output without an address. Conflict keys that are no coins of ours are key images.
+   * The payments of a transaction that our view key reveals: the amounts that return to us, and the rest of our coins,
+   * less the fee, as one output without an address. Conflict keys that are no coins of ours are key images.
    */
   decode(raw: string): Decoded {
     const transaction = transactionOf(raw);
@@ -227,7 +229,7 @@ function moneroPlan(plan: SpendPlan): MoneroPlan {
   return plan;
 }
 
-/** From signed bytes, or from those that are kept of a transaction. Throws `Rejected('spend.malformed')`. */
+/** Parses signed bytes, or the stored form of a transaction. Throws `Rejected('spend.malformed')`. */
 function transactionOf(raw: string): Transaction {
   const bytes = Buffer.from(raw, 'hex');
   for (const read of [() => parseSigned(bytes).transaction, () => readKept(bytes).transaction]) {

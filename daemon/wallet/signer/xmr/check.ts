@@ -1,9 +1,9 @@
 /**
- * Judges a signed Monero transaction before it leaves the signer, with the private key that the library made for it: whom each
- * output pays and how much, the fee, and what it spends.
+ * Judges a signed Monero transaction before it leaves the signer, with the private key that the library made for it:
+ * whom each output pays and how much, the fee, and what it spends.
  *
- * Invariant: every output is recomputed, one-time key and commitment, and every receiver finds his with the public keys in the
- * transaction. So the library is not believed either.
+ * Invariant: every output is recomputed, one-time key and commitment, and every receiver can find his output with the
+ * public keys in the transaction. So the library is not trusted either.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import type { RingMember } from '../../../domain/spend.ts';

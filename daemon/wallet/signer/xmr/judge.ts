@@ -23,7 +23,7 @@ import { signMonero } from './sign.ts';
 
 /** The ring size that all transactions have since 2022. */
 export const RING_MEMBERS = 16;
-/** More would not fit into a transaction that nodes relay. */
+/** A transaction with more is too large for nodes to relay. */
 export const INPUTS_MAX = 150;
 /** Consensus: 16 outputs, of which one is the change. */
 export const PAYOUTS_MAX = 15;

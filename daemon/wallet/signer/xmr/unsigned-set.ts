@@ -1,6 +1,6 @@
 /**
- * The file with which Monero's offline wallet is asked for signatures (`wallet2::unsigned_tx_set`, version 2), and the file
- * that it answers with, as far as the signed transaction.
+ * The file that asks Monero's offline wallet for signatures (`wallet2::unsigned_tx_set`, version 2), and the beginning
+ * of its answer, up to the signed transaction.
  */
 import { varint } from '../../../monero/varint.ts';
 
@@ -98,6 +98,6 @@ export function encodeUnsigned({ sources, payouts, change }: UnsignedSet): Buffe
     u32(0),
     varint(0),
   ]);
-  // the wallet needs no list of its outputs: each source says all about itself
+  // each source is complete, so the wallet needs no list of its outputs
   return Buffer.concat([varint(SET_VERSION), varint(1), construction, varint(3), varint(0), varint(0), varint(0)]);
 }
