@@ -17,7 +17,7 @@ export const gasGrantOf = ({ feeMax, ...limits }: GasLimits, now: number): GasGr
   issuedAt: now,
 });
 
-/** What the wallet may do under the grant. */
+/** The actions that the grant permits to the wallet. */
 export function gasGrantText({ network, accountNo, chain, feeMax, until }: GasGrant): string {
   const coin = NATIVE_COIN[chain];
   return [
