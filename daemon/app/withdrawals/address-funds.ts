@@ -12,6 +12,7 @@ import { maxOf } from '../../domain/money.ts';
 import { nonceKey, nonceOf } from '../../domain/spend.ts';
 import { addressBalance, addressesHolding } from '../../store/queries/address-balances.ts';
 import { unsettledCredits } from '../../store/queries/credits.ts';
+import { debitsOfTransaction } from '../../store/queries/debits.ts';
 import { usedKey } from '../../store/queries/used-keys.ts';
 import { keysOf, openSpends, spendsOfKey, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
@@ -35,10 +36,12 @@ type View = { settledOnly?: boolean; conflictKeys?: readonly string[] };
 export function fundsOf(reader: Reader, { chain, account, asset }: AssetHolder, view: View) {
   const assets = [...new Set([asset, spendingOf(chain).feeAsset])];
   const taken = once(() => takenByOpenSpends(reader, chain, view.conflictKeys ?? []));
+  const returned = once(() => takenByReplaced(reader, chain, view.conflictKeys ?? []));
   const young = once(() => (view.settledOnly ? unsettledUnits(reader, chain) : new Map<string, bigint>()));
   const at = (target: OwnAddressRow): AddressFunds => {
     const units = assets.map((one): [AssetId, bigint] => {
-      const held = reader.get(addressBalance, { target_id: target.id, asset: one })?.units ?? 0n;
+      const stored = reader.get(addressBalance, { target_id: target.id, asset: one })?.units ?? 0n;
+      const held = stored + (returned().get(`${target.id} ${one}`) ?? 0n);
       const less = (taken().get(`${target.address} ${one}`) ?? 0n) + (young().get(`${target.id} ${one}`) ?? 0n);
       return [one, maxOf(held - less, 0n)];
     });
@@ -105,6 +108,22 @@ function takenByOpenSpends(reader: Reader, chain: ChainRuntime, exceptKeys: read
     for (const [key, sum] of most) taken.set(key, (taken.get(key) ?? 0n) + sum);
   }
   return taken;
+}
+
+/** By "target asset": the units that unconfirmed users of these keys took from addresses. Who replaces them has that. */
+function takenByReplaced(reader: Reader, chain: ChainRuntime, conflictKeys: readonly string[]): Map<string, bigint> {
+  const units = new Map<string, bigint>();
+  for (const conflict_key of conflictKeys) {
+    const use = reader.get(usedKey, { conflict_key, chain_key: chain.key });
+    if (!use || use.block_hash !== null) continue;
+    const range = { from: `${use.txid}:`, to: `${use.txid};`, chain_key: chain.key };
+    for (const row of reader.all(debitsOfTransaction, range)) {
+      if (row.target_id === null || row.block_hash !== null) continue;
+      const key = `${row.target_id} ${row.asset}`;
+      units.set(key, (units.get(key) ?? 0n) + row.units);
+    }
+  }
+  return units;
 }
 
 /** The address whose unused nonce a version reserves; null: it reserves none, or the chain shows a user of it. */

@@ -2,7 +2,13 @@
 
 import { networkOf } from '../../domain/chain.ts';
 import { closeAlertsOf } from '../../store/queries/effects.ts';
-import { setVersionProblem, type VersionRow, versionsOf, withdrawalsOfSpend } from '../../store/queries/withdrawals.ts';
+import {
+  setVersionProblem,
+  setVersionSent,
+  type VersionRow,
+  versionsOf,
+  withdrawalsOfSpend,
+} from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
@@ -64,6 +70,12 @@ function wordsFor(reader: Reader, version: VersionRow): { what: string; how: str
     };
   }
   return { what: `the transaction of withdrawal ${ids}`, how: 'To give it up, cancel it' };
+}
+
+/** Records that a node has a version, which ends what was said about its refusal. `version`: as it is stored now. */
+export function noteSent(app: App, tx: Tx, version: VersionRow): void {
+  closeRefusals(app, tx, [version]);
+  tx.run(setVersionSent, { id: version.id, sent_at: app.now() });
 }
 
 /** Closes the alerts once the chain shows a version of the spend, or it is decided. */

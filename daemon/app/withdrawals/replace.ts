@@ -6,7 +6,7 @@
  * stored bytes are sent again, unless one of their conflict keys is gone.
  */
 import { Rejected } from '../../domain/errors.ts';
-import { type SpendRow, versionsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import { type SpendRow, type VersionRow, versionsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
@@ -135,19 +135,28 @@ async function replacement(app: App, { id, kind, feeRate }: ReplaceRequest, feeM
   }
   // a version that lacks a coin is in no mempool and need not be outbid
   const outbid = open.known.filter(({ lack }) => lack === null).map(({ version }) => version);
+  const isSweep = pays.some(({ sweep }) => sweep);
   const fees = outbid.map(({ fee, size }) => ({ fee, size: Math.max(1, size) }));
   const planned = await prepare(app, holder, {
     payouts: pays.map(({ address, units, sweep }) => ({ address, units: sweep ? null : units })),
     conflictKeys: open.keys,
     replaced: outbid.map(({ plan }) => readPlan(plan)),
     // a sweep or a complete cancellation has enough coins
-    ...(pays.length === 0 || pays.some(({ sweep }) => sweep) ? { only: [] } : {}),
+    ...(pays.length === 0 || isSweep ? { only: [] } : {}),
+    // a faster sweep takes no money that came after its approval
+    ...(isSweep ? { inputsMax: takenBy(holder, open.known.at(-1)!.version) } : {}),
     settledOnly: pays.some(({ approved_by }) => approved_by === 'policy'),
     feeRate: await replacingRate(holder, fees, feeRate),
     feeMin: fees.reduce((most, { fee }) => (fee > most ? fee : most), 0n),
     feeMax,
   });
   return { holder, row, open, pays, concerned: concernedBy(app.store, row, kind), planned };
+}
+
+/** The units of the paid asset that a version takes, fee included. */
+function takenBy({ chain, asset }: Holder, version: VersionRow): bigint {
+  const { outputs, fee } = readPlan(version.plan);
+  return outputs.reduce((sum, { units }) => sum + units, spendingOf(chain).feeAsset === asset ? fee : 0n);
 }
 
 function concernedBy(reader: Reader, row: WithdrawalRow, kind: ReplaceRequest['kind']): WithdrawalRow[] {

@@ -5,7 +5,7 @@
 
 import { Rejected } from '../../domain/errors.ts';
 import { stepWithdrawal } from '../../domain/withdrawal.ts';
-import { openSpends, setVersionSent, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
+import { openSpends, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
@@ -13,7 +13,7 @@ import { deadline } from '../deadline.ts';
 import { hasDescendant, tipHeightOf } from './coins.ts';
 import { versionFacts } from './facts.ts';
 import { spendingOf } from './fees.ts';
-import { isRefusalKnown, noteRefusal } from './refusals.ts';
+import { isRefusalKnown, noteRefusal, noteSent } from './refusals.ts';
 import { applyEvent, stateOf } from './rows.ts';
 import { seenOf } from './settle.ts';
 import { paidBy } from './sign.ts';
@@ -79,7 +79,7 @@ function isStillUnseen(chain: ChainRuntime, { id }: VersionRow): boolean {
 }
 
 function recordSent(app: App, tx: Tx, version: VersionRow): void {
-  tx.run(setVersionSent, { id: version.id, sent_at: app.now() });
+  noteSent(app, tx, version);
   for (const row of paidBy(tx, version)) {
     if (stepWithdrawal(stateOf(row), 'send')) applyEvent(app, tx, row, 'send');
   }

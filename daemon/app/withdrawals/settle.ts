@@ -19,7 +19,6 @@ import {
   reopenSpendsFrom,
   type SpendRow,
   setSpendState,
-  setVersionSent,
   spendById,
   unclaimedWithdrawal,
   type VersionRow,
@@ -37,7 +36,7 @@ import { quarantineOf } from '../recovery/quarantine.ts';
 import { type Known, sharedKeys, versionFacts } from './facts.ts';
 import { keyState } from './keys.ts';
 import { shareOf } from './plan.ts';
-import { closeRefusals } from './refusals.ts';
+import { closeRefusals, noteSent } from './refusals.ts';
 import { applyEvent, saveWithdrawal, stateOf } from './rows.ts';
 
 /** Whether a new credit is the change of a transaction of ours, which counts before it confirms. */
@@ -83,7 +82,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
   // after a restore, an unknown transaction may be a version that was signed before
   if (strange.length > 0 && quarantineOf(tx)) return;
   // a crash happened between sending it and recording that
-  if (seen && seen.version.sent_at === null) tx.run(setVersionSent, { id: seen.version.id, sent_at: app.now() });
+  if (seen && seen.version.sent_at === null) noteSent(app, tx, seen.version);
   const versions = tx.all(versionsOf, { spend_id: spend.id });
   const buried = BURIED_BLOCKS[chain.adapter.chain];
   const planned = versions.length > known.length;

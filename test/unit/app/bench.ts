@@ -88,7 +88,12 @@ type CreditOf = { n?: number; txid?: string; inputs?: string[]; asset?: AssetId 
  * In place of an adapter that derives no real address, a signer that signs nothing, and a key that is none. `also`: further
  * chains on which the business has accounts.
  */
-export type Parts = { adapter?: ChainAdapter; signer?: Signer; key?: AccountKey; also?: readonly ChainId[] };
+export type Parts = {
+  adapter?: (store: Store, now: () => number) => ChainAdapter;
+  signer?: Signer;
+  key?: AccountKey;
+  also?: readonly ChainId[];
+};
 
 const NO_KEY: AccountKey = { kind: 'secp256k1', publicKey: '', chainCode: '' };
 
@@ -136,7 +141,7 @@ export class Bench {
       publicUrl: 'http://127.0.0.1',
       wake: { webhooks: () => {}, shopEvents: () => {}, pool: () => {}, chain: () => {}, withdrawals: () => {} },
     };
-    const chain = app.chains.add(parts.adapter ?? fakeAdapter(chainId));
+    const chain = app.chains.add(parts.adapter?.(store, now) ?? fakeAdapter(chainId));
     for (const id of parts.also ?? []) app.chains.add(fakeAdapter(id));
     const businessId = await store.write((tx) =>
       addBusiness(
@@ -152,17 +157,27 @@ export class Bench {
         tx,
       ),
     );
-    return Bench.#begin(app, chain, businessId, clock);
+    return Bench.#begin(app, chain, businessId, clock, parts.adapter !== undefined);
   }
 
-  static async #begin(app: App, chain: ChainRuntime, businessId: number, clock: { at: number }): Promise<Bench> {
+  /** `isReal`: the chain's adapter tells its facts itself. */
+  static async #begin(
+    app: App,
+    chain: ChainRuntime,
+    businessId: number,
+    clock: { at: number },
+    isReal = false,
+  ): Promise<Bench> {
     const account = app.directory.accounts().find(({ chainKey }) => chainKey === chain.key)!;
     const bench = new Bench(app, chain, { businessId, accountId: account.id }, clock);
     await derive(app, account, 20);
-    bench.#addBlocks(5);
-    await beginChain(app, chain, bench.#checkpoint());
     bench.rate('60000');
-    await bench.tell();
+    if (isReal) await beginChain(app, chain, await chain.adapter.begin(null, new AbortController().signal));
+    else {
+      bench.#addBlocks(5);
+      await beginChain(app, chain, bench.#checkpoint());
+      await bench.tell();
+    }
     return bench;
   }
 
@@ -182,7 +197,7 @@ export class Bench {
 
   /** All coins cost so many dollars from now on, or each its own; a rate holds 15 minutes. */
   rate(usd: string | Record<string, string>): void {
-    const quotes = ['BTC', 'LTC', 'ETH', 'USDT'].map((code) => {
+    const quotes = ['BTC', 'LTC', 'ETH', 'BNB', 'XMR', 'USDT'].map((code) => {
       const price = typeof usd === 'string' ? usd : (usd[code] ?? '1');
       return { code, scaled: BigInt(price) * 100_000_000n, quotedIn: 'USD' as const };
     });

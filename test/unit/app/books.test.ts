@@ -10,7 +10,7 @@ import { Rejected } from '../../../daemon/domain/errors.ts';
 import { parseDecimal } from '../../../daemon/domain/money.ts';
 import { accountById } from '../../../daemon/store/queries/businesses.ts';
 import { allTargets, pastUntil, zoneOf } from './books-kit.ts';
-import { COIN, PayBench } from './pay-bench.ts';
+import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
 
 const STEPS = 70;
 const BURIED = 13;
@@ -29,7 +29,7 @@ function chance(seed: number): (below: number) => number {
   };
 }
 
-function exported({ app, bench }: PayBench, days = EVER): ExportRow[] {
+function exported({ app, bench }: CoinBench, days = EVER): ExportRow[] {
   const rows: ExportRow[] = [];
   const business = app.directory.business(bench.businessId);
   let cursor: ExportCursor | null = { part: 'receipts', after: 0 };
@@ -42,7 +42,7 @@ function exported({ app, bench }: PayBench, days = EVER): ExportRow[] {
 }
 
 /** What the blocks hold at our scripts, and how much of it is change, read from the chain alone. */
-function held({ chain, app }: PayBench): bigint {
+function held({ chain, app }: CoinBench): bigint {
   const ours = new Set(allTargets(app).map(({ script }) => Buffer.from(script).toString('hex')));
   const coins = new Map<string, bigint>();
   for (const tx of chain.blocks.flatMap(({ txs }) => txs)) {
@@ -61,7 +61,7 @@ async function maybe(work: Promise<unknown>): Promise<void> {
   });
 }
 
-async function step(pay: PayBench, below: (n: number) => number, open: number[]): Promise<void> {
+async function step(pay: CoinBench, below: (n: number) => number, open: number[]): Promise<void> {
   const pick = (): number => open[below(open.length)] ?? 0;
   const kind = below(9);
   if (kind <= 1) await pay.deposits([COIN + BigInt(below(1_000_000))], 1 + below(3));
@@ -74,7 +74,7 @@ async function step(pay: PayBench, below: (n: number) => number, open: number[])
   await pay.round();
 }
 
-async function history(name: (typeof SEEDS)[number]): Promise<PayBench> {
+async function history(name: (typeof SEEDS)[number]): Promise<CoinBench> {
   const [chain, seed] = name.split(' ') as ['LTC' | 'BTC' | 'BCH', string];
   const pay = await PayBench.open(chain);
   const below = chance(Number(seed));

@@ -1,5 +1,5 @@
 /**
- * Withdrawals from the request to the block, on a database in memory: a chain that the test drives (`pay-chain.ts`), a
+ * Withdrawals from the request to the block, on a database in memory: a chain that the test drives (`pay-network.ts`), a
  * signer that signs whatever keeps the rule of "never twice", and passes of the worker that the test runs.
  */
 import { randomUUIDv7 } from 'node:crypto';
@@ -10,13 +10,19 @@ import { availableUnits } from '../../../daemon/app/withdrawals/coins.ts';
 import { passWithdrawals } from '../../../daemon/app/withdrawals/pass.ts';
 import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';
 import { requestByOperator } from '../../../daemon/app/withdrawals/request.ts';
+import type { Spending } from '../../../daemon/chains/spending.ts';
 import { decodeTransaction, unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
+import { assetOf } from '../../../daemon/domain/assets.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
-import type { SignedSpend } from '../../../daemon/domain/spend.ts';
-import { targetById, targetIdByScript } from '../../../daemon/store/queries/credits.ts';
+import { formatUnits } from '../../../daemon/domain/money.ts';
+import type { SignedSpend, SpendPlan } from '../../../daemon/domain/spend.ts';
+import { simulatedSpend } from '../../../daemon/sandbox/simulated.ts';
+import { accountSpend } from '../../../daemon/sandbox/simulated-accounts.ts';
+import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
 import {
   insertWithdrawal,
+  keysOf,
   type SpendRow,
   spendById,
   type VersionRow,
@@ -26,7 +32,8 @@ import {
 } from '../../../daemon/store/queries/withdrawals.ts';
 import type { Intent, Signer, SignOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Bench } from './bench.ts';
-import { ACCOUNT, PayChain, type PayTx } from './pay-chain.ts';
+import { PayChain, type PayTx } from './pay-chain.ts';
+import type { Deposit, PayNetwork } from './pay-network.ts';
 
 const DAY_MS = 24 * 3_600_000;
 export const COIN = 100_000_000n;
@@ -35,10 +42,16 @@ export const COIN = 100_000_000n;
 class PairSigner {
   state: 'locked' | 'unlocked' = 'unlocked';
   readonly orders: SignOrder[] = [];
-  /** By withdrawal: the inputs of each transaction that it signed. */
-  readonly signed = new Map<string, { txid: string; inputs: string[] }[]>();
+  /** By withdrawal: the conflict keys of each transaction that it signed. */
+  readonly signed = new Map<string, { txid: string; keys: string[] }[]>();
   /** What it refuses, in words. */
   refuses: (order: SignOrder) => Rejected | null = () => null;
+
+  readonly #spending: () => Spending;
+
+  constructor(spending: () => Spending) {
+    this.#spending = spending;
+  }
 
   readonly port: Signer = new Proxy({} as Signer, {
     get: (_, name) => {
@@ -53,26 +66,35 @@ class PairSigner {
   #sign(order: SignOrder): SignedSpend {
     if (this.state === 'locked') throw new Rejected('signer.locked', 'the wallet is locked');
     const { plan, withdrawals, purpose } = order;
-    if (plan.kind !== 'utxo') throw new Error('a plan of a real chain');
     const refusal = this.refuses(order);
     if (refusal) throw refusal;
     this.orders.push(order);
-    const inputs = plan.inputs.map(({ outpoint }) => outpoint);
-    const raw = unsignedTransaction(plan);
-    const { txid } = decodeTransaction(raw, plan.chain as 'BTC', plan.network);
+    const keys = this.#spending().conflictKeys(plan);
+    const signed = signedAs(plan);
+    const { txid } = signed;
     for (const { intent } of withdrawals) {
       for (const earlier of this.signed.get(intent.uuid) ?? []) {
-        if (earlier.txid === txid || earlier.inputs.some((one) => inputs.includes(one))) continue;
+        if (earlier.txid === txid || earlier.keys.some((one) => keys.includes(one))) continue;
         throw new Rejected('signer.conflict', `${intent.uuid} could be paid by two transactions`);
       }
     }
     const paid = purpose === 'cancel' ? [] : withdrawals.filter(({ intent }) => intent.address !== 'self');
     for (const { intent } of paid) needPaid(plan.outputs, intent);
     for (const { intent } of withdrawals) {
-      this.signed.set(intent.uuid, [...(this.signed.get(intent.uuid) ?? []), { txid, inputs }]);
+      this.signed.set(intent.uuid, [...(this.signed.get(intent.uuid) ?? []), { txid, keys }]);
     }
-    return { txid, raw, fee: plan.fee, size: plan.vsize };
+    return signed;
   }
+}
+
+/** The transaction of a plan. Nobody here checks signatures, so that of a coin chain has none. */
+function signedAs(plan: SpendPlan): SignedSpend {
+  if (plan.kind === 'sandbox') return simulatedSpend(plan);
+  if (plan.kind === 'sandbox-account') return accountSpend(plan);
+  if (plan.kind !== 'utxo') throw new Error('a plan of a chain that tests drive');
+  const raw = unsignedTransaction(plan);
+  const { txid } = decodeTransaction(raw, plan.chain as 'BTC', plan.network);
+  return { txid, raw, fee: plan.fee, size: plan.vsize };
 }
 
 function needPaid(outputs: readonly { address: string; units: bigint }[], { address, units, sweep }: Intent): void {
@@ -81,27 +103,37 @@ function needPaid(outputs: readonly { address: string; units: bigint }[], { addr
   if (!found) throw new Error(`${address} is not paid ${units}`);
 }
 
-export class PayBench {
+/** How many addresses are paid again and again where a payment comes from one address. */
+const REUSED_ADDRESSES = 2;
+
+export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = PayNetwork<D>> {
   readonly bench: Bench;
-  readonly chain: PayChain;
+  readonly chain: N;
   readonly signer: PairSigner;
   readonly progress = { after: 0, asked: new Map<string, number>() };
+  readonly #reused: number[] = [];
+  #deposits = 0;
   #recipients = 0;
 
-  private constructor(bench: Bench, chain: PayChain, signer: PairSigner) {
+  private constructor(bench: Bench, chain: N, signer: PairSigner) {
     this.bench = bench;
     this.chain = chain;
     this.signer = signer;
   }
 
-  static async open(chainId: 'BTC' | 'LTC' | 'BCH' = 'BTC'): Promise<PayBench> {
-    const chain = new PayChain(chainId);
-    const signer = new PairSigner();
-    const bench = await Bench.open(chainId, {}, { adapter: chain.adapter, signer: signer.port, key: ACCOUNT });
-    const self = new PayBench(bench, chain, signer);
-    const { store } = bench.app;
-    chain.targetIdOf = (script) => store.get(targetIdByScript, { script, chain_key: bench.chain.key })?.id;
-    await self.adopt();
+  static open(chain: 'BTC' | 'LTC' | 'BCH' = 'BTC'): Promise<CoinBench> {
+    return PayBench.on(new PayChain(chain));
+  }
+
+  static async on<D extends Deposit, N extends PayNetwork<D>>(chain: N & PayNetwork<D>): Promise<PayBench<D, N>> {
+    const signer = new PairSigner(() => chain.adapter.spending!);
+    const bench = await Bench.open(
+      chain.chain,
+      {},
+      { adapter: (store, now) => chain.connect(store, now), signer: signer.port, key: chain.account },
+    );
+    const self = new PayBench<D, N>(bench, chain, signer);
+    await self.#update();
     return self;
   }
 
@@ -109,8 +141,7 @@ export class PayBench {
     return this.bench.app;
   }
 
-  /** The bench began with blocks of its own: from here on the chain's count. */
-  private async adopt(): Promise<void> {
+  async #update(): Promise<void> {
     const since = checkpointOf(this.app.store, this.bench.chain)!;
     const update = (await this.chain.adapter.sync(since, new AbortController().signal))!;
     await ingest(this.app, this.bench.chain, update, this.bench.at);
@@ -119,7 +150,7 @@ export class PayBench {
   /** Tells the service what the chain and the node's mempool are now. */
   async sync(): Promise<void> {
     this.bench.advance(1_000);
-    await this.adopt();
+    await this.#update();
   }
 
   /** One pass of the worker; `due`: what was sent before is offered again. */
@@ -135,23 +166,33 @@ export class PayBench {
   }
 
   /** A deposit at an address that nobody was given, in the mempool; not told yet. */
-  deposit(units: bigint): PayTx {
-    const target = this.app.store.get(targetById, { id: this.bench.unassigned() })!;
-    const tx = this.chain.payment(target.script, units);
-    this.chain.add(tx);
-    return tx;
+  deposit(units: bigint): Promise<D> {
+    const { script, address } = this.app.store.get(targetById, { id: this.#nextTarget() })!;
+    return Promise.resolve(this.chain.deposit({ script, address }, units));
+  }
+
+  #nextTarget(): number {
+    const at = this.#deposits++ % REUSED_ADDRESSES;
+    if (!this.chain.reusesAddresses) return this.bench.unassigned();
+    this.#reused[at] ??= this.bench.unassigned();
+    return this.#reused[at];
   }
 
   /** Deposits in a block of their own, so deep. */
-  async deposits(units: readonly bigint[], depth = 1): Promise<PayTx[]> {
-    const made: PayTx[] = [];
+  async deposits(units: readonly bigint[], depth = 1): Promise<D[]> {
+    const made: D[] = [];
     for (const one of units) {
-      made.push(this.deposit(one));
+      made.push(await this.deposit(one));
       await this.sync();
     }
-    this.chain.mine(depth);
+    await this.chain.mine(depth);
     await this.sync();
     return made;
+  }
+
+  /** Smallest units of the fee's asset per 1,000 units of size. */
+  feeRate(): Promise<bigint> {
+    return this.chain.adapter.spending!.feeRate(6, new AbortController().signal);
   }
 
   recipient(): string {
@@ -169,8 +210,9 @@ export class PayBench {
     const { app, bench } = this;
     bench.rate('60000');
     const business = app.directory.business(bench.businessId);
-    const amount = units === null ? null : `${units / COIN}.${(units % COIN).toString().padStart(8, '0')}`;
-    return (await requestByOperator(app, business, { crypto: this.chain.chain, address, amount })).id;
+    const { asset } = this.chain;
+    const amount = units === null ? null : formatUnits(units, assetOf(asset));
+    return (await requestByOperator(app, business, { crypto: asset, address, amount })).id;
   }
 
   approve(id: number, feeMax?: bigint): Promise<WithdrawalRow> {
@@ -198,17 +240,6 @@ export class PayBench {
     return this.app.store.write((tx) => reject(this.app, tx, `${id}`, null));
   }
 
-  /** What the chain's blocks hold for us that nothing spends. */
-  unspent(): bigint {
-    const { chain } = this;
-    const txs = chain.blocks.flatMap((block) => block.txs);
-    const spent = new Set(txs.flatMap(({ inputs }) => inputs));
-    return txs
-      .flatMap((tx) => tx.outputs.map((output, n) => ({ ...output, outpoint: `${tx.txid}:${n}` })))
-      .filter(({ script, outpoint }) => !spent.has(outpoint) && chain.targetIdOf(Buffer.from(script, 'hex')))
-      .reduce((sum, { units }) => sum + units, 0n);
-  }
-
   /** A row as it could be, without the steps that lead there. */
   insert(over: Partial<WithdrawalRow>): Promise<number> {
     const { bench, app } = this;
@@ -217,12 +248,12 @@ export class PayBench {
       business_id: bench.businessId,
       account_id: bench.accountId,
       chain_key: bench.chain.key,
-      asset: this.chain.chain,
+      asset: this.chain.asset,
       origin: 'merchant',
-      units: COIN,
+      units: this.chain.coin,
       sweep: false,
       fee_held: 10_000n,
-      fee_asset: this.chain.chain,
+      fee_asset: this.chain.adapter.spending!.feeAsset,
       address: this.recipient(),
       lookalike_key: 'some…body',
       outpoint: null,
@@ -260,8 +291,13 @@ export class PayBench {
     return this.app.store.all(versionsOf, { spend_id: this.row(id).spend_id ?? 0 });
   }
 
+  /** The conflict keys of a version. */
+  keys(version_id: number): string[] {
+    return this.app.store.all(keysOf, { version_id }).map(({ conflict_key }) => conflict_key);
+  }
+
   available(): bigint {
-    return availableUnits(this.app.store, this.bench.accountId, this.chain.chain);
+    return availableUnits(this.app.store, this.bench.accountId, this.chain.asset);
   }
 
   alerts(): { kind: string; subject: string; message: string }[] {
@@ -270,3 +306,6 @@ export class PayBench {
       .map(({ kind, subject, message }) => ({ kind, subject, message }));
   }
 }
+
+/** A chain of coins whose bytes are real. */
+export type CoinBench = PayBench<PayTx, PayChain>;

@@ -8,9 +8,21 @@ import { childPublicKey } from '../../../daemon/chains/hd.ts';
 import { addressOfKey, isValidAddress, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { parseTransaction } from '../../../daemon/chains/utxo/block.ts';
 import { UtxoSpending } from '../../../daemon/chains/utxo/spend/spending.ts';
-import type { AccountKey, BlockId, ChainUpdate, Checkpoint, Credit, SpendSeen } from '../../../daemon/domain/chain.ts';
+import {
+  type AccountKey,
+  type BlockId,
+  type ChainUpdate,
+  type Checkpoint,
+  type Credit,
+  chainKey,
+  type DerivedAddress,
+  type SpendSeen,
+} from '../../../daemon/domain/chain.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
+import { targetIdByScript } from '../../../daemon/store/queries/credits.ts';
+import type { Store } from '../../../daemon/store/store.ts';
 import { idOf, type Written, writeTransaction } from '../../adapters/fixtures/serial.ts';
+import type { PayNetwork } from './pay-network.ts';
 
 type Chain = 'BTC' | 'LTC' | 'BCH';
 export type PayTx = { txid: string; raw: string; inputs: string[]; outputs: { script: string; units: bigint }[] };
@@ -23,7 +35,7 @@ const FIRST_HEIGHT = 1_000;
 const RATE = 2_000n;
 
 /** BIP-32's first test vector, master key. */
-export const ACCOUNT: AccountKey = {
+const ACCOUNT: AccountKey = {
   kind: 'secp256k1',
   publicKey: '0339a36013301597daef41fbe593a02cc513d0b55527ec2df1050e2e8ff49c85c2',
   chainCode: '873dff81c02f525623fd1fe5167eac3a55a049de3d314bb42ee227ffed37d508',
@@ -35,7 +47,10 @@ const STRANGER: AccountKey = {
   chainCode: '60499f801b896d83179a4374aeb7822aaeaceaa0db1f85ee3e904c4defbd9689',
 };
 
-export class PayChain {
+export class PayChain implements PayNetwork<PayTx> {
+  readonly coin = 100_000_000n;
+  readonly account = ACCOUNT;
+  readonly reusesAddresses = false;
   /** What the source says that blocks ask for, smallest units per 1,000 virtual bytes. */
   feeRate = RATE;
   readonly chain: Chain;
@@ -45,7 +60,7 @@ export class PayChain {
   /** The scripts (hex) that are ours, by target id: the test tells them. */
   targetIdOf: (script: Uint8Array) => number | undefined = () => undefined;
   /** What a node says before it looks: for those that refuse everything. */
-  refuses: ((tx: PayTx) => string | null) | null = null;
+  refuses: PayNetwork['refuses'] = null;
   /** Whether a deposit in a block comes with its transaction: light clients do without. */
   tellsBytes = true;
   readonly offered: string[] = [];
@@ -65,7 +80,7 @@ export class PayChain {
         const tx = this.mempool.get(txid);
         return tx ? { fee: this.feeOf(tx), vsize: tx.raw.length / 2 } : null;
       },
-      broadcast: async (raw) => this.accept(raw),
+      broadcast: (raw) => this.#accept(raw),
       conflict: async (txid, inputs) => this.conflictOf(txid, inputs),
     };
     const unused = (): never => {
@@ -78,12 +93,22 @@ export class PayChain {
       deriveAddress: async (account, branch, index) =>
         addressOfKey(childPublicKey(account, branch, index), chain, 'mainnet'),
       isValidAddress: (text) => isValidAddress(text, chain, 'mainnet'),
-      begin: unused,
+      begin: async () => this.checkpoint(),
       sync: async (since) => this.#update(since),
       onHint: unused,
       health: () => ({ source: 'test', tip: null, tipAgeMs: null, lagging: false, error: null }),
       close: async () => {},
     };
+  }
+
+  get asset(): Chain {
+    return this.chain;
+  }
+
+  connect(store: Store): ChainAdapter {
+    const chain_key = chainKey('mainnet', this.chain);
+    this.targetIdOf = (script) => store.get(targetIdByScript, { script, chain_key })?.id;
+    return this.adapter;
   }
 
   /** An address that is not ours. */
@@ -128,13 +153,22 @@ export class PayChain {
     return `${id}:0`;
   }
 
-  /** Takes bytes into the mempool, or throws what a node says. */
-  accept(raw: string): void {
+  deposit({ script }: DerivedAddress, units: bigint): PayTx {
+    const tx = this.payment(script, units);
+    this.add(tx);
+    return tx;
+  }
+
+  async #accept(raw: string): Promise<void> {
     const tx = read(raw, this.chain);
     this.offered.push(tx.txid);
-    const refusal = this.refuses?.(tx);
+    const refusal = await this.refuses?.(tx);
     if (refusal) throw new Rejected('broadcast.refused', refusal);
     this.add(tx);
+  }
+
+  take(raw: string): void {
+    this.add(read(raw, this.chain));
   }
 
   add(tx: PayTx): void {
@@ -195,6 +229,19 @@ export class PayChain {
     this.#push(txs);
   }
 
+  undo(depth: number, dropped: readonly PayTx[], killed: readonly PayTx[] = []): void {
+    const gone = new Set([...dropped, ...killed].map(({ txid }) => txid));
+    this.reorg({ depth, drop: ({ txid }) => gone.has(txid), first: killed.map((tx) => this.conflictWith(tx)) });
+  }
+
+  again(tx: PayTx): void {
+    this.add(tx);
+  }
+
+  kill(tx: PayTx): void {
+    this.mineThese([this.conflictWith(tx)]);
+  }
+
   reorg({ depth, drop = () => false, first = [] }: Reorg): void {
     const gone = this.blocks.splice(this.blocks.length - depth).flatMap(({ txs }) => txs);
     const waiting = [...gone, ...this.mempool.values()].filter((tx) => !drop(tx));
@@ -228,6 +275,39 @@ export class PayChain {
 
   #find(txid: string): PayTx | undefined {
     return this.mempool.get(txid) ?? this.blocks.flatMap(({ txs }) => txs).find((tx) => tx.txid === txid);
+  }
+
+  waiting(): string[] {
+    return [...this.mempool.keys()];
+  }
+
+  depthOf(txid: string): number {
+    const at = this.blocks.findLastIndex(({ txs }) => txs.some((tx) => tx.txid === txid));
+    return at < 0 ? 0 : this.blocks.length - at;
+  }
+
+  isDead({ txid, inputs }: PayTx): boolean {
+    return this.conflictOf(txid, inputs) !== null;
+  }
+
+  feeds({ txid }: PayTx, conflictKey: string): boolean {
+    return conflictKey.startsWith(`${txid}:`);
+  }
+
+  paidTo(address: string): string[] {
+    const to = Buffer.from(this.scriptOf(address)).toString('hex');
+    return this.blocks.flatMap(({ txs }) =>
+      txs.flatMap(({ txid, outputs }) => outputs.filter(({ script }) => script === to).map(() => txid)),
+    );
+  }
+
+  unspent(): bigint {
+    const txs = this.blocks.flatMap((block) => block.txs);
+    const spent = new Set(txs.flatMap(({ inputs }) => inputs));
+    return txs
+      .flatMap((tx) => tx.outputs.map((output, n) => ({ ...output, outpoint: `${tx.txid}:${n}` })))
+      .filter(({ script, outpoint }) => !spent.has(outpoint) && this.targetIdOf(Buffer.from(script, 'hex')))
+      .reduce((sum, { units }) => sum + units, 0n);
   }
 
   /** Whether a block holds it. */

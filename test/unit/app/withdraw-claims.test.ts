@@ -3,8 +3,10 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { approve, previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
 import { spendableCoins } from '../../../daemon/app/withdrawals/coins.ts';
 import { expireWithdrawals } from '../../../daemon/app/withdrawals/pass.ts';
+import { nonceOf } from '../../../daemon/domain/spend.ts';
 import { insertCredit } from '../../../daemon/store/queries/credits.ts';
-import { COIN, PayBench } from './pay-bench.ts';
+import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
+import { ETH, FAMILIES, TOKEN, XMR } from './pay-families.ts';
 
 const DUST = 20_000;
 
@@ -29,28 +31,32 @@ it('dust, however much of it, hides no coin that is worth more', async () => {
   expect(pay.row(id).state).toBe('broadcast');
 }, 60_000);
 
-it('a hundred withdrawals that cannot be claimed keep no other from its turn', async () => {
-  const pay = await PayBench.open();
-  await pay.deposits([3n * COIN]);
+it.each(FAMILIES)('$name: a hundred withdrawals that cannot be claimed keep no other from its turn', async (family) => {
+  const pay = await family.open();
+  const { coin } = pay.chain;
+  await pay.deposits([3n * coin], 1 + family.lockBlocks);
   const stuck: number[] = [];
+  const fee_held = 5n * (await pay.feeRate());
   // refunds of deposits that are not on the chain any more
-  for (let i = 0; i < 150; i++) stuck.push(await pay.insert({ outpoint: `${'0'.repeat(63)}${i % 10}:${i}` }));
+  for (let i = 0; i < 150; i++) {
+    stuck.push(await pay.insert({ outpoint: `${'0'.repeat(63)}${i % 10}:${i}`, fee_held }));
+  }
   await pay.pass();
   await pay.app.store.write((tx) => tx.run({ sql: 'UPDATE withdrawal SET held = 0', bind: () => [] }, {}));
-  const late = await pay.withdraw(COIN);
+  const late = await pay.withdraw(coin);
   await pay.pass();
   expect(pay.row(late)).toMatchObject({ state: 'broadcast', problem: null });
   // those that wait come to their turn one after the other, the last of them too
   const last = stuck.at(-1)!;
-  const [coin] = await pay.deposits([COIN], 6);
+  const [deposit] = await pay.deposits([coin], 96);
   await pay.app.store.write((tx) =>
     tx.run(
-      { sql: `UPDATE withdrawal SET outpoint = '${coin!.txid}:0', sweep = 1 WHERE id = ${last}`, bind: () => [] },
+      { sql: `UPDATE withdrawal SET outpoint = '${deposit!.txid}:0', sweep = 1 WHERE id = ${last}`, bind: () => [] },
       {},
     ),
   );
   for (let i = 0; i < 3; i++) await pay.pass();
-  expect(pay.row(last).state).toBe('broadcast');
+  expect(pay.row(last)).toMatchObject({ state: 'broadcast', problem: null });
 });
 
 it('what has a transaction and was not signed in time keeps none from expiring', async () => {
@@ -83,6 +89,46 @@ it('a withdrawal whose coins are all under way waits for a confirmation, and say
   expect(pay.row(next)).toMatchObject({ state: 'broadcast', problem: null });
 });
 
+it('a withdrawal whose change is locked keeps the next one waiting until the lock ends, which it says', async () => {
+  const pay = await XMR.open();
+  const { coin } = pay.chain;
+  await pay.deposits([coin], 10);
+  const ids: number[] = [];
+  for (let i = 0; i < 3; i++) ids.push(await pay.withdraw(coin / 10n));
+  for (const [at, id] of ids.entries()) {
+    await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
+    for (const next of ids.slice(at + 1)) {
+      expect(pay.row(next)).toMatchObject({
+        state: 'approved',
+        problem: expect.stringMatching(/waits for a confirmation/),
+      });
+    }
+    await pay.chain.mine(9);
+    await pay.round();
+    expect(pay.row(ids[at + 1] ?? id).state).toBe(ids[at + 1] ? 'approved' : 'completed');
+    await pay.chain.mine();
+  }
+});
+
+it.each([ETH, TOKEN])(
+  '$name: twenty-seven withdrawals from one address all go out at once, in the order of their nonces',
+  async (family) => {
+    const pay = await family.open();
+    const { coin } = pay.chain;
+    await pay.deposits([coin], 6);
+    const ids: number[] = [];
+    for (let i = 0; i < 27; i++) ids.push(await pay.withdraw(coin / 100n));
+    await pay.round();
+    expect(ids.map((id) => pay.row(id).state)).toEqual(ids.map(() => 'broadcast'));
+    expect(ids.map((id) => nonceOf(pay.spend(id).conflict_key)?.nonce)).toEqual(ids.map((_, at) => BigInt(at)));
+    await pay.chain.mine();
+    await pay.round();
+    expect(ids.map((id) => pay.row(id).state)).toEqual(ids.map(() => 'completed'));
+    expect(pay.available()).toBe(pay.chain.unspent());
+  },
+);
+
 it('twenty-seven withdrawals in a chain from one coin all go out, block by block', async () => {
   const pay = await PayBench.open();
   await pay.deposits([COIN], 6);
@@ -105,7 +151,7 @@ it('twenty-seven withdrawals in a chain from one coin all go out, block by block
 });
 
 /** Approves a sweep as it is shown now. */
-async function approveAsShown(pay: PayBench, id: number): Promise<void> {
+async function approveAsShown(pay: CoinBench, id: number): Promise<void> {
   const { preview } = await previewWithdrawal(pay.app, `${id}`);
   const units = BigInt(preview!.intents[0]!.units);
   const until = pay.app.now() + 86_400_000;
@@ -114,7 +160,7 @@ async function approveAsShown(pay: PayBench, id: number): Promise<void> {
   );
 }
 
-function inputsOf(pay: PayBench, id: number): string[] {
+function inputsOf(pay: CoinBench, id: number): string[] {
   expect(pay.row(id).state).toBe('broadcast');
   const [version] = pay.versions(id);
   return pay.chain.mempool.get(version!.txid!)!.inputs;

@@ -6,10 +6,15 @@ import { previewReplacement, replace } from '../../../daemon/app/withdrawals/rep
 import { Rejected, Unavailable } from '../../../daemon/domain/errors.ts';
 import { openSpends } from '../../../daemon/store/queries/withdrawals.ts';
 import { SyncLoop } from '../../../daemon/workers/sync.ts';
-import { COIN, PayBench } from './pay-bench.ts';
+import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
+import { BCH, FAMILIES, LTC, type PayFamily, XMR } from './pay-families.ts';
 
 /** Smallest units per 1,000 virtual bytes. */
 const HIGH = 200_000n;
+/** How often the usual fee rate a high one is. */
+const HIGH_FACTOR = 100n;
+
+const REPLACING = FAMILIES.filter(({ replaces }) => replaces);
 
 const codeOf = (call: Promise<unknown>): Promise<string> =>
   call.then(
@@ -17,109 +22,140 @@ const codeOf = (call: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof Rejected ? error.code : String(error)),
   );
 
-async function sent(units: bigint | null, deposits = [COIN], chain: 'BTC' | 'LTC' | 'BCH' = 'BTC') {
-  const pay = await PayBench.open(chain);
-  await pay.deposits(deposits);
-  const id = await pay.withdraw(units);
+/** A withdrawal that was sent, from one deposit of a whole coin. `units`: what it takes; null: everything. */
+async function sent(family: PayFamily, units: (coin: bigint, rate: bigint) => bigint | null) {
+  const pay = await family.open();
+  const { coin } = pay.chain;
+  await pay.deposits([coin], 1 + family.lockBlocks);
+  const rate = await pay.feeRate();
+  const id = await pay.withdraw(units(coin, rate));
   await pay.round();
   expect(pay.row(id).state).toBe('broadcast');
-  return { pay, id };
+  return { pay, id, high: HIGH_FACTOR * rate };
 }
+
+const half = (coin: bigint): bigint => coin / 2n;
+/** All but the highest fee that is held for it. */
+const almostAll = (coin: bigint, rate: bigint): bigint => coin - 2n * rate;
 
 const bumpOf = async (pay: PayBench, outpoint: string, feeRate: bigint | null = HIGH): Promise<void> => {
   const { app, bench, chain } = pay;
-  const place = holderFor(app, bench.businessId, chain.chain);
+  const place = holderFor(app, bench.businessId, chain.asset);
   const wish = { outpoint, feeRate };
   const { intents, until } = await previewBump(app, place, wish);
   const given = { feeMax: BigInt(intents[0]!.feeMax), until, units: null, mac: 'mac' };
   await bump(app, place, wish, intents[0]!.uuid, given);
 };
 
-describe('what a replacement costs', () => {
+describe.each(REPLACING)('$name: what a replacement costs', (family) => {
   it.each(['speed-up', 'cancel'] as const)(
     '%s is paid from what is left when most of it was withdrawn',
     async (kind) => {
-      const { pay, id } = await sent((COIN * 8n) / 10n);
-      await pay.replace(id, kind, HIGH);
+      const { pay, id, high } = await sent(family, (coin) => (coin * 8n) / 10n);
+      await pay.replace(id, kind, high);
       await pay.round();
       const versions = pay.versions(id);
       expect(versions.map(({ kind: is }) => is)).toEqual(['pay', kind === 'cancel' ? 'cancel' : 'pay']);
-      expect(pay.chain.mempool.has(versions[1]!.txid!)).toBe(true);
+      expect(pay.chain.waiting()).toEqual([versions[1]!.txid]);
       expect(BigInt(pay.row(id).fee_held)).toBeGreaterThanOrEqual(kind === 'cancel' ? 0n : BigInt(versions[1]!.fee));
     },
   );
 
-  it.each(['speed-up', 'cancel'] as const)('%s of a sweep is paid out of the amount', async (kind) => {
-    const { pay, id } = await sent(null);
-    await pay.replace(id, kind, HIGH);
+  it.each(['speed-up', 'cancel'] as const)('%s of a sweep takes only what was approved', async (kind) => {
+    const { pay, id, high } = await sent(family, () => null);
+    const [first] = pay.versions(id);
+    // later money at the same address is not part of it
+    await pay.chain.forget(first!.txid!);
+    await pay.deposits([pay.chain.coin, pay.chain.coin]);
+    await pay.pass();
+    await pay.sync();
+    await pay.replace(id, kind, high);
     await pay.round();
     const [, second] = pay.versions(id);
-    expect(pay.chain.mempool.has(second!.txid!)).toBe(true);
+    expect(pay.chain.waiting()).toContain(second!.txid);
+    expect(pay.chain.waiting()).not.toContain(first!.txid);
+    await pay.chain.mine();
+    await pay.sync();
+    const paid = kind === 'cancel' ? [] : [second!.txid];
+    expect(pay.chain.paidTo(pay.row(id).address)).toEqual(paid);
   });
 
   it('speeds a cancellation up out of what comes back with it', async () => {
-    const { pay, id } = await sent(COIN - 4_000n);
-    await pay.replace(id, 'cancel', HIGH);
+    const { pay, id, high } = await sent(family, almostAll);
+    await pay.replace(id, 'cancel', high);
     await pay.round();
-    await pay.replace(id, 'speed-up', HIGH * 3n);
+    await pay.replace(id, 'speed-up', high * 3n);
     await pay.round();
     const versions = pay.versions(id);
     expect(versions.map(({ kind }) => kind)).toEqual(['pay', 'cancel', 'cancel']);
-    expect(pay.chain.mempool.has(versions[2]!.txid!)).toBe(true);
+    expect(pay.chain.waiting()).toEqual([versions[2]!.txid]);
   });
 
-  it('is refused when the balance does not have what the fee may become more', async () => {
-    const { pay, id } = await sent(COIN - 4_000n);
-    const { intents, until } = await previewReplacement(pay.app, { id: `${id}`, kind: 'cancel', feeRate: HIGH });
+  // where fees have their own asset, the amount leaves all of that
+  const only = family.hasGas ? null : it;
+  only?.('is refused when the balance does not have what the fee may become more', async () => {
+    const { pay, id, high } = await sent(family, almostAll);
+    const { intents, until } = await previewReplacement(pay.app, { id: `${id}`, kind: 'cancel', feeRate: high });
     expect(intents).toHaveLength(1);
     const given = { feeMax: BigInt(intents[0]!.feeMax), until, units: null, mac: 'mac' };
     const wish = { id: `${id}`, kind: 'speed-up' as const, feeRate: null };
     expect(await codeOf(replace(pay.app, wish, new Map([[pay.row(id).uuid, given]])))).toMatch(/insufficient/);
   });
+});
 
+describe('a replacement', () => {
   it('is warned of when it is high, though it pays nobody else', async () => {
-    const { pay, id } = await sent(200_000n, [300_000n]);
+    const pay = await PayBench.open();
+    await pay.deposits([300_000n]);
+    const id = await pay.withdraw(200_000n);
+    await pay.round();
     const { warnings } = await previewReplacement(pay.app, { id: `${id}`, kind: 'cancel', feeRate: HIGH });
     expect(warnings.map(({ code }) => code)).toContain('high_fee');
-    const small = pay.deposit(100_000n);
+    const small = await pay.deposit(100_000n);
     await pay.sync();
     const wish = { outpoint: `${small.txid}:0`, feeRate: HIGH };
     const shown = await previewBump(pay.app, holderFor(pay.app, pay.bench.businessId, 'BTC'), wish);
     expect(shown.warnings.map(({ code }) => code)).toEqual(['high_fee']);
   });
+
+  it.each(['speed-up', 'cancel'] as const)('of a key image is refused: %s', async (kind) => {
+    const { pay, id, high } = await sent(XMR, half);
+    expect(await codeOf(pay.replace(id, kind, high))).toBe('withdrawal.no_replacement');
+    expect([pay.row(id).cancel, pay.versions(id).length]).toEqual([false, 1]);
+  });
 });
 
-describe('a version that comes to nothing', () => {
+describe.each(REPLACING)('$name: a version that comes to nothing', (family) => {
   it('leaves the fee as it was approved, when its approval is over before it is signed', async () => {
-    const { pay, id } = await sent(COIN / 2n);
+    const { pay, id, high } = await sent(family, half);
     const before = pay.row(id);
     pay.signer.refuses = () => new Rejected('signer.approval', "the operator's approval has expired");
-    await pay.replace(id, 'speed-up', HIGH);
+    await pay.replace(id, 'speed-up', high);
     await pay.round();
     expect(pay.row(id)).toMatchObject({ fee_held: before.fee_held, approval: before.approval });
     expect(pay.row(id).problem).toMatch(/expired/);
     pay.signer.refuses = () => null;
-    await pay.replace(id, 'speed-up', HIGH);
+    await pay.replace(id, 'speed-up', high);
     await pay.round();
     expect(BigInt(pay.row(id).fee_held)).toBeGreaterThan(BigInt(before.fee_held));
     expect(pay.versions(id)).toHaveLength(2);
   });
 
   it('leaves nothing "being canceled", when it was to cancel', async () => {
-    const { pay, id } = await sent(COIN / 2n);
+    const { pay, id, high } = await sent(family, half);
     pay.signer.refuses = () => new Rejected('signer.differs', 'no');
-    await pay.replace(id, 'cancel', HIGH);
+    await pay.replace(id, 'cancel', high);
     expect(pay.row(id).cancel).toBe(true);
     await pay.round();
     expect([pay.row(id).cancel, pay.versions(id).length]).toEqual([false, 1]);
   });
 
   it('is not signed when what it was to replace is in a block', async () => {
-    const { pay, id } = await sent(COIN / 2n);
+    const { pay, id, high } = await sent(family, half);
     pay.signer.state = 'locked';
-    await pay.replace(id, 'cancel', HIGH);
+    await pay.replace(id, 'cancel', high);
     await pay.pass();
-    pay.chain.mine();
+    await pay.chain.mine();
     await pay.sync();
     pay.signer.state = 'unlocked';
     await pay.round();
@@ -128,12 +164,27 @@ describe('a version that comes to nothing', () => {
   });
 });
 
-describe('a batch', () => {
-  it('takes the new approval of what was approved already', async () => {
-    const pay = await PayBench.open();
-    await pay.deposits([COIN]);
+describe.each(FAMILIES)('$name: a batch', (family) => {
+  const twoOf = async (pay: PayBench): Promise<number[]> => {
+    await pay.deposits([pay.chain.coin], 1 + family.lockBlocks);
     pay.signer.state = 'locked';
-    const ids = [await pay.withdraw(COIN / 10n), await pay.request(COIN / 10n)];
+    const tenth = pay.chain.coin / 10n;
+    return [await pay.withdraw(tenth), await pay.request(tenth)];
+  };
+
+  if (!family.hasCoins) {
+    it('is refused: each payment is a transaction of its own', async () => {
+      const pay = await family.open();
+      const ids = await twoOf(pay);
+      expect(await codeOf(previewBatch(pay.app, ids.map(String)))).toBe('spend.one_payment');
+      expect(ids.map((id) => pay.row(id).state)).toEqual(['approved', 'requested']);
+    });
+    return;
+  }
+
+  it('takes the new approval of what was approved already', async () => {
+    const pay = await family.open();
+    const ids = await twoOf(pay);
     await pay.app.store.write((tx) =>
       tx.run({ sql: `UPDATE withdrawal SET fee_held = '100' WHERE id = ${ids[0]}`, bind: () => [] }, {}),
     );
@@ -149,20 +200,21 @@ describe('a batch', () => {
     pay.signer.state = 'unlocked';
     await pay.round();
     expect(ids.map((id) => pay.row(id).state)).toEqual(['broadcast', 'broadcast']);
+    expect(new Set(ids.map((id) => pay.spend(id).id)).size).toBe(1);
   });
 });
 
-describe('a node that refuses what it has in a block', () => {
+describe.each(FAMILIES)('$name: a node that refuses what it has in a block', (family) => {
   it('makes no alert: a sync that begins then shows it', async () => {
-    const pay = await PayBench.open();
-    await pay.deposits([COIN]);
-    const id = await pay.withdraw(COIN / 2n);
+    const pay = await family.open();
+    await pay.deposits([pay.chain.coin], 1 + family.lockBlocks);
+    const id = await pay.withdraw(pay.chain.coin / 2n);
     let offers = 0;
-    pay.chain.refuses = (tx) => {
+    pay.chain.refuses = async ({ raw }) => {
       offers += 1;
       pay.chain.refuses = null;
-      pay.chain.add(tx);
-      pay.chain.mine();
+      await pay.chain.take(raw);
+      await pay.chain.mine();
       return 'Transaction outputs already in utxo set';
     };
     await pay.sync();
@@ -175,9 +227,31 @@ describe('a node that refuses what it has in a block', () => {
   });
 });
 
+it.each(FAMILIES)('$name: a refusal is over once the node takes it after all, or a block has it', async (family) => {
+  for (const end of ['taken', 'mined'] as const) {
+    const pay = await family.open();
+    await pay.deposits([pay.chain.coin], 1 + family.lockBlocks);
+    pay.chain.refuses = () => 'mempool full';
+    const id = await pay.withdraw(pay.chain.coin / 2n);
+    for (let i = 0; i < 3; i++) await pay.round();
+    expect(pay.alerts().map(({ kind }) => kind)).toEqual(['withdrawal.not_sent']);
+    pay.chain.refuses = null;
+    const [version] = pay.versions(id);
+    if (end === 'taken') await pay.round();
+    else await pay.chain.take(version!.raw!);
+    await pay.chain.mine();
+    await pay.sync();
+    expect([pay.row(id).state, pay.alerts()]).toEqual(['completed', []]);
+    await pay.app.store.close();
+  }
+});
+
 describe('paying for a parent', () => {
   it('is possible through the change of what a node keeps in place of a faster version', async () => {
-    const { pay, id } = await sent(COIN / 2n, [COIN], 'LTC');
+    const pay: CoinBench = await PayBench.open('LTC');
+    await pay.deposits([COIN]);
+    const id = await pay.withdraw(COIN / 2n);
+    await pay.round();
     pay.chain.refuses = (tx) =>
       pay.chain.mempool.size > 0 && !pay.chain.mempool.has(tx.txid) ? 'txn-mempool-conflict' : null;
     await pay.replace(id, 'speed-up', HIGH);
@@ -202,16 +276,19 @@ describe('paying for a parent', () => {
     expect(pay.alerts()).toEqual([]);
   });
 
-  it('is not offered where it moves nothing', async () => {
-    const pay = await PayBench.open('BCH');
-    const stuck = pay.deposit(COIN);
-    await pay.sync();
-    expect(await codeOf(bumpOf(pay, `${stuck.txid}:0`))).toBe('bump.unsupported');
-  });
+  it.each([BCH, ...FAMILIES.filter((family) => family !== LTC)])(
+    'is not offered where it moves nothing: $name',
+    async (family) => {
+      const pay = await family.open();
+      const stuck = await pay.deposit(pay.chain.coin);
+      await pay.sync();
+      expect(await codeOf(bumpOf(pay, `${stuck.txid}:0`))).toBe('bump.unsupported');
+    },
+  );
 
   it('is not signed once the parent is confirmed', async () => {
     const pay = await PayBench.open();
-    const stuck = pay.deposit(COIN);
+    const stuck = await pay.deposit(COIN);
     await pay.sync();
     pay.signer.state = 'locked';
     await bumpOf(pay, `${stuck.txid}:0`);
@@ -226,7 +303,7 @@ describe('paying for a parent', () => {
 
   it('that no node takes can be given up, and the deposit is free again', async () => {
     const pay = await PayBench.open();
-    const stuck = pay.deposit(COIN);
+    const stuck = await pay.deposit(COIN);
     await pay.sync();
     const outpoint = `${stuck.txid}:0`;
     const giveUp = () =>
@@ -267,7 +344,7 @@ describe('paying for a parent', () => {
 
   it('that a node has is not given up', async () => {
     const pay = await PayBench.open();
-    const stuck = pay.deposit(COIN);
+    const stuck = await pay.deposit(COIN);
     await pay.sync();
     await bumpOf(pay, `${stuck.txid}:0`);
     await pay.round();
@@ -277,17 +354,16 @@ describe('paying for a parent', () => {
   });
 });
 
-it('nothing is sent after a start before the chain was seen once', async () => {
-  const pay = await PayBench.open();
-  await pay.deposits([COIN]);
-  const id = await pay.withdraw(COIN / 2n);
-  await pay.round();
-  pay.chain.mine(2);
+it.each(FAMILIES)('$name: nothing is sent after a start before the chain was seen once', async (family) => {
+  const { pay, id } = await sent(family, half);
+  await pay.chain.mine(2);
   // as a start leaves it: the store knows nothing of what was mined meanwhile
   pay.bench.chain.syncedAt = 0;
   pay.chain.offered.length = 0;
   pay.chain.refuses = () => 'bad-txns-inputs-missingorspent';
-  await pay.app.store.write((tx) => tx.run({ sql: 'UPDATE credit SET spent_txid = NULL', bind: () => [] }, {}));
+  for (const sql of ['UPDATE credit SET spent_txid = NULL', 'DELETE FROM used_key']) {
+    await pay.app.store.write((tx) => tx.run({ sql, bind: () => [] }, {}));
+  }
   await pay.pass();
   expect([pay.chain.offered, pay.alerts()]).toEqual([[], []]);
   await pay.round();
@@ -295,21 +371,20 @@ it('nothing is sent after a start before the chain was seen once', async () => {
   expect([pay.chain.offered, pay.alerts()]).toEqual([[], []]);
 });
 
-describe('an outage without a restart', () => {
+describe.each(FAMILIES)('$name: an outage without a restart', (family) => {
   /** Signed and in no mempool; mined by somebody who has it, while the source is away. */
   async function minedUnseen() {
-    const { pay, id } = await sent(COIN / 2n);
-    const { txid } = pay.versions(id)[0]!;
-    const tx = pay.chain.mempool.get(txid!)!;
-    pay.chain.forget(txid!);
+    const { pay, id } = await sent(family, half);
+    const { txid, raw } = pay.versions(id)[0]!;
+    await pay.chain.forget(txid!);
     await pay.sync();
     pay.chain.offered.length = 0;
     return {
       pay,
       id,
-      mine: () => {
-        pay.chain.mineThese([tx]);
-        pay.chain.mine();
+      mine: async () => {
+        await pay.chain.take(raw!);
+        await pay.chain.mine(2);
         pay.chain.refuses = () => 'bad-txns-inputs-missingorspent';
       },
     };
@@ -334,7 +409,7 @@ describe('an outage without a restart', () => {
     await loop.start();
     await loop.stop();
     pay.chain.adapter.sync = honest;
-    mine();
+    await mine();
     await nothingOffered({ pay, id });
   });
 
@@ -346,7 +421,7 @@ describe('an outage without a restart', () => {
     await pay.pass();
     expect(pay.versions(id)[0]!.problem).toBe('The node is away');
     spending!.broadcast = broadcast;
-    mine();
+    await mine();
     await nothingOffered({ pay, id });
   });
 });

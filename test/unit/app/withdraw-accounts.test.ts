@@ -1,0 +1,169 @@
+/** What only account chains have: nonces in order, fees below the highest one, failed transactions, refunds from any address. */
+import { describe, expect, it } from 'vitest';
+import { refundDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
+import { nonceOf } from '../../../daemon/domain/spend.ts';
+import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
+import { ZERO_ADDRESS } from '../../../daemon/sandbox/simulated-accounts.ts';
+import { inboxBelow } from '../../../daemon/store/queries/credits.ts';
+import type { PayBench } from './pay-bench.ts';
+import { ETH, TOKEN } from './pay-families.ts';
+
+const LAST_ID = 2 ** 31;
+
+const nonce = (pay: PayBench, id: number): bigint | undefined => nonceOf(pay.spend(id).conflict_key)?.nonce;
+
+describe.each([ETH, TOKEN])('$name: nonces', (family) => {
+  async function ofTwo() {
+    const pay = await family.open();
+    const { coin } = pay.chain;
+    await pay.deposits([coin]);
+    const ids = [await pay.withdraw(coin / 4n), await pay.withdraw(coin / 4n)] as const;
+    return { pay, ids };
+  }
+
+  it('are signed in order: none before the one below it', async () => {
+    const { pay, ids } = await ofTwo();
+    const first = pay.row(ids[0]).uuid;
+    const locked = new Rejected('signer.locked', 'the wallet is locked');
+    pay.signer.refuses = ({ withdrawals }) => (withdrawals.some(({ intent }) => intent.uuid === first) ? locked : null);
+    await pay.pass();
+    // the second was planned with the next nonce, and is planned again
+    expect([nonce(pay, ids[0]), pay.row(ids[1]).spend_id]).toEqual([0n, null]);
+    expect(pay.signer.orders).toEqual([]);
+    pay.signer.refuses = () => null;
+    await pay.round();
+    expect(ids.map((id) => nonce(pay, id))).toEqual([0n, 1n]);
+    expect(pay.signer.orders.map(({ withdrawals }) => withdrawals[0]!.intent.uuid)).toEqual([
+      first,
+      pay.row(ids[1]).uuid,
+    ]);
+    await pay.chain.mine();
+    await pay.sync();
+    expect(ids.map((id) => pay.row(id).state)).toEqual(['completed', 'completed']);
+  });
+
+  it('leave no gap when the one below is given back by the signer', async () => {
+    const { pay, ids } = await ofTwo();
+    const first = pay.row(ids[0]).uuid;
+    const limit = new Rejected('signer.limit', 'above the limit');
+    pay.signer.refuses = ({ withdrawals }) => (withdrawals.some(({ intent }) => intent.uuid === first) ? limit : null);
+    await pay.round();
+    expect(pay.row(ids[0])).toMatchObject({ state: 'requested', problem: 'above the limit' });
+    await pay.round();
+    expect([nonce(pay, ids[1]), pay.row(ids[1]).state]).toEqual([0n, 'broadcast']);
+  });
+});
+
+describe.each([ETH, TOKEN])('$name: a fee', (family) => {
+  it('that is below the highest one is the one that the books and the withdrawal show', async () => {
+    const pay = await family.open();
+    const { coin } = pay.chain;
+    const { adapter } = pay.chain;
+    const { sync } = adapter;
+    // this chain takes the whole highest fee; a real one takes what is used of it
+    adapter.sync = async (since, signal) => {
+      const update = await sync(since, signal);
+      for (const debit of update?.debits ?? []) if (debit.kind === 'fee') debit.amount.units /= 3n;
+      return update;
+    };
+    await pay.deposits([coin]);
+    const before = pay.bench.balance(adapter.spending!.feeAsset);
+    const id = await pay.withdraw(coin / 4n);
+    await pay.round();
+    const [version] = pay.versions(id);
+    expect(pay.row(id).fee).toBe(version!.fee);
+    await pay.chain.mine();
+    await pay.sync();
+    const paid = version!.fee / 3n;
+    expect(pay.row(id)).toMatchObject({ state: 'completed', fee: paid });
+    const amount = family.hasGas ? 0n : coin / 4n;
+    expect(pay.bench.balance(adapter.spending!.feeAsset)).toBe(before - amount - paid);
+  });
+});
+
+describe('a transaction that fails', () => {
+  it('ends the withdrawal as reverted once it is buried: its fee is paid, and the amount is there', async () => {
+    const pay = await TOKEN.open();
+    const { coin } = pay.chain;
+    await pay.deposits([coin]);
+    const gas = pay.bench.balance('BNB');
+    const id = await pay.withdraw(coin / 4n, ZERO_ADDRESS);
+    await pay.round();
+    const [version] = pay.versions(id);
+    await pay.chain.mine();
+    await pay.sync();
+    expect(pay.row(id)).toMatchObject({
+      state: 'broadcast',
+      problem: expect.stringMatching(/failed: .*moved nothing/),
+    });
+    expect(pay.alerts().map(({ kind }) => kind)).toEqual(['withdrawal.coin_missing']);
+    await pay.chain.mine(BURIED_BLOCKS.BSC - 1);
+    await pay.sync();
+    expect(pay.row(id)).toMatchObject({ state: 'failed', reason: 'reverted', txid: null, held: false, problem: null });
+    expect([pay.available(), pay.bench.balance('BNB')]).toEqual([coin, gas - version!.fee]);
+    expect(pay.alerts()).toEqual([]);
+    // its nonce is used: the next payment has the next one
+    const next = await pay.withdraw(coin / 4n);
+    await pay.round();
+    expect([nonce(pay, next), pay.row(next).state]).toEqual([1n, 'broadcast']);
+  });
+});
+
+describe.each([ETH, TOKEN])('$name: a refund from the inbox', (family) => {
+  /** What a deposit of any value needs on Ethereum where nobody tells which blocks are final. */
+  const BLOCKS = 96;
+
+  /** Asks for the refund of the first deposit, and approves it. */
+  async function refund(pay: PayBench): Promise<number> {
+    const items = pay.app.store.all(inboxBelow, { id: LAST_ID, limit: 100 });
+    const first = items.filter(({ asset }) => asset === pay.chain.asset).at(-1);
+    const { id } = await refundDeposit(pay.app, first!.id, pay.recipient());
+    await pay.approve(id);
+    await pay.round();
+    return id;
+  }
+
+  const senderOf = (pay: PayBench, id: number): string | undefined => nonceOf(pay.spend(id).conflict_key)?.address;
+
+  it('pays what came, less the fee, and nothing of the other money at its address', async () => {
+    const pay = await family.open();
+    const { coin } = pay.chain;
+    // the first and the third are at one address
+    await pay.deposits([coin, 5n * coin, 7n * coin], BLOCKS);
+    const id = await refund(pay);
+    await pay.chain.mine();
+    await pay.sync();
+    const [version] = pay.versions(id);
+    const units = coin - (family.hasGas ? 0n : version!.fee);
+    expect(pay.row(id)).toMatchObject({ state: 'completed', units, txid: version!.txid });
+    expect(pay.chain.paidTo(pay.row(id).address)).toEqual([version!.txid]);
+    expect(pay.available()).toBe(12n * coin);
+  });
+
+  it('comes from another address when the money has left that of the deposit', async () => {
+    const pay = await family.open();
+    const { coin } = pay.chain;
+    await pay.deposits([coin], BLOCKS);
+    const spent = await pay.withdraw(coin / 2n);
+    await pay.round();
+    await pay.chain.mine();
+    await pay.deposits([5n * coin], BLOCKS);
+    const id = await refund(pay);
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
+    expect(senderOf(pay, id)).not.toBe(senderOf(pay, spent));
+    const [version] = pay.versions(id);
+    expect(pay.row(id).units).toBe(coin - (family.hasGas ? 0n : version!.fee));
+  });
+
+  it('waits for the confirmations of its deposit', async () => {
+    const pay = await family.open();
+    const { coin } = pay.chain;
+    await pay.deposits([coin, 5n * coin]);
+    const id = await refund(pay);
+    expect(pay.row(id)).toMatchObject({ state: 'approved', problem: expect.stringMatching(/confirmations/) });
+    await pay.chain.mine(BLOCKS);
+    await pay.round();
+    expect(pay.row(id).state).toBe('broadcast');
+  });
+});
