@@ -94,7 +94,6 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   readonly #headAgeMsMax: number;
   readonly #agreement: Agreement<E>;
   readonly #poller: Poller;
-  #syncing = false;
   #isReread = false;
   /** The mark of the state that the last sync reached; null when the sync stopped before its end. */
   #handled: string | null = null;
@@ -140,22 +139,16 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
 
   async sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
     signal.throwIfAborted();
-    assert(!this.#syncing, 'one sync at a time');
-    this.#poller.start();
-    this.#syncing = true;
-    this.#handled = null;
-    try {
+    return this.#poller.sync(async () => {
+      this.#handled = null;
       const update = await this.#ask((endpoint) => this.#step(endpoint, since, signal), signal);
       this.#behind = update === undefined;
       return update ?? null;
-    } finally {
-      this.#syncing = false;
-    }
+    });
   }
 
   onHint(wake: () => void): void {
     this.#poller.onNews(wake);
-    this.#poller.start();
   }
 
   health(): SourceHealth {
@@ -231,7 +224,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
 
   async #hasNews(signal: AbortSignal): Promise<boolean> {
     const mark = await this.#ask((endpoint) => this.mark(endpoint, signal), signal);
-    if (this.#syncing || mark === undefined) return false;
+    if (this.#poller.isSyncing || mark === undefined) return false;
     return this.#handled !== mark || this.#agreement.isDue() || this.isDue();
   }
 

@@ -3,6 +3,7 @@
  * the interval grows to POLL_DOWN_MS_MAX, with some randomness to spread the requests of many installations.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { assert } from '../domain/errors.ts';
 
 export const POLL_MS = 500;
 const POLL_DOWN_MS_MAX = 5_000;
@@ -16,6 +17,7 @@ export class Poller {
   readonly #stopped = new AbortController();
   #pause = new AbortController();
   #loop: Promise<void> | null = null;
+  #syncing = false;
 
   /** `ask` returns whether something changed. A failure means that the node is down; `ask` reports it itself. */
   constructor(pollMs: number, ask: (signal: AbortSignal) => Promise<boolean>) {
@@ -23,8 +25,26 @@ export class Poller {
     this.#pollMs = pollMs;
   }
 
+  /** Calls `wake` when something may have changed, and begins to poll. */
   onNews(wake: () => void): void {
     this.#wakes.push(wake);
+    this.start();
+  }
+
+  get isSyncing(): boolean {
+    return this.#syncing;
+  }
+
+  /** Begins to poll, and runs a sync. One sync runs at a time. */
+  async sync<T>(work: () => Promise<T>): Promise<T> {
+    assert(!this.#syncing, 'one sync at a time');
+    this.start();
+    this.#syncing = true;
+    try {
+      return await work();
+    } finally {
+      this.#syncing = false;
+    }
   }
 
   /** Begins to poll, once. */

@@ -1,6 +1,7 @@
 /** Attaches commands to the program: an action gets a session, its options and its arguments. */
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
+import { wholeNumber } from './parse.ts';
 import { type GlobalOptions, Session } from './session.ts';
 
 export type Work<O> = (session: Session, options: O, ...names: string[]) => Promise<void>;
@@ -14,6 +15,11 @@ export function action<O>(io: Io, work: Work<O>) {
     const options = command.optsWithGlobals<GlobalOptions>();
     await work(new Session(io, options), options as O, ...names);
   };
+}
+
+/** A command about one item of a list, by the item's number. */
+export function itemCommand(parent: Command, name: string, description: string): Command {
+  return parent.command(name).argument('<number>', 'as listed', wholeNumber).description(description);
 }
 
 /** Collects an option that may be repeated, or given once with commas. */

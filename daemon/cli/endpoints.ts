@@ -1,10 +1,9 @@
 /** `countinghouse endpoint`: the URLs to which shops' signed events are sent. */
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
-import { action, list } from './commands.ts';
+import { action, itemCommand, list } from './commands.ts';
 import type { Io } from './io.ts';
 import { type PageOptions, paged, pageOf } from './page.ts';
-import { wholeNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
@@ -23,12 +22,12 @@ export function endpointCommands(root: Command, io: Io): void {
     .action(action(io, add));
   endpoint.command('list').description('list them').action(action(io, listEndpoints));
   paged(endpoint.command('log')).description('what was sent, newest first').action(action(io, log));
-  const byNumber = (name: string, description: string) =>
-    endpoint.command(name).argument('<number>', 'as listed', wholeNumber).description(description);
-  byNumber('rotate', 'make a new secret; the former one is good for a day more').action(action(io, rotate));
-  byNumber('enable', 'send again to one that was disabled, what waited first').action(action(io, enable));
-  byNumber('remove', 'end one for good').action(action(io, remove));
-  byNumber('resend', 'send one of the log again').action(action(io, resend));
+  itemCommand(endpoint, 'rotate', 'make a new secret; the former one is good for a day more').action(
+    action(io, rotate),
+  );
+  itemCommand(endpoint, 'enable', 'send again to one that was disabled, what waited first').action(action(io, enable));
+  itemCommand(endpoint, 'remove', 'end one for good').action(action(io, remove));
+  itemCommand(endpoint, 'resend', 'send one of the log again').action(action(io, resend));
 }
 
 function secretText({ id, url, secret }: WithSecret): string {

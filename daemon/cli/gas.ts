@@ -1,7 +1,8 @@
-/** `countinghouse gas`: what lies on deposit addresses of Ethereum and BNB Smart Chain, and collecting it. */
+/** `countinghouse gas`: the money on deposit addresses of Ethereum and BNB Smart Chain, and its collection. */
 import { type Command, Option } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
+import { EVM_CHAINS, type EvmChain } from '../domain/evm.ts';
 import { parseDecimal } from '../domain/money.ts';
 import { type PassphraseOption, passphraseOf } from './approvals.ts';
 import { action } from './commands.ts';
@@ -10,8 +11,6 @@ import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
 
-const CHAINS = ['ETH', 'BSC'] as const;
-type Chain = (typeof CHAINS)[number];
 type Desk = Result<'gas.status'>['desks'][number];
 type CollectOptions = PassphraseOption & {
   minUsd?: string;
@@ -33,7 +32,7 @@ export function gasCommands(root: Command, io: Io): void {
     gas
       .command(name)
       .argument('<business>', 'its number, UUID or name')
-      .argument('<chain>', CHAINS.join(' or '), (text) => chainOf(text));
+      .argument('<chain>', EVM_CHAINS.join(' or '), (text) => chainOf(text));
   onChain('forecast')
     .option('--min-usd <usd>', 'leave addresses alone that hold less, US dollars', '5')
     .option('--share <percent>', 'mark addresses whose cost is a larger share of their worth', '10')
@@ -54,9 +53,9 @@ export function gasCommands(root: Command, io: Io): void {
     .action(action(io, stop));
 }
 
-function chainOf(text: string): Chain {
-  const found = CHAINS.find((chain) => chain === text.toUpperCase());
-  if (!found) throw new Failure(`${text} is none of ${CHAINS.join(', ')}`, EXIT.usage, 'usage');
+function chainOf(text: string): EvmChain {
+  const found = EVM_CHAINS.find((chain) => chain === text.toUpperCase());
+  if (!found) throw new Failure(`${text} is none of ${EVM_CHAINS.join(', ')}`, EXIT.usage, 'usage');
   return found;
 }
 
@@ -97,7 +96,7 @@ function planLines(plan: Desk['plan'], coin: string): [string, string | null][] 
 }
 
 async function showForecast(session: Session, options: CollectOptions & { share?: string }, ...given: unknown[]) {
-  const [business, chain] = [String(given[0]), given[1] as Chain];
+  const [business, chain] = [String(given[0]), given[1] as EvmChain];
   const share_percent = Number.parseInt(options.share ?? '10', 10);
   const found = await session.call('gas.forecast', { business, chain, min_usd: options.minUsd ?? '5', share_percent });
   session.print(found, () => forecastText(found));
@@ -121,7 +120,7 @@ function forecastText({ items, worth, cost, cost_usd, coin, price, needs }: Resu
 }
 
 async function collect(session: Session, options: CollectOptions, ...given: unknown[]): Promise<void> {
-  const [business, chain] = [String(given[0]), given[1] as Chain];
+  const [business, chain] = [String(given[0]), given[1] as EvmChain];
   const min_usd = options.minUsd ?? '5';
   const forecast = await session.call('gas.forecast', { business, chain, min_usd });
   if (!session.json) session.note(forecastText(forecast).trimEnd());
@@ -138,13 +137,13 @@ async function collect(session: Session, options: CollectOptions, ...given: unkn
 }
 
 async function stop(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
-  const [business, chain] = [String(given[0]), given[1] as Chain];
+  const [business, chain] = [String(given[0]), given[1] as EvmChain];
   const signed = await signedGrant(session, options, { business, chain, feeMax: 0n, until: Date.now() });
   const done = await session.call('gas.stop', { business, chain, signed });
   session.print(done, () => (done.plan ? `The plan is ${done.plan.state}.\n` : 'There was no plan.\n'));
 }
 
-type Wanted = { business: string; chain: Chain; feeMax: bigint; until: number };
+type Wanted = { business: string; chain: EvmChain; feeMax: bigint; until: number };
 
 /** Shows a grant of gas, asks for confirmation, and signs it with the passphrase. Null on the sandbox. */
 async function signedGrant(session: Session, options: PassphraseOption, { business, chain, feeMax, until }: Wanted) {

@@ -1,7 +1,7 @@
 /** `countinghouse key`: API keys. */
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
-import { action, list } from './commands.ts';
+import { action, itemCommand, list } from './commands.ts';
 import type { Io } from './io.ts';
 import { wholeNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
@@ -34,11 +34,7 @@ export function keyCommands(root: Command, io: Io): void {
     .option('--per-minute <n>', 'how many requests it may make in a minute (default: no limit)', wholeNumber)
     .description('make one; it is shown this once')
     .action(action(io, addKey));
-  key
-    .command('revoke')
-    .argument('<number>', 'as listed', wholeNumber)
-    .description('end one at once and for good')
-    .action(action(io, revokeKey));
+  itemCommand(key, 'revoke', 'end one at once and for good').action(action(io, revokeKey));
 }
 
 async function listKeys(session: Session, { revoked = false }: { revoked?: boolean }, business?: string) {

@@ -1,25 +1,24 @@
 /** `countinghouse policy`, `address-book` and `rates`, and decisions about deposits in the inbox. */
 import { type Command, Option } from 'commander';
 import type { Result } from '../contract/operator.ts';
+import { CHAINS, type ChainId } from '../domain/assets.ts';
+import { POLICY_MODES, type PolicyMode } from '../domain/policy.ts';
 import { granted, type PassphraseOption } from './approvals.ts';
-import { action } from './commands.ts';
+import { action, itemCommand } from './commands.ts';
 import type { Io } from './io.ts';
-import { wholeNumber } from './parse.ts';
 import type { Session } from './session.ts';
 import { grantDirectly } from './signer.ts';
 import { pairs, table, when } from './table.ts';
 import { asked } from './withdrawals.ts';
 
 type PolicyOptions = PassphraseOption & {
-  mode: 'manual' | 'automatic';
+  mode: PolicyMode;
   perWithdrawal?: string;
   perDay?: string;
   addressBookOnly?: boolean;
 };
 const PASSPHRASE_HELP = "a file that holds the wallet's passphrase; otherwise it is asked for";
 type Policy = Result<'policy.show'>['policy'];
-const CHAINS = ['BTC', 'BCH', 'LTC', 'XMR', 'ETH', 'BSC'] as const;
-type Chain = (typeof CHAINS)[number];
 
 export function policyCommands(root: Command, io: Io): void {
   const policy = root.command('policy').description('which withdrawals go without asking');
@@ -29,7 +28,7 @@ export function policyCommands(root: Command, io: Io): void {
     .argument('<business>', 'its number, UUID or name')
     .addOption(
       new Option('--mode <mode>', 'by hand, or up to the limits without asking')
-        .choices(['manual', 'automatic'])
+        .choices(POLICY_MODES)
         .makeOptionMandatory(),
     )
     .option('--per-withdrawal <usd>', 'the most for one withdrawal, US dollars')
@@ -48,33 +47,19 @@ export function policyCommands(root: Command, io: Io): void {
     .argument('<address>')
     .argument('<label>', 'whose it is')
     .action(action(io, addAddress));
-  book
-    .command('remove')
-    .argument('<number>', 'as listed', wholeNumber)
+  itemCommand(book, 'remove', 'take it out, and out of what a policy may pay')
     .option('--passphrase-file <file>', PASSPHRASE_HELP)
-    .description('take it out, and out of what a policy may pay')
     .action(action(io, removeAddress));
   root.command('rates').description('what a coin is worth now').action(action(io, listRates));
 }
 
 /** Added to the commands of the inbox. */
 export function depositCommands(inbox: Command, io: Io): void {
-  inbox
-    .command('accept')
-    .argument('<number>', 'as listed', wholeNumber)
-    .description('let it count for the invoice at whose address it came')
-    .action(action(io, accept));
-  inbox
-    .command('refund')
-    .argument('<number>', 'as listed', wholeNumber)
+  itemCommand(inbox, 'accept', 'let it count for the invoice at whose address it came').action(action(io, accept));
+  itemCommand(inbox, 'refund', 'draft a withdrawal of it, less the fee')
     .argument('<address>', 'where to: ask the payer, do not take it from the chain')
-    .description('draft a withdrawal of it, less the fee')
     .action(action(io, refund));
-  inbox
-    .command('keep')
-    .argument('<number>', 'as listed', wholeNumber)
-    .description('leave it as ours')
-    .action(action(io, keep));
+  itemCommand(inbox, 'keep', 'leave it as ours').action(action(io, keep));
 }
 
 async function showPolicy(session: Session, _: object, business = ''): Promise<void> {
@@ -124,7 +109,7 @@ async function listAddresses(session: Session, _: object, business = ''): Promis
 }
 
 async function addAddress(session: Session, _: object, business = '', chain = '', address = '', label = '') {
-  const added = await session.call('addressBook.add', { business, chain: chain as Chain, address, label });
+  const added = await session.call('addressBook.add', { business, chain: chain as ChainId, address, label });
   session.print(added, () => `${added.address.label} is in the address book.\n`);
 }
 

@@ -1,10 +1,9 @@
 /** `countinghouse webhook`: notifications of paid invoices. */
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
-import { action } from './commands.ts';
+import { action, itemCommand } from './commands.ts';
 import type { Io } from './io.ts';
 import { type PageOptions, paged, pageOf } from './page.ts';
-import { wholeNumber } from './parse.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
 
@@ -15,11 +14,7 @@ export function webhookCommands(root: Command, io: Io): void {
   paged(webhook.command('list').alias('log'))
     .description('list them with their last attempt, newest first')
     .action(action(io, listWebhooks));
-  webhook
-    .command('resend')
-    .argument('<number>', 'as listed', wholeNumber)
-    .description('send one again, now')
-    .action(action(io, resend));
+  itemCommand(webhook, 'resend', 'send one again, now').action(action(io, resend));
 }
 
 async function listWebhooks(session: Session, options: PageOptions) {

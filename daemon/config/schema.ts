@@ -53,7 +53,6 @@ type NetworkLeaves = { [C in ChainId]: ChainLeaves } & {
 };
 
 const UTXO_CHAINS: readonly ChainId[] = ['BTC', 'BCH', 'LTC'];
-const EVM_CHAINS: readonly ChainId[] = ['ETH', 'BSC'];
 
 const REPLACEABLE: Partial<Record<ChainId, string>> = {
   BTC: 'every unconfirmed transaction on Bitcoin can be replaced',
@@ -74,7 +73,7 @@ function nodeLeaves(network: Network, chain: ChainId): NodeLeaves {
   const real = network !== 'sandbox';
   const bitcoin = real && UTXO_CHAINS.includes(chain);
   const monero = real && chain === 'XMR';
-  const evm = real && EVM_CHAINS.includes(chain);
+  const evm = real && isEvm(chain);
   const utxo = no('Bitcoin-like');
   return {
     electrum: bitcoin ? setting.electrumServers() : utxo.list,

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { NETWORKS } from '../domain/assets.ts';
+import { EVM_CHAINS } from '../domain/evm.ts';
 import { Decimal, Id, Instant } from './operator-shapes.ts';
 
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
@@ -12,7 +13,7 @@ const Text = z.string().min(1).max(300);
 const Units = z.string().regex(/^\d{1,30}$/);
 const Positive = z.string().regex(/^\d{1,30}(\.\d{1,30})?$/);
 const Millis = z.int().min(0);
-const Chain = z.enum(['ETH', 'BSC']);
+const Chain = z.enum(EVM_CHAINS);
 
 /** `GasGrant` of the signer. */
 const GasGrant = z.strictObject({

@@ -1,12 +1,12 @@
 /** The operator API's methods about chain sources: nodes, and servers of the light client. */
 import { z } from 'zod';
+import { SERVER_STATES } from '../domain/chain.ts';
 
 const Block = z.object({ height: z.int(), hash: z.string() });
 
 const ServerShape = z.object({
   name: z.string(),
-  /** `dropped`: it misbehaved and is not used for a while. */
-  state: z.enum(['idle', 'connecting', 'ready', 'waiting', 'dropped']),
+  state: z.enum(SERVER_STATES),
   /** Whether requests go to this server. */
   asked: z.boolean(),
   software: z.string().nullable(),

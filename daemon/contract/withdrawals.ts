@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
+import { POLICY_MODES } from '../domain/policy.ts';
 import { SPEEDS, WITHDRAWAL_STATES } from '../domain/withdrawal.ts';
 import { Decimal, Id, Instant } from './operator-shapes.ts';
 
@@ -156,7 +157,7 @@ const Approvals = z.array(ApprovalShape).max(BATCH_MAX).default([]);
 const PolicyShape = z.object({
   business_id: Id,
   business: z.string(),
-  mode: z.enum(['manual', 'automatic']),
+  mode: z.enum(POLICY_MODES),
   per_withdrawal_usd: Decimal.nullable(),
   per_day_usd: Decimal.nullable(),
   address_book_only: z.boolean(),
@@ -171,7 +172,7 @@ const SignedGrants = z
 
 const PolicyParams = z.strictObject({
   business: Text,
-  mode: z.enum(['manual', 'automatic']),
+  mode: z.enum(POLICY_MODES),
   per_withdrawal_usd: PositiveDecimal.nullable().default(null),
   per_day_usd: PositiveDecimal.nullable().default(null),
   address_book_only: z.boolean().default(false),

@@ -178,11 +178,13 @@ export type SourceHealth = {
   error: string | null;
 };
 
+/** `dropped`: it misbehaved and is not used for a while. */
+export const SERVER_STATES = ['idle', 'connecting', 'ready', 'waiting', 'dropped'] as const;
+
 /** One of several servers of a source. */
 export type SourceServer = {
   name: string;
-  /** `dropped`: it misbehaved and is not used for a while. */
-  state: 'idle' | 'connecting' | 'ready' | 'waiting' | 'dropped';
+  state: (typeof SERVER_STATES)[number];
   /** Whether requests go to this server. */
   asked: boolean;
   /** Its software and protocol; null while it is not connected. */

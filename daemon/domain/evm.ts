@@ -2,7 +2,8 @@
 import type { AssetId, ChainId, Network } from './assets.ts';
 
 /** The chains that keep accounts with nonces, and speak Ethereum's JSON-RPC. */
-export type EvmChain = 'ETH' | 'BSC';
+export const EVM_CHAINS = ['ETH', 'BSC'] as const;
+export type EvmChain = (typeof EVM_CHAINS)[number];
 
 export const isEvm = (chain: ChainId): chain is EvmChain => chain === 'ETH' || chain === 'BSC';
 

@@ -1,8 +1,11 @@
 /** Approval policies for withdrawals, and warnings about addresses. Everything here is pure. */
 
+export const POLICY_MODES = ['manual', 'automatic'] as const;
+export type PolicyMode = (typeof POLICY_MODES)[number];
+
 /** Amounts are 1e-8 US dollars; null: no limit. */
 export type Policy = {
-  mode: 'manual' | 'automatic';
+  mode: PolicyMode;
   perWithdrawalUsd: bigint | null;
   perDayUsd: bigint | null;
   addressBookOnly: boolean;

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { type AssetId, assetOf } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import { FIAT_DECIMALS, fiatFor, formatUnits, parseDecimal } from '../domain/money.ts';
+import type { PolicyMode } from '../domain/policy.ts';
 import { SIGNED_ASSETS } from '../wallet/signer/limits.ts';
 import type { PolicyGrant } from '../wallet/signer/port.ts';
 import { GrantShape } from '../wallet/signer/wire.ts';
@@ -16,7 +17,7 @@ import { cents } from './view.ts';
 
 /** In US dollars, as decimals. */
 export type AskedPolicy = {
-  mode: 'manual' | 'automatic';
+  mode: PolicyMode;
   per_withdrawal_usd?: string | null;
   per_day_usd?: string | null;
   address_book_only?: boolean;

@@ -15,6 +15,14 @@ const JOINED_OUTPUT = ['o.outpoint', 'o.tx_id', 'o.script', 'o.asset', 'o.units'
 export type TransactionRow = Pick<Row<'sandbox_tx'>, (typeof TRANSACTION)[number]>;
 export type OutputRow = Pick<Row<'sandbox_output'>, (typeof OUTPUT)[number]>;
 
+const blocks = sqlite.selectFrom('sandbox_block').select(BLOCK);
+const transactions = sqlite.selectFrom('sandbox_tx').select(TRANSACTION);
+const outputs = sqlite.selectFrom('sandbox_output').select(OUTPUT);
+const outputsOfTransactions = sqlite
+  .selectFrom('sandbox_tx as t')
+  .innerJoin('sandbox_output as o', 'o.tx_id', 't.id')
+  .select(JOINED_OUTPUT);
+
 export const READ = {
   chain: statement((p: OfChain) =>
     sqlite
@@ -22,78 +30,32 @@ export const READ = {
       .select(['down', 'sequence', 'pruned', 'transactions'])
       .where('chain', '=', p.chain),
   ),
-  tip: statement((p: OfChain) =>
-    sqlite.selectFrom('sandbox_block').select(BLOCK).where('chain', '=', p.chain).orderBy('height', 'desc').limit(1),
-  ),
-  blockAt: statement((p: AtHeight) =>
-    sqlite.selectFrom('sandbox_block').select(BLOCK).where('chain', '=', p.chain).where('height', '=', p.height),
-  ),
+  tip: statement((p: OfChain) => blocks.where('chain', '=', p.chain).orderBy('height', 'desc').limit(1)),
+  blockAt: statement((p: AtHeight) => blocks.where('chain', '=', p.chain).where('height', '=', p.height)),
   blocksAbove: statement((p: AtHeight & { limit: number }) =>
-    sqlite
-      .selectFrom('sandbox_block')
-      .select(BLOCK)
-      .where('chain', '=', p.chain)
-      .where('height', '>', p.height)
-      .orderBy('height')
-      .limit(p.limit),
+    blocks.where('chain', '=', p.chain).where('height', '>', p.height).orderBy('height').limit(p.limit),
   ),
   blocksUpTo: statement((p: AtHeight & { limit: number }) =>
-    sqlite
-      .selectFrom('sandbox_block')
-      .select(BLOCK)
-      .where('chain', '=', p.chain)
-      .where('height', '<=', p.height)
-      .orderBy('height', 'desc')
-      .limit(p.limit),
+    blocks.where('chain', '=', p.chain).where('height', '<=', p.height).orderBy('height', 'desc').limit(p.limit),
   ),
   blockBefore: statement((p: OfChain & { time: number }) =>
-    sqlite
-      .selectFrom('sandbox_block')
-      .select(BLOCK)
-      .where('chain', '=', p.chain)
-      .where('time', '<', p.time)
-      .orderBy('height', 'desc')
-      .limit(1),
+    blocks.where('chain', '=', p.chain).where('time', '<', p.time).orderBy('height', 'desc').limit(1),
   ),
   transaction: statement((p: OfChain & { txid: string }) =>
-    sqlite.selectFrom('sandbox_tx').select(TRANSACTION).where('chain', '=', p.chain).where('txid', '=', p.txid),
+    transactions.where('chain', '=', p.chain).where('txid', '=', p.txid),
   ),
-  transactionById: statement((p: OfTransaction) =>
-    sqlite.selectFrom('sandbox_tx').select(TRANSACTION).where('id', '=', p.id),
-  ),
+  transactionById: statement((p: OfTransaction) => transactions.where('id', '=', p.id)),
   block: statement((p: AtHeight & { limit: number }) =>
-    sqlite
-      .selectFrom('sandbox_tx')
-      .select(TRANSACTION)
-      .where('chain', '=', p.chain)
-      .where('block_height', '=', p.height)
-      .orderBy('id')
-      .limit(p.limit),
+    transactions.where('chain', '=', p.chain).where('block_height', '=', p.height).orderBy('id').limit(p.limit),
   ),
   mempool: statement((p: OfChain & { limit: number }) =>
-    sqlite
-      .selectFrom('sandbox_tx')
-      .select(TRANSACTION)
-      .where('chain', '=', p.chain)
-      .where('block_height', 'is', null)
-      .orderBy('id')
-      .limit(p.limit),
+    transactions.where('chain', '=', p.chain).where('block_height', 'is', null).orderBy('id').limit(p.limit),
   ),
   blockOutputs: statement((p: AtHeight) =>
-    sqlite
-      .selectFrom('sandbox_tx as t')
-      .innerJoin('sandbox_output as o', 'o.tx_id', 't.id')
-      .select(JOINED_OUTPUT)
-      .where('t.chain', '=', p.chain)
-      .where('t.block_height', '=', p.height),
+    outputsOfTransactions.where('t.chain', '=', p.chain).where('t.block_height', '=', p.height),
   ),
   mempoolOutputs: statement((p: OfChain) =>
-    sqlite
-      .selectFrom('sandbox_tx as t')
-      .innerJoin('sandbox_output as o', 'o.tx_id', 't.id')
-      .select(JOINED_OUTPUT)
-      .where('t.chain', '=', p.chain)
-      .where('t.block_height', 'is', null),
+    outputsOfTransactions.where('t.chain', '=', p.chain).where('t.block_height', 'is', null),
   ),
   mempoolSize: statement((p: OfChain) =>
     sqlite
@@ -102,32 +64,15 @@ export const READ = {
       .where('chain', '=', p.chain)
       .where('block_height', 'is', null),
   ),
-  output: statement((p: OfOutpoint) =>
-    sqlite.selectFrom('sandbox_output').select(OUTPUT).where('chain', '=', p.chain).where('outpoint', '=', p.outpoint),
-  ),
+  output: statement((p: OfOutpoint) => outputs.where('chain', '=', p.chain).where('outpoint', '=', p.outpoint)),
   outputsBetween: statement((p: { chain: string; from: string; to: string }) =>
-    sqlite
-      .selectFrom('sandbox_output')
-      .select(OUTPUT)
-      .where('chain', '=', p.chain)
-      .where('outpoint', '>=', p.from)
-      .where('outpoint', '<', p.to),
+    outputs.where('chain', '=', p.chain).where('outpoint', '>=', p.from).where('outpoint', '<', p.to),
   ),
   unspentAt: statement((p: { chain: string; script: Uint8Array }) =>
-    sqlite
-      .selectFrom('sandbox_output')
-      .select(OUTPUT)
-      .where('chain', '=', p.chain)
-      .where('script', '=', p.script)
-      .where('spent_by', 'is', null)
-      .orderBy('tx_id'),
+    outputs.where('chain', '=', p.chain).where('script', '=', p.script).where('spent_by', 'is', null).orderBy('tx_id'),
   ),
-  outputsOf: statement((p: OfTransaction) =>
-    sqlite.selectFrom('sandbox_output').select(OUTPUT).where('tx_id', '=', p.id),
-  ),
-  spentBy: statement((p: OfTransaction) =>
-    sqlite.selectFrom('sandbox_output').select(OUTPUT).where('spent_by', '=', p.id),
-  ),
+  outputsOf: statement((p: OfTransaction) => outputs.where('tx_id', '=', p.id)),
+  spentBy: statement((p: OfTransaction) => outputs.where('spent_by', '=', p.id)),
 };
 
 export const WRITE = {

@@ -2,7 +2,7 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useLanguage, useText } from '../i18n.ts';
 import { fiat, scaled, stepFor, sum } from './format.ts';
-import { CoinMark, coinClass } from './parts.tsx';
+import { CoinMark, coinClass, Head } from './parts.tsx';
 import TEXTS from './texts.ts';
 
 /** `name`: below the bar; `full`: in the table. `parts`: a decimal for each crypto. */
@@ -142,19 +142,7 @@ function BarTable({
     <div className="table-box scroll">
       <table className="table">
         <caption className="unseen">{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{t('day')}</th>
-            {cryptos.map((crypto) => (
-              <th key={crypto} scope="col" className="number">
-                {crypto}
-              </th>
-            ))}
-            <th scope="col" className="number">
-              {t('total')}
-            </th>
-          </tr>
-        </thead>
+        <Head columns={[t('day'), ...cryptos.map((crypto) => [crypto, 'number'] as const), [t('total'), 'number']]} />
         <tbody>
           {[...bars].reverse().map(({ key, full, parts }) => (
             <tr key={key}>

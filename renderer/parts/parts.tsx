@@ -180,6 +180,26 @@ export function Answer<T>({ of, rows, children }: { of: Query<T>; rows?: number;
   return <Still {...(rows === undefined ? {} : { rows })} />;
 }
 
+type Column = string | readonly [name: string, className: string];
+
+/** The heads of a table's columns. */
+export function Head({ columns }: { columns: readonly Column[] }): ReactNode {
+  return (
+    <thead>
+      <tr>
+        {columns.map((column) => {
+          const [name, className] = typeof column === 'string' ? [column] : column;
+          return (
+            <th key={name} scope="col" className={className}>
+              {name}
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+}
+
 /** A section of a screen: a heading, what stands beside it, and the content. */
 export function Section({ title, note, side, children, id }: SectionProps): ReactNode {
   return (

@@ -60,11 +60,14 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
       await node?.remove();
     });
 
-    async function usedWallet(service: TestDaemon): Promise<Record<(typeof CHAINS)[number], AccountKey>> {
+    async function usedWallet(
+      service: TestDaemon,
+      payments = paid,
+    ): Promise<Record<(typeof CHAINS)[number], AccountKey>> {
       const vault = join(service.dataDir, 'vault');
       await cheapWallet(vault, { words: await createWords(12), passphrase: PASSPHRASE });
       const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS);
-      for (const [branch, index, units] of paid) {
+      for (const [branch, index, units] of payments) {
         const { address } = addressOfKey(childPublicKey(accounts.LTC, branch, index), 'LTC', 'regtest');
         await node.pay([{ address, units: BigInt(units) * COIN }]);
         await node.mine(1);
@@ -183,12 +186,14 @@ LTC = "80"
       async () => {
         const service = await startTestDaemon(config());
         try {
-          const accounts = await usedWallet(service);
+          // without the far indices, which take long to derive
+          const [first] = PAID;
+          const accounts = await usedWallet(service, [first!]);
           await source.away();
           const { key, business } = await add(service, accounts);
           expect(business.cryptos).toContain('LTC');
           await source.back();
-          await foundAll(service, key.key);
+          await foundAll(service, key.key, first![2]);
         } finally {
           await service.stop();
         }

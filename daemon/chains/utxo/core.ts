@@ -7,7 +7,7 @@
  */
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, ChainUpdate, Checkpoint, DerivedAddress, SourceHealth } from '../../domain/chain.ts';
-import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
+import { ChainAlert, Unavailable } from '../../domain/errors.ts';
 import { type ChainAdapter, type HoldingsSource, tipOf, type WatchList } from '../adapter.ts';
 import { commonBlocks, contiguousEnd, extended, type HashesAt } from '../checkpoint.ts';
 import { childPublicKey } from '../hd.ts';
@@ -64,7 +64,6 @@ class CoreAdapter implements ChainAdapter {
   readonly #node: CoreNode;
   readonly #mempool: Mempool;
   readonly #poller: Poller;
-  #syncing = false;
   /** The state that the last sync covered; null if it failed before. */
   #handled: string | null = null;
   /** The last sync did not reach the tip. */
@@ -118,20 +117,12 @@ class CoreAdapter implements ChainAdapter {
     });
   }
 
-  async sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
-    assert(!this.#syncing, 'one sync at a time');
-    this.#poller.start();
-    this.#syncing = true;
-    try {
-      return await this.#recording(signal, () => this.#step(since, signal));
-    } finally {
-      this.#syncing = false;
-    }
+  sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
+    return this.#poller.sync(() => this.#recording(signal, () => this.#step(since, signal)));
   }
 
   onHint(wake: () => void): void {
     this.#poller.onNews(wake);
-    this.#poller.start();
   }
 
   health(): SourceHealth {
@@ -224,7 +215,7 @@ class CoreAdapter implements ChainAdapter {
     try {
       const state = await this.#contact(signal);
       await this.#timeOf(state.hash, signal);
-      if (this.#syncing) return false;
+      if (this.#poller.isSyncing) return false;
       if (this.#handled !== markOf(state)) return true;
       return !this.#behind && this.#alert === null && (this.#unfinished || this.#mempool.worthALook(state));
     } catch (error) {

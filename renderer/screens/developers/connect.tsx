@@ -31,19 +31,67 @@ export function Code({ text }: { text: string }): ReactNode {
   );
 }
 
-function Keys({ business, t }: Props): ReactNode {
-  const { full } = useTimes();
+/** The rows of what has a name and can be revoked. */
+function Rows<One extends { id: number; name: string }>(props: {
+  all: readonly One[];
+  none: string;
+  revoke(one: One): void;
+  t: T;
+  children(one: One): ReactNode;
+}): ReactNode {
+  const { all, none, revoke, t, children } = props;
+  if (all.length === 0) return <p className="quiet">{none}</p>;
+  return (
+    <ul className="rows">
+      {all.map((one) => (
+        <li key={one.id}>
+          {children(one)}
+          <Revoke name={one.name} onRevoke={() => revoke(one)} t={t} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The form that makes another one under a name. `make` is given what to do once it is made. */
+function NewOne(props: {
+  label: string;
+  isPending: boolean;
+  make(name: string, options: { onSuccess(): void }): void;
+  t: T;
+  children?: ReactNode;
+}): ReactNode {
+  const { label, isPending, make, t, children } = props;
   const { up } = useConnection();
   const [name, setName] = useState('');
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (name.trim() !== '') make(name.trim(), { onSuccess: () => setName('') });
+  };
+  return (
+    <form className="inline-form" onSubmit={submit}>
+      <Field
+        label={label}
+        value={name}
+        maxLength={100}
+        placeholder={t('name')}
+        onChange={(event) => setName(event.target.value)}
+      />
+      {children}
+      <button type="submit" className="button" disabled={!up || isPending}>
+        {t('make')}
+      </button>
+    </form>
+  );
+}
+
+function Keys({ business, t }: Props): ReactNode {
+  const { full } = useTimes();
   const keys = useCall('key.list', { business: `${business.id}` });
   const url = useCall('status', {}).data?.url ?? '';
   const add = useChange('key.add', 'key.');
   const revoke = useChange('key.revoke', 'key.');
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (name.trim() === '') return;
-    add.mutate({ business: `${business.id}`, name: name.trim() }, { onSuccess: () => setName('') });
-  };
+  const fault = add.error ?? revoke.error;
   return (
     <Section title={t('keys')} note={t('keysNote')}>
       {add.data && (
@@ -55,43 +103,32 @@ function Keys({ business, t }: Props): ReactNode {
         </Notice>
       )}
       <Answer of={keys}>
-        {({ keys: all }) =>
-          all.length === 0 ? (
-            <p className="quiet">{t('noKeys')}</p>
-          ) : (
-            <ul className="rows">
-              {all.map((key) => (
-                <li key={key.id}>
-                  <span>
-                    <strong>
-                      <Foreign text={key.name} />
-                    </strong>{' '}
-                    <span className="mono quiet">{key.hint}…</span>
-                  </span>
-                  <span className="quiet">{key.scopes.join(', ')}</span>
-                  <span className="quiet">
-                    {t('used')}: {key.last_used_at ? full(key.last_used_at) : t('never')}
-                  </span>
-                  <Revoke name={key.name} onRevoke={() => revoke.mutate({ id: key.id })} t={t} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
+        {({ keys: all }) => (
+          <Rows all={all} none={t('noKeys')} revoke={({ id }) => revoke.mutate({ id })} t={t}>
+            {(key) => (
+              <>
+                <span>
+                  <strong>
+                    <Foreign text={key.name} />
+                  </strong>{' '}
+                  <span className="mono quiet">{key.hint}…</span>
+                </span>
+                <span className="quiet">{key.scopes.join(', ')}</span>
+                <span className="quiet">
+                  {t('used')}: {key.last_used_at ? full(key.last_used_at) : t('never')}
+                </span>
+              </>
+            )}
+          </Rows>
+        )}
       </Answer>
-      <form className="inline-form" onSubmit={submit}>
-        <Field
-          label={t('newKey')}
-          value={name}
-          maxLength={100}
-          placeholder={t('name')}
-          onChange={(event) => setName(event.target.value)}
-        />
-        <button type="submit" className="button" disabled={!up || add.isPending}>
-          {t('make')}
-        </button>
-      </form>
-      {(add.error ?? revoke.error) && <Problem error={(add.error ?? revoke.error)!} />}
+      <NewOne
+        label={t('newKey')}
+        isPending={add.isPending}
+        make={(name, options) => add.mutate({ business: `${business.id}`, name }, options)}
+        t={t}
+      />
+      {fault && <Problem error={fault} />}
     </Section>
   );
 }
@@ -120,58 +157,42 @@ function Revoke({ name, onRevoke, t }: { name: string; onRevoke(): void; t: T })
 }
 
 function Clients({ business, t }: Props): ReactNode {
-  const { up } = useConnection();
-  const [name, setName] = useState('');
   const [origins, setOrigins] = useState('');
   const clients = useCall('client.list', { business: `${business.id}` });
   const add = useChange('client.add', 'client.');
   const revoke = useChange('client.revoke', 'client.');
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (name.trim() === '') return;
-    const list = origins.split(',').flatMap((one) => one.trim() || []);
-    add.mutate({ business: `${business.id}`, name: name.trim(), origins: list }, { onSuccess: () => setName('') });
-  };
+  const fault = add.error ?? revoke.error;
+  const list = origins.split(',').flatMap((one) => one.trim() || []);
   return (
     <Section title={t('clients')} note={t('clientsNote')}>
       <Answer of={clients}>
-        {({ clients: all }) =>
-          all.length === 0 ? (
-            <p className="quiet">{t('noClients')}</p>
-          ) : (
-            <ul className="rows">
-              {all.map((client) => (
-                <li key={client.id}>
-                  <strong>
-                    <Foreign text={client.name} />
-                  </strong>
-                  <span>
-                    <span className="mono">{client.client_id}</span> <Copy text={client.client_id} />
-                  </span>
-                  <span className="quiet">
-                    <Foreign text={client.origins.join(', ')} />
-                  </span>
-                  <Revoke name={client.name} onRevoke={() => revoke.mutate({ client: `${client.id}` })} t={t} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
+        {({ clients: all }) => (
+          <Rows all={all} none={t('noClients')} revoke={({ id }) => revoke.mutate({ client: `${id}` })} t={t}>
+            {(client) => (
+              <>
+                <strong>
+                  <Foreign text={client.name} />
+                </strong>
+                <span>
+                  <span className="mono">{client.client_id}</span> <Copy text={client.client_id} />
+                </span>
+                <span className="quiet">
+                  <Foreign text={client.origins.join(', ')} />
+                </span>
+              </>
+            )}
+          </Rows>
+        )}
       </Answer>
-      <form className="inline-form" onSubmit={submit}>
-        <Field
-          label={t('newClient')}
-          value={name}
-          maxLength={100}
-          placeholder={t('name')}
-          onChange={(event) => setName(event.target.value)}
-        />
+      <NewOne
+        label={t('newClient')}
+        isPending={add.isPending}
+        make={(name, options) => add.mutate({ business: `${business.id}`, name, origins: list }, options)}
+        t={t}
+      >
         <Field label={t('origins')} value={origins} onChange={(event) => setOrigins(event.target.value)} />
-        <button type="submit" className="button" disabled={!up || add.isPending}>
-          {t('make')}
-        </button>
-      </form>
-      {(add.error ?? revoke.error) && <Problem error={(add.error ?? revoke.error)!} />}
+      </NewOne>
+      {fault && <Problem error={fault} />}
     </Section>
   );
 }

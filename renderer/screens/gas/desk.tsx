@@ -3,7 +3,19 @@ import { type ReactNode, useState } from 'react';
 import { useLanguage, useText } from '../../i18n.ts';
 import { decimal, fiat, groups, isZero } from '../../parts/format.ts';
 import { useMoney } from '../../parts/money.ts';
-import { Coin, CoinMark, Copy, Facts, Fiat, Hash, Notice, Section, State, shortName } from '../../parts/parts.tsx';
+import {
+  Coin,
+  CoinMark,
+  Copy,
+  Facts,
+  Fiat,
+  Hash,
+  Head,
+  Notice,
+  Section,
+  State,
+  shortName,
+} from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import { type Desk, type Forecast, type Known, MIN_USD } from './desks.ts';
 import TEXTS from './texts.ts';
@@ -107,14 +119,14 @@ function Assets({ desk }: { desk: Desk }): ReactNode {
   if (assets.length === 0) return <p className="quiet spaced">{t('nothingReceived')}</p>;
   return (
     <table className="table gas-assets">
-      <thead>
-        <tr>
-          <th>{t('coin')}</th>
-          <th className="number wide-only">{t('received')}</th>
-          <th className="number">{t('spendable')}</th>
-          <th className="number">{t('elsewhere')}</th>
-        </tr>
-      </thead>
+      <Head
+        columns={[
+          t('coin'),
+          [t('received'), 'number wide-only'],
+          [t('spendable'), 'number'],
+          [t('elsewhere'), 'number'],
+        ]}
+      />
       <tbody>
         {assets.map((one) => {
           const worth = one.usd_value === null ? null : money.fromUsd(one.usd_value);

@@ -15,6 +15,7 @@ import {
   Coin,
   CoinMark,
   Fiat,
+  Head,
   Section,
   State,
   type StateProps,
@@ -133,17 +134,7 @@ function Balances({ business, money, t }: PartProps): ReactNode {
   return (
     <Section title={t('balances')} side={side}>
       <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">{t('coin')}</th>
-            <th scope="col" className="number">
-              {t('amount')}
-            </th>
-            <th scope="col" className="number">
-              {t('worth')}
-            </th>
-          </tr>
-        </thead>
+        <Head columns={[t('coin'), [t('amount'), 'number'], [t('worth'), 'number']]} />
         <tbody>
           {rows.map(({ crypto, amount }) => {
             const worth = money.worth(crypto, amount);
@@ -207,21 +198,15 @@ function Chains({ business, t }: { business: Business; t: T }): ReactNode {
       <Answer of={status}>
         {({ chains }) => (
           <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">{t('coin')}</th>
-                <th scope="col">{t('state')}</th>
-                <th scope="col" className="number wide-only">
-                  {t('block')}
-                </th>
-                <th scope="col" className="number">
-                  {t('lastBlock')}
-                </th>
-                <th scope="col" className="wide-only">
-                  {t('source')}
-                </th>
-              </tr>
-            </thead>
+            <Head
+              columns={[
+                t('coin'),
+                t('state'),
+                [t('block'), 'number wide-only'],
+                [t('lastBlock'), 'number'],
+                [t('source'), 'wide-only'],
+              ]}
+            />
             <tbody>
               {chains
                 .filter(({ network }) => network === business.network)
@@ -260,18 +245,7 @@ function Latest({ business, t }: { business: Business; t: T }): ReactNode {
             <p className="quiet">{t('noInvoices')}</p>
           ) : (
             <table className="table">
-              <thead>
-                <tr>
-                  <th scope="col">{t('time')}</th>
-                  <th scope="col">{t('state')}</th>
-                  <th scope="col" className="number">
-                    {t('amount')}
-                  </th>
-                  <th scope="col" className="number">
-                    {t('inCoin')}
-                  </th>
-                </tr>
-              </thead>
+              <Head columns={[t('time'), t('state'), [t('amount'), 'number'], [t('inCoin'), 'number']]} />
               <tbody>
                 {invoices.map((invoice) => (
                   <tr key={invoice.id}>

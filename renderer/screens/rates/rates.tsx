@@ -5,7 +5,7 @@ import { useBusiness } from '../../frame/business.tsx';
 import { Page, useNow } from '../../frame/page.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { decimal, span } from '../../parts/format.ts';
-import { Answer, byCoin, CoinMark, Empty } from '../../parts/parts.tsx';
+import { Answer, byCoin, CoinMark, Empty, Head } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 const READ_EVERY_MS = 15_000;
@@ -32,19 +32,13 @@ export default function Rates(): ReactNode {
           return (
             <section className="section">
               <table className="table">
-                <thead>
-                  <tr>
-                    <th scope="col">{t('coin')}</th>
-                    {['USD', 'EUR', 'GBP'].map((one) => (
-                      <th key={one} scope="col" className="number">
-                        {one}
-                      </th>
-                    ))}
-                    <th scope="col" className="number wide-only">
-                      {t('found')}
-                    </th>
-                  </tr>
-                </thead>
+                <Head
+                  columns={[
+                    t('coin'),
+                    ...['USD', 'EUR', 'GBP'].map((one) => [one, 'number'] as const),
+                    [t('found'), 'number wide-only'],
+                  ]}
+                />
                 <tbody>
                   {own
                     .sort((a, b) => byCoin(a.crypto, b.crypto))

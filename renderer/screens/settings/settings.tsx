@@ -7,7 +7,7 @@ import { LANGUAGES, type Language, LanguageContext, type Translate, useText } fr
 import { Select } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { CURRENCIES, type Currency, useCurrency } from '../../parts/money.ts';
-import { Answer, Foreign, Notice, Problem, Section } from '../../parts/parts.tsx';
+import { Answer, Foreign, Head, Notice, Problem, Section } from '../../parts/parts.tsx';
 import { BusinessForm } from './business.tsx';
 import './settings.css';
 import TEXTS from './texts.ts';
@@ -156,13 +156,7 @@ function Configuration({ t }: { t: T }): ReactNode {
       <Answer of={found}>
         {({ settings }) => (
           <table className="table settings-table">
-            <thead>
-              <tr>
-                <th scope="col">{t('key')}</th>
-                <th scope="col">{t('value')}</th>
-                <th scope="col">{t('origin')}</th>
-              </tr>
-            </thead>
+            <Head columns={[t('key'), t('value'), t('origin')]} />
             <tbody>
               {settings
                 .filter(({ key, origin }) => key.toLowerCase().includes(wanted) && (!changed || origin !== 'default'))

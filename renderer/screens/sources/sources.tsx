@@ -6,7 +6,7 @@ import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { span } from '../../parts/format.ts';
-import { Answer, byCoin, Empty, Facts, Foreign, Problem, Section, State } from '../../parts/parts.tsx';
+import { Answer, byCoin, Empty, Facts, Foreign, Head, Problem, Section, State } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 type T = Translate<keyof (typeof TEXTS)['en']>;
@@ -130,24 +130,16 @@ function Servers({ source, t }: { source: Source; t: T }): ReactNode {
   return (
     <div className="table-box">
       <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">{t('server')}</th>
-            <th scope="col">{t('state')}</th>
-            <th scope="col" className="number">
-              {t('height')}
-            </th>
-            <th scope="col" className="number">
-              {t('behind')}
-            </th>
-            <th scope="col" className="number">
-              {t('answer')}
-            </th>
-            <th scope="col" className="wide-only">
-              {t('software')}
-            </th>
-          </tr>
-        </thead>
+        <Head
+          columns={[
+            t('server'),
+            t('state'),
+            [t('height'), 'number'],
+            [t('behind'), 'number'],
+            [t('answer'), 'number'],
+            [t('software'), 'wide-only'],
+          ]}
+        />
         <tbody>
           {source.servers.map((server) => (
             <tr key={server.name}>

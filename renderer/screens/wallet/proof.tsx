@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useChange } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
-import { Coin, Foreign, Problem, Section, State } from '../../parts/parts.tsx';
+import { Coin, Foreign, Head, Problem, Section, State } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 type Chain = Result<'ledger.prove'>['chains'][number];
@@ -32,18 +32,7 @@ function Lines({ chains }: { chains: readonly Chain[] }): ReactNode {
   return (
     <div className="table-box">
       <table className="table">
-        <thead>
-          <tr>
-            <th>{t('chain')}</th>
-            <th>{t('coin')}</th>
-            {heads.map((head) => (
-              <th key={head} className="number">
-                {head}
-              </th>
-            ))}
-            <th>{t('verdict')}</th>
-          </tr>
-        </thead>
+        <Head columns={[t('chain'), t('coin'), ...heads.map((head) => [head, 'number'] as const), t('verdict')]} />
         <tbody>
           {chains.flatMap((chain) =>
             chain.lines.map((line) => (

@@ -5,7 +5,7 @@ import { useCall, useConnection } from '../../data.tsx';
 import { Page } from '../../frame/page.tsx';
 import { useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
-import { Answer, Coin, Facts, Fiat, Foreign, Hash, Notice, Section } from '../../parts/parts.tsx';
+import { Answer, Coin, Facts, Fiat, Foreign, Hash, Head, Notice, Section } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { isWaiting, WithdrawalState } from './state.tsx';
 import TEXTS from './texts.ts';
@@ -122,14 +122,7 @@ function Versions({ one }: { one: Detail }): ReactNode {
     <Section title={t('versions')} note={t('versionsNote')}>
       <div className="table-box">
         <table className="table">
-          <thead>
-            <tr>
-              <th>{t('kind')}</th>
-              <th>{t('sentAt')}</th>
-              <th className="number">{t('networkFee')}</th>
-              <th>{t('transaction')}</th>
-            </tr>
-          </thead>
+          <Head columns={[t('kind'), t('sentAt'), [t('networkFee'), 'number'], t('transaction')]} />
           <tbody>
             {one.versions.map((version) => (
               <tr key={version.id}>
