@@ -135,10 +135,16 @@ export class Store implements Reader {
     }
   }
 
-  static async inMemory(): Promise<Store> {
-    const db = new Database(':memory:');
+  /** Opens a database that is lost with the process: an empty one, or a copy of the `content` of another one. */
+  static async inMemory(content?: Buffer): Promise<Store> {
+    const db = new Database(content ?? ':memory:');
     migrate(db);
     return new Store(db, null, null);
+  }
+
+  /** All that is committed, as the bytes of a database file. */
+  content(): Buffer {
+    return this.#db.serialize();
   }
 
   /** Throws `Unavailable` if the disk or another process's lock prevents the read. */

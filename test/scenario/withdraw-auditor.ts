@@ -27,11 +27,13 @@ function paidTo(dataDir: string, chain: ChainId, address: string): { txid: strin
   }
 }
 
-const DECIMALS = 8;
+const DECIMALS: Record<string, number> = { BTC: 8, LTC: 8, ETH: 18, XMR: 12 };
 
 export type Audited = {
   dataDir: string;
   operator: Call;
+  /** What was paid out, and must be gone. */
+  cryptos: readonly string[];
   /** GET of the merchant API: the answer's text. */
   get: (path: string) => Promise<string>;
   /** The withdrawals that were asked for, by their recipients' addresses: the amount, null for everything. */
@@ -39,7 +41,7 @@ export type Audited = {
 };
 
 /** What is wrong, in words, when everything has ended; empty when all is as it must be. */
-export async function auditPayouts({ dataDir, operator, get, wanted }: Audited): Promise<string[]> {
+export async function auditPayouts({ dataDir, operator, cryptos, get, wanted }: Audited): Promise<string[]> {
   const faults: string[] = [];
   const { withdrawals } = await operator('withdrawal.list', { limit: 200 });
   const addresses = new Set(withdrawals.map(({ address }) => address));
@@ -58,12 +60,13 @@ export async function auditPayouts({ dataDir, operator, get, wanted }: Audited):
     }
   }
   for (const output of outputsToUs(dataDir)) {
-    const { chain, outpoint, spent } = output;
-    if ((chain === 'BTC' || chain === 'LTC') && !spent)
+    const { chain, outpoint, spent, units } = output;
+    // an account that is empty has its next nonce left
+    if (cryptos.includes(chain) && !spent && units > 0n)
       faults.push(`${outpoint} of ${chain} was left behind by the sweep`);
   }
   const balance = JSON.parse(await get('/balance')) as Record<string, number>;
-  for (const crypto of ['BTC', 'LTC']) {
+  for (const crypto of cryptos) {
     if (balance[crypto] !== 0) faults.push(`the balance of ${crypto} is ${balance[crypto]} when everything is gone`);
   }
   const { alerts } = await operator('alert.list', {});
@@ -83,7 +86,8 @@ function checkOne(dataDir: string, one: Withdrawal, wanted: { amount: string | n
   const [only] = paid;
   if (only!.txid !== one.tx_id) return [`${name} names ${one.tx_id}, the chain ${only!.txid}`];
   if (!only!.mined || one.state !== 'completed') return [`${name} did not end in a block`];
-  const units = toUnits(one.amount, DECIMALS);
-  const asked = wanted.amount === null ? units : toUnits(wanted.amount, DECIMALS);
+  const decimals = DECIMALS[one.crypto] ?? 0;
+  const units = toUnits(one.amount, decimals);
+  const asked = wanted.amount === null ? units : toUnits(wanted.amount, decimals);
   return only!.units === units && units === asked ? [] : [`${name} was paid ${only!.units} units instead of ${asked}`];
 }

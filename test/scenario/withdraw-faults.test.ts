@@ -6,6 +6,17 @@ import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { deposit, type Shown, stranger, withdrawal } from '../support/money.ts';
 import { Operator } from '../support/operator.ts';
 
+/**
+ * One of each kind of chain. `usd`: a deposit that pays all of them. `amount`: of each payment. `signsOffline`: whether it is
+ * planned without its source; an account chain asks it for the nonce.
+ */
+const FAMILIES = [
+  { crypto: 'LTC', usd: 1_200, amount: '0.5', signsOffline: true },
+  { crypto: 'ETH', usd: 3_000, amount: '0.05', signsOffline: false },
+  { crypto: 'XMR', usd: 1_200, amount: '0.5', signsOffline: true },
+] as const;
+type Family = (typeof FAMILIES)[number];
+
 const DAY = 24 * 3_600_000;
 
 let service: TestDaemon;
@@ -23,7 +34,7 @@ beforeAll(async () => {
   spy.mockRestore();
   db = seen.find(({ name }) => name.endsWith('countinghouse.db'))!;
   operator = new Operator(service.dataDir);
-  for (const usd of [400, 400, 400]) await deposit(service, 'LTC', usd);
+  for (const { crypto, usd } of FAMILIES) await deposit(service, crypto, usd);
 });
 afterAll(() => service.stop());
 afterEach(() => {
@@ -39,9 +50,9 @@ const heal = (): void => {
 };
 
 let recipients = 200;
-const mine = () => service.call('POST', '/sandbox/mine', { crypto: 'LTC' });
-const request = (address: string) =>
-  service.call<Shown>('POST', '/withdraw', { amount: '0.5', crypto: 'LTC', address });
+const mine = ({ crypto }: Family, blocks = 1) => service.call('POST', '/sandbox/mine', { crypto, blocks });
+const request = ({ crypto, amount }: Family, address: string) =>
+  service.call<Shown>('POST', '/withdraw', { amount, crypto, address });
 const paidTo = (address: string): number => {
   const { length } = db
     .prepare(`SELECT 1 FROM sandbox_output o JOIN withdrawal w ON w.address = ? AND o.units = w.units
@@ -51,16 +62,17 @@ const paidTo = (address: string): number => {
   return length;
 };
 
-async function completes(id: string, address: string): Promise<void> {
+async function completes(family: Family, id: string, address: string): Promise<void> {
   await until('it is completed', async () => {
-    await mine();
+    // what comes back on Monero is locked for ten blocks
+    await mine(family, 10);
     return (await withdrawal(service, id)).status === 'completed';
   });
   expect((await operator.show(id)).versions).toHaveLength(1);
   expect(paidTo(address)).toBe(1);
 }
 
-describe('a disk', () => {
+describe.each(FAMILIES)('$crypto: a disk', (family) => {
   it.each<[how: string, break_: () => unknown]>([
     ['full', fill],
     ['read-only', () => db.pragma('query_only = ON')],
@@ -75,35 +87,36 @@ describe('a disk', () => {
         if (signed.length === 1) break_();
         return spend;
       });
-      const address = stranger('LTC', recipients++);
-      const { body } = await request(address);
+      const address = stranger(family.crypto, recipients++);
+      const { body } = await request(family, address);
       await until('it was signed', async () => signed.length > 0);
       if (how === 'read-only') {
         // nothing was stored, so nothing was sent; requests are told to come back
-        const refused = await request(stranger('LTC', recipients++));
+        const refused = await request(family, stranger(family.crypto, recipients++));
         expect(refused).toMatchObject({ status: 503, body: { status: 'error' } });
         expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
         expect((await operator.show(body.id)).versions[0]).toMatchObject({ tx_id: null, sent_at: null });
         expect(paidTo(address)).toBe(0);
       }
       heal();
-      await completes(body.id, address);
+      await completes(family, body.id, address);
       expect(new Set(signed).size).toBe(1);
     },
   );
 });
 
-describe('a clock', () => {
+describe.each(FAMILIES)('$crypto: a clock', (family) => {
   it.each([
     ['forward', 30 * DAY],
     ['back', -45 * DAY],
   ])('that jumps %s while a withdrawal is under way changes nothing about it', async (_, ms) => {
-    const address = stranger('LTC', recipients++);
-    await service.call('POST', '/sandbox/outage', { crypto: 'LTC', down: true });
-    const { body } = await request(address);
+    const address = stranger(family.crypto, recipients++);
+    const outage = (down: boolean) => service.call('POST', '/sandbox/outage', { crypto: family.crypto, down });
+    if (family.signsOffline) await outage(true);
+    const { body } = await request(family, address);
     await until('its bytes are stored', async () => (await withdrawal(service, body.id)).fee !== null);
     service.advance(ms);
-    await service.call('POST', '/sandbox/outage', { crypto: 'LTC', down: false });
-    await completes(body.id, address);
+    await outage(false);
+    await completes(family, body.id, address);
   });
 });

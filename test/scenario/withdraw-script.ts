@@ -15,30 +15,76 @@ type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
 /** A service that died is started again within this. */
 const WAIT_MS = 90_000;
 
-/** One recipient: nobody else is ever paid at this address. */
-export type Wanted = { name: string; crypto: 'BTC' | 'LTC'; amount: string; address: string };
+type Crypto = 'BTC' | 'LTC' | 'ETH' | 'XMR';
 
-/** Deposits of two chains, deep enough for everything. Returns once the balance has them. */
-export async function prepare(victim: Victim): Promise<void> {
-  const day = new Till(victim);
-  for (const [crypto, usd] of [
-    ['BTC', 400],
-    ['LTC', 300],
-    ['LTC', 200],
-  ] as const) {
-    const { id } = await day.post<{ id: string }>('/invoice', { amount: usd, crypto });
-    await day.post(`/invoice/rp/${id}`, {});
-    await day.post('/sandbox/pay', { invoice_id: id });
+/** One recipient: nobody else is ever paid at this address. */
+export type Wanted = { name: string; crypto: Crypto; amount: string; address: string };
+
+/** A payday on one kind of chain. What its family cannot do is not asked for. */
+export type Scene = {
+  name: string;
+  /** The first payments are in `first`, all others in `main`. */
+  first: Crypto;
+  main: Crypto;
+  /** US dollars of each invoice that is paid before. */
+  paid: readonly (readonly [Crypto, number])[];
+  /** What is paid once more to the last invoice, of `main`: it waits in the inbox. */
+  again: string;
+  amounts: { plain: string; chained: string; faster: string; canceled: string; pair: readonly [string, string] };
+  /** A transaction can take the place of another one. On Monero a key image is used once. */
+  replaces: boolean;
+  /** One transaction can pay several. On an account chain it has one recipient. */
+  batches: boolean;
+};
+
+export const SCENES: readonly Scene[] = [
+  {
+    ...{ name: 'coins', first: 'BTC', main: 'LTC', again: '0.5', replaces: true, batches: true },
+    paid: [
+      ['BTC', 400],
+      ['LTC', 300],
+      ['LTC', 200],
+      ['LTC', 100],
+    ],
+    amounts: { plain: '0.002', chained: '0.001', faster: '1', canceled: '0.5', pair: ['0.25', '0.3'] },
+  },
+  {
+    ...{ name: 'an account chain', first: 'ETH', main: 'ETH', again: '0.1', replaces: true, batches: false },
+    paid: [
+      ['ETH', 3_000],
+      ['ETH', 300],
+    ],
+    amounts: { plain: '0.02', chained: '0.03', faster: '0.1', canceled: '0.2', pair: ['0', '0'] },
+  },
+  {
+    ...{ name: 'Monero', first: 'XMR', main: 'XMR', again: '0.5', replaces: false, batches: true },
+    paid: [
+      ['XMR', 300],
+      ['XMR', 200],
+      ['XMR', 100],
+    ],
+    amounts: { plain: '0.5', chained: '0.6', faster: '0', canceled: '0', pair: ['0.2', '0.1'] },
+  },
+];
+
+/** More than any deposit needs here, and than Monero's lock. */
+const CONFIRMED_BLOCKS = 12;
+const SWEEPS_MAX = 4;
+
+/** Deposits deep enough for everything. Returns once the balance has them. */
+export async function prepare(victim: Victim, { paid, main, first, again }: Scene): Promise<void> {
+  const day = new Till(victim, [first, main]);
+  let last = '';
+  for (const [crypto, usd] of paid) {
+    last = (await day.post<{ id: string }>('/invoice', { amount: usd })).id;
+    await day.post(`/invoice/rp/${last}`, { crypto });
+    await day.post('/sandbox/pay', { invoice_id: last });
   }
+  await day.mineAll(CONFIRMED_BLOCKS);
+  await until('the last deposit is paid', async () => day.isPaid(last));
   // paid once more: the second deposit waits in the inbox
-  const { id } = await day.post<{ id: string }>('/invoice', { amount: 100, crypto: 'LTC' });
-  await day.post(`/invoice/rp/${id}`, {});
-  await day.post('/sandbox/pay', { invoice_id: id });
-  await day.mine('LTC', 12);
-  await day.mine('BTC', 6);
-  await until('the first deposit is paid', async () => day.isPaid(id));
-  await day.post('/sandbox/pay', { invoice_id: id, amount: '0.5' });
-  await day.mine('LTC', 12);
+  await day.post('/sandbox/pay', { invoice_id: last, amount: again });
+  await day.mineAll(CONFIRMED_BLOCKS);
   await day.settled();
 }
 
@@ -46,8 +92,11 @@ class Till {
   readonly #victim: Victim;
   readonly ids = new Map<string, { id: string; wanted: Wanted }>();
 
-  constructor(victim: Victim) {
+  readonly #cryptos: readonly Crypto[];
+
+  constructor(victim: Victim, cryptos: readonly Crypto[]) {
     this.#victim = victim;
+    this.#cryptos = [...new Set(cryptos)];
   }
 
   /** A POST that must succeed. */
@@ -66,6 +115,15 @@ class Till {
 
   mine(crypto: string, blocks: number): Promise<unknown> {
     return this.post('/sandbox/mine', { crypto, blocks });
+  }
+
+  async mineAll(blocks: number): Promise<void> {
+    for (const crypto of this.#cryptos) await this.mine(crypto, blocks);
+  }
+
+  async balance(crypto: Crypto): Promise<number> {
+    const { text } = await this.#victim.alive(() => this.#victim.call('GET', '/balance'));
+    return (JSON.parse(text) as Record<string, number>)[crypto] ?? 0;
   }
 
   reorg(crypto: string, depth: number): Promise<unknown> {
@@ -172,8 +230,7 @@ class Till {
   /** Nothing but what is in a block pays or is paid by us. */
   emptied(): Promise<unknown> {
     return until('the mempool holds nothing of ours', async () => {
-      await this.mine('LTC', 1);
-      await this.mine('BTC', 1);
+      await this.mineAll(1);
       await this.settled();
       return outputsToUs(this.#victim.dataDir).every(({ depth }) => depth > 0);
     });
@@ -183,60 +240,83 @@ class Till {
 const sentTimes =
   (times: number) =>
   ({ versions }: Withdrawal): boolean =>
-    versions.length === times && versions.every(({ sent_at }) => sent_at !== null);
+    versions.length === times && versions.every(isSent);
+
+const isSent = ({ sent_at }: Withdrawal['versions'][number]): boolean => sent_at !== null;
+
+const isCompleted = ({ state }: Withdrawal): boolean => state === 'completed';
 
 const to = (chain: ChainId, index: number): string => stranger(chain, index);
 
 /** Lives through it and returns who was to be paid what. */
-export async function payOut(victim: Victim): Promise<{ till: Till; swept: string[]; refund: string }> {
-  const till = new Till(victim);
-  const one = await till.withdraw({ name: 'plain', crypto: 'BTC', amount: '0.002', address: to('BTC', 1) });
-  const chained = await till.withdraw({ name: 'chained', crypto: 'BTC', amount: '0.001', address: to('BTC', 2) });
+export async function payOut(victim: Victim, scene: Scene): Promise<{ till: Till; swept: string[]; refund: string }> {
+  const { first, main, amounts } = scene;
+  const till = new Till(victim, [first, main]);
+  const one = await till.withdraw({ name: 'plain', crypto: first, amount: amounts.plain, address: to(first, 1) });
+  const chained = await till.withdraw({
+    ...{ name: 'chained', crypto: first, amount: amounts.chained, address: to(first, 2) },
+  });
   await till.when(chained, 'sent', sentTimes(1));
-  await till.mine('BTC', 1);
-  await till.when(one, 'completed', ({ state }) => state === 'completed');
+  await till.mine(first, 1);
+  await till.when(one, 'completed', isCompleted);
 
   await till.manual();
-  const faster = await till.withdraw({ name: 'faster', crypto: 'LTC', amount: '1', address: to('LTC', 3) });
+  const open = scene.replaces ? await replaceSome(till, scene) : { completed: [one], failed: [] };
+  if (scene.batches) {
+    const pair = [
+      await till.withdraw({ name: 'first of two', crypto: main, amount: amounts.pair[0], address: to(main, 5) }),
+      await till.withdraw({ name: 'second of two', crypto: main, amount: amounts.pair[1], address: to(main, 6) }),
+    ];
+    await till.batch(pair);
+    open.completed.push(...pair);
+  }
+  const refund = await till.refund(to(main, 7));
+  await till.approve(refund);
+  open.completed.push(refund);
+  for (const id of open.completed) await till.when(id, 'sent', ({ versions }) => versions.some(isSent));
+  await till.mine(main, CONFIRMED_BLOCKS);
+  for (const id of open.failed) await till.when(id, 'failed', ({ state }) => state === 'failed');
+  for (const id of open.completed) await till.when(id, 'completed', isCompleted);
+  await till.emptied();
+
+  // whatever is left can be spent: nothing is reserved for nothing
+  const swept: string[] = [];
+  for (const crypto of new Set([main, first])) {
+    // an account chain empties one address at a time
+    for (let i = 0; i < SWEEPS_MAX && (i === 0 || (await till.balance(crypto)) > 0); i++) {
+      const id = await till.sweep(crypto, to(crypto, 10 + i));
+      swept.push(id);
+      await till.approve(id);
+      await till.when(id, 'sent', sentTimes(1));
+      await till.emptied();
+      await till.when(id, 'completed', isCompleted);
+    }
+  }
+  return { till, swept, refund };
+}
+
+/** A faster version that a reorganisation undoes once, and a cancellation. */
+async function replaceSome(till: Till, { main, amounts }: Scene): Promise<{ completed: string[]; failed: string[] }> {
+  const faster = await till.withdraw({ name: 'faster', crypto: main, amount: amounts.faster, address: to(main, 3) });
   await till.approve(faster);
   await till.when(faster, 'sent', sentTimes(1));
   await till.replace(faster, 'speed-up');
   await till.when(faster, 'sent twice', sentTimes(2));
-  await till.mine('LTC', 1);
-  await till.when(faster, 'completed', ({ state }) => state === 'completed');
-  await till.reorg('LTC', 3);
+  await till.mine(main, 1);
+  await till.when(faster, 'completed', isCompleted);
+  await till.reorg(main, 3);
   await till.when(faster, 'pending again', ({ state }) => state === 'broadcast');
-  await till.mine('LTC', 1);
+  await till.mine(main, 1);
 
-  const canceled = await till.withdraw({ name: 'canceled', crypto: 'LTC', amount: '0.5', address: to('LTC', 4) });
+  const canceled = await till.withdraw({
+    ...{ name: 'canceled', crypto: main, amount: amounts.canceled, address: to(main, 4) },
+  });
   await till.approve(canceled);
   await till.when(canceled, 'sent', sentTimes(1));
   await till.replace(canceled, 'cancel');
   await till.when(canceled, 'sent twice', sentTimes(2));
-  await till.mine('LTC', 1);
-
-  const pair = [
-    await till.withdraw({ name: 'first of two', crypto: 'LTC', amount: '0.25', address: to('LTC', 5) }),
-    await till.withdraw({ name: 'second of two', crypto: 'LTC', amount: '0.3', address: to('LTC', 6) }),
-  ];
-  await till.batch(pair);
-  const refund = await till.refund(to('LTC', 7));
-  await till.approve(refund);
-  for (const id of [...pair, refund]) await till.when(id, 'sent', sentTimes(1));
-  await till.mine('LTC', 12);
-  await till.when(canceled, 'failed', ({ state }) => state === 'failed');
-  for (const id of [...pair, refund, faster]) await till.when(id, 'completed', ({ state }) => state === 'completed');
-  await till.emptied();
-
-  // whatever is left can be spent: no coin is reserved for nothing
-  const swept = [await till.sweep('LTC', to('LTC', 8)), await till.sweep('BTC', to('BTC', 9))];
-  for (const id of swept) {
-    await till.approve(id);
-    await till.when(id, 'sent', sentTimes(1));
-  }
-  await till.emptied();
-  for (const id of swept) await till.when(id, 'completed', ({ state }) => state === 'completed');
-  return { till, swept, refund };
+  await till.mine(main, 1);
+  return { completed: [faster], failed: [canceled] };
 }
 
 type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;

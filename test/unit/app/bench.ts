@@ -123,8 +123,44 @@ export class Bench {
   /** A mainnet business on one chain, synced to its tip, with rates of every coin on it and of the dollar alone. */
   static async open(chainId: ChainId = 'BTC', flags: Record<string, string> = {}, parts: Parts = {}): Promise<Bench> {
     const clock = { at: START };
+    const { app, chain } = Bench.#compose(await Store.inMemory(), clock, chainId, flags, parts);
+    for (const id of parts.also ?? []) app.chains.add(fakeAdapter(id));
+    const businessId = await app.store.write((tx) =>
+      addBusiness(
+        app,
+        {
+          name: 'Shop',
+          network: 'mainnet',
+          timeZone: 'UTC',
+          accountNo: 0,
+          accounts: Object.fromEntries([chainId, ...(parts.also ?? [])].map((id) => [id, parts.key ?? NO_KEY])),
+          birthday: null,
+        },
+        tx,
+      ),
+    );
+    return Bench.#begin(app, chain, businessId, clock, parts.adapter !== undefined);
+  }
+
+  /** The same service after a crash: a new process on what an earlier one had committed. */
+  static async revive(content: Buffer, at: number, chainId: ChainId, parts: Parts): Promise<Bench> {
+    const clock = { at };
+    const { app, chain } = Bench.#compose(await Store.inMemory(content), clock, chainId, {}, parts);
+    app.directory.load(app.store);
+    const account = app.directory.accounts().find(({ chainKey }) => chainKey === chain.key)!;
+    const bench = new Bench(app, chain, { businessId: account.businessId, accountId: account.id }, clock);
+    bench.rate('60000');
+    return bench;
+  }
+
+  static #compose(
+    store: Store,
+    clock: { at: number },
+    chainId: ChainId,
+    flags: Record<string, string>,
+    parts: Parts,
+  ): { app: App; chain: ChainRuntime } {
     const now = (): number => clock.at;
-    const store = await Store.inMemory();
     const app: App = {
       store,
       config: loadConfig({ dataDir: '/nonexistent', env: {}, flags }),
@@ -141,23 +177,7 @@ export class Bench {
       publicUrl: 'http://127.0.0.1',
       wake: { webhooks: () => {}, shopEvents: () => {}, pool: () => {}, chain: () => {}, withdrawals: () => {} },
     };
-    const chain = app.chains.add(parts.adapter?.(store, now) ?? fakeAdapter(chainId));
-    for (const id of parts.also ?? []) app.chains.add(fakeAdapter(id));
-    const businessId = await store.write((tx) =>
-      addBusiness(
-        app,
-        {
-          name: 'Shop',
-          network: 'mainnet',
-          timeZone: 'UTC',
-          accountNo: 0,
-          accounts: Object.fromEntries([chainId, ...(parts.also ?? [])].map((id) => [id, parts.key ?? NO_KEY])),
-          birthday: null,
-        },
-        tx,
-      ),
-    );
-    return Bench.#begin(app, chain, businessId, clock, parts.adapter !== undefined);
+    return { app, chain: app.chains.add(parts.adapter?.(store, now) ?? fakeAdapter(chainId)) };
   }
 
   /** `isReal`: the chain's adapter tells its facts itself. */

@@ -30,6 +30,7 @@ import {
   type WithdrawalRow,
   withdrawalById,
 } from '../../../daemon/store/queries/withdrawals.ts';
+import type { Store } from '../../../daemon/store/store.ts';
 import type { Intent, Signer, SignOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Bench } from './bench.ts';
 import { PayChain, type PayTx } from './pay-chain.ts';
@@ -47,6 +48,8 @@ class PairSigner {
   /** What it refuses, in words. */
   refuses: (order: SignOrder) => Rejected | null = () => null;
 
+  /** Called once the bytes are made, before the service has them. */
+  onSigned: () => void = () => {};
   readonly #spending: () => Spending;
 
   constructor(spending: () => Spending) {
@@ -83,6 +86,7 @@ class PairSigner {
     for (const { intent } of withdrawals) {
       this.signed.set(intent.uuid, [...(this.signed.get(intent.uuid) ?? []), { txid, keys }]);
     }
+    this.onSigned();
     return signed;
   }
 }
@@ -135,6 +139,26 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
     const self = new PayBench<D, N>(bench, chain, signer);
     await self.#update();
     return self;
+  }
+
+  /** The whole scene as a crash at this moment leaves it, to be revived any number of times. */
+  moment(): () => Promise<PayBench<D, N>> {
+    const content = this.app.store.content();
+    const [chain, at] = [this.chain.copy(), this.bench.at];
+    const signed = [...this.signer.signed];
+    const [recipients, deposits, reused] = [this.#recipients, this.#deposits, [...this.#reused]];
+    return async () => {
+      const network = chain.copy() as N;
+      const signer = new PairSigner(() => network.adapter.spending!);
+      for (const [uuid, transactions] of signed) signer.signed.set(uuid, transactions);
+      const adapter = (store: Store, now: () => number) => network.connect(store, now);
+      const parts = { adapter, signer: signer.port, key: network.account };
+      const bench = new PayBench<D, N>(await Bench.revive(content, at, network.chain, parts), network, signer);
+      bench.#recipients = recipients;
+      bench.#deposits = deposits;
+      bench.#reused.push(...reused);
+      return bench;
+    };
   }
 
   get app(): App {

@@ -105,6 +105,15 @@ export class PayChain implements PayNetwork<PayTx> {
     return this.chain;
   }
 
+  copy(): PayChain {
+    const copy = new PayChain(this.chain);
+    copy.blocks.splice(0, copy.blocks.length, ...this.blocks);
+    for (const [txid, tx] of this.mempool) copy.mempool.set(txid, tx);
+    for (const [outpoint, units] of this.#seeds) copy.#seeds.set(outpoint, units);
+    copy.#made = this.#made;
+    return copy;
+  }
+
   connect(store: Store): ChainAdapter {
     const chain_key = chainKey('mainnet', this.chain);
     this.targetIdOf = (script) => store.get(targetIdByScript, { script, chain_key })?.id;

@@ -20,6 +20,8 @@ export interface PayNetwork<D extends Deposit = Deposit> {
   refuses: ((tx: { txid: string; raw: string }) => Promise<string | null> | string | null) | null;
   /** An account chain pays from one address, so deposits come to the same few. */
   readonly reusesAddresses: boolean;
+  /** The same chain as it is now, with what its node knows, for another service. Not connected. */
+  copy(): PayNetwork<D>;
   connect(store: Store, now: () => number): ChainAdapter;
   readonly adapter: ChainAdapter;
   /** An address that is not ours. */

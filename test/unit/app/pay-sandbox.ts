@@ -98,6 +98,13 @@ export class PaySandbox implements PayNetwork<SandboxDeposit> {
     return this.#rows;
   }
 
+  /** Its blocks and its mempool are in the service's database. */
+  copy(): PaySandbox {
+    const copy = new PaySandbox(this.asset);
+    for (const txid of this.#dead) copy.#dead.add(txid);
+    return copy;
+  }
+
   connect(store: Store, now: () => number): ChainAdapter {
     const { chain } = this;
     this.#store = store;
