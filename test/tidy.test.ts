@@ -45,7 +45,7 @@ const TOP = ['daemon/cli.ts', 'daemon/main.ts', 'daemon/cli/'];
 /** What is started by its path, not imported. */
 const ENTRIES = [
   'daemon/cli.ts',
-  ...['countinghouse', 'prepare', 'pack', 'slim'].map((name) => `daemon/launcher/${name}.mjs`),
+  ...['countinghouse', 'prepare', 'bundle.config', 'pack', 'slim'].map((name) => `daemon/launcher/${name}.mjs`),
 ];
 
 const TOP_LEVEL = new Set([

@@ -24,10 +24,11 @@ const PROJECTS = [
   [join('daemon', 'web'), join('daemon', 'web')],
 ];
 
-/** Bundles the console; the output folder follows. */
-const BUNDLER = [
-  join(root, 'node_modules', 'vite', 'bin', 'vite.js'),
-  ...['build', '--config', join('renderer', 'vite.config.ts'), '--outDir'],
+const BUNDLER = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+/** Each bundle's configuration, and its folder in dist/. The program's cli.js replaces the compiler's. */
+const BUNDLES = [
+  [join('renderer', 'vite.config.ts'), 'renderer'],
+  [join('daemon', 'launcher', 'bundle.config.mjs'), 'daemon'],
 ];
 
 /** A hash of the names and contents of all files that the build reads. */
@@ -80,16 +81,15 @@ export async function build(started) {
       throw new Error(`the build failed (the compiler ended with ${code}); see its messages above`);
     }
   }
-  const bundled = await runToEnd(
-    node,
-    [...BUNDLER, join(fresh, 'renderer')],
-    { cwd: root, stdio: ['ignore', 2, 2] },
-    started,
-  );
-  if (bundled !== 0) {
-    rmSync(fresh, { recursive: true, force: true });
-    throw new Error(`the console could not be bundled (Vite ended with ${bundled}); see its messages above`);
+  for (const [config, name] of BUNDLES) {
+    const args = [BUNDLER, 'build', '--config', config, '--outDir', join(fresh, name)];
+    const code = await runToEnd(node, args, { cwd: root, stdio: ['ignore', 2, 2] }, started);
+    if (code !== 0) {
+      rmSync(fresh, { recursive: true, force: true });
+      throw new Error(`${name} could not be bundled (Vite ended with ${code}); see its messages above`);
+    }
   }
+  rmSync(join(fresh, 'daemon', 'cli.js.map'), { force: true });
   cpSync(join(root, SDK_TYPES), join(fresh, SDK_TYPES));
   if (existsSync(join(root, STATIC))) cpSync(join(root, STATIC), join(fresh, STATIC), { recursive: true });
   writeFileSync(join(fresh, STAMP), stamp);
