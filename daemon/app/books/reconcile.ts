@@ -11,9 +11,11 @@ import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { accountById } from '../../store/queries/businesses.ts';
-import { balancesOfAccount } from '../../store/queries/credits.ts';
-import { type DebitRow, debitsAbove, debitsOfTransaction } from '../../store/queries/debits.ts';
-import { type CreditEntry, creditsAbove } from '../../store/queries/ledger.ts';
+import { balancesOfAccount, type CreditRow } from '../../store/queries/credits.ts';
+import { type DebitRow, debitsOfTransaction } from '../../store/queries/debits.ts';
+import { creditsOfChain, debitsOfChain } from '../../store/queries/ledger.ts';
+import { newestCredit } from '../../store/queries/operator.ts';
+import { lastDebit } from '../../store/queries/restore.ts';
 import { keysOf, spendById, type VersionRow, versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Statement } from '../../store/statement.ts';
 import { end, raise } from '../alerts.ts';
@@ -27,7 +29,8 @@ import { UNKNOWN } from '../withdrawals/match-spend.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
 import { BalanceCheck } from './reconcile-balances.ts';
 
-const PAGE = 1_000;
+/** Some 10 ms of work. */
+const ROWS_A_TURN_MAX = 250;
 const TRIES_MAX = 5;
 const PROBLEMS_MAX = 100;
 const NAMED_IN_ALERT_MAX = 5;
@@ -176,7 +179,7 @@ class Proof {
     if (this.problems.length < PROBLEMS_MAX) this.problems.push(text);
   }
 
-  takeCredit(row: CreditEntry): void {
+  takeCredit(row: CreditRow): void {
     this.#total(row, inTotal(row));
     if (!row.gone && row.block_height === null) this.#check.skip(row.target_id);
     if (row.gone || !this.#isBelow(row.block_height)) return;
@@ -214,7 +217,7 @@ class Proof {
     this.#totals.set(key, (this.#totals.get(key) ?? 0n) + units);
   }
 
-  #match(row: CreditEntry, units: bigint, spent: boolean): void {
+  #match(row: CreditRow, units: bigint, spent: boolean): void {
     if (!this.#unmatched || this.#untold.has(row.target_id)) return;
     const coin = this.#unmatched.get(row.outpoint);
     this.#unmatched.delete(row.outpoint);
@@ -322,8 +325,9 @@ function pasts(app: App, chain: ChainRuntime): Map<number, number> {
 async function compare(app: App, chain: ChainRuntime, tip: BlockId, record: SourceRecord): Promise<Reconciliation> {
   const proof = new Proof(app, chain, tip, record);
   const { entriesMoved } = chain;
-  await eachOf(app, chain, creditsAbove, (row) => proof.takeCredit(row));
-  await eachOf(app, chain, debitsAbove, (row) => proof.takeDebit(row));
+  const [credit, debit] = [app.store.get(newestCredit, {}), app.store.get(lastDebit, {})];
+  await eachOf(app, chain, creditsOfChain, credit?.id ?? 0, (row) => proof.takeCredit(row));
+  await eachOf(app, chain, debitsOfChain, debit?.id ?? 0, (row) => proof.takeDebit(row));
   proof.finish(chain.entriesMoved === entriesMoved);
   return {
     chain: chain.key,
@@ -335,19 +339,17 @@ async function compare(app: App, chain: ChainRuntime, tip: BlockId, record: Sour
   };
 }
 
-/** Reads the entries of a chain in pages, with a turn for other work between two pages. */
-async function eachOf<Row extends { id: number; chain_key: string }>(
+/** Reads the entries of a chain up to an id, a bounded range of ids in each turn of the event loop. */
+async function eachOf<Row>(
   app: App,
   chain: ChainRuntime,
-  statement: Statement<{ id: number; limit: number }, Row>,
+  statement: Statement<{ chain_key: string; above: number; to: number }, Row>,
+  newest: number,
   take: (row: Row) => void,
 ): Promise<void> {
-  for (let after = 0; ; ) {
-    const rows = app.store.all(statement, { id: after, limit: PAGE });
-    for (const row of rows) if (row.chain_key === chain.key) take(row);
-    const last = rows.at(-1);
-    if (!last) return;
-    after = last.id;
+  for (let above = 0; above < newest; above += ROWS_A_TURN_MAX) {
+    const range = { chain_key: chain.key, above, to: above + ROWS_A_TURN_MAX };
+    for (const row of app.store.all(statement, range)) take(row);
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -28,3 +28,25 @@ export const creditsAbove = statement((p: { id: number; limit: number }) =>
     .orderBy('credit.id')
     .limit(p.limit),
 );
+
+/** The credits of one chain with ids above one and up to another. */
+export const creditsOfChain = statement((p: { chain_key: string; above: number; to: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .selectAll()
+    .where('id', '>', p.above)
+    .where('id', '<=', p.to)
+    .where('chain_key', '=', p.chain_key)
+    .orderBy('id'),
+);
+
+/** The same of debits. */
+export const debitsOfChain = statement((p: { chain_key: string; above: number; to: number }) =>
+  sqlite
+    .selectFrom('debit')
+    .selectAll()
+    .where('id', '>', p.above)
+    .where('id', '<=', p.to)
+    .where('chain_key', '=', p.chain_key)
+    .orderBy('id'),
+);

@@ -2,50 +2,19 @@
  * How SQLite carries the statements out. What is asked at every request, block or commit must not read a table that
  * grows with the number of invoices from end to end, and the partial indexes must be the ones that are used.
  */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { READ, WRITE } from '../../../daemon/sandbox/statements.ts';
-import * as addressBalances from '../../../daemon/store/queries/address-balances.ts';
-import * as alertNotices from '../../../daemon/store/queries/alert-notices.ts';
-import * as branding from '../../../daemon/store/queries/branding.ts';
-import * as businesses from '../../../daemon/store/queries/businesses.ts';
-import * as clients from '../../../daemon/store/queries/clients.ts';
-import * as credits from '../../../daemon/store/queries/credits.ts';
-import * as debits from '../../../daemon/store/queries/debits.ts';
-import * as effects from '../../../daemon/store/queries/effects.ts';
-import * as invoices from '../../../daemon/store/queries/invoices.ts';
-import * as maintenance from '../../../daemon/store/queries/maintenance.ts';
-import * as adopt from '../../../daemon/store/queries/match.ts';
-import * as monitoring from '../../../daemon/store/queries/monitoring.ts';
-import * as operator from '../../../daemon/store/queries/operator.ts';
-import * as policies from '../../../daemon/store/queries/policies.ts';
-import * as previous from '../../../daemon/store/queries/previous.ts';
-import * as usedKeys from '../../../daemon/store/queries/used-keys.ts';
-import * as watch from '../../../daemon/store/queries/watch.ts';
-import * as withdrawals from '../../../daemon/store/queries/withdrawals.ts';
 import { type Opened, opened } from './opened.ts';
 
-const ALL: [string, { readonly sql: string }][] = [
-  addressBalances,
-  adopt,
-  alertNotices,
-  branding,
-  businesses,
-  clients,
-  credits,
-  debits,
-  effects,
-  invoices,
-  maintenance,
-  monitoring,
-  operator,
-  policies,
-  previous,
-  usedKeys,
-  watch,
-  withdrawals,
-  READ,
-  WRITE,
-].flatMap((module) => Object.entries(module) as [string, { readonly sql: string }][]);
+type Statements = Record<string, { readonly sql: string }>;
+
+const QUERIES = join(import.meta.dirname, '../../../daemon/store/queries');
+const modules: Statements[] = await Promise.all(readdirSync(QUERIES).map((file) => import(join(QUERIES, file))));
+const ALL = [...modules, READ, WRITE].flatMap((module) =>
+  Object.entries(module as Statements).filter(([, { sql }]) => typeof sql === 'string'),
+);
 
 /** Everything of these may be read, one after the other: businesses and what each has a few of. */
 const SMALL = [
@@ -57,15 +26,25 @@ const SMALL = [
   'api_key',
   'alert',
   'rate_snapshot',
+  'chain_state',
+  'event_endpoint',
+  'policy',
+  'sqlite_sequence',
   'sandbox_chain',
-  // a subquery that ends at a limit
+  // a subquery that ends at a limit, and values without a table
   'some',
+  'CONSTANT',
 ];
-/** The first reads one row, the last; the second an index that only has what it asks for; the third the oldest rows, to a limit. */
+/** These read the last row or, up to a limit, the oldest or newest ones, or an index that has only what they ask for. */
 const READS_FEW: Record<string, string> = {
   newestCredit: 'SCAN credit',
   newestInvoice: 'SCAN invoice',
+  lastDebit: 'SCAN debit',
+  lastWithdrawal: 'SCAN withdrawal',
+  unknownTokenBefore: 'SCAN unknown_token',
   waitingWebhooks: 'SCAN webhook USING INDEX webhook_waiting',
+  skipWebhooks: 'SCAN webhook USING INDEX webhook_waiting',
+  doubtUnsigned: 'SCAN withdrawal USING INDEX withdrawal_waiting',
   oldAttempts: 'SCAN webhook_attempt',
 };
 
