@@ -46,6 +46,7 @@ const TOP = ['daemon/cli.ts', 'daemon/main.ts', 'daemon/cli/'];
 const ENTRIES = [
   'daemon/cli.ts',
   ...['countinghouse', 'prepare', 'bundle.config', 'pack', 'slim'].map((name) => `daemon/launcher/${name}.mjs`),
+  'daemon/launcher/npm-node.cjs',
 ];
 
 const TOP_LEVEL = new Set([

@@ -7,7 +7,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writ
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withLock } from './lock.mjs';
-import { runToEnd, usableNodes } from './runtime.mjs';
+import { remedyFor, runToEnd, usableNodes } from './runtime.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const dist = join(root, 'dist');
@@ -78,7 +78,7 @@ export async function build(started) {
     const code = await runToEnd(node, args, { cwd: root, stdio: ['ignore', 2, 2] }, started);
     if (code !== 0) {
       rmSync(fresh, { recursive: true, force: true });
-      throw new Error(`the build failed (the compiler ended with ${code}); see its messages above`);
+      throw new Error(remedyFor(code) || `the build failed (the compiler ended with ${code}); see its messages above`);
     }
   }
   for (const [config, name] of BUNDLES) {

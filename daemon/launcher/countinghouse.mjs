@@ -9,7 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NODE_MAJOR_MIN, nodeEnvironment, SIGNALS, usableNodes } from './runtime.mjs';
+import { NODE_MAJOR_MIN, nodeEnvironment, remedyFor, SIGNALS, usableNodes } from './runtime.mjs';
 
 const PARENT_POLL_MS = 250;
 const STOP_TIMEOUT_MS = 20_000;
@@ -72,7 +72,11 @@ function start([node, ...others]) {
   child.once('error', () => start(others));
   if (!child.pid) return;
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
-  child.once('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+  child.once('exit', (code, signal) => {
+    const remedy = remedyFor(code);
+    if (remedy) refuse(remedy);
+    process.exit(code ?? 128 + (constants.signals[signal] ?? 0));
+  });
   if (process.env.npm_lifecycle_event) stopWithNpm(child);
 }
 

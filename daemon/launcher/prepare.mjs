@@ -18,6 +18,8 @@ const modules = join(root, 'node_modules');
 /** npm writes this file last. */
 const installedLock = join(modules, '.package-lock.json');
 
+const npmNode = join(root, 'daemon', 'launcher', 'npm-node.cjs');
+
 const say = (text) => process.stderr.write(`${text}\n`);
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'));
 
@@ -62,8 +64,9 @@ async function install(started) {
   rmSync(installedLock, { force: true });
   const { command, first, shell } = npm();
   const args = [...first, ...INSTALL, '--loglevel=error'];
+  const env = { ...process.env, NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --require ${JSON.stringify(npmNode)}` };
   try {
-    const code = await runToEnd(command, args, { cwd: root, shell, stdio: ['ignore', 'ignore', 2] }, started);
+    const code = await runToEnd(command, args, { cwd: root, shell, env, stdio: ['ignore', 'ignore', 2] }, started);
     if (code !== 0) throw new Error(`the installation failed (npm ended with ${code}); see its messages above`);
   } finally {
     clearInterval(timer);

