@@ -96,7 +96,7 @@ async function makeWallet(session: Session, options: Options, words: OpenedBacku
   const folder = session.walletFolder;
   if (!(await hasWallet(folder))) {
     const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
-    await createWallet(folder, { words: text, mnemonicPassphrase: bip39, passphrase });
+    await session.asOwner(() => createWallet(folder, { words: text, mnemonicPassphrase: bip39, passphrase }));
     await handOver(session);
     return;
   }

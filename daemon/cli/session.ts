@@ -1,4 +1,5 @@
 /** The context of a command: the data directory, the output, and the daemon. */
+import { lstat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { defaultDataDir } from '../config/paths.ts';
 import type { Call } from '../contract/operator.ts';
@@ -49,6 +50,29 @@ export class Session {
   async keyholder(): Promise<Keyholder> {
     const { localKeyholder } = await import('../operator/local-keyholder.ts');
     return localKeyholder(this.walletPlace, this.call);
+  }
+
+  /**
+   * Writes to the data directory of a service, as the service's user if root runs the command: the service could not read
+   * root's files. A separate signer has a folder of its own (`handOver`).
+   */
+  async asOwner<T>(write: () => Promise<T>): Promise<T> {
+    const owner = this.signerSocket === null && process.getuid?.() === 0 ? await this.#owner() : null;
+    if (owner === null) return write();
+    process.setegid?.(owner.gid);
+    process.seteuid?.(owner.uid);
+    try {
+      return await write();
+    } finally {
+      process.seteuid?.(0);
+      process.setegid?.(process.getgid?.() ?? 0);
+    }
+  }
+
+  /** The user of the data directory, unless it is root's or not there. */
+  async #owner(): Promise<{ uid: number; gid: number } | null> {
+    const found = await lstat(this.dataDir).catch(() => null);
+    return found === null || found.uid === 0 ? null : found;
   }
 
   /** Prints a result: as one line of JSON, or as text. */

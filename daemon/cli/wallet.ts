@@ -85,10 +85,12 @@ async function newWallet(session: Session, options: WalletOptions, folder: strin
     throw new Failure(text, EXIT.failed, 'no_terminal');
   }
   const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  // before the wallet: after a crash in between there is a mark without a wallet, which is harmless
-  await writeOnce(join(folder, UNPROVED_FILE), '');
-  await createWallet(folder, { passphrase });
+  await session.asOwner(async () => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    // before the wallet: after a crash in between there is a mark without a wallet, which is harmless
+    await writeOnce(join(folder, UNPROVED_FILE), '');
+    await createWallet(folder, { passphrase });
+  });
   await handOver(session);
   return passphrase;
 }
@@ -101,7 +103,7 @@ async function importWallet(session: Session, options: WalletOptions, folder: st
   await parseWords(words);
   const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
   await rm(join(folder, UNPROVED_FILE), { force: true });
-  await createWallet(folder, { words, passphrase });
+  await session.asOwner(() => createWallet(folder, { words, passphrase }));
   await handOver(session);
   if (options.birthday === undefined) {
     session.note('Only payments from now on are looked for. --birthday would look further back.');

@@ -64,7 +64,10 @@ async function install(started) {
   rmSync(installedLock, { force: true });
   const { command, first, shell } = npm();
   const args = [...first, ...INSTALL, '--loglevel=error'];
-  const env = { ...process.env, NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --require ${JSON.stringify(npmNode)}` };
+  const env = {
+    ...process.env,
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --require ${JSON.stringify(npmNode)}`,
+  };
   try {
     const code = await runToEnd(command, args, { cwd: root, shell, env, stdio: ['ignore', 'ignore', 2] }, started);
     if (code !== 0) throw new Error(`the installation failed (npm ended with ${code}); see its messages above`);

@@ -1,7 +1,7 @@
 /** What `doctor` finds, and what it says is to be done. */
 
 import { once } from 'node:events';
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, chown, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
@@ -18,6 +18,8 @@ import { cli } from '../unit/cli-kit.ts';
 
 const DAY = 86_400_000;
 const MINUTE = 60_000;
+
+const NOBODY = 65_534;
 
 describe('doctor of a running service', () => {
   let service: TestDaemon;
@@ -45,6 +47,20 @@ describe('doctor of a running service', () => {
     expect(process.exitCode).toBe(1);
     process.exitCode = 0;
   });
+
+  if (process.getuid?.() === 0) {
+    it('finds files of another user in the wallet, which a service could not read', async () => {
+      const file = join(service.dataDir, 'vault', 'wallet.json');
+      await writeFile(file, '{}');
+      await chown(file, NOBODY, NOBODY);
+      const told = await cli(service.dataDir, ['doctor']);
+      await rm(file);
+      expect(told.out).toContain(`the service cannot read files of another user: ${file}`);
+      expect(told.out).toContain(`chown -R 0:0 ${service.dataDir}`);
+      expect(told.out).toMatch(/PROBLEM +wallet +could not be looked at: .*\n(?:.*\n)*ok +alerts/);
+      process.exitCode = 0;
+    });
+  }
 });
 
 describe('doctor while nothing runs', () => {

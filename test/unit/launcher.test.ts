@@ -4,10 +4,10 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { pinnedNode } from '../../daemon/launcher/runtime.mjs';
 
 const LAUNCHER = join(import.meta.dirname, '../../daemon/launcher');
-const PACKAGE = basename(join(pinnedNode() ?? '', '..', '..'));
+/** The package of the Node that runs this test. */
+const PACKAGE = basename(join(process.execPath, '..', '..'));
 
 let root: string;
 beforeEach(() => {

@@ -2,7 +2,7 @@
  * Checks the service. Each finding states a fact and, where needed, the remedy. The only network request goes to the
  * service's own public address.
  */
-import { stat } from 'node:fs/promises';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -63,19 +63,31 @@ const takesMoney = (app: App): boolean => app.directory.businesses().some(({ net
 const days = (ms: number): number => Math.floor(ms / MS_PER_DAY);
 
 export async function examine(app: App, dataDir: string): Promise<Finding[]> {
-  const parts = [
-    [clock(app)],
-    disk(app),
-    await permissions(dataDir),
-    addresses(app),
-    await certificate(app),
-    sources(app),
-    backups(app),
-    [proof(app)],
-    await wallet(app),
-    alerts(app),
+  const parts: [subject: string, look: () => Finding[] | Promise<Finding[]>][] = [
+    ['clock', () => [clock(app)]],
+    ['disk', () => disk(app)],
+    ['permissions', () => permissions(dataDir)],
+    ['addresses', () => addresses(app)],
+    ['certificate', () => certificate(app)],
+    ['sources', () => sources(app)],
+    ['backup', () => backups(app)],
+    ['books', () => [proof(app)]],
+    ['wallet', () => wallet(app)],
+    ['alerts', () => alerts(app)],
   ];
-  return parts.flat();
+  const found: Finding[] = [];
+  for (const [subject, look] of parts) found.push(...(await looked(subject, look)));
+  return found;
+}
+
+/** A part that cannot be looked at is a finding, and does not hide the others. */
+async function looked(subject: string, look: () => Finding[] | Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await look();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [problem(subject, `could not be looked at: ${reason}`, "see the other findings and the service's log")];
+  }
 }
 
 function clock({ rates }: App): Finding {
@@ -125,8 +137,20 @@ async function permissions(dataDir: string): Promise<Finding[]> {
     // if the folder is closed to others, its content is too
     else if (path === dataDir) break;
   }
-  if (open.length === 0) return [ok('permissions', `${dataDir} is for its owner alone`)];
-  return [problem('permissions', `others may enter or read ${open.join(', ')}`, `chmod -R go= ${dataDir}`)];
+  if (open.length > 0)
+    return [problem('permissions', `others may enter or read ${open.join(', ')}`, `chmod -R go= ${dataDir}`)];
+  const foreign = await foreignFiles(join(dataDir, 'vault'));
+  if (foreign.length === 0) return [ok('permissions', `${dataDir} is for its owner alone`)];
+  const { uid, gid } = await stat(dataDir);
+  const text = `the service cannot read files of another user: ${foreign.join(', ')}`;
+  return [problem('permissions', text, `chown -R ${uid}:${gid} ${dataDir}`)];
+}
+
+/** The files of a folder that belong to another user than this process. */
+async function foreignFiles(folder: string): Promise<string[]> {
+  const paths = (await readdir(folder).catch(() => [])).map((name) => join(folder, name));
+  const owners = await Promise.all(paths.map((path) => lstat(path).catch(() => null)));
+  return paths.filter((_, n) => owners[n] !== null && owners[n]?.uid !== process.getuid?.());
 }
 
 function addresses(app: App): Finding[] {

@@ -4,7 +4,6 @@
  *
  * Invariant: everything is checked before anything is written, and another program's file is kept under another name.
  */
-import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   lstatSync,
@@ -22,6 +21,7 @@ import { EXIT, Failure } from '../io.ts';
 import { confirm } from '../prompt.ts';
 import type { Session } from '../session.ts';
 import { pairs } from '../table.ts';
+import { run, untilServing } from './system.ts';
 import {
   DAEMON_UNIT,
   DATA_DIR,
@@ -53,16 +53,6 @@ export async function runningProgram(): Promise<Program> {
   const built = import.meta.filename.endsWith('.js');
   const script = fileURLToPath(new URL(built ? '../../cli.js' : '../../cli.ts', import.meta.url));
   return { node: realpathSync(process.execPath), script: realpathSync(script), version: version() };
-}
-
-/** Runs a program of the system. Throws `Failure` with its output if it fails, unless `mayFail`. */
-function run(command: string, args: readonly string[], mayFail = false): string {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
-  if (status !== 0 && !mayFail) {
-    const words = (stderr ?? '').trim() || error?.message || `it ended with ${status}`;
-    throw new Failure(`\`${[command, ...args].join(' ')}\` failed: ${words}`);
-  }
-  return (stdout ?? '').trim();
 }
 
 function systemdRelease(): number {
@@ -133,7 +123,10 @@ export async function installSystemd(session: Session, options: InstallOptions):
   const service: ServiceOptions = { program, separateSigner, passphraseFile, systemd: systemdRelease() };
   const files = serviceFiles(service);
   for (const [path, text] of files) place(session, join(root, path), text);
-  if (root === '') begin(separateSigner);
+  if (root === '') {
+    begin(separateSigner);
+    await untilServing(session, UNITS[0]!);
+  }
   const written = [...files.keys()].map((path) => join(root, path));
   session.print({ files: written, started: root === '' }, () => {
     const next = root === '' ? 'Countinghouse runs, and starts with the machine.\n' : 'Nothing was started.\n';
