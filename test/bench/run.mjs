@@ -5,6 +5,7 @@
  *
  *   --quick            shorter, with a tenth of the invoices
  *   --only NAME        load, sustained, start, scan, flood, large, headers, electrum, first-look, spend, page, console or backup; repeatable
+ *   --only years       ten years of business, which takes a quarter of an hour to make: only when it is named
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
  *   --dist FOLDER      another build than this tree's
@@ -30,7 +31,8 @@ import {
   startYardstick,
   workFolder,
 } from './servers.mjs';
-import { POOL, poolFull, prepareStores } from './stores.mjs';
+import { POOL, poolFull, prepareDecade, prepareStores } from './stores.mjs';
+import { measureYears, yearsAims, yearsLines } from './years.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -117,6 +119,7 @@ let spend = null;
 let page = null;
 let consoles = null;
 let backup = null;
+let years = null;
 
 function record(name, result) {
   series.set(name, [...(series.get(name) ?? []), result]);
@@ -245,6 +248,7 @@ function aims() {
     ['electrum: failover when the asked server freezes, s', electrum?.failoverSeconds, '≤', 10],
     ...(page ? pageAims(page) : []),
     ...(consoles ? consoleAims(consoles, many) : []),
+    ...(years ? yearsAims(years) : []),
   ];
 }
 
@@ -298,6 +302,7 @@ function print() {
     [`backup, ${many}`, backup?.makeSeconds, 's'],
     [`backup file of a database of ${show(backup?.databaseMegabytes)} MB`, backup?.megabytes, 'MB'],
     ['restore of it', backup?.restoreSeconds, 's'],
+    ...(years ? yearsLines(years) : []),
   ].filter(([, value]) => Number.isFinite(value));
   if (lines.length > 0) text += `${valueTable(lines)}\n`;
   const table = aimTable(aims());
@@ -364,6 +369,11 @@ async function main() {
     const dataDir = workFolder(stores.full.data);
     backup = await runTool('backup.mjs', { dist, dataDir, folder: workFolder() });
     dropFolder(dataDir);
+  }
+  if (only.includes('years')) {
+    const template = await prepareDecade(dist, { invoices: INVOICES, withdrawals: INVOICES / 10, seed: 1 }, say);
+    say('Ten years …');
+    years = await measureYears({ dist, template, invoices: INVOICES, nodeFlags, say });
   }
   print();
 }

@@ -15,7 +15,7 @@ const { dist, dataDir, invoices: INVOICES, names: NAMES_MAX } = JSON.parse(proce
 const PER_TRANSACTION = 50_000;
 const CACHE_KIB = 1_048_576;
 const DAY_MS = 86_400_000;
-const YEARS_MS = 2 * 365 * DAY_MS;
+const YEARS_MS = 10 * 365 * DAY_MS;
 /** Beyond every index that the daemon derives meanwhile. */
 const INDEX_FROM = 1_000_000_000;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';

@@ -25,7 +25,7 @@ import { nodeEnvironment, usableNodes } from '../../daemon/launcher/runtime.mjs'
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
-const TOOL_TIMEOUT_MS = 300_000;
+const TOOL_TIMEOUT_MS = 1_800_000;
 const OUTPUT_CHARACTERS_MAX = 50_000_000;
 const BYTES_PER_KIB = 1_024;
 const BYTES_PER_MB = 1_000_000;

@@ -22,6 +22,7 @@ const KEPT_MS_MAX = 7 * 86_400_000;
 /** Addresses ready in every account: a burst takes less than half of them. */
 export const POOL = 20_000;
 const NAMES_MAX = 50_000;
+const DECADE_POOL = 1_000;
 
 /** A hash over what the directories depend on: the store's code, and that which fills it. */
 function makersHash(dist) {
@@ -34,7 +35,7 @@ function makersHash(dist) {
     }
   };
   walk(join(dist, 'daemon', 'store'));
-  for (const name of ['seed.mjs', 'stores.mjs']) hash.update(readFileSync(join(here, name)));
+  for (const name of ['seed.mjs', 'decade.mjs', 'stores.mjs']) hash.update(readFileSync(join(here, name)));
   return hash.digest('hex').slice(0, 12);
 }
 
@@ -56,10 +57,10 @@ export function poolFull(dataDir, pool) {
   return runTool('ready.mjs', { file: join(dataDir, DATABASE), pool });
 }
 
-async function makeEmpty(dist, folder) {
+async function makeEmpty(dist, folder, pool) {
   const dataDir = workFolder();
-  const daemon = await startDaemon(dist, dataDir, POOL);
-  await poolFull(dataDir, POOL);
+  const daemon = await startDaemon(dist, dataDir, pool);
+  await poolFull(dataDir, pool);
   await daemon.stop();
   cpSync(dataDir, join(folder, 'data'), { recursive: true });
   writeFileSync(join(folder, 'key'), daemon.api_key);
@@ -77,7 +78,7 @@ export async function prepareStores(dist, invoices, say) {
   const hash = makersHash(dist);
   const empty = await kept(`empty-${hash}`, (folder) => {
     say(`Making a data directory with ${POOL} addresses ready for each chain (kept for later runs) …`);
-    return makeEmpty(dist, folder);
+    return makeEmpty(dist, folder, POOL);
   });
   const full = await kept(`full-${invoices}-${hash}`, (folder) => {
     say(`Making a data directory with ${invoices} invoices (kept for later runs) …`);
@@ -88,4 +89,17 @@ export async function prepareStores(dist, invoices, say) {
     empty: { data: join(empty, 'data'), apiKey, names: null },
     full: { data: join(full, 'data'), apiKey, names: join(full, 'names') },
   };
+}
+
+/** The data directory of a business of ten years, made if it is missing. */
+export async function prepareDecade(dist, { invoices, withdrawals, seed }, say) {
+  const hash = makersHash(dist);
+  const folder = await kept(`decade-${invoices}-${withdrawals}-${seed}-${hash}`, async (fresh) => {
+    say(`Making ten years with ${invoices} invoices and ${withdrawals} withdrawals (kept for later runs) …`);
+    await makeEmpty(dist, fresh, DECADE_POOL);
+    const dataDir = join(fresh, 'data');
+    await runTool('seed.mjs', { dist, dataDir, invoices, names: 1 });
+    await runTool('decade.mjs', { dataDir, withdrawals, seed });
+  });
+  return join(folder, 'data');
 }

@@ -1,0 +1,137 @@
+/**
+ * Ten years of business in one data directory: how fast the service starts there, how much memory and disk it takes, and how
+ * long the jobs of a night take and hold the event loop. The service itself does them, told by its command line.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { nodeEnvironment } from '../../daemon/launcher/runtime.mjs';
+import { median } from './report.mjs';
+import { DATABASE, dropFolder, here, node, residentMb, runTool, scratch, startDaemon, workFolder } from './servers.mjs';
+
+const POOL = 1_000;
+const STARTS = 3;
+/** A start's garbage is collected some seconds after it. */
+const SETTLED_MS = 12_000;
+const BYTES_PER_MB = 1_000_000;
+const BYTES_PER_KB = 1_000;
+const PASSPHRASE = 'a passphrase of the benchmark';
+const PROBE_MS_MAX = 60_000;
+
+/** Runs the command line on a data directory. Resolves to what it printed as JSON, and the seconds that it took. */
+function command(dist, dataDir, ...args) {
+  const began = performance.now();
+  const flags = [join(dist, 'daemon', 'cli.js'), ...args, '--json', '--data-dir', dataDir];
+  const child = spawn(node, flags, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...nodeEnvironment, ...process.env } });
+  let [text, errors] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    text += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  return new Promise((resolve, reject) =>
+    child.once('close', (code) => {
+      if (code !== 0) reject(new Error(`${args[0]} ended with ${code}: ${errors}`));
+      else resolve({ answer: JSON.parse(text), seconds: (performance.now() - began) / 1_000 });
+    }),
+  );
+}
+
+/** Does `work` while the daemon measures its turns. Adds the longest one in milliseconds of processor time. */
+async function probed(pid, file, work) {
+  rmSync(file, { force: true });
+  process.kill(pid, 'SIGUSR2');
+  const done = await work();
+  process.kill(pid, 'SIGUSR2');
+  for (const until = performance.now() + PROBE_MS_MAX; !existsSync(file) && performance.now() < until; )
+    await pause(50);
+  return { ...done, turnMs: Number(readFileSync(file, 'utf8')) };
+}
+
+async function timeStart(dist, dataDir, flags) {
+  const server = await startDaemon(dist, dataDir, POOL, flags);
+  await server.stop();
+  return server.readyMs;
+}
+
+/** `template`: a data directory that `decade.mjs` has filled. */
+export async function measureYears({ dist, template, invoices, nodeFlags, say }) {
+  const dataDir = workFolder(template);
+  const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
+  const { createWallet } = await load('wallet/wallet.js');
+  await createWallet(join(dataDir, 'vault'), { passphrase: PASSPHRASE });
+  const passphrase = join(scratch, 'passphrase');
+  writeFileSync(passphrase, PASSPHRASE, { mode: 0o600 });
+  await timeStart(dist, dataDir, nodeFlags);
+  const starts = [];
+  for (let n = 0; n < STARTS; n++) starts.push(await timeStart(dist, dataDir, nodeFlags));
+
+  const file = join(scratch, 'turn');
+  process.env.TURN_PROBE_FILE = file;
+  const server = await startDaemon(dist, dataDir, POOL, ['--import', join(here, 'turn-probe.mjs'), ...nodeFlags]);
+  await runTool('ready.mjs', { file: join(dataDir, DATABASE), pool: POOL });
+  await pause(SETTLED_MS);
+  const memoryMb = residentMb(server.pid);
+  const backup = join(scratch, 'years.backup');
+  const jobs = [];
+  for (const [name, ...args] of [
+    ['the first night removes old rows', 'maintenance', '--free'],
+    ['each later night', 'maintenance', '--free'],
+    ['proof of the books', 'ledger'],
+    ['backup', 'backup', backup],
+  ]) {
+    say(`  ${name} …`);
+    jobs.push({ name, ...(await probed(server.pid, file, () => command(dist, dataDir, ...args))) });
+  }
+  const memoryAfterMb = residentMb(server.pid);
+  const proof = jobs.find(({ name }) => name === 'proof of the books').answer.chains;
+  if (proof.some(({ problems }) => problems.length > 0)) throw new Error('the books of the seed do not add up');
+  const stored = await command(dist, dataDir, 'maintenance');
+  await server.stop();
+  say('  drill …');
+  const drill = await command(dist, dataDir, 'backup', 'verify', backup, '--passphrase-file', passphrase);
+  const backupMb = statSync(backup).size / BYTES_PER_MB;
+  dropFolder(dataDir);
+  return {
+    startMs: median(starts),
+    memoryMb,
+    memoryAfterMb,
+    jobs: [...jobs, { name: 'drill', ...drill }],
+    kbPerThousand: stored.answer.bytes / BYTES_PER_KB / (invoices / 1_000),
+    unusedMb: stored.answer.unused_bytes / BYTES_PER_MB,
+    backupMb,
+    tables: stored.answer.tables,
+  };
+}
+
+export function yearsLines(years) {
+  return [
+    ['ten years: start to ready', years.startMs, 'ms'],
+    ['ten years: resident memory after start', years.memoryMb, 'MB'],
+    ['ten years: resident memory after the jobs of a night', years.memoryAfterMb, 'MB'],
+    ...years.jobs.flatMap(({ name, seconds, turnMs }) => [
+      [`ten years: ${name}`, seconds, 's'],
+      [`ten years: event loop held by it`, turnMs, 'CPU ms'],
+    ]),
+    ['ten years: disk for 1,000 invoices', years.kbPerThousand, 'kB'],
+    ['ten years: free room in the database after the first night', years.unusedMb, 'MB'],
+    ['ten years: backup file', years.backupMb, 'MB'],
+    ...years.tables.slice(0, 8).map(({ name, bytes }) => [`ten years: ${name}`, bytes / BYTES_PER_MB, 'MB']),
+  ];
+}
+
+export function yearsAims(years) {
+  return [
+    ['ten years: start, s', years.startMs / 1_000, '<', 0.5],
+    ['ten years: memory after start, MB', years.memoryMb, '<', 130],
+    [
+      'ten years: longest turn of the nightly jobs, CPU ms',
+      Math.max(...years.jobs.map(({ turnMs = 0 }) => turnMs)),
+      '≤',
+      50,
+    ],
+  ];
+}
