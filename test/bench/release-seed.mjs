@@ -24,7 +24,16 @@ const FORMER = {
 const SOURCES = { spend_input: 'spend_key' };
 const TABLES = [
   ...['account', 'target', 'invoice', 'payment', 'credit', 'balance', 'inbox', 'webhook', 'webhook_attempt', 'alert'],
-  ...['idempotency', 'withdrawal', 'spend', 'spend_version', 'spend_input', 'spend_payout', 'previous_tx', 'chain_state'],
+  ...[
+    'idempotency',
+    'withdrawal',
+    'spend',
+    'spend_version',
+    'spend_input',
+    'spend_payout',
+    'previous_tx',
+    'chain_state',
+  ],
   ...['sandbox_chain', 'sandbox_block', 'sandbox_tx', 'sandbox_output'],
 ];
 
