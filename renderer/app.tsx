@@ -11,7 +11,7 @@ import TEXTS from './frame/texts.ts';
 import { firstLanguage, type Language, LanguageContext, storeLanguage, useText } from './i18n.ts';
 import { Copy, Still } from './parts/parts.tsx';
 import { go, href, useHashRoute } from './router.ts';
-import { FIRST, ROUTES } from './routes.tsx';
+import { FIRST, isDecision, ROUTES } from './routes.tsx';
 
 const START_AGAIN_MS = 3_000;
 const SIGN_IN = 'countinghouse console';
@@ -119,7 +119,7 @@ function Screens({ signedOut }: { signedOut(): void }): ReactNode {
   );
   if (locked || route.alone) return screen;
   return (
-    <div className="frame">
+    <div className={isDecision(hashRoute) ? 'frame deciding' : 'frame'}>
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
         {t('skip')}
       </button>

@@ -76,6 +76,14 @@ export function httpBridge(): Bridge {
     lockToCounter: async () => {
       await post('/session/lock', {});
     },
+    downloadBackup: async () => {
+      const made = (await post('/session/backup', {})) as { path: string; bytes: number; made_at: string };
+      const link = document.createElement('a');
+      link.href = made.path;
+      link.download = '';
+      link.click();
+      return made;
+    },
     signOut: async () => {
       await post('/session/end', {});
       localStorage.removeItem(KEY);

@@ -66,6 +66,8 @@ export type Bridge = {
   /** Restricts this session to the counter; it cannot be undone from here. Absent where the place has no such lock. */
   lockToCounter?(): Promise<void>;
   signOut?(): Promise<void>;
+  /** Has a backup made and hands it to the browser's downloads. Absent where there are none. */
+  downloadBackup?(): Promise<{ bytes: number; made_at: string }>;
   /** Absent where this page has to seal passphrases itself. */
   keyholder?: Keyholder;
 };

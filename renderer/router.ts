@@ -22,6 +22,12 @@ function decode(text: string): string {
 export const href = (screen: string, ...parts: string[]): string =>
   `#/${[screen, ...parts].map(encodeURIComponent).join('/')}`;
 
+/** The same with the query of the present address: a filter or a search stays. */
+export function hrefBeside(...path: Parameters<typeof href>): string {
+  const query = current().query.toString();
+  return `${href(...path)}${query === '' ? '' : `?${query}`}`;
+}
+
 export function go(to: string, { replace = false } = {}): void {
   if (replace) {
     history.replaceState(null, '', to);

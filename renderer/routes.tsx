@@ -1,6 +1,7 @@
 /** The screens by name, in the order of the menu. Each is a file of its own, loaded when it is first opened. */
 import { type ComponentType, lazy } from 'react';
 import type { IconName } from './parts/icons.tsx';
+import type { HashRoute } from './router.ts';
 
 type Screen = () => Promise<{ default: ComponentType }>;
 
@@ -37,3 +38,9 @@ export const ROUTES: readonly Route[] = [
 ];
 
 export const FIRST = 'home';
+
+const DECISIONS = ['approve', 'speed-up', 'cancel'];
+
+/** Whether an address is of a screen on which money is approved. */
+export const isDecision = ({ screen, parts: [name, action = ''] }: HashRoute): boolean =>
+  screen === 'withdrawals' && (name === 'batch' || DECISIONS.includes(action));

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
+import { csv } from '../operator/csv.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { day } from './parse.ts';
@@ -95,31 +96,12 @@ async function exportRows(session: Session, options: ExportOptions): Promise<voi
   } while (cursor);
   rows.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   if (options.file === undefined) {
-    session.print({ rows }, () => csv(rows));
+    session.print({ rows }, () => csv(COLUMNS, rows));
     return;
   }
   const { file } = options;
-  await writeFile(file, csv(rows), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+  await writeFile(file, csv(COLUMNS, rows), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
     throw new Failure(`${file} cannot be written (${error.code})`, EXIT.failed, 'export.file');
   });
   session.print({ file, rows: rows.length }, () => `${rows.length} lines in ${file}\n`);
-}
-
-/** RFC 4180. */
-const csv = (rows: readonly Row[]): string =>
-  [COLUMNS.join(','), ...rows.map((row) => COLUMNS.map((column) => cell(row[column])).join(','))]
-    .map((line) => `${line}\r\n`)
-    .join('');
-
-/**
- * The beginning of a formula: also in full-width characters, which some spreadsheets treat alike, and after blanks,
- * which some remove (OWASP, CSV Injection).
- */
-const FORMULA =
-  /^[\s\p{Cc}\p{Cf}]*[=+\-@\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}\u{fe66}\u{fe62}\u{fe63}\u{fe6b}\u{2212}]|^[\t\r\n]/u;
-
-/** A cell that a spreadsheet does not execute. */
-export function cell(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

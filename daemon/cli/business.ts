@@ -6,6 +6,7 @@
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { GAP } from '../domain/indices.ts';
+import { openBusiness } from '../operator/open-business.ts';
 import { brandCommand } from './brand.ts';
 import { clientText } from './clients.ts';
 import { action, list } from './commands.ts';
@@ -14,7 +15,7 @@ import { newKeyText, SCOPES_HELP, scopesOf } from './keys.ts';
 import { day, wholeNumber } from './parse.ts';
 import type { Session } from './session.ts';
 import { pairs, table } from './table.ts';
-import type { Unlocked, WalletOptions } from './wallet.ts';
+import type { WalletOptions } from './wallet.ts';
 
 type Network = Params<'business.add'>['network'];
 type Business = Result<'business.list'>['businesses'][number];
@@ -32,9 +33,6 @@ type AddOptions = WalletOptions & {
 };
 
 type ChangeOptions = { name?: string; timeZone?: string; enable?: string[]; disable?: string[] };
-
-/** Another business may take the account's number between its request and its use. */
-const RACES_MAX = 3;
 
 export function businessCommands(root: Command, io: Io): void {
   const business = root.command('business').description("the merchant's shops: what each is called, takes and has");
@@ -136,7 +134,7 @@ async function addBusiness(session: Session, options: AddOptions) {
   const { birthday = null, import: imported, wordsFile, gap = GAP } = options;
   // addresses that another program or machine may have given out are not given out again
   const wasUsed = birthday !== null || imported || wordsFile !== undefined;
-  const added = await addWithAccounts(session, { ...wanted, birthday, ...(wasUsed ? { gap } : {}) }, wallet);
+  const added = await openBusiness(session.call, { ...wanted, birthday, ...(wasUsed ? { gap } : {}) }, wallet.accounts);
   const { words, fingerprint } = wallet;
   session.print({ ...added, wallet: { fingerprint, ...(words ? { words } : {}) } }, () => addedText(added, words));
   if (words) await wordsWereSeen(session);
@@ -146,19 +144,6 @@ function refuseWalletOptions(options: AddOptions): void {
   const { import: imported, wordsFile, passphraseFile, birthday, iHaveTheWords } = options;
   if (imported || wordsFile || passphraseFile || birthday || iHaveTheWords) {
     throw new Failure('the sandbox has a wallet of its own: leave out what is about wallets', EXIT.usage, 'usage');
-  }
-}
-
-/** Derives the next account and sends its public keys. */
-async function addWithAccounts(session: Session, wanted: Params<'business.add'>, wallet: Unlocked): Promise<Added> {
-  for (let race = 1; ; race++) {
-    const { account_no } = await session.call('business.nextAccount', { network: wanted.network });
-    const accounts = await wallet.accounts(wanted.network, account_no);
-    try {
-      return await session.call('business.add', { ...wanted, account_no, accounts });
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== 'business.account' || race >= RACES_MAX) throw error;
-    }
   }
 }
 

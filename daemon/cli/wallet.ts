@@ -1,17 +1,20 @@
 /**
  * The merchant's wallet on the command line: created, imported or opened in this short-lived process.
  *
- * Invariant: a new wallet's words are shown until the operator has proved to have them. A file beside the vault marks
- * unproved words, so that an interrupted attempt continues.
+ * Invariant: a new wallet's words are shown until the operator has proved to have them.
  */
 import { randomInt } from 'node:crypto';
-import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Params } from '../contract/operator.ts';
 import { CHAINS, type Network } from '../domain/assets.ts';
-import { exists, writeOnce } from '../wallet/files.ts';
-import { openVault } from '../wallet/vault.ts';
-import { createWallet, deriveAccounts, hasWallet, VAULT_FILE, walletFingerprint } from '../wallet/wallet.ts';
+import type { Accounts } from '../operator/open-business.ts';
+import {
+  areWordsUnproved,
+  createWallet,
+  deriveAccounts,
+  hasWallet,
+  walletFingerprint,
+  wordsOf,
+  wordsWereProved,
+} from '../wallet/wallet.ts';
 import { EXIT, Failure } from './io.ts';
 import { askHidden, askLine, canAsk } from './prompt.ts';
 import { secretFile } from './secrets.ts';
@@ -31,10 +34,9 @@ export type Unlocked = {
   /** The words, for scripts: of a new wallet, or of one with unproved words. */
   words: readonly string[] | null;
   /** The public keys of an account for every chain. */
-  accounts(network: Network, accountNo: number): Promise<NonNullable<Params<'business.add'>['accounts']>>;
+  accounts(network: Network, accountNo: number): Promise<Accounts>;
 };
 
-const UNPROVED_FILE = 'words-unproved';
 const PASSPHRASE_CHARS_MIN = 10;
 const WORDS_ASKED = 3;
 const TRIES_MAX = 3;
@@ -61,7 +63,7 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
     : importing
       ? await importWallet(session, options, folder)
       : await newWallet(session, options, folder);
-  const words = (await exists(join(folder, UNPROVED_FILE))) ? await wordsOf(folder, passphrase) : null;
+  const words = (await areWordsUnproved(folder)) ? await wordsOf(folder, passphrase) : null;
   if (words && options.iHaveTheWords !== true) await proveWords(session, words);
   return {
     fingerprint: await walletFingerprint(folder),
@@ -72,11 +74,7 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
 
 /** To be called when the words were printed for a script; they are not shown again. */
 export async function wordsWereSeen(session: Session): Promise<void> {
-  await rm(join(session.walletFolder, UNPROVED_FILE), { force: true });
-}
-
-async function wordsOf(folder: string, passphrase: string): Promise<string[]> {
-  return (await openVault(join(folder, VAULT_FILE), passphrase)).mnemonic.split(' ');
+  await wordsWereProved(session.walletFolder);
 }
 
 async function newWallet(session: Session, options: WalletOptions, folder: string): Promise<string> {
@@ -85,12 +83,7 @@ async function newWallet(session: Session, options: WalletOptions, folder: strin
     throw new Failure(text, EXIT.failed, 'no_terminal');
   }
   const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
-  await session.asOwner(async () => {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    // before the wallet: after a crash in between there is a mark without a wallet, which is harmless
-    await writeOnce(join(folder, UNPROVED_FILE), '');
-    await createWallet(folder, { passphrase });
-  });
+  await session.asOwner(() => createWallet(folder, { passphrase }));
   await handOver(session);
   return passphrase;
 }
@@ -102,7 +95,6 @@ async function importWallet(session: Session, options: WalletOptions, folder: st
   const { parseWords } = await import('../wallet/mnemonic.ts');
   await parseWords(words);
   const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
-  await rm(join(folder, UNPROVED_FILE), { force: true });
   await session.asOwner(() => createWallet(folder, { words, passphrase }));
   await handOver(session);
   if (options.birthday === undefined) {

@@ -36,7 +36,7 @@ import { RECOVERY } from './recovery.ts';
 import { SHOP } from './shop.ts';
 import { SOURCES } from './sources.ts';
 import { WALLET } from './wallet.ts';
-import { WITHDRAWALS } from './withdrawals.ts';
+import { WITHDRAWALS, WithdrawalShape } from './withdrawals.ts';
 
 export const OPERATOR_PATH = '/operator/v1/';
 export const BODY_BYTES_MAX = 1_048_576;
@@ -173,12 +173,23 @@ export const OPERATOR = {
       status: z.enum(INVOICE_STATUSES).optional(),
       /** Exactly as the shop wrote it. */
       order_id: Text.optional(),
+      /** The coin of its payment. */
+      crypto: Text.optional(),
+      /** Made on these days, both included, in the time zone of the business; of all businesses: UTC. */
+      from: z.iso.date().optional(),
+      to: z.iso.date().optional(),
     }),
     z.object({ invoices: z.array(InvoiceShape), next }),
   ),
   'invoice.show': method(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
   'invoice.cancel': method(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
   'invoice.markPaid': method(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
+
+  /** Asks for a withdrawal that refunds a paid invoice; it waits for an approval. Default: all that is left. */
+  'invoice.refund': method(
+    z.strictObject({ invoice: Text, address: Text, amount: Text.optional(), crypto: Text.optional() }),
+    z.object({ withdrawal: WithdrawalShape }),
+  ),
 
   'inbox.list': method(Page, z.object({ items: z.array(InboxShape), next })),
   /** Tokens that this program does not know, at addresses of ours. */

@@ -2,18 +2,53 @@
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { AccountKeySchema, Gap, HighestUsed } from './operator-shapes.ts';
+import { SealedShape } from './wallet.ts';
 
 const PATH_CHARS_MAX = 4_096;
 const ACCOUNTS_MAX = 200;
 
+const Path = z.string().min(1).max(PATH_CHARS_MAX);
 const Nothing = z.strictObject({});
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
 
 export const RECOVERY = {
   /** Makes a backup at an absolute path on the daemon's machine; answers when it is complete. */
   'backup.make': method(
-    z.strictObject({ file: z.string().min(1).max(PATH_CHARS_MAX) }),
+    z.strictObject({ file: Path }),
     z.object({ file: z.string(), bytes: z.int().min(0), made_at: z.string(), fingerprint: z.string() }),
+  ),
+  /**
+   * Begins the drill of a backup at an absolute path: a process of its own, to whose X25519 key (hex) the wallet's
+   * passphrase is sealed for the purpose `drill`. A separate signer has no drill here: its vault is elsewhere.
+   */
+  'backup.drill': method(z.strictObject({ file: Path }), z.object({ seal_key: z.string() })),
+  /** Answers when the passphrase was right; the drill then runs by itself. */
+  'backup.drillOpen': method(z.strictObject({ sealed: SealedShape }), z.object({})),
+  /** The last drill since the service was started. */
+  'backup.drillStatus': method(
+    Nothing,
+    z.object({
+      drill: z
+        .object({
+          file: z.string(),
+          running: z.boolean(),
+          started_at: z.string(),
+          ended_at: z.string().nullable(),
+          /** Null while it runs, and when it failed. `problems`: empty if the backup would restore everything. */
+          report: z
+            .object({
+              made_at: z.string(),
+              invoices: z.int(),
+              deposits: z.int(),
+              addresses: z.int(),
+              problems: z.array(z.string()),
+              newer: z.array(z.string()),
+            })
+            .nullable(),
+          error: z.string().nullable(),
+        })
+        .nullable(),
+    }),
   ),
   /** Notes that a backup was opened and found whole. */
   'backup.drilled': method(Nothing, z.object({})),

@@ -29,6 +29,8 @@ const SourceShape = z.object({
   lagging: z.boolean(),
   error: z.string().nullable(),
   withheld: z.string().nullable(),
+  /** Every address is being searched again. */
+  rescanning: z.boolean(),
   /** Connected servers that have the tip of the chain; null if the source is a node. */
   agreeing: z.int().min(0).nullable(),
   /** Empty if the source is a node. */

@@ -3,6 +3,10 @@
  * (`seal` in daemon/wallet/signer/seal.ts: X25519, HKDF-SHA-256, AES-256-GCM), so that the daemon cannot read them.
  */
 import { z } from 'zod';
+import { CHAINS } from '../domain/assets.ts';
+import { AccountKeySchema, Decimal, Id, Instant } from './operator-shapes.ts';
+
+const ADDRESSES_MAX = 200;
 
 const Nothing = z.strictObject({});
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
@@ -18,10 +22,14 @@ const WalletShape = z.object({
   locks_at: z.iso.datetime().nullable(),
   /** How long the next passphrase must wait after wrong ones. */
   retry_after_seconds: z.int().min(0),
+  /** The operator has still to prove to have the words of a new wallet. */
+  words_unproved: z.boolean(),
+  /** The signer is a service of its own user: then only its command line makes and shows words. */
+  separate: z.boolean(),
 });
 
 /** All three in base64. */
-const SealedShape = z.strictObject({
+export const SealedShape = z.strictObject({
   key: z.string().max(64),
   nonce: z.string().max(32),
   box: z.string().max(98_304),
@@ -40,6 +48,46 @@ export const WALLET = {
   'wallet.authorize': method(
     z.strictObject({ sealed: SealedShape }),
     z.object({ macs: z.object({ approvals: z.array(z.string()), grants: z.array(z.string()) }) }),
+  ),
+  /**
+   * `sealed`: a task with the wallet's secrets (`CustodyTask` in daemon/wallet/signer/port.ts), for the purpose
+   * `custody`. Words are sealed to the key in the task.
+   */
+  'wallet.custody': method(
+    z.strictObject({ sealed: SealedShape }),
+    z.object({
+      fingerprint: z.string(),
+      words: SealedShape.exactOptional(),
+      accounts: z.record(z.enum(CHAINS), AccountKeySchema).exactOptional(),
+    }),
+  ),
+  /** The addresses that were given to payers, newest first, in pages that may be short; or those that `text` names. */
+  'address.list': method(
+    z.strictObject({
+      business: z.string().min(1).max(300),
+      chain: z.enum(CHAINS).optional(),
+      text: z.string().min(1).max(300).optional(),
+      limit: z.int().min(1).max(ADDRESSES_MAX).default(50),
+      before: Id.optional(),
+    }),
+    z.object({
+      addresses: z.array(
+        z.object({
+          /** Unique in the list. */
+          id: Id,
+          chain: z.string(),
+          address: z.string(),
+          /** In the receiving branch of its account. */
+          index: z.int(),
+          invoice: z.string(),
+          given_at: Instant,
+          /** Null: the payer has chosen another coin since. */
+          crypto: z.string().nullable(),
+          received: Decimal.nullable(),
+        }),
+      ),
+      next: Id.nullable(),
+    }),
   ),
   'wallet.lock': method(Nothing, z.object({ wallet: WalletShape })),
   /** `sealed`: `{"old","new"}` as JSON, for the purpose `change passphrase`. */

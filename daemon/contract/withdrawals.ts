@@ -47,7 +47,7 @@ const GrantShape = z.strictObject({
   issuedAt: Millis,
 });
 
-const WithdrawalShape = z.object({
+export const WithdrawalShape = z.object({
   id: Id,
   uuid: z.string(),
   business_id: Id,

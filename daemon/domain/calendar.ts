@@ -85,6 +85,16 @@ export function endOfDay(day: Day, timeZone: string): number {
   return at + (REPEATED_MS.find((ms) => wallClock(at + ms, timeZone) === wall) ?? 0);
 }
 
+/** The first and the last millisecond of a day such as `2026-11-22`, in a time zone. */
+export function dayBounds(date: string, timeZone: string): { from: number; to: number } {
+  const [year = 0, month = 0, day = 0] = date.split('-').map(Number);
+  const before = new Date(Date.UTC(year, month - 1, day - 1));
+  const yesterday = { year: before.getUTCFullYear(), month: before.getUTCMonth() + 1, day: before.getUTCDate() };
+  const last = 999;
+  const from = endOfDay(yesterday, timeZone) + last + 1;
+  return { from, to: endOfDay({ year, month, day }, timeZone) + last };
+}
+
 const MS_PER_DAY = 86_400_000;
 const DAYS_KEPT_MAX = 64;
 /** Two-digit numbers as text, made once because every answer contains several. */

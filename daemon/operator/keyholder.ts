@@ -6,8 +6,21 @@
  * the daemon, which passes the box on, can neither read nor replace them.
  */
 import type { Call, Result } from '../contract/operator.ts';
-import { type Authorization, type Macs, SEAL_AUTHORIZE, SEAL_CHANGE, SEAL_UNLOCK } from '../wallet/signer/port.ts';
-import { seal } from '../wallet/signer/seal.ts';
+import type { Network } from '../domain/assets.ts';
+import { Rejected } from '../domain/errors.ts';
+import {
+  type Authorization,
+  type CustodyTask,
+  type Macs,
+  SEAL_AUTHORIZE,
+  SEAL_CHANGE,
+  SEAL_CUSTODY,
+  SEAL_DRILL,
+  SEAL_UNLOCK,
+  SEAL_WORDS,
+} from '../wallet/signer/port.ts';
+import { replyBox, seal } from '../wallet/signer/seal.ts';
+import type { Accounts } from './open-business.ts';
 
 export type Wallet = Result<'wallet.status'>['wallet'];
 
@@ -17,6 +30,22 @@ export type Keyholder = {
   unlock(passphrase: string): Promise<Wallet>;
   lock(): Promise<Wallet>;
   changePassphrase(old: string, fresh: string): Promise<Wallet>;
+};
+
+/**
+ * Makes and shows a wallet where the client cannot reach the vault's folder. Throws like `Keyholder`, and `vault.*`,
+ * `mnemonic.*`.
+ */
+export type Custody = {
+  /** New words, which the operator has still to prove; or null for those of `words`, which are imported. */
+  create(passphrase: string, words: string | null): Promise<string[] | null>;
+  words(passphrase: string): Promise<string[]>;
+  /** To be called when the operator has proved to have the words. */
+  prove(passphrase: string): Promise<void>;
+  /** Begins the drill of the backup at a path of the service's machine; it goes on by itself. */
+  drill(passphrase: string, file: string): Promise<void>;
+  /** The public keys of an account on every chain. */
+  accounts(passphrase: string, network: Network, accountNo: number): Promise<Accounts>;
 };
 
 /**
@@ -34,6 +63,38 @@ export function sealedKeyholder(call: Call): Keyholder {
     lock: async () => (await call('wallet.lock', {})).wallet,
     changePassphrase: async (old, fresh) =>
       (await call('wallet.passphrase', { sealed: await sealed(SEAL_CHANGE, passphrases(old, fresh)) })).wallet,
+  };
+}
+
+/**
+ * Words are sealed to a key of this process, so that the daemon, which carries them, cannot read them. The same limit
+ * holds as for passphrases: see `sealedKeyholder`.
+ */
+export function sealedCustody(call: Call): Custody {
+  const asked = async (task: CustodyTask) => {
+    const { seal_key } = await call('wallet.sealKey', {});
+    return call('wallet.custody', { sealed: await seal(seal_key, SEAL_CUSTODY, JSON.stringify(task)) });
+  };
+  const wordsBy = async (task: (reply: string) => CustodyTask): Promise<string[] | null> => {
+    const box = await replyBox();
+    const { words } = await asked(task(box.key));
+    return words === undefined ? null : (await box.open(SEAL_WORDS, words)).split(' ');
+  };
+  return {
+    create: (passphrase, words) => wordsBy((reply) => ({ do: 'create', passphrase, words, reply })),
+    words: async (passphrase) => (await wordsBy((reply) => ({ do: 'words', passphrase, reply }))) ?? [],
+    prove: async (passphrase) => {
+      await asked({ do: 'prove', passphrase });
+    },
+    drill: async (passphrase, file) => {
+      const { seal_key } = await call('backup.drill', { file });
+      await call('backup.drillOpen', { sealed: await seal(seal_key, SEAL_DRILL, passphrase) });
+    },
+    accounts: async (passphrase, network, accountNo) => {
+      const { accounts } = await asked({ do: 'accounts', passphrase, network, accountNo });
+      if (accounts === undefined) throw new Rejected('seal', 'The service gave no account');
+      return accounts;
+    },
   };
 }
 

@@ -11,18 +11,13 @@ import { basename, dirname, join } from 'node:path';
  * Creates `file` (mode 0600) in an existing folder. Returns false, without changing it, if the file exists.
  *
  * The contents are synced under a temporary name and then linked to their own. Unlike a rename, a link fails if the
- * name is taken, so that one of two writers wins. The next success removes temporary files of a crash.
+ * name is taken, so that one of two writers wins. The next success removes temporary files of a crash. A process under
+ * the permission model needs a caller outside that calls `syncFolder` afterwards.
  */
 export async function writeOnce(file: string, contents: string | Uint8Array): Promise<boolean> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
   try {
-    const handle = await open(temporary, 'wx', 0o600);
-    try {
-      await handle.writeFile(contents);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await writeThrough(temporary, contents);
     await link(temporary, file);
   } catch (error) {
     // missing if the winning writer has just removed it as a leftover
@@ -32,12 +27,23 @@ export async function writeOnce(file: string, contents: string | Uint8Array): Pr
     await rm(temporary, { force: true });
   }
   await removeLeftovers(file);
-  await syncFolder(dirname(file));
+  if (!process.permission) await syncFolder(dirname(file));
   return true;
 }
 
 /** Synchronous writes, because Node's permission model has no fsync. */
 const WRITE_THROUGH = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_SYNC ?? 0);
+
+/** Creates a file whose contents are on the disk when this returns. */
+async function writeThrough(file: string, contents: string | Uint8Array): Promise<void> {
+  const handle = await open(file, WRITE_THROUGH, 0o600);
+  try {
+    await handle.writeFile(contents);
+    if (!process.permission) await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
 
 /**
  * Replaces or creates `file` (mode 0600): after a crash it has either the old or the new contents. A process under the
@@ -46,12 +52,7 @@ const WRITE_THROUGH = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL 
 export async function replaceFile(file: string, contents: string | Uint8Array): Promise<void> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
   try {
-    const handle = await open(temporary, WRITE_THROUGH, 0o600);
-    try {
-      await handle.writeFile(contents);
-    } finally {
-      await handle.close();
-    }
+    await writeThrough(temporary, contents);
     await rename(temporary, file);
   } catch (error) {
     await rm(temporary, { force: true });

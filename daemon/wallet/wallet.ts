@@ -5,17 +5,17 @@
  * Invariant: words are returned only after their vault is on the disk. A derivation takes the passphrase each time and
  * keeps nothing. scrypt takes 0.3 s and 170 MB, so these functions are for short-lived processes, not for the daemon.
  */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
 import { accountKey, masterFingerprint } from './accounts.ts';
 import { writeBackupKey } from './backup-key.ts';
-import { exists } from './files.ts';
+import { exists, writeOnce } from './files.ts';
 import { createWords, parseWords, seedOf } from './mnemonic.ts';
 import { journalKey } from './signer/approval.ts';
-import { JOURNAL_FILE, VAULT_FILE } from './signer/files.ts';
+import { JOURNAL_FILE, UNPROVED_FILE, VAULT_FILE } from './signer/files.ts';
 import { createVault, openVault, type ScryptCost, vaultFingerprint } from './vault.ts';
 
 export { VAULT_FILE };
@@ -32,7 +32,8 @@ export type NewWallet = {
 };
 
 /**
- * Makes the wallet of this folder, and the folder if it is missing. `words` are returned only if they are new. Throws
+ * Makes the wallet of this folder, and the folder if it is missing. `words` are returned only if they are new; a file
+ * marks them until `wordsWereProved`, so that an interrupted attempt continues. Throws
  * `Rejected`: `vault.exists`, `vault.weak_passphrase`, `signer.journal` if another wallet's journal is there, and
  * `mnemonic.*` for bad words.
  */
@@ -55,6 +56,9 @@ export async function createWallet(
     // approvals must not be valid in two journals of the same words; an existing journal must be this wallet's
     const goesOn = !(await hasWallet(folder)) && (await exists(join(folder, JOURNAL_FILE)));
     if (goesOn) await begin();
+    // before the wallet: after a crash in between there is a mark without a wallet, which is harmless
+    if (isFresh) await writeOnce(join(folder, UNPROVED_FILE), '');
+    else if (!(await hasWallet(folder))) await wordsWereProved(folder);
     await createVault(join(folder, VAULT_FILE), { mnemonic, passphrase }, wallet.passphrase, fingerprint, wallet.cost);
     // after a crash in between, the signer begins the wallet's journal
     if (!goesOn) await begin();
@@ -85,6 +89,17 @@ export async function deriveAccounts<Chain extends ChainId>(
     seed.fill(0);
   }
 }
+
+/** The words in their order. Throws `Rejected` `vault.*`. */
+export async function wordsOf(folder: string, passphrase: string): Promise<string[]> {
+  return (await openVault(join(folder, VAULT_FILE), passphrase)).mnemonic.split(' ');
+}
+
+/** Whether the operator has still to prove to have the words of a new wallet. */
+export const areWordsUnproved = async (folder: string): Promise<boolean> =>
+  (await hasWallet(folder)) && exists(join(folder, UNPROVED_FILE));
+
+export const wordsWereProved = (folder: string): Promise<void> => rm(join(folder, UNPROVED_FILE), { force: true });
 
 export function hasWallet(folder: string): Promise<boolean> {
   return exists(join(folder, VAULT_FILE));

@@ -184,7 +184,7 @@ function Lock(): ReactNode {
         </button>
       )}
       {real && !open && ROUTES.some(({ name }) => name === 'wallet') && (
-        <a className="link menu-name" href={href('wallet')}>
+        <a className="link menu-name" href={wallet.state === 'none' ? href('first', 'live') : href('wallet')}>
           {t(wallet.state === 'none' ? 'create' : 'unlock')}
         </a>
       )}

@@ -63,6 +63,10 @@ function useCommands(text: string): { go: Command[]; do: Command[] } {
         text: t('searchFor', { text: text.trim() }),
         run: to(`${href('invoices')}?q=${encodeURIComponent(text.trim())}`),
       },
+    { id: 'live', icon: 'plus', text: t('goLive'), run: to(href('first', 'live')) },
+    { id: 'words', icon: 'wallet', text: t('showWords'), run: to(href('wallet', 'words')) },
+    { id: 'backup', icon: 'wallet', text: t('backUp'), run: to(href('wallet', 'backup')) },
+    { id: 'addresses', icon: 'wallet', text: t('addresses'), run: to(href('wallet', 'addresses')) },
     up &&
       business?.network !== 'sandbox' && {
         id: 'lock',

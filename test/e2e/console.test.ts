@@ -1,4 +1,5 @@
 /** The console's screens in a real browser, on a daemon's sandbox. */
+import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
@@ -18,6 +19,7 @@ const SCREENS = [
   'settings',
   'first',
 ];
+const PASSPHRASE = 'four words in a row';
 const PHONE = { width: 390, height: 844 };
 const EVENT_TO_SCREEN_MS_MAX = 100;
 const INTERACTIVE_MS_MAX = 500;
@@ -84,7 +86,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.context().close();
   });
 
-  it('makes an invoice by hand, and cancels it after asking', async () => {
+  it('makes an invoice by hand, and cancels it, which can be undone for ten seconds', async () => {
     const page = await shop.open('home');
     await page.keyboard.press('Control+k');
     await page.keyboard.type('14.20');
@@ -96,9 +98,63 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.getByRole('dialog').locator('.qr').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Cancel the invoice' }).click();
-    await page.getByText('Are you sure?').waitFor();
+    await page.getByText('It will be cancelled.').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Cancel the invoice' }).waitFor();
+    const { invoices } = await shop.call('invoice.list', { limit: 1 });
+    expect(invoices[0]).toMatchObject({ amount: '14.2', status: 'unpaid', order_id: 'table 4' });
     await page.getByRole('button', { name: 'Cancel the invoice' }).click();
+    // leaving does it at once
+    await page.getByRole('link', { name: 'Close' }).click();
+    await until('it is cancelled', async () => {
+      return (await shop.call('invoice.show', { invoice: invoices[0]!.slug })).invoice.status === 'canceled';
+    });
+    await shop.go(page, `invoices/${invoices[0]!.slug}`);
     await page.getByText('It was cancelled.').waitFor();
+    await page.context().close();
+  });
+
+  it('filters and exports the list, and refunds a paid invoice up to its approval', async () => {
+    const paid = await shop.invoice(40, 'BCH', { order_id: '=1+1', description: HOSTILE });
+    await shop.pay(paid);
+    await shop.mine('BCH', 6);
+    await until('it is paid', async () => {
+      return (await shop.call('invoice.show', { invoice: paid })).invoice.status === 'paid';
+    });
+    const page = await shop.open('invoices');
+    await page.locator('.invoice-row').nth(1).waitFor();
+    await page.getByLabel('Coin', { exact: true }).selectOption('BCH');
+    await page.getByText('1 shown').waitFor();
+    await page.getByLabel('From').fill('2001-01-01');
+    await page.getByLabel('To').fill('2001-12-31');
+    await page.getByText('No invoice is like this').waitFor();
+    await page.getByLabel('To').fill('2099-12-31');
+    await page.locator(`[data-slug="${paid}"]`).click();
+    await page.locator('.timeline').waitFor();
+    await page.getByText('1 shown').waitFor();
+    await page.getByRole('button', { name: 'Export' }).click();
+    const coming = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as CSV' }).click();
+    const text = await readFile(await (await coming).path(), 'utf8');
+    const [heads, line = '', ...rest] = text.trim().split('\r\n');
+    expect(heads).toMatch(/^invoice,created_at,status,amount,currency,coin,/);
+    expect([line.includes(paid), line.includes("'=1+1"), rest]).toEqual([true, true, []]);
+    await page.getByRole('button', { name: 'Refund…' }).click();
+    const { refundable } = (await shop.call('invoice.show', { invoice: paid })).invoice;
+    expect(await page.getByLabel('Amount in BCH').inputValue()).toBe(refundable[0]!.amount);
+    await page.getByLabel('Amount in BCH').fill('0,01');
+    await page.getByLabel('The customer’s BCH address').fill('nothing of the kind');
+    await page.getByText('This is no address that BCH can be sent to').waitFor();
+    const other = await shop.invoice(20, 'BCH');
+    const { address } = (await shop.call('invoice.show', { invoice: other })).invoice.payment!;
+    await page.getByLabel('The customer’s BCH address').fill(address);
+    expect(await faultsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Review the refund' }).click();
+    await page.getByText('Before you sign').or(page.getByText('was decided')).first().waitFor();
+    const { withdrawals } = await shop.call('withdrawal.list', { limit: 1 });
+    expect(withdrawals[0]).toMatchObject({ amount: '0.01', address, refund_of: { invoice: paid }, state: 'requested' });
+    await shop.go(page, `invoices/${paid}`);
+    await page.getByRole('link', { name: '0.01000000 BCH' }).waitFor();
     await page.context().close();
   });
 
@@ -194,6 +250,111 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.getByText('Payment seen').waitFor();
     await shop.mine('LTC', 12);
     await page.getByText('Your first payment has arrived').waitFor();
+    await page.context().close();
+  });
+
+  it('makes a wallet whose words it asks back, and a business, while the service reads neither', async () => {
+    const page = await shop.open('first/live');
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(`${request.url()} ${request.postData() ?? ''}`));
+    page.on('response', async (response) => asked.push(await response.text().catch(() => '')));
+    await page.getByLabel('New passphrase').fill(PASSPHRASE);
+    await page.getByLabel('Once more').fill('another one');
+    await page.getByText('The two are not equal').waitFor();
+    expect(await page.getByRole('button', { name: 'Make the wallet' }).isDisabled()).toBe(true);
+    await page.getByLabel('Once more').fill(PASSPHRASE);
+    expect(await faultsOf(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Write these 24 words on paper' }).waitFor();
+    const words = await page.locator('.words strong').allTextContents();
+    expect(new Set(words).size).toBeGreaterThan(12);
+    for (const size of [
+      { width: 1280, height: 860 },
+      { width: 390, height: 844 },
+    ]) {
+      await page.setViewportSize(size);
+      expect(await faultsOf(page)).toEqual([]);
+    }
+    // a closed window loses nothing: the passphrase shows them again
+    await page.reload();
+    await page.getByText('whose words you have not proved yet').waitFor();
+    await page.getByLabel('Wallet passphrase').fill(PASSPHRASE);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Hide the words' }).click();
+    expect(await page.locator('.words strong').allTextContents()).not.toContain(words[0]);
+    await page.getByRole('button', { name: 'I have written them down' }).click();
+    const type = async (wrong: boolean): Promise<void> => {
+      for (const label of await page.locator('.field label').allTextContents()) {
+        const word = words[Number(/\d+/.exec(label)?.[0]) - 1] ?? '';
+        await page.getByLabel(label, { exact: true }).fill(wrong ? `${word}s` : word.toUpperCase());
+      }
+      await page.keyboard.press('Enter');
+    };
+    await type(true);
+    await page.getByText('It is not this word').first().waitFor();
+    expect((await shop.call('wallet.status', {})).wallet.words_unproved).toBe(true);
+    await type(false);
+    await page.getByLabel('Name').fill('Corner Coffee');
+    await page.getByLabel('Money', { exact: true }).selectOption('regtest');
+    await page.getByLabel('Address of your shop’s page').fill('https://coffee.example');
+    await page.getByRole('button', { name: 'Add the business' }).click();
+    await page.getByRole('heading', { name: 'Where payments are seen' }).waitFor();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText(/^ch_test_/).waitFor();
+    await page.getByText('Client ID of your shop’s page').waitFor();
+    expect((await shop.call('wallet.status', {})).wallet).toMatchObject({ state: 'unlocked', words_unproved: false });
+    const { businesses } = await shop.call('business.list', {});
+    expect(businesses.at(-1)).toMatchObject({ name: 'Corner Coffee', network: 'regtest' });
+    const sent = asked.join('\n');
+    expect(sent).toContain('/call/wallet.custody');
+    const seen = words.filter((word, at) => sent.includes(`${word} ${words[at + 1] ?? word}`));
+    expect([seen, sent.includes(PASSPHRASE)]).toEqual([[], false]);
+    await page.context().close();
+  });
+
+  it('shows the words behind the passphrase, downloads a backup and drills it, and lists the addresses', async () => {
+    const page = await shop.open('wallet');
+    await page.getByLabel('Wallet passphrase, to show the words').fill('not the passphrase');
+    await page.keyboard.press('Enter');
+    await page.getByText('This passphrase does not open the wallet.').waitFor();
+    await page.getByLabel('Wallet passphrase, to show the words').fill(PASSPHRASE);
+    await page.keyboard.press('Enter');
+    await page.locator('.words li').nth(23).waitFor();
+    await page.getByRole('button', { name: 'Hide the words' }).click();
+    expect(await page.locator('.words').count()).toBe(0);
+    const coming = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download a backup' }).click();
+    const download = await coming;
+    expect(download.suggestedFilename()).toMatch(/^countinghouse-\d{4}-\d{2}-\d{2}\.backup$/);
+    const file = await download.path();
+    await page.getByText('The backup is among your downloads').waitFor();
+    // an address of a download works once, and nothing of it stays behind
+    const again = await page.request.get(download.url());
+    expect(again.status()).toBe(404);
+    expect((await readdir(shop.daemon.dataDir)).filter((name) => name.startsWith('download-'))).toEqual([]);
+    await page.getByLabel('Backup on the computer of Countinghouse').fill(file);
+    await page.getByLabel('Wallet passphrase, to open the backup').fill(PASSPHRASE);
+    await page.keyboard.press('Enter');
+    await page.getByText('This backup brings everything back').waitFor();
+    const { drill } = await shop.call('backup.drillStatus', {});
+    expect(drill).toMatchObject({ file, running: false, error: null, report: { problems: [] } });
+    expect(drill!.report!.addresses).toBeGreaterThan(0);
+    const slug = await shop.invoice(31, 'BTC');
+    const { address } = (await shop.call('invoice.show', { invoice: slug })).invoice.payment!;
+    await page.locator('.wallet-find select').selectOption('BTC');
+    await page.getByRole('link', { name: slug }).waitFor();
+    await page.getByLabel('An address or an invoice').fill(address);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: slug }).waitFor();
+    expect(await page.locator('#addresses tbody tr').count()).toBe(1);
+    for (const size of [
+      { width: 1280, height: 860 },
+      { width: 390, height: 844 },
+    ]) {
+      await page.setViewportSize(size);
+      expect(await faultsOf(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    }
     await page.context().close();
   });
 

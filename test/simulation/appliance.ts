@@ -117,6 +117,7 @@ export class Appliance {
         discovery: () => this.#discovery?.state ?? null,
         makeBackup: (file) => this.#backup(file),
         deriveSandboxAccounts: () => ({}),
+        drills: null as never,
         sandbox: null as never,
         console: () => Promise.reject(new Error('no console here')),
       },

@@ -16,7 +16,14 @@ import { seedOf } from '../../daemon/wallet/mnemonic.ts';
 import { journalKey } from '../../daemon/wallet/signer/approval.ts';
 import { VAULT_FILE } from '../../daemon/wallet/signer/files.ts';
 import { revokeIn } from '../../daemon/wallet/signer/journal.ts';
-import type { Macs, PolicyGrant, Signer, SignerStatus, SignOrder } from '../../daemon/wallet/signer/port.ts';
+import type {
+  CustodyResult,
+  Macs,
+  PolicyGrant,
+  Signer,
+  SignerStatus,
+  SignOrder,
+} from '../../daemon/wallet/signer/port.ts';
 import { Session } from '../../daemon/wallet/signer/session.ts';
 import { createVault } from '../../daemon/wallet/vault.ts';
 import { CHEAP } from '../support/wallet.ts';
@@ -130,7 +137,7 @@ export class LocalSigner implements Signer {
 
   async status(): Promise<SignerStatus> {
     const state = this.#session ? 'unlocked' : 'locked';
-    return { state, fingerprint: null, lockAt: null, retryAfterSeconds: 0 };
+    return { state, fingerprint: null, lockAt: null, retryAfterSeconds: 0, wordsUnproved: false };
   }
 
   lock(): Promise<SignerStatus> {
@@ -180,6 +187,9 @@ export class LocalSigner implements Signer {
     throw new Unavailable('the simulated operator opens it directly', 5);
   }
   authorize(): Promise<Macs> {
+    throw new Unavailable('the simulated operator has the vault', 5);
+  }
+  custody(): Promise<CustodyResult> {
     throw new Unavailable('the simulated operator has the vault', 5);
   }
   changePassphrase(): Promise<SignerStatus> {

@@ -9,6 +9,8 @@ import {
   newestAttemptsOf,
   newestCreditsOf,
   newestInvoice,
+  newestInvoiceUntil,
+  oldestInvoiceSince,
 } from '../../store/queries/operator.ts';
 import { newestRefundsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
@@ -30,6 +32,11 @@ export type InvoiceFilter = {
   business: Business | null;
   status: InvoiceStatus | null;
   orderId: string | null;
+  /** Of its payment. */
+  asset?: string | null;
+  /** When it was made, both included; milliseconds since 1970. */
+  createdFrom?: number | null;
+  createdTo?: number | null;
   limit: number;
   /** Only invoices with a lower id. */
   before: number | null;
@@ -42,14 +49,28 @@ export const lineOf = ({ store }: App, invoice: InvoiceRow): InvoiceLine => ({
 
 export type InvoiceLine = { invoice: InvoiceRow; payment: PaymentRow | undefined };
 
+/**
+ * The ids among which matching invoices are, the second excluded. By the times at both ends; a clock that was set back
+ * between them costs only invoices that it dated outside of them.
+ */
+function idsOf(store: Reader, { business, createdFrom = null, createdTo = null }: InvoiceFilter) {
+  const newest = (store.get(newestInvoice, {})?.id ?? 0) + 1;
+  if (!business) return { first: 1, end: newest };
+  const since = { business_id: business.id, created_from: createdFrom ?? 0 };
+  const until = { business_id: business.id, created_to: createdTo ?? 0 };
+  const first = createdFrom === null ? 1 : (store.get(oldestInvoiceSince, since)?.id ?? newest);
+  return { first, end: createdTo === null ? newest : (store.get(newestInvoiceUntil, until)?.id ?? 0) + 1 };
+}
+
 /** The newest matching invoices, without deleted ones, and the beginning of the next page or null. */
 export async function listInvoices(
   app: App,
   filter: InvoiceFilter,
 ): Promise<{ lines: InvoiceLine[]; next: number | null }> {
   const { store } = app;
-  const { business, status, orderId, limit } = filter;
-  if (business && status && orderId === null) {
+  const { business, status, orderId, limit, asset = null, createdFrom = null, createdTo = null } = filter;
+  const isPlain = orderId === null && asset === null && createdFrom === null && createdTo === null;
+  if (business && status && isPlain) {
     const rows = store.all(invoicesOfStatus, {
       business_id: business.id,
       status,
@@ -59,8 +80,9 @@ export async function listInvoices(
     const lines = rows.map((invoice) => lineOf(app, invoice));
     return { lines, next: rows.length === limit ? (rows.at(-1)?.id ?? null) : null };
   }
-  let below = Math.min(filter.before ?? Number.MAX_SAFE_INTEGER, (store.get(newestInvoice, {})?.id ?? 0) + 1);
-  const last = Math.max(1, below - INVOICES_SCANNED_MAX);
+  const { first, end } = idsOf(store, filter);
+  let below = Math.min(filter.before ?? Number.MAX_SAFE_INTEGER, end);
+  const last = Math.max(first, below - INVOICES_SCANNED_MAX);
   const rows: InvoiceRow[] = [];
   while (below > last && rows.length < filter.limit) {
     const from = Math.max(last, below - INVOICES_PER_SLICE);
@@ -70,6 +92,9 @@ export async function listInvoices(
       business_id: filter.business?.id ?? null,
       status: filter.status,
       order_id: filter.orderId,
+      asset,
+      created_from: createdFrom ?? 0,
+      created_to: createdTo ?? Number.MAX_SAFE_INTEGER,
       limit: filter.limit - rows.length,
     });
     rows.push(...slice);
@@ -77,7 +102,7 @@ export async function listInvoices(
     below = rows.length === filter.limit ? (rows.at(-1)?.id ?? from) : from;
     await new Promise(setImmediate);
   }
-  return { lines: rows.map((invoice) => lineOf(app, invoice)), next: below > 1 ? below : null };
+  return { lines: rows.map((invoice) => lineOf(app, invoice)), next: below > first ? below : null };
 }
 
 export type WebhookView = { webhook: WebhookRow; attempts: WebhookAttemptRow[] };

@@ -14,10 +14,11 @@ import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../
 import { refundsOfInvoice, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import { findInvoice } from '../invoices/invoices.ts';
 import { creditsFor, targetsOf } from '../invoices/payment-targets.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
-import { canSpend, type NewWithdrawal } from './request.ts';
+import { canSpend, estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
 
 /**
  * The confirmed amount of an invoice in an asset less its refunds, smallest units; below 0 if a reorganisation removed
@@ -78,6 +79,30 @@ export function refundWanted(
     throw new Rejected('refund.too_much', `The amount may not be more than ${most}, what is left to refund.`, 'amount');
   }
   return { asset, units, address, origin: 'refund', invoice: { id: invoice.id, slug: invoice.slug } };
+}
+
+/** Asks for a refund. Throws like `refundWanted`, `invoice.not_found`, and `withdrawal.*`. */
+export async function requestRefund(
+  app: App,
+  ref: string,
+  given: Parameters<typeof refundWanted>[4],
+): Promise<WithdrawalRow> {
+  const wanted = (reader: Reader): [Business, NewWithdrawal] => {
+    const invoice = findInvoice(reader, ref);
+    const business = app.directory.business(invoice.business_id);
+    return [business, refundWanted(app, reader, business, invoice, given)];
+  };
+  const [business] = wanted(app.store);
+  const fee = await estimateHighestFee(app, business, () => wanted(app.store)[1]);
+  return app.store.write((tx) => requestWithdrawal(app, tx, business, wanted(tx)[1], fee));
+}
+
+/** What is left to refund of a paid invoice, by asset; smallest units. */
+export function refundable(reader: Reader, invoice: InvoiceRow): { asset: AssetId; units: bigint }[] {
+  const payment = invoice.status === 'paid' ? reader.get(paymentOf, { invoice_id: invoice.id }) : undefined;
+  if (!payment) return [];
+  const all = targetsOf(reader, payment).map(({ asset }) => ({ asset, units: leftUnits(reader, payment, asset) }));
+  return all.filter(({ units }) => units > 0n);
 }
 
 /** The invoice that a withdrawal refunds, or null. */

@@ -19,6 +19,7 @@ import type { Context } from '../operator/context.ts';
 import { Refused, readJson } from '../operator/gate.ts';
 import { closeServer } from '../server.ts';
 import { ConsoleDoor } from './door.ts';
+import { Downloads } from './downloads.ts';
 import { consoleFiles } from './files.ts';
 import { refusal } from './rights.ts';
 import { type ConsoleSession, ConsoleSessions } from './sessions.ts';
@@ -55,6 +56,7 @@ export class ConsoleServer {
   readonly sessions: ConsoleSessions;
   readonly #signIns: TokenBuckets;
   readonly #calls: TokenBuckets;
+  readonly #downloads: Downloads;
   /** Open answers by session, which end with it. */
   readonly #open = new Map<number, Set<ServerResponse>>();
   #files: Map<string, Asset> | undefined;
@@ -65,6 +67,7 @@ export class ConsoleServer {
     this.#context = context;
     const { now } = context.app;
     this.sessions = new ConsoleSessions(join(context.extra.dataDir, SESSIONS_FILE), now);
+    this.#downloads = new Downloads(context.extra, now);
     const bucketsMax = BUCKETS_MAX;
     this.#signIns = new TokenBuckets({ perMinute: SIGN_INS_PER_MINUTE, burst: SIGN_INS_PER_MINUTE, now, bucketsMax });
     this.#calls = new TokenBuckets({ perMinute: CALLS_PER_MINUTE, burst: CALLS_BURST, now, bucketsMax });
@@ -97,6 +100,7 @@ export class ConsoleServer {
   async close(): Promise<void> {
     const server = await this.#server?.catch(() => undefined);
     for (const answers of this.#open.values()) for (const answer of answers) answer.destroy();
+    await this.#downloads.sweep();
     if (server) await closeServer(server);
   }
 
@@ -104,6 +108,7 @@ export class ConsoleServer {
     const { app } = this.#context;
     const { host, port } = app.config.console;
     this.#files = consoleFiles();
+    await this.#downloads.sweep();
     const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS });
     server.maxConnections = CONNECTIONS_MAX;
     await new Promise<void>((resolve, reject) => {
@@ -129,7 +134,8 @@ export class ConsoleServer {
     try {
       door.checkPlace(request);
       if (request.method === 'GET' || request.method === 'HEAD') {
-        this.#sendFile(request, response);
+        if (Downloads.isOne(request.url ?? '')) await this.#sendBackup(request, response);
+        else this.#sendFile(request, response);
         return;
       }
       door.checkCall(request);
@@ -157,6 +163,13 @@ export class ConsoleServer {
       ...(packed ? { 'content-encoding': 'gzip' } : {}),
     });
     response.end(method === 'HEAD' ? undefined : body);
+  }
+
+  async #sendBackup({ url = '', headers, method }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const foreign = (headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin';
+    if (foreign || method === 'HEAD' || !(await this.#downloads.send(url, response, HEADERS))) {
+      send(response, failure(404, 'not_found', 'This backup was fetched before or is too old: make a new one'));
+    }
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<Answer> {
@@ -192,7 +205,9 @@ export class ConsoleServer {
 
   async #call(session: ConsoleSession, name: string, body: unknown, response: ServerResponse): Promise<Answer> {
     if (!isMethod(name)) return failure(404, 'method.unknown', 'There is no such method');
-    const refused = refusal(name, session.scope, this.#context.app.config.console.approvals);
+    const { app } = this.#context;
+    const rights = { scope: session.scope, approvals: app.config.console.approvals };
+    const refused = refusal(app, name, body, rights);
     if (refused !== null) return failure(403, 'console.refused', refused);
     const open = this.#open.get(session.id) ?? new Set();
     this.#open.set(session.id, open.add(response));
@@ -209,7 +224,9 @@ export class ConsoleServer {
     if (path === SESSION_PATH) return { status: 200, body: { scope: session.scope, approvals } };
     if (path === `${SESSION_PATH}/lock`) await this.sessions.lock(session.id);
     else if (path === `${SESSION_PATH}/end`) await this.end(session.id);
-    else return failure(404, 'not_found', 'There is no such call');
+    else if (path === `${SESSION_PATH}/backup` && session.scope === 'all') {
+      return { status: 200, body: await this.#downloads.make() };
+    } else return failure(404, 'not_found', 'There is no such call');
     return { status: 200, body: {} };
   }
 }

@@ -11,7 +11,8 @@ import { METHODS } from './methods.ts';
 
 export type Answer = { status: number; headers?: Record<string, string>; body: unknown };
 
-const READING = /^status$|\.(list|show|find|explain|sale|status|sealKey|next|nextAccount|grants|recipient|propose)$/;
+const READING =
+  /^status$|\.(list|show|find|explain|sale|status|sealKey|next|nextAccount|grants|recipient|propose|drillStatus)$/;
 
 export const failure = (status: number, code: string, message: string, field?: string): Answer => ({
   status,

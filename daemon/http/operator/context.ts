@@ -3,9 +3,24 @@ import type { App } from '../../app/app.ts';
 import type { BackupMade } from '../../app/backup/make.ts';
 import type { SandboxControls } from '../../app/invoices/sandbox.ts';
 import type { DiscoveryRequest, DiscoveryState } from '../../app/recovery/account-discovery.ts';
+import type { Params, Result } from '../../contract/operator.ts';
 import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
 import type { ConsoleServer } from '../console/server.ts';
+
+/** Drills of backups, one at a time: see daemon/workers/drills.ts. */
+type Drills = {
+  readonly state: {
+    file: string;
+    running: boolean;
+    startedAt: number;
+    endedAt: number | null;
+    report: NonNullable<Result<'backup.drillStatus'>['drill']>['report'];
+    error: string | null;
+  } | null;
+  begin(file: string): Promise<string>;
+  open(sealed: Params<'backup.drillOpen'>['sealed']): Promise<void>;
+};
 
 export type OperatorExtra = {
   dataDir: string;
@@ -20,6 +35,7 @@ export type OperatorExtra = {
   discovery(): DiscoveryState | null;
   /** Makes a backup of the running service. Throws `Rejected` `backup.*`. */
   makeBackup(file: string): Promise<BackupMade>;
+  drills: Drills;
   /** Sends a test message over every channel for alerts. */
   testAlerts(): Promise<{ channel: string; error: string | null }[]>;
   sandbox: SandboxControls;

@@ -10,7 +10,9 @@ import { changeBrand } from '../../app/shops/branding.ts';
 import { changeBusiness, needPast, nextAccountNo } from '../../app/shops/businesses.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { addApiKey, endApiKey, endClient } from '../../app/shops/keys.ts';
+import { requestRefund } from '../../app/withdrawals/refund.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
+import { dayBounds } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { GAP } from '../../domain/indices.ts';
 import { BOOKS_METHODS } from './books.ts';
@@ -20,6 +22,7 @@ import { ENDPOINT_METHODS } from './endpoints.ts';
 import { GAS_METHODS } from './gas.ts';
 import { alertList, alertSeen, inboxList, status, unknownTokens } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
+import { withdrawalJson } from './present-withdrawals.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
 import { SHOP_METHODS } from './shop.ts';
 import { SOURCE_METHODS } from './sources.ts';
@@ -105,9 +108,22 @@ export const METHODS: Methods = {
 
   'invoice.list': async (
     { app },
-    { business, status: wanted = null, order_id: orderId = null, limit, before = null },
+    {
+      business: ref,
+      status: wanted = null,
+      order_id: orderId = null,
+      crypto: asset = null,
+      from,
+      to,
+      limit,
+      before = null,
+    },
   ) => {
-    const filter = { business: businessOrAll(app, business), status: wanted, orderId, limit, before };
+    const business = businessOrAll(app, ref);
+    const timeZone = business?.timeZone ?? 'UTC';
+    const createdFrom = from === undefined ? null : dayBounds(from, timeZone).from;
+    const createdTo = to === undefined ? null : dayBounds(to, timeZone).to;
+    const filter = { business, status: wanted, orderId, asset, createdFrom, createdTo, limit, before };
     const { lines, next } = await listInvoices(app, filter);
     return { invoices: lines.map((line) => invoiceJson(app, line)), next };
   },
@@ -117,6 +133,10 @@ export const METHODS: Methods = {
   }),
   'invoice.markPaid': async ({ app }, { invoice }) => ({
     invoice: detailJson(app, await decide(app, invoice, 'mark-paid')),
+  }),
+
+  'invoice.refund': async ({ app }, { invoice: ref, address, amount = null, crypto = null }) => ({
+    withdrawal: withdrawalJson(app, await requestRefund(app, ref, { address, amount, crypto })),
   }),
 
   'webhook.list': ({ app }, page) => {

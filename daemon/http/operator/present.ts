@@ -8,6 +8,7 @@ import type { InvoiceDetails, InvoiceLine } from '../../app/operator/invoices.ts
 import type { NamedWebhook } from '../../app/operator/lists.ts';
 import { possibleAssets } from '../../app/shops/businesses.ts';
 import type { Business } from '../../app/shops/directory.ts';
+import { refundable } from '../../app/withdrawals/refund.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf, CHAINS } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -149,6 +150,10 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
       gone: row.gone,
       spent_by: row.spent_txid,
       first_seen_at: toIso(row.first_seen_at),
+    })),
+    refundable: refundable(app.store, invoice).map(({ asset, units }) => ({
+      crypto: asset,
+      amount: crypto(units, asset),
     })),
     refunds: refunds.map(({ id, asset, units, state }) => ({ id, crypto: asset, amount: crypto(units, asset), state })),
     webhook: webhook && webhookJson({ ...webhook, slug: invoice.slug }),

@@ -40,6 +40,23 @@ export const RECOVERY_METHODS: Methods = {
     ...(extra.discovery() ?? { running: false, chains: [], used: [], error: null }),
     rescans: rescansUnderWay(app),
   }),
+  'backup.drill': async ({ app, extra }, { file }) => {
+    if (!isAbsolute(file)) throw new Rejected('backup.folder', 'Give the whole path of the file', 'file');
+    if (app.config.wallet.signer !== null) {
+      throw new Rejected('signer.unsupported', 'The vault is with the separate signer: countinghouse backup verify');
+    }
+    return { seal_key: await extra.drills.begin(file) };
+  },
+  'backup.drillOpen': async ({ extra }, { sealed }) => {
+    await extra.drills.open(sealed);
+    return {};
+  },
+  'backup.drillStatus': ({ extra }) => {
+    const drill = extra.drills.state;
+    if (!drill) return { drill: null };
+    const { startedAt, endedAt, ...rest } = drill;
+    return { drill: { ...rest, started_at: toIso(startedAt), ended_at: endedAt === null ? null : toIso(endedAt) } };
+  },
   'backup.drilled': async ({ app }) => {
     const at = app.now();
     await app.store.write((tx) => noteDrill(tx, at));

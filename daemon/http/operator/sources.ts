@@ -22,6 +22,7 @@ function listSources({ app }: Context): Result<'source.list'> {
       lagging: chain.lagging,
       error: chain.error,
       withheld: chain.withheld,
+      rescanning: app.chains.find(`${chain.network}:${chain.chain}`)?.adapter.rescanning?.() ?? false,
       agreeing:
         servers.length === 0 ? null : servers.filter(({ state, behind }) => state === 'ready' && behind === 0).length,
       servers: servers.map(serverJson),

@@ -1,7 +1,11 @@
 /** The methods about the merchant's wallet. Each one passes its call to the signer. */
+import { findAddresses, type GivenAddress, listAddresses } from '../../app/operator/addresses.ts';
+import { findBusiness } from '../../app/operator/find.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WALLET } from '../../contract/wallet.ts';
+import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
+import { formatUnits } from '../../domain/money.ts';
 import type { SignerStatus } from '../../wallet/signer/port.ts';
 import type { Context } from './context.ts';
 
@@ -17,6 +21,15 @@ export const WALLET_METHODS: Methods = {
     return walletJson(app, status);
   },
   'wallet.authorize': async ({ app }, { sealed }) => ({ macs: await app.signer.authorize(sealed) }),
+  'wallet.custody': ({ app }, { sealed }) => app.signer.custody(sealed),
+  'address.list': async ({ app }, { business: ref, chain = null, text, limit, before = null }) => {
+    const business = findBusiness(app, ref);
+    const page =
+      text === undefined
+        ? await listAddresses(app, { business, chain, limit, before })
+        : { addresses: findAddresses(app, business, text), next: null };
+    return { addresses: page.addresses.map(addressJson), next: page.next };
+  },
   'wallet.lock': async ({ app }) => walletJson(app, await app.signer.lock()),
   'wallet.revoke': async ({ app }, { next, mac }) => {
     await app.signer.revokeApprovals(next, mac);
@@ -24,6 +37,19 @@ export const WALLET_METHODS: Methods = {
   },
   'wallet.passphrase': async ({ app }, { sealed }) => walletJson(app, await app.signer.changePassphrase(sealed)),
 };
+
+function addressJson({ target, invoice, payment }: GivenAddress): Result<'address.list'>['addresses'][number] {
+  return {
+    id: target.id,
+    chain: target.chain_key.split(':')[1] ?? '',
+    address: target.address,
+    index: target.idx,
+    invoice: invoice.slug,
+    given_at: toIso(payment?.created_at ?? invoice.created_at),
+    crypto: payment?.asset ?? null,
+    received: payment ? formatUnits(payment.received, assetOf(payment.asset)) : null,
+  };
+}
 
 function walletJson({ config }: Context['app'], status: SignerStatus): Result<'wallet.status'> {
   return {
@@ -33,6 +59,8 @@ function walletJson({ config }: Context['app'], status: SignerStatus): Result<'w
       unlock: config.wallet.unlock,
       locks_at: status.lockAt === null ? null : toIso(status.lockAt),
       retry_after_seconds: status.retryAfterSeconds,
+      words_unproved: status.wordsUnproved,
+      separate: config.wallet.signer !== null,
     },
   };
 }

@@ -19,6 +19,10 @@ export const invoicesBetween = statement(
     business_id: number | null;
     status: string | null;
     order_id: string | null;
+    /** Of its payment. */
+    asset: string | null;
+    created_from: number;
+    created_to: number;
     limit: number;
   }) =>
     sqlite
@@ -30,6 +34,11 @@ export const invoicesBetween = statement(
       .where(sql<boolean>`(${p.business_id} IS NULL OR business_id = ${p.business_id})`)
       .where(sql<boolean>`(${p.status} IS NULL OR status = ${p.status})`)
       .where(sql<boolean>`(${p.order_id} IS NULL OR order_id = ${p.order_id})`)
+      .where(
+        sql<boolean>`(${p.asset} IS NULL OR EXISTS (SELECT 1 FROM payment WHERE invoice_id = invoice.id AND asset = ${p.asset}))`,
+      )
+      .where('created_at', '>=', p.created_from)
+      .where('created_at', '<=', p.created_to)
       .orderBy('id', 'desc')
       .limit(p.limit),
 );
@@ -55,6 +64,30 @@ export const openAlertCount = statement((_: Record<never, never>) =>
     .where('seen_at', 'is', null),
 );
 
+/** The newest invoice of a business that was made up to a time. */
+export const newestInvoiceUntil = statement((p: { business_id: number; created_to: number }) =>
+  sqlite
+    .selectFrom('invoice')
+    .select('id')
+    .where('business_id', '=', p.business_id)
+    .where('created_at', '<=', p.created_to)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1),
+);
+
+/** The oldest invoice of a business that was made from a time on. */
+export const oldestInvoiceSince = statement((p: { business_id: number; created_from: number }) =>
+  sqlite
+    .selectFrom('invoice')
+    .select('id')
+    .where('business_id', '=', p.business_id)
+    .where('created_at', '>=', p.created_from)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1),
+);
+
 /** Invoices of a business in a state, newest first. */
 export const invoicesOfStatus = statement(
   (p: { business_id: number; status: InvoiceStatus; below: number; limit: number }) =>
@@ -66,6 +99,21 @@ export const invoicesOfStatus = statement(
       .where('id', '<', p.below)
       .where('deleted_at', 'is', null)
       .orderBy('id', 'desc')
+      .limit(p.limit),
+);
+
+/** Payments of a business, newest first; of one chain, or of all (null). */
+export const paymentsBetween = statement(
+  (p: { from: number; below: number; business_id: number; chain_key: string | null; limit: number }) =>
+    sqlite
+      .selectFrom('payment')
+      .innerJoin('invoice', 'invoice.id', 'payment.invoice_id')
+      .selectAll('payment')
+      .where('payment.invoice_id', '>=', p.from)
+      .where('payment.invoice_id', '<', p.below)
+      .where('invoice.business_id', '=', p.business_id)
+      .where((eb) => eb.or([eb(eb.val(p.chain_key), 'is', null), eb('payment.chain_key', '=', p.chain_key)]))
+      .orderBy('payment.invoice_id', 'desc')
       .limit(p.limit),
 );
 

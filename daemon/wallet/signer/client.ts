@@ -13,9 +13,11 @@ import { exists, syncFolder } from '../files.ts';
 import { vaultFingerprint } from '../vault.ts';
 import { retryAfterSeconds } from './attempts.ts';
 import { childChannel, socketChannel } from './channel.ts';
-import { VAULT_FILE } from './files.ts';
+import { CustodyResultShape } from './custody-wire.ts';
+import { UNPROVED_FILE, VAULT_FILE } from './files.ts';
 import { type Call, Peer } from './peer.ts';
 import {
+  type CustodyResult,
   type Grant,
   type ImagesRequest,
   isEvmOrder,
@@ -50,7 +52,15 @@ const STATUS_MS = 60_000;
 /** The wait between two attempts to unlock automatically. */
 const RETRY_MS = 60_000;
 
-const WRITES: ReadonlySet<Call['call']> = new Set(['unlock', 'change', 'authorize', 'sign', 'grant', 'revoke']);
+const WRITES: ReadonlySet<Call['call']> = new Set([
+  'unlock',
+  'change',
+  'authorize',
+  'custody',
+  'sign',
+  'grant',
+  'revoke',
+]);
 
 export type SignerOptions = {
   /** The wallet's folder. */
@@ -69,7 +79,10 @@ export type SignerOptions = {
 };
 
 /** The status while the service does not answer: it cannot sign. */
-const AWAY: SignerStatus = { state: 'locked', fingerprint: null, lockAt: null, retryAfterSeconds: 0 };
+const AWAY: SignerStatus = {
+  ...{ state: 'locked', fingerprint: null, lockAt: null, retryAfterSeconds: 0, wordsUnproved: false },
+};
+const NONE: SignerStatus = { ...AWAY, state: 'none' };
 
 export class SignerClient implements Signer {
   readonly #options: SignerOptions;
@@ -93,7 +106,7 @@ export class SignerClient implements Signer {
     if (running) return running;
     const { folder } = this.#options;
     const vault = join(folder, VAULT_FILE);
-    if (!(await exists(vault))) return { state: 'none', fingerprint: null, lockAt: null, retryAfterSeconds: 0 };
+    if (!(await exists(vault))) return NONE;
     // a status request also starts the automatic unlocking, without waiting for it
     void this.#needUnlocked().catch(() => {});
     return {
@@ -101,6 +114,7 @@ export class SignerClient implements Signer {
       fingerprint: await vaultFingerprint(vault),
       lockAt: null,
       retryAfterSeconds: await retryAfterSeconds(folder, Date.now()),
+      wordsUnproved: await exists(join(folder, UNPROVED_FILE)),
     };
   }
 
@@ -141,6 +155,10 @@ export class SignerClient implements Signer {
 
   async authorize(sealed: Sealed): Promise<Macs> {
     return this.#ask({ call: 'authorize', sealed: sealedShape(sealed) }, MacsShape, UNLOCK_MS);
+  }
+
+  async custody(sealed: Sealed): Promise<CustodyResult> {
+    return this.#ask({ call: 'custody', sealed: sealedShape(sealed) }, CustodyResultShape, UNLOCK_MS);
   }
 
   async sign(order: SignOrder): Promise<SignedSpend> {

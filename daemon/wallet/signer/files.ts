@@ -6,4 +6,6 @@ export const JOURNAL_FILE = 'signer-journal.jsonl';
  */
 export const JOURNAL_BYTES_MAX = 512 * 1_048_576;
 export const HEAD_FILE = 'signer-journal.head';
+/** Beside a new wallet until the operator has proved to have its words. */
+export const UNPROVED_FILE = 'words-unproved';
 export const ATTEMPTS_FILE = 'signer-attempts.json';

@@ -6,7 +6,7 @@
  * The signer decodes everything that it is asked to sign, and refuses any difference from the intents.
  */
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
-import type { Branch } from '../../domain/chain.ts';
+import type { AccountKey, Branch } from '../../domain/chain.ts';
 import type { EvmChain } from '../../domain/evm.ts';
 import type {
   EvmUnsigned,
@@ -32,6 +32,8 @@ export type SignerStatus = {
   lockAt: number | null;
   /** The wait before the next passphrase after wrong ones; 0: none. */
   retryAfterSeconds: number;
+  /** The operator has still to prove to have the words of a new wallet. */
+  wordsUnproved: boolean;
 };
 
 /**
@@ -165,6 +167,20 @@ export type GasGrant = {
 export type Grant = PolicyGrant | GasGrant;
 
 /**
+ * A task with the wallet's secrets for a client that cannot reach the vault's folder, such as a browser. `reply`: the
+ * X25519 public key (hex) to which words are sealed. `create`: `words` of an existing wallet; null: new ones, which are
+ * returned. `accounts`: the public keys of an account on every chain. `prove`: the operator has proved to have the words.
+ */
+export type CustodyTask =
+  | { do: 'create'; passphrase: string; words: string | null; reply: string }
+  | { do: 'words'; passphrase: string; reply: string }
+  | { do: 'accounts'; passphrase: string; network: Network; accountNo: number }
+  | { do: 'prove'; passphrase: string };
+
+/** `words`: sealed under SEAL_WORDS to the key of the task, separated by spaces. */
+export type CustodyResult = { fingerprint: string; words?: Sealed; accounts?: Record<ChainId, AccountKey> };
+
+/**
  * Every call may throw `Rejected`: `vault.missing`, `vault.corrupted`, `signer.journal` (its journal was altered), and
  * `Unavailable` if the process cannot be started, does not answer in time, or died.
  */
@@ -189,6 +205,12 @@ export interface Signer {
    * not ours, `signer.approval` for an invalid end.
    */
   authorize(sealed: Sealed): Promise<Macs>;
+  /**
+   * `sealed`: a `CustodyTask` as JSON under SEAL_CUSTODY. A separate signer service refuses it: its folder is the
+   * operator's, whose command line does this there. Throws like `unlock`, and `Rejected`: `vault.exists`,
+   * `vault.missing`, `vault.weak_passphrase`, `mnemonic.*`, `signer.unsupported`.
+   */
+  custody(sealed: Sealed): Promise<CustodyResult>;
   /**
    * Signs without sending. The same order gives the same bytes. Throws `Rejected`: `signer.locked` (wait and ask
    * again), `signer.approval` (no valid approval), `signer.limit` (above a policy's grant; the operator must approve),
@@ -216,3 +238,8 @@ export interface Signer {
 export const SEAL_UNLOCK = 'unlock';
 export const SEAL_CHANGE = 'change passphrase';
 export const SEAL_AUTHORIZE = 'authorize';
+export const SEAL_CUSTODY = 'custody';
+/** A passphrase for the drill of a backup, sealed to the key of its process. */
+export const SEAL_DRILL = 'drill';
+/** Of words on their way to the operator. */
+export const SEAL_WORDS = 'words';

@@ -13,10 +13,20 @@ import { exists } from '../files.ts';
 import { changeVaultLock, vaultFingerprint } from '../vault.ts';
 import { answerLine } from './answering.ts';
 import { attempt, retryAfterSeconds } from './attempts.ts';
-import { VAULT_FILE } from './files.ts';
+import { CustodyTaskShape } from './custody-wire.ts';
+import { UNPROVED_FILE, VAULT_FILE } from './files.ts';
 import { needTimely } from './limits.ts';
 import { readLines } from './lines.ts';
-import { type Macs, SEAL_AUTHORIZE, SEAL_CHANGE, SEAL_UNLOCK, type Sealed, type SignerStatus } from './port.ts';
+import {
+  type CustodyResult,
+  type Macs,
+  SEAL_AUTHORIZE,
+  SEAL_CHANGE,
+  SEAL_CUSTODY,
+  SEAL_UNLOCK,
+  type Sealed,
+  type SignerStatus,
+} from './port.ts';
 import { Session } from './session.ts';
 import { sealPair, unseal } from './unseal.ts';
 import { AuthorizationShape, decodeImages, decodeOrder, encodeSigned, LINE_BYTES_MAX, type Request } from './wire.ts';
@@ -27,7 +37,7 @@ const Settings = z.strictObject({ folder: z.string(), autoLockMs: z.int().min(0)
 const UNUSED_MS = 10 * 60_000;
 
 /** The calls that count as a use of the wallet. A status request does not keep it unlocked. */
-const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'authorize', 'sign', 'grant', 'revoke']);
+const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'authorize', 'custody', 'sign', 'grant', 'revoke']);
 
 const { folder, autoLockMs } = Settings.parse(JSON.parse(process.argv[2] ?? ''));
 const vault = join(folder, VAULT_FILE);
@@ -53,12 +63,15 @@ async function end(): Promise<void> {
 }
 
 async function status(): Promise<SignerStatus> {
-  if (!(await exists(vault))) return { state: 'none', fingerprint: null, lockAt: null, retryAfterSeconds: 0 };
+  if (!(await exists(vault))) {
+    return { state: 'none', fingerprint: null, lockAt: null, retryAfterSeconds: 0, wordsUnproved: false };
+  }
   return {
     state: session ? 'unlocked' : 'locked',
     fingerprint: await vaultFingerprint(vault),
     lockAt,
     retryAfterSeconds: await retryAfterSeconds(folder, Date.now()),
+    wordsUnproved: await exists(join(folder, UNPROVED_FILE)),
   };
 }
 
@@ -99,6 +112,15 @@ async function authorize(sealed: Sealed): Promise<Macs> {
   return macs;
 }
 
+async function custody(sealed: Sealed): Promise<CustodyResult> {
+  const task = CustodyTaskShape.safeParse(JSON.parse(unseal(pair, SEAL_CUSTODY, sealed)));
+  if (!task.success) throw new Rejected('seal', 'The wallet does not know this task');
+  const { carryOutCustody } = await import('./custody.ts');
+  const result = await attempt(folder, Date.now, () => carryOutCustody(folder, task.data), isWrong);
+  globalThis.gc?.();
+  return result;
+}
+
 async function revoke(next: string, mac: string): Promise<null> {
   await unlocked().revoke(next, mac);
   // a box that somebody kept would be approved in the new epoch
@@ -127,6 +149,8 @@ async function carryOut(request: Request): Promise<object | string | null> {
       return change(request.sealed);
     case 'authorize':
       return authorize(request.sealed);
+    case 'custody':
+      return custody(request.sealed);
     case 'grant':
       await unlocked().grant(request.grant, request.mac);
       return null;

@@ -3,7 +3,7 @@
  * AES-256-GCM. Passphrases cross the daemon in this form. It uses WebCrypto alone, so that a browser runs the same code.
  *
  * Invariant: a box that was sealed for one purpose, or to one key, does not open for another. The length of a box does
- * not reveal the length of a passphrase.
+ * not reveal the length of a passphrase. The key of a `ReplyBox` lives in one page or process and is never written.
  */
 import { base64, hex } from '@scure/base';
 import { Rejected } from '../../domain/errors.ts';
@@ -30,7 +30,8 @@ export async function seal(sealKey: string, purpose: string, text: string): Prom
   plain.set(json);
   json.fill(0);
   const recipient = bytesOfKey(sealKey);
-  const { key, ephemeral } = await sharedKey(recipient, purpose);
+  const { privateKey, publicKey: ephemeral } = await newPair();
+  const key = await sharedKey(privateKey, recipient, { ephemeral, recipient }, purpose);
   const iv = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
   const box = await crypto.subtle.encrypt({ name: 'AES-GCM', iv }, key, plain);
   plain.fill(0);
@@ -43,15 +44,21 @@ function bytesOfKey(sealKey: string): Bytes {
   return new Uint8Array(hex.decode(sealKey));
 }
 
-/** Depends on both public keys and the purpose. Throws `Rejected('seal')` for an invalid point (RFC 7748). */
-async function sharedKey(recipient: Bytes, purpose: string): Promise<{ key: CryptoKey; ephemeral: Bytes }> {
+/**
+ * Depends on both public keys and the purpose. `ephemeral`: the sender's public key. Throws `Rejected('seal')` for an
+ * invalid point (RFC 7748).
+ */
+async function sharedKey(
+  own: CryptoKey,
+  other: Bytes,
+  { ephemeral, recipient }: { ephemeral: Bytes; recipient: Bytes },
+  purpose: string,
+): Promise<CryptoKey> {
   const { subtle } = crypto;
-  const own = (await subtle.generateKey('X25519', false, ['deriveBits'])) as Pair;
-  const ephemeral = new Uint8Array(await subtle.exportKey('raw', own.publicKey));
   let secret: Bytes;
   try {
-    const other = await subtle.importKey('raw', recipient, { name: 'X25519' }, false, []);
-    secret = new Uint8Array(await subtle.deriveBits({ name: 'X25519', public: other }, own.privateKey, 8 * KEY_BYTES));
+    const publicKey = await subtle.importKey('raw', other, { name: 'X25519' }, false, []);
+    secret = new Uint8Array(await subtle.deriveBits({ name: 'X25519', public: publicKey }, own, 8 * KEY_BYTES));
   } catch {
     throw notOurs();
   }
@@ -60,8 +67,38 @@ async function sharedKey(recipient: Bytes, purpose: string): Promise<{ key: Cryp
   const salt = new Uint8Array([...ephemeral, ...recipient]);
   const info = new TextEncoder().encode(infoOf(purpose));
   const derived = { name: 'HKDF', hash: 'SHA-256', salt, info };
-  const key = await subtle.deriveKey(derived, material, { name: 'AES-GCM', length: 8 * KEY_BYTES }, false, ['encrypt']);
-  return { key, ephemeral };
+  const uses = ['encrypt', 'decrypt'] as const;
+  return subtle.deriveKey(derived, material, { name: 'AES-GCM', length: 8 * KEY_BYTES }, false, [...uses]);
+}
+
+async function newPair(): Promise<{ privateKey: CryptoKey; publicKey: Bytes }> {
+  const { privateKey, publicKey } = (await crypto.subtle.generateKey('X25519', false, ['deriveBits'])) as Pair;
+  return { privateKey, publicKey: new Uint8Array(await crypto.subtle.exportKey('raw', publicKey)) };
+}
+
+/** The way back for one answer: `key` (hex) is sent with the question; only `open` can read what is sealed to it. */
+export type ReplyBox = { key: string; open(purpose: string, sealed: Sealed): Promise<string> };
+
+/** `open` throws `Rejected('seal')` if the text was not sealed to this box for this purpose. */
+export async function replyBox(): Promise<ReplyBox> {
+  const own = await newPair();
+  return {
+    key: hex.encode(own.publicKey),
+    open: async (purpose, sealed) => {
+      try {
+        const ephemeral = new Uint8Array(base64.decode(sealed.key));
+        const key = await sharedKey(own.privateKey, ephemeral, { ephemeral, recipient: own.publicKey }, purpose);
+        const iv = new Uint8Array(base64.decode(sealed.nonce));
+        const box = new Uint8Array(base64.decode(sealed.box));
+        const plain = new Uint8Array(await crypto.subtle.decrypt({ name: 'AES-GCM', iv }, key, box));
+        const text: unknown = JSON.parse(new TextDecoder().decode(plain));
+        plain.fill(0);
+        return String(text);
+      } catch {
+        throw notOurs();
+      }
+    },
+  };
 }
 
 export const notOurs = (): Rejected =>

@@ -106,6 +106,9 @@ async function carryOut(signer: SignerClient, request: Request): Promise<object 
       return signer.changePassphrase(request.sealed);
     case 'authorize':
       return signer.authorize(request.sealed);
+    case 'custody':
+      // a daemon that was taken over would make a wallet of its own here, or show its pages instead of the operator's
+      throw new Rejected('signer.unsupported', 'A separate signer makes and shows words on its own command line only');
     case 'grant':
       await signer.grantPolicy(request.grant, request.mac);
       return null;

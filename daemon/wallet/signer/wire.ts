@@ -216,6 +216,7 @@ export const Request = z.discriminatedUnion('call', [
   z.strictObject({ id: Whole, call: z.literal('lock') }),
   z.strictObject({ id: Whole, call: z.literal('change'), sealed: SealedShape }),
   z.strictObject({ id: Whole, call: z.literal('authorize'), sealed: SealedShape }),
+  z.strictObject({ id: Whole, call: z.literal('custody'), sealed: SealedShape }),
   z.strictObject({ id: Whole, call: z.literal('sign'), order: OrderShape }),
   z.strictObject({ id: Whole, call: z.literal('images'), images: ImagesShape }),
   z.strictObject({
@@ -259,6 +260,7 @@ export const StatusShape = z.object({
   fingerprint: z.string().nullable(),
   lockAt: z.number().nullable(),
   retryAfterSeconds: z.number(),
+  wordsUnproved: z.boolean(),
 });
 
 /** Converts a signed transaction to JSON values. */

@@ -2,13 +2,11 @@
 import { type ReactNode, useState } from 'react';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { type Business, useBusinesses } from '../../frame/business.tsx';
-import { SandboxBanner } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { fiat } from '../../parts/format.ts';
-import { ShapeIcon } from '../../parts/icons.tsx';
-import { Answer, byCoin, Foreign, Notice, Problem, State } from '../../parts/parts.tsx';
+import { Answer, Notice, Problem } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
-import { go, href } from '../../router.ts';
+import { go, href, useHashRoute } from '../../router.ts';
 import { Code, curl } from '../developers/connect.tsx';
 import INVOICES from '../invoices/texts.ts';
 import { Timeline } from '../invoices/timeline.tsx';
@@ -17,7 +15,9 @@ import SETTINGS from '../settings/texts.ts';
 import '../developers/developers.css';
 import '../invoices/invoices.css';
 import '../settings/settings.css';
-import './first-run.css';
+import { Live } from './live.tsx';
+import { Sources } from './sources.tsx';
+import { Head, Steps } from './steps.tsx';
 import TEXTS from './texts.ts';
 
 type T = Translate<keyof (typeof TEXTS)['en']>;
@@ -27,63 +27,48 @@ const STEPS = ['business', 'coins', 'connect', 'payment', 'live'] as const;
 const READ_EVERY_MS = 5_000;
 
 export default function FirstRun(): ReactNode {
+  const [live] = useHashRoute().parts;
+  return live === 'live' ? <Live /> : <SandboxSteps />;
+}
+
+function SandboxSteps(): ReactNode {
   const t = useText(TEXTS);
   const { all } = useBusinesses();
   const [at, setAt] = useState(0);
   const business = all.find(({ network }) => network === 'sandbox') ?? all[0];
   const step = STEPS[at]!;
   const last = at === STEPS.length - 1;
-  return (
-    <div className="first">
-      <nav className="first-steps" aria-label={t('title')}>
-        <h1>Countinghouse</h1>
-        <p className="quiet">{t('step', { n: at + 1, all: STEPS.length })}</p>
-        <ol>
-          {STEPS.map((name, n) => (
-            <li key={name} aria-current={n === at ? 'step' : undefined} className={n === at ? 'now' : ''}>
-              <span className={`state ${n < at ? 'good' : n === at ? 'main' : 'quiet'}`}>
-                <ShapeIcon shape={n < at ? 'done' : n === at ? 'seen' : 'waiting'} size={20} />
-              </span>
-              {t(name)}
-            </li>
-          ))}
-        </ol>
-        <a href={href('home')}>{t('skip')}</a>
-      </nav>
-      <div className="first-page">
-        <SandboxBanner network={business?.network} />
-        <main id="content" className="first-content">
-          {business && step === 'business' && <YourBusiness business={business} t={t} />}
-          {business && step === 'coins' && <Coins business={business} t={t} />}
-          {business && step === 'connect' && <Connect business={business} t={t} />}
-          {business && step === 'payment' && <Payment business={business} t={t} />}
-          {step === 'live' && <Live t={t} />}
-        </main>
-        <footer className="first-foot">
-          {at > 0 && (
-            <button type="button" className="link" onClick={() => setAt(at - 1)}>
-              {t('back')}
-            </button>
-          )}
-          <button
-            type="button"
-            className={last ? 'button large' : 'button filled large'}
-            onClick={() => (last ? go(href('home')) : setAt(at + 1))}
-          >
-            {t(last ? 'stay' : 'next')}
-          </button>
-        </footer>
-      </div>
-    </div>
+  const foot = (
+    <>
+      {at > 0 && (
+        <button type="button" className="link" onClick={() => setAt(at - 1)}>
+          {t('back')}
+        </button>
+      )}
+      <button
+        type="button"
+        className={last ? 'button large' : 'button filled large'}
+        onClick={() => (last ? go(href('home')) : setAt(at + 1))}
+      >
+        {t(last ? 'stay' : 'next')}
+      </button>
+    </>
   );
-}
-
-function Head({ title, note }: { title: string; note: string }): ReactNode {
   return (
-    <header className="first-head">
-      <h2>{title}</h2>
-      <p>{note}</p>
-    </header>
+    <Steps
+      title={t('title')}
+      names={STEPS.map((name) => t(name))}
+      at={at}
+      network={business?.network}
+      leave={t('skip')}
+      foot={foot}
+    >
+      {business && step === 'business' && <YourBusiness business={business} t={t} />}
+      {business && step === 'coins' && <Coins business={business} t={t} />}
+      {business && step === 'connect' && <Connect business={business} t={t} />}
+      {business && step === 'payment' && <Payment business={business} t={t} />}
+      {step === 'live' && <GoLive t={t} />}
+    </Steps>
   );
 }
 
@@ -98,34 +83,10 @@ function YourBusiness({ business, t }: StepProps): ReactNode {
 }
 
 function Coins({ business, t }: StepProps): ReactNode {
-  const sources = useCall('source.list', {}, { every: READ_EVERY_MS });
   return (
     <>
       <Head title={t('coinsTitle')} note={t('coinsNote')} />
-      <Answer of={sources}>
-        {({ sources: all }) => (
-          <ul className="rows">
-            {all
-              .filter(({ network }) => network === business.network)
-              .sort((a, b) => byCoin(a.chain, b.chain))
-              .map((source) => {
-                const fine = source.error === null && source.withheld === null;
-                return (
-                  <li key={source.chain}>
-                    <strong>{source.chain}</strong>
-                    <State shape={fine ? 'done' : 'warning'} tone={fine ? 'good' : 'warn'}>
-                      {t(fine ? 'upToDate' : 'notYet')}
-                    </State>
-                    <span className="quiet">
-                      <Foreign text={source.error ?? source.withheld ?? source.source} />
-                    </span>
-                    <span className="figure">{source.tip?.height ?? '–'}</span>
-                  </li>
-                );
-              })}
-          </ul>
-        )}
-      </Answer>
+      <Sources business={business} />
     </>
   );
 }
@@ -244,14 +205,14 @@ function Watched({ slug, business, onAgain, t }: WatchedProps): ReactNode {
   );
 }
 
-const COMMAND = 'countinghouse business add --name "My shop" --network mainnet';
-
-function Live({ t }: { t: T }): ReactNode {
+function GoLive({ t }: { t: T }): ReactNode {
   return (
     <>
       <Head title={t('liveTitle')} note={t('liveNote')} />
-      <Code text={COMMAND} />
-      <p className="quiet">{t('liveWhy')}</p>
+      <a className="button filled large" href={href('first', 'live')}>
+        {t('goLive')}
+      </a>
+      <p className="quiet">{t('liveOr')}</p>
     </>
   );
 }

@@ -34,8 +34,11 @@ export default texts(
     arrivedNote: '{amount} is in your sandbox wallet.',
     liveTitle: 'When you are ready for real money',
     liveNote:
-      'Real money needs a wallet of your own: twelve words on paper, and a passphrase. This command makes it in a terminal on the computer where Countinghouse runs, shows the words there and asks for three of them.',
-    liveWhy: 'The words are never shown in a browser, where extensions and cameras could see them.',
+      'Real money needs a wallet of your own: 24 words on paper, and a passphrase. It takes a quarter of an hour, a pen and two sheets of paper. The sandbox stays beside it.',
+    goLive: 'Set up real money',
+    liveOr:
+      'For large sums, let the command line make the wallet: countinghouse business add. Then no browser sees its words.',
+    noSources: 'No chain of {network} is connected: name a node in the configuration and restart.',
     next: 'Next',
     back: 'Back',
     stay: 'Stay in the sandbox',
@@ -75,8 +78,12 @@ export default texts(
     arrivedNote: '{amount} liegen in Ihrer Sandbox-Wallet.',
     liveTitle: 'Wenn Sie für echtes Geld bereit sind',
     liveNote:
-      'Echtes Geld braucht eine eigene Wallet: zwölf Wörter auf Papier und eine Passphrase. Dieser Befehl legt sie in einem Terminal auf dem Computer an, auf dem Countinghouse läuft, zeigt dort die Wörter und fragt drei davon ab.',
-    liveWhy: 'Die Wörter werden nie im Browser gezeigt, wo Erweiterungen und Kameras sie sehen könnten.',
+      'Echtes Geld braucht eine eigene Wallet: 24 Wörter auf Papier und eine Passphrase. Nehmen Sie sich eine Viertelstunde, einen Stift und zwei Blatt Papier. Die Sandbox bleibt daneben bestehen.',
+    goLive: 'Echtes Geld einrichten',
+    liveOr:
+      'Für große Beträge legen Sie die Wallet auf der Kommandozeile an: countinghouse business add. Dann sieht kein Browser ihre Wörter.',
+    noSources:
+      'Keine Blockchain von {network} ist verbunden: Nennen Sie einen Knoten in der Konfiguration und starten Sie neu.',
     next: 'Weiter',
     back: 'Zurück',
     stay: 'In der Sandbox bleiben',

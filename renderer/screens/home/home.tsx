@@ -24,13 +24,15 @@ import {
 import { href } from '../../router.ts';
 import { Attention } from './attention.tsx';
 import './home.css';
-import { Takings } from './takings.tsx';
+import { monthsOf, totalOf } from './periods.ts';
+import { Takings, useDays } from './takings.tsx';
 import TEXTS from './texts.ts';
 
 export type T = Translate<keyof (typeof TEXTS)['en']>;
 
 const CHAINS_EVERY_MS = 10_000;
 const LATEST = 6;
+const DAYS_OF_TWO_MONTHS = 62;
 
 export default function Home(): ReactNode {
   const t = useText(TEXTS);
@@ -80,17 +82,22 @@ function worthOf({ balances }: Business, money: Money): { total: string; whole: 
 
 const dayOf = (timeZone: string): string => new Intl.DateTimeFormat('sv-SE', { timeZone }).format(new Date());
 
+/** `2026-10` for a day in November 2026. */
+function monthBefore(today: string): string {
+  const date = new Date(`${today.slice(0, 7)}-15T12:00:00Z`);
+  date.setUTCMonth(date.getUTCMonth() - 1);
+  return date.toISOString().slice(0, 7);
+}
+
 function Figures({ business, money, t }: PartProps): ReactNode {
   const language = useLanguage();
-  const days = useCall('takings.list', { business: `${business.id}`, by: 'day', periods: 2 }).data?.periods ?? [];
-  const months = useCall('takings.list', { business: `${business.id}`, by: 'month', periods: 2 }).data?.periods ?? [];
+  const days = useDays(business, money, DAYS_OF_TWO_MONTHS).data ?? [];
+  const months = monthsOf(days);
   const { total, whole } = worthOf(business, money);
   const today = dayOf(business.time_zone);
   const day = days.find(({ period }) => period === today);
   const month = months.find(({ period }) => today.startsWith(period));
-  const before = months.find(({ period }) => !today.startsWith(period));
-  const usd = (period: Period | undefined): string =>
-    sum(period?.coins.map((coin) => money.fromUsd(coin.usd) ?? '0') ?? []);
+  const before = months.find(({ period }) => period === monthBefore(today));
   const nameOf = (period: string): string =>
     new Intl.DateTimeFormat(language, { month: 'long' }).format(new Date(`${period.slice(0, 7)}-15`));
   return (
@@ -98,19 +105,18 @@ function Figures({ business, money, t }: PartProps): ReactNode {
       <Figure name={t('balance')} amount={total} currency={money.currency}>
         {whole ? t('allCoins', { n: business.balances.length }) : t('noRate')}
       </Figure>
-      <Figure name={t('today')} amount={usd(day)} currency={money.currency}>
+      <Figure name={t('today')} amount={totalOf([day])} currency={money.currency}>
         {t('payments', { n: day?.payments ?? 0 })}
       </Figure>
-      <Figure name={nameOf(today)} amount={usd(month)} currency={money.currency}>
+      <Figure name={nameOf(today)} amount={totalOf([month])} currency={money.currency}>
         {t('payments', { n: month?.payments ?? 0 })}
         {before &&
-          ` · ${t('previous', { month: nameOf(before.period), amount: fiat(usd(before), money.currency, language) })}`}
+          ` · ${t('previous', { month: nameOf(before.period), amount: fiat(totalOf([before]), money.currency, language) })}`}
       </Figure>
     </div>
   );
 }
 
-export type Period = Result<'takings.list'>['periods'][number];
 type FigureProps = { name: string; amount: string; currency: string; children: ReactNode };
 
 function Figure({ name, amount, currency, children }: FigureProps): ReactNode {

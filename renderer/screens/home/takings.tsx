@@ -5,13 +5,16 @@ import type { Business } from '../../frame/business.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { type Bar, Bars } from '../../parts/bars.tsx';
 import { Segments } from '../../parts/controls.tsx';
-import { fiat, sum } from '../../parts/format.ts';
+import { fiat } from '../../parts/format.ts';
 import type { Money } from '../../parts/money.ts';
 import { Answer, byCoin, Section } from '../../parts/parts.tsx';
 import PARTS from '../../parts/texts.ts';
-import type { Period, T } from './home.tsx';
+import type { T } from './home.tsx';
+import { daysOf, monthsOf, type Period, totalOf } from './periods.ts';
 
 const COUNT = { day: 30, month: 12 } as const;
+/** Enough days for the periods shown. */
+const DAYS = { day: 62, month: 366 } as const;
 const NOON = 'T12:00:00Z';
 
 /** The names of the last periods, the oldest first, as the service writes them. */
@@ -26,11 +29,20 @@ function periodsUntilNow(by: 'day' | 'month', timeZone: string): string[] {
   });
 }
 
+/** Takings of the last days, in the shown currency. */
+export function useDays(business: Business, money: Money, count: number) {
+  const found = useCall('takings.list', { business: `${business.id}`, by: 'day', periods: count });
+  return { ...found, data: found.data && daysOf(found.data.periods, money.fromUsd) };
+}
+
 export function Takings({ business, money, t }: { business: Business; money: Money; t: T }): ReactNode {
   const parts = useText(PARTS);
   const [by, setBy] = useState<'day' | 'month'>('day');
   const [table, setTable] = useState(false);
-  const found = useCall('takings.list', { business: `${business.id}`, by, periods: COUNT[by] });
+  const found = useDays(business, money, DAYS[by]);
+  const names = periodsUntilNow(by, business.time_zone);
+  const shown = (days: Period[]): Period[] =>
+    (by === 'day' ? days : monthsOf(days)).filter(({ period }) => names.includes(period));
   const options = [
     ['day', parts('day')],
     ['month', parts('month')],
@@ -43,15 +55,12 @@ export function Takings({ business, money, t }: { business: Business; money: Mon
       </button>
     </>
   );
-  const total = sum(
-    found.data?.periods.flatMap(({ coins }) => coins.map(({ usd }) => money.fromUsd(usd) ?? '0')) ?? [],
-  );
-  const amount = fiat(total, money.currency, useLanguage());
+  const amount = fiat(totalOf(shown(found.data ?? [])), money.currency, useLanguage());
   const note = t(by === 'day' ? 'days' : 'months', { n: COUNT[by], amount });
   return (
     <Section title={t('takings')} note={note} side={side}>
       <Answer of={found}>
-        {({ periods }) => <Drawn periods={periods} by={by} business={business} money={money} table={table} t={t} />}
+        {(days) => <Drawn periods={shown(days)} names={names} by={by} money={money} table={table} t={t} />}
       </Answer>
     </Section>
   );
@@ -59,30 +68,29 @@ export function Takings({ business, money, t }: { business: Business; money: Mon
 
 type DrawnProps = {
   periods: Period[];
+  /** Of all periods shown, the oldest first. */
+  names: string[];
   by: 'day' | 'month';
-  business: Business;
   money: Money;
   table: boolean;
   t: T;
 };
 
-function Drawn({ periods, by, business, money, table, t }: DrawnProps): ReactNode {
+function Drawn({ periods, names, by, money, table, t }: DrawnProps): ReactNode {
   const language = useLanguage();
-  const cryptos = [...new Set(periods.flatMap(({ coins }) => coins.map(({ crypto }) => crypto)))].sort(byCoin);
+  const cryptos = [...new Set(periods.flatMap(({ coins }) => Object.keys(coins)))].sort(byCoin);
   if (cryptos.length === 0) return <p className="quiet">{t('noTakings')}</p>;
   const format = new Intl.DateTimeFormat(
     language === 'en' ? 'en-GB' : language,
     by === 'day' ? { day: 'numeric', month: 'short', timeZone: 'UTC' } : { month: 'short', timeZone: 'UTC' },
   );
-  const names = periodsUntilNow(by, business.time_zone);
   const bars = names.map((period, at): Bar => {
     const full = format.format(new Date(`${period}${by === 'day' ? '' : '-15'}${NOON}`));
-    const coins = periods.find((one) => one.period === period)?.coins ?? [];
     return {
       key: period,
       name: at === names.length - 1 ? t(by === 'day' ? 'todayName' : 'thisMonth') : full,
       full,
-      parts: Object.fromEntries(coins.map(({ crypto, usd }) => [crypto, money.fromUsd(usd) ?? '0'])),
+      parts: periods.find((one) => one.period === period)?.coins ?? {},
     };
   });
   return (

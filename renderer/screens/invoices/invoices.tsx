@@ -4,10 +4,11 @@ import { useCall } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useText } from '../../i18n.ts';
-import { Segments } from '../../parts/controls.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, Empty } from '../../parts/parts.tsx';
 import { go, href, useHashRoute } from '../../router.ts';
+import { Export } from './export.tsx';
+import { type Filter, FilterBar, filterOf } from './filter.tsx';
 import './invoices.css';
 import { InvoiceList } from './list.tsx';
 import { NewInvoice } from './new.tsx';
@@ -15,20 +16,26 @@ import { InvoicePanel } from './panel.tsx';
 import TEXTS from './texts.ts';
 
 export type T = Translate<keyof (typeof TEXTS)['en']>;
-export type Status = 'all' | 'unpaid' | 'paid' | 'canceled';
 
 const NEW = 'new';
 
 export default function Invoices(): ReactNode {
   const t = useText(TEXTS);
   const { parts, query } = useHashRoute();
-  const [status, setStatus] = useState<Status>('all');
+  const business = useBusiness();
+  const [exporting, setExporting] = useState(false);
+  const filter = filterOf(query);
   const [slug] = parts;
   const text = query.get('q') ?? '';
   const actions = (
-    <a className="button" href={href('invoices', NEW)}>
-      <Icon name="plus" /> {t('newInvoice')}
-    </a>
+    <>
+      <button type="button" className="button" onClick={() => setExporting(true)}>
+        {t('export')}
+      </button>
+      <a className="button" href={href('invoices', NEW)}>
+        <Icon name="plus" /> {t('newInvoice')}
+      </a>
+    </>
   );
   const open = slug !== undefined && slug !== NEW;
   return (
@@ -36,14 +43,13 @@ export default function Invoices(): ReactNode {
       <div className={open ? 'invoices open' : 'invoices'}>
         <div className="invoices-list">
           <Search text={text} t={t} />
-          {text === '' ? (
-            <Listed status={status} setStatus={setStatus} slug={slug} t={t} />
-          ) : (
-            <Found text={text} slug={slug} t={t} />
-          )}
+          {text === '' ? <Listed filter={filter} slug={slug} t={t} /> : <Found text={text} slug={slug} t={t} />}
         </div>
         {open && <InvoicePanel key={slug} slug={slug} t={t} />}
       </div>
+      {business && (
+        <Export open={exporting} onClose={() => setExporting(false)} business={business} filter={filter} t={t} />
+      )}
       <NewInvoice open={slug === NEW} amount={query.get('amount') ?? ''} t={t} />
     </Page>
   );
@@ -89,19 +95,16 @@ function Search({ text, t }: { text: string; t: T }): ReactNode {
   );
 }
 
-type ListedProps = { status: Status; setStatus(status: Status): void; slug: string | undefined; t: T };
+type ListedProps = { filter: Filter; slug: string | undefined; t: T };
 
-function Listed({ status, setStatus, slug, t }: ListedProps): ReactNode {
-  const options = (['all', 'unpaid', 'paid', 'canceled'] as const).map((one) => [one, t(one)] as const);
+function Listed({ filter, slug, t }: ListedProps): ReactNode {
   const business = useBusiness();
+  if (!business) return null;
+  const key = [business.id, ...Object.values(filter)].join(' ');
   return (
     <>
-      <div className="invoices-filter">
-        <Segments<Status> label={t('filter')} value={status} options={options} onChange={setStatus} />
-      </div>
-      {business && (
-        <InvoiceList key={`${business.id} ${status}`} business={business} status={status} slug={slug} t={t} />
-      )}
+      <FilterBar filter={filter} business={business} t={t} />
+      <InvoiceList key={key} business={business} filter={filter} slug={slug} t={t} />
     </>
   );
 }

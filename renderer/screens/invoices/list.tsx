@@ -8,8 +8,9 @@ import type { Business } from '../../frame/business.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { type Invoice, InvoiceState } from '../../parts/invoice-state.tsx';
 import { Empty, Fiat, Foreign, Problem, Still, shortName } from '../../parts/parts.tsx';
-import { go, href } from '../../router.ts';
-import type { Status, T } from './invoices.tsx';
+import { go, href, hrefBeside } from '../../router.ts';
+import { asked, type Filter, isNarrow } from './filter.tsx';
+import type { T } from './invoices.tsx';
 
 const PAGE = 50;
 const ROW_PX = 37;
@@ -19,10 +20,10 @@ const PAGES_KEPT_MAX = 40;
 
 type Page = Result<'invoice.list'>;
 
-function usePages(business: Business | undefined, status: Status) {
+function usePages(business: Business | undefined, filter: Filter) {
   const { bridge } = useData();
   return useInfiniteQuery<Page, Error, InfiniteData<Page>, unknown[], number | null>({
-    queryKey: ['invoice.list', 'pages', business?.id, status],
+    queryKey: ['invoice.list', 'pages', business?.id, filter],
     enabled: business !== undefined,
     initialPageParam: null,
     queryFn: ({ pageParam, signal }) =>
@@ -31,7 +32,7 @@ function usePages(business: Business | undefined, status: Status) {
         {
           business: `${business!.id}`,
           limit: PAGE,
-          ...(status === 'all' ? {} : { status }),
+          ...asked(filter),
           ...(pageParam === null ? {} : { before: pageParam }),
         },
         signal,
@@ -41,14 +42,17 @@ function usePages(business: Business | undefined, status: Status) {
   });
 }
 
-type ListProps = { business?: Business; status?: Status; given?: Invoice[]; slug: string | undefined; t: T };
+const EVERYTHING: Filter = { status: 'all', crypto: '', from: '', to: '' };
 
-export function InvoiceList({ business, status = 'all', given, slug, t }: ListProps): ReactNode {
-  const pages = usePages(business, status);
+type ListProps = { business?: Business; filter?: Filter; given?: Invoice[]; slug: string | undefined; t: T };
+
+export function InvoiceList({ business, filter = EVERYTHING, given, slug, t }: ListProps): ReactNode {
+  const pages = usePages(business, filter);
   const rows = given ?? pages.data?.pages.flatMap(({ invoices }) => invoices) ?? [];
   if (!given && pages.error && rows.length === 0)
     return <Problem error={pages.error} retry={() => void pages.refetch()} />;
   if (!given && pages.data === undefined) return <Still rows={12} />;
+  if (rows.length === 0 && !pages.hasNextPage && isNarrow(filter)) return <Empty title={t('noneSuch')} />;
   if (rows.length === 0 && !pages.hasNextPage) {
     const action = (
       <a className="button filled" href={href('invoices', 'new')}>
@@ -134,10 +138,10 @@ function Row({ invoice, open, t }: { invoice: Invoice; open: boolean; t: T }): R
     <a
       className="invoice-row"
       data-slug={invoice.slug}
-      href={href('invoices', invoice.slug)}
+      href={hrefBeside('invoices', invoice.slug)}
       aria-current={open ? 'true' : undefined}
       onKeyDown={(event) => {
-        if (event.key === 'Escape') go(href('invoices'));
+        if (event.key === 'Escape') go(hrefBeside('invoices'));
       }}
     >
       <InvoiceState invoice={invoice} />

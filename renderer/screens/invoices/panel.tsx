@@ -4,13 +4,15 @@ import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useLanguage } from '../../i18n.ts';
 import { Sheet } from '../../parts/controls.tsx';
+import { type Deferred, useDeferred } from '../../parts/deferred.ts';
 import { fiat, useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { DetailState } from '../../parts/invoice-state.tsx';
 import { Answer, Coin, Copy, Facts, Fiat, Foreign, Hash, Problem } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
-import { href } from '../../router.ts';
+import { href, hrefBeside } from '../../router.ts';
 import type { T } from './invoices.tsx';
+import { Refund } from './refund.tsx';
 import { Timeline } from './timeline.tsx';
 import { Why } from './why.tsx';
 
@@ -37,7 +39,7 @@ function Inside({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
           <span className="side">
             <Copy text={invoice.invoice_url} label={t('link')} />
             <Code invoice={invoice} t={t} />
-            <a className="plain-icon" href={href('invoices')} aria-label={t('close')}>
+            <a className="plain-icon" href={hrefBeside('invoices')} aria-label={t('close')}>
               <Icon name="close" />
             </a>
           </span>
@@ -81,33 +83,57 @@ function Code({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   );
 }
 
-type Asked = 'cancel' | 'mark' | null;
-
 function Actions({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const { up } = useConnection();
-  const [asked, setAsked] = useState<Asked>(null);
+  const [asking, setAsking] = useState(false);
+  const [refunding, setRefunding] = useState(false);
   const cancel = useChange('invoice.cancel', 'invoice.');
   const mark = useChange('invoice.markPaid', 'invoice.', 'takings.');
   const resend = useChange('webhook.resend', 'invoice.', 'webhook.');
+  const canceling = useDeferred(() => cancel.mutate({ invoice: invoice.slug }));
   const open = invoice.status === 'unpaid';
-  const run = asked === 'cancel' ? cancel : mark;
   const error = cancel.error ?? mark.error ?? resend.error;
-  const done = { onSuccess: () => setAsked(null) };
-  const { webhook } = invoice;
-  if (!open && !webhook) return null;
+  const { webhook, refundable } = invoice;
+  if (!open && !webhook && refundable.length === 0) return null;
   return (
     <section className="section">
       <h2>{t('actions')}</h2>
-      {asked === null ? (
+      {open && canceling.left !== null ? (
+        <Undo deferred={canceling} up={up} t={t} />
+      ) : open && asking ? (
+        <div className="panel confirm">
+          <p>
+            <strong>{t('sure')}</strong> {t('markNote')}
+          </p>
+          <div className="actions">
+            <button
+              type="button"
+              className="button filled"
+              disabled={!up || mark.isPending}
+              onClick={() => mark.mutate({ invoice: invoice.slug }, { onSuccess: () => setAsking(false) })}
+            >
+              {t('markIt')}
+            </button>
+            <button type="button" className="button" onClick={() => setAsking(false)}>
+              {t('keep')}
+            </button>
+          </div>
+        </div>
+      ) : (
         <div className="actions">
           {open && (
-            <button type="button" className="button" disabled={!up} onClick={() => setAsked('mark')}>
+            <button type="button" className="button" disabled={!up} onClick={() => setAsking(true)}>
               {t('markIt')}
             </button>
           )}
           {open && (
-            <button type="button" className="button" disabled={!up} onClick={() => setAsked('cancel')}>
+            <button type="button" className="button" disabled={!up || cancel.isPending} onClick={canceling.start}>
               {t('cancelIt')}
+            </button>
+          )}
+          {refundable.length > 0 && (
+            <button type="button" className="button" disabled={!up} onClick={() => setRefunding(true)}>
+              {t('refund')}
             </button>
           )}
           {webhook && (
@@ -121,28 +147,31 @@ function Actions({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
             </button>
           )}
         </div>
-      ) : (
-        <div className="panel confirm">
-          <p>
-            <strong>{t('sure')}</strong> {t(asked === 'cancel' ? 'cancelNote' : 'markNote')}
-          </p>
-          <div className="actions">
-            <button
-              type="button"
-              className="button filled"
-              disabled={!up || run.isPending}
-              onClick={() => run.mutate({ invoice: invoice.slug }, done)}
-            >
-              {t(asked === 'cancel' ? 'cancelIt' : 'markIt')}
-            </button>
-            <button type="button" className="button" onClick={() => setAsked(null)}>
-              {t('keep')}
-            </button>
-          </div>
-        </div>
       )}
       {error && <Problem error={error} />}
+      <Refund invoice={invoice} open={refunding} onClose={() => setRefunding(false)} t={t} />
     </section>
+  );
+}
+
+function Undo({ deferred, up, t }: { deferred: Deferred; up: boolean; t: T }): ReactNode {
+  return (
+    <div className="panel confirm">
+      <p>
+        <strong role="status">{t('canceling')}</strong> {t('cancelNote')}{' '}
+        <span className="figure quiet" aria-hidden="true">
+          {t('inSeconds', { n: deferred.left ?? 0 })}
+        </span>
+      </p>
+      <div className="actions">
+        <button type="button" className="button filled" onClick={deferred.undo}>
+          {t('undo')}
+        </button>
+        <button type="button" className="button" disabled={!up} onClick={deferred.now}>
+          {t('cancelNow')}
+        </button>
+      </div>
+    </div>
   );
 }
 
@@ -154,6 +183,12 @@ function Details({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
     invoice.payment !== null && [t('address'), <Hash key="a" text={invoice.payment.address} />],
     [t('coinAsked'), invoice.crypto === 'ALL' ? t('anyCoin') : invoice.crypto],
     [t('due'), full(invoice.due_at)],
+    ...invoice.refunds.map(({ id, crypto, amount }): [ReactNode, ReactNode] => [
+      t('refunded'),
+      <a key={id} href={href('withdrawals', `${id}`)}>
+        <Coin amount={amount} crypto={crypto} whole />
+      </a>,
+    ]),
     [t('business'), <Foreign key="b" text={invoice.business} />],
     ...Object.entries(invoice.metadata ?? {}).map(([name, value]): [ReactNode, ReactNode] => [
       <Foreign key={name} text={name} />,

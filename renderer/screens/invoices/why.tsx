@@ -46,6 +46,7 @@ export function Why({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   );
 }
 
+const RESCAN_EVERY_MS = 3_000;
 const SEARCHED_AGAIN = ['waiting', 'unknown_transaction', 'expired'];
 
 function Verdict({ found, invoice, t }: { found: Found; invoice: Detail; t: T }): ReactNode {
@@ -84,22 +85,40 @@ function Verdict({ found, invoice, t }: { found: Found; invoice: Detail; t: T })
 function Rescan({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const { up } = useConnection();
   const business = useCall('business.list', {}).data?.businesses.find(({ id }) => id === invoice.business_id);
-  const chains = useCall('status', {}).data?.chains ?? [];
+  const [begun, setBegun] = useState(false);
+  const every = RESCAN_EVERY_MS;
+  const sources = useCall('source.list', {}, { every }).data?.sources ?? [];
   const rescan = useChange('source.rescan', 'source.');
   const crypto = invoice.payment?.crypto ?? '';
-  const chain = chains.find((one) => one.network === business?.network && one.chain === crypto);
+  const chain = sources.find((one) => one.network === business?.network && one.chain === crypto);
   if (!chain || chain.network === 'sandbox') return null;
-  if (rescan.data?.begun) return <p className="quiet">{t('rescanned')}</p>;
+  if (chain.rescanning) {
+    return (
+      <p className="quiet" role="status">
+        {t('rescanning')}
+      </p>
+    );
+  }
   return (
     <>
       <button
         type="button"
         className="button"
         disabled={!up || rescan.isPending}
-        onClick={() => rescan.mutate({ network: chain.network, chain: chain.chain })}
+        onClick={() =>
+          rescan.mutate(
+            { network: chain.network, chain: chain.chain },
+            { onSuccess: (answer) => setBegun(answer.begun) },
+          )
+        }
       >
         {t('rescan')}
       </button>
+      {begun && (
+        <span className="quiet" role="status">
+          {t('rescanned')}
+        </span>
+      )}
       {rescan.error && <Problem error={rescan.error} />}
     </>
   );

@@ -1,27 +1,38 @@
-/** The wallet: its lock and passphrase, backup and drill, and the proof of the books. */
-import { type FormEvent, type ReactNode, useState } from 'react';
+/** The wallet: its lock and passphrase, its words, backup and drill, the proof of the books, and its addresses. */
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useCall, useConnection, useData } from '../../data.tsx';
+import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { useText } from '../../i18n.ts';
 import { useKeyholder } from '../../keyholder.ts';
 import { Field } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
-import { Answer, Facts, Foreign, Notice, Section, State } from '../../parts/parts.tsx';
+import { Answer, Facts, Notice, Section, State } from '../../parts/parts.tsx';
+import { href, useHashRoute } from '../../router.ts';
+import { Addresses } from './addresses.tsx';
 import { Backup } from './backup.tsx';
+import { useDoing } from './doing.ts';
 import { Proof } from './proof.tsx';
+import { PASSPHRASE_CHARS_MIN, whyNot } from './secret.tsx';
+import { SecretWords } from './secret-words.tsx';
 import TEXTS from './texts.ts';
 import './wallet.css';
 
 type Wallet = Result<'wallet.status'>['wallet'];
 
-const PASSPHRASE_CHARS_MIN = 8;
 const READ_EVERY_MS = 15_000;
 
 export default function WalletScreen(): ReactNode {
   const t = useText(TEXTS);
   const status = useCall('wallet.status', {}, { every: READ_EVERY_MS });
   const restored = useCall('restore.status', {});
+  const business = useBusiness();
+  const [part = ''] = useHashRoute().parts;
+  const isRead = status.data !== undefined && business !== null;
+  useEffect(() => {
+    if (isRead) document.getElementById(part)?.scrollIntoView();
+  }, [part, isRead]);
   return (
     <Page title={t('title')}>
       {restored.data?.quarantined && (
@@ -31,9 +42,17 @@ export default function WalletScreen(): ReactNode {
           </Notice>
         </div>
       )}
-      <Answer of={status}>{({ wallet }) => <Lock wallet={wallet} />}</Answer>
-      <Backup />
+      <Answer of={status}>
+        {({ wallet }) => (
+          <>
+            <Lock wallet={wallet} />
+            {wallet.state !== 'none' && <SecretWords wallet={wallet} />}
+            {wallet.state !== 'none' && <Backup wallet={wallet} />}
+          </>
+        )}
+      </Answer>
       <Proof />
+      {business && <Addresses key={business.id} business={business} />}
     </Page>
   );
 }
@@ -45,7 +64,15 @@ function Lock({ wallet }: { wallet: Wallet }): ReactNode {
   if (wallet.state === 'none') {
     return (
       <div className="section">
-        <Notice tone="main" title={t('none')}>
+        <Notice
+          tone="main"
+          title={t('none')}
+          actions={
+            <a className="button filled" href={href('first', 'live')}>
+              {t('makeOne')}
+            </a>
+          }
+        >
           {t('noneText')}
         </Notice>
       </div>
@@ -72,32 +99,6 @@ function Lock({ wallet }: { wallet: Wallet }): ReactNode {
     </>
   );
 }
-
-type Doing = { error: Error | null; busy: boolean; run(work: () => Promise<unknown>): Promise<boolean> };
-
-/** Runs what concerns the lock, and reads the wallet's state afterwards, whatever came of it. */
-function useDoing(): Doing {
-  const { client } = useData();
-  const [error, setError] = useState<Error | null>(null);
-  const [busy, setBusy] = useState(false);
-  const run = async (work: () => Promise<unknown>): Promise<boolean> => {
-    setBusy(true);
-    setError(null);
-    const failed = await work().then(
-      () => null,
-      (error: Error) => error,
-    );
-    setError(failed);
-    setBusy(false);
-    await client.invalidateQueries({ queryKey: ['wallet.status'] });
-    return failed === null;
-  };
-  return { error, busy, run };
-}
-
-/** The words for a refused passphrase; every other error in its own words. */
-const whyNot = (error: Error, wrong: string): ReactNode =>
-  'code' in error && error.code === 'vault.passphrase' ? wrong : <Foreign text={error.message} />;
 
 function LockNow(): ReactNode {
   const t = useText(TEXTS);
@@ -167,7 +168,7 @@ function Change(): ReactNode {
       )}
       <form className="form" onSubmit={submit}>
         <Field {...secret(t('old'), old, setOld)} error={error ? whyNot(error, t('wrong')) : undefined} />
-        <Field {...secret(t('fresh'), fresh, setFresh)} hint={t('short')} />
+        <Field {...secret(t('fresh'), fresh, setFresh)} hint={t('short', { n: PASSPHRASE_CHARS_MIN })} />
         <Field
           {...secret(t('again'), again, setAgain)}
           error={again !== '' && again !== fresh ? t('differs') : undefined}

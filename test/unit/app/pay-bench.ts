@@ -59,7 +59,13 @@ class PairSigner {
   readonly port: Signer = new Proxy({} as Signer, {
     get: (_, name) => {
       if (name === 'status') {
-        return async () => ({ state: this.state, fingerprint: '', lockAt: null, retryAfterSeconds: 0 });
+        return async () => ({
+          state: this.state,
+          fingerprint: '',
+          lockAt: null,
+          retryAfterSeconds: 0,
+          wordsUnproved: false,
+        });
       }
       if (name === 'sign') return async (order: SignOrder) => this.#sign(order);
       return () => Promise.reject(new Error(`nothing here calls signer.${String(name)}`));

@@ -16,7 +16,7 @@ import { grantDirectly, handOver } from '../../../daemon/cli/signer.ts';
 import { readBackupKey } from '../../../daemon/wallet/backup-key.ts';
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
-import { SEAL_CHANGE, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
+import { SEAL_CHANGE, SEAL_CUSTODY, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { as, DAEMON_UID, GROUP, isRoot, SIGNER_UID } from '../../support/users.ts';
@@ -63,6 +63,10 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
     expect(await codeOf(serveSigner(options))).toBe('signer.service');
     const daemon = clientOf(socket);
     expect(await daemon.status()).toMatchObject({ state: 'locked', fingerprint: '73c5da0a' });
+    const task = JSON.stringify({ do: 'words', passphrase: PASSPHRASE, reply: 'ab'.repeat(32) });
+    expect(await codeOf(daemon.custody(await seal(await daemon.sealKey(), SEAL_CUSTODY, task)))).toBe(
+      'signer.unsupported',
+    );
     const order = payment('LTC', ['service']);
     expect(await codeOf(daemon.sign(order))).toBe('signer.locked');
     // another one opens it: the operator's own

@@ -1,0 +1,139 @@
+/** Exports as files of comma-separated values: the invoices of the list, or receipts, payments and fees for the books. */
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { csv } from '../../../daemon/operator/csv.ts';
+import type { Params, Result } from '../../bridge.ts';
+import { useConnection, useData } from '../../data.tsx';
+import type { Business } from '../../frame/business.tsx';
+import { Choices, Sheet } from '../../parts/controls.tsx';
+import { Problem } from '../../parts/parts.tsx';
+import { asked, type Filter } from './filter.tsx';
+import type { T } from './invoices.tsx';
+
+const PAGE = 200;
+/** About 60 MB of text: more is for the command line. */
+const ROWS_MAX = 200_000;
+const INVOICE_COLUMNS = [
+  ...(['invoice', 'created_at', 'status', 'amount', 'currency', 'coin', 'coin_amount', 'received'] as const),
+  ...(['order_id', 'description', 'origin', 'due_at'] as const),
+] as const;
+const BOOK_COLUMNS = [
+  ...(['at', 'day', 'kind', 'business', 'network', 'crypto', 'amount', 'currency', 'value', 'usd_value'] as const),
+  ...(['reference', 'address', 'tx_id', 'order_id', 'description'] as const),
+] as const;
+
+type Invoice = Result<'invoice.list'>['invoices'][number];
+type BookRow = Result<'export.page'>['rows'][number];
+
+const rowOf = (one: Invoice): Record<(typeof INVOICE_COLUMNS)[number], string> => ({
+  invoice: one.slug,
+  created_at: one.created_at,
+  status: one.status,
+  amount: one.amount,
+  currency: one.currency,
+  coin: one.payment?.crypto ?? '',
+  coin_amount: one.payment?.amount ?? '',
+  received: one.payment?.received ?? '',
+  order_id: one.order_id ?? '',
+  description: one.description ?? '',
+  origin: one.origin,
+  due_at: one.due_at,
+});
+
+/** Hands a text to the browser's downloads. */
+function save(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+type Call = ReturnType<typeof useData>['bridge']['call'];
+type Work = { call: Call; business: Business; filter: Filter; signal: AbortSignal; told(rows: number): void };
+
+async function invoicesText({ call, business, filter, signal, told }: Work): Promise<string> {
+  const rows: ReturnType<typeof rowOf>[] = [];
+  let before: number | null = null;
+  do {
+    const input: Params<'invoice.list'> = { business: `${business.id}`, limit: PAGE, ...asked(filter) };
+    const page: Result<'invoice.list'> = await call(
+      'invoice.list',
+      before === null ? input : { ...input, before },
+      signal,
+    );
+    rows.push(...page.invoices.map(rowOf));
+    told(rows.length);
+    before = page.next;
+  } while (before !== null && rows.length < ROWS_MAX);
+  return csv(INVOICE_COLUMNS, rows);
+}
+
+async function booksText({ call, business, filter, signal, told }: Work): Promise<string> {
+  const rows: BookRow[] = [];
+  const today = new Intl.DateTimeFormat('sv-SE', { timeZone: business.time_zone }).format(new Date());
+  const days = { from: filter.from || '1970-01-01', to: filter.to || today };
+  let cursor: Params<'export.page'>['cursor'];
+  do {
+    const input = { business: `${business.id}`, ...days, ...(cursor ? { cursor } : {}) };
+    const page: Result<'export.page'> = await call('export.page', input, signal);
+    rows.push(...page.rows);
+    told(rows.length);
+    cursor = page.next ?? undefined;
+  } while (cursor && rows.length < ROWS_MAX);
+  return csv(
+    BOOK_COLUMNS,
+    rows.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)),
+  );
+}
+
+type Kind = 'invoices' | 'books';
+type ExportProps = { open: boolean; onClose(): void; business: Business; filter: Filter; t: T };
+
+export function Export({ open, onClose, business, filter, t }: ExportProps): ReactNode {
+  const { bridge } = useData();
+  const { up } = useConnection();
+  const [kind, setKind] = useState<Kind>('invoices');
+  const [rows, setRows] = useState<number | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const stop = useRef<AbortController | null>(null);
+  useEffect(() => () => stop.current?.abort(), []);
+  const close = (): void => {
+    stop.current?.abort();
+    setRows(null);
+    setError(null);
+    onClose();
+  };
+  const run = async (): Promise<void> => {
+    stop.current = new AbortController();
+    const { signal } = stop.current;
+    setRows(0);
+    setError(null);
+    try {
+      const work = { call: bridge.call, business, filter, signal, told: setRows };
+      const text = await (kind === 'invoices' ? invoicesText(work) : booksText(work));
+      if (signal.aborted) return;
+      save(`${kind === 'invoices' ? 'invoices' : 'books'}-${new Date().toISOString().slice(0, 10)}.csv`, text);
+      close();
+    } catch (failed) {
+      if (!signal.aborted) setError(failed as Error);
+      setRows(null);
+    }
+  };
+  const options = [
+    { value: 'invoices' as const, title: t('exportInvoices'), text: t('exportInvoicesNote') },
+    { value: 'books' as const, title: t('exportBooks'), text: t('exportBooksNote') },
+  ];
+  return (
+    <Sheet title={t('export')} open={open} onClose={close}>
+      <div className="form">
+        <Choices<Kind> label={t('export')} value={kind} options={options} onChange={setKind} />
+        {rows !== null && <p role="status">{t('exporting', { n: rows })}</p>}
+        {error && <Problem error={error} />}
+        <button type="button" className="button filled" disabled={!up || rows !== null} onClick={() => void run()}>
+          {t('exportNow')}
+        </button>
+      </div>
+    </Sheet>
+  );
+}
