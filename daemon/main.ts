@@ -55,7 +55,6 @@ import { isEvmOrder, isMoneroOrder, isUtxoOrder, type Signer, type SignOrder } f
 import { judgeSimulated } from './wallet/signer/simulated.ts';
 import { AlertWorker } from './workers/alerts/worker.ts';
 import { Backups } from './workers/backup.ts';
-import { Drills } from './workers/drills.ts';
 import { startHeapTrimming } from './workers/heap.ts';
 import { Jobs } from './workers/jobs.ts';
 import { LiveRates } from './workers/live-rates.ts';
@@ -285,16 +284,13 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   const backups = new Backups(as(app, 'backup'), dataDir, version());
   await backups.start(timetable);
   cleanup.push(() => backups.stop());
-  const drills = new Drills(as(app, 'backup'), dataDir);
-  cleanup.push(() => drills.stop());
   let discovery: AccountDiscovery | null = null;
   cleanup.push(() => discovery?.stop());
   const extra: OperatorExtra = {
     dataDir,
     version: version(),
     startedAt,
-    makeBackup: (file) => backups.make(file),
-    drills,
+    ...backups.forOperator(),
     discoverAccounts: async (request) => {
       await discovery?.stop();
       discovery = new AccountDiscovery(request, (network, chain, list) =>

@@ -216,7 +216,7 @@ export const InvoiceDetailShape = InvoiceShape.omit({ payment: true }).extend({
   credits: z.array(CreditShape),
   /** The newest, oldest first. */
   refunds: z.array(z.object({ id: Id, crypto: z.string(), amount: Decimal, state: z.string() })),
-  /** What can be refunded of it, in whole coins. */
+  /** The amounts that can be refunded, in whole coins. */
   refundable: z.array(CryptoAmount),
   webhook: WebhookShape.nullable(),
 });

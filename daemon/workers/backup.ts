@@ -15,6 +15,7 @@ import { deadline } from '../app/deadline.ts';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import type { RejectCode } from '../domain/rejections.ts';
 import { parseSchedule } from '../domain/schedule.ts';
+import { Drills } from './drills.ts';
 import type { Timetable } from './timetable.ts';
 
 const BACKUP_MINUTES_MAX = 60;
@@ -30,12 +31,14 @@ export class Backups {
   readonly #app: App;
   readonly #dataDir: string;
   readonly #release: string;
+  readonly #drills: Drills;
   #running: { stop: AbortController; ended: Promise<unknown> } | null = null;
 
   constructor(app: App, dataDir: string, release: string) {
     this.#app = app;
     this.#dataDir = dataDir;
     this.#release = release;
+    this.#drills = new Drills(app, dataDir);
   }
 
   /**
@@ -99,7 +102,13 @@ export class Backups {
     }
   }
 
+  /** The operator API's part in it. */
+  forOperator() {
+    return { makeBackup: (file: string) => this.make(file), drills: this.#drills };
+  }
+
   async stop(): Promise<void> {
+    this.#drills.stop();
     this.#running?.stop.abort(new Unavailable('The service is stopping', BUSY_RETRY_SECONDS));
     await this.#running?.ended;
   }

@@ -1,4 +1,4 @@
-/** Drills of backups, one at a time, each in a process of its own (drill-process.ts). */
+/** Drills of backups, one at a time, each in a process of its own (app/backup/drill-process.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -8,9 +8,9 @@ import { Rejected, Unavailable } from '../domain/errors.ts';
 import type { RejectCode } from '../domain/rejections.ts';
 import type { Sealed } from '../wallet/signer/port.ts';
 
-const PROCESS = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './drill-process.ts' : './drill-process.js', import.meta.url),
-);
+/** The built file is JavaScript. */
+const NAME = import.meta.url.endsWith('.ts') ? '../app/backup/drill-process.ts' : '../app/backup/drill-process.js';
+const PROCESS = fileURLToPath(new URL(NAME, import.meta.url));
 /** From the start of a drill until its passphrase, and until its end. */
 const PASSPHRASE_MS_MAX = 120_000;
 const DRILL_MS_MAX = 3_600_000;
@@ -103,7 +103,7 @@ export class Drills {
     void this.#finish(current, this.#last);
   }
 
-  async stop(): Promise<void> {
+  stop(): void {
     this.#end();
   }
 

@@ -97,7 +97,7 @@ export async function requestRefund(
   return app.store.write((tx) => requestWithdrawal(app, tx, business, wanted(tx)[1], fee));
 }
 
-/** What is left to refund of a paid invoice, by asset; smallest units. */
+/** The amounts of a paid invoice that are left to refund, by asset; smallest units. */
 export function refundable(reader: Reader, invoice: InvoiceRow): { asset: AssetId; units: bigint }[] {
   const payment = invoice.status === 'paid' ? reader.get(paymentOf, { invoice_id: invoice.id }) : undefined;
   if (!payment) return [];

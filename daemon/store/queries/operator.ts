@@ -107,13 +107,13 @@ export const paymentsBetween = statement(
   (p: { from: number; below: number; business_id: number; chain_key: string | null; limit: number }) =>
     sqlite
       .selectFrom('payment')
-      .innerJoin('invoice', 'invoice.id', 'payment.invoice_id')
-      .selectAll('payment')
-      .where('payment.invoice_id', '>=', p.from)
-      .where('payment.invoice_id', '<', p.below)
-      .where('invoice.business_id', '=', p.business_id)
-      .where((eb) => eb.or([eb(eb.val(p.chain_key), 'is', null), eb('payment.chain_key', '=', p.chain_key)]))
-      .orderBy('payment.invoice_id', 'desc')
+      .selectAll()
+      .where('invoice_id', '>=', p.from)
+      .where('invoice_id', '<', p.below)
+      // not a join, which would begin with the invoices and sort
+      .where(sql<boolean>`(SELECT business_id FROM invoice WHERE id = invoice_id) = ${p.business_id}`)
+      .where(sql<boolean>`(${p.chain_key} IS NULL OR chain_key = ${p.chain_key})`)
+      .orderBy('invoice_id', 'desc')
       .limit(p.limit),
 );
 

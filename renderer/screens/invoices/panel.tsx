@@ -92,6 +92,7 @@ function Actions({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const resend = useChange('webhook.resend', 'invoice.', 'webhook.');
   const canceling = useDeferred(() => cancel.mutate({ invoice: invoice.slug }));
   const open = invoice.status === 'unpaid';
+  const markPaid = (): void => mark.mutate({ invoice: invoice.slug }, { onSuccess: () => setAsking(false) });
   const error = cancel.error ?? mark.error ?? resend.error;
   const { webhook, refundable } = invoice;
   if (!open && !webhook && refundable.length === 0) return null;
@@ -101,24 +102,7 @@ function Actions({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
       {open && canceling.left !== null ? (
         <Undo deferred={canceling} up={up} t={t} />
       ) : open && asking ? (
-        <div className="panel confirm">
-          <p>
-            <strong>{t('sure')}</strong> {t('markNote')}
-          </p>
-          <div className="actions">
-            <button
-              type="button"
-              className="button filled"
-              disabled={!up || mark.isPending}
-              onClick={() => mark.mutate({ invoice: invoice.slug }, { onSuccess: () => setAsking(false) })}
-            >
-              {t('markIt')}
-            </button>
-            <button type="button" className="button" onClick={() => setAsking(false)}>
-              {t('keep')}
-            </button>
-          </div>
-        </div>
+        <MarkPaid busy={!up || mark.isPending} mark={markPaid} keep={() => setAsking(false)} t={t} />
       ) : (
         <div className="actions">
           {open && (
@@ -151,6 +135,26 @@ function Actions({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
       {error && <Problem error={error} />}
       <Refund invoice={invoice} open={refunding} onClose={() => setRefunding(false)} t={t} />
     </section>
+  );
+}
+
+type MarkProps = { busy: boolean; mark(): void; keep(): void; t: T };
+
+function MarkPaid({ busy, mark, keep, t }: MarkProps): ReactNode {
+  return (
+    <div className="panel confirm">
+      <p>
+        <strong>{t('sure')}</strong> {t('markNote')}
+      </p>
+      <div className="actions">
+        <button type="button" className="button filled" disabled={busy} onClick={mark}>
+          {t('markIt')}
+        </button>
+        <button type="button" className="button" onClick={keep}>
+          {t('keep')}
+        </button>
+      </div>
+    </div>
   );
 }
 

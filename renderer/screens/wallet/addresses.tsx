@@ -15,15 +15,16 @@ type Given = Result<'address.list'>['addresses'][number];
 
 const PAGE = 20;
 const ALL = 'all';
+type Choice = Chain | typeof ALL;
 
 export function Addresses({ business }: { business: Business }): ReactNode {
   const t = useText(TEXTS);
-  const [chain, setChain] = useState<Chain | typeof ALL>(ALL);
-  const [typed, setTyped] = useState('');
+  const [chain, setChain] = useState<Choice>(ALL);
   const [text, setText] = useState('');
   /** The beginnings of the pages before this one. */
   const [pages, setPages] = useState<number[]>([]);
-  const chains = useCall('status', {}).data?.chains.filter(({ network }) => network === business.network) ?? [];
+  const chains = useCall('status', {}).data?.chains ?? [];
+  const own = chains.filter(({ network }) => network === business.network).map(({ chain: one }) => one);
   const before = pages.at(-1);
   const list = useCall('address.list', {
     ...{ business: `${business.id}`, limit: PAGE },
@@ -34,43 +35,13 @@ export function Addresses({ business }: { business: Business }): ReactNode {
     setText(wanted.trim());
     setPages([]);
   };
-  const options = [
-    [ALL, t('allChains')] as const,
-    ...chains.map(({ chain: one }) => [one, one] as const).sort(([a], [b]) => byCoin(a, b)),
-  ];
+  const choose = (wanted: Choice): void => {
+    setChain(wanted);
+    setPages([]);
+  };
   return (
     <Section id="addresses" title={t('addresses')} note={t('addressesNote')}>
-      <form
-        className="wallet-find"
-        onSubmit={(event: FormEvent) => {
-          event.preventDefault();
-          search(typed);
-        }}
-      >
-        <input
-          className="input"
-          type="search"
-          data-search
-          aria-label={t('findAddress')}
-          placeholder={t('findAddress')}
-          maxLength={300}
-          value={typed}
-          onChange={(event) => {
-            setTyped(event.target.value);
-            if (event.target.value === '') search('');
-          }}
-        />
-        <Select<Chain | typeof ALL>
-          label={t('chain')}
-          hideLabel
-          value={chain}
-          options={options}
-          onChange={(wanted) => {
-            setChain(wanted);
-            setPages([]);
-          }}
-        />
-      </form>
+      <Find chain={chain} chains={own} choose={choose} search={search} />
       <Answer of={list}>
         {({ addresses, next }) => (
           <>
@@ -95,6 +66,41 @@ export function Addresses({ business }: { business: Business }): ReactNode {
         )}
       </Answer>
     </Section>
+  );
+}
+
+type FindProps = { chain: Choice; chains: Chain[]; choose(chain: Choice): void; search(text: string): void };
+
+function Find({ chain, chains, choose, search }: FindProps): ReactNode {
+  const t = useText(TEXTS);
+  const [typed, setTyped] = useState('');
+  const options = [
+    [ALL, t('allChains')] as const,
+    ...[...chains].sort(byCoin).map((one): readonly [Choice, string] => [one, one]),
+  ];
+  return (
+    <form
+      className="wallet-find"
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault();
+        search(typed);
+      }}
+    >
+      <input
+        className="input"
+        type="search"
+        data-search
+        aria-label={t('findAddress')}
+        placeholder={t('findAddress')}
+        maxLength={300}
+        value={typed}
+        onChange={(event) => {
+          setTyped(event.target.value);
+          if (event.target.value === '') search('');
+        }}
+      />
+      <Select<Choice> label={t('chain')} hideLabel value={chain} options={options} onChange={choose} />
+    </form>
   );
 }
 

@@ -7,16 +7,16 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { DATABASE } from '../app/backup/container.ts';
-import { VAULT_FOLDER } from '../app/backup/make.ts';
-import { verifyBackup } from '../app/backup/verify.ts';
-import { Rejected, Unavailable } from '../domain/errors.ts';
-import { openByVault } from '../wallet/backup-key.ts';
-import { attempt } from '../wallet/signer/attempts.ts';
-import { readLines } from '../wallet/signer/lines.ts';
-import { SEAL_DRILL } from '../wallet/signer/port.ts';
-import { sealPair, unseal } from '../wallet/signer/unseal.ts';
-import { SealedShape } from '../wallet/signer/wire.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { openByVault } from '../../wallet/backup-key.ts';
+import { attempt } from '../../wallet/signer/attempts.ts';
+import { readLines } from '../../wallet/signer/lines.ts';
+import { SEAL_DRILL } from '../../wallet/signer/port.ts';
+import { sealPair, unseal } from '../../wallet/signer/unseal.ts';
+import { SealedShape } from '../../wallet/signer/wire.ts';
+import { DATABASE } from './container.ts';
+import { VAULT_FOLDER } from './make.ts';
+import { verifyBackup } from './verify.ts';
 
 const LINE_BYTES_MAX = 200_000;
 const Job = z.strictObject({ dataDir: z.string(), file: z.string() });
