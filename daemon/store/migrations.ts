@@ -32,6 +32,7 @@ import { CONSOLE } from './migrations/0026-console.ts';
 import { GAS_PLANS } from './migrations/0027-gas-plans.ts';
 import { KEY_IMAGES } from './migrations/0028-key-images.ts';
 import { LOOKALIKE_KEYS } from './migrations/0029-lookalike-keys.ts';
+import { REPORTED_DEBITS } from './migrations/0030-reported-debits.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -62,6 +63,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0027-gas-plans', GAS_PLANS],
   ['0028-key-images', KEY_IMAGES],
   ['0029-lookalike-keys', LOOKALIKE_KEYS],
+  ['0030-reported-debits', REPORTED_DEBITS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

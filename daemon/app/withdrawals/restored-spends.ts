@@ -11,7 +11,7 @@
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import { creditsSpentUnconfirmed } from '../../store/queries/credits.ts';
-import { debitsAbove } from '../../store/queries/debits.ts';
+import { reportedDebitsAbove } from '../../store/queries/debits.ts';
 import { creditsSpentAbove } from '../../store/queries/match.ts';
 import { doubtedWithdrawal } from '../../store/queries/restore.ts';
 import { versionByTxid } from '../../store/queries/withdrawals.ts';
@@ -30,7 +30,13 @@ const PAGE = 500;
 const TRANSACTION_TIMEOUT_MS = 20_000;
 
 /** `mayBeForeign`: another program may have made a transaction that this one cannot read. */
-type Unknown = { txid: string; blockHash: string | null; mayBeForeign?: boolean };
+type Unknown = {
+  txid: string;
+  blockHash: string | null;
+  mayBeForeign?: boolean;
+  /** The last debit before it: all up to that one are known. */
+  after?: number;
+};
 
 /** By chain: how far all spends were checked. A restart begins at the backup's height. */
 type Looked = { height: number; debitId: number };
@@ -38,26 +44,39 @@ const lookedTo = new WeakMap<ChainRuntime, Looked>();
 /** By chain: transactions of another program that cannot be read. The operator was alerted. */
 const unreadable = new WeakMap<ChainRuntime, Set<string>>();
 
-/** Unknown transactions that spent money of ours since the backup. Returns the last debit that it looked at. */
-function* unknownSpends(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<Unknown, number> {
+/**
+ * Unknown transactions that spent money of ours since the backup. `after`: a debit up to which all are known. Returns the
+ * last debit that it looked at.
+ */
+function* unknownSpends(
+  reader: Reader,
+  chain: ChainRuntime,
+  record: QuarantineRecord,
+  after = lookedTo.get(chain)?.debitId ?? record.last_debit ?? 0,
+): Generator<Unknown, number> {
   yield* unknownSpendsOfCoins(reader, chain, record);
-  return yield* unknownDebits(reader, chain, record);
+  return yield* unknownDebits(reader, chain, record, after);
 }
 
 /** Transactions with debits of addresses of an account chain. */
-function* unknownDebits(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<Unknown, number> {
-  const { key } = chain;
-  const from = (record.heights[key] ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
-  for (let id = lookedTo.get(chain)?.debitId ?? record.last_debit ?? 0; ; ) {
-    const page = reader.all(debitsAbove, { id, limit: PAGE });
-    for (const { chain_key, target_id, txid, block_height, block_hash } of page) {
-      if (chain_key !== key || target_id === null || (block_height !== null && block_height <= from)) continue;
-      if (unreadable.get(chain)?.has(txid) || reader.get(versionByTxid, { txid, chain_key: key })) continue;
-      yield { txid, blockHash: block_hash, mayBeForeign: true };
+function* unknownDebits(
+  reader: Reader,
+  chain: ChainRuntime,
+  record: QuarantineRecord,
+  after: number,
+): Generator<Unknown, number> {
+  const { key: chain_key } = chain;
+  const from = (record.heights[chain_key] ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
+  for (let known = after; ; ) {
+    const page = reader.all(reportedDebitsAbove, { chain_key, id: known, limit: PAGE });
+    for (const { id, txid, block_height, block_hash } of page) {
+      const isOld = block_height !== null && block_height <= from;
+      if (!isOld && !unreadable.get(chain)?.has(txid) && !reader.get(versionByTxid, { txid, chain_key })) {
+        yield { txid, blockHash: block_hash, mayBeForeign: true, after: known };
+      }
+      known = id;
     }
-    const last = page.at(-1);
-    if (!last) return id;
-    id = last.id;
+    if (page.length === 0) return known;
   }
 }
 
@@ -98,12 +117,13 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
   // before that, coins and change may be missing in the store
   if (!record || !chain.adapter.spending || chain.syncedAt === 0 || !areSkippedWatched(app)) return;
   if (quarantine && !hasLookedEverywhere(app, chain)) return;
-  for (;;) {
-    const { done: isOver, value: unknown } = unknownSpends(app.store, chain, record).next();
+  for (let after: number | undefined; ; ) {
+    const { done: isOver, value: unknown } = unknownSpends(app.store, chain, record, after).next();
     if (isOver) {
       lookedTo.set(chain, { height: tipHeightOf(app.store, chain), debitId: unknown });
       return;
     }
+    after = unknown.after ?? after;
     // the chain moved on; the next pass continues
     if (!(await matchOne(app, chain, unknown, record))) return;
   }

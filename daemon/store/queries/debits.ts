@@ -43,6 +43,18 @@ export const reportedDebitsInBlock = statement((p: { block_hash: string; after: 
     .limit(p.limit),
 );
 
+/** The debits that an account chain reports, in the order in which they were stored. */
+export const reportedDebitsAbove = statement((p: { chain_key: string; id: number; limit: number }) =>
+  sqlite
+    .selectFrom('debit')
+    .selectAll()
+    .where('chain_key', '=', p.chain_key)
+    .where('target_id', 'is not', null)
+    .where('id', '>', p.id)
+    .orderBy('id')
+    .limit(p.limit),
+);
+
 /** A page, by id, of the reported debits that are in no block. */
 export const reportedDebitsUnconfirmed = statement((p: { chain_key: string; after: number; limit: number }) =>
   sqlite

@@ -1,8 +1,10 @@
 /** After a restore: what may have been paid before it is not signed again before that is known, and the operator sees why. */
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
+import { reportedDebitsAbove } from '../../../daemon/store/queries/debits.ts';
 import { saveSetting } from '../../../daemon/store/queries/settings.ts';
 import { COIN, PayBench } from './pay-bench.ts';
+import { ETH } from './pay-families.ts';
 
 /** A withdrawal that was approved anew after a restore, and a transaction in a block that paid it before. */
 async function paidBefore(setting = 'restored') {
@@ -85,4 +87,38 @@ it.each([
   await pay.pass();
   await pay.sync();
   expect(pay.row(id)).toMatchObject({ state: 'completed', txid: paid.txid });
+});
+
+it('searches the debits of an account chain on from where it was, however many of its payments the backup knows nothing of', async () => {
+  const PAYMENTS = 6;
+  const pay = await ETH.open();
+  const { app, bench, chain } = pay;
+  await pay.deposits([chain.coin]);
+  const ids: number[] = [];
+  for (let i = 0; i < PAYMENTS; i++) ids.push(await pay.withdraw(chain.coin / 10n));
+  await pay.round();
+  await chain.mine();
+  await pay.sync();
+  const txids = ids.map((id) => pay.row(id).txid);
+  const record = { since: 0, backup_made_at: 'then', last_withdrawal: ids.at(-1), heights: {}, last_debit: 0 };
+  await app.store.write((tx) => {
+    tx.run(saveSetting, { key: 'restored', value: JSON.stringify(record), updated_at: bench.at });
+    for (const sql of [
+      ...['spend', 'spend_version', 'spend_key', 'spend_payout'].map((table) => `DELETE FROM ${table}`),
+      "UPDATE withdrawal SET state = 'approved', spend_id = NULL, txid = NULL, may_be_paid = 1, held = 1",
+    ]) {
+      tx.run({ sql, bind: () => [] }, {});
+    }
+  });
+  const begun: number[] = [];
+  const all = app.store.all.bind(app.store);
+  vi.spyOn(app.store, 'all').mockImplementation((statement, parameters) => {
+    if ((statement as unknown) === reportedDebitsAbove) begun.push((parameters as { id: number }).id);
+    return all(statement, parameters);
+  });
+  await pay.round();
+  expect(ids.map((id) => pay.row(id))).toMatchObject(txids.map((txid) => ({ state: 'completed', txid })));
+  // each search begins where the one before ended
+  expect(begun).toEqual(begun.toSorted((a, b) => a - b));
+  expect(new Set(begun).size).toBeGreaterThanOrEqual(PAYMENTS);
 });
