@@ -40,7 +40,7 @@ export default defineConfig({
     ],
     pool: 'forks',
     // More than the two cores that a small machine has: most tests wait for nodes, browsers and time limits.
-    maxWorkers: 5,
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 120_000,

@@ -1,5 +1,6 @@
 /** How the conformance suite moves an anvil, and what pays there. */
 
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { ScriptList } from '../../daemon/chains/adapter.ts';
 import { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
 import type { AssetId, Network } from '../../daemon/domain/assets.ts';
@@ -7,9 +8,11 @@ import { chainIdOf, type EvmChain } from '../../daemon/domain/evm.ts';
 import { Anvil, callOf, type Json } from '../nodes/evm/anvil.ts';
 import { behindAt, EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
 import type { ChainControls } from './conformance.ts';
+import { FactBook } from './fact-book.ts';
 import { testAccount } from './keys.ts';
 
 type Payment = { address: string; units: bigint };
+type Connecting = { needsAgreement?: () => boolean; pollMs?: number | undefined };
 type Known = { from: string; to: string | null; value: string; input: string; gas: string };
 
 /** A node with its payer's contracts, an endpoint before it, and what connects an adapter to it. */
@@ -153,5 +156,60 @@ USDT = "1"
   async stop(): Promise<void> {
     await this.proxy.close();
     await this.anvil.stop();
+  }
+}
+
+const TIMEOUT_MS = 25_000;
+
+/** A scene whose node has a second endpoint, of another operator, set up anew for each test of a suite. */
+export class EndpointPair {
+  scene!: EvmScene;
+  second!: EndpointProxy;
+  book!: FactBook;
+  /** The one that watches. */
+  adapter: EvmAdapter | null = null;
+  #nextIndex = 0;
+
+  constructor() {
+    beforeAll(async () => {
+      this.scene = await EvmScene.start('ETH');
+      this.second = await EndpointProxy.start(this.scene.anvil.url);
+    });
+    afterAll(async () => {
+      await this.second?.close();
+      await this.scene?.stop();
+    });
+    beforeEach(() => {
+      this.scene.proxy.behaviour = {};
+      this.second.behaviour = {};
+      this.scene.alerts.length = 0;
+      this.book = new FactBook();
+    });
+    afterEach(async () => {
+      await this.adapter?.close();
+      this.adapter = null;
+    });
+  }
+
+  get urls(): string[] {
+    return [this.scene.proxy.url, this.second.url.replace('127.0.0.1', 'localhost')];
+  }
+
+  /** An adapter of these endpoints at the tip, and an address that it watches. */
+  async watching(urls: readonly string[], { needsAgreement = () => false, pollMs = 100 }: Connecting = {}) {
+    const adapter = this.scene.connect(this.book, urls, needsAgreement, pollMs);
+    this.adapter = adapter;
+    const target = await adapter.deriveAddress(testAccount, 0, this.#nextIndex++);
+    const id = this.book.watch(target);
+    this.book.checkpoint = await adapter.begin(null, AbortSignal.timeout(TIMEOUT_MS));
+    await this.book.catchUp(adapter);
+    return { adapter, address: target.address, id };
+  }
+
+  /** Pays tokens in a block of their own. Returns the transaction's id. */
+  async pay(address: string, units: bigint): Promise<string> {
+    const txid = await this.scene.payTokens([{ address, units }]);
+    await this.scene.anvil.mine();
+    return txid;
   }
 }

@@ -1,64 +1,25 @@
 /** The adapter of Ethereum's family before endpoints that lie, leave out, lag, limit, change their mind, or are broken. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
+import { describe, expect, it } from 'vitest';
 import { GENESIS } from '../../daemon/chains/evm/params.ts';
 import { TRANSFER } from '../../daemon/chains/evm/transfers.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
 import { turnsOf } from '../bench/turns.ts';
 import { anvilTitle, callOf, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
-import { behindAt, EndpointProxy, type Request } from '../nodes/evm/endpoint-proxy.ts';
+import { behindAt, type Request } from '../nodes/evm/endpoint-proxy.ts';
 import { until } from './conformance.ts';
-import { EvmScene } from './evm-controls.ts';
-import { FactBook } from './fact-book.ts';
-import { testAccount } from './keys.ts';
+import { EndpointPair, type EvmScene } from './evm-controls.ts';
 
 const signal = () => AbortSignal.timeout(25_000);
 type Fields = { [key: string]: Json };
 const isLogs = ({ method }: Request): boolean => method === 'eth_getLogs';
 
 describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trusted'), () => {
-  let scene: EvmScene;
-  let second: EndpointProxy;
-  let adapter: EvmAdapter | null = null;
-  let book: FactBook;
-  let nextIndex = 0;
-
-  beforeAll(async () => {
-    scene = await EvmScene.start('ETH');
-    second = await EndpointProxy.start(scene.anvil.url);
-  });
-  afterAll(async () => {
-    await adapter?.close();
-    await second?.close();
-    await scene?.stop();
-  });
-  beforeEach(async () => {
-    await adapter?.close();
-    adapter = null;
-    scene.proxy.behaviour = {};
-    second.behaviour = {};
-    scene.alerts.length = 0;
-    book = new FactBook();
-  });
-
-  /** An adapter of these endpoints at the tip, and an address that it watches. The second is another operator's. */
-  async function watching(urls: 'one' | 'two' = 'one', needsAgreement = () => false) {
-    const two = [scene.proxy.url, second.url.replace('127.0.0.1', 'localhost')];
-    const opened = scene.connect(book, urls === 'one' ? [scene.proxy.url] : two, needsAgreement);
-    adapter = opened;
-    const target = await opened.deriveAddress(testAccount, 0, nextIndex++);
-    const id = book.watch(target);
-    book.checkpoint = await opened.begin(null, signal());
-    await book.catchUp(opened);
-    return { adapter: opened, address: target.address, id };
-  }
-  const pay = async (address: string, units: bigint): Promise<string> => {
-    const txid = await scene.payTokens([{ address, units }]);
-    await scene.anvil.mine();
-    return txid;
-  };
+  const pair = new EndpointPair();
+  const watching = (urls: 'one' | 'two' = 'one', needsAgreement = () => false) =>
+    pair.watching(urls === 'one' ? [pair.scene.proxy.url] : pair.urls, { needsAgreement });
+  const pay = (address: string, units: bigint): Promise<string> => pair.pay(address, units);
   const changingLogs = (change: (log: Fields) => Fields) => {
-    scene.proxy.behaviour = {
+    pair.scene.proxy.behaviour = {
       changed: (request, result) =>
         isLogs(request) && Array.isArray(result) ? result.map((log) => change(log as Fields)) : result,
     };
@@ -73,24 +34,24 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
     const { adapter, address, id } = await watching();
     await pay(address, 5_000n);
     changingLogs((log) => ({ ...log, ...change }));
-    await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(Unavailable);
+    await expect(adapter.sync(pair.book.checkpoint, signal())).rejects.toThrow(Unavailable);
     expect(adapter.health().error).toMatch(/the endpoint sent|refuses/);
-    scene.proxy.behaviour = {};
-    await book.catchUp(adapter);
-    expect(book.paid(id)).toEqual([{ units: 5_000n, height: book.tip.height }]);
+    pair.scene.proxy.behaviour = {};
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([{ units: 5_000n, height: pair.book.tip.height }]);
   });
 
   it('believes no log that its block does not admit, though the receipt has it', async () => {
     const { adapter, address, id } = await watching();
-    const forger = await scene.anvil.deploy('Forger');
-    await scene.anvil.send({ to: forger, data: callOf('Forger', 'forge', [address, 9_000n]), gas: 200_000 });
-    await scene.anvil.mine();
-    const asToken = (log: Fields): Fields => (log.address === forger ? { ...log, address: scene.token } : log);
-    scene.proxy.behaviour = {
+    const forger = await pair.scene.anvil.deploy('Forger');
+    await pair.scene.anvil.send({ to: forger, data: callOf('Forger', 'forge', [address, 9_000n]), gas: 200_000 });
+    await pair.scene.anvil.mine();
+    const asToken = (log: Fields): Fields => (log.address === forger ? { ...log, address: pair.scene.token } : log);
+    pair.scene.proxy.behaviour = {
       async instead(request) {
         if (!isLogs(request)) return undefined;
         const [filter] = request.params as [Fields];
-        const reply = await scene.proxy.pass({ method: 'eth_getLogs', params: [{ ...filter, address: forger }] });
+        const reply = await pair.scene.proxy.pass({ method: 'eth_getLogs', params: [{ ...filter, address: forger }] });
         return 'error' in reply ? reply : { result: (reply.result as Fields[]).map(asToken) };
       },
       changed(request, result) {
@@ -99,118 +60,131 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
         return { ...receipt, logs: (receipt.logs as Fields[]).map(asToken) };
       },
     };
-    await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/a log that its block does not admit/);
-    scene.proxy.behaviour = {};
-    await book.catchUp(adapter);
-    expect(book.paid(id)).toEqual([]);
+    await expect(adapter.sync(pair.book.checkpoint, signal())).rejects.toThrow(/a log that its block does not admit/);
+    pair.scene.proxy.behaviour = {};
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([]);
   });
 
   it('counts nothing of a contract that imitates the event', async () => {
     const { adapter, address, id } = await watching();
-    const forger = await scene.anvil.deploy('Forger');
-    await scene.anvil.send({ to: forger, data: callOf('Forger', 'forge', [address, 9_000n]), gas: 200_000 });
-    await scene.anvil.mine();
-    scene.proxy.behaviour = {
+    const forger = await pair.scene.anvil.deploy('Forger');
+    await pair.scene.anvil.send({ to: forger, data: callOf('Forger', 'forge', [address, 9_000n]), gas: 200_000 });
+    await pair.scene.anvil.mine();
+    pair.scene.proxy.behaviour = {
       async instead(request) {
         if (!isLogs(request)) return undefined;
         const [filter] = request.params as [Fields];
         const { address: _, ...open } = filter;
-        return scene.proxy.pass({ method: 'eth_getLogs', params: [open] });
+        return pair.scene.proxy.pass({ method: 'eth_getLogs', params: [open] });
       },
     };
-    await book.catchUp(adapter);
-    expect(book.paid(id)).toEqual([]);
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([]);
     await pay(address, 77n);
-    await book.catchUp(adapter);
-    expect(book.paid(id)).toEqual([{ units: 77n, height: book.tip.height }]);
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([{ units: 77n, height: pair.book.tip.height }]);
   });
 
   it('credits what arrived of a token that keeps a fee, and an amount of 256 bits', async () => {
-    const token = await scene.anvil.deploy('FeeOnTransfer');
+    const token = await pair.scene.anvil.deploy('FeeOnTransfer');
     const most = 2n ** 256n - 1n;
     const { adapter: opened, address, id } = await watching();
     await opened.close();
-    const feeing = Object.assign(Object.create(scene) as EvmScene, { token });
-    adapter = feeing.connect(book, [scene.proxy.url]);
-    await scene.anvil.send({ to: token, data: callOf('FeeOnTransfer', 'mint', [scene.anvil.payer, 1_000_000n]) });
-    await scene.anvil.send({ to: token, data: callOf('FeeOnTransfer', 'transfer', [address, 1_000_000n]) });
-    await scene.anvil.mine();
-    await book.catchUp(adapter);
-    expect(book.paid(id)).toEqual([{ units: 990_000n, height: book.tip.height }]);
-    const huge = await scene.anvil.deploy('FeeOnTransfer');
+    const feeing = Object.assign(Object.create(pair.scene) as EvmScene, { token });
+    const adapter = feeing.connect(pair.book, [pair.scene.proxy.url]);
+    pair.adapter = adapter;
+    await pair.scene.anvil.send({
+      to: token,
+      data: callOf('FeeOnTransfer', 'mint', [pair.scene.anvil.payer, 1_000_000n]),
+    });
+    await pair.scene.anvil.send({ to: token, data: callOf('FeeOnTransfer', 'transfer', [address, 1_000_000n]) });
+    await pair.scene.anvil.mine();
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([{ units: 990_000n, height: pair.book.tip.height }]);
+    const huge = await pair.scene.anvil.deploy('FeeOnTransfer');
     await adapter.close();
-    adapter = Object.assign(Object.create(scene) as EvmScene, { token: huge }).connect(book, [scene.proxy.url]);
-    await scene.anvil.send({ to: huge, data: callOf('FeeOnTransfer', 'mint', [address, most]) });
-    await scene.anvil.mine();
-    await book.catchUp(adapter);
-    expect(book.paid(id).at(-1)).toEqual({ units: most, height: book.tip.height });
+    const second = Object.assign(Object.create(pair.scene) as EvmScene, { token: huge }).connect(pair.book, [
+      pair.scene.proxy.url,
+    ]);
+    pair.adapter = second;
+    await pair.scene.anvil.send({ to: huge, data: callOf('FeeOnTransfer', 'mint', [address, most]) });
+    await pair.scene.anvil.mine();
+    await pair.book.catchUp(second);
+    expect(pair.book.paid(id).at(-1)).toEqual({ units: most, height: pair.book.tip.height });
   });
 
   it('finds what the asked endpoint left out, through another operator, and leaves the first alone', async () => {
     const { adapter, address, id } = await watching('two');
-    scene.proxy.behaviour = { changed: (request, result) => (isLogs(request) ? [] : result) };
+    pair.scene.proxy.behaviour = { changed: (request, result) => (isLogs(request) ? [] : result) };
     const txid = await pay(address, 6_000n);
-    await book.catchUp(adapter);
+    await pair.book.catchUp(adapter);
     await until(async () => {
-      await book.catchUp(adapter);
-      return book.paid(id).length > 0;
+      await pair.book.catchUp(adapter);
+      return pair.book.paid(id).length > 0;
     }, 'the payment that was left out');
-    expect(book.creditOf(id)).toMatchObject({ txid, amount: { units: 6_000n }, block: { height: book.tip.height } });
-    expect(scene.alerts).toEqual([expect.objectContaining({ message: expect.stringMatching(/left out payments/) })]);
+    expect(pair.book.creditOf(id)).toMatchObject({
+      txid,
+      amount: { units: 6_000n },
+      block: { height: pair.book.tip.height },
+    });
+    expect(pair.scene.alerts).toEqual([
+      expect.objectContaining({ message: expect.stringMatching(/left out payments/) }),
+    ]);
   });
 
   it('lets a large payment count only once an endpoint of another operator has it in the same block', async () => {
-    second.behaviour = { instead: () => ({ error: { code: -32_000, message: 'not now' } }) };
+    pair.second.behaviour = { instead: () => ({ error: { code: -32_000, message: 'not now' } }) };
     const { adapter, address, id } = await watching('two', () => true);
     const txid = await pay(address, 7_000n);
-    await book.catchUp(adapter);
-    expect(book.creditOf(id)).toMatchObject({ txid, block: null, amount: { units: 7_000n } });
-    await scene.anvil.mine();
-    await book.catchUp(adapter);
-    expect(book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
-    second.behaviour = {};
+    await pair.book.catchUp(adapter);
+    expect(pair.book.creditOf(id)).toMatchObject({ txid, block: null, amount: { units: 7_000n } });
+    await pair.scene.anvil.mine();
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
+    pair.second.behaviour = {};
     await until(
       async () => {
-        await book.catchUp(adapter);
-        return book.creditOf(id).block !== null;
+        await pair.book.catchUp(adapter);
+        return pair.book.creditOf(id).block !== null;
       },
       'the agreement',
       20_000,
     );
-    expect(book.paid(id)).toEqual([{ units: 7_000n, height: book.tip.height - 1 }]);
+    expect(pair.book.paid(id)).toEqual([{ units: 7_000n, height: pair.book.tip.height - 1 }]);
   }, 40_000);
 
   it('forgets nothing that waits for agreement when it is started anew', async () => {
-    second.behaviour = { instead: () => ({ error: { code: -32_000, message: 'not now' } }) };
+    pair.second.behaviour = { instead: () => ({ error: { code: -32_000, message: 'not now' } }) };
     const { adapter: first, address, id } = await watching('two', () => true);
     await pay(address, 7_100n);
-    await book.catchUp(first);
+    await pair.book.catchUp(first);
     await first.close();
-    second.behaviour = {};
-    adapter = scene.connect(book, [scene.proxy.url, second.url.replace('127.0.0.1', 'localhost')], () => true);
-    await book.catchUp(adapter);
-    expect(book.paid(id)).toEqual([{ units: 7_100n, height: book.tip.height }]);
+    pair.second.behaviour = {};
+    pair.adapter = pair.scene.connect(pair.book, pair.urls, () => true);
+    await pair.book.catchUp(pair.adapter);
+    expect(pair.book.paid(id)).toEqual([{ units: 7_100n, height: pair.book.tip.height }]);
   });
 
   it('goes on with another endpoint when one dies, lags, or sends garbage', async () => {
     const { adapter, address, id } = await watching('two');
-    await scene.proxy.close();
+    await pair.scene.proxy.close();
     await pay(address, 100n);
-    await book.catchUp(adapter);
-    await scene.proxy.listen();
-    scene.proxy.behaviour = behindAt(scene.proxy, book.tip.height - 1);
+    await pair.book.catchUp(adapter);
+    await pair.scene.proxy.listen();
+    pair.scene.proxy.behaviour = behindAt(pair.scene.proxy, pair.book.tip.height - 1);
     await pay(address, 200n);
-    await book.catchUp(adapter);
-    scene.proxy.behaviour = {
+    await pair.book.catchUp(adapter);
+    pair.scene.proxy.behaviour = {
       raw: (response) => {
         response.end('<html>502</html>');
         return true;
       },
     };
     await pay(address, 300n);
-    await book.catchUp(adapter);
-    const { height } = book.tip;
-    expect(book.paid(id)).toEqual([
+    await pair.book.catchUp(adapter);
+    const { height } = pair.book.tip;
+    expect(pair.book.paid(id)).toEqual([
       { units: 100n, height: height - 2 },
       { units: 200n, height: height - 1 },
       { units: 300n, height },
@@ -221,7 +195,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
   it('stops reading an answer without an end', async () => {
     const { adapter } = await watching();
     const before = process.memoryUsage().rss;
-    scene.proxy.behaviour = {
+    pair.scene.proxy.behaviour = {
       raw(response) {
         const chunk = Buffer.alloc(1_000_000, 32);
         const more = (): void => {
@@ -232,14 +206,14 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
         return true;
       },
     };
-    await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/larger than/);
+    await expect(adapter.sync(pair.book.checkpoint, signal())).rejects.toThrow(/larger than/);
     expect(process.memoryUsage().rss - before).toBeLessThan(300e6);
   });
 
   it('reads what an endpoint limits in parts', async () => {
     const { adapter, address, id } = await watching();
     let refusals = 0;
-    scene.proxy.behaviour = {
+    pair.scene.proxy.behaviour = {
       instead({ method, params }) {
         if (method !== 'eth_getLogs') return undefined;
         const [{ fromBlock, toBlock }] = params as [Fields];
@@ -249,20 +223,20 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
       },
     };
     await pay(address, 400n);
-    await scene.anvil.mine(250);
+    await pair.scene.anvil.mine(250);
     await pay(address, 500n);
-    await book.catchUp(adapter);
+    await pair.book.catchUp(adapter);
     expect(refusals).toBeGreaterThan(0);
-    expect(book.paid(id)).toEqual([
-      { units: 400n, height: book.tip.height - 251 },
-      { units: 500n, height: book.tip.height },
+    expect(pair.book.paid(id)).toEqual([
+      { units: 400n, height: pair.book.tip.height - 251 },
+      { units: 500n, height: pair.book.tip.height },
     ]);
   });
 
   it('asks for fewer blocks where an answer would be too long', async () => {
     const { adapter, address, id } = await watching();
     let long = 0;
-    scene.proxy.behaviour = {
+    pair.scene.proxy.behaviour = {
       async instead({ method, params }) {
         if (method !== 'eth_getLogs') return undefined;
         const [{ fromBlock, toBlock }] = params as [Fields];
@@ -272,10 +246,10 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
       },
     };
     await pay(address, 450n);
-    await scene.anvil.mine(120);
-    await book.catchUp(adapter);
+    await pair.scene.anvil.mine(120);
+    await pair.book.catchUp(adapter);
     expect(long).toBeGreaterThan(0);
-    expect(book.paid(id)).toEqual([{ units: 450n, height: book.tip.height - 120 }]);
+    expect(pair.book.paid(id)).toEqual([{ units: 450n, height: pair.book.tip.height - 120 }]);
   });
 
   it.each<{ event: string; change: Fields }>([
@@ -289,23 +263,23 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
     const { adapter, address, id } = await watching();
     await pay(address, 800n);
     changingLogs((log) => ({ ...log, ...change }));
-    await book.catchUp(adapter);
-    expect(book.paid(id)).toEqual([]);
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([]);
   });
 
   it.each(['0x1'.padEnd(67, '0'), '-0x1', '1000'])('takes no balance of %s', async (balance) => {
     const { adapter, id } = await watching();
-    scene.proxy.behaviour = {
+    pair.scene.proxy.behaviour = {
       changed: ({ method }, result) => (method === 'eth_getBalance' ? balance : result),
     };
-    await scene.anvil.mine();
-    await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/a bad balance/);
-    expect(book.paid(id)).toEqual([]);
+    await pair.scene.anvil.mine();
+    await expect(adapter.sync(pair.book.checkpoint, signal())).rejects.toThrow(/a bad balance/);
+    expect(pair.book.paid(id)).toEqual([]);
   });
 
   it('says that it lags when its newest block is old, and does not take silence for absence', async () => {
     const old = `0x${Math.floor(Date.now() / 1_000 - 3_600).toString(16)}`;
-    scene.proxy.behaviour = {
+    pair.scene.proxy.behaviour = {
       instead: ({ method }) => (method === 'eth_chainId' ? { result: '0xaa36a7' } : undefined),
       changed({ method, params }, result) {
         if (method !== 'eth_getBlockByNumber' || result === null) return result;
@@ -313,10 +287,10 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
         return params[0] === '0x0' ? { ...block, hash: GENESIS.testnet?.ETH ?? '' } : block;
       },
     };
-    const stale = scene.connect(book, [scene.proxy.url], () => false, 100, 'testnet');
-    adapter = stale;
-    book.checkpoint = await stale.begin(null, signal());
-    const update = await stale.sync(book.checkpoint, signal());
+    const stale = pair.scene.connect(pair.book, [pair.scene.proxy.url], () => false, 100, 'testnet');
+    pair.adapter = stale;
+    pair.book.checkpoint = await stale.begin(null, signal());
+    const update = await stale.sync(pair.book.checkpoint, signal());
     expect(update).toMatchObject({ mempool: 'unknown', credits: [] });
     expect(stale.health()).toMatchObject({ lagging: true });
   });
@@ -324,23 +298,23 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
   it('sends smaller batches to an endpoint that takes no large ones', async () => {
     const { adapter, address, id } = await watching();
     let largest = 0;
-    scene.proxy.behaviour = {
+    pair.scene.proxy.behaviour = {
       async instead({ id: place }) {
         largest = Math.max(largest, place + 1);
         return place >= 4 ? { error: { code: -32_005, message: 'limit exceeded' } } : undefined;
       },
     };
     await pay(address, 600n);
-    await scene.anvil.mine(30);
-    await book.catchUp(adapter);
+    await pair.scene.anvil.mine(30);
+    await pair.book.catchUp(adapter);
     expect(largest).toBeGreaterThan(4);
-    expect(book.paid(id)).toEqual([{ units: 600n, height: book.tip.height - 30 }]);
+    expect(pair.book.paid(id)).toEqual([{ units: 600n, height: pair.book.tip.height - 30 }]);
   });
 
   it('slows down for an endpoint that counts requests', async () => {
     const { adapter, address, id } = await watching();
     let asked = 0;
-    scene.proxy.behaviour = {
+    pair.scene.proxy.behaviour = {
       raw(response) {
         if (++asked % 3 > 0) return false;
         response.statusCode = 429;
@@ -349,74 +323,76 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
       },
     };
     await pay(address, 650n);
-    await book.catchUp(adapter);
+    await pair.book.catchUp(adapter);
     expect(asked).toBeGreaterThan(3);
-    expect(book.paid(id)).toEqual([{ units: 650n, height: book.tip.height }]);
+    expect(pair.book.paid(id)).toEqual([{ units: 650n, height: pair.book.tip.height }]);
     expect(adapter.health().error).toBeNull();
   });
 
   it('takes a receipt that changes as a reorganisation only when its block left the chain', async () => {
     const { adapter, address, id } = await watching();
     const txid = await pay(address, 700n);
-    await book.catchUp(adapter);
-    const { height } = book.tip;
-    scene.proxy.behaviour = {
+    await pair.book.catchUp(adapter);
+    const { height } = pair.book.tip;
+    pair.scene.proxy.behaviour = {
       changed: (request, result) =>
         request.method === 'eth_getTransactionReceipt' && request.params[0] === txid ? null : result,
     };
-    await scene.anvil.mine();
-    await book.catchUp(adapter);
-    expect(book.paid(id)).toEqual([{ units: 700n, height }]);
-    scene.proxy.behaviour = {};
-    await scene.reorg(2, true);
-    await book.catchUp(adapter);
-    expect(book.paid(id)).toEqual([]);
+    await pair.scene.anvil.mine();
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([{ units: 700n, height }]);
+    pair.scene.proxy.behaviour = {};
+    await pair.scene.reorg(2, true);
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([]);
   });
 
   it('takes 10,000 transfers of one unit to an address without holding up the event loop', async () => {
     const { adapter, address, id } = await watching();
-    const forger = await scene.anvil.deploy('Forger');
-    await scene.anvil.send({ to: scene.token, data: callOf('TetherLike', 'mint', [forger, 100_000n]) });
+    const forger = await pair.scene.anvil.deploy('Forger');
+    await pair.scene.anvil.send({ to: pair.scene.token, data: callOf('TetherLike', 'mint', [forger, 100_000n]) });
     const times = 500;
     for (let i = 0; i < 10_000 / times; i++) {
-      await scene.anvil.send({
+      await pair.scene.anvil.send({
         to: forger,
-        data: callOf('Forger', 'flood', [scene.token, address, BigInt(times)]),
+        data: callOf('Forger', 'flood', [pair.scene.token, address, BigInt(times)]),
         gas: 30_000_000,
       });
-      await scene.anvil.mine();
+      await pair.scene.anvil.mine();
     }
     let longest = 0;
     for (let done = false; !done; ) {
-      const work = adapter.sync(book.checkpoint, signal());
+      const work = adapter.sync(pair.book.checkpoint, signal());
       longest = Math.max(longest, (await turnsOf(work)).longest);
       const update = await work;
-      if (update) book.apply(update);
+      if (update) pair.book.apply(update);
       done = update?.mempool === 'complete';
     }
     expect(longest).toBeLessThan(50);
-    expect(book.paid(id)).toHaveLength(10_000);
-    expect(new Set(book.paid(id).map(({ units }) => units))).toEqual(new Set([1n]));
+    expect(pair.book.paid(id)).toHaveLength(10_000);
+    expect(new Set(pair.book.paid(id).map(({ units }) => units))).toEqual(new Set([1n]));
   }, 60_000);
 
   it('refuses an endpoint of another chain, and a contract that counts in other units', async () => {
-    scene.proxy.behaviour = {
+    pair.scene.proxy.behaviour = {
       instead: ({ method }) => (method === 'eth_chainId' ? { result: '0x38' } : undefined),
     };
-    const other = scene.connect(book);
-    adapter = other;
+    const other = pair.scene.connect(pair.book);
+    pair.adapter = other;
     await expect(other.begin(null, signal())).rejects.toThrow(
       /^\[networks\.regtest\.ETH\] rpc: 127\.0\.0\.1:\d+ is of the chain with the id 56, not 1337$/,
     );
     expect(other.health().error).toMatch(/the id 56/);
     await other.close();
-    const eighteen = await scene.anvil.deploy('Standard', [18, 'USDT']);
-    scene.proxy.behaviour = {};
-    adapter = Object.assign(Object.create(scene) as EvmScene, { token: eighteen }).connect(book);
-    await expect(adapter.begin(null, signal())).rejects.toThrow(/USDT_ERC20 at 0x\w+ has 18 decimals there, not 6/);
-    await adapter.close();
-    adapter = Object.assign(Object.create(scene) as EvmScene, { token: `0x${'11'.repeat(20)}` }).connect(book);
-    await expect(adapter.begin(null, signal())).rejects.toThrow(/is no token there/);
+    const eighteen = await pair.scene.anvil.deploy('Standard', [18, 'USDT']);
+    pair.scene.proxy.behaviour = {};
+    const finer = Object.assign(Object.create(pair.scene) as EvmScene, { token: eighteen }).connect(pair.book);
+    await expect(finer.begin(null, signal())).rejects.toThrow(/USDT_ERC20 at 0x\w+ has 18 decimals there, not 6/);
+    await finer.close();
+    pair.adapter = Object.assign(Object.create(pair.scene) as EvmScene, { token: `0x${'11'.repeat(20)}` }).connect(
+      pair.book,
+    );
+    await expect(pair.adapter.begin(null, signal())).rejects.toThrow(/is no token there/);
   });
 
   it('names no event but a transfer', () => {

@@ -2,63 +2,28 @@
  * The adapter of Ethereum's family beside payments: finality, hints, balances as a record for the books, the search for used
  * addresses, tokens that nobody here knows, and coins from inside contracts.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AccountDiscovery } from '../../daemon/app/recovery/account-discovery.ts';
-import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
 import type { AccountKey, ChainUpdate } from '../../daemon/domain/chain.ts';
 import { nonceKey } from '../../daemon/domain/spend.ts';
 import { anvilTitle, callOf, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
-import { EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
+import type { EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
 import { until } from './conformance.ts';
-import { EvmScene } from './evm-controls.ts';
-import { FactBook } from './fact-book.ts';
+import { EndpointPair } from './evm-controls.ts';
 import { testAccount } from './keys.ts';
 
 const signal = () => AbortSignal.timeout(25_000);
 const COIN = 10n ** 18n;
 
 describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), () => {
-  let scene: EvmScene;
-  let second: EndpointProxy;
-  let adapter: EvmAdapter | null = null;
-  let book: FactBook;
-  let nextIndex = 100;
-
-  beforeAll(async () => {
-    scene = await EvmScene.start('ETH');
-    second = await EndpointProxy.start(scene.anvil.url);
-  });
-  afterAll(async () => {
-    await second?.close();
-    await scene?.stop();
-  });
-  beforeEach(() => {
-    scene.proxy.behaviour = {};
-    second.behaviour = {};
-    book = new FactBook();
-  });
-  afterEach(async () => {
-    await adapter?.close();
-    adapter = null;
-  });
-
-  const both = (): string[] => [scene.proxy.url, second.url.replace('127.0.0.1', 'localhost')];
-  async function watching(urls: readonly string[] = [scene.proxy.url], pollMs = 100) {
-    const opened = scene.connect(book, urls, () => false, pollMs);
-    adapter = opened;
-    const target = await opened.deriveAddress(testAccount, 0, nextIndex++);
-    const id = book.watch(target);
-    book.checkpoint = await opened.begin(null, signal());
-    await book.catchUp(opened);
-    return { adapter: opened, address: target.address, id };
-  }
+  const pair = new EndpointPair();
+  const watching = (urls = [pair.scene.proxy.url], pollMs?: number) => pair.watching(urls, { pollMs });
   const pay = async (address: string, units: bigint): Promise<void> => {
-    await scene.payTokens([{ address, units }]);
-    await scene.anvil.mine();
+    await pair.pay(address, units);
   };
   const step = async (): Promise<ChainUpdate> => {
-    await scene.anvil.mine();
-    const updates = await book.catchUp(adapter!);
+    await pair.scene.anvil.mine();
+    const updates = await pair.book.catchUp(pair.adapter!);
     return updates.at(-1)!;
   };
   const finalAt = (proxy: EndpointProxy, height: number | null): void => {
@@ -72,35 +37,35 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
   };
 
   it('tells the final block, the lower of two operators’, and none where none is told', async () => {
-    await watching(both());
-    const { height } = book.tip;
-    finalAt(scene.proxy, height - 1);
-    finalAt(second, height - 2);
+    await watching(pair.urls);
+    const { height } = pair.book.tip;
+    finalAt(pair.scene.proxy, height - 1);
+    finalAt(pair.second, height - 2);
     expect((await step()).finalized).toBe(height - 2);
-    finalAt(second, null);
+    finalAt(pair.second, null);
     expect((await step()).finalized).toBe(height - 1);
-    finalAt(scene.proxy, null);
+    finalAt(pair.scene.proxy, null);
     expect((await step()).finalized).toBeNull();
     // beyond its own newest block, or of another chain
-    finalAt(scene.proxy, book.tip.height + 1);
-    second.behaviour = {
+    finalAt(pair.scene.proxy, pair.book.tip.height + 1);
+    pair.second.behaviour = {
       changed: ({ params }, result) =>
         params[0] === 'finalized' ? { ...(result as { [key: string]: Json }), hash: `0x${'ab'.repeat(32)}` } : result,
     };
-    await scene.anvil.mine(70);
-    const updates = await book.catchUp(adapter!);
-    expect(updates.at(-1)?.finalized).toBeLessThan(book.tip.height - 60);
+    await pair.scene.anvil.mine(70);
+    const updates = await pair.book.catchUp(pair.adapter!);
+    expect(updates.at(-1)?.finalized).toBeLessThan(pair.book.tip.height - 60);
   });
 
   it('looks at once after a hint, and goes on beside a socket that nothing answers', async () => {
-    const socket = scene.anvil.url.replace('http:', 'ws:');
-    const { adapter } = await watching([scene.proxy.url, socket, 'ws://127.0.0.1:9'], 60_000);
+    const socket = pair.scene.anvil.url.replace('http:', 'ws:');
+    const { adapter } = await watching([pair.scene.proxy.url, socket, 'ws://127.0.0.1:9'], 60_000);
     let wakes = 0;
     adapter.onHint(() => wakes++);
     // the poller itself would look in a minute
     await until(
       async () => {
-        await scene.anvil.mine();
+        await pair.scene.anvil.mine();
         return wakes > 0;
       },
       'the hint that wakes',
@@ -110,34 +75,34 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
   });
 
   it('reads the balances of every address that had money as of one block, from the other operator', async () => {
-    const { adapter, address, id } = await watching(both());
+    const { adapter, address, id } = await watching(pair.urls);
     await pay(address, 5_000n);
-    await scene.payCoins([{ address, units: COIN / 2n }]);
-    await scene.anvil.mine();
-    await book.catchUp(adapter);
-    const before = second.requests;
+    await pair.scene.payCoins([{ address, units: COIN / 2n }]);
+    await pair.scene.anvil.mine();
+    await pair.book.catchUp(adapter);
+    const before = pair.second.requests;
     const { tip, held } = await adapter.balances.read(signal());
-    expect(second.requests).toBeGreaterThan(before);
-    expect(tip).toEqual(book.tip);
+    expect(pair.second.requests).toBeGreaterThan(before);
+    expect(tip).toEqual(pair.book.tip);
     expect(held).toEqual([
       { targetId: id, address, asset: 'ETH', units: COIN / 2n },
       { targetId: id, address, asset: 'USDT_ERC20', units: 5_000n },
     ]);
     const none = { instead: () => ({ error: { code: -32_000, message: 'missing trie node' } }) };
-    scene.proxy.behaviour = none;
-    second.behaviour = none;
+    pair.scene.proxy.behaviour = none;
+    pair.second.behaviour = none;
     await expect(adapter.balances.read(signal())).rejects.toThrow(/refuses|no longer has/);
   });
 
   it('reports what left an address without this program, tokens and coins', async () => {
     const { address, id } = await watching();
     await pay(address, 5_000n);
-    await scene.payCoins([{ address, units: COIN }]);
+    await pair.scene.payCoins([{ address, units: COIN }]);
     await step();
-    const [thief = '', other = ''] = scene.anvil.accounts.slice(7);
-    await scene.anvil.rpc('anvil_impersonateAccount', [address]);
-    const tokens = await scene.anvil.send({
-      ...{ from: address, to: scene.token, gas: 100_000 },
+    const [thief = '', other = ''] = pair.scene.anvil.accounts.slice(7);
+    await pair.scene.anvil.rpc('anvil_impersonateAccount', [address]);
+    const tokens = await pair.scene.anvil.send({
+      ...{ from: address, to: pair.scene.token, gas: 100_000 },
       data: callOf('TetherLike', 'transfer', [thief, 2_000n]),
     });
     const byToken = await step();
@@ -145,8 +110,8 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
       { targetId: id, txid: tokens, kind: 'fee', amount: { asset: 'ETH' } },
       { targetId: id, txid: tokens, kind: 'paid', amount: { asset: 'USDT_ERC20', units: 2_000n } },
     ]);
-    expect(byToken.spends).toMatchObject([{ outpoint: nonceKey(address, 0), txid: tokens, block: book.tip }]);
-    const coins = await scene.anvil.send({ from: address, to: other, value: COIN / 4n, gas: 21_000 });
+    expect(byToken.spends).toMatchObject([{ outpoint: nonceKey(address, 0), txid: tokens, block: pair.book.tip }]);
+    const coins = await pair.scene.anvil.send({ from: address, to: other, value: COIN / 4n, gas: 21_000 });
     const byCoin = await step();
     expect(byCoin.debits).toMatchObject([
       { targetId: id, txid: coins, kind: 'fee', amount: { asset: 'ETH' } },
@@ -154,24 +119,24 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
     ]);
     expect(byCoin.spends).toMatchObject([{ outpoint: nonceKey(address, 1), txid: coins }]);
     // anybody can transfer nothing in anybody's name
-    const forger = await scene.anvil.deploy('Forger');
-    await scene.anvil.send({ to: forger, data: callOf('Forger', 'forge', [address, 9n]), gas: 200_000 });
+    const forger = await pair.scene.anvil.deploy('Forger');
+    await pair.scene.anvil.send({ to: forger, data: callOf('Forger', 'forge', [address, 9n]), gas: 200_000 });
     expect(await step()).toMatchObject({ debits: [], spends: [], credits: [] });
-    await scene.anvil.rpc('anvil_stopImpersonatingAccount', [address]);
+    await pair.scene.anvil.rpc('anvil_stopImpersonatingAccount', [address]);
   });
 
   it('finds used accounts by balances, tokens and nonces alone, past gaps', async () => {
     const { adapter } = await watching();
     const key: AccountKey = { ...testAccount, kind: 'secp256k1' } as AccountKey;
     const at = async (branch: 0 | 1, index: number) => (await adapter.deriveAddress(key, branch, index)).address;
-    await scene.payTokens([{ address: await at(0, 3), units: 1n }]);
-    await scene.payCoins([{ address: await at(0, 12), units: 1n }]);
+    await pair.scene.payTokens([{ address: await at(0, 3), units: 1n }]);
+    await pair.scene.payCoins([{ address: await at(0, 12), units: 1n }]);
     const emptied = await at(1, 2);
-    await scene.anvil.rpc('anvil_setNonce', [emptied, '0x2']);
-    await scene.anvil.mine();
+    await pair.scene.anvil.rpc('anvil_setNonce', [emptied, '0x2']);
+    await pair.scene.anvil.mine();
     const discovery = new AccountDiscovery(
       { network: 'regtest', birthday: 0, gap: 10, accounts: { ETH: [key] } },
-      (_network, chain, list) => (chain === 'ETH' ? scene.connect(list) : null),
+      (_network, chain, list) => (chain === 'ETH' ? pair.scene.connect(list) : null),
     );
     await discovery.done;
     expect(discovery.state).toMatchObject({
@@ -186,9 +151,9 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
     const names = ['GOOD', '\u202eTDSU\u0007\u001b[31m', '', 'x'.repeat(10_000), '  \u200b '];
     const contracts: string[] = [];
     for (const name of names) {
-      const contract = await scene.anvil.deploy('Standard', [9, name]);
+      const contract = await pair.scene.anvil.deploy('Standard', [9, name]);
       contracts.push(contract.toLowerCase());
-      await scene.anvil.send({ to: contract, data: callOf('Standard', 'mint', [address, 7n]) });
+      await pair.scene.anvil.send({ to: contract, data: callOf('Standard', 'mint', [address, 7n]) });
     }
     const { unknownTransfers: told = [], credits } = await step();
     expect(credits).toEqual([]);
@@ -197,48 +162,48 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
     );
     expect(told.map(({ symbol }) => symbol)).toEqual(['GOOD', 'TDSU[31m', null, null, null]);
     expect((await step()).unknownTransfers).toEqual([]);
-    const flood = await scene.anvil.deploy('Standard', [9, 'FLOOD']);
+    const flood = await pair.scene.anvil.deploy('Standard', [9, 'FLOOD']);
     const many = Array.from({ length: 300 }, () => address);
-    await scene.anvil.send({ to: flood, data: callOf('Standard', 'mint', [scene.anvil.payer, 1_000n]) });
+    await pair.scene.anvil.send({ to: flood, data: callOf('Standard', 'mint', [pair.scene.anvil.payer, 1_000n]) });
     const data = callOf('Standard', 'payAll', [many, many.map(() => 1n)]);
-    await scene.anvil.send({ to: flood, data, gas: 30_000_000 });
+    await pair.scene.anvil.send({ to: flood, data, gas: 30_000_000 });
     expect((await step()).unknownTransfers).toHaveLength(50);
   });
 
   it('goes on where an endpoint gives no logs of every contract, and counts no event of another form', async () => {
     const { address, id } = await watching();
-    scene.proxy.behaviour = {
+    pair.scene.proxy.behaviour = {
       instead: ({ method, params }) =>
         method === 'eth_getLogs' && !(params[0] as { address?: Json }).address
           ? { error: { code: -32_005, message: 'specify an address' } }
           : undefined,
     };
     await pay(address, 11n);
-    await book.catchUp(adapter!);
-    expect(book.paid(id)).toEqual([{ units: 11n, height: book.tip.height }]);
+    await pair.book.catchUp(pair.adapter!);
+    expect(pair.book.paid(id)).toEqual([{ units: 11n, height: pair.book.tip.height }]);
   });
 
   it('names the transaction that paid from inside a contract, if its endpoint keeps traces', async () => {
     const { address, id } = await watching();
-    const other = scene.anvil.accounts[6] ?? '';
+    const other = pair.scene.anvil.accounts[6] ?? '';
     const inside = async (units: bigint): Promise<string> => {
-      const txid = await scene.payCoins([
+      const txid = await pair.scene.payCoins([
         { address, units },
         { address: other, units: 1n },
       ]);
-      await scene.anvil.mine();
-      await book.catchUp(adapter!);
+      await pair.scene.anvil.mine();
+      await pair.book.catchUp(pair.adapter!);
       return txid;
     };
     const txid = await inside(500n);
-    expect(book.creditOf(id)).toMatchObject({ txid: book.tip.hash, viaTxid: txid, amount: { units: 500n } });
-    scene.proxy.behaviour = {
+    expect(pair.book.creditOf(id)).toMatchObject({ txid: pair.book.tip.hash, viaTxid: txid, amount: { units: 500n } });
+    pair.scene.proxy.behaviour = {
       instead: ({ method }) =>
         method === 'trace_filter' ? { error: { code: -32_601, message: 'the method does not exist' } } : undefined,
     };
     await inside(600n);
-    const untraced = [...book.credits.values()].find(({ amount }) => amount.units === 600n);
-    expect(untraced).toMatchObject({ txid: book.tip.hash });
+    const untraced = [...pair.book.credits.values()].find(({ amount }) => amount.units === 600n);
+    expect(untraced).toMatchObject({ txid: pair.book.tip.hash });
     expect(untraced).not.toHaveProperty('viaTxid');
   });
 });
