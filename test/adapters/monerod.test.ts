@@ -1,83 +1,41 @@
 /** The adapter of Monero on a real monerod: the conformance suite, and what only Monero has. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ScriptList } from '../../daemon/chains/adapter.ts';
-import { MoneroAdapter, type MoneroOptions } from '../../daemon/chains/xmr/adapter.ts';
+import type { NeedsAgreement } from '../../daemon/chains/agreement.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
-import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { hasMonerod, type Json, Monerod, monerodTitle } from '../nodes/monerod.ts';
-import { MonerodProxy } from '../nodes/monerod-proxy.ts';
-import { type ChainControls, conformance, until } from './conformance.ts';
+import type { MonerodProxy } from '../nodes/monerod-proxy.ts';
+import { conformance, until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
+import { MoneroScene } from './monerod-controls.ts';
+import { spendingConformance } from './spending-conformance.ts';
 
 const signal = () => AbortSignal.timeout(25_000);
 /** Above those that the conformance suite uses. */
 let nextIndex = 1_000;
-const account = accountKey(Buffer.alloc(64, 7), 'XMR', 'regtest', 0);
 
 describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
+  let scene: MoneroScene;
   let node: Monerod;
   let proxy: MonerodProxy;
   beforeAll(async () => {
-    node = await Monerod.start();
-    proxy = await MonerodProxy.start(node.url);
+    scene = await MoneroScene.start();
+    ({ node, proxy } = scene);
   }, 180_000);
-  afterAll(async () => {
-    await proxy?.close();
-    await node?.remove();
-  });
-
-  const connect = (
-    list: ScriptList,
-    urls: readonly string[] = [proxy.url],
-    options: Partial<MoneroOptions> = {},
-  ): MoneroAdapter =>
-    new MoneroAdapter({
-      network: 'regtest',
-      urls,
-      list,
-      accounts: () => [account],
-      needsAgreement: () => true,
-      alert: () => {},
-      pollMs: 100,
-      blocksPerStep: 5,
-      ...options,
-    });
-
-  const controls = async (): Promise<ChainControls> => ({
-    account,
-    connect,
-    mine: (count) => node.mine(count),
-    pay: (outputs) => node.pay(outputs),
-    reorg: (depth, drop) => node.reorg(depth, drop),
-    replace: async (txid) => {
-      await node.flush([txid]);
-    },
-    evictAll: () => node.flush(),
-    spend: async () => {
-      throw new Error('a view key sees no spend');
-    },
-    lag: async () => {
-      const { height } = await node.rpc<{ height: number }>('get_info', {});
-      await proxy.fallBehind(height - 2);
-    },
-    catchUp: async () => {
-      proxy.change = () => undefined;
-    },
-    disconnect: () => proxy.close(),
-    reconnect: () => proxy.listen(),
-    stop: async () => {},
-  });
+  afterAll(() => scene?.stop());
 
   /** An adapter at the tip, and an address that it watches. */
-  async function watching(urls?: readonly string[], needsAgreement = () => false) {
+  async function watching(
+    urls?: readonly string[],
+    needsAgreement: NeedsAgreement = () => false,
+    requestTimeoutMs = 20_000,
+  ) {
     const book = new FactBook();
-    const alerts: string[] = [];
-    const adapter = connect(book, urls, { needsAgreement, alert: (_, message) => void alerts.push(message) });
-    const target = await adapter.deriveAddress(account, 0, nextIndex++);
+    const adapter = scene.connect(book, urls, { needsAgreement, requestTimeoutMs });
+    const target = await adapter.deriveAddress(scene.account, 0, nextIndex++);
     const id = book.watch(target);
     book.checkpoint = await adapter.begin(null, signal());
     await book.catchUp(adapter);
-    return { adapter, book, id, address: target.address, alerts };
+    return { adapter, book, id, address: target.address };
   }
   const asLocalhost = (url: string): string => url.replace('127.0.0.1', 'localhost');
 
@@ -150,7 +108,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
 
     it('says which setting is wrong when a node is of another network, or is none', async () => {
       proxy.change = ({ name }, answer) => (name === 'get_info' ? { ...answer, nettype: 'mainnet' } : undefined);
-      const adapter = connect(new FactBook());
+      const adapter = scene.connect(new FactBook());
       await expect(adapter.begin(null, signal())).rejects.toThrow(
         /^\[networks\.regtest\.XMR\] monerod: 127\.0\.0\.1:\d+ is on mainnet, not on fakechain$/,
       );
@@ -160,6 +118,36 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
       await adapter.close();
     });
 
+    it('is not believed about its height, and another one is asked', async () => {
+      const { adapter, book, id, address } = await watching([proxy.url, asLocalhost(node.url)]);
+      proxy.change = ({ name }, answer) =>
+        name === 'get_info' ? { ...answer, height: Number(answer.height) + 100 } : undefined;
+      await node.pay([{ address, units: 3_100n }]);
+      await node.mine(1);
+      await book.catchUp(adapter);
+      expect(book.paid(id)).toEqual([{ units: 3_100n, height: book.tip.height }]);
+      const { height } = await node.rpc<{ height: number }>('get_info', {});
+      expect(book.tip.height).toBe(height - 1);
+      expect(adapter.servers()).toMatchObject([{ error: expect.stringMatching(/another head/) }, { error: null }]);
+      await adapter.close();
+    });
+
+    it('may be down when the program starts', async () => {
+      await proxy.close();
+      const book = new FactBook();
+      const adapter = scene.connect(book);
+      await expect(adapter.begin(null, signal())).rejects.toThrow(
+        /cannot be reached \(ECONNREFUSED\); is the node running/,
+      );
+      await proxy.listen();
+      book.checkpoint = await adapter.begin(null, signal());
+      await book.catchUp(adapter);
+      expect(adapter.health()).toMatchObject({ tip: book.tip, error: null });
+      await adapter.close();
+    });
+  });
+
+  describe('payments of strange kinds', () => {
     it('finds 20 outputs of two transactions to one address, each once', async () => {
       const { adapter, book, id, address } = await watching();
       for (const sum of [10n, 20n]) {
@@ -170,23 +158,101 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
       expect(book.paid(id).map(({ units }) => units)).toEqual(Array.from({ length: 20 }, (_, i) => BigInt(10 + i)));
       await adapter.close();
     });
+
+    it('says that an output is locked, in the pool and in its block', async () => {
+      const { adapter, book, id, address } = await watching();
+      const { height } = await node.rpc<{ height: number }>('get_info', {});
+      await node.pay([{ address, units: 4_000n }], { unlock_time: height + 3_000_000 });
+      await book.catchUp(adapter);
+      expect(book.creditOf(id)).toMatchObject({ locked: true, block: null });
+      await node.mine(1);
+      await book.catchUp(adapter);
+      expect(book.creditOf(id)).toMatchObject({ locked: true, block: book.tip });
+      await adapter.close();
+    });
+
+    it('says that the node saw another transaction with the same money', async () => {
+      const { adapter, book, id, address } = await watching();
+      const [paying, rival] = await node.rivals([address, await node.newAddress()]);
+      await node.submit(paying!.raw);
+      await book.catchUp(adapter);
+      expect(book.creditOf(id)).toMatchObject({ replaceable: false, block: null, amount: { units: paying!.units } });
+      expect(await node.offer(rival!.raw)).toMatchObject({ status: 'Failed', double_spend: true });
+      // nothing hints at it: the pool is the same
+      await book.catchUp(adapter);
+      expect(book.creditOf(id)).toMatchObject({ replaceable: true, block: null });
+      // the rival is mined by somebody else
+      await node.flush();
+      await node.submit(rival!.raw);
+      await node.mine(1);
+      await book.catchUp(adapter);
+      expect(book.paid(id)).toEqual([]);
+      await adapter.close();
+    });
   });
 
-  it('logs in by digest, and says when it is refused', async () => {
-    const own = await Monerod.start({ login: 'user:p@ss', funded: false });
+  it("follows two nodes: the second has to have a large payment's block, and is asked when the first freezes", async () => {
+    const twin = await node.twin();
     try {
-      const url = own.url.replace('http://', 'http://user:p%40ss@');
-      const adapter = connect(new FactBook(), [url]);
+      const urls = [node.url, asLocalhost(twin.url)];
+      const needsAgreement: NeedsAgreement = (credits) => credits.some(({ units }) => units >= 5_000n);
+      const { adapter, book, id, address } = await watching(urls, needsAgreement, 1_000);
+      const raw = async (txid: string): Promise<string> => (await node.raw([txid]))[0]!;
+      const paying = await raw(await node.pay([4_999n, 5_000n].map((units) => ({ address, units }))));
+      await node.mine(1);
+      await book.catchUp(adapter);
+      const { height } = book.tip;
+      // the block may be an invention of the first
+      expect(book.paid(id)).toEqual([
+        { units: 4_999n, height },
+        { units: 5_000n, height: null },
+      ]);
+      await twin.submit(paying);
+      await twin.takeBlock(node);
+      await book.catchUp(adapter);
+      expect(book.paid(id).map((one) => one.height)).toEqual([height, height]);
+
+      await twin.submit(await raw(await node.pay([{ address, units: 6n }])));
+      await twin.mine(1);
+      node.freeze();
+      await book.catchUp(adapter);
+      expect(book.paid(id)[0]).toEqual({ units: 6n, height: height + 1 });
+      expect(adapter.health()).toMatchObject({ source: expect.stringContaining('localhost'), error: null });
+      node.thaw();
+
+      // the first has no such block, and others in its place later
+      await twin.die();
+      await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(Unavailable);
+      await node.mine(2);
+      await book.catchUp(adapter);
+      expect(book.tip.height).toBe(height + 2);
+      expect(book.paid(id)[0]).toEqual({ units: 6n, height: height + 1 });
+      await adapter.close();
+    } finally {
+      node.thaw();
+      await twin.remove();
+    }
+  }, 60_000);
+
+  it('logs in by digest, says when it is refused, and takes no node of another network', async () => {
+    const stagenet = await Monerod.stagenet('user:p@ss');
+    try {
+      const url = stagenet.url.replace('http://', 'http://user:p%40ss@');
+      const adapter = scene.connect(new FactBook(), [url], { network: 'testnet' });
       expect((await adapter.begin(null, signal())).at(-1)?.height).toBe(0);
       await adapter.close();
-      const stranger = connect(new FactBook(), [own.url.replace('http://', 'http://user:wrong@')]);
+      const stranger = scene.connect(new FactBook(), [stagenet.url.replace('http://', 'http://user:wrong@')]);
       await expect(stranger.begin(null, signal())).rejects.toThrow(/refuses the user name or password/);
       expect(JSON.stringify(stranger.health())).not.toContain('wrong');
       await stranger.close();
+      const regtest = scene.connect(new FactBook(), [url]);
+      await expect(regtest.begin(null, signal())).rejects.toThrow(/is on stagenet, not on fakechain$/);
+      await regtest.close();
     } finally {
-      await own.remove();
+      await stagenet.remove();
     }
   });
 
-  conformance({ name: 'monerod', start: controls, spendsUnseen: true, awayBlocks: 8 });
+  conformance({ name: 'monerod', start: async () => scene.controls, spendsUnseen: true, awayBlocks: 8 });
+  spendingConformance({ name: 'monerod', start: async () => scene.spending, ripeAfter: 10 });
 });

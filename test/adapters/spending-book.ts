@@ -13,10 +13,16 @@ export class SpendingBook extends FactBook {
   readonly addresses = new Map<number, OwnAddress>();
   /** The conflict keys of plans whose transactions no update has shown yet. */
   readonly reserved = new Set<string>();
+  /** The coins that key images spend, as the signer told them. */
+  readonly keyImages = new Map<string, string>();
 
   own(place: OwnAddress): OwnAddress {
     this.addresses.set(this.watch(place), place);
     return place;
+  }
+
+  coinOfKeyImage(image: string): string | undefined {
+    return this.keyImages.get(image);
   }
 
   override openNonces(): OpenNonce[] {

@@ -132,7 +132,9 @@ export function spendingConformance(harness: SpendingHarness): void {
       // as the store gives it back
       const kept = readPlan(writePlan(plan));
       for (const key of spending.conflictKeys(kept)) book.reserved.add(key);
-      return chain.sign(await spending.unsigned(kept, book.kept));
+      const tx = await chain.sign(await spending.unsigned(kept, book.kept));
+      for (const [outpoint, image] of Object.entries(tx.keyImages ?? {})) book.keyImages.set(image, outpoint);
+      return tx;
     }
 
     const send = ({ raw }: SignedSpend): Promise<void> => spending.broadcast(raw, signal());
@@ -170,6 +172,8 @@ export function spendingConformance(harness: SpendingHarness): void {
       expect(tx.fee).toBeLessThanOrEqual(plan.fee);
       await send(tx);
       await send(tx);
+      await book.catchUp(adapter);
+      if (!hasAccounts) expect(userOf(plan)).toEqual([{ txid: tx.txid, height: null }]);
       await mined();
       expect(await chain.received(to)).toBe(chain.units);
       expect(userOf(plan)).toEqual([{ txid: tx.txid, height: expect.any(Number) }]);

@@ -2,12 +2,13 @@
  * A real monerod for tests: Debian's, in regtest, in a folder of its own, on a free loopback port, with a wallet that pays
  * (monero-wallet-rpc). Both are slow to start and to mine, so that tests share one.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { freePort } from './litecoind.ts';
 
 const PROGRAMS = ['/usr/bin/monerod', '/usr/bin/monero-wallet-rpc'];
@@ -16,6 +17,7 @@ const PROGRAMS = ['/usr/bin/monerod', '/usr/bin/monero-wallet-rpc'];
 export const hasMonerod = PROGRAMS.every((program) => existsSync(program)) || process.env.CI === 'true';
 export const monerodTitle = (what: string): string => (hasMonerod ? what : `${what} (skipped: apt-get install monero)`);
 
+const REGTEST = ['--regtest', '--fixed-difficulty', '1', '--keep-fakechain'];
 const READY_TIMEOUT_MS = 40_000;
 const STOP_TIMEOUT_MS = 20_000;
 /** Mined before the payer pays, so that it has coins of many blocks, which are each spendable after 60 more. */
@@ -57,13 +59,22 @@ export class Monerod {
     this.folder = folder;
   }
 
-  /** Starts a node with a chain that a wallet can pay from; without `funded`, the node alone. `login`: user:password. */
-  static async start({ login = '', funded = true } = {}): Promise<Monerod> {
+  /** Starts a node with a chain that a wallet can pay from. */
+  static async start(): Promise<Monerod> {
+    const node = await Monerod.#launched();
+    await Promise.all([node.mine(FUNDING_BLOCKS, PAYER.address), node.#launchWallet()]);
+    return node;
+  }
+
+  /** Starts a node of the public test network that knows nothing but its first block. `login`: user:password. */
+  static stagenet(login: string): Promise<Monerod> {
+    return Monerod.#launched(['--stagenet', '--rpc-login', login]);
+  }
+
+  static async #launched(options?: readonly string[]): Promise<Monerod> {
     const folder = await mkdtemp(join(tmpdir(), 'monerod-'));
     const node = new Monerod(await freePort(), await freePort(), folder);
-    await node.launch(login === '' ? [] : ['--rpc-login', login]);
-    if (!funded) return node;
-    await Promise.all([node.mine(FUNDING_BLOCKS, PAYER.address), node.#launchWallet()]);
+    await node.launch(options);
     return node;
   }
 
@@ -71,13 +82,13 @@ export class Monerod {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  async launch(options: readonly string[] = []): Promise<void> {
+  async launch(options: readonly string[] = REGTEST): Promise<void> {
     const peers = await freePort();
     this.#node = spawn(
       PROGRAMS[0] as string,
       [
-        ...['--regtest', '--offline', '--fixed-difficulty', '1', '--data-dir', join(this.folder, 'chain')],
-        ...['--non-interactive', '--keep-fakechain', '--no-zmq', '--no-igd', '--disable-rpc-ban'],
+        ...['--offline', '--data-dir', join(this.folder, 'chain')],
+        ...['--non-interactive', '--no-zmq', '--no-igd', '--disable-rpc-ban'],
         // otherwise each program makes an RSA key of 4,096 bits at its start, which takes seconds
         ...['--rpc-bind-ip', '127.0.0.1', '--rpc-bind-port', String(this.port), '--rpc-ssl', 'disabled'],
         ...['--p2p-bind-ip', '127.0.0.1', '--p2p-bind-port', String(peers)],
@@ -134,6 +145,7 @@ export class Monerod {
 
   /** Mines blocks with what is in the pool. */
   async mine(count: number, address = STRANGER): Promise<void> {
+    await this.#relayed();
     await this.rpc('generateblocks', { amount_of_blocks: count, wallet_address: address });
   }
 
@@ -141,18 +153,58 @@ export class Monerod {
   async pay(outputs: readonly Output[], options: { [key: string]: Json } = {}): Promise<string> {
     await this.wallet('refresh', {});
     const destinations = outputs.map(({ address, units }) => ({ address, amount: Number(units) }));
-    const sent = await this.wallet<{ tx_hash: string }>('transfer', { destinations, ...options });
-    await this.#relayed(sent.tx_hash);
-    return sent.tx_hash;
+    return (await this.wallet<{ tx_hash: string }>('transfer', { destinations, ...options })).tx_hash;
+  }
+
+  /** Another subaddress of the payer's. */
+  async newAddress(): Promise<string> {
+    return (await this.wallet<{ address: string }>('create_address', { account_index: 0 })).address;
+  }
+
+  /** What a subaddress of the payer's has got in blocks, piconero. */
+  async received(address: string): Promise<bigint> {
+    return (await this.payments(address)).reduce((sum, { units }) => sum + units, 0n);
+  }
+
+  /** The payments in blocks to a subaddress of the payer's. */
+  async payments(address: string): Promise<{ txid: string; units: bigint }[]> {
+    await this.wallet('refresh', {});
+    const { index } = await this.wallet<{ index: { minor: number } }>('get_address_index', { address });
+    const { in: found = [] } = await this.wallet<{ in?: { amount: number; txid: string }[] }>('get_transfers', {
+      ...{ in: true, account_index: 0, subaddr_indices: [index.minor] },
+    });
+    return found.map(({ amount, txid }) => ({ txid, units: BigInt(amount) }));
+  }
+
+  /** Two transactions that spend the same output of the payer's, one to each address, and that nobody has yet (hex). */
+  async rivals(addresses: readonly [string, string]): Promise<{ raw: string; units: bigint }[]> {
+    await this.wallet('refresh', {});
+    const { transfers } = await this.wallet<{ transfers: { key_image: string; amount: number; unlocked: boolean }[] }>(
+      'incoming_transfers',
+      { transfer_type: 'available', account_index: 0 },
+    );
+    const largest = transfers.filter(({ unlocked }) => unlocked).toSorted((a, b) => b.amount - a.amount)[0];
+    const key_image = largest?.key_image ?? '';
+    const made: { raw: string; units: bigint }[] = [];
+    for (const address of addresses) {
+      const { tx_blob, amount } = await this.wallet<{ tx_blob: string; amount: number }>('sweep_single', {
+        ...{ address, key_image, do_not_relay: true, get_tx_hex: true },
+      });
+      made.push({ raw: tx_blob, units: BigInt(amount) });
+    }
+    return made;
   }
 
   /** A transaction is not mined before the node has sent it on, which it notes a moment after it took it in. */
-  async #relayed(txid: string): Promise<void> {
+  async #relayed(): Promise<void> {
     const deadline = performance.now() + READY_TIMEOUT_MS;
     for (;;) {
-      const { txs } = await this.other<{ txs?: { relayed: boolean }[] }>('/get_transactions', { txs_hashes: [txid] });
-      if (txs?.[0]?.relayed) return;
-      if (performance.now() > deadline) throw new Error(`${txid} is not sent on`);
+      const { transactions = [] } = await this.other<{ transactions?: { relayed: boolean }[] }>(
+        '/get_transaction_pool',
+        {},
+      );
+      if (transactions.every(({ relayed }) => relayed)) return;
+      if (performance.now() > deadline) throw new Error('a transaction is not sent on');
       await sleep(10);
     }
   }
@@ -173,8 +225,49 @@ export class Monerod {
   }
 
   async submit(raw: string): Promise<void> {
-    const answer = await this.other<{ status: string }>('/send_raw_transaction', { tx_as_hex: raw });
+    const answer = await this.offer(raw);
     if (answer.status !== 'OK') throw new Error(`send_raw_transaction: ${JSON.stringify(answer)}`);
+  }
+
+  /** Hands a transaction over, which it may refuse. */
+  offer(raw: string): Promise<{ status: string; double_spend?: boolean }> {
+    return this.other('/send_raw_transaction', { tx_as_hex: raw });
+  }
+
+  /** Has it take the newest block of another node on the same chain, whose transactions it has. */
+  async takeBlock(from: Monerod): Promise<void> {
+    const { height } = await from.rpc<{ height: number }>('get_info', {});
+    const { blob } = await from.rpc<{ blob: string }>('get_block', { height: height - 1 });
+    await this.rpc('submit_block', [blob]);
+  }
+
+  /** A second node with a copy of its chain; the two do not know each other. */
+  async twin(): Promise<Monerod> {
+    const folder = await mkdtemp(join(tmpdir(), 'monerod-'));
+    const twin = new Monerod(await freePort(), 0, folder);
+    this.freeze();
+    try {
+      // its file is a gigabyte, mostly holes
+      await promisify(execFile)('cp', ['-r', '--sparse=always', join(this.folder, 'chain'), folder]);
+    } finally {
+      this.thaw();
+    }
+    await twin.launch();
+    return twin;
+  }
+
+  /** It takes connections and answers nothing, until `thaw`. */
+  freeze(): void {
+    this.#node?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#node?.kill('SIGCONT');
+  }
+
+  /** It ends at once, as with its machine. */
+  die(): Promise<void> {
+    return ended(this.#node, 'SIGKILL');
   }
 
   /** The last `depth` blocks give way to `depth + 1` empty ones; their transactions return to the pool or go. */
@@ -185,7 +278,6 @@ export class Monerod {
     await this.flush();
     await this.mine(depth + 1, PAYER.address);
     for (const raw of raws) await this.submit(raw);
-    for (const txid of txids) await this.#relayed(txid);
   }
 
   async stop(): Promise<void> {

@@ -33,6 +33,8 @@ export type MoneroOptions = {
   alert: (server: string, message: string) => void;
   pollMs?: number;
   blocksPerStep?: number;
+  /** The time limit of one request to a node. */
+  requestTimeoutMs?: number;
 };
 
 type Facts = { credits: Credit[]; spends: SpendSeen[] };
@@ -61,7 +63,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const setting = `[networks.${network}.XMR] monerod`;
     super({
       ...{ network, setting, urls, alert, needsAgreement, isThere },
-      open: (url) => new MoneroNode({ url, label: setting, network }),
+      open: (url) => new MoneroNode({ url, label: setting, network, timeoutMs: options.requestTimeoutMs }),
       pollMs: options.pollMs ?? POLL_MS,
       headAgeMsMax: HEAD_AGE_MS_MAX,
     });

@@ -113,6 +113,8 @@ type NodeOptions = {
   /** How messages name the setting. */
   label: string;
   network: Network;
+  /** The time limit of one request. */
+  timeoutMs?: number | undefined;
 };
 
 export class MoneroNode implements Endpoint, HeaderSource {
@@ -326,7 +328,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
       agent: this.#agent,
       headers: { 'content-type': 'application/json', ...(authorization !== null && { authorization }) },
       body,
-      timeoutMs: REQUEST_TIMEOUT_MS,
+      timeoutMs: this.#options.timeoutMs ?? REQUEST_TIMEOUT_MS,
       responseBytesMax: RESPONSE_BYTES_MAX,
       signal,
       onNewConnection: () => {

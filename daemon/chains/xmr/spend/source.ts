@@ -1,5 +1,5 @@
 /** The nodes as a source for spending: rates, outputs for rings, and sending. */
-import { Rejected, Unavailable } from '../../../domain/errors.ts';
+import { Malformed, Rejected, Unavailable } from '../../../domain/errors.ts';
 import type { RingMember } from '../../../domain/spend.ts';
 import { parseSigned } from '../../../monero/transaction.ts';
 import type { Endpoints } from '../../endpoints.ts';
@@ -67,7 +67,7 @@ export class NodeSource implements MoneroSource {
 
   /** A transaction that the node has already is refused as a double spend of itself, which counts as success. */
   async broadcast(raw: string, signal: AbortSignal): Promise<void> {
-    const { id } = parseSigned(Buffer.from(raw, 'hex')).transaction;
+    const id = idOf(raw);
     const refusal = await this.#first(async (node) => {
       const reason = await node.send(raw, signal);
       return { reason: reason === null || (await node.transactions([id], signal)).has(id) ? null : reason };
@@ -79,5 +79,15 @@ export class NodeSource implements MoneroSource {
     const answer = await this.#endpoints.first(ask, signal);
     if (answer === undefined) throw new Unavailable('no node answers', RETRY_SECONDS);
     return answer;
+  }
+}
+
+/** The id of signed bytes (hex). Throws `Rejected` as a node that refuses them. */
+function idOf(raw: string): string {
+  try {
+    return parseSigned(Buffer.from(raw, 'hex')).transaction.id;
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error;
+    throw new Rejected('broadcast.refused', 'These bytes are no signed transaction of Monero');
   }
 }

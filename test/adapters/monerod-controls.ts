@@ -1,0 +1,121 @@
+/** How the conformance suites move a monerod, and what pays there. */
+import type { ScriptList } from '../../daemon/chains/adapter.ts';
+import { MoneroAdapter, type MoneroOptions } from '../../daemon/chains/xmr/adapter.ts';
+import type { MoneroUnsigned, SignedSpend } from '../../daemon/domain/spend.ts';
+import { accountKey } from '../../daemon/wallet/accounts.ts';
+import type { Memory } from '../../daemon/wallet/signer/permission.ts';
+import { ADDRESS_SELF, type Intent } from '../../daemon/wallet/signer/port.ts';
+import { judgeMonero } from '../../daemon/wallet/signer/xmr/judge.ts';
+import { Monerod } from '../nodes/monerod.ts';
+import { MonerodProxy } from '../nodes/monerod-proxy.ts';
+import type { ChainControls } from './conformance.ts';
+import type { SpendingControls } from './spending-conformance.ts';
+
+const SEED = Buffer.alloc(64, 7);
+/** The suites spend a third of what they are paid. */
+const UNITS = 10n ** 11n;
+const NOTHING_SIGNED: Memory = {
+  ...{ grants: new Map(), gasGrants: new Map(), gasUsed: new Map(), policySpends: [], changes: new Map() },
+  ...{ isFresh: false, epochs: [null], signed: new Map() },
+};
+
+/** A node with a payer, an RPC before it, and what connects an adapter to them. */
+export class MoneroScene {
+  readonly account = accountKey(SEED, 'XMR', 'regtest', 0);
+  readonly node: Monerod;
+  readonly proxy: MonerodProxy;
+
+  private constructor(node: Monerod, proxy: MonerodProxy) {
+    this.node = node;
+    this.proxy = proxy;
+  }
+
+  static async start(): Promise<MoneroScene> {
+    const node = await Monerod.start();
+    return new MoneroScene(node, await MonerodProxy.start(node.url));
+  }
+
+  async stop(): Promise<void> {
+    await this.proxy.close();
+    await this.node.remove();
+  }
+
+  connect(
+    list: ScriptList,
+    urls: readonly string[] = [this.proxy.url],
+    options: Partial<MoneroOptions> = {},
+  ): MoneroAdapter {
+    return new MoneroAdapter({
+      ...{ network: 'regtest', urls, list, accounts: () => [this.account] },
+      ...{ needsAgreement: () => true, alert: () => {}, pollMs: 100, blocksPerStep: 5 },
+      ...options,
+    });
+  }
+
+  get controls(): ChainControls {
+    const { node, proxy } = this;
+    return {
+      account: this.account,
+      connect: (list) => this.connect(list),
+      mine: (count) => node.mine(count),
+      pay: (outputs) => node.pay(outputs),
+      reorg: (depth, drop) => node.reorg(depth, drop),
+      replace: (txid) => node.flush([txid]),
+      evictAll: () => node.flush(),
+      spend: async () => {
+        throw new Error('a view key sees no spend');
+      },
+      lag: async () => {
+        const { height } = await node.rpc<{ height: number }>('get_info', {});
+        await proxy.fallBehind(height - 2);
+      },
+      catchUp: async () => {
+        proxy.change = () => undefined;
+      },
+      disconnect: () => proxy.close(),
+      reconnect: () => proxy.listen(),
+      stop: async () => {},
+    };
+  }
+
+  get spending(): SpendingControls {
+    const { node, proxy } = this;
+    return {
+      ...{ asset: 'XMR', account: this.account, units: UNITS },
+      connect: (list) => this.connect(list),
+      async pay(to) {
+        await node.pay([to]);
+      },
+      mine: (count) => node.mine(count),
+      reorg: (depth) => node.reorg(depth, false),
+      async sign(unsigned) {
+        if (!('rings' in unsigned)) throw new Error('a plan of Monero');
+        return sign(unsigned);
+      },
+      stranger: () => node.newAddress(),
+      received: (address) => node.received(address),
+      disconnect: () => proxy.close(),
+      reconnect: () => proxy.listen(),
+      stop: async () => {},
+    };
+  }
+}
+
+/** Signs as the product's signer does what the suite planned. */
+function sign(unsigned: MoneroUnsigned): Promise<SignedSpend> {
+  const { plan } = unsigned;
+  const [output] = plan.outputs;
+  const isOwn = output?.kind === 'change';
+  const intent: Intent = {
+    ...{ uuid: 'a payment of the suite', network: plan.network, accountNo: 0, chain: 'XMR', asset: 'XMR' },
+    address: isOwn ? ADDRESS_SELF : (output?.address ?? ''),
+    units: isOwn ? '0' : `${output?.units}`,
+    ...{ sweep: plan.outputs.length === 1 && !isOwn, coins: null, feeMax: `${plan.fee}` },
+  };
+  const order = {
+    ...unsigned,
+    purpose: 'pay' as const,
+    withdrawals: [{ intent, approval: { by: 'operator' as const, until: 1, mac: '' } }],
+  };
+  return Promise.resolve(judgeMonero(order, SEED, { memory: NOTHING_SIGNED, now: 0, isApproved: () => true }).sign());
+}
