@@ -431,13 +431,15 @@ function openSource(
   list: ScriptList,
 ): ChainAdapter | null {
   const key = chainKey(network, chain);
-  const { publicServers, socksProxy, proxyFor } = app.config.electrum;
+  const { electrum, evm, monero } = app.config;
+  const allowed = isEvm(chain) ? evm.publicEndpoints : chain === 'XMR' ? monero.publicNodes : electrum.publicServers;
+  const { socksProxy, proxyFor } = chain === 'XMR' ? monero : electrum;
   return openAdapter(network, chain, app.config.networks[network][chain], {
     list,
     contracts: contractsOf(app, network),
     accounts: () => app.directory.accounts().flatMap((account) => (account.chainKey === key ? [account.key] : [])),
     folder: join(dataDir, 'electrum'),
-    publicServers: (isEvm(chain) ? app.config.evm.publicEndpoints : publicServers) === 'use',
+    publicServers: allowed === 'use',
     ...{ socksProxy, proxyForAll: proxyFor === 'all' },
     needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
     wantsFinality: wantsFinality(app.config, network, chain),

@@ -1,4 +1,5 @@
 /** Chooses the adapter of a chain by the operator's configuration. To add a kind of source: a row here. */
+import { join } from 'node:path';
 import type { AssetId, ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
 import { isEvm } from '../domain/evm.ts';
@@ -9,8 +10,10 @@ import { builtInEndpoints } from './evm/built-in.ts';
 import { coreAdapter } from './utxo/core.ts';
 import { ElectrumAdapter } from './utxo/electrum/electrum.ts';
 import { builtInServers } from './utxo/electrum/servers/built-in.ts';
+import { Pins } from './utxo/electrum/servers/pins.ts';
 import type { UtxoChain } from './utxo/params.ts';
 import { MoneroAdapter } from './xmr/adapter.ts';
+import { builtInNodes } from './xmr/built-in.ts';
 
 /** A chain's configured sources. Lists are empty and values null if none is configured. */
 type SourceSettings = {
@@ -31,9 +34,9 @@ type SourceContext = {
   /** The folder for headers and for data about servers. */
   folder: string;
   socksProxy: string | null;
-  /** Whether public servers or endpoints may be used if none are configured. */
+  /** Whether public servers, endpoints or nodes may be used if none are configured. */
   publicServers: boolean;
-  /** Whether the proxy is for all Electrum servers, or for onion services only. */
+  /** Whether the proxy is for all servers or nodes, or for onion services only. */
   proxyForAll: boolean;
   /** Whether payments are configured that count only in a final block. */
   wantsFinality: boolean;
@@ -65,11 +68,12 @@ export function unservedKeys(
 
 /**
  * Whether a chain is connected only by default, so that no connection is opened before a business needs it. On mainnet
- * there are public servers and endpoints by default, but for Monero; on other networks the operator configures a source.
+ * there are public servers, endpoints and nodes; on other networks the operator configures a source.
  */
 export function isDefaultSource(network: Network, chain: ChainId, settings: SourceSettings): boolean {
   if (network !== 'mainnet' || !isServed(network, chain)) return false;
   if (isEvm(chain)) return settings.rpc.length === 0;
+  if (chain === 'XMR') return settings.monerod.length === 0;
   return isUtxo(chain) && settings.coreRpc === null && settings.electrum.length === 0;
 }
 
@@ -88,9 +92,12 @@ export function openAdapter(
     const facing = { list, needsAgreement, wantsFinality, log, alert };
     return new EvmAdapter({ chain, network, urls, contracts, ...facing });
   }
-  if (chain === 'XMR' && settings.monerod.length > 0) {
-    const { list, alert, needsAgreement, accounts } = context;
-    return new MoneroAdapter({ network, urls: settings.monerod, list, accounts, needsAgreement, alert });
+  if (chain === 'XMR') {
+    const urls = byDefault ? builtInNodes(network) : settings.monerod;
+    if (urls.length === 0) return null;
+    const { list, alert, needsAgreement, accounts, folder, socksProxy: proxy, proxyForAll } = context;
+    const reach = { proxy, proxyForAll, pins: new Pins(join(folder, `XMR-${network}.certificates.json`)) };
+    return new MoneroAdapter({ network, urls, list, accounts, needsAgreement, alert, reach });
   }
   if (!isUtxo(chain)) return null;
   const { list, log } = context;

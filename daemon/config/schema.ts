@@ -197,6 +197,11 @@ export const TREE = {
   },
   /** Of Ethereum and BNB Smart Chain. */
   evm: { public_endpoints: setting.choice(['use', 'never'], 'use') },
+  monero: {
+    public_nodes: setting.choice(['use', 'never'], 'never'),
+    socks_proxy: setting.socksProxy(),
+    proxy_for: setting.choice(['onion', 'all'], 'onion'),
+  },
   alerts: {
     /** Of the machine's time zone. */
     quiet_hours: setting.quietHours(),

@@ -14,11 +14,12 @@ function hostPort(url: string): string {
  * never sent to them.
  */
 export function configuredHosts(config: Config): string[] {
-  const urls = [config.webhook.socksProxy, config.electrum.socksProxy].filter((url) => url !== null);
+  const { webhook, electrum, monero } = config;
+  const urls = [webhook, electrum, monero].map(({ socksProxy }) => socksProxy).filter((url) => url !== null);
   for (const network of NETWORKS) {
     for (const chain of CHAINS) {
-      const { electrum, coreRpc, monerod, rpc } = config.networks[network][chain];
-      urls.push(...electrum, ...(coreRpc ? [coreRpc] : []), ...monerod, ...rpc);
+      const { electrum: servers, coreRpc, monerod, rpc } = config.networks[network][chain];
+      urls.push(...servers, ...(coreRpc ? [coreRpc] : []), ...monerod, ...rpc);
     }
   }
   return [...new Set(urls.map(hostPort))];

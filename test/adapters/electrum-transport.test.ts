@@ -1,6 +1,5 @@
 /** How the light client reaches servers: certificates pinned on first use, and a SOCKS5 proxy for onion services. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server as NetServer, connect as netConnect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -8,6 +7,7 @@ import { ElectrumAdapter, type ElectrumOptions } from '../../daemon/chains/utxo/
 import { selfSigned } from '../nodes/certificate.ts';
 import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { SocksProxy } from '../nodes/socks-proxy.ts';
 import { until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
 
@@ -100,37 +100,10 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('reaching Electrum servers'), () =
   });
 
   describe('a SOCKS5 proxy', () => {
-    /** A proxy (RFC 1928, CONNECT only) that leads everything to one place, and keeps what it was asked for. */
-    async function proxyTo(port: number): Promise<{ url: string; asked: string[] }> {
-      const asked: string[] = [];
-      const sockets = new Set<Socket>();
-      const proxy: NetServer = createServer((socket) => {
-        sockets.add(socket);
-        socket.on('error', () => {});
-        socket.once('data', () => {
-          socket.write(Uint8Array.of(5, 0));
-          socket.once('data', (request: Buffer) => {
-            const length = request[4] as number;
-            asked.push(`${request.toString('latin1', 5, 5 + length)}:${request.readUInt16BE(5 + length)}`);
-            const out = netConnect(port, '127.0.0.1', () => {
-              socket.write(Uint8Array.of(5, 0, 0, 1, 0, 0, 0, 0, 0, 0));
-              socket.pipe(out).pipe(socket);
-            });
-            sockets.add(out);
-            out.on('error', () => socket.destroy());
-          });
-        });
-      });
-      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-      opened.push({
-        close: async () => {
-          for (const socket of sockets) socket.destroy();
-          await new Promise((resolve) => proxy.close(resolve));
-        },
-      });
-      const address = proxy.address();
-      if (address === null || typeof address === 'string') throw new Error('no port');
-      return { url: `socks5://127.0.0.1:${address.port}`, asked };
+    async function proxyTo(port: number): Promise<SocksProxy> {
+      const proxy = await SocksProxy.to(port);
+      opened.push(proxy);
+      return proxy;
     }
 
     it('leads to onion services, whose names are not looked up here', async () => {

@@ -1,9 +1,13 @@
 /** The adapter of Monero on a real monerod: the conformance suite, and what only Monero has. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { NeedsAgreement } from '../../daemon/chains/agreement.ts';
+import { Pins } from '../../daemon/chains/utxo/electrum/servers/pins.ts';
+import type { MoneroOptions } from '../../daemon/chains/xmr/adapter.ts';
+import { straight } from '../../daemon/chains/xmr/reach.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
 import { hasMonerod, type Json, Monerod, monerodTitle } from '../nodes/monerod.ts';
 import type { MonerodProxy } from '../nodes/monerod-proxy.ts';
+import { SocksProxy } from '../nodes/socks-proxy.ts';
 import { conformance, until } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
 import { MoneroScene } from './monerod-controls.ts';
@@ -137,7 +141,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
       const book = new FactBook();
       const adapter = scene.connect(book);
       await expect(adapter.begin(null, signal())).rejects.toThrow(
-        /cannot be reached \(ECONNREFUSED\); is the node running/,
+        /127\.0\.0\.1:\d+: nothing answers there \(connection refused\)$/,
       );
       await proxy.listen();
       book.checkpoint = await adapter.begin(null, signal());
@@ -234,23 +238,58 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
     }
   }, 60_000);
 
-  it('logs in by digest, says when it is refused, and takes no node of another network', async () => {
-    const stagenet = await Monerod.stagenet('user:p@ss');
-    try {
-      const url = stagenet.url.replace('http://', 'http://user:p%40ss@');
-      const adapter = scene.connect(new FactBook(), [url], { network: 'testnet' });
-      expect((await adapter.begin(null, signal())).at(-1)?.height).toBe(0);
-      await adapter.close();
-      const stranger = scene.connect(new FactBook(), [stagenet.url.replace('http://', 'http://user:wrong@')]);
-      await expect(stranger.begin(null, signal())).rejects.toThrow(/refuses the user name or password/);
-      expect(JSON.stringify(stranger.health())).not.toContain('wrong');
-      await stranger.close();
-      const regtest = scene.connect(new FactBook(), [url]);
-      await expect(regtest.begin(null, signal())).rejects.toThrow(/is on stagenet, not on fakechain$/);
-      await regtest.close();
-    } finally {
-      await stagenet.remove();
-    }
+  describe('a node of the public test network, with a login and TLS', () => {
+    const ONION = `${'m'.repeat(56)}.onion:18081`;
+    let stagenet: Monerod;
+    beforeAll(async () => {
+      stagenet = await Monerod.stagenet('user:p@ss');
+    });
+    afterAll(() => stagenet?.remove());
+
+    const at = (host: string, password = 'p%40ss'): string[] => [`https://user:${password}@${host}`];
+    const reached = async (urls: string[], options: Partial<MoneroOptions> = {}): Promise<number | undefined> => {
+      const adapter = scene.connect(new FactBook(), urls, { network: 'testnet', ...options });
+      try {
+        return (await adapter.begin(null, signal())).at(-1)?.height;
+      } finally {
+        expect(JSON.stringify(adapter.health())).not.toContain('wrong');
+        await adapter.close();
+      }
+    };
+    const here = (): string => `127.0.0.1:${stagenet.port}`;
+
+    it('logs in by digest, says when it is refused, and takes no node of another network', async () => {
+      expect(await reached(at(here()))).toBe(0);
+      await expect(reached(at(here(), 'wrong'))).rejects.toThrow(/refuses the user name or password/);
+      const other = reached(at(here()), { network: 'regtest' });
+      await expect(other).rejects.toThrow(/^\[networks\.regtest\.XMR\] monerod: .* is on stagenet, not on fakechain$/);
+    });
+
+    it('remembers its certificate, and sends nothing to one that shows another', async () => {
+      const pins = new Pins(null);
+      await pins.check(here(), '00'.repeat(32), false);
+      const changed = reached(at(here()), { reach: { ...straight(), pins } });
+      await expect(changed).rejects.toThrow(
+        /is not used: it shows another certificate than before \(SHA-256 [0-9a-f]{64}\)/,
+      );
+    });
+
+    it('is reached through a SOCKS proxy as an onion service, whose name is not looked up here', async () => {
+      const tor = await SocksProxy.to(stagenet.port);
+      try {
+        const reach = { ...straight(), proxy: tor.url };
+        expect(await reached(at(ONION), { reach })).toBe(0);
+        expect(new Set(tor.asked)).toEqual(new Set([ONION]));
+        const asked = tor.asked.length;
+        expect(await reached(at(here()), { reach })).toBe(0);
+        expect(tor.asked.length).toBe(asked);
+        expect(await reached(at(`localhost:${stagenet.port}`), { reach: { ...reach, proxyForAll: true } })).toBe(0);
+        expect(tor.asked.length).toBeGreaterThan(asked);
+      } finally {
+        await tor.close();
+      }
+      await expect(reached(at(ONION))).rejects.toThrow(/an onion service needs a proxy: set monero\.socks_proxy$/);
+    });
   });
 
   conformance({ name: 'monerod', start: async () => scene.controls, spendsUnseen: true, awayBlocks: 8 });

@@ -3,12 +3,15 @@
  * (monero-wallet-rpc). Both are slow to start and to mine, so that tests share one.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { selfSigned } from './certificate.ts';
 import { freePort } from './litecoind.ts';
 
 const PROGRAMS = ['/usr/bin/monerod', '/usr/bin/monero-wallet-rpc'];
@@ -17,7 +20,8 @@ const PROGRAMS = ['/usr/bin/monerod', '/usr/bin/monero-wallet-rpc'];
 export const hasMonerod = PROGRAMS.every((program) => existsSync(program)) || process.env.CI === 'true';
 export const monerodTitle = (what: string): string => (hasMonerod ? what : `${what} (skipped: apt-get install monero)`);
 
-const REGTEST = ['--regtest', '--fixed-difficulty', '1', '--keep-fakechain'];
+// without `--rpc-ssl` each program makes an RSA key of 4,096 bits at its start, which takes seconds
+const REGTEST = ['--regtest', '--fixed-difficulty', '1', '--keep-fakechain', '--rpc-ssl', 'disabled'];
 const READY_TIMEOUT_MS = 40_000;
 const STOP_TIMEOUT_MS = 20_000;
 /** Mined before the payer pays, so that it has coins of many blocks, which are each spendable after 60 more. */
@@ -61,21 +65,30 @@ export class Monerod {
 
   /** Starts a node with a chain that a wallet can pay from. */
   static async start(): Promise<Monerod> {
-    const node = await Monerod.#launched();
+    const node = await Monerod.#new();
+    await node.launch();
     await Promise.all([node.mine(FUNDING_BLOCKS, PAYER.address), node.#launchWallet()]);
     return node;
   }
 
-  /** Starts a node of the public test network that knows nothing but its first block. `login`: user:password. */
-  static stagenet(login: string): Promise<Monerod> {
-    return Monerod.#launched(['--stagenet', '--rpc-login', login]);
+  /**
+   * Starts a node of the public test network that knows nothing but its first block, and that answers over TLS with a certificate
+   * that nobody vouches for. `login`: user:password.
+   */
+  static async stagenet(login: string): Promise<Monerod> {
+    const node = await Monerod.#new();
+    const { key, cert } = selfSigned();
+    const [keyFile, certFile] = [join(node.folder, 'key.pem'), join(node.folder, 'cert.pem')];
+    await writeFile(keyFile, key);
+    await writeFile(certFile, cert);
+    const tls = ['--rpc-ssl', 'enabled', '--rpc-ssl-private-key', keyFile, '--rpc-ssl-certificate', certFile];
+    await node.launch(['--stagenet', '--rpc-login', login, ...tls]);
+    return node;
   }
 
-  static async #launched(options?: readonly string[]): Promise<Monerod> {
+  static async #new(): Promise<Monerod> {
     const folder = await mkdtemp(join(tmpdir(), 'monerod-'));
-    const node = new Monerod(await freePort(), await freePort(), folder);
-    await node.launch(options);
-    return node;
+    return new Monerod(await freePort(), await freePort(), folder);
   }
 
   get url(): string {
@@ -89,16 +102,18 @@ export class Monerod {
       [
         ...['--offline', '--data-dir', join(this.folder, 'chain')],
         ...['--non-interactive', '--no-zmq', '--no-igd', '--disable-rpc-ban'],
-        // otherwise each program makes an RSA key of 4,096 bits at its start, which takes seconds
-        ...['--rpc-bind-ip', '127.0.0.1', '--rpc-bind-port', String(this.port), '--rpc-ssl', 'disabled'],
+        ...['--rpc-bind-ip', '127.0.0.1', '--rpc-bind-port', String(this.port)],
         ...['--p2p-bind-ip', '127.0.0.1', '--p2p-bind-port', String(peers)],
         ...['--db-sync-mode', 'fastest:async:1000', '--log-file', join(this.folder, 'monerod.log'), '--log-level', '0'],
         ...options,
       ],
       { stdio: 'ignore' },
     );
-    // With a login it refuses, and so it is there.
-    await this.#ready(this.#node, () => fetch(`${this.url}/json_rpc`, { method: 'POST', body: '{}' }));
+    // it listens once it is ready; the content of an answer depends on its options
+    await this.#ready(this.#node, async () => {
+      const socket = connect(this.port, '127.0.0.1');
+      await once(socket, 'connect').finally(() => socket.destroy());
+    });
   }
 
   async #launchWallet(): Promise<void> {
@@ -243,12 +258,11 @@ export class Monerod {
 
   /** A second node with a copy of its chain; the two do not know each other. */
   async twin(): Promise<Monerod> {
-    const folder = await mkdtemp(join(tmpdir(), 'monerod-'));
-    const twin = new Monerod(await freePort(), 0, folder);
+    const twin = await Monerod.#new();
     this.freeze();
     try {
       // its file is a gigabyte, mostly holes
-      await promisify(execFile)('cp', ['-r', '--sparse=always', join(this.folder, 'chain'), folder]);
+      await promisify(execFile)('cp', ['-r', '--sparse=always', join(this.folder, 'chain'), twin.folder]);
     } finally {
       this.thaw();
     }
@@ -278,6 +292,13 @@ export class Monerod {
     await this.flush();
     await this.mine(depth + 1, PAYER.address);
     for (const raw of raws) await this.submit(raw);
+  }
+
+  /** Goes back to as many blocks as there were, with an empty pool. The payer's wallet learns that with the next block. */
+  async rewind(blocks: number): Promise<void> {
+    const { height } = await this.rpc<{ height: number }>('get_info', {});
+    if (height > blocks) await this.other('/pop_blocks', { nblocks: height - blocks });
+    await this.flush();
   }
 
   async stop(): Promise<void> {

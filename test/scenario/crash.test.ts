@@ -7,6 +7,7 @@
 import { describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../daemon/store/migrations.ts';
 import { audit } from './auditor.ts';
+import { nameOf, replayed } from './deaths.ts';
 import { INVOICES, liveThrough } from './script.ts';
 import { Shop } from './shop.ts';
 import { type Death, Victim } from './victim.ts';
@@ -66,12 +67,6 @@ function points(started: number, commits: number): Death[] {
   ];
 }
 
-/** The one point of SCENARIO_DEATH, as a failure names it: "committed 41". */
-function replayed(): Death[] | null {
-  const match = /^(committed|answered) (\d+)$/.exec(process.env.SCENARIO_DEATH ?? '');
-  return match && [{ moment: match[1] as Death['moment'], commit: Number(match[2]) }];
-}
-
 /** Runs `work` on every item, a few at a time. */
 async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = [...items];
@@ -91,7 +86,7 @@ describe('a business day', () => {
     let died = 0;
     const wrong: string[] = [];
     await forAll(deaths, async (death) => {
-      const where = `${death.moment} ${death.commit}`;
+      const where = nameOf(death);
       try {
         const outcome = await day(death);
         died += outcome.deaths;

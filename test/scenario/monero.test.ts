@@ -1,14 +1,39 @@
 /** The whole service on a real monerod: an invoice is seen in the pool, paid after ten blocks, in parts, late and with dust. */
+import { writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasMonerod, Monerod, monerodTitle } from '../nodes/monerod.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Operator } from '../support/operator.ts';
-import { invoicesOf, openShop } from '../support/shop.ts';
+import { invoicesOf, openShop, PASSPHRASE } from '../support/shop.ts';
+import { deathsOf, nameOf } from './deaths.ts';
+import { type Payee, paidOnce } from './monero-payees.ts';
+import { Shop } from './shop.ts';
+import { type Death, type Origin, Victim } from './victim.ts';
 
 const COIN = 10n ** 12n;
 const CONFIRMATIONS = 10;
 
-type Payment = { status: string; address: string; amount: string; received: string; confirmed: string };
+/** All points of a withdrawal at which it is killed together take minutes. */
+const ONE_OF = 16;
+
+const settings = (node: Monerod): string => `
+[networks.regtest.XMR]
+monerod = ["${node.url}"]
+[networks.regtest.rates]
+XMR = "200"
+`;
+
+type Payment = {
+  status: string;
+  address: string;
+  amount: string;
+  received: string;
+  confirmed: string;
+  remaining: string;
+  overpaid: boolean;
+};
 type Invoice = { id: string; status: string; payment: Payment };
 
 describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () => {
@@ -19,12 +44,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
 
   beforeAll(async () => {
     node = await Monerod.start();
-    service = await startTestDaemon(`
-[networks.regtest.XMR]
-monerod = ["${node.url}"]
-[networks.regtest.rates]
-XMR = "200"
-`);
+    service = await startTestDaemon(settings(node));
     const shop = await openShop(service, ['invoices', 'balance', 'withdraw']);
     ({ key, operator } = shop);
     expect(shop.cryptos).toEqual(['XMR']);
@@ -63,7 +83,7 @@ XMR = "200"
     expect(paid.payment).toMatchObject({ status: 'paid', confirmed: '0.25' });
   }, 90_000);
 
-  it('adds up several outputs of one transaction with a later one, over what was asked', async () => {
+  it('adds up a part in several outputs of one transaction with a later one, over what was asked', async () => {
     const invoice = await requested(100);
     const { address } = invoice.payment;
     await pay([
@@ -71,14 +91,29 @@ XMR = "200"
       { address, units: COIN / 5n },
       { address, units: 1n },
     ]);
-    await when(invoice.id, 'the first is seen', ({ payment }) => payment.received === '0.300000000001');
+    const part = await when(invoice.id, 'the part is seen', ({ payment }) => payment.received === '0.300000000001');
+    expect(part).toMatchObject({ status: 'unpaid', payment: { remaining: '0.199999999999', overpaid: false } });
     await service.daemon.stop();
     await node.mine(1);
     await pay([{ address, units: COIN / 4n }]);
     await node.mine(CONFIRMATIONS);
     await service.resume();
     const paid = await when(invoice.id, 'it is paid', ({ status }) => status === 'paid');
-    expect(paid.payment).toMatchObject({ received: '0.550000000001', confirmed: '0.550000000001' });
+    const all = { received: '0.550000000001', confirmed: '0.550000000001', remaining: '0', overpaid: true };
+    expect(paid.payment).toMatchObject(all);
+  }, 90_000);
+
+  it('files what comes after the invoice was canceled, as late', async () => {
+    const invoice = await requested(30);
+    await operator.call('invoice.cancel', { invoice: invoice.id });
+    await pay([{ address: invoice.payment.address, units: (COIN * 15n) / 100n }]);
+    await node.mine(CONFIRMATIONS);
+    const filed = await until('it is filed', async () => {
+      const { items } = await operator.call('inbox.list', {});
+      return items.find(({ amount, confirmed }) => amount === '0.15' && confirmed) ?? null;
+    });
+    expect(filed).toMatchObject({ crypto: 'XMR', reason: 'late' });
+    expect(await get(invoice.id)).toMatchObject({ status: 'canceled' });
   }, 90_000);
 
   /** As of the tip of the node. */
@@ -129,7 +164,7 @@ XMR = "200"
   it('pays exactly what was approved to somebody, whose own wallet sees it', async () => {
     const before = await books();
     await operator.unlock();
-    const { address } = await node.wallet<{ address: string }>('create_address', { account_index: 0 });
+    const address = await node.newAddress();
     const id = await withdraw('0.3', address);
     await operator.approve(id);
     const txid = await until(
@@ -142,33 +177,73 @@ XMR = "200"
     );
     await node.mine(1);
     expect((await inState(id, 'completed')).tx_id).toBe(txid);
-    await node.wallet('refresh', {});
-    type Transfers = { transfers: { address: string; amount: number; txid: string }[] };
-    const { transfers } = await node.wallet<Transfers>('get_transfer_by_txid', { txid });
-    expect(transfers.map(({ address: to, amount }) => ({ to, amount }))).toEqual([{ to: address, amount: 3e11 }]);
+    expect(await node.payments(address)).toEqual([{ txid, units: (3n * COIN) / 10n }]);
     const after = await books();
     expect(after.received).toBe(before.received);
     expect(after.paidOut - before.paidOut).toBeCloseTo(0.3, 12);
+    // its large library is the signer's alone
+    const { cache } = createRequire(import.meta.url);
+    expect(Object.keys(cache).filter((path) => path.includes('monero-ts'))).toEqual([]);
   }, 180_000);
 
-  it('goes on with a withdrawal after it was ended while it signed, and pays it once', async () => {
-    const { address } = await node.wallet<{ address: string }>('create_address', { account_index: 0 });
-    const id = await withdraw('0.1', address);
-    await operator.approve(id);
-    await service.daemon.stop();
-    await service.resume();
-    await operator.unlock();
-    await until('it is in the pool', async () => (await node.pool()).length > 0, 60_000);
-    await node.mine(1);
-    await inState(id, 'completed');
-    await node.wallet('refresh', {});
-    type Found = { in?: { amount: number }[] };
-    const index = await node.wallet<{ index: { minor: number } }>('get_address_index', { address });
-    const paid = await node.wallet<Found>('get_transfers', {
-      in: true,
-      account_index: 0,
-      subaddr_indices: [index.index.minor],
+  describe('killed with SIGKILL at every commit of a batch, and around every call of its signer and its node', () => {
+    let shop: Shop;
+    let origin: Origin;
+    let blocks: number;
+    let payees: Payee[];
+    let tables: string;
+
+    /** The service with two withdrawals that nobody approved yet, stopped: what every run begins with. */
+    beforeAll(async () => {
+      shop = new Shop();
+      await shop.open();
+      payees = [];
+      for (const amount of ['0.05', '0.04']) {
+        const address = await node.newAddress();
+        payees.push({ id: await withdraw(amount, address), amount, address });
+      }
+      await node.mine(CONFIRMATIONS);
+      await books();
+      await service.daemon.stop();
+      const file = join(service.dataDir, 'passphrase');
+      await writeFile(file, PASSPHRASE, { mode: 0o600 });
+      tables = `${settings(node)}\n[wallet]\nunlock = "file"\npassphrase_file = "${file}"`;
+      origin = { dataDir: service.dataDir, key };
+      ({ height: blocks } = await node.rpc<{ height: number }>('get_info', {}));
+    }, 120_000);
+    afterAll(() => shop?.close());
+
+    async function run(death: Death | null) {
+      await node.rewind(blocks);
+      const victim = new Victim(shop, death, origin, tables);
+      try {
+        const faults = await paidOnce(victim, node, payees);
+        return { commits: victim.commits, calls: victim.calls, deaths: victim.deaths, faults };
+      } finally {
+        await victim.destroy();
+      }
+    }
+
+    it('pays each of two people once, as approved', { timeout: 1_800_000 }, async () => {
+      const calm = await run(null);
+      expect(calm).toMatchObject({ deaths: 0, faults: [] });
+      expect(calm.calls).toBeGreaterThanOrEqual(2);
+      const { of, deaths } = deathsOf(calm, ONE_OF);
+      const wrong: string[] = [];
+      let died = 0;
+      for (const death of deaths) {
+        try {
+          const outcome = await run(death);
+          died += outcome.deaths;
+          for (const fault of outcome.faults) wrong.push(`${nameOf(death)}: ${fault}`);
+        } catch (error) {
+          wrong.push(`${nameOf(death)}: ${(error as Error).message}`);
+        }
+      }
+      console.info(
+        `${calm.commits} commits and ${calm.calls} calls: ${of} points, killed at ${deaths.length}, ${died} deaths`,
+      );
+      expect(wrong).toEqual([]);
     });
-    expect(paid.in?.map(({ amount }) => amount)).toEqual([1e11]);
-  }, 180_000);
+  });
 });

@@ -7,6 +7,7 @@
  * standard output, every call a line "call", the daemon's address and first keys are a line of JSON.
  */
 import { writeSync } from 'node:fs';
+import { MoneroSpending } from '../../daemon/chains/xmr/spend/spending.ts';
 import { createLog } from '../../daemon/log.ts';
 import { startDaemon } from '../../daemon/main.ts';
 import { SandboxSpending } from '../../daemon/sandbox/spending.ts';
@@ -49,6 +50,7 @@ function watchCalls<T extends object>(owner: T, name: keyof T & string): void {
 }
 watchCalls(SignerClient.prototype, 'sign');
 watchCalls(SandboxSpending.prototype, 'broadcast');
+watchCalls(MoneroSpending.prototype, 'broadcast');
 
 const open = Store.open;
 Store.open = async (folder) => {

@@ -43,7 +43,8 @@ export class Victim {
   #key = '';
   #noise = '';
 
-  constructor(shop: Shop, death: Death | null, origin?: Origin) {
+  /** `tables`: of the configuration, besides the sandbox's. */
+  constructor(shop: Shop, death: Death | null, origin?: Origin, tables = '') {
     this.shop = shop;
     this.#death = death;
     if (origin) {
@@ -56,6 +57,7 @@ export class Victim {
       '[sandbox]\nblock_seconds = 0',
       '[payments]\naddress_pool = 20',
       `[webhook]\nallow_hosts = ["127.0.0.1:${shop.port}"]`,
+      tables,
     ];
     writeFileSync(join(this.dataDir, 'countinghouse.toml'), `${config.join('\n')}\n`);
   }

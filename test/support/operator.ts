@@ -15,8 +15,8 @@ export class Operator {
   readonly #folder: string;
   readonly #passphrase: string;
 
-  constructor(dataDir: string, passphrase = '') {
-    this.call = operatorClient(dataDir);
+  constructor(dataDir: string, passphrase = '', call = operatorClient(dataDir)) {
+    this.call = call;
     this.#folder = join(dataDir, 'vault');
     this.#passphrase = passphrase;
   }

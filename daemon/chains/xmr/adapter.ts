@@ -16,6 +16,7 @@ import { slices } from '../slices.ts';
 import type { Spending } from '../spending.ts';
 import { MoneroNode } from './node.ts';
 import { Pool } from './pool.ts';
+import { type Reach, straight } from './reach.ts';
 import { Scanner } from './scan.ts';
 import { BlockSearch } from './search.ts';
 import { NodeSource } from './spend/source.ts';
@@ -29,6 +30,8 @@ export type MoneroOptions = {
   /** The accounts whose outputs are searched for. */
   accounts: () => readonly AccountKey[];
   needsAgreement: NeedsAgreement;
+  /** How nodes are reached; straight if it is left out. */
+  reach?: Reach;
   /** Called when a node gave a false answer. `server`: the node's address. */
   alert: (server: string, message: string) => void;
   pollMs?: number;
@@ -59,11 +62,11 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
 
   /** Throws `Rejected` when a URL is malformed. */
   constructor(options: MoneroOptions) {
-    const { network, urls, list, accounts, alert, needsAgreement } = options;
+    const { network, urls, list, accounts, alert, needsAgreement, reach = straight() } = options;
     const setting = `[networks.${network}.XMR] monerod`;
     super({
       ...{ network, setting, urls, alert, needsAgreement, isThere },
-      open: (url) => new MoneroNode({ url, label: setting, network, timeoutMs: options.requestTimeoutMs }),
+      open: (url) => new MoneroNode({ url, label: setting, network, reach, timeoutMs: options.requestTimeoutMs }),
       pollMs: options.pollMs ?? POLL_MS,
       headAgeMsMax: HEAD_AGE_MS_MAX,
     });

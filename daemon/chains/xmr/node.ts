@@ -12,7 +12,9 @@ import { type Block, parseBlock, parseTransaction, type Transaction } from '../.
 import type { HeaderSource, LinkedHeader } from '../checkpoint.ts';
 import { answerTo, type Challenge, challengeOf } from '../digest.ts';
 import { type Endpoint, Malformed } from '../endpoints.ts';
-import { type Answer, codeOf, keepAliveAgent, post } from '../http.ts';
+import { type Answer, codeOf, post } from '../http.ts';
+import { ConnectionLost, Misbehaved } from '../utxo/electrum/servers/faults.ts';
+import { agentOf, type Reach } from './reach.ts';
 
 /** The names of networks in `get_info`. A regtest chain is "fakechain". */
 const NET_TYPES: Readonly<Record<Network, string>> = {
@@ -113,6 +115,7 @@ type NodeOptions = {
   /** How messages name the setting. */
   label: string;
   network: Network;
+  reach: Reach;
   /** The time limit of one request. */
   timeoutMs?: number | undefined;
 };
@@ -122,6 +125,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
   readonly #options: NodeOptions;
   readonly #url: URL;
   readonly #agent: http.Agent;
+  readonly #timeoutMs: number;
   #connections = 0;
   #identified = -1;
   #challenge: Challenge | null = null;
@@ -136,7 +140,8 @@ export class MoneroNode implements Endpoint, HeaderSource {
     if (!url) throw new Rejected('config.rpc', `${options.label} must have the form http://user:password@host:port`);
     this.#url = url;
     // monerod's challenges belong to a connection.
-    this.#agent = keepAliveAgent(url, url.username === '' ? CONNECTIONS_MAX : 1);
+    this.#timeoutMs = options.timeoutMs ?? REQUEST_TIMEOUT_MS;
+    this.#agent = agentOf(url, options.reach, url.username === '' ? CONNECTIONS_MAX : 1, this.#timeoutMs);
     this.name = url.host;
   }
 
@@ -311,6 +316,8 @@ export class MoneroNode implements Endpoint, HeaderSource {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof Unavailable) throw error;
+      if (error instanceof Misbehaved) throw this.#wrong(`is not used: ${error.message}`);
+      if (error instanceof ConnectionLost) throw this.#unavailable(`${this.name}: ${error.message}`);
       const code = codeOf(error);
       if (code === 'TOO_LARGE') throw this.#unavailable(`an answer of ${this.name} is too large`);
       if (code === 'ETIMEDOUT') throw this.#unavailable(`${this.name} does not answer in time`);
@@ -328,7 +335,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
       agent: this.#agent,
       headers: { 'content-type': 'application/json', ...(authorization !== null && { authorization }) },
       body,
-      timeoutMs: this.#options.timeoutMs ?? REQUEST_TIMEOUT_MS,
+      timeoutMs: this.#timeoutMs,
       responseBytesMax: RESPONSE_BYTES_MAX,
       signal,
       onNewConnection: () => {

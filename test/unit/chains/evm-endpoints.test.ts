@@ -1,4 +1,5 @@
-/** The built-in endpoints of Ethereum and BNB Smart Chain, and when a chain that only they connect is needed. */
+/** The built-in endpoints of Ethereum and BNB Smart Chain, the built-in nodes of Monero, and when a chain that only they connect is needed. */
+import { tmpdir } from 'node:os';
 import { getDomain } from 'tldts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isNeeded } from '../../../daemon/app/chains/needed.ts';
@@ -6,8 +7,12 @@ import { addBusiness, changeBusiness } from '../../../daemon/app/shops/businesse
 import { builtInEndpoints } from '../../../daemon/chains/evm/built-in.ts';
 import { sortedUrls } from '../../../daemon/chains/evm/urls.ts';
 import { openAdapter } from '../../../daemon/chains/registry.ts';
+import { builtInNodes } from '../../../daemon/chains/xmr/built-in.ts';
+import { loadConfig } from '../../../daemon/config/config.ts';
 import { ASSETS, NETWORKS } from '../../../daemon/domain/assets.ts';
 import { Bench } from '../app/bench.ts';
+
+const NOTHING = { coreRpc: null, coreRpcCookie: null, electrum: [], monerod: [], rpc: [] };
 
 describe.each(['ETH', 'BSC'] as const)('built-in endpoints of %s', (chain) => {
   const { asked, sockets } = sortedUrls(builtInEndpoints('mainnet', chain));
@@ -27,10 +32,28 @@ describe.each(['ETH', 'BSC'] as const)('built-in endpoints of %s', (chain) => {
   });
 
   it('are not used where public servers are refused, or on a network for tests', () => {
-    const nothing = { coreRpc: null, coreRpcCookie: null, electrum: [], monerod: [], rpc: [] };
     const context = { publicServers: false } as Parameters<typeof openAdapter>[3];
-    expect(openAdapter('mainnet', chain, nothing, context)).toBeNull();
-    expect(openAdapter('regtest', chain, nothing, { ...context, publicServers: true })).toBeNull();
+    expect(openAdapter('mainnet', chain, NOTHING, context)).toBeNull();
+    expect(openAdapter('regtest', chain, NOTHING, { ...context, publicServers: true })).toBeNull();
+  });
+});
+
+describe('built-in nodes of Monero', () => {
+  const nodes = builtInNodes('mainnet');
+
+  it('are encrypted, carry no login, and are of several operators', () => {
+    for (const url of nodes) expect(url).toMatch(/^https:\/\/[a-z0-9.-]+:\d+$/);
+    expect(nodes.length).toBeGreaterThanOrEqual(5);
+    expect(new Set(nodes.map((url) => getDomain(url))).size).toBe(nodes.length);
+  });
+
+  it('are for mainnet alone, and for an operator who chose to use them', () => {
+    for (const network of NETWORKS) if (network !== 'mainnet') expect(builtInNodes(network)).toEqual([]);
+    const config = loadConfig({ dataDir: tmpdir(), env: {}, flags: {} });
+    expect(config.monero).toEqual({ publicNodes: 'never', socksProxy: null, proxyFor: 'onion' });
+    const context = { publicServers: false } as Parameters<typeof openAdapter>[3];
+    expect(openAdapter('mainnet', 'XMR', NOTHING, context)).toBeNull();
+    expect(openAdapter('regtest', 'XMR', NOTHING, { ...context, publicServers: true })).toBeNull();
   });
 });
 

@@ -3,7 +3,8 @@
  * transaction from the plan. The chain is made here by the sender's half of the protocol; the signatures are real.
  */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { join, sep } from 'node:path';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MoneroPlan, PlannedOutput, RingMember } from '../../../daemon/domain/spend.ts';
@@ -173,10 +174,18 @@ it.skipIf(process.platform === 'win32')('has key images, which a separate signer
   }
 });
 
+const loaded = (): string[] =>
+  Object.keys(createRequire(import.meta.url).cache)
+    .map((path) => path.replaceAll(sep, '/').split('/node_modules/').at(-1) ?? '')
+    .filter((path) => path.startsWith('monero-ts/'));
+
 describe('a signed transaction', () => {
   it('is what was approved, with the key images of its coins, and its key as a proof', async () => {
     const asked = one();
+    // the library is large: a signer that signs no Monero has no use for it, and no other process loads it
+    expect(loaded()).toEqual([]);
     const signed = await session.sign(asked);
+    expect(loaded()).toEqual(['monero-ts/dist/monero.js']);
     const { transaction } = parseSigned(Buffer.from(signed.raw, 'hex'));
     expect(transaction).toMatchObject({ id: signed.txid, fee: FEE, unlockTime: 0n });
     expect(transaction.outputs).toHaveLength(2);

@@ -15,6 +15,8 @@ export type TransportOptions = {
   proxy: string | null;
   /** Whether the proxy is for every server, or for onion services only. */
   proxyForAll: boolean;
+  /** The setting that is missing where an onion service has no proxy; that of Electrum's servers if none is named. */
+  proxySetting?: string;
   pins: Pins;
   timeoutMs: number;
 };
@@ -55,7 +57,8 @@ async function reach(options: TransportOptions, signal: AbortSignal): Promise<ne
     );
     return socket;
   }
-  if (isOnion(endpoint)) throw new ConnectionLost('an onion service needs a proxy: set electrum.socks_proxy');
+  if (isOnion(endpoint))
+    throw new ConnectionLost(`an onion service needs a proxy: set ${options.proxySetting ?? 'electrum.socks_proxy'}`);
   const socket = net.connect({ host: endpoint.host, port: endpoint.port });
   await once(socket, 'connect', signal);
   return socket;

@@ -1,0 +1,55 @@
+/**
+ * Kills a daemon at one point after the other, each time with the same beginning: every commit, and every call of the signer or
+ * of a source (`runner.ts`). SCENARIO_DEATH names one point ("committed 41"), SCENARIO_ALL=1 takes all of them; else it is one of
+ * so many, others each day, and SCENARIO_PART=0 or more names that part.
+ */
+import type { Death } from './victim.ts';
+
+/** A run with at most one death, and what an auditor says of it. */
+export type Outcome = { commits: number; calls: number; deaths: number; faults: string[] };
+
+const DAY_MS = 86_400_000;
+
+const numbered = (moment: Death['moment'], count: number): Death[] =>
+  Array.from({ length: count }, (_, at) => ({ moment, commit: at + 1 }));
+
+/** The one point of SCENARIO_DEATH, as a failure names it; null: none is named. */
+export function replayed(): Death[] | null {
+  const match = /^(committed|answered|calling|called) (\d+)$/.exec(process.env.SCENARIO_DEATH ?? '');
+  return match && [{ moment: match[1] as Death['moment'], commit: Number(match[2]) }];
+}
+
+export const nameOf = ({ moment, commit }: Death): string => `${moment} ${commit}`;
+
+/** `calm`: a run that nobody killed. Returns what went wrong at which point, and a line about the points. */
+export async function tryDeaths(
+  { commits, calls }: Outcome,
+  oneOf: number,
+  atOnce: number,
+  run: (death: Death) => Promise<Outcome>,
+): Promise<{ wrong: string[]; told: string }> {
+  const all = [
+    ...[...numbered('committed', commits), ...numbered('answered', commits)],
+    ...[...numbered('calling', calls), ...numbered('called', calls)],
+  ];
+  const every = process.env.SCENARIO_ALL ? 1 : oneOf;
+  const today = Number(process.env.SCENARIO_PART ?? Math.floor(Date.now() / DAY_MS)) % every;
+  const chosen = replayed() ?? all.filter((_, at) => at % every === today);
+  const wrong: string[] = [];
+  let died = 0;
+  const rest = [...chosen];
+  const worker = async (): Promise<void> => {
+    for (let death = rest.shift(); death; death = rest.shift()) {
+      try {
+        const { deaths, faults } = await run(death);
+        died += deaths;
+        for (const fault of faults) wrong.push(`${nameOf(death)}: ${fault}`);
+      } catch (error) {
+        wrong.push(`${nameOf(death)}: ${(error as Error).message}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  const points = `${all.length} points, killed at ${chosen.length}, ${died} deaths`;
+  return { wrong, told: `${commits} commits and ${calls} calls: ${points}` };
+}
