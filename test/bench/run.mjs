@@ -4,7 +4,8 @@
  * what is shown are medians.
  *
  *   --quick            shorter, with a tenth of the invoices
- *   --only NAME        load, sustained, start, scan, flood, large, headers, electrum, first-look, spend, page, console or backup; repeatable
+ *   --only NAME        load, sustained, start, scan, flood, large, headers, electrum, first-look, spend, monero, page, console or
+ *                      backup; repeatable
  *   --only years       ten years of business, which takes a quarter of an hour to make: only when it is named
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
@@ -17,6 +18,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { consoleAims, consoleLines, measureConsole } from './console.mjs';
+import { moneroAims, moneroLines } from './monero-rows.mjs';
 import { measurePage, pageAims, pageLines } from './page.mjs';
 import { aimTable, loadTable, median, show, valueTable } from './report.mjs';
 import {
@@ -51,6 +53,7 @@ const { values: options } = parseArgs({
         'electrum',
         'first-look',
         'spend',
+        'monero',
         'page',
         'console',
         'backup',
@@ -84,6 +87,12 @@ const WATCHED = 100_000;
 /** As many as the largest standard transaction holds. */
 const FLOOD = { outputs: 12_900, rounds: quick ? 1 : 3 };
 const SPEND = { wallets: [10, 1_000, 20_000], rounds: quick ? 5 : 25 };
+const MONERO = {
+  payments: quick ? 4 : 15,
+  requests: quick ? 200 : 1_000,
+  blocks: quick ? 4 : 15,
+  withdrawals: quick ? 2 : 5,
+};
 const PAGE = { samples: quick ? 5 : 15, payments: quick ? 20 : 100, pages: quick ? 200 : 1_000 };
 const ELECTRUM = { addresses: quick ? 1_000 : 10_000, payments: quick ? 40 : 200 };
 const FIRST_LOOK = { addresses: quick ? 5_000 : 20_000, limitedMs: quick ? 15_000 : 60_000 };
@@ -116,6 +125,7 @@ let headers = null;
 let electrum = null;
 let firstLook = null;
 let spend = null;
+let monero = null;
 let page = null;
 let consoles = null;
 let backup = null;
@@ -246,6 +256,7 @@ function aims() {
     [`electrum: memory for ${count(ELECTRUM.addresses)} addresses, MB`, electrum?.memoryMb, '≤', 60],
     ['electrum: first look, addresses a second', firstLook?.unlimited.perSecond, '≥', 1_000],
     ['electrum: failover when the asked server freezes, s', electrum?.failoverSeconds, '≤', 10],
+    ...(monero ? moneroAims(monero) : []),
     ...(page ? pageAims(page) : []),
     ...(consoles ? consoleAims(consoles, many) : []),
     ...(years ? yearsAims(years) : []),
@@ -297,6 +308,7 @@ function print() {
       [`choosing among ${count(coins)} coins, ${inputs} of them spent`, planMs, 'ms'],
       [`signing ${inputs} inputs`, signMs, 'ms'],
     ]),
+    ...(monero ? moneroLines(monero) : []),
     ...(page ? pageLines(page) : []),
     ...(consoles ? consoleLines(consoles, many) : []),
     [`backup, ${many}`, backup?.makeSeconds, 's'],
@@ -355,6 +367,11 @@ async function main() {
   if (only.includes('spend')) {
     say('Spending …');
     spend = await runTool('spend.mjs', { dist, ...SPEND });
+  }
+  if (only.includes('monero')) {
+    say('Monero …');
+    monero = await runTool('monero.mjs', { dist, ...MONERO });
+    if (monero.missing) say(`  left out: ${monero.missing} is not installed`);
   }
   if (only.includes('page')) {
     say('Payment page …');

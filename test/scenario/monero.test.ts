@@ -7,7 +7,7 @@ import { hasMonerod, Monerod, monerodTitle } from '../nodes/monerod.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Operator } from '../support/operator.ts';
 import { invoicesOf, openShop, PASSPHRASE } from '../support/shop.ts';
-import { deathsOf, nameOf } from './deaths.ts';
+import { type Outcome, tryDeaths } from './deaths.ts';
 import { type Payee, paidOnce } from './monero-payees.ts';
 import { Shop } from './shop.ts';
 import { type Death, type Origin, Victim } from './victim.ts';
@@ -213,7 +213,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
     }, 120_000);
     afterAll(() => shop?.close());
 
-    async function run(death: Death | null) {
+    async function run(death: Death | null): Promise<Outcome> {
       await node.rewind(blocks);
       const victim = new Victim(shop, death, origin, tables);
       try {
@@ -228,21 +228,8 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
       const calm = await run(null);
       expect(calm).toMatchObject({ deaths: 0, faults: [] });
       expect(calm.calls).toBeGreaterThanOrEqual(2);
-      const { of, deaths } = deathsOf(calm, ONE_OF);
-      const wrong: string[] = [];
-      let died = 0;
-      for (const death of deaths) {
-        try {
-          const outcome = await run(death);
-          died += outcome.deaths;
-          for (const fault of outcome.faults) wrong.push(`${nameOf(death)}: ${fault}`);
-        } catch (error) {
-          wrong.push(`${nameOf(death)}: ${(error as Error).message}`);
-        }
-      }
-      console.info(
-        `${calm.commits} commits and ${calm.calls} calls: ${of} points, killed at ${deaths.length}, ${died} deaths`,
-      );
+      const { wrong, told } = await tryDeaths(calm, ONE_OF, 1, run);
+      console.info(told);
       expect(wrong).toEqual([]);
     });
   });

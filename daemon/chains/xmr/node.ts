@@ -13,6 +13,7 @@ import type { HeaderSource, LinkedHeader } from '../checkpoint.ts';
 import { answerTo, type Challenge, challengeOf } from '../digest.ts';
 import { type Endpoint, Malformed } from '../endpoints.ts';
 import { type Answer, codeOf, post } from '../http.ts';
+import { slices } from '../slices.ts';
 import { ConnectionLost, Misbehaved } from '../utxo/electrum/servers/faults.ts';
 import { agentOf, type Reach } from './reach.ts';
 
@@ -31,14 +32,15 @@ const GENESIS: Readonly<Record<Network, string>> = {
   sandbox: '',
 };
 
-const RESPONSE_BYTES_MAX = 16_000_000;
+/** A page of the largest transactions, without their signatures, has 2 MB. Parsing 4 MB takes about 25 ms. */
+const RESPONSE_BYTES_MAX = 4_000_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 const CONNECTIONS_MAX = 3;
 const RETRY_SECONDS = 5;
 /** Limits of one answer of a node in restricted mode. */
 const HEADERS_PER_REQUEST = 500;
 const TRANSACTIONS_PER_REQUEST = 50;
-const POOL_HASHES_MAX = 100_000;
+const POOL_HASHES_MAX = 50_000;
 const OUTPUTS_PER_REQUEST = 1_000;
 const REASON_CHARS_MAX = 200;
 /** Why a node does not take a transaction. */
@@ -198,6 +200,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
   /** Transactions by their ids, without those that the node does not have. Their bytes are checked against the ids. */
   async transactions(txids: readonly string[], signal: AbortSignal): Promise<Map<string, Known>> {
     const known = new Map<string, Known>();
+    const pause = slices();
     for (let at = 0; at < txids.length; at += TRANSACTIONS_PER_REQUEST) {
       const page = txids.slice(at, at + TRANSACTIONS_PER_REQUEST);
       const body = { txs_hashes: page, decode_as_json: false, prune: true };
@@ -212,6 +215,8 @@ export class MoneroNode implements Endpoint, HeaderSource {
             ? null
             : () => writeKept(first, sent.prunable_hash, sent.pruned_as_hex);
         known.set(transaction.id, { transaction, height, doubleSpendSeen: sent.double_spend_seen, kept });
+        const wait = pause();
+        if (wait) await wait;
       }
     }
     return known;

@@ -10,6 +10,8 @@ import type { Scanner } from './scan.ts';
 
 /** The transactions that one look fetches. The next looks fetch the others. */
 const FETCHED_PER_LOOK_MAX = 500;
+/** Transactions that are asked about together. */
+const PAGE = 50;
 /** The maximum number remembered. Older ones are forgotten, and fetched again if they are still in the pool. */
 const KNOWN_MAX = 50_000;
 
@@ -47,7 +49,7 @@ export class Pool {
       this.#known.set(txid, { credits, inputs: { id: transaction.id, keyImages: transaction.keyImages } });
     }
     const paying = hashes.filter((txid) => (this.#known.get(txid)?.credits.length ?? 0) > 0);
-    const now = await node.transactions(paying, signal);
+    const now = await node.transactions(amongOthers(paying, hashes), signal);
     const credits = paying.flatMap((txid) => {
       const there = now.get(txid);
       if (!there || there.height !== null) return [];
@@ -61,4 +63,16 @@ export class Pool {
     });
     return { hashes, credits, spends, isWhole: fresh.length <= page.length };
   }
+}
+
+/** The pages of the pool that have these transactions, so that the node does not learn which of a page pay us. */
+function amongOthers(paying: readonly string[], hashes: readonly string[]): string[] {
+  const wanted = new Set(paying);
+  const sorted = hashes.toSorted();
+  const asked: string[] = [];
+  for (let at = 0; at < sorted.length; at += PAGE) {
+    const page = sorted.slice(at, at + PAGE);
+    if (page.some((txid) => wanted.has(txid))) asked.push(...page);
+  }
+  return asked;
 }

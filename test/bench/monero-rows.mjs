@@ -1,0 +1,30 @@
+/** The rows of Monero in the tables of `run.mjs`, from what `monero.mjs` measured; empty where monerod is missing. */
+
+/** What was aimed at. */
+export function moneroAims({ blocks, payments, requests, withdrawals, memoryAfter }) {
+  return [
+    ['monero: from the pool to the API, s', payments?.median / 1_000, '≤', 3],
+    ['monero: a block with 10,000 subaddresses ÷ one with 100', blocks?.many / blocks?.few, '≤', 1.2],
+    ['monero: longest turn of the main thread, CPU ms', blocks?.longestTurnMs, '<', 20],
+    ['monero: create_address ÷ payment request, time', requests?.theirs / requests?.ours, '≥', 10],
+    ['monero: from approval to broadcast, s', withdrawals?.longest / 1_000, '≤', 10],
+    ['monero: memory after withdrawals, with the signer, MB', memoryAfter?.all, '<', 350],
+  ];
+}
+
+/** Everything else that was measured. */
+export function moneroLines({ blocks, payments, requests, withdrawals, memory }) {
+  const each = (ms) => ms / requests?.requests;
+  return [
+    ['monero: from the pool to the API, longest', payments?.longest, 'ms'],
+    ['monero: a block with 100 subaddresses', blocks?.few, 'ms'],
+    ['monero: a block with 10,000 subaddresses', blocks?.many, 'ms'],
+    ['monero: a pool of 200 outputs of ours', blocks?.fullPoolMs, 'ms'],
+    ['monero: a block of 200 outputs of ours', blocks?.fullBlockMs, 'ms'],
+    ['monero: a payment request', each(requests?.ours), 'ms'],
+    ['monero: create_address of monero-wallet-rpc (yardstick)', each(requests?.theirs), 'ms'],
+    ['monero: from approval to broadcast, the first', withdrawals?.first, 'ms'],
+    ['monero: from approval to broadcast, median', withdrawals?.median, 'ms'],
+    ['monero: memory of the daemon before it pays out', memory?.daemon, 'MB'],
+  ];
+}
