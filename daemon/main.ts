@@ -209,7 +209,9 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   };
   const folder = join(options.dataDir, VAULT_FOLDER);
   const wallet = await ensureSandboxWallet(folder);
-  const signer = openSigner(config, folder, wallet, partLog(log, 'signer', config.log.parts));
+  const signer = openSigner(config, folder, wallet, partLog(log, 'signer', config.log.parts), () => {
+    for (const { key } of app.chains.all()) app.wake.withdrawals(key);
+  });
   cleanup.push(() => signer.close());
   const app: App = {
     store,
@@ -394,7 +396,13 @@ async function signSandbox(wallet: SandboxWallet, order: SignOrder): Promise<Sig
  * The merchant's wallet runs in its own process. The sandbox's wallet runs in this one, because its coins are
  * worthless.
  */
-function openSigner({ wallet: settings }: Config, folder: string, sandbox: SandboxWallet, log: Log): Signer {
+function openSigner(
+  { wallet: settings }: Config,
+  folder: string,
+  sandbox: SandboxWallet,
+  log: Log,
+  onUnlocked: () => void,
+): Signer {
   const { unlock: kind, passphraseFile, autoLockMinutes, signer: remote } = settings;
   return new SignerClient({
     folder,
@@ -408,6 +416,7 @@ function openSigner({ wallet: settings }: Config, folder: string, sandbox: Sandb
       sign: (order) => signSandbox(sandbox, order),
     },
     log: (message) => log.warn(message),
+    onUnlocked,
   });
 }
 

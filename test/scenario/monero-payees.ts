@@ -24,10 +24,16 @@ export async function paidOnce(victim: Victim, node: Monerod, payees: readonly P
   const operator = new Operator(victim.dataDir, PASSPHRASE, victim.operator);
   const ids = payees.map(({ id }) => id);
   const show = (id: string) => victim.alive(() => operator.show(id));
-  await victim.alive(async () => {
-    // unless that was done before it died
-    if ((await operator.show(ids[0]!)).state === 'requested') await operator.carryOut({ kind: 'batch', ids });
-  });
+  const proposal = { kind: 'batch' as const, ids };
+  const approve = async (): Promise<boolean> => {
+    // perhaps it was approved before the service died
+    if ((await operator.show(ids[0]!)).state !== 'requested') return true;
+    const { preview } = await victim.operator('withdrawal.propose', proposal);
+    if (!preview) return false;
+    await victim.operator('withdrawal.approve', { proposal, approvals: await operator.approvals(preview) });
+    return true;
+  };
+  await until('the batch can be approved', () => victim.alive(approve), WAIT_MS);
   const txid = await until(
     'the batch is in the pool',
     async () => {

@@ -197,13 +197,14 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
     beforeAll(async () => {
       shop = new Shop();
       await shop.open();
+      // the change of the last payment is locked
+      await node.mine(CONFIRMATIONS);
+      await books();
       payees = [];
       for (const amount of ['0.05', '0.04']) {
         const address = await node.newAddress();
         payees.push({ id: await withdraw(amount, address), amount, address });
       }
-      await node.mine(CONFIRMATIONS);
-      await books();
       await service.daemon.stop();
       const file = join(service.dataDir, 'passphrase');
       await writeFile(file, PASSPHRASE, { mode: 0o600 });

@@ -76,6 +76,8 @@ export type SignerOptions = {
   sandbox: { sign(order: SignOrder): Promise<SignedSpend> };
   /** Logs a failure in words for an operator. */
   log: (message: string) => void;
+  /** Called when the wallet was unlocked without the operator, so that what waited for it goes on at once. */
+  onUnlocked?: () => void;
 };
 
 /** The status while the service does not answer: it cannot sign. */
@@ -245,6 +247,7 @@ export class SignerClient implements Signer {
     try {
       const fingerprint = await vaultFingerprint(join(this.#options.folder, VAULT_FILE));
       await this.unlock(await sealedBy(source, await this.sealKey(), fingerprint));
+      this.#options.onUnlocked?.();
     } catch (error) {
       this.#failedAt = performance.now();
       this.#options.log(`the wallet could not be unlocked by ${source.kind}: ${(error as Error).message}`);

@@ -430,8 +430,11 @@ describe('without anybody', () => {
     await unlock(signer);
     expect((await signer.sign(payment('LTC', ['open-again']))).fee).toBe(2_000n);
     await signer.close();
-    const looking = client({ source: { kind: 'file', path } });
-    await until('it has opened by itself', async () => (await looking.status()).state === 'unlocked');
+    let times = 0;
+    const looking = client({ source: { kind: 'file', path }, onUnlocked: () => times++ });
+    expect(await looking.status()).toMatchObject({ state: 'locked' });
+    await until('it says that it has opened by itself', async () => times === 1);
+    expect(await looking.status()).toMatchObject({ state: 'unlocked' });
     await looking.close();
   });
 
