@@ -21,11 +21,11 @@ const TARGET_NORMAL = 10;
 const WEIGHT_PER_RATE = 1_000n;
 
 export class NodeSource implements MoneroSource {
-  readonly #endpoints: Endpoints<MoneroNode>;
+  readonly #endpoints: Pick<Endpoints<MoneroNode>, 'first'>;
   /** The outputs up to each old block. They never change; 2 million blocks take 16 MB. */
-  #counts: number[] = [];
+  readonly #counts: number[] = [];
 
-  constructor(endpoints: Endpoints<MoneroNode>) {
+  constructor(endpoints: Pick<Endpoints<MoneroNode>, 'first'>) {
     this.#endpoints = endpoints;
   }
 
@@ -43,22 +43,22 @@ export class NodeSource implements MoneroSource {
     return Buffer.from(kept()).toString('hex');
   }
 
-  async distribution(signal: AbortSignal): Promise<Distribution> {
-    return this.#first(async (node) => {
-      const { height } = await node.head(signal);
-      const counts = this.#counts.slice(0, Math.max(0, height + 1 - BLOCKS_ASKED_AGAIN));
-      while (counts.length <= height) {
-        const to = Math.min(height, counts.length + BLOCKS_PER_PAGE - 1);
-        const page = await node.outputCounts(counts.length, to, signal);
-        let sum = counts.at(-1) ?? page.base;
-        for (const count of page.counts) {
-          sum += count;
-          counts.push(sum);
-        }
+  /** The pages that were read stay, so that another call goes on where one failed: all of mainnet takes a minute over Tor. */
+  async distribution(limit: () => AbortSignal): Promise<Distribution> {
+    const { height } = await this.#first((node, signal) => node.head(signal), limit());
+    const counts = this.#counts;
+    counts.length = Math.min(counts.length, Math.max(0, height + 1 - BLOCKS_ASKED_AGAIN));
+    while (counts.length <= height) {
+      const from = counts.length;
+      const to = Math.min(height, from + BLOCKS_PER_PAGE - 1);
+      const page = await this.#first((node, signal) => node.outputCounts(from, to, signal), limit());
+      let sum = counts.at(-1) ?? page.base;
+      for (const count of page.counts) {
+        sum += count;
+        counts.push(sum);
       }
-      this.#counts = counts;
-      return { startHeight: 0, counts };
-    }, signal);
+    }
+    return { startHeight: 0, counts };
   }
 
   outputs(indices: readonly number[], signal: AbortSignal): Promise<(RingMember & { unlocked: boolean })[]> {
@@ -75,8 +75,8 @@ export class NodeSource implements MoneroSource {
     if (refusal.reason !== null) throw new Rejected('broadcast.refused', refusal.reason);
   }
 
-  async #first<T>(ask: (node: MoneroNode) => Promise<T>, signal: AbortSignal): Promise<T> {
-    const answer = await this.#endpoints.first(ask, signal);
+  async #first<T>(ask: (node: MoneroNode, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const answer = await this.#endpoints.first((node) => ask(node, signal), signal);
     if (answer === undefined) throw new Unavailable('no node answers', RETRY_SECONDS);
     return answer;
   }

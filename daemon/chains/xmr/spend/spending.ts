@@ -46,7 +46,8 @@ const TXID_CHARS = 64;
 
 /** A source that also returns outputs of the chain, for rings. */
 export interface MoneroSource extends SpendingSource {
-  distribution(signal: AbortSignal): Promise<Distribution>;
+  /** `limit`: the time limit of one request; there are several. */
+  distribution(limit: () => AbortSignal): Promise<Distribution>;
   /** The outputs with these numbers. */
   outputs(indices: readonly number[], signal: AbortSignal): Promise<(RingMember & { unlocked: boolean })[]>;
 }
@@ -108,7 +109,7 @@ export class MoneroSpending extends OfSource implements Spending {
 
   async plan(request: PaymentRequest, limit: () => AbortSignal): Promise<MoneroPlan> {
     const plan = this.#plan(request);
-    const distribution = await this.#source.distribution(limit());
+    const distribution = await this.#source.distribution(limit);
     return {
       ...plan,
       inputs: plan.inputs.map((input) => ({ ...input, decoys: pickDecoys(distribution, DECOYS_CHOSEN) })),
