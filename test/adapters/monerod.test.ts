@@ -152,14 +152,12 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
   });
 
   describe('payments of strange kinds', () => {
-    it('finds 20 outputs of two transactions to one address, each once', async () => {
+    it('finds each of several outputs of two transactions to one address', async () => {
       const { adapter, book, id, address } = await watching();
-      for (const sum of [10n, 20n]) {
-        await node.pay(Array.from({ length: 10 }, (_, i) => ({ address, units: sum + BigInt(i) })));
-      }
+      for (const sum of [10n, 20n]) await node.pay([0n, 1n, 2n].map((more) => ({ address, units: sum + more })));
       await node.mine(1);
       await book.catchUp(adapter);
-      expect(book.paid(id).map(({ units }) => units)).toEqual(Array.from({ length: 20 }, (_, i) => BigInt(10 + i)));
+      expect(book.paid(id).map(({ units }) => units)).toEqual([10n, 11n, 12n, 20n, 21n, 22n]);
       await adapter.close();
     });
 

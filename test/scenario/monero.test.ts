@@ -16,7 +16,7 @@ const COIN = 10n ** 12n;
 const CONFIRMATIONS = 10;
 
 /** All points of a withdrawal at which it is killed together take minutes. */
-const ONE_OF = 16;
+const ONE_OF = 24;
 
 const settings = (node: Monerod): string => `
 [networks.regtest.XMR]
