@@ -39,7 +39,7 @@ const CONNECTIONS_MAX = 3;
 const RETRY_SECONDS = 5;
 /** Limits of one answer of a node in restricted mode. */
 const HEADERS_PER_REQUEST = 500;
-const TRANSACTIONS_PER_REQUEST = 50;
+export const TRANSACTIONS_PER_REQUEST = 50;
 const POOL_HASHES_MAX = 50_000;
 const OUTPUTS_PER_REQUEST = 1_000;
 const REASON_CHARS_MAX = 200;
@@ -141,8 +141,8 @@ export class MoneroNode implements Endpoint, HeaderSource {
     const url = URL.canParse(options.url) ? new URL(options.url) : null;
     if (!url) throw new Rejected('config.rpc', `${options.label} must have the form http://user:password@host:port`);
     this.#url = url;
-    // monerod's challenges belong to a connection.
     this.#timeoutMs = options.timeoutMs ?? REQUEST_TIMEOUT_MS;
+    // monerod's challenges belong to a connection.
     this.#agent = agentOf(url, options.reach, url.username === '' ? CONNECTIONS_MAX : 1, this.#timeoutMs);
     this.name = url.host;
   }

@@ -5,13 +5,11 @@
 import type { Credit, SpendSeen } from '../../domain/chain.ts';
 import type { Transaction } from '../../monero/transaction.ts';
 import { slices } from '../slices.ts';
-import type { MoneroNode } from './node.ts';
+import { type MoneroNode, TRANSACTIONS_PER_REQUEST } from './node.ts';
 import type { Scanner } from './scan.ts';
 
 /** The transactions that one look fetches. The next looks fetch the others. */
 const FETCHED_PER_LOOK_MAX = 500;
-/** Transactions that are asked about together. */
-const PAGE = 50;
 /** The maximum number remembered. Older ones are forgotten, and fetched again if they are still in the pool. */
 const KNOWN_MAX = 50_000;
 
@@ -65,13 +63,13 @@ export class Pool {
   }
 }
 
-/** The pages of the pool that have these transactions, so that the node does not learn which of a page pay us. */
+/** The pages of the pool with these transactions, so that the node does not learn which of a page pay us. */
 function amongOthers(paying: readonly string[], hashes: readonly string[]): string[] {
   const wanted = new Set(paying);
   const sorted = hashes.toSorted();
   const asked: string[] = [];
-  for (let at = 0; at < sorted.length; at += PAGE) {
-    const page = sorted.slice(at, at + PAGE);
+  for (let at = 0; at < sorted.length; at += TRANSACTIONS_PER_REQUEST) {
+    const page = sorted.slice(at, at + TRANSACTIONS_PER_REQUEST);
     if (page.some((txid) => wanted.has(txid))) asked.push(...page);
   }
   return asked;

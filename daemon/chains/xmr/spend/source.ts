@@ -43,7 +43,7 @@ export class NodeSource implements MoneroSource {
     return Buffer.from(kept()).toString('hex');
   }
 
-  /** The pages that were read stay, so that another call goes on where one failed: all of mainnet takes a minute over Tor. */
+  /** The pages that were read stay, so that another call goes on where one failed: mainnet has about seventy. */
   async distribution(limit: () => AbortSignal): Promise<Distribution> {
     const { height } = await this.#first((node, signal) => node.head(signal), limit());
     const counts = this.#counts;
