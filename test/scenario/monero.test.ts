@@ -201,7 +201,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
       await node.mine(CONFIRMATIONS);
       await books();
       payees = [];
-      for (const amount of ['0.05', '0.04']) {
+      for (const amount of ['0.06', '0.05']) {
         const address = await node.newAddress();
         payees.push({ id: await withdraw(amount, address), amount, address });
       }
