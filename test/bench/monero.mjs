@@ -25,7 +25,7 @@ const POOL = 1_000;
 const COIN = 10n ** 12n;
 const WAIT_MS = 120_000;
 /** Outputs of one block, as a busy one of mainnet has them. */
-const FULL = { transactions: 20, outputs: 10 };
+const FULL = { transactions: 10, outputs: 10 };
 
 async function until(what, look, everyMs = 10) {
   const deadline = performance.now() + WAIT_MS;
