@@ -1,8 +1,8 @@
-/** Chooses the adapter of a chain by the operator's configuration. To add a kind of source: a row here. */
+/** Chooses the adapter of a chain by the operator's configuration. A new chain adds a row to `OPENERS`. */
 import { join } from 'node:path';
 import type { AssetId, ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
-import { isEvm } from '../domain/evm.ts';
+import { type EvmChain, isEvm } from '../domain/evm.ts';
 import type { ChainAdapter, ScriptList } from './adapter.ts';
 import type { NeedsAgreement } from './agreement.ts';
 import { EvmAdapter } from './evm/adapter.ts';
@@ -77,6 +77,51 @@ export function isDefaultSource(network: Network, chain: ChainId, settings: Sour
   return isUtxo(chain) && settings.coreRpc === null && settings.electrum.length === 0;
 }
 
+type Source = { network: Network; settings: SourceSettings; context: SourceContext; byDefault: boolean };
+
+const coins =
+  (chain: UtxoChain) =>
+  ({ network, settings, context, byDefault }: Source): ChainAdapter | null => {
+    const { list, log } = context;
+    if (settings.coreRpc !== null) {
+      const cookie = settings.coreRpcCookie === null ? {} : { cookieFile: settings.coreRpcCookie };
+      return coreAdapter({ chain, network, url: settings.coreRpc, watch: list, log, ...cookie });
+    }
+    const builtIn = byDefault ? builtInServers(chain, network) : [];
+    const servers = settings.electrum.length > 0 ? settings.electrum : builtIn;
+    if (servers.length === 0) return null;
+    const { folder, socksProxy: proxy, proxyForAll, needsAgreement, alert, leftOut } = context;
+    const own = settings.electrum.length > 0;
+    const needsTwo = (credits: readonly { targetId: number; units: bigint }[]): boolean =>
+      needsAgreement(credits.map((credit) => ({ ...credit, asset: chain })));
+    const facing = { needsAgreement: needsTwo, log, alert, leftOut };
+    return new ElectrumAdapter({ chain, network, servers, own, list, folder, proxy, proxyForAll, ...facing });
+  };
+
+const accounts =
+  (chain: EvmChain) =>
+  ({ network, settings, context, byDefault }: Source): ChainAdapter | null => {
+    const urls = byDefault ? builtInEndpoints(network, chain) : settings.rpc;
+    if (urls.length === 0) return null;
+    const { list, log, alert, needsAgreement, contracts, wantsFinality } = context;
+    const facing = { list, needsAgreement, wantsFinality, log, alert };
+    return new EvmAdapter({ chain, network, urls, contracts, ...facing });
+  };
+
+function monero({ network, settings, context, byDefault }: Source): ChainAdapter | null {
+  const urls = byDefault ? builtInNodes(network) : settings.monerod;
+  if (urls.length === 0) return null;
+  const { list, alert, needsAgreement, accounts, folder, socksProxy: proxy, proxyForAll } = context;
+  const reach = { proxy, proxyForAll, pins: new Pins(join(folder, `XMR-${network}.certificates.json`)) };
+  return new MoneroAdapter({ network, urls, list, accounts, needsAgreement, alert, reach });
+}
+
+const OPENERS: { readonly [C in ChainId]: (source: Source) => ChainAdapter | null } = {
+  ...{ BTC: coins('BTC'), LTC: coins('LTC'), BCH: coins('BCH') },
+  ...{ ETH: accounts('ETH'), BSC: accounts('BSC') },
+  XMR: monero,
+};
+
 /** The adapter of a real chain, or null without a source. A configured node takes precedence over servers. */
 export function openAdapter(
   network: Network,
@@ -85,33 +130,5 @@ export function openAdapter(
   context: SourceContext,
 ): ChainAdapter | null {
   const byDefault = context.publicServers && isDefaultSource(network, chain, settings);
-  if (isEvm(chain)) {
-    const urls = byDefault ? builtInEndpoints(network, chain) : settings.rpc;
-    if (urls.length === 0) return null;
-    const { list, log, alert, needsAgreement, contracts, wantsFinality } = context;
-    const facing = { list, needsAgreement, wantsFinality, log, alert };
-    return new EvmAdapter({ chain, network, urls, contracts, ...facing });
-  }
-  if (chain === 'XMR') {
-    const urls = byDefault ? builtInNodes(network) : settings.monerod;
-    if (urls.length === 0) return null;
-    const { list, alert, needsAgreement, accounts, folder, socksProxy: proxy, proxyForAll } = context;
-    const reach = { proxy, proxyForAll, pins: new Pins(join(folder, `XMR-${network}.certificates.json`)) };
-    return new MoneroAdapter({ network, urls, list, accounts, needsAgreement, alert, reach });
-  }
-  if (!isUtxo(chain)) return null;
-  const { list, log } = context;
-  if (settings.coreRpc !== null) {
-    const cookie = settings.coreRpcCookie === null ? {} : { cookieFile: settings.coreRpcCookie };
-    return coreAdapter({ chain, network, url: settings.coreRpc, watch: list, log, ...cookie });
-  }
-  const builtIn = byDefault ? builtInServers(chain, network) : [];
-  const servers = settings.electrum.length > 0 ? settings.electrum : builtIn;
-  if (servers.length === 0) return null;
-  const { folder, socksProxy: proxy, proxyForAll, needsAgreement, alert, leftOut } = context;
-  const own = settings.electrum.length > 0;
-  const needsTwo = (credits: readonly { targetId: number; units: bigint }[]): boolean =>
-    needsAgreement(credits.map((credit) => ({ ...credit, asset: chain })));
-  const facing = { needsAgreement: needsTwo, log, alert, leftOut };
-  return new ElectrumAdapter({ chain, network, servers, own, list, folder, proxy, proxyForAll, ...facing });
+  return OPENERS[chain]({ network, settings, context, byDefault });
 }

@@ -1,9 +1,7 @@
 /** Decodes a transaction for the operator's own program, separately for each family of chains. */
 import type { AssetId, ChainId, Network } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
-import { isEvm } from '../domain/evm.ts';
 import type { Authorization } from '../wallet/signer/port.ts';
-import { isUtxo } from '../wallet/signer/wire.ts';
 import { evmReading } from './evm.ts';
 import { utxoReading } from './utxo.ts';
 import { moneroReading } from './xmr.ts';
@@ -32,12 +30,17 @@ export type Reading = {
   change(accountNo: number, claimed: { index: number; to: string }): NonNullable<Authorization['change']>;
 };
 
-/** Null if transactions of this chain are not signed. `asset`: the one that is paid. */
-export function readingOf(chain: ChainId, network: Network, asset: AssetId): Reading | null {
-  if (isEvm(chain)) return evmReading(chain, network, asset);
-  if (chain === 'XMR') return moneroReading(network);
-  return isUtxo(chain) ? utxoReading(chain, network) : null;
-}
+const READINGS: { readonly [C in ChainId]: (network: Network, asset: AssetId) => Reading } = {
+  BTC: (network) => utxoReading('BTC', network),
+  LTC: (network) => utxoReading('LTC', network),
+  BCH: (network) => utxoReading('BCH', network),
+  ETH: (network, asset) => evmReading('ETH', network, asset),
+  BSC: (network, asset) => evmReading('BSC', network, asset),
+  XMR: (network) => moneroReading(network),
+};
+
+/** `asset`: the one that is paid. */
+export const readingOf = (chain: ChainId, network: Network, asset: AssetId): Reading => READINGS[chain](network, asset);
 
 export const differs = (why: string): Rejected =>
   new Rejected(

@@ -127,7 +127,6 @@ export class Review {
     if (asked.kind === 'batch' && asked.payments) needNamed(asked.payments, intents);
     if (!first || intents.every(({ network }) => network === 'sandbox')) return null;
     const reading = readingOf(first.chain, first.network, first.asset);
-    if (!reading) throw differs('it names nothing that could be checked here');
     for (const { network, chain, accountNo, asset, feeAsset = asset } of intents) {
       const same = network === first.network && chain === first.chain && accountNo === first.accountNo;
       const isRead = asset === reading.asset && feeAsset === reading.feeAsset;
@@ -242,8 +241,8 @@ function needNamed(payments: readonly Required<Expected>[], intents: readonly In
 function isSameAddress(expected: string, { address, chain, network, asset }: Intent): boolean {
   if (expected === address) return true;
   const reading = readingOf(chain, network, asset);
-  const to = reading?.destination(expected) ?? null;
-  return to !== null && to === reading?.destination(address);
+  const to = reading.destination(expected);
+  return to !== null && to === reading.destination(address);
 }
 
 const unexpected = (why: string): Rejected =>

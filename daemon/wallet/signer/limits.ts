@@ -85,13 +85,22 @@ export const SIGNED_ASSETS: readonly Asset[] = ASSETS.filter(({ symbol, chain })
 /** More than any fee, for simulated transactions, whose coins are worthless. */
 export const FEE_UNLIMITED = 1n << 256n;
 
+type PlanOf<K extends SpendPlan['kind']> = Extract<SpendPlan, { kind: K }>;
+
+const APPROVABLE: { readonly [K in SpendPlan['kind']]: (plan: PlanOf<K>) => bigint } = {
+  utxo: (plan) => {
+    const toSelf = plan.outputs.every(({ kind }) => kind === 'change');
+    return isUtxo(plan.chain) ? feeLimit(plan.chain, plan, toSelf) : FEE_UNLIMITED;
+  },
+  evm: ({ chain, gasLimit }) => gasFeeLimit(chain, gasLimit),
+  monero: moneroFeeLimit,
+  sandbox: () => FEE_UNLIMITED,
+  'sandbox-account': () => FEE_UNLIMITED,
+};
+
 /** The highest fee that can be approved for a plan, smallest units of the fee's asset. */
 export function approvableFee(plan: SpendPlan): bigint {
-  if (plan.kind === 'sandbox' || plan.kind === 'sandbox-account') return FEE_UNLIMITED;
-  if (plan.kind === 'evm') return gasFeeLimit(plan.chain, plan.gasLimit);
-  if (plan.kind === 'monero') return moneroFeeLimit(plan);
-  const toSelf = plan.outputs.every(({ kind }) => kind === 'change');
-  return isUtxo(plan.chain) ? feeLimit(plan.chain, plan, toSelf) : FEE_UNLIMITED;
+  return (APPROVABLE[plan.kind] as (plan: SpendPlan) => bigint)(plan);
 }
 
 /** Throws `Rejected('signer.approval')` unless `until` is later than `now` by at most APPROVAL_MS. */

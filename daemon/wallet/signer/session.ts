@@ -12,13 +12,14 @@ import { masterFingerprint } from '../accounts.ts';
 import { seedOf } from '../mnemonic.ts';
 import { openVault } from '../vault.ts';
 import { approvalKey, type Epoch, grantMac, intentMac, journalKey, revocationMac, sameMac } from './approval.ts';
+import { judgeOrder } from './families.ts';
 import { VAULT_FILE } from './files.ts';
 import { gasSubjectOf } from './gas.ts';
 import { Journal, type Line } from './journal.ts';
 import type { Judged } from './judged.ts';
 import { GAS_GRANT_MS_MAX } from './limits.ts';
 import { subjectOf, type Witness } from './permission.ts';
-import { type Grant, type ImagesRequest, isEvmOrder, isMoneroOrder, isUtxoOrder, type SignOrder } from './port.ts';
+import type { Grant, ImagesRequest, SignOrder } from './port.ts';
 
 /** How far the operator's clock may be ahead of this machine's for a grant. */
 const GRANT_AHEAD_MS = 3_600_000;
@@ -72,11 +73,7 @@ export class Session {
       isApproved: (epoch, purpose, intent, { mac, until }) =>
         sameMac(mac, intentMac(this.#approvalKey, epoch, purpose, intent, until)),
     };
-    // loaded on first use, because unlocking does not need it
-    if (isUtxoOrder(order)) return (await import('./utxo.ts')).judgeUtxo(order, this.#seed, witness);
-    if (isEvmOrder(order)) return (await import('./evm.ts')).judgeEvm(order, this.#seed, witness);
-    if (isMoneroOrder(order)) return (await import('./xmr/judge.ts')).judgeMonero(order, this.#seed, witness);
-    throw new Rejected('signer.unsupported', `The wallet does not sign for ${order.plan.chain} yet`);
+    return judgeOrder(order, this.#seed, witness);
   }
 
   async keyImages({ network, accountNo, outputs }: ImagesRequest): Promise<Record<string, string>> {
