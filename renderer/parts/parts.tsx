@@ -40,7 +40,7 @@ export function CoinMark({ crypto }: { crypto: string }): ReactNode {
   return <span className={`coin-mark coin-${coinClass(crypto)}`} aria-hidden="true" />;
 }
 
-const COINS = ['BTC', 'LTC', 'BCH', 'XMR', 'USDT', 'ETH', 'BNB', 'USDC'] as const;
+const COINS = ['BTC', 'LTC', 'BCH', 'XMR', 'USDT', 'ETH', 'BNB'] as const;
 /** The coin of a symbol such as USDT_ERC20. */
 const familyOf = (crypto: string): string | undefined =>
   COINS.find((coin) => crypto === coin || crypto.startsWith(`${coin}_`) || crypto.startsWith(`${coin}-`));

@@ -2,21 +2,23 @@
  * Plans transactions: reads holdings, change address and fee rate, and calls the chain's planner. Stores nothing;
  * `claim.ts` checks everything again inside its transaction.
  */
-import type { EstimateRequest, PaymentRequest } from '../../chains/spending.ts';
+import type { EstimateRequest, Holdings, PaymentRequest } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { divideUp, minOf } from '../../domain/money.ts';
-import type { ChangeAddress, SpendPlan } from '../../domain/spend.ts';
+import type { ChangeAddress, Coin, SpendPlan } from '../../domain/spend.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
-import { approvableFee, FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
+import type { Reader } from '../../store/store.ts';
+import { approvableFee } from '../../wallet/signer/limits.ts';
+import { coinFrom } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 import type { Account, Business } from '../shops/directory.ts';
+import { fundsOf } from './address-funds.ts';
 import { nextChange } from './change-address.ts';
-import { tipHeightOf } from './coins.ts';
+import { coinAt, reservedBy, spendableCoins, tipHeightOf } from './coins.ts';
 import { spendingOf } from './fees.ts';
-import { holdingsFor } from './holdings.ts';
 
 const PLAN_TIMEOUT_MS = 60_000;
 
@@ -83,6 +85,35 @@ export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Pr
   return { plan, change, usesChange: plan.outputs.some(({ kind }) => kind === 'change') };
 }
 
+/**
+ * The holdings that a planner may spend. Throws `Rejected` if a coin that the payment names does not exist, or is being
+ * spent.
+ */
+function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: PlanRequest): Holdings {
+  const tip = tipHeightOf(reader, chain);
+  const coin = (outpoint: string): Coin => {
+    const row = coinAt(reader, chain, outpoint);
+    if (!row) throw new Rejected('spend.gone', `The coin ${outpoint} is not known any more`);
+    return coinFrom(row, tip);
+  };
+  const coins = (): Coin[][] => {
+    const { only } = wanted;
+    if (only) {
+      const taken = only.find((outpoint) => reservedBy(reader, chain, outpoint, 0) !== null);
+      if (taken !== undefined) throw new Rejected('spend.reserved', `The coin ${taken} is being spent already`);
+      return [only.map(coin)];
+    }
+    const { plain, undecided, change } = spendableCoins(reader, chain, account, asset, wanted.settledOnly ?? false);
+    const all = [...plain, ...undecided, ...change];
+    if (wanted.payouts.some(({ units }) => units === null)) return [all];
+    return [plain, [...plain, ...undecided], all];
+  };
+  return {
+    ...fundsOf(reader, { chain, account, asset }, wanted),
+    ...{ coin, coins },
+  };
+}
+
 /** The payouts of a plan in the order of its outputs. */
 export function payoutsIn(plan: SpendPlan): { address: string; units: bigint }[] {
   return plan.outputs.flatMap(({ kind, address, units }) => (kind === 'payout' ? [{ address, units }] : []));
@@ -108,4 +139,3 @@ export function overtakenIsRejected<T>(work: () => T): T {
     throw new Rejected('withdrawal.overtaken', `The chain moved on meanwhile (${error.message}): try again`);
   }
 }
-export { FEE_UNLIMITED };

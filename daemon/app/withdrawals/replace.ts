@@ -8,6 +8,7 @@
 import { Rejected } from '../../domain/errors.ts';
 import { type SpendRow, type VersionRow, versionsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
+import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
@@ -15,7 +16,7 @@ import { addVersion, needReplaceable, type Raised, spendOf } from './claim.ts';
 import { availableUnits, tipHeightOf } from './coins.ts';
 import { type Known, sharedKeys, versionFacts } from './facts.ts';
 import { fastRate, needApprovable, spendingOf } from './fees.ts';
-import { FEE_UNLIMITED, type Holder, holderOf, overtakenIsRejected, type Planned, prepare, shareOf } from './plan.ts';
+import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare, shareOf } from './plan.ts';
 import { findWithdrawal } from './request.ts';
 import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { intentOf, paidBy } from './sign.ts';
