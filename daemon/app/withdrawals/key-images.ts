@@ -1,7 +1,7 @@
 /**
- * Learns the key images of coins. Only key images show that a coin of Monero was spent, and only the signer can compute
- * them. So a spend by another copy of the words is seen from then on. If the wallet was locked meanwhile, or was
- * restored, the blocks since the coin came are searched for it.
+ * Learns the key images of coins. On some chains only key images show that a coin was spent, and only the signer can
+ * compute them. So a spend by another copy of the words is seen from then on. If the wallet was locked meanwhile, or
+ * was restored, the blocks since the coin came are searched for it.
  */
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { accountsOfChain } from '../../store/queries/businesses.ts';
