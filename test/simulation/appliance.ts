@@ -145,6 +145,8 @@ export class Appliance {
     const now = this.#time.wall;
     const config = loadConfig({ dataDir: folder, env: {}, flags: {} });
     const store = await Store.open(folder);
+    const write = store.write.bind(store);
+    store.write = (work) => write((tx) => this.#time.writing(() => work(tx)));
     const log = createLog({ level: process.env.SIMULATION_LOG === undefined ? 'silent' : 'warn', format: 'json' });
     const workers = new Map<string, WithdrawalWorker>();
     this.app = {

@@ -13,7 +13,6 @@ import { assetOf } from '../../daemon/domain/assets.ts';
 import { jumpAfter } from '../../daemon/domain/indices.ts';
 import { Appliance, Crashed, PRICES } from './appliance.ts';
 import { approvalsOf, expectedOf, grantsOf } from './approving.ts';
-import type { Node, Tx } from './network.ts';
 import { type Action, forget, mend, refused } from './people.ts';
 import { type Backup, Fault, START, type World } from './world.ts';
 
@@ -24,9 +23,6 @@ const COIN = 100_000_000n;
 const CONFIRM_TRIES = 40;
 const POLICY_USD = 400;
 const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
-/** The refusal of another version, none of whose coins exists. */
-const AWAY = /every coin .* is away/i;
 
 /** The spendable units of a coin, as the API says. */
 export function balanceOf({ appliance, business }: World, coin: UtxoChain): bigint {
@@ -136,7 +132,6 @@ export const replace =
     } catch (error) {
       const why = refused(error);
       if (/insufficient balance/i.test(why)) await judgeShortage(world, found, kind, rate, why);
-      if (AWAY.test(why)) await judgeAway(world, found, kind);
       return `no ${kind} of withdrawal ${found.id}: ${why}`;
     }
   };
@@ -164,36 +159,6 @@ async function judgeShortage(world: World, found: Withdrawal, kind: string, rate
     `${kind} of withdrawal ${found.id} is refused (${why}), though its change is ${change}, the balance ` +
       `${balanceOf(world, coin)}, and ${needed} are more than it costs`,
   );
-}
-
-/** Whether each version of a withdrawal has, after all, a coin in a block that nothing else is about to spend. */
-async function judgeAway(world: World, found: Withdrawal, kind: 'speed-up' | 'cancel'): Promise<void> {
-  const { appliance, wallet } = world;
-  const coin = found.crypto as UtxoChain;
-  const network = world.network(coin);
-  // the appliance hears of blocks a little later
-  await appliance.pass(MINUTE_MS);
-  const { withdrawal } = await appliance.operator('withdrawal.show', { id: `${found.id}` });
-  const versions = withdrawal.versions.flatMap(({ tx_id }) => network.txs.get(tx_id ?? '') ?? []);
-  const others = [...world.signed.values()].flat().filter((tx) => !versions.includes(tx));
-  const promised = new Set(others.flatMap(({ inputs }) => inputs.map(({ outpoint }) => outpoint)));
-  const isFree = ({ coins, spends }: Node, outpoint: string): boolean => {
-    const spender = spends.get(outpoint);
-    return coins.get(outpoint) === null && (!spender || versions.includes(spender));
-  };
-  const hasFree = ({ inputs }: Tx): boolean =>
-    inputs.some(({ outpoint }) => {
-      const isReceived = wallet.placeOf(coin, network.coin(outpoint)?.script ?? '')?.startsWith('0/');
-      return (
-        isReceived && !promised.has(outpoint) && [network.own, network.miner].every((node) => isFree(node, outpoint))
-      );
-    });
-  // what is approved and not signed yet may have reserved coins
-  const waits = (await withdrawals(world)).some(({ state, crypto }) => state === 'approved' && crypto === coin);
-  if (waits || network.health !== 'well' || !versions.every(hasFree)) return;
-  const why = await appliance.operator('withdrawal.propose', { kind, id: `${found.id}` }).then(() => '', refused);
-  if (AWAY.test(why))
-    throw new Fault(`${kind} of withdrawal ${found.id} is refused (${why}), though its coins are there`);
 }
 
 export async function batch(world: World): Promise<string> {

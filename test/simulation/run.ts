@@ -12,7 +12,8 @@ import { Crashed } from './appliance.ts';
 import { serveConnections } from './electrum.ts';
 import type { Network } from './network.ts';
 import { serveNodes } from './rpc.ts';
-import { ACTIONS, simulate } from './simulation.ts';
+import { ROW_OVER, type Row } from './seeds.ts';
+import { ACTIONS, type Choice, simulate } from './simulation.ts';
 import { stopwatch, Time } from './time.ts';
 import { Wallet } from './wallet.ts';
 import { type Kind, START, type World } from './world.ts';
@@ -29,24 +30,40 @@ const { values } = parseArgs({
     without: { type: 'string', default: '' },
     kind: { type: 'string', default: 'any' },
     only: { type: 'string', default: '' },
+    rows: { type: 'string' },
     also: { type: 'string', default: '' },
     trail: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
   },
 });
-const [from, to] = (values.seeds ?? `${values.seed ?? 1}..${values.seed ?? 1}`).split('..').map(Number);
-const steps = Number(values.steps);
-/** By name, with another weight where one is given: `mine:20`. */
-const only = new Map(
-  [...values.only.split(','), ...values.also.split(',')].map((text) => {
-    const [name = '', weight] = text.split(':');
-    return [name, weight] as const;
-  }),
-);
-const without = new Set([
-  ...values.without.split(','),
-  ...(values.only === '' ? [] : ACTIONS.map(([, name]) => name).filter((name) => !only.has(name))),
-]);
+/** Of the command line: the rows that it names, or a range of seeds. */
+function* asked(): Generator<Row & { only?: string }> {
+  if (values.rows !== undefined) {
+    yield* JSON.parse(values.rows) as Row[];
+    return;
+  }
+  const [from = 1, to = from] = (values.seeds ?? values.seed ?? '1').split('..').map(Number);
+  const { only, also, without } = values;
+  const common = { steps: Number(values.steps), kind: values.kind as Kind, ...{ only, also, without } };
+  for (let seed = from; seed <= to; seed++) yield { seed, ...common };
+}
+
+function choiceOf({
+  only: onlyThese = '',
+  also = '',
+  without: left = '',
+  kind = 'any',
+}: Row & { only?: string }): Choice {
+  /** By name, with another weight where one is given: `mine:20`. */
+  const only = new Map(
+    [...onlyThese.split(','), ...also.split(',')].map((text) => {
+      const [name = '', weight] = text.split(':');
+      return [name, weight] as const;
+    }),
+  );
+  const others = onlyThese === '' ? [] : ACTIONS.map(([, name]) => name).filter((name) => !only.has(name));
+  return { only, without: new Set([...left.split(','), ...others]), kind };
+}
 const deadline =
   values.minutes === undefined ? Number.POSITIVE_INFINITY : stopwatch() + Number(values.minutes) * 60_000;
 
@@ -73,35 +90,34 @@ serveConnections((name) => world?.servers.get(name), time);
 const began = stopwatch();
 let taken = 0;
 let longest = 0;
+let longestWrites = 0;
 let faults = 0;
 let runs = 0;
 try {
   const wallet = await Wallet.open();
   time.install();
-  for (let seed = from ?? 1; seed <= (to ?? from ?? 1) && stopwatch() < deadline; seed++) {
+  for (const row of asked()) {
+    if (stopwatch() >= deadline) break;
+    const { seed, steps } = row;
     time.reset(seed);
-    const outcome = await simulate(
-      seed,
-      steps,
-      time,
-      wallet,
-      join(folder, `${seed}`),
-      (made) => {
-        world = made;
-      },
-      { without, only, kind: values.kind as Kind },
-    );
+    const connect = (made: World): void => {
+      world = made;
+    };
+    const outcome = await simulate(seed, steps, time, wallet, join(folder, `${runs}`), connect, choiceOf(row));
     taken += outcome.steps;
     longest = Math.max(longest, time.longestTurnMs);
+    longestWrites = Math.max(longestWrites, time.longestWritesMs);
     runs++;
     if (values.trail || outcome.fault !== null) {
       process.stdout.write(`${outcome.trail.slice(values.trail ? 0 : -TRAIL_SHOWN).join('\n')}\n`);
     }
-    if (outcome.fault === null) continue;
-    faults++;
-    process.stdout.write(`seed ${seed}, step ${outcome.steps}: ${outcome.fault}\n`);
-    process.stdout.write(`as a test, in test/simulation/seeds.ts: { seed: ${seed}, steps: ${steps} }\n`);
-    if (!values['keep-going']) break;
+    if (outcome.fault !== null) {
+      faults++;
+      process.stdout.write(`seed ${seed}, step ${outcome.steps}: ${outcome.fault}\n`);
+      process.stdout.write(`as a test, in test/simulation/seeds.ts: { seed: ${seed}, steps: ${steps} }\n`);
+    }
+    if (values.rows !== undefined) process.stdout.write(ROW_OVER);
+    else if (outcome.fault !== null && !values['keep-going']) break;
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -109,6 +125,6 @@ try {
 const seconds = (stopwatch() - began) / 1_000;
 process.stdout.write(
   `${runs} runs, ${taken} steps in ${seconds.toFixed(1)} s (${Math.round(taken / seconds)} a second), ${faults} faults; ` +
-    `longest turn ${Math.round(longest)} ms of processor time\n`,
+    `longest turn ${Math.round(longest)} ms of processor time, its writes ${Math.round(longestWrites)} ms\n`,
 );
 process.exit(faults > 0 ? 1 : 0);

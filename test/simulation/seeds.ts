@@ -6,6 +6,9 @@ import type { Kind } from './world.ts';
  */
 export type Row = { seed: number; steps: number; without?: string; also?: string; kind?: Kind };
 
+/** Printed after each of several rows that one process runs. */
+export const ROW_OVER = 'the row is over\n';
+
 export const SEEDS: readonly Row[] = [
   ...[601, 602, 603, 604].map((seed) => ({ seed, steps: 160 })),
   // payers change the coin

@@ -82,7 +82,7 @@ export async function simulate(
   let fault: string | null = null;
   try {
     await world.open();
-    time.longestTurnMs = 0;
+    time.forgetTurns();
     watchSigner(world);
     for (world.step = 1; world.step <= steps; world.step++) await step(world, actions, allowed);
     world.note('the end: everybody stops, blocks go on');

@@ -52,6 +52,8 @@ export class Time {
   offset: number;
   /** The longest turn of the event loop since it was last asked for, in milliseconds of processor time. */
   longestTurnMs = 0;
+  /** The longest that the writes of one turn to the store took, in milliseconds of processor time. */
+  longestWritesMs = 0;
   /** Timers that a stretch of time fires apart. */
   stepsMax = 8;
   readonly #start: number;
@@ -60,6 +62,7 @@ export class Time {
   #queue: (() => void)[] = [];
   #outside = 0;
   #looks = 0;
+  #writesMs = 0;
 
   constructor(start: number) {
     this.#start = start;
@@ -144,7 +147,22 @@ export class Time {
     this.offset = this.#start;
     this.#looks = 0;
     this.#nextTimer = 1;
+    this.forgetTurns();
+  }
+
+  forgetTurns(): void {
     this.longestTurnMs = 0;
+    this.longestWritesMs = 0;
+  }
+
+  /** A write of the product to its store, which is its own part of a turn. */
+  writing<T>(work: () => T): T {
+    const before = cpuMs() - elsewhereMs;
+    try {
+      return work();
+    } finally {
+      this.#writesMs += cpuMs() - elsewhereMs - before;
+    }
   }
 
   /** Forgets every timer and answer: the machine lost its power. */
@@ -192,8 +210,10 @@ export class Time {
 
   async #turn(): Promise<void> {
     const before = cpuMs() - elsewhereMs;
+    this.#writesMs = 0;
     await new Promise((resolve) => setImmediate(resolve));
     this.longestTurnMs = Math.max(this.longestTurnMs, cpuMs() - elsewhereMs - before);
+    this.longestWritesMs = Math.max(this.longestWritesMs, this.#writesMs);
   }
 
   /**
