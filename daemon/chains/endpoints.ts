@@ -98,6 +98,22 @@ export class Endpoints<E extends Endpoint> {
     return said;
   }
 
+  /** The results of a use by every endpoint that may be asked now; at least one. Throws the last error when none has one. */
+  async each<T>(use: (endpoint: E) => Promise<T>, signal: AbortSignal): Promise<T[]> {
+    const results: T[] = [];
+    let thrown: unknown;
+    for (const state of this.#inOrder()) {
+      try {
+        results.push(await this.#used(state, use, signal));
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+        thrown = error;
+      }
+    }
+    if (results.length === 0) throw thrown;
+    return results;
+  }
+
   servers(): { name: string; asked: boolean; failures: number; error: string | null; waiting: boolean }[] {
     const now = performance.now();
     return this.#states.map((state) => ({

@@ -4,13 +4,17 @@
  * address's transactions. Payments that this program did not plan, such as another machine's after a backup, appear in
  * the events of tokens, and in a balance below the books.
  *
- * Invariant: an amount left only if the receipt is successful; a failed transaction pays its fee and moves nothing.
+ * Invariants. An amount left only if the receipt is successful; a failed transaction pays its fee and moves nothing. No
+ * endpoint alone can say that a payment failed, or that a stranger's transaction took its place, if there is one of another
+ * operator: the payment would be made again. Nor can it call a payment done that another endpoint does not have.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint, Debit, SpendSeen } from '../../domain/chain.ts';
-import { assert } from '../../domain/errors.ts';
+import { assert, Unavailable } from '../../domain/errors.ts';
 import { nonceKey } from '../../domain/spend.ts';
 import { type ListedScript, type OpenNonce, type ScriptList, tipOf } from '../adapter.ts';
+import type { Endpoints } from '../endpoints.ts';
 import { checksumAddress } from './address.ts';
 import type { Receipt, Sending } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
@@ -21,6 +25,7 @@ import { isOneAccount, isTransfer, partiesOf } from './transfers.ts';
 const OUTGOING_MAX = 500;
 const SHORT_MAX = 20;
 const NONCES_MAX = 20n;
+const RETRY_SECONDS = 1;
 
 /** The payments that left in a step. */
 export type Sent = { spends: SpendSeen[]; debits: Debit[] };
@@ -36,14 +41,19 @@ export class SentFinder {
   readonly #native: AssetId;
   readonly #tokens: ReadonlyMap<string, Token>;
   readonly #list: ScriptList;
+  readonly #endpoints: Endpoints<EvmEndpoint>;
 
-  constructor(native: AssetId, tokens: readonly Token[], list: ScriptList) {
+  constructor(native: AssetId, tokens: readonly Token[], list: ScriptList, endpoints: Endpoints<EvmEndpoint>) {
     this.#native = native;
     this.#tokens = new Map(tokens.map((token) => [token.contract, token]));
     this.#list = list;
+    this.#endpoints = endpoints;
   }
 
-  /** The uses of reserved nonces up to the tip of a checkpoint, except those that are stored already. */
+  /**
+   * The uses of reserved nonces up to the tip of a checkpoint, except those that are stored already. One without agreement is
+   * left out, and looked for again in the next step.
+   */
   async look(endpoint: EvmEndpoint, view: View, signal: AbortSignal): Promise<Sent> {
     const sent: Sent = { spends: [], debits: [] };
     const open = this.#list.openNonces().filter(({ usedIn }) => usedIn === null || view.orphaned.has(usedIn));
@@ -57,13 +67,17 @@ export class SentFinder {
       const sending = receipt && (await endpoint.sending(receipt.txid, signal));
       const isOurs = sending?.from === hexOfScript(one.target.script) && sending.nonce === one.nonce;
       if (receipt && sending && isOurs) {
-        await this.#take(sent, endpoint, { target: one.target, receipt, sending }, view, signal);
+        if (await this.#isAgreed(endpoint, { receipt, sending }, receipt.succeeded, signal))
+          await this.#take(sent, endpoint, { target: one.target, receipt, sending }, view, signal);
       } else if ((counts.get(one.target.id) ?? 0n) > one.nonce) await this.#search(sent, endpoint, one, view, signal);
     }
     return sent;
   }
 
-  /** Adds the transactions by which tokens left, except those in `sent`. `outgoing`: the senders by transaction. */
+  /**
+   * Adds the transactions by which tokens left, except those in `sent`. `outgoing`: the senders by transaction. Throws
+   * `Unavailable` if another endpoint denies one, because later steps do not look at these blocks again.
+   */
   async addOutgoing(
     sent: Sent,
     endpoint: EvmEndpoint,
@@ -76,7 +90,11 @@ export class SentFinder {
     for (const [i, receipt] of (await endpoint.receipts(txids, signal)).entries()) {
       const target = outgoing.get(txids[i] ?? '');
       const sending = receipt && (await endpoint.sending(receipt.txid, signal));
-      if (receipt && sending && target) await this.#take(sent, endpoint, { target, receipt, sending }, view, signal);
+      if (!receipt || !sending || !target) continue;
+      if (!(await this.#isAgreed(endpoint, { receipt, sending }, true, signal))) {
+        throw new Unavailable(`endpoints disagree about the transaction ${receipt.txid}`, RETRY_SECONDS);
+      }
+      await this.#take(sent, endpoint, { target, receipt, sending }, view, signal);
     }
   }
 
@@ -149,7 +167,29 @@ export class SentFinder {
     const all = block ? await endpoint.sendings(block, signal) : [];
     const sending = all.find(({ from, nonce }) => from === address && nonce === one.nonce);
     const [receipt] = sending ? await endpoint.receipts([sending.txid], signal) : [];
-    if (sending && receipt) await this.#take(sent, endpoint, { target: one.target, receipt, sending }, view, signal);
+    if (!sending || !receipt || !(await this.#isAgreed(endpoint, { receipt, sending }, false, signal))) return;
+    await this.#take(sent, endpoint, { target: one.target, receipt, sending }, view, signal);
+  }
+
+  /** Whether an endpoint of another operator says the same. `unheard`: the result if no other one answers. */
+  async #isAgreed(
+    endpoint: EvmEndpoint,
+    { receipt, sending }: { receipt: Receipt; sending: Sending },
+    unheard: boolean,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (this.#endpoints.operators < 2) return true;
+    const agreed = await this.#endpoints.other(
+      endpoint,
+      async (other) => {
+        const [theirs] = await other.receipts([receipt.txid], signal);
+        return (
+          isDeepStrictEqual(theirs, receipt) && isDeepStrictEqual(await other.sending(receipt.txid, signal), sending)
+        );
+      },
+      signal,
+    );
+    return agreed ?? unheard;
   }
 
   /** Adds a transaction, unless its block is not on the chain up to the tip. */

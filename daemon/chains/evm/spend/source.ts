@@ -40,12 +40,20 @@ export class EvmSource implements SpendingSource {
     return this.#ask((endpoint) => endpoint.gasPrice(signal), signal);
   }
 
-  /** How many transactions of an address (hex with 0x) blocks contain. */
+  /**
+   * How many transactions of an address (hex with 0x) blocks contain. No block takes a transaction whose nonce is above that,
+   * so an endpoint of another operator must say the same.
+   */
   async nonce(address: string, signal: AbortSignal): Promise<bigint> {
-    return this.#ask(async (endpoint) => {
-      const [count] = await endpoint.nonces([address], signal);
-      return count ?? undefined;
+    const countAt = async (endpoint: EvmEndpoint) => (await endpoint.nonces([address], signal))[0] ?? undefined;
+    const own = await this.#ask(async (endpoint) => {
+      const count = await countAt(endpoint);
+      return count === undefined ? undefined : { count, endpoint };
     }, signal);
+    const other = await this.#endpoints.other(own.endpoint, countAt, signal);
+    if (other === undefined || other === own.count) return own.count;
+    const text = `Endpoints disagree about how many transactions ${address} has sent: ${own.count} or ${other}`;
+    throw new Unavailable(text, RETRY_SECONDS);
   }
 
   /** The gas that a transaction needs now. Throws `Rejected('spend.refused')` if it would fail. */
@@ -65,12 +73,12 @@ export class EvmSource implements SpendingSource {
   }
 
   /**
-   * An endpoint that says "nonce too low" or "underpriced" may have this very transaction in a block or in its pool, so it
-   * is asked for that first.
+   * Sends to every endpoint, because one may take a transaction and not pass it on. An endpoint that says "nonce too low" or
+   * "underpriced" may have this very transaction in a block or in its pool, so it is asked for that first.
    */
   async broadcast(raw: string, signal: AbortSignal): Promise<void> {
     if (!HEX.test(raw)) throw new Rejected('broadcast.refused', 'These are no bytes in hex');
-    const error = await this.#ask(async (endpoint): Promise<RpcError | null> => {
+    const errors = await this.#endpoints.each(async (endpoint): Promise<RpcError | null> => {
       try {
         await endpoint.send(raw, signal);
         return null;
@@ -81,7 +89,8 @@ export class EvmSource implements SpendingSource {
         return thrown;
       }
     }, signal);
-    if (error) throw new Rejected('broadcast.refused', error.message);
+    const [first] = errors;
+    if (first && !errors.includes(null)) throw new Rejected('broadcast.refused', first.message);
   }
 
   /** Simulates a transaction with the first endpoint that can. */

@@ -50,6 +50,8 @@ const GAS_HEADROOM_PERCENT = 125n;
 /** Nodes accept a replacement that raises both fees by 10 %; a little more for rounding. */
 const REPLACEMENT_PERCENT = 113n;
 const HIGHEST_RATE_FACTOR = 2n;
+/** Open transactions of one address: far more than nodes keep of one. */
+const NONCES_BEFORE_MAX = 1_000n;
 /** While the source is away: 10 gwei, 1 gwei. */
 const FALLBACK_RATE: Readonly<Record<EvmChain, bigint>> = { ETH: 10_000_000_000_000n, BSC: 1_000_000_000_000n };
 
@@ -124,11 +126,12 @@ export class EvmSpending extends OfSource implements Spending {
     if (isCancel && there < fee) throw new MissingGas(this.feeAsset, fee - there, sender.address);
     const { address, branch, index } = sender;
     const lowestNonce = await this.#source.nonce(hexOfScript(sender.script), limit());
+    const nonce = reserved?.nonce ?? request.holdings.nextNonce(address, lowestNonce);
+    if (nonce - lowestNonce > NONCES_BEFORE_MAX) throw tooFarAhead(address, nonce, lowestNonce);
     return {
       ...{ kind: 'evm', network: this.#network.network, chain: this.#network.chain, accountNo: request.accountNo },
       ...{ asset: request.asset, contract, sender: { address, branch, index } },
-      nonce: reserved?.nonce ?? request.holdings.nextNonce(address, lowestNonce),
-      lowestNonce,
+      ...{ nonce, lowestNonce },
       gasLimit,
       ...fees,
       outputs: [output],
@@ -280,6 +283,9 @@ export class EvmSpending extends OfSource implements Spending {
     return `${formatUnits(units, assetOf(this.feeAsset))} ${this.feeAsset}`;
   }
 }
+
+const tooFarAhead = (address: string, nonce: bigint, lowest: bigint): Rejected =>
+  new Rejected('spend.nonce', `It would be transaction ${nonce} of ${address}, and blocks have ${lowest} of them`);
 
 const raised = (fee: bigint): bigint => (fee * REPLACEMENT_PERCENT) / 100n;
 

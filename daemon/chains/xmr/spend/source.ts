@@ -68,11 +68,12 @@ export class NodeSource implements MoneroSource {
   /** A transaction that the node has already is refused as a double spend of itself, which counts as success. */
   async broadcast(raw: string, signal: AbortSignal): Promise<void> {
     const id = idOf(raw);
-    const refusal = await this.#first(async (node) => {
+    // to every node, because one may take a transaction and not pass it on
+    const reasons = await this.#endpoints.each(async (node) => {
       const reason = await node.send(raw, signal);
-      return { reason: reason === null || (await node.transactions([id], signal)).has(id) ? null : reason };
+      return reason === null || (await node.transactions([id], signal)).has(id) ? null : reason;
     }, signal);
-    if (refusal.reason !== null) throw new Rejected('broadcast.refused', refusal.reason);
+    if (!reasons.includes(null)) throw new Rejected('broadcast.refused', reasons[0] ?? '');
   }
 
   async #first<T>(ask: (node: MoneroNode, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
