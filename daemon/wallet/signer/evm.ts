@@ -32,6 +32,8 @@ import { ADDRESS_SELF, type EvmOrder } from './port.ts';
 
 /** The gas of the cheapest transaction. */
 const GAS_LIMIT_MIN = 21_000n;
+/** A deposit address gets gas for so many of the dearest transactions at most. */
+const GAS_FUNDED_MAX = 2n;
 
 /** Judges an order. The result can sign it. Throws `Rejected` (see `Signer.sign`) if a check fails. */
 export function judgeEvm(order: EvmOrder, seed: Uint8Array, witness: Witness): Judged {
@@ -98,11 +100,18 @@ function feeOf(plan: EvmPlan, { gasLimit, maxFeePerGas, maxPriorityFeePerGas }: 
 const feeTooHigh = (fee: bigint, max: bigint): Rejected =>
   new Rejected('signer.fee', `Refused to sign: a fee of ${fee} is above the limit of ${max}`);
 
-/** Checks that it pays an address of ours. */
-function needOwn({ outputs }: EvmPlan, { to }: Movement, keys: AccountKeys): void {
+/**
+ * Checks that it pays the tank, or gas to a deposit address. A search by the words would not find money at an address that
+ * was never given out.
+ */
+function needOwn({ outputs, chain }: EvmPlan, { to, contract, units }: Movement, keys: AccountKeys): void {
   const [output] = outputs;
   if (output?.kind !== 'change') throw differs('it pays others than ourselves');
-  if (to !== addressOf(keys.publicKey(output.branch ?? 1, output.index))) throw differs('its recipient is not ours');
+  const { branch = 1, index } = output;
+  if (to !== addressOf(keys.publicKey(branch, index))) throw differs('its recipient is not ours');
+  const isTank = branch === 1 && index === 0;
+  const isGas = branch === 0 && contract === null && units <= GAS_FUNDED_MAX * gasFeeLimit(chain, GAS_LIMIT_MAX);
+  if (!isTank && !isGas) throw differs('it is neither collected into the tank nor gas for a deposit address');
 }
 
 function needDestination(address: string, chain: EvmChain, network: Network): string {

@@ -208,6 +208,19 @@ describe('a grant of gas', () => {
     await session.sign(crossed(move('c', 2)));
   });
 
+  it('hides no money at an address where a search by the words does not look', async () => {
+    const to = (place: ReturnType<typeof own>, units: bigint): EvmOrder =>
+      move('hidden', 3, { outputs: [{ kind: 'change', ...place, units }] });
+    expect(await refusal(to(own(1, 1_000_000), 1n))).toBe('signer.differs');
+    expect(await refusal(to(own(0, 1_000_000), 10n ** 18n))).toBe('signer.differs');
+    const tokens: Partial<EvmPlan> = {
+      ...{ asset: 'USDT_ERC20', contract: TETHER, gasLimit: 65_000n, fee: 65_000n * 20n * GWEI },
+      outputs: [{ kind: 'change', ...own(0, 1_000_000), units: 1n }],
+    };
+    const intent = { asset: 'USDT_ERC20' as const, feeAsset: 'ETH' as const };
+    expect(await refusal(move('hidden', 3, tokens, intent))).toBe('signer.differs');
+  });
+
   it('pays nobody else', async () => {
     const stranger = { kind: 'payout' as const, address: STRANGER, script: Buffer.alloc(20, 0xab), units: 1n };
     expect(await refusal(move('d', 3, { outputs: [stranger] }))).toBe('signer.differs');
