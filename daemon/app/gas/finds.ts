@@ -100,8 +100,8 @@ export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
 export const withReserve = (missing: bigint): bigint => (missing * FUND_PERCENT) / 100n;
 
 /** Whether it is worth collecting: at least `minUsd`, more than its cost, and of a known rate. */
-export const isWorth = ({ usd, units, cost, asset }: Find, minUsd: bigint, feeAsset: Asset): boolean =>
-  usd !== null && usd >= minUsd && (asset !== feeAsset || units > cost);
+export const isWorth = ({ usd, units, cost, costUsd, asset }: Find, minUsd: bigint, feeAsset: Asset): boolean =>
+  usd !== null && usd >= minUsd && (asset === feeAsset ? units > cost : costUsd === null || usd > costUsd);
 
 /** The amount of coin that the tank lacks to fund these addresses, including the fees; 0: nothing. */
 export function missingFor({ tank, feeAsset }: Desk, finds: readonly Find[], fundFee: bigint): bigint {
