@@ -11,7 +11,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint, Debit, SpendSeen } from '../../domain/chain.ts';
-import { assert, Unavailable } from '../../domain/errors.ts';
+import { assert } from '../../domain/errors.ts';
 import { nonceKey } from '../../domain/spend.ts';
 import { type ListedScript, type OpenNonce, type ScriptList, tipOf } from '../adapter.ts';
 import type { Endpoints } from '../endpoints.ts';
@@ -25,7 +25,6 @@ import { isOneAccount, isTransfer, partiesOf } from './transfers.ts';
 const OUTGOING_MAX = 500;
 const SHORT_MAX = 20;
 const NONCES_MAX = 20n;
-const RETRY_SECONDS = 1;
 
 /** The payments that left in a step. */
 export type Sent = { spends: SpendSeen[]; debits: Debit[] };
@@ -75,8 +74,8 @@ export class SentFinder {
   }
 
   /**
-   * Adds the transactions by which tokens left, except those in `sent`. `outgoing`: the senders by transaction. Throws
-   * `Unavailable` if another endpoint denies one, because later steps do not look at these blocks again.
+   * Adds the transactions by which tokens left, except those in `sent`. `outgoing`: the senders by transaction. Later steps do
+   * not look at these blocks again, so amounts leave the books without agreement; the nonce counts as used only with it.
    */
   async addOutgoing(
     sent: Sent,
@@ -91,10 +90,9 @@ export class SentFinder {
       const target = outgoing.get(txids[i] ?? '');
       const sending = receipt && (await endpoint.sending(receipt.txid, signal));
       if (!receipt || !sending || !target) continue;
-      if (!(await this.#isAgreed(endpoint, { receipt, sending }, true, signal))) {
-        throw new Unavailable(`endpoints disagree about the transaction ${receipt.txid}`, RETRY_SECONDS);
-      }
-      await this.#take(sent, endpoint, { target, receipt, sending }, view, signal);
+      const agreed = await this.#isAgreed(endpoint, { receipt, sending }, false, signal);
+      const taken: Sent = agreed ? sent : { spends: [], debits: sent.debits };
+      await this.#take(taken, endpoint, { target, receipt, sending }, view, signal);
     }
   }
 
