@@ -131,14 +131,19 @@ async function addBusiness(session: Session, options: AddOptions) {
   await session.call('business.nextAccount', { network });
   const { unlockWallet, wordsWereSeen } = await import('./wallet.ts');
   const wallet = await unlockWallet(session, options);
-  const { birthday = null, import: imported, wordsFile, gap = GAP } = options;
+  const { birthday = null, gap = GAP } = options;
   // addresses that another program or machine may have given out are not given out again
-  const wasUsed = birthday !== null || imported || wordsFile !== undefined;
+  const wasUsed = birthday !== null || wallet.wasUsed;
+  if (wasUsed && birthday === null) session.note(NO_PAST);
   const added = await openBusiness(session.call, { ...wanted, birthday, ...(wasUsed ? { gap } : {}) }, wallet.accounts);
   const { words, fingerprint } = wallet;
   session.print({ ...added, wallet: { fingerprint, ...(words ? { words } : {}) } }, () => addedText(added, words));
   if (words) await wordsWereSeen(session);
 }
+
+const NO_PAST =
+  'The words were made elsewhere. Only payments from now on are looked for, and the first addresses are left out. --birthday ' +
+  'looks further back; `countinghouse restore words` finds all that was used.';
 
 function refuseWalletOptions(options: AddOptions): void {
   const { import: imported, wordsFile, passphraseFile, birthday, iHaveTheWords } = options;

@@ -7,6 +7,7 @@ import { randomInt } from 'node:crypto';
 import { CHAINS, type Network } from '../domain/assets.ts';
 import type { Accounts } from '../operator/open-business.ts';
 import {
+  areWordsNew,
   areWordsUnproved,
   createWallet,
   deriveAccounts,
@@ -33,6 +34,8 @@ export type Unlocked = {
   fingerprint: string;
   /** The words, for scripts: of a new wallet, or of one with unproved words. */
   words: readonly string[] | null;
+  /** Whether another program may have used the words. */
+  wasUsed: boolean;
   /** The public keys of an account for every chain. */
   accounts(network: Network, accountNo: number): Promise<Accounts>;
 };
@@ -68,6 +71,7 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
   return {
     fingerprint: await walletFingerprint(folder),
     words: options.iHaveTheWords === true ? words : null,
+    wasUsed: !(await areWordsNew(folder)),
     accounts: (network, accountNo) => deriveAccounts(folder, passphrase, network, accountNo, CHAINS),
   };
 }
@@ -97,9 +101,6 @@ async function importWallet(session: Session, options: WalletOptions, folder: st
   const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
   await session.asOwner(() => createWallet(folder, { words, passphrase }));
   await handOver(session);
-  if (options.birthday === undefined) {
-    session.note('Only payments from now on are looked for. --birthday would look further back.');
-  }
   return passphrase;
 }
 

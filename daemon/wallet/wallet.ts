@@ -68,6 +68,10 @@ export async function createWallet(
   return wallet.words === undefined ? { words: mnemonic.split(' '), fingerprint } : { fingerprint };
 }
 
+/** Whether this folder's words were made with its wallet, so that nobody used them before. */
+export const areWordsNew = async (folder: string): Promise<boolean> =>
+  (await import('./signer/journal.ts')).isFreshIn(folder);
+
 /**
  * The public keys of account number `account` (0 to 2^31 - 1) on these chains. Throws `Rejected`: `vault.missing`,
  * `vault.corrupted`, `vault.passphrase`, and `wallet.sandbox`, because the sandbox has its own wallet.

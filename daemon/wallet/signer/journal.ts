@@ -25,6 +25,8 @@ import type { GasGrant, PolicyGrant } from './port.ts';
 import { EpochShape, GasGrantShape, GrantShape } from './wire.ts';
 
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
+/** More than the first line has. */
+const START_BYTES_MAX = 4_096;
 const MAC_CHARS = 64;
 const NO_MAC = '0'.repeat(MAC_CHARS);
 const EPOCH_BYTES = 16;
@@ -324,6 +326,25 @@ export const newEpoch = (): string => randomBytes(EPOCH_BYTES).toString('hex');
  */
 export async function epochOf(folder: string): Promise<Epoch> {
   return (await readHead(folder).catch(() => null))?.epoch ?? null;
+}
+
+/**
+ * Whether the wallet of this folder was made with its words and never restored, so that no other machine gave out addresses
+ * of it. Read without the key: a wrong result only skips addresses, or does not.
+ */
+export async function isFreshIn(folder: string): Promise<boolean> {
+  const file = await open(join(folder, JOURNAL_FILE), 'r').catch(() => null);
+  if (!file) return false;
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(START_BYTES_MAX), 0);
+    const [first = ''] = buffer.toString('utf8', 0, bytesRead).split('\n', 1);
+    const line = Line.safeParse(JSON.parse(first.slice(MAC_CHARS)));
+    return line.data?.kind === 'start' && line.data.fresh === true && line.data.epoch === (await epochOf(folder));
+  } catch {
+    return false;
+  } finally {
+    await file.close();
+  }
 }
 
 /**
