@@ -20,7 +20,7 @@ it('goes on with the outputs of the chain where it failed, and reads the newest 
       return { base: 0, counts: new Array<number>(to - from + 1).fill(PER_BLOCK) };
     },
   } as unknown as MoneroNode;
-  const source = new NodeSource({ first: (use) => use(node) });
+  const source = new NodeSource({ first: (use) => use(node), each: async (use) => [await use(node)] });
   const limit = () => {
     limits++;
     return AbortSignal.timeout(1_000);

@@ -21,11 +21,11 @@ const TARGET_NORMAL = 10;
 const WEIGHT_PER_RATE = 1_000n;
 
 export class NodeSource implements MoneroSource {
-  readonly #endpoints: Pick<Endpoints<MoneroNode>, 'first'>;
+  readonly #endpoints: Pick<Endpoints<MoneroNode>, 'first' | 'each'>;
   /** The outputs up to each old block. They never change; 2 million blocks take 16 MB. */
   readonly #counts: number[] = [];
 
-  constructor(endpoints: Pick<Endpoints<MoneroNode>, 'first'>) {
+  constructor(endpoints: Pick<Endpoints<MoneroNode>, 'first' | 'each'>) {
     this.#endpoints = endpoints;
   }
 
