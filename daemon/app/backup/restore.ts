@@ -156,42 +156,44 @@ async function removeLeftovers(dataDir: string): Promise<void> {
   }
 }
 
-/** Marks a restored database: its numbers jump ahead, and unsigned withdrawals are not sent automatically. */
 async function quarantine(folder: string, manifest: Manifest, now: number, jump: number): Promise<void> {
   const store = await Store.open(folder);
   try {
-    await store.write((tx) => {
-      const heights = tx
-        .all(chainStates, {})
-        .map(({ chain_key, checkpoint }) => [chain_key, tipOf(checkpoint).height] as const);
-      const record: QuarantineRecord = {
-        since: now,
-        backup_made_at: manifest.made_at,
-        last_withdrawal: tx.get(lastWithdrawal, {})?.id ?? 0,
-        heights: Object.fromEntries(heights),
-        last_debit: tx.get(lastDebit, {})?.id ?? 0,
-        policies: suspendPolicies(tx),
-      };
-      tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
-      tx.run(skipWebhooks, {});
-      dropUnsigned(tx);
-      tx.run(doubtUnsigned, { problem: MAY_BE_PAID, now });
-      for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {
-        const [network, chain] = chain_key.split(':') as [Network, ChainId];
-        const far = network === 'sandbox' ? Math.min(jump, JUMPED_IN_SANDBOX) : jump;
-        const change = isUtxo(chain) ? far : Math.min(far, CHANGE_JUMPED_ELSEWHERE);
-        // also takes back ready addresses, which may have been given out since
-        skip(tx, id, 0, [{ from: next_index, to: next_index + far }]);
-        skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
-      }
-      const by = { by: jump };
-      if (tx.run(jumpWithdrawals, by).changes === 0) tx.run(beginWithdrawals, by);
-    });
+    await store.write((tx) => beginQuarantine(tx, manifest, now, jump));
   } finally {
     await store.close();
   }
   for (const leftover of ['lock', `${DATABASE}-wal`, `${DATABASE}-shm`])
     await rm(join(folder, leftover), { force: true });
+}
+
+/** Marks a restored database: its numbers jump ahead, and unsigned withdrawals are not sent automatically. */
+export function beginQuarantine(tx: Tx, { made_at }: Pick<Manifest, 'made_at'>, now: number, jump: number): void {
+  const heights = tx
+    .all(chainStates, {})
+    .map(({ chain_key, checkpoint }) => [chain_key, tipOf(checkpoint).height] as const);
+  const record: QuarantineRecord = {
+    since: now,
+    backup_made_at: made_at,
+    last_withdrawal: tx.get(lastWithdrawal, {})?.id ?? 0,
+    heights: Object.fromEntries(heights),
+    last_debit: tx.get(lastDebit, {})?.id ?? 0,
+    policies: suspendPolicies(tx),
+  };
+  tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
+  tx.run(skipWebhooks, {});
+  dropUnsigned(tx);
+  tx.run(doubtUnsigned, { problem: MAY_BE_PAID, now });
+  for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {
+    const [network, chain] = chain_key.split(':') as [Network, ChainId];
+    const far = network === 'sandbox' ? Math.min(jump, JUMPED_IN_SANDBOX) : jump;
+    const change = isUtxo(chain) ? far : Math.min(far, CHANGE_JUMPED_ELSEWHERE);
+    // also takes back ready addresses, which may have been given out since
+    skip(tx, id, 0, [{ from: next_index, to: next_index + far }]);
+    skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
+  }
+  const by = { by: jump };
+  if (tx.run(jumpWithdrawals, by).changes === 0) tx.run(beginWithdrawals, by);
 }
 
 /** Makes all earlier approvals and grants invalid, in case somebody kept them. */

@@ -1,0 +1,110 @@
+/**
+ * Withdrawals that were approved before a backup and paid after it, on every kind of chain, when the new machine's source has
+ * not heard of those transactions: nothing is paid that the operator does not approve again, and what was paid is found when
+ * it appears. `test/scenario/restore-approved.test.ts` restores a backup of a whole daemon.
+ */
+import { describe, expect, it } from 'vitest';
+import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
+import { beginQuarantine, MAY_BE_PAID } from '../../../daemon/app/backup/restore.ts';
+import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
+import type { PayBench } from './pay-bench.ts';
+import { FAMILIES, type PayFamily } from './pay-families.ts';
+
+const JUMP = 20;
+const PAID = 2;
+
+/**
+ * Three approved withdrawals, of which the backup has one planned and none signed. Two were paid after it. Returns the service
+ * that was restored, in quarantine, and the transactions that its source has not heard of.
+ */
+async function restored(family: PayFamily) {
+  const before = await family.open();
+  const { coin } = before.chain;
+  await before.deposits([coin, coin, coin, coin], 1 + family.lockBlocks);
+  const ids: number[] = [];
+  for (let i = 0; i <= PAID; i++) ids.push(await before.withdraw(coin / 4n));
+  before.signer.refuses = () => new Rejected('signer.locked', 'the wallet is locked');
+  await before.pass();
+  expect(before.versions(ids[0]!)).toMatchObject([{ txid: null }]);
+  const backup = before.moment();
+  before.signer.refuses = ({ withdrawals }) =>
+    withdrawals.some(({ intent }) => intent.uuid === before.row(ids[PAID]!).uuid)
+      ? new Rejected('signer.locked', '')
+      : null;
+  await before.round();
+  const paid = ids.slice(0, PAID).map((id) => {
+    const [{ txid, raw } = { txid: null, raw: null }] = before.versions(id);
+    return { id, txid: txid!, raw: raw!, address: before.row(id).address };
+  });
+  expect(paid.map(({ txid }) => before.chain.waiting().includes(txid))).toEqual([true, true]);
+  await before.app.store.close();
+
+  const pay: PayBench = await backup();
+  const { app, bench } = pay;
+  await app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, bench.at, JUMP));
+  for (const account of app.directory.accounts()) await deriveSkipped(app, account, () => false);
+  await pay.round();
+  return { pay, ids, paid, waiting: ids[PAID]! };
+}
+
+describe.each(FAMILIES)('$name: withdrawals approved before a backup', (family) => {
+  it('all wait for the operator again, with the reason, also after the quarantine', async () => {
+    const { pay, ids } = await restored(family);
+    const waits = { state: 'requested', approved_by: null, approval: null, spend_id: null, problem: MAY_BE_PAID };
+    expect(ids.map((id) => pay.row(id))).toMatchObject(ids.map(() => waits));
+    await takeOver(pay.app);
+    for (let i = 0; i < 3; i++) await pay.round();
+    expect(ids.map((id) => pay.row(id))).toMatchObject(ids.map(() => waits));
+    expect([pay.signer.orders, pay.chain.waiting()]).toEqual([[], []]);
+  });
+
+  it('are found paid when their transactions appear, before anything else is signed', async () => {
+    const { pay, paid, waiting } = await restored(family);
+    await takeOver(pay.app);
+    for (const { raw } of paid) await pay.chain.take(raw);
+    await pay.chain.mine();
+    await pay.approve(waiting);
+    await pay.round();
+    await pay.chain.mine(1 + family.lockBlocks);
+    await pay.round();
+    await pay.chain.mine();
+    await pay.sync();
+    for (const { id, txid, address } of paid) {
+      expect(pay.row(id)).toMatchObject({ state: 'completed', txid, problem: null });
+      expect(pay.chain.paidTo(address)).toEqual([txid]);
+    }
+    expect(pay.row(waiting).state).toBe('completed');
+    expect(pay.available()).toBe(pay.chain.unspent());
+    expect(pay.alerts()).toEqual([]);
+  });
+
+  it('are paid once when one was approved anew before the old transactions appeared', async () => {
+    const { pay, paid, waiting, ids } = await restored(family);
+    await takeOver(pay.app);
+    await pay.approve(waiting);
+    await pay.round();
+    expect(pay.row(waiting).state).toBe('broadcast');
+    await pay.chain.mine();
+    await pay.sync();
+    // it may use the coins or the nonce of an old one: then its block decides
+    for (const { raw } of paid) await (async () => pay.chain.take(raw))().catch(() => {});
+    await pay.chain.mine();
+    await pay.round();
+    for (const { id, txid, address } of paid) {
+      const found = pay.chain.depthOf(txid) > 0;
+      expect(pay.row(id)).toMatchObject(found ? { state: 'completed', txid } : { state: 'requested', txid: null });
+      expect(pay.chain.paidTo(address)).toEqual(found ? [txid] : []);
+    }
+    // what was not paid is, once it is approved anew
+    for (const id of ids) if (pay.row(id).state === 'requested') await pay.approve(id);
+    for (let i = 0; i < PAID + 1; i++) {
+      await pay.round();
+      await pay.chain.mine(1 + family.lockBlocks);
+    }
+    await pay.round();
+    expect(ids.map((id) => pay.row(id).state)).toEqual(ids.map(() => 'completed'));
+    expect(ids.map((id) => pay.chain.paidTo(pay.row(id).address).length)).toEqual(ids.map(() => 1));
+    expect(pay.available()).toBe(pay.chain.unspent());
+  });
+});
