@@ -32,7 +32,7 @@ export async function start(session: Session, options: StartOptions): Promise<vo
     const daemon = await startDaemon({ dataDir, configFile: configFile(io, options), port, givesMemoryBack: true });
     const { stopWithParent } = await import('../launcher/parent.ts');
     stopWithParent(stop);
-    io.stdout.write(session.json ? readyJson(daemon) : readyText(daemon));
+    io.stdout.write(session.json ? readyJson(daemon) : `${readyText(daemon)}${await consoleText(session)}`);
     if (daemon.firstKeys) await daemon.acknowledgeKeys();
     await asked;
     await stopInTime(session, daemon);
@@ -80,6 +80,17 @@ function onStop(stop: () => void): () => void {
   return () => {
     for (const signal of SIGNALS) process.removeListener(signal, onSignal);
   };
+}
+
+/** A sign-in link for the person at the terminal. Never into a log: whoever reads the link first is signed in. */
+async function consoleText(session: Session): Promise<string> {
+  if (session.io.stdout.isTTY !== true) return '';
+  try {
+    const { url } = await session.call('console.open', {});
+    return `Open the console in a browser on this computer (the link works once, for ten minutes):\n\n  ${url}\n\n`;
+  } catch (error) {
+    return `The console could not be opened: ${(error as Error).message}\n`;
+  }
 }
 
 function readyJson({ url, dataDir, firstKeys }: Daemon): string {

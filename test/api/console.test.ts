@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildConsole } from '../support/console.ts';
-import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { refusal, strictCaller } from './operator-raw.ts';
 
 let daemon: TestDaemon;
@@ -209,6 +209,22 @@ describe('the page', () => {
   );
 });
 
+/** A withdrawal of sandbox money that waits; returns its number. */
+async function fundedWithdrawal(shop: TestDaemon): Promise<string> {
+  const call = strictCaller(shop.dataDir);
+  const invoice = await shop.call<{ id: string }>('POST', '/invoice', { amount: 25, crypto: 'LTC' });
+  const { body } = await shop.call<{ address: string }>('POST', `/invoice/rp/${invoice.body.id}`, {});
+  await shop.call('POST', '/sandbox/pay', { invoice_id: invoice.body.id });
+  await shop.call('POST', '/sandbox/mine', { crypto: 'LTC', blocks: 12 });
+  await until('the money is there', async () =>
+    (await call('business.list', {})).businesses[0]!.balances.some(
+      ({ crypto, amount }) => crypto === 'LTC' && amount !== '0',
+    ),
+  );
+  const wanted = { business: '1', crypto: 'LTC', address: body.address, amount: '0.01' };
+  return `${(await call('withdrawal.add', wanted)).withdrawal.id}`;
+}
+
 describe('approvals = false', () => {
   let closed: TestDaemon;
   beforeAll(async () => {
@@ -226,7 +242,21 @@ describe('approvals = false', () => {
       const { status, body } = await ask(`/call/${method}`, { headers: signed });
       expect([method, status, body.error?.code]).toEqual([method, 403, 'console.refused']);
     }
+    for (const method of ['wallet.custody', 'backup.drillOpen']) {
+      expect((await ask(`/call/${method}`, { headers: signed })).body.error?.code).toBe('console.refused');
+    }
     expect((await ask('/call/withdrawal.list', { headers: signed })).status).toBe(200);
+    // money of the sandbox is none: the policy is taken, and an approval is looked for
+    const manual = { business: '1', mode: 'manual', grants: [] };
+    const policy = await ask('/call/policy.set', { headers: signed, body: JSON.stringify(manual) });
+    expect([policy.status, JSON.stringify(policy.body)]).toEqual([200, expect.stringContaining('manual')]);
+    const asked = await fundedWithdrawal(closed);
+    const approve = { proposal: { kind: 'pay', id: asked }, approvals: [] };
+    const none = await ask('/call/withdrawal.approve', { headers: signed, body: JSON.stringify(approve) });
+    expect(none.body.error?.code).not.toBe('console.refused');
+    const unknown = { ...approve, proposal: { kind: 'pay', id: '999' } };
+    const lost = await ask('/call/withdrawal.approve', { headers: signed, body: JSON.stringify(unknown) });
+    expect(lost.body.error?.code).toBe('console.refused');
     ({ daemon, origin } = before);
   });
 });

@@ -7,6 +7,7 @@ import { insertInvoice } from '../../daemon/store/queries/invoices.ts';
 import { Store } from '../../daemon/store/store.ts';
 
 const COUNT = 25_000;
+const HOUR_MS = 3_600_000;
 const EVERYTHING: InvoiceFilter = { business: null, status: null, orderId: null, limit: 50, before: null };
 
 let store: Store;
@@ -34,7 +35,7 @@ beforeAll(async () => {
         order_id: null,
         description: null,
         metadata: null,
-        created_at: 0,
+        created_at: id * HOUR_MS,
         updated_at: 0,
       });
     }
@@ -72,6 +73,18 @@ describe('listInvoices', () => {
     const { ids, next } = await page({ business: { id: 2 } as Business, limit: 4, before: 1_000 });
     expect(ids).toEqual([900, 800, 700, 600]);
     expect(next).toBe(600);
+  });
+
+  it('filters by the time of making, and reads no more than what lies between', async () => {
+    const business = { id: 1 } as Business;
+    const days = { business, createdFrom: 2_998 * HOUR_MS + 1, createdTo: 3_002 * HOUR_MS };
+    // 3,000 is of the other business
+    expect(await page(days)).toEqual({ ids: [3_002, 3_001, 2_999], next: null });
+    expect(await page({ ...days, limit: 2 })).toEqual({ ids: [3_002, 3_001], next: 3_001 });
+    expect(await page({ ...days, limit: 2, before: 3_001 })).toEqual({ ids: [2_999], next: null });
+    expect(await page({ business, createdTo: 0 })).toEqual({ ids: [], next: null });
+    expect(await page({ business, createdFrom: (COUNT + 1) * HOUR_MS })).toEqual({ ids: [], next: null });
+    expect(await page({ ...days, asset: 'BTC' })).toEqual({ ids: [], next: null });
   });
 
   it('is empty without invoices', async () => {

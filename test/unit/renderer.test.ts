@@ -1,6 +1,7 @@
 /** The console's texts in every language, and its amounts. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fill, LANGUAGES, type Texts } from '../../renderer/i18n.ts';
 import {
@@ -16,6 +17,8 @@ import {
   unscaled,
 } from '../../renderer/parts/format.ts';
 import { amountOf, press } from '../../renderer/screens/counter/amount.ts';
+
+import { daysOf, monthsOf, totalOf } from '../../renderer/screens/home/periods.ts';
 
 const RENDERER = join(import.meta.dirname, '..', '..', 'renderer');
 const files = readdirSync(RENDERER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('texts.ts'));
@@ -90,5 +93,34 @@ describe('the keypad', () => {
     expect([amountOf(''), amountOf('5'), amountOf('00')]).toEqual(['0.00', '0.05', '0.00']);
     expect(['0', '0', '5', 'Backspace', '7', '00'].reduce(press, '')).toBe('700');
     expect('1234567890'.split('').reduce(press, '')).toBe('123456789');
+  });
+});
+
+describe('takings', () => {
+  it('add up to the cent, by day, by month and in total, whatever is cut', () => {
+    const amount = fc.integer({ min: 0, max: 10 ** 9 }).map((units) => unscaled(BigInt(units) * 10n ** 12n));
+    const day = fc.record({ day: fc.integer({ min: 0, max: 99 }), BTC: amount, LTC: amount });
+    fc.assert(
+      fc.property(fc.uniqueArray(day, { selector: (one) => one.day, maxLength: 60 }), amount, (given, rate) => {
+        const days = daysOf(
+          given.map(({ day: at, BTC, LTC }) => ({
+            period: new Date(Date.UTC(2026, 0, 1 + at)).toISOString().slice(0, 10),
+            payments: 1,
+            coins: [
+              { crypto: 'BTC', usd: BTC, payments: 1 },
+              { crypto: 'LTC', usd: LTC, payments: 0 },
+            ],
+          })),
+          (usd) => cut(unscaled((scaled(usd) * scaled(rate)) / 10n ** 18n), 2),
+        );
+        const months = monthsOf(days);
+        expect(totalOf(months)).toBe(totalOf(days));
+        expect(sum(days.map((one) => totalOf([one])))).toBe(totalOf(days));
+        expect(months.reduce((all, { payments }) => all + payments, 0)).toBe(given.length);
+        for (const { period, coins } of days)
+          expect(fiat(Object.values(coins)[0]!, 'USD', 'en'), period).toMatch(/\.\d\d$/);
+      }),
+      { numRuns: 50 },
+    );
   });
 });
