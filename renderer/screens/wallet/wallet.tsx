@@ -28,6 +28,8 @@ export default function WalletScreen(): ReactNode {
   const status = useCall('wallet.status', {}, { every: READ_EVERY_MS });
   const restored = useCall('restore.status', {});
   const business = useBusiness();
+  const { session } = useData();
+  const hasWallet = status.data !== undefined && status.data.wallet.state !== 'none';
   const [part = ''] = useHashRoute().parts;
   const isRead = status.data !== undefined && business !== null;
   useEffect(() => {
@@ -53,6 +55,7 @@ export default function WalletScreen(): ReactNode {
       </Answer>
       <Proof />
       {business && <Addresses key={business.id} business={business} />}
+      {session.approvals && hasWallet && <Change />}
     </Page>
   );
 }
@@ -95,7 +98,6 @@ function Lock({ wallet }: { wallet: Wallet }): ReactNode {
         <Facts rows={rows} />
         {isOpen ? <LockNow /> : session.approvals ? <Unlock wallet={wallet} /> : <p className="quiet">{t('off')}</p>}
       </Section>
-      {session.approvals && <Change />}
     </>
   );
 }

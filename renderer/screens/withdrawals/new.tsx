@@ -12,6 +12,7 @@ import { ShapeIcon } from '../../parts/icons.tsx';
 import { Coin, Empty, Foreign, Notice, Problem, Still } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { AddressBook } from './address-book.tsx';
+import { Practice, useAsks } from './practice.tsx';
 import TEXTS from './texts.ts';
 import './withdrawals.css';
 
@@ -30,6 +31,7 @@ export default function NewWithdrawal(): ReactNode {
 function Form({ business }: { business: Business }): ReactNode {
   const t = useText(TEXTS);
   const connection = useConnection();
+  const asks = useAsks(business);
   const funded = business.balances.filter(({ amount }) => !isZero(amount));
   const [crypto, setCrypto] = useState(funded[0]?.crypto ?? '');
   const [amount, setAmount] = useState('');
@@ -75,6 +77,7 @@ function Form({ business }: { business: Business }): ReactNode {
             known.data && !known.data.valid && !known.isFetching && to !== '' ? t('badAddress', { crypto }) : undefined
           }
         />
+        {business.network === 'sandbox' && <Practice business={business} crypto={crypto} choose={setAddress} />}
         {isAddress && known.data && <Preview address={to} known={known.data} />}
         {add.error && <Problem error={add.error} means={t('nothingMoved')} />}
         <div className="actions">
@@ -83,9 +86,9 @@ function Form({ business }: { business: Business }): ReactNode {
             className="button filled large"
             disabled={!isAmount || !isAddress || add.isPending || !connection.up}
           >
-            {t('toReview')}
+            {t(asks ? 'toReview' : 'sendNow')}
           </button>
-          <span className="quiet">{t('toReviewNote')}</span>
+          <span className="quiet">{t(asks ? 'toReviewNote' : 'atOnce')}</span>
         </div>
       </form>
       <AddressBook business={business} crypto={crypto} choose={setAddress} />
