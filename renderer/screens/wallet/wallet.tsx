@@ -88,17 +88,15 @@ function Lock({ wallet }: { wallet: Wallet }): ReactNode {
   ];
   if (wallet.locks_at !== null) rows.push([t('locks'), t('locksAt', { time: times.clock(wallet.locks_at) })]);
   return (
-    <>
-      <Section title={t('lockTitle')}>
-        <p>
-          <State shape={isOpen ? 'done' : 'ended'} tone={isOpen ? 'good' : 'quiet'}>
-            {t(isOpen ? 'unlocked' : 'locked')}
-          </State>
-        </p>
-        <Facts rows={rows} />
-        {isOpen ? <LockNow /> : session.approvals ? <Unlock wallet={wallet} /> : <p className="quiet">{t('off')}</p>}
-      </Section>
-    </>
+    <Section title={t('lockTitle')}>
+      <p>
+        <State shape={isOpen ? 'done' : 'ended'} tone={isOpen ? 'good' : 'quiet'}>
+          {t(isOpen ? 'unlocked' : 'locked')}
+        </State>
+      </p>
+      <Facts rows={rows} />
+      {isOpen ? <LockNow /> : session.approvals ? <Unlock wallet={wallet} /> : <p className="quiet">{t('off')}</p>}
+    </Section>
   );
 }
 
