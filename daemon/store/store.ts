@@ -11,6 +11,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Rejected, Unavailable } from '../domain/errors.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { makeDataFolder } from './data-folder.ts';
 import { isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
 import { migrate, needsUpgrade } from './migrations.ts';
@@ -53,14 +54,17 @@ export const WRITES_QUEUED_MAX = 20_000;
 export const WRITES_PER_COMMIT_MAX = 2_000;
 /**
  * The log is folded into the database at this number of pages. A checkpoint blocks the writer in proportion to the
- * changed pages, so a small database gets a small log. For a large one, rare checkpoints of 64 MB stay out of the 99th
- * percentile.
+ * changed pages, so a small database gets a small log. That of a large one is folded at 64 MB by a thread, and by the
+ * writer only if the thread does not come to it.
  */
 const LOG_PAGES_MIN = 1_000;
 const LOG_PAGES_MAX = 16_000;
+const LOG_PAGES_MAX_WITH_THREAD = 64_000;
 /** The size of the log's file after folding. */
 const LOG_BYTES_KEPT = 4_194_304;
 const CACHE_KIB = 16_384;
+/** Migrations of a large database sort and look up whole tables. */
+const CACHE_KIB_WHILE_MIGRATING = 262_144;
 const STORE_RETRY_SECONDS = 5;
 /** SQLite waits for a lock by sleeping, which would block the event loop; so it is asked repeatedly instead. */
 const BUSY_TIMEOUT_MS = 5;
@@ -86,6 +90,9 @@ export class Store implements Reader {
   readonly #reserve: Reserve | null;
   readonly #prepared = new Map<Statement<never, unknown>, Prepared>();
   readonly #urgent = new AsyncLocalStorage<true>();
+  readonly #checkpoints: Checkpoints;
+  /** Whether the database is so large that a thread folds its log. */
+  #isLarge = false;
   #queue: Job[] = [];
   #flushing = false;
   #closed = false;
@@ -103,6 +110,7 @@ export class Store implements Reader {
     this.#db = db;
     this.#lock = lock;
     this.#reserve = reserve;
+    this.#checkpoints = new Checkpoints(db);
   }
 
   /**
@@ -120,10 +128,13 @@ export class Store implements Reader {
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
       db.pragma('foreign_keys = OFF'); // no cascades: the code that deletes a row deletes its references
-      db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma(`journal_size_limit = ${LOG_BYTES_KEPT}`);
-      if (needsUpgrade(db)) await beforeUpgrade?.();
+      if (needsUpgrade(db)) {
+        await beforeUpgrade?.();
+        db.pragma(`cache_size = -${CACHE_KIB_WHILE_MIGRATING}`);
+      }
       migrate(db);
+      db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
       const store = new Store(db, lock, reserveBytes > 0 ? new Reserve(dataDir, reserveBytes) : null);
       store.tend();
@@ -187,7 +198,9 @@ export class Store implements Reader {
    */
   tend(): void {
     const pages = this.#db.pragma('page_count', { simple: true }) as number;
-    this.#db.pragma(`wal_autocheckpoint = ${Math.min(Math.max(pages, LOG_PAGES_MIN), LOG_PAGES_MAX)}`);
+    this.#isLarge = pages >= LOG_PAGES_MAX;
+    const logPages = this.#isLarge ? LOG_PAGES_MAX_WITH_THREAD : Math.max(pages, LOG_PAGES_MIN);
+    this.#db.pragma(`wal_autocheckpoint = ${logPages}`);
     if (!this.#reserve?.keep() || !this.#sparing) return;
     this.#sparing = false;
     this.#tell(null);
@@ -224,6 +237,7 @@ export class Store implements Reader {
       if (this.#queue.length === 0) break;
       await new Promise((resolve) => setTimeout(resolve, LOCK_RETRY_MS));
     }
+    await this.#checkpoints.stop();
     this.#fold();
     this.#db.close();
     this.#lock?.close();
@@ -278,6 +292,7 @@ export class Store implements Reader {
       return;
     }
     this.#lockedSince = null;
+    if (this.#isLarge) this.#checkpoints.tend();
     if (!this.#sparing) this.#tell(null);
     this.onCommit?.();
     for (const { job, value, error, failed, callbacks } of outcomes) {

@@ -49,6 +49,19 @@ describe('the write-ahead log', () => {
     // 30 MB were written
     expect(largest).toBeLessThan(8_000_000);
   });
+
+  it('of a large database is folded beside the writes, and begins anew', async () => {
+    const large = 'x'.repeat(1_000_000);
+    for (let i = 0; i < 70; i++) await write(it_.store, `${i}`, large);
+    it_.store.tend();
+    for (let i = 0; i < 150; i++) await write(it_.store, `${i % 70}`, large);
+    // the writer itself would fold it at 262 MB
+    await vi.waitFor(async () => {
+      await write(it_.store, 'small');
+      expect(logBytes()).toBeLessThan(10_000_000);
+    }, 20_000);
+    expect(keysIn(it_.store)).toHaveLength(71);
+  });
 });
 
 describe('a full disk', () => {
