@@ -184,3 +184,36 @@ describe('a data directory that release 0.1.0 left behind when it was cut off', 
     expect(existsSync(join(dataDir, FILE))).toBe(true);
   });
 });
+
+it('no statement of a migration reads a whole table for each row of another', () => {
+  const db = new Database(':memory:');
+  const exec = db.exec.bind(db);
+  const scans: string[] = [];
+  let changes = 0;
+  db.exec = (sql) => {
+    if (/^\s*(?:INSERT|UPDATE|DELETE)\b/i.test(sql)) {
+      changes++;
+      scans.push(...repeatedScans(db, sql));
+    }
+    return exec(sql);
+  };
+  migrate(db);
+  expect(scans).toEqual([]);
+  expect(changes).toBeGreaterThan(10);
+  expect(db.prepare(`SELECT name FROM sqlite_master WHERE name LIKE 'migration_help%'`).all()).toEqual([]);
+  db.close();
+});
+
+/** The scans inside the correlated subqueries of a statement, and the indexes that SQLite would make for one of its runs. */
+function repeatedScans(db: Database.Database, sql: string): string[] {
+  type Step = { id: number; parent: number; detail: string };
+  const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as Step[];
+  const byId = new Map(steps.map((step) => [step.id, step]));
+  const isRepeated = ({ parent }: Step): boolean => {
+    const above = byId.get(parent);
+    return above !== undefined && (above.detail.startsWith('CORRELATED') || isRepeated(above));
+  };
+  return steps
+    .filter((step) => (step.detail.startsWith('SCAN') && isRepeated(step)) || step.detail.includes('AUTOMATIC'))
+    .map(({ detail }) => `${detail}: ${sql.slice(0, 80)}`);
+}
