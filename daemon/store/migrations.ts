@@ -73,7 +73,7 @@ const RUN_APART: ReadonlySet<string> = new Set(MIGRATIONS.slice(0, 6).map(([name
  * Indexes that exist only while a migration runs. Released statements cannot be changed, and without these some of them
  * read a whole table for each row of another: days with 100,000 withdrawals.
  */
-const HELP: ReadonlyMap<string, readonly string[]> = new Map([
+export const HELP: ReadonlyMap<string, readonly string[]> = new Map([
   ['0010-restored-approvals', ['withdrawal (txid, chain_key)']],
 ]);
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MIGRATIONS, migrate } from '../../../daemon/store/migrations.ts';
+import { HELP, MIGRATIONS, migrate } from '../../../daemon/store/migrations.ts';
 import { Store } from '../../../daemon/store/store.ts';
 
 const FILE = 'countinghouse.db';
@@ -98,8 +98,11 @@ describe('an upgrade that is cut off', () => {
       await (await Store.open(dataDir)).close();
       vi.restoreAllMocks();
       const statements = MIGRATIONS.slice(level).flatMap(([, each]) => each);
-      // with BEGIN, the bookkeeping table and COMMIT of each
-      expect(cuts.length).toBe(statements.length + 3 * (MIGRATIONS.length - level));
+      // with BEGIN, the bookkeeping table and COMMIT of each, and the indexes that help it
+      const helped = names()
+        .slice(level)
+        .reduce((sum, name) => sum + 2 * (HELP.get(name)?.length ?? 0), 0);
+      expect(cuts.length).toBe(statements.length + helped + 3 * (MIGRATIONS.length - level));
       // a cut in a later migration is like one of a database at that level: only some of the longest upgrade are opened
       const own = MIGRATIONS[level]![1].length + 3;
       const later = level === 1 ? cuts.slice(own).filter((_, n) => n % LATER_EVERY === 0) : [];
@@ -198,7 +201,8 @@ it('no statement of a migration reads a whole table for each row of another', ()
     return exec(sql);
   };
   migrate(db);
-  expect(scans).toEqual([]);
+  // for each account whose history is being read, and there are few
+  expect(scans).toEqual([expect.stringMatching(/^SEARCH target: UPDATE account SET rescan/)]);
   expect(changes).toBeGreaterThan(10);
   expect(db.prepare(`SELECT name FROM sqlite_master WHERE name LIKE 'migration_help%'`).all()).toEqual([]);
   db.close();
@@ -213,7 +217,9 @@ function repeatedScans(db: Database.Database, sql: string): string[] {
     const above = byId.get(parent);
     return above !== undefined && (above.detail.startsWith('CORRELATED') || isRepeated(above));
   };
+  // for min() and max(), a scan is called a search without an index
+  const isScan = ({ detail }: Step): boolean => detail.startsWith('SCAN') || /^SEARCH \S+$/.test(detail);
   return steps
-    .filter((step) => (step.detail.startsWith('SCAN') && isRepeated(step)) || step.detail.includes('AUTOMATIC'))
+    .filter((step) => (isScan(step) && isRepeated(step)) || step.detail.includes('AUTOMATIC'))
     .map(({ detail }) => `${detail}: ${sql.slice(0, 80)}`);
 }
