@@ -55,7 +55,7 @@ export class Agreement<E extends Endpoint> {
     }
     if (this.#held.size > HELD_MAX) {
       this.#held.clear();
-      throw new Malformed('more large payments than there can be');
+      throw new Malformed('too many large payments wait for a second endpoint');
     }
     if (this.#held.size === 0) return told;
     this.#askedAtMs = performance.now();

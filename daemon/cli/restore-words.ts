@@ -124,7 +124,7 @@ async function discover(
     if (needed <= count) return found;
     count = needed;
   }
-  throw new Failure('there is no end of used accounts', EXIT.failed, 'discovery');
+  throw new Failure('too many accounts are used', EXIT.failed, 'discovery');
 }
 
 const highestAccount = (found: Discovery): number => Math.max(-1, ...found.used.map(({ account_no }) => account_no));

@@ -15,7 +15,7 @@ const DOWN_RETRY_SECONDS = 5;
 
 /** The error of a source that was switched off. */
 export const sourceDown = (): Unavailable =>
-  new Unavailable('The sandbox was told not to answer for this chain', DOWN_RETRY_SECONDS);
+  new Unavailable("The sandbox's source for this chain is switched off", DOWN_RETRY_SECONDS);
 
 export class SandboxAdapter implements ChainAdapter {
   readonly network = 'sandbox';

@@ -91,7 +91,7 @@ export class Jobs {
 
   async #free(): Promise<void> {
     const freed = await freeRows(this.#app, this.#abort.signal);
-    this.#app.log.info(freed, 'rows that nobody needs were removed');
+    this.#app.log.info(freed, 'old rows were removed');
   }
 
   /** Fills every account's address pool, unless that is already running. */

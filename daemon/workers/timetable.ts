@@ -146,7 +146,7 @@ export class Timetable {
     job.doneAt = at;
     job.retryMs = RETRY_MS_MIN;
     return saveJobDone(this.#app, job.name, at).catch((error: unknown) => {
-      this.#app.log.warn({ job: job.name, error }, 'when a job was done could not be stored');
+      this.#app.log.warn({ job: job.name, error }, 'the time of a job could not be stored');
     });
   }
 
@@ -158,7 +158,7 @@ export class Timetable {
       if (job.kind === 'slots') await this.#done(job, now);
     } catch (error) {
       if (this.#stopped) return;
-      this.#app.log.error({ job: job.name, error }, 'what is done by the clock failed');
+      this.#app.log.error({ job: job.name, error }, 'a scheduled job failed');
       if (job.kind !== 'slots') return;
       job.notBefore = this.#passed() + job.retryMs;
       job.retryMs = Math.min(2 * job.retryMs, RETRY_MS_MAX);

@@ -28,7 +28,7 @@ export class WebhookWorker {
     }
     this.#taking = true;
     this.#take().catch((error: unknown) => {
-      this.#app.log.error({ error }, 'notifications could not be taken');
+      this.#app.log.error({ error }, 'queued notifications could not be read');
       if (!this.#abort.signal.aborted) setTimeout(() => this.wake(), RETAKE_MS).unref();
     });
   }

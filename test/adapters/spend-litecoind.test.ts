@@ -121,7 +121,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending on litecoind'), () => {
       const below = plan.outputs.map((output) => (output.units === limit ? { ...output, units: limit - 1n } : output));
       expect(await verdict({ ...plan, outputs: below, fee: plan.fee + 1n }), address).toBe('dust');
       expect(() => wallet.plan(coins, { payouts: [payout(address, limit - 1n)], tipHeight: height })).toThrow(
-        'passes on no payment',
+        'relays no payment',
       );
     }
   });

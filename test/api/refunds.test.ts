@@ -93,7 +93,7 @@ describe('a refund', () => {
     const rest = await refund(invoice);
     expect([rest.status, rest.body.amount]).toEqual([201, '0.4']);
     const none = await refund(invoice);
-    const nothing = { message: 'Nothing confirmed is left of what the invoice received.', status: 'error' };
+    const nothing = { message: 'No confirmed amount of this invoice is left to refund.', status: 'error' };
     expect([none.status, none.body]).toEqual([400, nothing]);
     await operator.call('withdrawal.reject', { id: first.body.id! });
     const again = await refund(invoice);
@@ -175,7 +175,7 @@ describe('a refund is refused', () => {
     const marked = await refund(body.id);
     expect([marked.status, marked.body.message]).toEqual([
       400,
-      'Nothing confirmed is left of what the invoice received.',
+      'No confirmed amount of this invoice is left to refund.',
     ]);
     const missing = await refund('AAAAAAAAAAAA');
     expect([missing.status, missing.body]).toEqual([404, { message: 'Invoice not found', status: 'error' }]);

@@ -101,7 +101,7 @@ async function readUpTo(
     await sleep(LOOK_MS);
     signal.throwIfAborted();
   }
-  throw new Unavailable(`${chain.key} is not read as far as its source has it`, MOVED_RETRY_SECONDS);
+  throw new Unavailable(`${chain.key} is behind its source`, MOVED_RETRY_SECONDS);
 }
 
 /**

@@ -74,7 +74,7 @@ export function giveUpBump(app: App, tx: Tx, { chain }: Holder, outpoint: string
   const spend = tx
     .all(spendsByKey, { conflict_key: outpoint, chain_key: chain.key })
     .find(({ purpose, state }) => purpose === 'bump' && (state === 'open' || state === 'waiting'));
-  if (!spend) throw new Rejected('bump.not_found', 'Nothing is under way that pays for this deposit', 'outpoint');
+  if (!spend) throw new Rejected('bump.not_found', 'No bump of this deposit is open', 'outpoint');
   const known = versionFacts(tx, spend, tipHeightOf(tx, chain));
   const isSure = known.every(({ version, lack }) => lack !== null || isRefusalKnown(chain, version.id));
   if (known.length > 0 && (!chain.isCurrent || !isSure || seenOf(known))) {

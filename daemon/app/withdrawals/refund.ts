@@ -64,7 +64,7 @@ export function refundWanted(
   }
   const payment = reader.get(paymentOf, { invoice_id: invoice.id });
   const found = payment && leftIn(reader, payment, crypto);
-  if (!found) throw new Rejected('refund.nothing', 'Nothing confirmed is left of what the invoice received.');
+  if (!found) throw new Rejected('refund.nothing', 'No confirmed amount of this invoice is left to refund.');
   const { left } = found;
   const asset = assetOf(found.symbol);
   if (!canSpend(app, business, asset)) {

@@ -30,7 +30,7 @@ export function judgeGas(intent: Intent, { purpose, toSelf, moved }: Move, { mem
   if (known) {
     needConflict(intent, known, new Set(moved.conflictKeys));
     if (known.identity !== identity || known.policyFee === null) throw refused(`${uuid} was signed as another payment`);
-  } else if (purpose === 'cancel') throw refused('what was never signed needs no cancelling');
+  } else if (purpose === 'cancel') throw refused('a move that was never signed needs no cancellation');
   const subject = gasSubjectOf({ ...moved, chain: moved.chain as GasGrant['chain'] });
   const grant = memory.gasGrants.get(subject);
   if (!grant) throw overLimit('no gas was granted for this account and chain');

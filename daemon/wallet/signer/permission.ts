@@ -125,7 +125,7 @@ export const subjectOf = ({ network, accountNo, asset }: Pick<Intent, 'network' 
 export function judgeWithdrawals({ withdrawals, purpose }: SignOrder, moved: Moved, witness: Witness): Verdict {
   const uuids = new Set(withdrawals.map(({ intent }) => intent.uuid));
   if (withdrawals.length === 0 || uuids.size !== withdrawals.length) {
-    throw new Rejected('signer.differs', 'Refused to sign: it is not said, once each, what is paid');
+    throw new Rejected('signer.differs', 'Refused to sign: an order names at least one withdrawal, and each once');
   }
   const keys = new Set(moved.conflictKeys);
   const entries = withdrawals.map(({ intent, approval }) => {
@@ -138,7 +138,7 @@ export function judgeWithdrawals({ withdrawals, purpose }: SignOrder, moved: Mov
       return again(purpose, intent, approval, { ...known, isUnsure }, witness);
     }
     if (purpose === 'cancel') {
-      throw new Rejected('signer.differs', 'Refused to sign: what was never signed needs no cancelling');
+      throw new Rejected('signer.differs', 'Refused to sign: a payment that was never signed needs no cancellation');
     }
     return first(intent, approval, witness);
   });

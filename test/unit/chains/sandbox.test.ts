@@ -167,7 +167,7 @@ describe('what outlives the process', () => {
       ]);
       expect(after.rows.transaction('BTC', txid)?.height).toBe(201);
       await expect(after.sandbox.adapter('LTC').begin(null, signal())).rejects.toMatchObject({ name: 'Unavailable' });
-      expect(after.sandbox.adapter('LTC').health().error).toMatch(/not to answer/);
+      expect(after.sandbox.adapter('LTC').health().error).toMatch(/switched off/);
     } finally {
       for (const each of open.splice(0)) await each.close();
       rmSync(root, { recursive: true });

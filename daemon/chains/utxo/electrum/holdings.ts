@@ -92,7 +92,7 @@ export class ElectrumHoldings implements HoldingsSource {
         else if (!isOfServer(error) || server === asked) throw error;
       }
     }
-    if (!refused) throw new Unavailable('no server is at the tip and has time', RETRY_SECONDS);
+    if (!refused) throw new Unavailable('no server that is at the tip has answered', RETRY_SECONDS);
     reading.untold.push(id);
   }
 }

@@ -133,7 +133,7 @@ export class ElectrumSpending implements CoinSource {
       if (outcomes.includes('taken')) return;
       const refusal = outcomes.find((outcome) => typeof outcome === 'object');
       if (!refusal || outcomes.includes('unknown'))
-        throw new Unavailable(`${this.#setting}: no server said what became of it`, RETRY_SECONDS);
+        throw new Unavailable(`${this.#setting}: no server reported the result`, RETRY_SECONDS);
       throw new Rejected('broadcast.refused', refusal.reason);
     });
   }

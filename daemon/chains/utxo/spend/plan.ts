@@ -206,7 +206,7 @@ function check(request: SpendRequest, chain: UtxoChain): void {
     const dust = dustOf(chain, script);
     if (units !== null && units < dust) {
       const least = formatUnits(dust, assetOf(request.asset));
-      throw new Rejected('spend.dust', `The network passes on no payment to this address below ${least}`, 'amount');
+      throw new Rejected('spend.dust', `The network relays no payment to this address below ${least}`, 'amount');
     }
   }
 }
@@ -220,7 +220,7 @@ function finished(request: SpendRequest, chain: UtxoChain, { coins, payouts, cha
     coins.length,
     outputs.map(({ script }) => script),
   );
-  if (weight > WEIGHT_MAX) throw new Rejected('spend.too_large', 'This transaction is larger than nodes pass on');
+  if (weight > WEIGHT_MAX) throw new Rejected('spend.too_large', 'This transaction is larger than nodes relay');
   if (fee > request.feeMax) {
     const asset = assetOf(request.asset);
     const [is, most] = [fee, request.feeMax].map((units) => `${formatUnits(units, asset)} ${asset.symbol}`);

@@ -75,6 +75,9 @@ function signedOf(file: string, key: ColdKey) {
     return { transaction, raw };
   } catch (error) {
     if (!(error instanceof Malformed)) throw error;
-    throw new Rejected('signer.differs', `Refused to sign: the library made what cannot be read: ${error.message}`);
+    throw new Rejected(
+      'signer.differs',
+      `Refused to sign: the library made a transaction that cannot be parsed: ${error.message}`,
+    );
   }
 }
