@@ -308,7 +308,7 @@ LTC = "80"
   it('has a wallet that is opened, closed and proved', { timeout: 90_000 }, async () => {
     await operator.call('wallet.lock', {});
     await open('wallet');
-    await page.getByLabel('Wallet passphrase').fill(PASSPHRASE);
+    await page.getByLabel('Wallet passphrase', { exact: true }).fill(PASSPHRASE);
     await page.keyboard.press('Enter');
     await page.getByText('Unlocked: approved withdrawals are signed').waitFor();
     await page.getByRole('button', { name: 'Prove the books' }).click();
