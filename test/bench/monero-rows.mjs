@@ -6,7 +6,7 @@ export function moneroAims({ blocks, payments, requests, withdrawals, memoryAfte
     ['monero: from the pool to the API, s', payments?.median / 1_000, '≤', 3],
     ['monero: a block with 10,000 subaddresses ÷ one with 100', blocks?.many / blocks?.few, '≤', 1.2],
     ['monero: longest turn of the main thread, CPU ms', blocks?.longestTurnMs, '<', 20],
-    ['monero: create_address ÷ payment request, time', requests?.theirs / requests?.ours, '≥', 10],
+    ['monero: create_address ÷ payment request, time', requests?.theirs.ms / requests?.ours.ms, '≥', 10],
     ['monero: from approval to broadcast, s', withdrawals?.longest / 1_000, '≤', 10],
     ['monero: memory after withdrawals, with the signer, MB', memoryAfter?.all, '<', 350],
   ];
@@ -21,10 +21,13 @@ export function moneroLines({ blocks, payments, requests, withdrawals, memory })
     ['monero: a block with 10,000 subaddresses', blocks?.many, 'ms'],
     ['monero: a pool of 100 outputs of ours', blocks?.fullPoolMs, 'ms'],
     ['monero: a block of 100 outputs of ours', blocks?.fullBlockMs, 'ms'],
-    ['monero: a payment request', each(requests?.ours), 'ms'],
-    ['monero: create_address of monero-wallet-rpc (yardstick)', each(requests?.theirs), 'ms'],
+    ['monero: a payment request', each(requests?.ours.ms), 'ms'],
+    ['monero: a payment request, CPU', each(requests?.ours.cpuMs), 'ms'],
+    ['monero: create_address of monero-wallet-rpc (yardstick)', each(requests?.theirs.ms), 'ms'],
+    ['monero: create_address of monero-wallet-rpc (yardstick), CPU', each(requests?.theirs.cpuMs), 'ms'],
     ['monero: from approval to broadcast, the first', withdrawals?.first, 'ms'],
     ['monero: from approval to broadcast, median', withdrawals?.median, 'ms'],
+    ['monero: from approval to broadcast, CPU', withdrawals?.cpuMs, 'ms'],
     ['monero: memory of the daemon before it pays out', memory?.daemon, 'MB'],
   ];
 }

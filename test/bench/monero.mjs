@@ -23,7 +23,10 @@ const {
 } = JSON.parse(process.argv[2] ?? '{}');
 const POOL = 1_000;
 const COIN = 10n ** 12n;
+const AT_ONCE = 32;
 const WAIT_MS = 120_000;
+/** The unit of `/proc/PID/stat`: Linux has 100 a second. */
+const TICK_MS = 10;
 /** Outputs of one block, as a busy one of mainnet has them. */
 const FULL = { transactions: 10, outputs: 10 };
 
@@ -44,18 +47,31 @@ async function timed(work) {
   return performance.now() - began;
 }
 
-/** The resident memory of a process and of those that it started, MB. */
+/** A process and those that it started. */
+function withChildren(pid) {
+  const isChild = (name) => {
+    try {
+      return readFileSync(`/proc/${name}/stat`, 'utf8').split(') ')[1]?.split(' ')[1] === String(pid);
+    } catch {
+      return false;
+    }
+  };
+  return [pid, ...readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isChild(name))];
+}
+
+/** Resident memory, MB: of the daemon, and together with its signer. */
 function memoryOf(pid) {
-  const below = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((name) => {
-      try {
-        return readFileSync(`/proc/${name}/stat`, 'utf8').split(') ')[1]?.split(' ')[1] === String(pid);
-      } catch {
-        return false;
-      }
-    });
-  return { daemon: residentMb(pid), all: [pid, ...below].reduce((sum, one) => sum + (residentMb(one) ?? 0), 0) };
+  const all = withChildren(pid).reduce((sum, one) => sum + (residentMb(one) ?? 0), 0);
+  return { daemon: residentMb(pid), all };
+}
+
+/** The processor time that a process and those that it started have used, ms. */
+function cpuOf(pid) {
+  const used = withChildren(pid).map((one) => {
+    const fields = readFileSync(`/proc/${one}/stat`, 'utf8').split(') ')[1].split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  });
+  return used.reduce((sum, one) => sum + one, 0);
 }
 
 /** An adapter at the tip that watches so many subaddresses. */
@@ -136,27 +152,38 @@ async function measurePayments(scene, service) {
   return { median: median(took), longest: Math.max(...took) };
 }
 
-/** One after the other, as one client asks for them. */
-async function measureRequests(scene, { call }) {
+/** Does something for each item, so many at a time. Returns the time of the clock and of the server's processor, ms. */
+async function inParallel(items, pid, work) {
+  const rest = [...items];
+  const cpu = cpuOf(pid);
+  const ms = await timed(() =>
+    Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        for (let item = rest.pop(); item !== undefined; item = rest.pop()) await work(item);
+      }),
+    ),
+  );
+  return { ms, cpuMs: cpuOf(pid) - cpu };
+}
+
+/** As many clients ask for them at a time. */
+async function measureRequests(scene, { call, daemon }) {
   const ids = [];
   for (let i = 0; i < REQUESTS; i++) ids.push((await call('POST', '/invoice', { amount: 20, crypto: 'XMR' })).body.id);
-  const ours = await timed(async () => {
-    for (const id of ids) {
-      const { status } = await call('POST', `/invoice/rp/${id}`);
-      if (status !== 201) throw new Error(`a payment request was answered with ${status}`);
-    }
+  const ours = await inParallel(ids, daemon.pid, async (id) => {
+    const { status } = await call('POST', `/invoice/rp/${id}`);
+    if (status !== 201) throw new Error(`a payment request was answered with ${status}`);
   });
-  const theirs = await timed(async () => {
-    for (let i = 0; i < REQUESTS; i++) await scene.node.newAddress();
-  });
+  const theirs = await inParallel(ids, scene.node.walletPid, () => scene.node.newAddress());
   return { requests: REQUESTS, ours, theirs };
 }
 
 /** From the operator's approval to the node's pool, the first with a wallet that was just unlocked. */
-async function measureWithdrawals(scene, { call, operator }) {
+async function measureWithdrawals(scene, { call, operator, daemon }) {
   await scene.node.mine(10);
   await operator.unlock();
   const took = [];
+  const cpu = [];
   for (let i = 0; i < WITHDRAWALS; i++) {
     const asked = { amount: '0.05', crypto: 'XMR', address: await scene.node.newAddress() };
     const { id } = await until('there is money', async () => {
@@ -166,16 +193,18 @@ async function measureWithdrawals(scene, { call, operator }) {
     const preview = await operator.preview(id);
     const approvals = await operator.approvals(preview);
     const before = (await scene.node.pool()).length;
+    const used = cpuOf(daemon.pid);
     took.push(
       await timed(async () => {
         await operator.call('withdrawal.approve', { proposal: { kind: 'pay', id }, approvals });
         await until('it is in the pool', async () => (await scene.node.pool()).length > before);
       }),
     );
+    cpu.push(cpuOf(daemon.pid) - used);
     await scene.node.mine(1);
     await until('it is completed', async () => (await operator.show(id)).state === 'completed');
   }
-  return { first: took[0], median: median(took), longest: Math.max(...took) };
+  return { first: took[0], median: median(took), longest: Math.max(...took), cpuMs: median(cpu) };
 }
 
 let result = { missing: 'monerod' };

@@ -145,6 +145,11 @@ export class Monerod {
     }
   }
 
+  /** The process of the payer's wallet. */
+  get walletPid(): number | undefined {
+    return this.#wallet?.pid;
+  }
+
   rpc<T = Json>(method: string, params: Json): Promise<T> {
     return jsonRpc<T>(this.port, method, params);
   }
