@@ -15,11 +15,16 @@ const LOG_BYTES_MAX = 64_000_000;
 /** A thread without work is ended after this time: it has a heap of its own. */
 const IDLE_MS_MAX = 60_000;
 const HEAP_MB_MAX = 32;
+const FRAME_BYTES = 4_120;
+/** So much is left for the writer, some 10 ms of work; after so many rounds it is left all the same. */
+const FRAMES_LEFT_MAX = 2_000;
+const ROUNDS_MAX = 5;
 
 export class Checkpoints {
   readonly #db: Database.Database;
   #worker: Worker | null = null;
   #running = false;
+  #rounds = 0;
   #idle: NodeJS.Timeout | null = null;
 
   constructor(db: Database.Database) {
@@ -29,12 +34,16 @@ export class Checkpoints {
   /** To be called after a commit. Costs a system call. */
   tend(): void {
     if (this.#running) return;
-    const log = statSync(`${this.#db.name}-wal`, { throwIfNoEntry: false });
-    if (!log || log.size < LOG_BYTES_MAX) return;
+    if (this.#logBytes() < LOG_BYTES_MAX) return;
     this.#running = true;
+    this.#rounds = 0;
     if (this.#idle) clearTimeout(this.#idle);
     this.#worker ??= this.#start();
     this.#worker.postMessage('fold');
+  }
+
+  #logBytes(): number {
+    return statSync(`${this.#db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** Waits for a running checkpoint. */
@@ -53,15 +62,24 @@ export class Checkpoints {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
     });
     worker.unref();
-    worker.on('message', () => this.#finish());
+    worker.on('message', (folded: number) => this.#finish(folded));
     worker.on('error', () => this.#lose(worker));
     worker.on('exit', () => this.#lose(worker));
     return worker;
   }
 
-  /** Folds what was written meanwhile; the next write begins the log anew. */
-  #finish(): void {
+  /**
+   * Folds what was written meanwhile; the next write begins the log anew. `folded`: pages of the log that are in the
+   * database.
+   */
+  #finish(folded: number): void {
     if (!this.#worker) return;
+    this.#rounds++;
+    const left = this.#logBytes() / FRAME_BYTES - folded;
+    if (left > FRAMES_LEFT_MAX && this.#rounds < ROUNDS_MAX) {
+      this.#worker.postMessage('fold');
+      return;
+    }
     try {
       this.#db.pragma('wal_checkpoint(PASSIVE)');
     } catch (error) {
