@@ -185,7 +185,7 @@ class Proof {
     if (row.gone || !this.#isBelow(row.block_height)) return;
     const line = this.line(row.asset);
     const { units } = row;
-    this.#check.add(row.target_id, row.asset, units);
+    if (this.#balances) this.#check.add(row.target_id, row.asset, units);
     line.received += units;
     const spent = this.#isBelow(row.spent_block_height);
     if (!spent) line.held += units;
@@ -200,7 +200,7 @@ class Proof {
     // a coin that was already spent was not counted as held
     if (row.target_id !== null) {
       line.held -= units;
-      this.#check.add(row.target_id, row.asset, -units);
+      if (this.#balances) this.#check.add(row.target_id, row.asset, -units);
     }
     if (row.kind === 'moved') line.received -= units;
     else if (row.kind === 'fee') line.fees += units;
