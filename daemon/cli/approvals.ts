@@ -39,7 +39,12 @@ export async function approved(
   if (!session.json) session.note(reviewText(request.view).trimEnd());
   await confirm(session.io, session.yes, question);
   const passphrase = request.needsPassphrase ? await passphraseOf(session, options) : '';
-  return request.approve(await session.keyholder(), passphrase);
+  const keyholder = await session.keyholder();
+  if (request.needsUnlocked) {
+    const { wallet } = await session.call('wallet.status', {});
+    if (wallet.state === 'locked') await keyholder.unlock(passphrase);
+  }
+  return request.approve(keyholder, passphrase);
 }
 
 /** The same for the limits that a policy grants. */

@@ -18,9 +18,11 @@ type CollectOptions = PassphraseOption & {
   maxCost?: string;
   from?: string;
   until?: string;
+  daily?: string;
 };
 
-const DAY_MS = 24 * 3_600_000;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 const PASSPHRASE_HELP = "a file that holds the wallet's passphrase; otherwise it is asked for";
 
 export function gasCommands(root: Command, io: Io): void {
@@ -43,7 +45,8 @@ export function gasCommands(root: Command, io: Io): void {
     .option('--max-price <gwei>', 'only while gas costs no more than this')
     .option('--max-cost <amount>', "the most that all of it may cost, in the chain's coin; else twice the forecast")
     .option('--from <time>', 'when it begins (2026-01-31T02:00:00Z); else now')
-    .option('--until <time>', 'when it ends; else a day after it begins')
+    .option('--until <time>', 'when it ends; else a day after it begins, and with --daily 31 days')
+    .option('--daily <hours>', "each day at these hours alone, in the business's time zone (02:00-05:00); else at once")
     .addOption(new Option('--passphrase-file <file>', PASSPHRASE_HELP))
     .description('collect deposit addresses into the tank, now or by a plan; the wallet has to be unlocked')
     .action(action(io, collect));
@@ -87,7 +90,11 @@ function planLines(plan: Desk['plan'], coin: string): [string, string | null][] 
   if (!plan) return [];
   const price = plan.price_max === null ? '' : `, while gas costs at most ${plan.price_max} gwei`;
   return [
-    ['Plan', `${plan.state}: from ${plan.min_usd} USD an address${price}`],
+    [
+      'Plan',
+      `${plan.state}: ${plan.only_needed ? 'what withdrawals wait for' : `from ${plan.min_usd} USD an address${price}`}`,
+    ],
+    ['Each day', plan.daily && `${plan.daily.from} to ${plan.daily.to}`],
     ['Begins', when(plan.begins_at)],
     ['Ends', when(plan.ends_at)],
     ['Cost', `up to ${plan.fee_max} ${coin}, ${plan.used} of it used`],
@@ -122,16 +129,20 @@ function forecastText({ items, worth, cost, cost_usd, coin, price, needs }: Resu
 async function collect(session: Session, options: CollectOptions, ...given: unknown[]): Promise<void> {
   const [business, chain] = [String(given[0]), given[1] as EvmChain];
   const min_usd = options.minUsd ?? '5';
+  if (options.daily !== undefined && options.maxCost === undefined) {
+    throw new Failure('--daily needs --max-cost: the most that all its days may cost together', EXIT.usage, 'usage');
+  }
   const forecast = await session.call('gas.forecast', { business, chain, min_usd });
   if (!session.json) session.note(forecastText(forecast).trimEnd());
   const feeMax = options.maxCost === undefined ? BigInt(forecast.fee_max) : unitsOf(options.maxCost, forecast.coin);
   if (feeMax === 0n)
     throw new Failure('there is nothing worth collecting now: name --max-cost for a plan', EXIT.failed, 'gas');
   const begins_at = options.from === undefined ? Date.now() : timeOf(options.from, '--from');
-  const ends_at = options.until === undefined ? begins_at + DAY_MS : timeOf(options.until, '--until');
+  const daily = options.daily === undefined ? null : hoursOf(options.daily);
+  const ends_at = options.until === undefined ? await lastMoment(begins_at, daily) : timeOf(options.until, '--until');
   const signed = await signedGrant(session, options, { business, chain, feeMax, until: ends_at });
   const price_max = options.maxPrice ?? null;
-  const plan = { business, chain, min_usd, price_max, begins_at, ends_at, fee_max: feeMax.toString(), signed };
+  const plan = { business, chain, min_usd, price_max, daily, begins_at, ends_at, fee_max: feeMax.toString(), signed };
   const done = await session.call('gas.collect', plan);
   session.print(done, () => pairs(planLines(done.plan, forecast.coin)));
 }
@@ -165,6 +176,22 @@ function unitsOf(text: string, coin: string): bigint {
   const units = parseDecimal(text, assetOf(coin as AssetId).decimals);
   if (units === null) throw new Failure(`${text} is no amount of ${coin}`, EXIT.usage, 'usage');
   return units;
+}
+
+type Hours = { from: string; to: string };
+
+/** Of a daily plan: the longest that the wallet can be granted, less a minute for a clock that differs. */
+async function lastMoment(begins: number, daily: Hours | null): Promise<number> {
+  if (!daily) return begins + DAY_MS;
+  const { GAS_GRANT_MS_MAX } = await import('../wallet/signer/limits.ts');
+  return Date.now() + GAS_GRANT_MS_MAX - MINUTE_MS;
+}
+
+function hoursOf(text: string): Hours {
+  const [, from, to] = /^(\d\d:\d\d)-(\d\d:\d\d)$/.exec(text) ?? [];
+  if (from === undefined || to === undefined)
+    throw new Failure(`--daily ${text}: say 02:00-05:00`, EXIT.usage, 'usage');
+  return { from, to };
 }
 
 function timeOf(text: string, option: string): number {

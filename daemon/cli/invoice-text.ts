@@ -51,6 +51,13 @@ function invoicePairs(invoice: Invoice): string {
   ]);
 }
 
+/** The cost of moving it on, in gas. */
+function sweepText(sweep: NonNullable<Invoice['payment']>['sweep']): string | null {
+  if (!sweep) return null;
+  const mark = sweep.dear ? '; DEAR: wait until gas is cheaper' : '';
+  return `would cost ${Number(sweep.cost_usd).toFixed(2)} USD in gas now, ${sweep.percent} % of it${mark}`;
+}
+
 function paymentPairs({ currency }: Invoice, payment: NonNullable<Invoice['payment']>): string {
   const flags = (['underpaid', 'overpaid', 'late', 'undone', 'marked_paid'] as const).filter((flag) => payment[flag]);
   const { quote } = payment;
@@ -58,6 +65,7 @@ function paymentPairs({ currency }: Invoice, payment: NonNullable<Invoice['payme
     ['Status', [payment.status, ...flags.map((flag) => flag.replace('_', ' '))].join(', ')],
     ['Address', payment.address],
     ['Network', payment.network],
+    ['Collecting', sweepText(payment.sweep)],
     ['Asked', `${payment.amount} ${payment.crypto}`],
     ['Received', `${payment.received} ${payment.crypto} (${payment.received_value} ${currency})`],
     ['Confirmed', `${payment.confirmed} ${payment.crypto} (${payment.confirmed_value} ${currency})`],

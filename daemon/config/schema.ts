@@ -196,7 +196,10 @@ export const TREE = {
     proxy_for: setting.choice(['onion', 'all'], 'onion'),
   },
   /** Of Ethereum and BNB Smart Chain. */
-  evm: { public_endpoints: setting.choice(['use', 'never'], 'use') },
+  evm: {
+    public_endpoints: setting.choice(['use', 'never'], 'use'),
+    dear_percent: setting.whole(1, 100, 10, 'percent; a payment is marked whose collecting costs a larger share of it'),
+  },
   monero: {
     public_nodes: setting.choice(['use', 'never'], 'never'),
     socks_proxy: setting.socksProxy(),

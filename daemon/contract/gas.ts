@@ -26,9 +26,27 @@ const GasGrant = z.strictObject({
   issuedAt: Millis,
 });
 /** With the operator's MAC; null only on the sandbox. */
-const Signed = z.strictObject({ grant: GasGrant, mac: z.string().regex(/^[0-9a-f]{64}$/) }).nullable();
+export const SignedGas = z.strictObject({ grant: GasGrant, mac: z.string().regex(/^[0-9a-f]{64}$/) }).nullable();
 
 const Missing = z.object({ amount: Decimal, address: z.string(), text: z.string() }).nullable();
+
+/** A time of the day, "02:00", in the business's time zone. */
+const Hour = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/);
+
+/** The collection that a withdrawal needs first, because no single address can pay it. */
+export const CollectShape = z.object({
+  chain: Chain,
+  coin: z.string(),
+  /** How many addresses are collected. */
+  addresses: z.int(),
+  /** Of the coin, at the present price. */
+  cost: Decimal,
+  /** The grant to sign: the highest cost in smallest units, what is left of an open plan included, and its end. */
+  fee_max: Units,
+  until: Millis,
+  /** The coin that the tank lacks. */
+  needs: Missing,
+});
 
 const PlanShape = z.object({
   min_usd: Decimal,
@@ -39,6 +57,10 @@ const PlanShape = z.object({
   used: Decimal,
   begins_at: Instant,
   ends_at: Instant,
+  /** The hours of each day at which it collects; null: at any time. */
+  daily: z.object({ from: Hour, to: Hour }).nullable(),
+  /** Whether it collects nothing but what approved withdrawals wait for. */
+  only_needed: z.boolean(),
   state: z.enum(['open', 'done', 'stopped']),
   /** The reason why it waits. */
   problem: z.string().nullable(),
@@ -120,13 +142,15 @@ export const GAS = {
     DeskRef.extend({
       min_usd: Positive.default(DEFAULT_MIN_USD),
       price_max: Positive.nullable().default(null),
+      /** `to` may be below `from`: then it is on the next day. */
+      daily: z.strictObject({ from: Hour, to: Hour }).nullable().default(null),
       begins_at: Millis,
       ends_at: Millis,
       fee_max: Units,
-      signed: Signed,
+      signed: SignedGas,
     }),
     z.object({ plan: PlanShape }),
   ),
   /** Ends a plan. `signed`: a grant of nothing, which ends the wallet's grant too. */
-  'gas.stop': method(DeskRef.extend({ signed: Signed }), z.object({ plan: PlanShape.nullable() })),
+  'gas.stop': method(DeskRef.extend({ signed: SignedGas }), z.object({ plan: PlanShape.nullable() })),
 } as const;

@@ -95,6 +95,12 @@ export const ClientShape = z.object({
   revoked_at: Instant.nullable(),
 });
 
+/**
+ * The present cost of collecting it into the tank, in US dollars and in percent of its worth (999: or more). `dear`:
+ * a larger share than `[evm] dear_percent`. Null: it needs no collecting, or no price is known.
+ */
+const SweepCostShape = z.object({ cost_usd: Decimal, percent: z.int(), dear: z.boolean() });
+
 export const InvoiceShape = z.object({
   /** Its number in the order of creation, used as the cursor of lists. */
   id: Id,
@@ -112,7 +118,10 @@ export const InvoiceShape = z.object({
   order_id: z.string().nullable(),
   description: z.string().nullable(),
   payment: z
-    .object({ crypto: z.string(), status: z.string(), amount: Decimal, received: Decimal, confirmed: Decimal })
+    .object({
+      ...{ crypto: z.string(), status: z.string(), amount: Decimal, received: Decimal, confirmed: Decimal },
+      sweep: SweepCostShape.nullable(),
+    })
     .nullable(),
   due_at: Instant,
   created_at: Instant,
@@ -195,6 +204,7 @@ const PaymentShape = z.object({
   late: z.boolean(),
   undone: z.boolean(),
   marked_paid: z.boolean(),
+  sweep: SweepCostShape.nullable(),
   created_at: Instant,
   updated_at: Instant,
 });

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { POLICY_MODES } from '../domain/policy.ts';
 import { SPEEDS, WITHDRAWAL_STATES } from '../domain/withdrawal.ts';
+import { CollectShape, SignedGas } from './gas.ts';
 import { Decimal, Id, Instant } from './operator-shapes.ts';
 
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
@@ -255,11 +256,13 @@ export const WITHDRAWALS = {
       withdrawals: z.array(WithdrawalShape),
       preview: PreviewShape.nullable(),
       why: z.string().nullable(),
+      /** Its money is on several addresses: with a grant of gas of this kind it is collected first. */
+      collect: CollectShape.nullable(),
     }),
   ),
   /** Carries a proposal out. `outcome`: the result of a replacement or a bump after some seconds; else null. */
   'withdrawal.approve': method(
-    z.strictObject({ proposal: ProposalShape, approvals: Approvals }),
+    z.strictObject({ proposal: ProposalShape, approvals: Approvals, gas: SignedGas.default(null) }),
     z.object({ withdrawals: z.array(WithdrawalShape), outcome: OutcomeShape.nullable() }),
   ),
   'withdrawal.reject': method(

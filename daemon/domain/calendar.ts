@@ -69,6 +69,12 @@ export function dayOf(at: number, timeZone: string): Day {
   return { year: wall.getUTCFullYear(), month: wall.getUTCMonth() + 1, day: wall.getUTCDate() };
 }
 
+/** The minutes since midnight at a time (milliseconds since 1970). */
+export function minuteOfDay(at: number, timeZone: string): number {
+  const wall = new Date(timeZone === 'UTC' ? at : wallClock(at, timeZone));
+  return wall.getUTCHours() * 60 + wall.getUTCMinutes();
+}
+
 /** How far time zones put their clocks back. */
 const REPEATED_MS = [1_800_000, 3_600_000];
 

@@ -24,9 +24,9 @@ export class ApprovalRequest {
     this.#call = call;
     this.#proposal = proposal;
     this.#preview = proposed.preview;
-    this.#review = Review.of(proposed.preview, asked, now);
+    this.#review = Review.of(proposed.preview, asked, now, proposed.collect);
     this.withdrawals = proposed.withdrawals;
-    this.view = viewOf(this.#review, proposed.preview);
+    this.view = viewOf(this.#review, proposed.preview, proposed.collect);
   }
 
   /** Reads what the service proposed; null if it cannot be planned yet. Throws `Rejected` `review.*`. */
@@ -40,12 +40,17 @@ export class ApprovalRequest {
     return this.#review !== null;
   }
 
+  /** Whether the wallet has to be unlocked before: it takes a grant of gas only then. */
+  get needsUnlocked(): boolean {
+    return this.#review !== null && this.#review.collect !== null;
+  }
+
   /** Makes the approvals and hands them to the service. `passphrase` is read only where one is needed. */
   async approve(keyholder: Keyholder, passphrase: string): Promise<Result<'withdrawal.approve'>> {
-    const approvals = this.#review
-      ? await this.#review.approvals((wanted) => keyholder.authorize(passphrase, wanted))
-      : this.#withoutMacs();
-    return this.#call('withdrawal.approve', { proposal: this.#proposal, approvals });
+    const { approvals, gas } = this.#review
+      ? await this.#review.signed((wanted) => keyholder.authorize(passphrase, wanted))
+      : { approvals: this.#withoutMacs(), gas: null };
+    return this.#call('withdrawal.approve', { proposal: this.#proposal, approvals, gas });
   }
 
   #withoutMacs(): Approval[] {

@@ -8,17 +8,20 @@
 import { z } from 'zod';
 import { type AssetId, assetOf, type ChainId, type Network } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
+import { isEvm } from '../domain/evm.ts';
 import { formatUnits, parseDecimal } from '../domain/money.ts';
-import { APPROVAL_MS, needTimely } from '../wallet/signer/limits.ts';
+import { APPROVAL_MS, GAS_GRANT_MS_MAX, GAS_LIMIT_MAX, needTimely } from '../wallet/signer/limits.ts';
 import {
   ADDRESS_SELF,
   type ApprovalPurpose,
   type Authorization,
+  type GasGrant,
   type Intent,
   type Macs,
   type SignPurpose,
 } from '../wallet/signer/port.ts';
 import { IntentShape } from '../wallet/signer/wire.ts';
+import { gasGrantOf } from './gas.ts';
 import { type Bytes, differs, type Output, type Reading, readingOf } from './reading.ts';
 
 /** The service's request for approval. */
@@ -30,6 +33,9 @@ export type Given = {
   /** Milliseconds since 1970. */
   until: number;
 };
+
+/** The service's request to collect first. `fee_max`: smallest units of the chain's coin. `until`: milliseconds since 1970. */
+export type GivenCollect = { fee_max: string; until: number };
 
 /** The expected payment: `amount` is a decimal of the coin; for a sweep, its maximum. */
 export type Expected = { to?: string; amount?: string };
@@ -68,6 +74,8 @@ export class Review {
   /** The highest fee of all approvals together, smallest units. */
   readonly feeMax: bigint;
   readonly until: number;
+  /** The grant under which the money is collected first; null: it is where it is needed. */
+  readonly collect: GasGrant | null;
   /** The purpose under the MACs. An approval of a replacement cannot begin a payment. */
   readonly #approves: ApprovalPurpose;
   readonly #intents: readonly Intent[];
@@ -78,9 +86,10 @@ export class Review {
     { purpose, outputs, until, raw }: Given,
     intents: readonly [Intent, ...Intent[]],
     reading: Reading,
-    replaces: boolean,
+    { replaces, collect }: { replaces: boolean; collect: GasGrant | null },
   ) {
-    const bytes = reading.bytes(raw);
+    const bytes = collect && raw === null ? bytesOfIntent(intents[0], reading) : reading.bytes(raw);
+    this.collect = collect;
     const { keys, outputs: paid } = bytes;
     const { network, chain, accountNo, coins } = intents[0];
     this.purpose = purpose;
@@ -118,7 +127,7 @@ export class Review {
    * `Rejected`: `review.differs`, `review.unexpected`, and `signer.approval` for an `until` that is past or too far
    * ahead.
    */
-  static of(given: Given, asked: Asked, now: number): Review | null {
+  static of(given: Given, asked: Asked, now: number, collect: GivenCollect | null = null): Review | null {
     const parsed = z.array(IntentShape).safeParse(given.intents);
     if (!parsed.success) throw differs('the approval names what no payment has');
     const intents: readonly Intent[] = parsed.data;
@@ -138,7 +147,9 @@ export class Review {
     // at most seven days by the operator's own clock, even if the service asks for more
     const until = Math.min(given.until, now + APPROVAL_MS);
     const replaces = asked.kind === 'speed-up' || asked.kind === 'cancel';
-    const review = new Review({ ...given, until }, [first, ...intents.slice(1)], reading, replaces);
+    if (collect && asked.kind !== 'approve') throw differs('only a first payment is collected for');
+    const grant = collect && grantOf(first, collect, now);
+    const review = new Review({ ...given, until }, [first, ...intents.slice(1)], reading, { replaces, collect: grant });
     if (review.before.length > 0 && !replaces) throw differs('it pays somebody whom the approval does not name');
     return review;
   }
@@ -148,12 +159,25 @@ export class Review {
    * `review.differs` if the change output is not ours.
    */
   async approvals(authorize: Authorize): Promise<Approval[]> {
-    const { until, accountNo } = this;
-    const { approvals: macs } = await authorize({
+    return (await this.signed(authorize)).approvals;
+  }
+
+  /** The approvals, and the grant of gas to collect first, all with one passphrase. */
+  async signed(authorize: Authorize): Promise<{ approvals: Approval[]; gas: { grant: GasGrant; mac: string } | null }> {
+    const { until, accountNo, collect } = this;
+    const macs = await authorize({
       approvals: this.#intents.map((intent) => ({ purpose: this.#approves, intent, until })),
       change: this.#back && this.#reading.change(accountNo, this.#back),
-      grants: [],
+      grants: collect ? [collect] : [],
     });
+    return {
+      approvals: this.#withMacs(macs.approvals),
+      gas: collect && { grant: collect, mac: macs.grants[0] ?? '' },
+    };
+  }
+
+  #withMacs(macs: readonly string[]): Approval[] {
+    const { until } = this;
     return this.#intents.map(({ uuid, feeMax, units, sweep }, at) => ({
       ...{ uuid, fee_max: feeMax, ...(sweep ? { units } : {}), until, mac: macs[at] ?? null },
     }));
@@ -180,6 +204,24 @@ export class Review {
     const limit = this.#reading.feeLimit(bytes, this.payments.length === 0);
     if (this.feeMax > limit) throw differs(`it may cost a fee of ${this.feeMax}, above the limit of ${limit} units`);
   }
+}
+
+/**
+ * The payment that an intent allows, where it can be planned only after a collection. The signer compares the transaction
+ * with the same intent.
+ */
+function bytesOfIntent({ address, units, feeMax, sweep }: Intent, reading: Reading): Bytes {
+  const to = reading.destination(address);
+  if (to === null || sweep) throw differs('it names no recipient and amount');
+  return { keys: [], outputs: [{ to, units: BigInt(units) }], fee: BigInt(feeMax), gasLimit: GAS_LIMIT_MAX };
+}
+
+/** The grant is for the account that pays, whatever the service says of it. */
+function grantOf({ chain, network, accountNo }: Intent, { fee_max, until }: GivenCollect, now: number): GasGrant {
+  if (!isEvm(chain)) throw differs(`nothing is collected on ${chain}`);
+  if (!/^\d{1,30}$/.test(fee_max) || until <= now || until > now + GAS_GRANT_MS_MAX)
+    throw differs('its grant has no end');
+  return gasGrantOf({ network, accountNo, chain, feeMax: BigInt(fee_max), until }, now);
 }
 
 const notPaid = ({ uuid, address, units, sweep }: Intent): Payment => ({

@@ -1,5 +1,5 @@
 /** A view of a request for approval as text for a terminal. */
-import type { PaymentView, ReviewView, Sum } from './view.ts';
+import type { CollectView, PaymentView, ReviewView, Sum } from './view.ts';
 
 /** Removes control characters, which could repaint a terminal, from the service's texts. */
 const printable = (text: string): string => text.replace(/[^\P{C}]/gu, '?');
@@ -16,12 +16,23 @@ export function reviewText(view: ReviewView): string {
   if (back !== null) lines.push(`${money(back)} back to this wallet`);
   if (coins !== null) lines.push(...['Of these coins alone:', ...coins.map((coin) => `  ${coin}`)]);
   lines.push(`Fee: at most ${money(feeMax)}; now ${fee.text} ${fee.asset} by the service's word`);
+  if (view.collect) lines.push(...collectLines(view.collect));
   lines.push(`Holds until ${new Date(until).toISOString()}`);
   if (usdRate !== null) lines.push(`Dollars at 1 ${view.takes.asset} = ${usdRate} USD, by the service's word`);
   if (view.isFeeHigh) lines.push('WARNING: The fee may be more than 5 % of what is moved.');
   for (const { text } of warnings) lines.push(`WARNING: ${printable(text)}.`);
   for (const note of notes) lines.push(`${printable(note)}, by the service's word.`);
   return `${lines.join('\n')}\n`;
+}
+
+function collectLines({ addresses, feeMax, total, until, missing }: CollectView): string[] {
+  return [
+    `No single address can pay it: ${addresses} are collected first, by the service's word.`,
+    `For that the wallet may move money between its own addresses, for at most ${money(feeMax)} in fees`,
+    `until ${new Date(until).toISOString()}. It pays nobody else.`,
+    `All fees together: at most ${money(total)}`,
+    ...(missing === null ? [] : [`Before that it ${printable(missing)}.`]),
+  ];
 }
 
 function paymentLines({ address, groups, allowed, now, upTo }: PaymentView, canceled: boolean): string[] {

@@ -13,6 +13,7 @@ import type { Speed } from '../domain/withdrawal.ts';
 import type { Review } from './review.ts';
 
 export type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
+export type Collect = NonNullable<Result<'withdrawal.propose'>['collect']>;
 
 /** `usd`: with two decimals, at the rate that the service states; null: it has none. */
 export type Sum = { units: bigint; asset: AssetId; text: string; usd: string | null };
@@ -25,6 +26,19 @@ export type PaymentView = {
   allowed: Sum;
   now: Sum;
   upTo: boolean;
+};
+
+/** Money that is collected first, because no single address can pay. */
+export type CollectView = {
+  /** How many addresses, as stated. */
+  addresses: number;
+  /** The highest fees that the grant allows, and those together with the payment's. */
+  feeMax: Sum;
+  total: Sum;
+  /** Milliseconds since 1970. */
+  until: number;
+  /** The coin that has to be sent to the tank before, as stated; null: nothing is missing. */
+  missing: string | null;
 };
 
 export type ReviewView = {
@@ -54,6 +68,8 @@ export type ReviewView = {
   /** Dollars per coin, as stated. */
   usdRate: string | null;
   isFeeHigh: boolean;
+  /** The collection before it; null: its money is where it is needed. */
+  collect: CollectView | null;
   /** The likely wait and cost of each speed, as stated; empty if the fee cannot be chosen. */
   speeds: { speed: Speed; minutes: number; fee: Sum }[];
   /** The service's texts. */
@@ -118,7 +134,7 @@ type Parts = Pick<ReviewView, 'decoded' | 'kind' | 'coins' | 'inputs' | 'until'>
 };
 
 /** `review`: null on a simulated chain, where the preview itself is shown. */
-export function viewOf(review: Review | null, preview: Preview): ReviewView {
+export function viewOf(review: Review | null, preview: Preview, collect: Collect | null = null): ReviewView {
   const parts = review ? partsOfReview(review, preview) : partsOfPreview(preview);
   const { asset, feeAsset, payments, ...rest } = parts;
   const isApart = feeAsset !== asset;
@@ -129,6 +145,7 @@ export function viewOf(review: Review | null, preview: Preview): ReviewView {
     ...{ address, groups: inGroups(address).split(' '), upTo },
     ...{ allowed: money.of(units), now: money.of(now) },
   }));
+  const granted = collect && feeMoney.of(BigInt(review?.collect?.feeMax ?? collect.fee_max));
   const before = rest.before.map((units) => money.of(units));
   const back = rest.back === null ? null : money.of(rest.back);
   const own = isApart ? [] : [fee];
@@ -146,6 +163,12 @@ export function viewOf(review: Review | null, preview: Preview): ReviewView {
     speeds: preview.speeds.map(({ speed, minutes, fee: cost }) => ({
       ...{ speed, minutes, fee: feeMoney.of(parseDecimal(cost, feeAsset.decimals) ?? 0n) },
     })),
+    collect: collect &&
+      granted && {
+        ...{ addresses: collect.addresses, missing: collect.needs?.text ?? null },
+        ...{ feeMax: granted, total: feeMoney.total([granted, feeMoney.of(rest.feeMax)]) },
+        until: review?.collect?.until ?? collect.until,
+      },
     warnings: preview.warnings,
     notes: preview.notes,
   };

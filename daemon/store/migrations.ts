@@ -33,6 +33,7 @@ import { GAS_PLANS } from './migrations/0027-gas-plans.ts';
 import { KEY_IMAGES } from './migrations/0028-key-images.ts';
 import { LOOKALIKE_KEYS } from './migrations/0029-lookalike-keys.ts';
 import { REPORTED_DEBITS } from './migrations/0030-reported-debits.ts';
+import { GAS_SCHEDULE } from './migrations/0031-gas-schedule.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -64,6 +65,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0028-key-images', KEY_IMAGES],
   ['0029-lookalike-keys', LOOKALIKE_KEYS],
   ['0030-reported-debits', REPORTED_DEBITS],
+  ['0031-gas-schedule', GAS_SCHEDULE],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

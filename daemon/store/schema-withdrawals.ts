@@ -156,6 +156,11 @@ export const WITHDRAWAL_TABLES = {
     /** Why something waits, for the operator. */
     problem: maybe(text),
     created_at: time,
+    /** 1: it collects only what approved withdrawals wait for. Every plan collects that, whatever the hour and the price. */
+    only_needed: flag,
+    /** The hours of each day at which it collects, minutes since midnight in the business's time zone; null: at any time. */
+    day_from: maybe(int),
+    day_to: maybe(int),
   },
   /**
    * Transactions that paid us, without witnesses (`base`). A signer needs them complete, and a pruned node does not

@@ -158,24 +158,34 @@ export function storeProblems(source: Source): string[] {
   });
 }
 
-/** Checks that every balance is the sum of the credits that count. */
+type Sum = { account_id: number; asset: string; units: string };
+
+/**
+ * Checks that every balance is the sum of the credits that count, less the debits that a chain of accounts reports. On a chain
+ * of coins a credit that was spent does not count any more.
+ */
 function balanceProblems(db: Database.Database): string[] {
   const sums = new Map<string, bigint>();
-  const rows = db.prepare('SELECT account_id, asset, units FROM credit WHERE counted = 1').iterate();
-  for (const row of rows as IterableIterator<{ account_id: number; asset: string; units: string }>) {
-    const key = `${row.account_id} ${row.asset}`;
-    sums.set(key, (sums.get(key) ?? 0n) + BigInt(row.units));
-  }
+  const add = (sql: string, sign: bigint): void => {
+    for (const row of db.prepare(sql).iterate() as IterableIterator<Sum>) {
+      const key = `${row.account_id} ${row.asset}`;
+      sums.set(key, (sums.get(key) ?? 0n) + sign * BigInt(row.units));
+    }
+  };
+  add('SELECT account_id, asset, units FROM credit WHERE counted = 1', 1n);
+  // a backup of release 0.1.0 has no such table
+  const hasDebits = db.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'debit'`).get();
+  if (hasDebits) add('SELECT account_id, asset, units FROM debit WHERE target_id IS NOT NULL', -1n);
   const problems: string[] = [];
-  const stored = db.prepare('SELECT account_id, asset, units FROM balance').all();
-  for (const row of stored as { account_id: number; asset: string; units: string }[]) {
+  const stored = db.prepare('SELECT account_id, asset, units FROM balance').all() as Sum[];
+  for (const row of stored) {
     const sum = sums.get(`${row.account_id} ${row.asset}`) ?? 0n;
     sums.delete(`${row.account_id} ${row.asset}`);
     if (sum !== BigInt(row.units)) {
-      problems.push(`account ${row.account_id}: the balance says ${row.units} ${row.asset}, its coins ${sum}`);
+      problems.push(`account ${row.account_id}: the balance says ${row.units} ${row.asset}, its entries ${sum}`);
     }
   }
-  for (const [key, sum] of sums) if (sum !== 0n) problems.push(`account ${key}: coins of ${sum} and no balance`);
+  for (const [key, sum] of sums) if (sum !== 0n) problems.push(`account ${key}: entries of ${sum} and no balance`);
   return problems;
 }
 

@@ -4,7 +4,7 @@
  * what is shown are medians.
  *
  *   --quick            shorter, with a tenth of the invoices
- *   --only NAME        load, sustained, start, scan, flood, large, headers, electrum, first-look, spend, monero, page, console or
+ *   --only NAME        load, sustained, start, scan, flood, large, headers, electrum, first-look, spend, evm, monero, page, console or
  *                      backup; repeatable
  *   --only years       ten years of business, which takes a quarter of an hour to make: only when it is named
  *   --connections N    64 unless given
@@ -53,6 +53,7 @@ const { values: options } = parseArgs({
         'electrum',
         'first-look',
         'spend',
+        'evm',
         'monero',
         'page',
         'console',
@@ -123,6 +124,7 @@ let flood = null;
 let large = null;
 let headers = null;
 let electrum = null;
+let evm = null;
 let firstLook = null;
 let spend = null;
 let monero = null;
@@ -255,6 +257,9 @@ function aims() {
     [`electrum: catch-up with ${count(ELECTRUM.addresses)} addresses, s`, electrum?.catchUpSeconds, '≤', 10],
     [`electrum: memory for ${count(ELECTRUM.addresses)} addresses, MB`, electrum?.memoryMb, '≤', 60],
     ['electrum: first look, addresses a second', firstLook?.unlimited.perSecond, '≥', 1_000],
+    ['ethereum: mined transfer to API with hints, p50, ms', evm?.transferToApiWithHints?.medianMs, '≤', 300],
+    ['ethereum: catching up 10,000 blocks, s', evm?.catchUp && evm.catchUp.ms / 1_000, '≤', 60],
+    ['ethereum: gas for each swept address', evm?.sweeping?.gasEach, '≤', 50_500],
     ['electrum: failover when the asked server freezes, s', electrum?.failoverSeconds, '≤', 10],
     ...(monero ? moneroAims(monero) : []),
     ...(page ? pageAims(page) : []),
@@ -308,6 +313,7 @@ function print() {
       [`choosing among ${count(coins)} coins, ${inputs} of them spent`, planMs, 'ms'],
       [`signing ${inputs} inputs`, signMs, 'ms'],
     ]),
+    ...(evm && !evm.missing ? evmLines(evm) : []),
     ...(monero ? moneroLines(monero) : []),
     ...(page ? pageLines(page) : []),
     ...(consoles ? consoleLines(consoles, many) : []),
@@ -328,6 +334,29 @@ function prepare() {
     stdio: 'inherit',
   });
   if (status !== 0) throw new Error('the build failed');
+}
+
+function evmLines({
+  transferToApi,
+  transferToApiWithHints,
+  blockWith10,
+  blockWith10000,
+  catchUp,
+  flood: logs,
+  sweeping,
+}) {
+  return [
+    ['ethereum: mined transfer to API, p50', transferToApi.medianMs, 'ms'],
+    ['ethereum: the same with hints over a WebSocket', transferToApiWithHints.medianMs, 'ms'],
+    ['ethereum: a block with 10 open addresses', blockWith10.requests, 'requests'],
+    ['ethereum: the same', blockWith10.bytes / 1_000, 'kB'],
+    ['ethereum: a block with 10,000 open addresses', blockWith10000.requests, 'requests'],
+    ['ethereum: the same', blockWith10000.bytes / 1_000, 'kB'],
+    [`ethereum: catching up ${count(catchUp.blocks)} blocks`, catchUp.ms / 1_000, 's'],
+    [`ethereum: ${count(logs.transfers)} transfers to one address, longest turn`, logs.longestTurnMs, 'ms'],
+    ['ethereum: gas for each swept address, funding included', sweeping.gasEach, 'gas'],
+    ['ethereum: gas of a plain token transfer', sweeping.plainTransferGas, 'gas'],
+  ];
 }
 
 async function main() {
@@ -367,6 +396,11 @@ async function main() {
   if (only.includes('spend')) {
     say('Spending …');
     spend = await runTool('spend.mjs', { dist, ...SPEND });
+  }
+  if (only.includes('evm')) {
+    say('Ethereum …');
+    evm = await runTool('evm.ts', {});
+    if (evm.missing) say(`  left out: ${evm.missing} is not installed`);
   }
   if (only.includes('monero')) {
     say('Monero …');

@@ -2,7 +2,7 @@
  * A whole daemon inside the test's process, on a data directory and a port of its own, with a clock that the test moves.
  * Nothing leaves the machine: no rate source is asked, and no public server.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../daemon/log.ts';
@@ -47,15 +47,17 @@ export type TestDaemon = {
   stop(): Promise<void>;
 };
 
-export async function startTestDaemon(config = ''): Promise<TestDaemon> {
+/** Begins with nothing, or with a copy of the data of an earlier life. */
+export async function startTestDaemon(config = '', earlier: string | null = null): Promise<TestDaemon> {
   const dataDir = await mkdtemp(join(tmpdir(), 'countinghouse-test-'));
+  if (earlier !== null) await cp(earlier, dataDir, { recursive: true });
   await writeFile(join(dataDir, 'countinghouse.toml'), merge(QUIET_CONFIG, config));
   let offset = 0;
   const now = (): number => Date.now() + offset;
   const start = (): Promise<Daemon> =>
     startDaemon({ dataDir, now, log: createLog({ level: 'silent', format: 'json' }) });
   const first = await start();
-  const { apiKey, clientId } = first.firstKeys!;
+  const { apiKey, clientId } = first.firstKeys ?? { apiKey: '', clientId: '' };
   await first.acknowledgeKeys();
   const self: TestDaemon = {
     dataDir,

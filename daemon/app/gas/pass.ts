@@ -19,8 +19,9 @@ import { feeRateNow } from '../withdrawals/fees.ts';
 import { claimTransfer, type OwnTransfer, ownIntent, prepareOwn } from '../withdrawals/own.ts';
 import { type Holder, Overtaken } from '../withdrawals/plan.ts';
 import { type Desk, desksOf, type Find, findsOf, isWorth, withReserve } from './finds.ts';
-import { endPlan, leftOf, notePlan, useOfPlan } from './plans.ts';
-import { replaceStuck } from './stuck.ts';
+import { neededFor, waitingAt } from './needed.ts';
+import { endPlan, isHour, leftOf, notePlan, useOfPlan } from './plans.ts';
+import { ownSpends, replaceStuck } from './stuck.ts';
 
 /** Addresses that one pass begins. */
 const BEGUN_PER_PASS_MAX = 20;
@@ -50,9 +51,10 @@ async function planInSandbox(app: App, { key: chain_key, adapter }: ChainRuntime
   if (!waiting || (plan?.state === 'open' && plan.ends_at > now)) return;
   const { account_id } = waiting;
   const limits = { min_usd: 0n, price_max: null, fee_max: SANDBOX_FEE_MAX, used: 0n };
+  const any = { only_needed: false, day_from: null, day_to: null };
   const times = { begins_at: now, ends_at: now + SANDBOX_PLAN_MS, created_at: now };
   await app.store.write((tx) =>
-    tx.run(saveGasPlan, { account_id, chain_key, ...limits, ...times, state: 'open', problem: null }),
+    tx.run(saveGasPlan, { account_id, chain_key, ...limits, ...any, ...times, state: 'open', problem: null }),
   );
 }
 
@@ -63,21 +65,29 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
     await app.store.write((tx) => endPlan(tx, plan.account_id, 'done', null));
     return null;
   }
-  if (now < plan.begins_at || !chain.isCurrent) return null;
+  if (!chain.isCurrent) return null;
   if (chain.adapter.network !== 'sandbox' && (await app.signer.status()).state !== 'unlocked') {
     return 'The wallet is locked';
   }
   const feeRate = await feeRateNow(chain);
-  if (plan.price_max !== null && feeRate > plan.price_max) return 'Gas is dearer than the plan allows';
   const business = app.directory.business(app.directory.businessOfAccount(plan.account_id));
   const desk = (await desksOf(app, business)).find(({ account }) => account.id === plan.account_id);
   if (!desk) return null;
-  const finds = findsOf(app, desk, feeRate).filter((find) => isWorth(find, plan.min_usd, desk.feeAsset));
   let why = await hurry(app, desk, plan, feeRate);
-  for (const find of finds.filter(({ isBusy }) => !isBusy).slice(0, BEGUN_PER_PASS_MAX)) {
-    why = (await begin(app, desk, find, feeRate)) ?? why;
+  const finds = findsOf(app, desk, feeRate);
+  const waiting = waitingAt(app, desk);
+  const needed = new Set(neededFor(app, desk, finds, waiting.tried).finds);
+  const isTime = !plan.only_needed && now >= plan.begins_at && isHour(plan, now, business.timeZone);
+  const isDear = plan.price_max !== null && feeRate > plan.price_max;
+  const isWanted = (find: Find): boolean =>
+    needed.has(find) || (isTime && !isDear && isWorth(find, plan.min_usd, desk.feeAsset));
+  const wanted = finds.filter((find) => !find.isBusy && isWanted(find));
+  for (const find of wanted.slice(0, BEGUN_PER_PASS_MAX)) why = (await begin(app, desk, find, feeRate)) ?? why;
+  const isOver = waiting.tried.length + waiting.fresh.length + ownSpends(app, desk).length === 0;
+  if (plan.only_needed && isOver) {
+    await app.store.write((tx) => endPlan(tx, plan.account_id, 'done', null));
   }
-  return why;
+  return why ?? (isTime && isDear && needed.size === 0 ? 'Gas is dearer than the plan allows' : null);
 }
 
 /** Replaces what is stuck. Returns why not, or null. */

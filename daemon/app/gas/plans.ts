@@ -2,6 +2,7 @@
  * Plans to collect deposit addresses into the tank: approved once, as a grant of gas to the signer with its highest cost
  * and its end. The daemon keeps to the minimum worth, the price of gas and the beginning; the signer to cost and end.
  */
+import { minuteOfDay } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { type GasPlanRow, gasPlanOf, saveGasPlan, updateGasPlan } from '../../store/queries/gas.ts';
 import type { Tx } from '../../store/store.ts';
@@ -17,7 +18,15 @@ type NewPlan = {
   feeMax: bigint;
   beginsAt: number;
   endsAt: number;
+  /** The hours of each day at which it collects; null: at any time. */
+  daily: Daily | null;
 };
+
+/** Minutes since midnight in the business's time zone. `to` may be below `from`: then it is on the next day. */
+export type Daily = { from: number; to: number };
+
+/** A proposal for a highest cost: with room for a price that doubles. */
+export const FEE_MAX_FACTOR = 2n;
 
 /** A grant with the operator's MAC. */
 export type SignedGasGrant = { grant: GasGrant; mac: string };
@@ -29,23 +38,50 @@ export async function startPlan(app: App, desk: Desk, plan: NewPlan, signed: Sig
   if (endsAt <= Math.max(now, beginsAt)) throw new Rejected('gas.plan', 'It ends before it begins', 'ends_at');
   if (endsAt > now + GAS_GRANT_MS_MAX) throw new Rejected('gas.plan', 'A plan lasts 31 days at most', 'ends_at');
   if (feeMax <= 0n) throw new Rejected('gas.plan', 'It may cost nothing', 'fee_max');
+  const { daily } = plan;
+  if (daily && daily.from === daily.to) throw new Rejected('gas.plan', 'Its hours of the day are none', 'daily');
   await grant(app, desk, signed, { feeMax, until: endsAt });
-  await app.store.write((tx) => {
-    tx.run(saveGasPlan, {
-      account_id: desk.account.id,
-      chain_key: desk.chain.key,
-      min_usd: plan.minUsd,
-      price_max: plan.priceMax,
-      fee_max: feeMax,
-      used: 0n,
-      begins_at: beginsAt,
-      ends_at: endsAt,
-      state: 'open',
-      problem: null,
-      created_at: now,
-    });
-    tx.afterCommit(() => app.wake.withdrawals(desk.chain.key));
-  });
+  const terms = {
+    ...{ min_usd: plan.minUsd, price_max: plan.priceMax, begins_at: beginsAt, only_needed: false },
+    ...{ fee_max: feeMax, ends_at: endsAt, day_from: daily?.from ?? null, day_to: daily?.to ?? null },
+  };
+  await app.store.write((tx) => save(app, tx, desk, terms));
+}
+
+/**
+ * Grants what collecting for a withdrawal may cost. The result stores the plan, in the transaction that approves the
+ * withdrawal, since a plan ends once no withdrawal waits for it: an open plan goes on with that grant, else one begins that
+ * collects nothing but what withdrawals wait for. Throws `Rejected`: `gas.plan`, `gas.grant`, `signer.*`.
+ */
+export async function collectForWithdrawals(app: App, desk: Desk, signed: SignedGasGrant): Promise<(tx: Tx) => void> {
+  const now = app.now();
+  const { until } = signed.grant;
+  const feeMax = BigInt(signed.grant.feeMax);
+  if (until <= now || until > now + GAS_GRANT_MS_MAX) throw new Rejected('gas.plan', 'A plan lasts 31 days at most');
+  await grant(app, desk, signed, { feeMax, until });
+  const limits = { fee_max: feeMax, ends_at: until };
+  const fresh = { min_usd: 0n, price_max: null, begins_at: now, only_needed: true, day_from: null, day_to: null };
+  return (tx) => {
+    const before = tx.get(gasPlanOf, { account_id: desk.account.id });
+    const isOpen = before?.state === 'open' && before.ends_at > now;
+    save(app, tx, desk, { ...(isOpen ? before : fresh), ...limits });
+  };
+}
+
+type Terms = Omit<GasPlanRow, 'account_id' | 'chain_key' | 'used' | 'state' | 'problem' | 'created_at'>;
+
+/** Stores an open plan of which nothing is used. */
+function save(app: App, tx: Tx, { account, chain }: Desk, terms: Terms): void {
+  const place = { account_id: account.id, chain_key: chain.key };
+  tx.run(saveGasPlan, { ...terms, ...place, used: 0n, state: 'open', problem: null, created_at: app.now() });
+  tx.afterCommit(() => app.wake.withdrawals(chain.key));
+}
+
+/** Whether a plan collects at this time of the day. */
+export function isHour({ day_from: from, day_to: to }: GasPlanRow, now: number, timeZone: string): boolean {
+  if (from === null || to === null) return true;
+  const minute = minuteOfDay(now, timeZone);
+  return from < to ? minute >= from && minute < to : minute >= from || minute < to;
 }
 
 /** Ends a plan. Transactions that are signed already are sent all the same. `signed`: ends the grant in the signer too. */

@@ -24,12 +24,9 @@ const STUCK_MS_LOCAL = 2_000;
 
 /** Replaces what is stuck, within what is left of the plan. Throws `Rejected`, `Overtaken` and `Unavailable`. */
 export async function replaceStuck(app: App, desk: Desk, plan: GasPlanRow, feeRate: bigint): Promise<void> {
-  const { chain, account, business } = desk;
+  const { chain, business } = desk;
   const afterMs = business.network === 'regtest' ? STUCK_MS_LOCAL : STUCK_MS;
-  const own = app.store
-    .all(openSpends, { chain_key: chain.key })
-    .filter(({ subject, purpose, account_id }) => subject !== null && purpose !== 'bump' && account_id === account.id);
-  for (const spend of own) {
+  for (const spend of ownSpends(app, desk)) {
     const versions = app.store.all(versionsOf, { spend_id: spend.id });
     const newest = versions.at(-1);
     if (!newest?.sent_at || app.now() - newest.created_at < afterMs) continue;
@@ -39,6 +36,13 @@ export async function replaceStuck(app: App, desk: Desk, plan: GasPlanRow, feeRa
     if (seenOf(known) || keys === null || feeRate < least) continue;
     await replaceOne(app, desk, { spend, versions, newest, keys, feeRate, plan });
   }
+}
+
+/** The open payments to ourselves of a desk: collections and fundings. */
+export function ownSpends(app: App, { chain, account }: Pick<Desk, 'chain' | 'account'>): SpendRow[] {
+  return app.store
+    .all(openSpends, { chain_key: chain.key })
+    .filter(({ subject, purpose, account_id }) => subject !== null && purpose !== 'bump' && account_id === account.id);
 }
 
 type Stuck = {

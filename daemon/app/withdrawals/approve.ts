@@ -15,11 +15,12 @@ import type { Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent, SignPurpose } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
+import { type CollectTerms, collectTerms, payoutOf } from '../gas/needed.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 import { availableUnits } from './coins.ts';
 import { feeRateNow, needApprovable, type SpeedCost, speedsOf, spendingOf } from './fees.ts';
-import { paymentOf, whyNotNow } from './payment.ts';
+import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { type Holder, holderOf, prepare } from './plan.ts';
 import { type AddressReport, reportAddress } from './policy.ts';
 import { refundSaid } from './refund.ts';
@@ -60,7 +61,16 @@ export type Preview = Description & {
  * The current result of a proposal. `preview` null: it cannot be planned yet, for the reason in `why`. It can be
  * approved all the same, and then waits.
  */
-export type Proposed = { rows: WithdrawalRow[]; preview: Preview | null; why: string | null };
+export type Proposed = {
+  rows: WithdrawalRow[];
+  preview: Preview | null;
+  why: string | null;
+  /**
+   * The money is on several addresses, and is collected first if the operator grants that together with the approval. The
+   * preview then has no bytes, because the transaction can be planned only afterwards.
+   */
+  collect: CollectTerms | null;
+};
 
 /**
  * A preview of the transaction that approving a withdrawal would sign now. Throws `Rejected('withdrawal.not_found')`.
@@ -68,11 +78,26 @@ export type Proposed = { rows: WithdrawalRow[]; preview: Preview | null; why: st
 export async function previewWithdrawal(app: App, name: string, speed: Speed = 'normal'): Promise<Proposed> {
   const row = { ...findWithdrawal(app.store, name), speed };
   try {
-    return { rows: [row], preview: await planned(app, row), why: null };
+    return { rows: [row], preview: await planned(app, row), why: null, collect: null };
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
-    return { rows: [row], preview: null, why: whyNotNow(app, row, error) };
+    const collect = isForCollecting(error) ? await collectTerms(app, row) : null;
+    if (collect) return { rows: [row], preview: await afterCollecting(app, row), why: null, collect };
+    return { rows: [row], preview: null, why: whyNotNow(app, row, error), collect: null };
   }
+}
+
+/** A preview without a transaction: the recipient, the amount and the highest fee, which is all that the approval binds. */
+async function afterCollecting(app: App, row: WithdrawalRow): Promise<Preview> {
+  const holder = holderOf(app, row);
+  const spending = spendingOf(holder.chain);
+  const fee = spending.usualFee?.(row.asset, await feeRateNow(holder.chain)) ?? 0n;
+  const feeMax = maxOf(row.fee_held, fee);
+  const outputs = [payoutOf(row)];
+  return {
+    ...describe(app, holder, { raw: null, conflictKeys: [], outputs }, { fee, size: 0, rows: [row] }),
+    ...{ purpose: 'pay', intents: [{ ...intentOf(holder, row), feeMax: feeMax.toString() }], feeMax },
+  };
 }
 
 async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
@@ -123,10 +148,19 @@ export function describePlan(
   rows: readonly WithdrawalRow[],
 ): Omit<Preview, 'purpose' | 'intents' | 'feeMax'> {
   const spending = spendingOf(chain);
-  const description = spending.describe(plan);
+  const size = spending.sizeOf(plan);
+  return describe(app, { business, chain, asset }, spending.describe(plan), { fee: plan.fee, size, rows });
+}
+
+function describe(
+  app: App,
+  { business, chain, asset }: Pick<Holder, 'business' | 'chain' | 'asset'>,
+  description: Description,
+  { fee, size, rows }: { fee: bigint; size: number; rows: readonly WithdrawalRow[] },
+): Omit<Preview, 'purpose' | 'intents' | 'feeMax'> {
   const usdRateOf = (symbol: AssetId): bigint | null =>
     app.rates.rate(business.network, symbol, 'USD', app.now())?.scaled ?? null;
-  const { feeAsset } = spending;
+  const { feeAsset } = spendingOf(chain);
   const { outputs } = description;
   const paid = outputs.filter(({ changeIndex }) => changeIndex === null);
   // the amount of a transaction that pays only ourselves is the returned amount
@@ -135,11 +169,11 @@ export function describePlan(
   const refunds = rows.flatMap((row) => refundSaid(app.store, row) ?? []);
   for (const { excess } of refunds) if (excess !== null) warnings.push({ code: 'over_refund', text: excess });
   const notes = refunds.map(({ note }) => note);
-  if (feeAsset === asset && amount > 0n && isFeeHigh(plan.fee, amount)) {
+  if (feeAsset === asset && amount > 0n && isFeeHigh(fee, amount)) {
     warnings.push({ code: 'high_fee', text: 'The network fee is more than 5 % of the amount' });
   }
   return {
-    ...{ ...description, asset, fee: plan.fee, feeAsset, size: spending.sizeOf(plan) },
+    ...{ ...description, asset, fee, feeAsset, size },
     ...{ usdRate: usdRateOf(asset), feeUsdRate: usdRateOf(feeAsset), warnings, notes },
     until: app.now() + APPROVAL_HOLDS_MS,
     speeds: [],

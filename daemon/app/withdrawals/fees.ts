@@ -41,6 +41,22 @@ export async function feeRateNow(chain: ChainRuntime, speed: Speed = 'normal'): 
   }
 }
 
+const asking = new WeakSet<ChainRuntime>();
+
+/** The last known rate, without waiting for the source; null: none yet. It is asked for again where that is old. */
+export function feeRateKnown(chain: ChainRuntime): bigint | null {
+  const known = held.get(chain)?.normal;
+  const isOld = known === undefined || known.until <= performance.now();
+  if (isOld && !asking.has(chain)) {
+    asking.add(chain);
+    // a failure leaves the last one
+    feeRateNow(chain)
+      .catch(() => {})
+      .finally(() => asking.delete(chain));
+  }
+  return known?.rate ?? null;
+}
+
 /** `minutes`: the likely wait. `fee`: smallest units of the fee's asset. */
 export type SpeedCost = { speed: Speed; minutes: number; fee: bigint };
 

@@ -2,6 +2,7 @@
  * One pass over a chain's withdrawals: claims the approved ones, signs the claimed ones, and sends the signed ones
  * until the chain shows them. A pass reads everything from rows, so after a crash the next pass continues.
  */
+import { networkOf } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import {
   expiredWithdrawals,
@@ -11,6 +12,7 @@ import {
   type WithdrawalRow,
 } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
+import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
@@ -28,6 +30,7 @@ import { type Asked, lookForConflicts } from './vanished.ts';
 const CLAIMED_PER_PASS_MAX = 100;
 const EXPIRED_PER_PASS_MAX = 1_000;
 const CLAIM_TRIES_MAX = 5;
+const REFUSED = 'withdrawal.refused';
 
 /** `waits`: whether something must be tried again later. */
 type Pass = { waits: boolean };
@@ -116,13 +119,24 @@ async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
       const holder = holderOf(app, row);
       const planned = await prepare(app, holder, paymentOf(app, row, await feeRateNow(holder.chain, speedOf(row))));
       await app.store.write((tx) => claim(app, tx, holder, planned, [row]));
+      await end(app, REFUSED, `${row.id}`);
       return null;
     } catch (error) {
-      if (error instanceof Rejected) return whyNotNow(app, row, error);
+      if (error instanceof Rejected) {
+        await tellRefused(app, row, error);
+        return whyNotNow(app, row, error);
+      }
       if (error instanceof Unavailable) return error.message;
       if (!(error instanceof Overtaken)) throw error;
       if (attempt >= CLAIM_TRIES_MAX) return error.message;
     }
+  }
+}
+
+/** A token may be paused, or block an address: then the withdrawal waits until the chain would take it. */
+async function tellRefused(app: App, { id, chain_key }: WithdrawalRow, { code, message }: Rejected): Promise<void> {
+  if (code === 'spend.refused') {
+    await raise(app, REFUSED, `${id}`, `Withdrawal ${id} waits. ${message}`, networkOf(chain_key));
   }
 }
 

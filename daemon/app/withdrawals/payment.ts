@@ -1,6 +1,7 @@
 /** The first payment of a withdrawal, as its row asks for it, and why it cannot be planned yet. */
 import { Rejected } from '../../domain/errors.ts';
 import { minOf } from '../../domain/money.ts';
+import { gasPlanOf } from '../../store/queries/gas.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { availableUnits, coinAt, reservedBy } from './coins.ts';
@@ -11,13 +12,21 @@ import { approvedUnits } from './sign.ts';
  * Why a withdrawal cannot be planned. If the balance suffices and the coins do not, the rest is in unconfirmed
  * transactions of ours: the next block solves it.
  */
-export function whyNotNow(app: App, row: WithdrawalRow, { code, message }: Rejected): string {
+export function whyNotNow(app: App, row: WithdrawalRow, error: Rejected): string {
+  const { code, message } = error;
+  const plan = isForCollecting(error) ? app.store.get(gasPlanOf, { account_id: row.account_id }) : undefined;
+  if (row.state === 'approved' && plan?.state === 'open') {
+    return `Its money is collected into the tank first${plan.problem === null ? '' : `. ${plan.problem}`}`;
+  }
   if (code !== 'spend.insufficient' || row.outpoint !== null || row.sweep) return message;
   const { asset } = holderOf(app, row);
   const needed = row.units + (row.fee_asset === row.asset ? row.fee_held : 0n);
   if (availableUnits(app.store, row.account_id, asset, row.id) < needed) return message;
   return 'It waits for a confirmation: the coins for it are in transactions that are not in a block yet';
 }
+
+/** Whether a payment may be possible once money is collected from other addresses: account chains alone throw these. */
+export const isForCollecting = ({ code }: Rejected): boolean => code === 'spend.scattered' || code === 'spend.gas';
 
 /** The planner's request for a withdrawal. Throws `Rejected` while a refund's deposit cannot be spent. */
 export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): PlanRequest {

@@ -7,6 +7,8 @@ import { Rejected } from '../../domain/errors.ts';
 import type { Speed } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
+import { type Desk, deskOf } from '../gas/finds.ts';
+import { collectForWithdrawals, type SignedGasGrant } from '../gas/plans.ts';
 import { approve, type GivenApproval, type Preview, type Proposed, previewWithdrawal } from './approve.ts';
 import { batch, previewBatch } from './batch.ts';
 import { bump, holderFor, previewBump } from './bump.ts';
@@ -43,6 +45,7 @@ export async function propose(app: App, proposal: Proposal): Promise<Proposed> {
     rows: ids.map((id) => findWithdrawal(app.store, id)),
     preview,
     why: null,
+    collect: null,
   });
   switch (proposal.kind) {
     case 'pay':
@@ -56,14 +59,28 @@ export async function propose(app: App, proposal: Proposal): Promise<Proposed> {
   }
 }
 
-/** Carries a proposal out with the operator's approvals. Throws `Rejected`. */
-export async function approveProposal(app: App, proposal: Proposal, approvals: Approvals): Promise<Approved> {
+/**
+ * Carries a proposal out with the operator's approvals. `gas`: the grant under which its money is collected first. Throws
+ * `Rejected`.
+ */
+export async function approveProposal(
+  app: App,
+  proposal: Proposal,
+  approvals: Approvals,
+  gas: SignedGasGrant | null = null,
+): Promise<Approved> {
+  if (gas && proposal.kind !== 'pay') throw new Rejected('gas.grant', 'Only a first payment is collected for', 'gas');
   switch (proposal.kind) {
     case 'pay': {
       const { id, speed } = proposal;
-      const { uuid } = findWithdrawal(app.store, id);
-      const given = approvals.get(uuid) ?? missing();
-      return { rows: [await app.store.write((tx) => approve(app, tx, id, given, speed))], outcome: null };
+      const row = findWithdrawal(app.store, id);
+      const given = approvals.get(row.uuid) ?? missing();
+      const plan = gas && (await collectForWithdrawals(app, await deskFor(app, row, gas), gas));
+      const approved = await app.store.write((tx) => {
+        plan?.(tx);
+        return approve(app, tx, id, given, speed);
+      });
+      return { rows: [approved], outcome: null };
     }
     case 'batch':
       return { rows: await batch(app, proposal.ids, approvals), outcome: null };
@@ -79,6 +96,12 @@ export async function approveProposal(app: App, proposal: Proposal, approvals: A
       return { rows: [findWithdrawal(app.store, proposal.id)], outcome };
     }
   }
+}
+
+async function deskFor(app: App, row: WithdrawalRow, { grant }: SignedGasGrant): Promise<Desk> {
+  const desk = await deskOf(app, app.directory.business(row.business_id), grant.chain);
+  if (desk.chain.key === row.chain_key) return desk;
+  throw new Rejected('gas.grant', 'The grant of gas is of another chain', 'gas');
 }
 
 function missing(): never {

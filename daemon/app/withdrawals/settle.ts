@@ -5,8 +5,10 @@
  * each update until it is decided: one version is buried, which makes every other one impossible, or all are
  * impossible. Then the keys of its other versions are free. A reorganisation of that depth reopens it.
  */
-import type { BlockId } from '../../domain/chain.ts';
+import { assetOf } from '../../domain/assets.ts';
+import type { BlockId, DebitKind } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
+import { formatUnits } from '../../domain/money.ts';
 import { BURIED_BLOCKS, eventsOf, isDecided, isSigned } from '../../domain/withdrawal.ts';
 import type { TargetRow } from '../../store/queries/credits.ts';
 import { debitsOfTransaction } from '../../store/queries/debits.ts';
@@ -184,13 +186,16 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found)
             txid: payer.version.txid,
             // each version of a sweep pays its amount less its own fee, and an older version may be mined
             units: payer.pays.find(({ withdrawal_id }) => withdrawal_id === row.id)?.units ?? row.units,
-            fee: feeShare({ fee: paidFee(tx, payer.version) }, payer.pays.length),
+            fee: feeShare({ fee: paidFee(tx, payer.version, row) }, payer.pays.length),
             reason: null,
           }
         : {}),
       ...(event === 'unpay' && row.state === 'completed' ? { txid: null } : {}),
       ...(event === 'lose' ? { reason: lossOf(paying, seen), txid: null } : {}),
     });
+  }
+  if (payer && before.state !== 'completed' && row.state === 'completed' && row.asset !== row.fee_asset) {
+    tellKept(app, tx, row, payer);
   }
   const open = row.state === 'signed' || row.state === 'broadcast';
   const held = open && !payer && !stuck;
@@ -224,10 +229,32 @@ function closeMissing(app: App, tx: Tx, { id }: WithdrawalRow): void {
 }
 
 /** The fee that a transaction really paid, where the chain reports it: an account chain takes less than the highest fee. */
-function paidFee(reader: Reader, { txid, chain_key, fee }: VersionRow): bigint {
-  const debits = reader.all(debitsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key });
-  const reported = debits.filter(({ kind, target_id }) => kind === 'fee' && target_id !== null);
-  return reported.length === 0 ? fee : reported.reduce((sum, { units }) => sum + units, 0n);
+function paidFee(reader: Reader, { txid, chain_key, fee }: VersionRow, { fee_asset }: WithdrawalRow): bigint {
+  return reportedOf(reader, { txid, chain_key }, 'fee', fee_asset) ?? fee;
+}
+
+/** The debits of one kind and asset of a transaction, as an account chain reports them; null: it reports none. */
+function reportedOf(
+  reader: Reader,
+  { txid, chain_key }: Pick<VersionRow, 'txid' | 'chain_key'>,
+  kind: DebitKind,
+  asset: string,
+): bigint | null {
+  const debits = reader
+    .all(debitsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key })
+    .filter((debit) => debit.kind === kind && debit.asset === asset && debit.target_id !== null);
+  return debits.length === 0 ? null : debits.reduce((sum, { units }) => sum + units, 0n);
+}
+
+const SHORT = 'withdrawal.short';
+
+/** Tells the operator that a token kept a part of what was sent: the recipient got less than was approved. */
+function tellKept(app: App, tx: Tx, { id, asset: symbol, chain_key }: WithdrawalRow, payer: Known): void {
+  const kept = reportedOf(tx, payer.version, 'fee', symbol);
+  if (kept === null) return;
+  const asset = assetOf(symbol);
+  const message = `Withdrawal ${id}: the token kept ${formatUnits(kept, asset)} ${symbol} of it as its own fee. The recipient got that much less`;
+  raiseIn(app, tx, networkOf(chain_key), SHORT, `${id}`, message);
 }
 
 /** One withdrawal's share of a version's fee. */

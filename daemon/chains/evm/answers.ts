@@ -2,7 +2,7 @@
  * Strict parsers of an endpoint's answers. An answer that differs from the JSON-RPC specification of Ethereum's execution
  * clients throws `Malformed`, so that it never becomes a payment.
  */
-import { signedBytes } from '../../domain/evm-transaction.ts';
+import { signedBytes, transferOf } from '../../domain/evm-transaction.ts';
 import { Malformed } from '../endpoints.ts';
 import type { Pause } from '../slices.ts';
 
@@ -28,9 +28,17 @@ export type Receipt = {
   logs: Log[];
 };
 /**
- * A transaction, and the amount of the native coin that it transfers itself. `to` is null when it creates a contract.
+ * A transaction, and the amount of the native coin that it transfers itself. `to` is null when it creates a contract. `transfer`: the
+ * transfer that it asks a token's contract for; null for every other call.
  */
-export type Sending = { txid: string; from: string; nonce: bigint; to: string | null; value: bigint };
+export type Sending = {
+  txid: string;
+  from: string;
+  nonce: bigint;
+  to: string | null;
+  value: bigint;
+  transfer: { to: Uint8Array; units: bigint } | null;
+};
 /** The price of gas in the newest block, and a tip with which a transaction is mined soon; wei per gas. */
 export type GasPrice = { base: bigint; tip: bigint };
 
@@ -42,6 +50,8 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const QUANTITY = /^0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/;
 const DATA = /^0x(?:[0-9a-fA-F]{2})*$/;
 const BLOOM_CHARS = 2 + 512;
+/** Of a call of `transfer(address,uint256)`, in hex with 0x. */
+const TRANSFER_CHARS = 2 + 2 * (4 + 32 + 32);
 /** The event's signature and three indexed values (EVM: LOG0 to LOG4). */
 const TOPICS_MAX = 4;
 const TIME_SECONDS_MAX = 1e11;
@@ -139,13 +149,15 @@ export function sendingsOf(value: unknown): Sending[] {
 }
 
 export function sendingOf(value: unknown): Sending {
-  const { hash, from, nonce, to, value: units } = fieldsOf(value, 'transaction');
+  const { hash, from, nonce, to, value: units, input } = fieldsOf(value, 'transaction');
+  const isTransfer = typeof input === 'string' && input.length === TRANSFER_CHARS && DATA.test(input);
   return {
     txid: hex(hash, HASH, 'transaction hash'),
     from: hex(from, ADDRESS, 'sender'),
     nonce: quantityOf(nonce, 'nonce'),
     to: to === null ? null : hex(to, ADDRESS, 'recipient'),
     value: quantityOf(units, 'value of a transaction'),
+    transfer: isTransfer ? transferOf(Buffer.from(input.slice(2), 'hex')) : null,
   };
 }
 

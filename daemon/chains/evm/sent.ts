@@ -4,7 +4,8 @@
  * address's transactions. Payments that this program did not plan, such as another machine's after a backup, appear in
  * the events of tokens, and in a balance below the books.
  *
- * Invariants. An amount left only if the receipt is successful; a failed transaction pays its fee and moves nothing. No
+ * Invariants. An amount left only if the receipt is successful; a failed transaction pays its fee and moves nothing. A token
+ * may refuse by its answer alone, which no receipt has: then its event is missing, and the transaction failed as well. No
  * endpoint alone can say that a payment failed, or that a stranger's transaction took its place, if there is one of another
  * operator: the payment would be made again. Nor can it call a payment done that another endpoint does not have.
  */
@@ -206,9 +207,11 @@ export class SentFinder {
     const block: BlockId = { height: header.height, hash: header.hash };
     const blockTime = view.timeOf(block.hash) ?? header.timeMs;
     const { txid } = receipt;
+    const asked = isSender ? this.#askedOf(sending) : null;
     if (isSender) {
       const outpoint = nonceKey(checksumAddress(target.script), sending.nonce);
-      sent.spends.push({ outpoint, txid, block, blockTime, ...(!receipt.succeeded && { failed: true }) });
+      const failed = !receipt.succeeded || (asked !== null && arrivedOf(receipt, target, asked) === 0n);
+      sent.spends.push({ outpoint, txid, block, blockTime, ...(failed && { failed }) });
     }
     const debit = (place: string, kind: Debit['kind'], asset: AssetId, units: bigint): void => {
       if (units === 0n) return;
@@ -226,10 +229,32 @@ export class SentFinder {
       const token = this.#tokens.get(log.contract);
       if (!token || !isTransfer(log)) continue;
       const [sender, recipient] = partiesOf(log);
-      if (Buffer.compare(sender, target.script) !== 0) continue;
-      debit(`${place + 1}`, kindTo(recipient), token.asset, BigInt(log.data));
+      if (!isSame(sender, target.script)) continue;
+      // a token may keep a part of what it was asked to transfer
+      const isKept = asked !== null && log.contract === asked.contract && !isSame(recipient, asked.to);
+      const kind = kindTo(recipient);
+      debit(`${place + 1}`, isKept && kind === 'paid' ? 'fee' : kind, token.asset, BigInt(log.data));
     }
   }
+
+  /** The transfer of a known token that a transaction asks for; null: none. */
+  #askedOf({ to, transfer }: Sending): Asked | null {
+    const isKnown = to !== null && this.#tokens.has(to);
+    return isKnown && transfer && transfer.units > 0n ? { contract: to, to: transfer.to } : null;
+  }
 }
+
+type Asked = { contract: string; to: Uint8Array };
+
+/** The units that a recipient got of a token, by the events of a receipt. */
+function arrivedOf({ logs }: Receipt, from: ListedScript, { contract, to }: Asked): bigint {
+  return logs.reduce((sum, log) => {
+    if (log.contract !== contract || !isTransfer(log)) return sum;
+    const [sender, recipient] = partiesOf(log);
+    return isSame(sender, from.script) && isSame(recipient, to) ? sum + BigInt(log.data) : sum;
+  }, 0n);
+}
+
+const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
 const bytesOf = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.slice(2), 'hex'));

@@ -1,7 +1,8 @@
 /** The methods about gas. */
 import type { App } from '../../app/app.ts';
 import { assetsOf, type Desk, deskOf, desksOf, type Find, findsOf, isWorth, missingFor } from '../../app/gas/finds.ts';
-import { planOf, startPlan, stopPlan } from '../../app/gas/plans.ts';
+import type { CollectTerms } from '../../app/gas/needed.ts';
+import { FEE_MAX_FACTOR, planOf, startPlan, stopPlan } from '../../app/gas/plans.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { fundsOf } from '../../app/withdrawals/address-funds.ts';
 import { feeRateNow, spendingOf } from '../../app/withdrawals/fees.ts';
@@ -15,15 +16,18 @@ import type { Context } from './context.ts';
 
 type Own = Method & keyof typeof GAS;
 type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
+type CollectJson = NonNullable<Result<'withdrawal.propose'>['collect']>;
 type PlanJson = NonNullable<Result<'gas.stop'>['plan']>;
 
 /** A rate is smallest units per 1,000 gas: 1e12 of these are a gwei. */
 const GWEI_DECIMALS = 12;
 const ITEMS_MAX = 200;
-const FEE_MAX_FACTOR = 2n;
 /** In the status, which asks for no minimum. */
 const STATUS_MIN_USD = 5n * 10n ** BigInt(FIAT_DECIMALS);
 
+const minutes = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
+const hour = (minute: number): string =>
+  [Math.floor(minute / 60), minute % 60].map((part) => `${part}`.padStart(2, '0')).join(':');
 const usd = (scaled: bigint | null): string | null => (scaled === null ? null : formatDecimal(scaled, FIAT_DECIMALS));
 const gwei = (rate: bigint): string => formatDecimal(rate, GWEI_DECIMALS);
 
@@ -50,6 +54,7 @@ export const GAS_METHODS: Methods = {
       feeMax: BigInt(params.fee_max),
       beginsAt: params.begins_at,
       endsAt: params.ends_at,
+      daily: params.daily && { from: minutes(params.daily.from), to: minutes(params.daily.to) },
     };
     await startPlan(app, desk, plan, params.signed);
     const stored = planJson(app, desk);
@@ -65,9 +70,12 @@ export const GAS_METHODS: Methods = {
 
 /** The amount that the tank lacks for these. */
 function needsOf(desk: Desk, finds: readonly Find[], feeRate: bigint): Result<'gas.forecast'>['needs'] {
-  const { feeAsset, tank, chain } = desk;
+  const { feeAsset, chain } = desk;
   const fundFee = spendingOf(chain).usualFee?.(feeAsset.symbol, feeRate) ?? 0n;
-  const missing = missingFor(desk, finds, fundFee);
+  return missingJson(desk, missingFor(desk, finds, fundFee));
+}
+
+function missingJson({ feeAsset, tank }: Desk, missing: bigint): Result<'gas.forecast'>['needs'] {
   if (missing === 0n) return null;
   const amount = formatUnits(missing, feeAsset);
   const text = `needs ${amount} ${feeAsset.symbol} for gas; send it to ${tank.address}`;
@@ -144,8 +152,18 @@ function planJson(app: App, desk: Desk): PlanJson | null {
     min_usd: formatDecimal(row.min_usd, FIAT_DECIMALS),
     price_max: row.price_max === null ? null : gwei(row.price_max),
     ...{ fee_max: formatUnits(row.fee_max, coin), used: formatUnits(row.used, coin) },
-    ...{ begins_at: toIso(row.begins_at), ends_at: toIso(row.ends_at) },
+    ...{ begins_at: toIso(row.begins_at), ends_at: toIso(row.ends_at), only_needed: row.only_needed },
+    daily: row.day_from === null || row.day_to === null ? null : { from: hour(row.day_from), to: hour(row.day_to) },
     state: row.state as PlanJson['state'],
     problem: row.problem,
+  };
+}
+
+export function collectJson({ desk, addresses, cost, feeMax, until, missing }: CollectTerms): CollectJson {
+  return {
+    chain: desk.chain.adapter.chain as CollectJson['chain'],
+    coin: desk.feeAsset.symbol,
+    ...{ addresses, cost: formatUnits(cost, desk.feeAsset), fee_max: feeMax.toString(), until },
+    needs: missingJson(desk, missing),
   };
 }

@@ -2,6 +2,7 @@
 
 import type { App } from '../../app/app.ts';
 import { balances } from '../../app/books/balance.ts';
+import { sweepCostOf } from '../../app/gas/sweep-cost.ts';
 import { FLAG } from '../../app/invoices/settle.ts';
 import type { PaymentView } from '../../app/invoices/views.ts';
 import type { InvoiceDetails, InvoiceLine } from '../../app/operator/invoices.ts';
@@ -17,13 +18,14 @@ import { shownRequired } from '../../domain/finality.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { ApiKeyRow, ClientRow } from '../../store/queries/businesses.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
-import type { InvoiceRow } from '../../store/queries/invoices.ts';
+import type { InvoiceRow, PaymentRow } from '../../store/queries/invoices.ts';
 
 type BusinessJson = Result<'business.list'>['businesses'][number];
 type KeyJson = Result<'key.list'>['keys'][number];
 type ClientJson = Result<'client.list'>['clients'][number];
 type InvoiceJson = Result<'invoice.list'>['invoices'][number];
 type DetailJson = Result<'invoice.show'>['invoice'];
+type SweepJson = NonNullable<InvoiceJson['payment']>['sweep'];
 type WebhookJson = Result<'webhook.list'>['webhooks'][number];
 
 const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
@@ -113,9 +115,15 @@ export function invoiceJson(app: App, { invoice, payment }: InvoiceLine): Invoic
           amount: crypto(payment.quote_amount, payment.asset),
           received: crypto(payment.received, payment.asset),
           confirmed: crypto(payment.confirmed, payment.asset),
+          sweep: sweepJson(app, invoice, payment),
         }
       : null,
   };
+}
+
+function sweepJson(app: App, { business_id }: InvoiceRow, payment: PaymentRow): SweepJson {
+  const found = sweepCostOf(app, app.directory.business(business_id), payment);
+  return found && { cost_usd: fiat(found.usd), percent: found.percent, dear: found.isDear };
 }
 
 export function detailJson(app: App, details: InvoiceDetails): DetailJson {
@@ -133,7 +141,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
     automatic_redirect: invoice.automatic_redirect,
     updated_at: toIso(invoice.updated_at),
     deleted_at: isoOrNull(invoice.deleted_at),
-    payment: payment && paymentJson(payment),
+    payment: payment && { ...paymentJson(payment), sweep: sweepJson(app, invoice, payment.row) },
     credits: credits.map((row) => ({
       id: row.id,
       ...shownTransaction(row),
@@ -160,7 +168,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
   };
 }
 
-function paymentJson(payment: PaymentView): NonNullable<DetailJson['payment']> {
+function paymentJson(payment: PaymentView): Omit<NonNullable<DetailJson['payment']>, 'sweep'> {
   const { row, asset } = payment;
   return {
     crypto: asset.symbol,

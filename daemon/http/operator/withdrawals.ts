@@ -26,6 +26,7 @@ import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
 import type { Context } from './context.ts';
+import { collectJson } from './gas.ts';
 import {
   addressJson,
   detailJson,
@@ -95,13 +96,13 @@ export const WITHDRAWAL_METHODS: Methods = {
     return recipientJson(asset, recipientOf(app, findBusiness(app, business), asset, address));
   },
   'withdrawal.propose': async ({ app }, params) => {
-    const { rows, preview, why } = await propose(app, proposalOf(app, params));
+    const { rows, preview, why, collect } = await propose(app, proposalOf(app, params));
     const withdrawals = rows.map((row) => withdrawalJson(app, row));
-    return { withdrawals, preview: preview && previewJson(preview), why };
+    return { withdrawals, preview: preview && previewJson(preview), why, collect: collect && collectJson(collect) };
   },
-  'withdrawal.approve': async ({ app }, { proposal, approvals }) => {
+  'withdrawal.approve': async ({ app }, { proposal, approvals, gas }) => {
     const given = new Map(approvals.map((one) => [one.uuid, approvalOf(one)]));
-    const { rows, outcome } = await approveProposal(app, proposalOf(app, proposal), given);
+    const { rows, outcome } = await approveProposal(app, proposalOf(app, proposal), given, gas);
     return { withdrawals: rows.map((row) => withdrawalJson(app, row)), outcome };
   },
   'withdrawal.reject': async ({ app }, { id, reason }) => {

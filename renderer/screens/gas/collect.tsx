@@ -18,7 +18,11 @@ const DAY_MS = 24 * 3_600_000;
 const NIGHT_HOUR = 3;
 const DAYS = ['1', '7', '28'] as const;
 type Days = (typeof DAYS)[number];
-type Begin = 'now' | 'night';
+type Begin = 'now' | 'night' | 'daily';
+/** A plan for every night is at these hours, in the business's time zone. */
+const NIGHTLY = { from: '02:00', to: '06:00' };
+/** The longest that the wallet can be granted is 31 days. */
+const DAILY_DAYS = 28;
 
 /** The next time that it is three o'clock here. */
 function nextNight(): number {
@@ -27,6 +31,8 @@ function nextNight(): number {
   if (night.getTime() <= Date.now()) night.setDate(night.getDate() + 1);
   return night.getTime();
 }
+
+const daysOf = (begin: Begin, days: Days): number => (begin === 'daily' ? DAILY_DAYS : Number(days));
 
 /** Smallest units of a typed amount of a network's coin; null if it is none, or nothing. */
 function unitsOf(text: string, { chain }: Desk): bigint | null {
@@ -51,8 +57,9 @@ function useCollecting(
   const [working, setWorking] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   async function collect(): Promise<void> {
-    const begins_at = begin === 'now' ? Date.now() : nextNight();
-    const until = begins_at + Number(days) * DAY_MS;
+    const begins_at = begin === 'night' ? nextNight() : Date.now();
+    const until = begins_at + daysOf(begin, days) * DAY_MS;
+    const daily = begin === 'daily' ? NIGHTLY : null;
     const limits = ready.map(({ desk }) => {
       const { network, account_no: accountNo, chain } = desk;
       return { network, accountNo, chain, feeMax: unitsOf(highest[chain] ?? '', desk) ?? 0n, until };
@@ -60,7 +67,14 @@ function useCollecting(
     const signed = await sign(passphrase, limits);
     for (const [at, { chain, feeMax }] of limits.entries()) {
       const business = `${ready[at]!.desk.business_id}`;
-      const plan = { begins_at, ends_at: until, min_usd: MIN_USD, fee_max: `${feeMax}`, signed: signed[at] ?? null };
+      const plan = {
+        begins_at,
+        ends_at: until,
+        daily,
+        min_usd: MIN_USD,
+        fee_max: `${feeMax}`,
+        signed: signed[at] ?? null,
+      };
       await bridge.call('gas.collect', { business, chain, ...plan });
     }
   }
@@ -110,7 +124,7 @@ export function Collect({ ready }: { ready: readonly Known[] }): ReactNode {
   if (isReal && !session.approvals) return <TurnedOff ready={ready} />;
   const isTyped = ready.every(({ desk }) => unitsOf(highest[desk.chain] ?? '', desk) !== null);
   const isReady = isTyped && connection.up && !working && wait === 0 && (!isReal || passphrase !== '');
-  const end = (begin === 'now' ? Date.now() : nextNight()) + Number(days) * DAY_MS;
+  const end = (begin === 'night' ? nextNight() : Date.now()) + daysOf(begin, days) * DAY_MS;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (isReady) void collecting.run();
@@ -124,6 +138,7 @@ export function Collect({ ready }: { ready: readonly Known[] }): ReactNode {
         options={[
           { value: 'now', title: t('now') },
           { value: 'night', title: t('night', { time: times.clock(nextNight()) }), text: t('nightText') },
+          { value: 'daily', title: t('daily', NIGHTLY), text: t('dailyText') },
         ]}
         onChange={setBegin}
       />
@@ -135,12 +150,14 @@ export function Collect({ ready }: { ready: readonly Known[] }): ReactNode {
           type={(text) => setHighest({ ...highest, [desk.chain]: text })}
         />
       ))}
-      <Select<Days>
-        label={t('ends')}
-        value={days}
-        options={DAYS.map((one) => [one, t('endsDays', { n: Number(one) })] as const)}
-        onChange={setDays}
-      />
+      {begin !== 'daily' && (
+        <Select<Days>
+          label={t('ends')}
+          value={days}
+          options={DAYS.map((one) => [one, t('endsDays', { n: Number(one) })] as const)}
+          onChange={setDays}
+        />
+      )}
       <p className="quiet">
         {t('summary', { end: `${times.day(end)}, ${times.clock(end)}` })}
         {ready

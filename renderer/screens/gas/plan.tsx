@@ -27,10 +27,12 @@ export function Plan({ desk, plan }: PlanProps): ReactNode {
       <State shape={plan.problem ? 'warning' : isLater ? 'waiting' : 'seen'} tone={plan.problem ? 'warn' : 'main'}>
         {plan.problem ? t('planWaits', { why: foreign(plan.problem) }) : t(isLater ? 'planLater' : 'planRuns')}
       </State>
+      {plan.only_needed && <p className="quiet">{t('planNeeded')}</p>}
       <Facts
         rows={[
           [t('planFrom'), at(plan.begins_at)],
           [t('planUntil'), at(plan.ends_at)],
+          ...(plan.daily ? [[t('planDaily'), t('planHours', plan.daily)] as [string, string]] : []),
           [t('planMost'), <Coin key="most" amount={plan.fee_max} crypto={desk.coin} whole />],
           [t('planUsed'), <Coin key="used" amount={plan.used} crypto={desk.coin} whole />],
         ]}

@@ -153,6 +153,12 @@ function Row({ invoice, open, t }: { invoice: Invoice; open: boolean; t: T }): R
       </span>
       <span className="quiet">
         {invoice.payment ? shortName(invoice.payment.crypto) : <span title={t('notChosen')}>–</span>}
+        {invoice.payment?.sweep?.dear && (
+          <span className="warn" title={t('dearNote', { n: invoice.payment.sweep.percent })}>
+            {' '}
+            {t('dear')}
+          </span>
+        )}
       </span>
     </a>
   );

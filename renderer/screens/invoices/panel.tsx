@@ -181,10 +181,21 @@ function Undo({ deferred, up, t }: { deferred: Deferred; up: boolean; t: T }): R
 
 function Details({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const { full } = useTimes();
+  const language = useLanguage();
+  const sweep = invoice.payment?.sweep ?? null;
   const rows: ([ReactNode, ReactNode] | false)[] = [
     invoice.order_id !== null && [t('reference'), <Foreign key="r" text={invoice.order_id} />],
     invoice.description !== null && [t('note'), <Foreign key="n" text={invoice.description} />],
     invoice.payment !== null && [t('address'), <Hash key="a" text={invoice.payment.address} />],
+    sweep !== null && [
+      t('collecting'),
+      <span key="c" className={sweep.dear ? 'warn' : ''}>
+        {t(sweep.dear ? 'collectingDear' : 'collectingCost', {
+          n: sweep.percent,
+          cost: fiat(sweep.cost_usd, 'USD', language),
+        })}
+      </span>,
+    ],
     [t('coinAsked'), invoice.crypto === 'ALL' ? t('anyCoin') : invoice.crypto],
     [t('due'), full(invoice.due_at)],
     ...invoice.refunds.map(({ id, crypto, amount }): [ReactNode, ReactNode] => [

@@ -115,7 +115,14 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
   checks.push(
     view.isFeeHigh ? warn(t('feeHigh', { share: shareOf(view) })) : good(t('feeShare', { share: shareOf(view) })),
   );
-  checks.push(view.decoded ? good(t('bytesRead')) : warn(t('notRead')));
+  const { collect } = view;
+  if (collect) {
+    const [most, total] = [collect.feeMax, collect.total].map(({ text, asset }) => `${text} ${asset}`);
+    checks.push({ shape: 'seen', tone: 'main', text: t('collectsFirst', { n: collect.addresses, most: most ?? '' }) });
+    checks.push({ shape: 'seen', tone: 'main', text: t('feesTogether', { total: total ?? '' }) });
+    if (collect.missing !== null) checks.push(warn(<Foreign text={collect.missing} />));
+  }
+  checks.push(view.decoded ? good(t(collect ? 'boundByApproval' : 'bytesRead')) : warn(t('notRead')));
   for (const { code, text } of view.warnings) if (!OWN_CODES.includes(code)) checks.push(warn(<Foreign text={text} />));
   for (const note of view.notes) checks.push({ shape: 'seen', tone: 'main', text: <Foreign text={note} /> });
   return checks;
@@ -205,6 +212,7 @@ function useApproval(request: ApprovalRequest, end: (ended: Ended) => void): App
     setWorking(true);
     setError(null);
     try {
+      if (request.needsUnlocked) await open();
       const result = await request.approve(keyholder, passphrase);
       if (needsPassphrase) await open().catch(() => {});
       end({ type: 'approved', result });

@@ -121,6 +121,11 @@ export default texts(
     feeHigh: 'Fee is {share} % of the amount, and may rise above 5 %',
     bytesRead: 'The transaction was read and compared here',
     notRead: 'A simulated chain: nothing to compare',
+    collectsFirst:
+      'No single address can pay it. {n} address is collected into your tank first, for at most {most} in fees; nobody else is paid|No single address can pay it. {n} addresses are collected into your tank first, for at most {most} in fees; nobody else is paid',
+    feesTogether: 'All fees together: at most {total}',
+    boundByApproval: 'Recipient, amount and highest fees are fixed by your approval',
+    afterCollecting: 'made once the money is collected',
     offBalance: 'Off your balance, with the fee',
     offBalanceFee: 'This costs',
     leftAfterwards: 'Left afterwards, at least',
@@ -330,6 +335,11 @@ export default texts(
     feeHigh: 'Gebühr ist {share} % des Betrags und kann über 5 % steigen',
     bytesRead: 'Die Transaktion wurde hier gelesen und verglichen',
     notRead: 'Eine simulierte Kette: nichts zu vergleichen',
+    collectsFirst:
+      'Keine einzelne Adresse kann das zahlen. Zuerst wird {n} Adresse in Ihren Tank eingesammelt, für höchstens {most} Gebühren; sonst wird niemand bezahlt|Keine einzelne Adresse kann das zahlen. Zuerst werden {n} Adressen in Ihren Tank eingesammelt, für höchstens {most} Gebühren; sonst wird niemand bezahlt',
+    feesTogether: 'Alle Gebühren zusammen: höchstens {total}',
+    boundByApproval: 'Empfänger, Betrag und höchste Gebühren legt Ihre Freigabe fest',
+    afterCollecting: 'entsteht, sobald das Geld eingesammelt ist',
     offBalance: 'Von Ihrem Guthaben, mit der Gebühr',
     offBalanceFee: 'Das kostet',
     leftAfterwards: 'Danach übrig, mindestens',

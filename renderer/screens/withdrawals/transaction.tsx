@@ -35,7 +35,9 @@ export function Transaction({ view, raw, verdicts }: TransactionProps): ReactNod
     <section className="section">
       <header className="section-head">
         <h2>{t('whatItDoes')}</h2>
-        <span className="quiet">{t(view.decoded ? 'readFromBytes' : 'serviceStates')}</span>
+        <span className="quiet">
+          {t(view.collect ? 'afterCollecting' : view.decoded ? 'readFromBytes' : 'serviceStates')}
+        </span>
         {raw && (
           <span className="side">
             <button type="button" className="link" aria-expanded={open} onClick={() => setOpen(!open)}>

@@ -28,11 +28,13 @@ export const anvilTitle = (what: string): string =>
 
 const READY_TIMEOUT_MS = 20_000;
 const STOP_TIMEOUT_MS = 5_000;
+/** Mining 10,000 blocks takes half of it on a busy machine. */
+export const REQUEST_TIMEOUT_MS = 60_000;
 const GAS_LIMIT = 25_000_000;
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 type Compiled = { abi: Abi; bytecode: Hex };
-type ContractName = 'TetherLike' | 'Standard' | 'FeeOnTransfer' | 'Payer' | 'Forger';
+type ContractName = 'TetherLike' | 'Standard' | 'Moody' | 'FeeOnTransfer' | 'Payer' | 'Forger';
 
 type SolcOutput = {
   errors?: { severity: string; formattedMessage: string }[];
@@ -113,6 +115,8 @@ export class Anvil {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      // without it the platform waits for 300 s before it says anything
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     const { result, error } = (await response.json()) as { result: T; error?: { message: string } };
     if (error) throw new Error(`${method}: ${error.message}`);

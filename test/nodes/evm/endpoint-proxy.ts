@@ -4,7 +4,7 @@
  */
 import type http from 'node:http';
 import { Front } from '../front.ts';
-import type { Json } from './anvil.ts';
+import { type Json, REQUEST_TIMEOUT_MS } from './anvil.ts';
 
 export type Request = { id: number; method: string; params: Json[] };
 export type Reply = { result: Json } | { error: { code: number; message: string } };
@@ -63,6 +63,7 @@ export class EndpointProxy extends Front {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     const { result, error } = (await response.json()) as { result: Json; error?: { code: number; message: string } };
     return error ? { error } : { result };

@@ -60,6 +60,27 @@ contract Standard is Balances {
     }
 }
 
+/// A token that changes its ways: it refuses by its answer alone, and moves nothing, or it keeps a part of each transfer.
+contract Moody is Balances {
+    uint8 public immutable decimals;
+    string public symbol;
+    bool public refuses;
+    uint256 public percentKept;
+
+    constructor(uint8 digits, string memory name) { decimals = digits; symbol = name; }
+
+    function setRefuses(bool value) external { refuses = value; }
+    function setPercentKept(uint256 value) external { percentKept = value; }
+
+    function transfer(address to, uint256 value) external returns (bool) {
+        if (refuses) return false;
+        uint256 kept = value * percentKept / 100;
+        if (kept > 0) move(msg.sender, address(this), kept);
+        move(msg.sender, to, value - kept);
+        return true;
+    }
+}
+
 /// Keeps a hundredth of each transfer: less arrives than was sent.
 contract FeeOnTransfer is Balances {
     uint8 public constant decimals = 6;

@@ -6,6 +6,7 @@ import {
   daysInMonth,
   endOfDay,
   isTimeZone,
+  minuteOfDay,
   parseDay,
   toIso,
 } from '../../../daemon/domain/calendar.ts';
@@ -107,4 +108,15 @@ it('writes instants with six digits of a second', () => {
 
 it('knows time zones', () => {
   expect(['UTC', 'Europe/Berlin', 'Mars/Olympus', ''].map(isTimeZone)).toEqual([true, true, false, false]);
+});
+
+describe('the minute of the day', () => {
+  it.each([
+    ['2026-06-01T00:00:00Z', 'UTC', 0],
+    ['2026-06-01T23:59:59Z', 'UTC', 1_439],
+    ['2026-06-01T23:30:00Z', 'Europe/Berlin', 90],
+    ['2026-01-01T03:15:00Z', 'Asia/Kolkata', 525],
+  ])('of %s in %s is %i', (at, zone, minute) => {
+    expect(minuteOfDay(Date.parse(at), zone)).toBe(minute);
+  });
 });

@@ -98,7 +98,7 @@ describe('approving', () => {
     const order = payment('LTC', ['evil'], 140_000_000n);
     const preview = { ...previewOf(order), notes: ['Withdrawal 1 is a refund\u001b[2J\n0 LTC to nobody'] };
     answers = {
-      'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null }),
+      'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null, collect: null }),
       'withdrawal.approve': () => ({ withdrawals: [withdrawal({ state: 'approved' })], outcome: null }),
       'withdrawal.show': () => ({
         withdrawal: { ...withdrawal({ state: 'broadcast' }), conflict_key: null, versions: [] },
@@ -116,7 +116,7 @@ describe('approving', () => {
       ...previewOf(payment('LTC', ['evil'])),
       raw: unsignedTransaction(payment('LTC', ['x'], 5_000n).plan),
     };
-    answers = { 'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null }) };
+    answers = { 'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null, collect: null }) };
     const { code, err } = await approve();
     expect(code).not.toBe(0);
     expect(err).toContain('Nothing was approved');
@@ -126,7 +126,14 @@ describe('approving', () => {
   it('by a script that says what it expects sends nothing when something else is named', async () => {
     const order = payment('LTC', ['evil'], 140_000_000n);
     const { address } = order.withdrawals[0]!.intent;
-    answers = { 'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview: previewOf(order), why: null }) };
+    answers = {
+      'withdrawal.propose': () => ({
+        withdrawals: [withdrawal()],
+        preview: previewOf(order),
+        why: null,
+        collect: null,
+      }),
+    };
     const shown = await approve('--to', own('LTC', 0, 77).address, '--amount', '0.1');
     expect(shown).toMatchObject({ code: 1, err: expect.stringContaining(`it pays ${address}, and not`) });
     const amount = await approve('--to', address, '--amount', '0.1');
@@ -137,7 +144,12 @@ describe('approving', () => {
   it.each(['completed', 'rejected', 'failed', 'broadcast'])('asks nothing about what is %s', async (state) => {
     const preview = previewOf(payment('LTC', ['evil']));
     answers = {
-      'withdrawal.propose': () => ({ withdrawals: [withdrawal({ state, reason: 'as it was' })], preview, why: null }),
+      'withdrawal.propose': () => ({
+        withdrawals: [withdrawal({ state, reason: 'as it was' })],
+        preview,
+        why: null,
+        collect: null,
+      }),
     };
     const { code, err } = await approve();
     expect(code).not.toBe(0);
@@ -151,7 +163,7 @@ describe('approving a batch by a script', () => {
   const [a = '', b = ''] = order.withdrawals.map(({ intent }) => intent.address);
   const batch = (...pay: string[]) => {
     answers = {
-      'withdrawal.propose': () => ({ withdrawals: pair, preview: previewOf(order), why: null }),
+      'withdrawal.propose': () => ({ withdrawals: pair, preview: previewOf(order), why: null, collect: null }),
       'withdrawal.approve': () => ({ withdrawals: pair, outcome: null }),
     };
     const named = pay.flatMap((one) => ['--pay', one]);
@@ -258,6 +270,7 @@ it('no secret is in anything that is sent', async () => {
       withdrawals: [withdrawal()],
       preview: previewOf(payment('LTC', ['one'])),
       why: null,
+      collect: null,
     }),
   };
   await approve();

@@ -1,0 +1,195 @@
+/**
+ * Tokens that misbehave while money leaves: paused, blacklisting, refusing by their answer, keeping a part. And transactions
+ * that are stuck, because gas became dearer.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EvmScene } from '../adapters/evm-controls.ts';
+import { anvilTitle, callOf, hasAnvil } from '../nodes/evm/anvil.ts';
+import { until } from '../support/daemon.ts';
+import { ETHER, EvmShop, freshAddress } from '../support/evm-shop.ts';
+
+const USDT = 10n ** 6n;
+const GOLD = 10n ** 18n;
+/** On a busy machine; a few seconds on an idle one. */
+const BUSY_MS = 120_000;
+
+describe.skipIf(!hasAnvil)(anvilTitle('tokens that misbehave, on anvil'), { timeout: BUSY_MS }, () => {
+  let scene: EvmScene;
+  let shop: EvmShop;
+  let moody: string;
+  let tank: string;
+
+  beforeAll(async () => {
+    scene = await EvmScene.start('ETH');
+    moody = await scene.anvil.deploy('Moody', [18, 'PAXG']);
+    await scene.anvil.send({ to: moody, data: callOf('Moody', 'mint', [scene.anvil.payer, 10n ** 30n]) });
+    const config = scene
+      .settings('USDT_ERC20', 'ETH')
+      .replace('[networks.regtest.rates]', `[networks.regtest.PAXG]\ncontract = "${moody}"\n$&\nPAXG = "300"`);
+    shop = await EvmShop.open(scene, config);
+    ({
+      tank: { address: tank },
+    } = await shop.desk());
+    await shop.fillTank(ETHER / 10n);
+    // tokens that are in the tank already: a deposit of nobody's invoice
+    await scene.payTokens([{ address: tank, units: 500n * USDT }]);
+    await scene.anvil.send({ to: moody, data: callOf('Moody', 'transfer', [tank, 3n * GOLD]) });
+    await shop.bury();
+    await until('the tank is known', async () => (await shop.asset('PAXG')).in_tank === '3');
+  });
+  afterAll(async () => {
+    await shop?.stop();
+    await scene?.stop();
+  });
+
+  /** A call of a token's switch, in the next block. */
+  const turn = (to: string, data: `0x${string}`): Promise<string> => scene.anvil.send({ to, data, gas: 100_000 });
+  const alertsOf = async (kind: string): Promise<string[]> =>
+    (await shop.operator.call('alert.list', {})).alerts.flatMap((one) => (one.kind === kind ? [one.message] : []));
+  const gasSpent = async (address: string): Promise<number> =>
+    Number(await scene.anvil.rpc('eth_getTransactionCount', [address, 'latest']));
+
+  it('waits while the token is paused, says so, pays another asset meanwhile, and goes on by itself', async () => {
+    const [to, other] = [freshAddress(), freshAddress()];
+    const id = await shop.request('USDT_ERC20', '10', to);
+    const approvals = await shop.operator.approvals(await shop.operator.preview(id));
+    await turn(scene.token, callOf('TetherLike', 'setPaused', [true]));
+    await scene.anvil.mine();
+    expect((await shop.operator.call('withdrawal.propose', { kind: 'pay', id })).why).toContain('would refuse');
+    await shop.operator.call('withdrawal.approve', { proposal: { kind: 'pay', id }, approvals });
+    await until('it waits', async () => (await shop.operator.show(id)).problem?.includes('would refuse'));
+    expect(await alertsOf('withdrawal.refused')).toEqual([expect.stringContaining(`Withdrawal ${id}`)]);
+    const gold = await shop.request('PAXG', '1', other);
+    await shop.operator.approve(gold);
+    await shop.mining('the other one is paid', async () => (await shop.operator.show(gold)).state === 'completed');
+    expect(await shop.tokensAt(other, moody)).toBe(GOLD);
+    expect((await shop.operator.show(id)).state).toBe('approved');
+    await turn(scene.token, callOf('TetherLike', 'setPaused', [false]));
+    await scene.anvil.mine();
+    await shop.mining('it is paid', async () => (await shop.operator.show(id)).state === 'completed');
+    expect(await shop.tokensAt(to)).toBe(10n * USDT);
+    expect(await alertsOf('withdrawal.refused')).toEqual([]);
+  });
+
+  it('fails where the token blocks us before the block comes: the fee is an entry, and nothing is tried again', async () => {
+    const to = freshAddress();
+    const before = await shop.balanceOf('USDT_ERC20');
+    const sent = await gasSpent(tank);
+    const id = await shop.request('USDT_ERC20', '7', to);
+    await shop.operator.approve(id);
+    await shop.sent(id);
+    const coins = await shop.coinsAt(tank);
+    // first in the block, because it pays more
+    await scene.anvil.rpc('eth_sendTransaction', [
+      {
+        from: scene.anvil.payer,
+        to: scene.token,
+        data: callOf('TetherLike', 'setBlackListed', [tank, true]),
+        gas: '0x186a0',
+        maxFeePerGas: '0x174876e800',
+        maxPriorityFeePerGas: '0x174876e800',
+      },
+    ]);
+    await shop.bury();
+    expect(await shop.when(id, 'failed')).toMatchObject({ reason: 'reverted', tx_id: null });
+    expect(await shop.tokensAt(to)).toBe(0n);
+    expect(await shop.balanceOf('USDT_ERC20')).toBe(before);
+    expect(await shop.coinsAt(tank)).toBeLessThan(coins);
+    expect(await until('the fee is in the books', async () => (await shop.proof()).length === 0)).toBe(true);
+    await shop.bury();
+    expect([await gasSpent(tank), await shop.pending()]).toEqual([sent + 1, 0]);
+    await turn(scene.token, callOf('TetherLike', 'setBlackListed', [tank, false]));
+    await scene.anvil.mine();
+  });
+
+  it('fails where the token says no by its answer alone, though the transaction succeeds', async () => {
+    const to = freshAddress();
+    const id = await shop.request('PAXG', '0.5', to);
+    await shop.operator.approve(id);
+    await shop.sent(id);
+    await scene.anvil.rpc('eth_sendTransaction', [
+      {
+        from: scene.anvil.payer,
+        to: moody,
+        data: callOf('Moody', 'setRefuses', [true]),
+        gas: '0x186a0',
+        maxFeePerGas: '0x174876e800',
+        maxPriorityFeePerGas: '0x174876e800',
+      },
+    ]);
+    await shop.bury();
+    expect(await shop.when(id, 'failed')).toMatchObject({ reason: 'reverted', tx_id: null });
+    expect(await shop.tokensAt(to, moody)).toBe(0n);
+    await turn(moody, callOf('Moody', 'setRefuses', [false]));
+    await scene.anvil.mine();
+  });
+
+  it('tells what a token kept of a payment, credits what arrived, and keeps both in the books', async () => {
+    await turn(moody, callOf('Moody', 'setPercentKept', [10]));
+    await scene.anvil.mine();
+    const to = freshAddress();
+    const id = await shop.request('PAXG', '1', to);
+    await shop.operator.approve(id);
+    await shop.mining('it is paid', async () => (await shop.operator.show(id)).state === 'completed');
+    expect(await shop.tokensAt(to, moody)).toBe((9n * GOLD) / 10n);
+    expect(await alertsOf('withdrawal.short')).toEqual([expect.stringContaining('0.1 PAXG')]);
+    const { address, id: invoice } = await shop.invoice('PAXG', 300);
+    await scene.anvil.send({ to: moody, data: callOf('Moody', 'transfer', [address, GOLD]) });
+    await shop.bury();
+    await until('what arrived is credited', async () => {
+      const { body } = await shop.call<{ payment: { received: string } }>('GET', `/invoice/${invoice}`);
+      return body.payment.received === '0.9';
+    });
+    await until('the books are the chain', async () => (await shop.proof()).length === 0);
+  });
+
+  it('replaces what is stuck at a rising base fee by the same nonce, within the cost of the plan', async () => {
+    const address = await shop.invoicePaid('USDT_ERC20', 50n * USDT, 50);
+    const hour = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16);
+    const daily = { from: hour(-1), to: hour(2) };
+    await shop.collect(ETHER / 20n, { daily });
+    expect((await shop.desk()).plan).toMatchObject({ state: 'open', daily, only_needed: false });
+    const first = await until('it is sent', async () => (await waiting(tank))[0]);
+    // above what the first version offers at the most
+    const price = 3n * BigInt(first.maxFeePerGas);
+    await scene.anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${price.toString(16)}`]);
+    await scene.anvil.mine(1);
+    expect(await scene.anvil.rpc('eth_getTransactionReceipt', [first.hash])).toBeNull();
+    // the price that was read before holds for half a minute, but for no service that begins
+    await shop.service.daemon.stop();
+    await shop.resume();
+    const second = await until(
+      'a dearer version is there',
+      async () => {
+        const [now] = await waiting(tank);
+        return now && now.hash !== first.hash && now;
+      },
+      60_000,
+    );
+    expect([second.nonce, second.to]).toEqual([first.nonce, first.to]);
+    expect(BigInt(second.value)).toBe(BigInt(first.value));
+    expect(BigInt(second.maxFeePerGas)).toBeGreaterThan(price);
+    expect(BigInt(second.maxPriorityFeePerGas) * 10n).toBeGreaterThanOrEqual(BigInt(first.maxPriorityFeePerGas) * 11n);
+    await shop.mining('it is collected', async () => (await shop.tokensAt(address)) === 0n);
+    const { plan } = await shop.desk();
+    expect(Number(plan!.used)).toBeLessThan(Number(plan!.fee_max));
+  });
+
+  type Waiting = {
+    hash: string;
+    nonce: string;
+    to: string;
+    value: string;
+    maxFeePerGas: string;
+    maxPriorityFeePerGas: string;
+  };
+  /** The transactions of an address in the pool. */
+  async function waiting(from: string): Promise<Waiting[]> {
+    const { pending } = await scene.anvil.rpc<{ pending: Record<string, Record<string, Waiting>> }>(
+      'txpool_content',
+      [],
+    );
+    const found = Object.entries(pending).find(([sender]) => sender.toLowerCase() === from.toLowerCase());
+    return Object.values(found?.[1] ?? {});
+  }
+});
