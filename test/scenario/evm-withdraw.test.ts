@@ -9,10 +9,12 @@ import { anvilTitle, callOf, hasAnvil } from '../nodes/evm/anvil.ts';
 import { until } from '../support/daemon.ts';
 import { ETHER, EvmShop, freshAddress } from '../support/evm-shop.ts';
 
+/** On a busy machine; a few seconds on an idle one. */
+const BUSY_MS = 120_000;
 /** Binance's chain has its part in evm-assets.test.ts. */
 const [chain, tether, unit, coin] = ['ETH', 'USDT_ERC20', 10n ** 6n, 'ETH'] as const;
 
-describe.skipIf(!hasAnvil)(anvilTitle('paying out on anvil'), () => {
+describe.skipIf(!hasAnvil)(anvilTitle('paying out on anvil'), { timeout: BUSY_MS }, () => {
   let scene: EvmScene;
   let shop: EvmShop;
 

@@ -15,10 +15,11 @@ import { Operator } from './operator.ts';
 import { openShop, PASSPHRASE } from './shop.ts';
 
 export const ETHER = 10n ** 18n;
+const BUSINESS = 'Regtest shop';
 /** More than the confirmations of any payment, and than the depth at which a withdrawal is over. */
 export const DEEP: Readonly<Record<EvmChain, number>> = { ETH: 12, BSC: 15 };
 
-type Known = { operator: Operator; key: string; words?: string; business?: string };
+type Known = { operator: Operator; key: string };
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
 type Desk = Result<'gas.status'>['desks'][number];
 
@@ -41,13 +42,8 @@ export class EvmShop {
   readonly service: TestDaemon;
   readonly operator: Operator;
   readonly key: string;
-  readonly business: string;
-  /** Of its wallet; empty of one that goes on. */
-  readonly words: string;
 
   private constructor(scene: EvmScene, service: TestDaemon, opened: Known) {
-    this.words = opened.words ?? '';
-    this.business = opened.business ?? 'Regtest shop';
     this.scene = scene;
     this.service = service;
     this.operator = opened.operator;
@@ -60,11 +56,6 @@ export class EvmShop {
     const opened = await openShop(service);
     await opened.operator.unlock();
     return new EvmShop(scene, service, opened);
-  }
-
-  /** A shop that a service has already, with a wallet of the usual passphrase. */
-  static of(scene: EvmScene, service: TestDaemon, { business, key }: { business: string; key: string }): EvmShop {
-    return new EvmShop(scene, service, { operator: new Operator(service.dataDir, PASSPHRASE), key, business });
   }
 
   /** Goes on with a copy of the data of an earlier life. */
@@ -135,7 +126,7 @@ export class EvmShop {
 
   /** `amount` null: everything. */
   async request(crypto: string, amount: string | null, address: string): Promise<string> {
-    const wanted = { business: this.business, crypto, amount, address };
+    const wanted = { business: BUSINESS, crypto, amount, address };
     return `${(await this.operator.call('withdrawal.add', wanted)).withdrawal.id}`;
   }
 
@@ -186,7 +177,7 @@ export class EvmShop {
   }
 
   async desk(): Promise<Desk> {
-    const { desks } = await this.operator.call('gas.status', { business: this.business });
+    const { desks } = await this.operator.call('gas.status', { business: BUSINESS });
     const found = desks.find(({ chain }) => chain === this.chain);
     if (!found) throw new Error(`there is no gas desk of ${this.chain}`);
     return found;
@@ -199,7 +190,7 @@ export class EvmShop {
   }
 
   forecast() {
-    return this.operator.call('gas.forecast', { business: this.business, chain: this.chain });
+    return this.operator.call('gas.forecast', { business: BUSINESS, chain: this.chain });
   }
 
   /** Sends coins for gas to the tank, and waits until they can be spent. */
@@ -219,7 +210,7 @@ export class EvmShop {
     const ends_at = more.ends_at ?? Date.now() + 3_600_000;
     const plan = { begins_at: Date.now(), ends_at, fee_max: `${feeMax}`, ...more };
     const signed = await signedGas(this.service.dataDir, { chain: this.chain, feeMax: `${feeMax}`, until: ends_at });
-    await this.operator.call('gas.collect', { business: this.business, chain: this.chain, ...plan, signed });
+    await this.operator.call('gas.collect', { business: BUSINESS, chain: this.chain, ...plan, signed });
   }
 
   /** What the service itself finds wrong when it compares its books with the chain. Waits until it can compare. */

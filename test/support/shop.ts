@@ -10,8 +10,8 @@ import { cheapWallet } from './wallet.ts';
 export const PASSPHRASE = 'a passphrase of the test';
 
 type Scopes = NonNullable<Params<'business.add'>['key']>['scopes'];
-/** `cryptos`: those that it can take. `words`: of its wallet. */
-export type Opened = { key: string; operator: Operator; cryptos: string[]; words: string };
+/** `cryptos`: those that it can take. */
+export type Opened = { key: string; operator: Operator; cryptos: string[] };
 
 export async function openShop(
   service: TestDaemon,
@@ -19,14 +19,14 @@ export async function openShop(
   name = 'Regtest shop',
 ): Promise<Opened> {
   const vault = join(service.dataDir, 'vault');
-  const { words = [] } = await cheapWallet(vault, { passphrase: PASSPHRASE });
+  await cheapWallet(vault, { passphrase: PASSPHRASE });
   const operator = new Operator(service.dataDir, PASSPHRASE);
   const { key, business } = await operator.call('business.add', {
     ...{ name, network: 'regtest', account_no: 0 },
     accounts: await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS),
     key: { name: 'shop', scopes },
   });
-  return { key: key.key, operator, cryptos: business.cryptos, words: words.join(' ') };
+  return { key: key.key, operator, cryptos: business.cryptos };
 }
 
 type Call = <Body>(method: string, path: string, body?: unknown) => Promise<Answer<Body>>;
