@@ -12,7 +12,8 @@ import type { Victim } from './victim.ts';
 export type Payee = { id: string; amount: string; address: string };
 
 const DECIMALS = 12;
-const WAIT_MS = 120_000;
+/** A service that died is started again within this, and signs again: on a busy machine that takes minutes. */
+const WAIT_MS = 300_000;
 
 const unitsOf = (amount: string): bigint => {
   const [whole = '', part = ''] = amount.split('.');
